@@ -1,0 +1,43 @@
+# Each target makes its own virtual environment under .venv when it is missing or out of date.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test check lint bench docs clean
+
+demo: .venv/.demo
+	$(BIN)/python examples/heart.py
+
+test: .venv/.dev
+	$(BIN)/python -m pytest -n auto
+
+check: lint
+	$(BIN)/python -m pytest -n auto -m "not slow"
+
+lint: .venv/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/.dev
+	$(BIN)/python benchmarks/one_tradeoff.py
+
+docs: .venv/.dev
+	$(BIN)/python docs/make_pictures.py
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build docs/_build
+	find src tests benchmarks examples docs -name __pycache__ -prune -exec rm -rf {} +
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Thriftwood needs Python 3.11 or newer: make PYTHON=python3.11")'
+	$(PYTHON) -m venv .venv
+
+.venv/.demo: .venv/bin/python pyproject.toml constraints.txt
+	$(INSTALL) --editable '.[plot]'
+	touch $@
+
+.venv/.dev: .venv/bin/python pyproject.toml constraints.txt
+	$(INSTALL) --editable '.[dev]'
+	touch $@ .venv/.demo

@@ -1,0 +1,37 @@
+"""The one family of errors that this package raises; every message is a sentence for the user."""
+
+
+class ThriftwoodError(Exception):
+    """Base of all errors of this package."""
+
+
+class InputError(ThriftwoodError, ValueError):
+    """An argument is wrong: the data, the labels, the prices, the tradeoff."""
+
+
+class UnsupportedModelError(ThriftwoodError, TypeError):
+    """The model is of a kind that no adapter reads, or uses a feature that pruning cannot honour."""
+
+
+class UnfittedModelError(ThriftwoodError, ValueError):
+    """The model has not been fitted yet."""
+
+
+class ForestError(ThriftwoodError, ValueError):
+    """The arrays of a forest contradict each other."""
+
+
+class ClosureError(ThriftwoodError, ValueError):
+    """The arrays of a closure problem contradict each other."""
+
+
+class RangeError(ThriftwoodError, OverflowError):
+    """Numbers do not fit the exact integers that the solvers work with."""
+
+
+class CertificateError(ThriftwoodError, AssertionError):
+    """A solution could not be proven optimal."""
+
+
+class DatasetError(ThriftwoodError, OSError):
+    """A data set is not there, cannot be fetched or is not what it should be."""
