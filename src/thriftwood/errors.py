@@ -10,7 +10,7 @@ class InputError(ThriftwoodError, ValueError):
 
 
 class UnsupportedModelError(ThriftwoodError, TypeError):
-    """The model is of a kind that no adapter reads, or uses a feature that pruning cannot honour."""
+    """The model is of a kind that no adapter reads, or uses something pruning cannot honour."""
 
 
 class UnfittedModelError(ThriftwoodError, ValueError):

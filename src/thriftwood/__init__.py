@@ -1,0 +1,44 @@
+"""Prune tree ensembles optimally where features cost money, time or energy.
+
+The public names are loaded when they are first used, so that importing the package is instant and
+the compiled kernels are only read where they are needed.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from thriftwood import datasets, errors
+from thriftwood._version import __version__
+
+if TYPE_CHECKING:
+    from thriftwood.pruning import Pruned, prune
+    from thriftwood.runtime import FeatureBill, feature_bill
+
+__all__ = [
+    "FeatureBill",
+    "Pruned",
+    "__version__",
+    "datasets",
+    "errors",
+    "feature_bill",
+    "prune",
+]
+
+_HOME = {
+    "FeatureBill": "thriftwood.runtime",
+    "Pruned": "thriftwood.pruning",
+    "feature_bill": "thriftwood.runtime",
+    "prune": "thriftwood.pruning",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'thriftwood' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

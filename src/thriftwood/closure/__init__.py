@@ -1,0 +1,24 @@
+"""Project selection: which projects to keep when they share the items they need.
+
+This package knows no tree. A `ClosureProblem` has *projects*, each worth a gain and needing at most
+one other project and any number of *items*; an item costs the same whoever needs it and is paid
+once. A set of projects with all they need is *closed*; the best closed set has the largest profit,
+gains minus costs.
+
+Law: a solution that passes `check_certificate` is optimal, whoever computed it.
+"""
+
+from thriftwood.closure.certificate import Certificate, check_certificate
+from thriftwood.closure.problem import ClosureProblem
+from thriftwood.closure.reductions import reduce_closure
+from thriftwood.closure.solution import ClosureSolution, Flow, smallest_optimum
+
+__all__ = [
+    "Certificate",
+    "ClosureProblem",
+    "ClosureSolution",
+    "Flow",
+    "check_certificate",
+    "reduce_closure",
+    "smallest_optimum",
+]

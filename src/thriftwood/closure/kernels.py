@@ -1,0 +1,257 @@
+"""Numba loops over closure problems; the Python functions that call them check everything."""
+
+import numpy as np
+from numba import njit
+
+NOTHING = -1
+
+
+@njit(cache=True, nogil=True)
+def arcs_by_item(arc_start, arc_item, n_items):
+    """Transpose the arcs: `arc_at[item_start[j]:item_start[j + 1]]` are the arcs that lead to j.
+
+    Returns the arcs of each item in increasing order, and the project at the tail of each.
+    """
+    n_projects = len(arc_start) - 1
+    item_start = np.zeros(n_items + 1, dtype=np.int64)
+    for arc in range(len(arc_item)):
+        item_start[arc_item[arc] + 1] += 1
+    for j in range(n_items):
+        item_start[j + 1] += item_start[j]
+    place = item_start[:-1].copy()
+    arc_at = np.empty(len(arc_item), dtype=np.int32)
+    project_at = np.empty(len(arc_item), dtype=np.int32)
+    for h in range(n_projects):
+        for arc in range(arc_start[h], arc_start[h + 1]):
+            slot = place[arc_item[arc]]
+            place[arc_item[arc]] += 1
+            arc_at[slot] = arc
+            project_at[slot] = h
+    return item_start, arc_at, project_at
+
+
+@njit(cache=True, nogil=True)
+def children_of(requires):
+    """Link the projects that require the same one: `first[h]`, then `following[...]`, until -1."""
+    n_projects = len(requires)
+    first = np.full(n_projects, NOTHING, dtype=np.int32)
+    following = np.full(n_projects, NOTHING, dtype=np.int32)
+    for h in range(n_projects - 1, -1, -1):
+        above = requires[h]
+        if above != NOTHING:
+            following[h] = first[above]
+            first[above] = h
+    return first, following
+
+
+@njit(cache=True, nogil=True)
+def reached_by_surplus(gains, requires, arc_start, arc_item, costs, to_required, to_item):
+    """Mark the projects that a vertex with a positive remainder reaches over residual arcs."""
+    n_projects = len(gains)
+    n_items = len(costs)
+    rest = np.empty(n_projects + n_items, dtype=np.int64)
+    rest[:n_projects] = gains - to_required
+    rest[n_projects:] = -costs
+    for h in range(n_projects):
+        if requires[h] != NOTHING:
+            rest[requires[h]] += to_required[h]
+        for arc in range(arc_start[h], arc_start[h + 1]):
+            rest[h] -= to_item[arc]
+            rest[n_projects + arc_item[arc]] += to_item[arc]
+
+    item_start, arc_at, project_at = arcs_by_item(arc_start, arc_item, n_items)
+    first_child, next_child = children_of(requires)
+    reached = rest > 0
+    stack = np.empty(n_projects + n_items, dtype=np.int32)
+    size = 0
+    for v in range(n_projects + n_items):
+        if reached[v]:
+            stack[size] = v
+            size += 1
+    while size > 0:
+        size -= 1
+        v = stack[size]
+        if v >= n_projects:
+            j = v - n_projects
+            for slot in range(item_start[j], item_start[j + 1]):
+                h = project_at[slot]
+                if not reached[h] and to_item[arc_at[slot]] > 0:
+                    reached[h] = True
+                    stack[size] = h
+                    size += 1
+            continue
+        above = requires[v]
+        if above != NOTHING and not reached[above]:
+            reached[above] = True
+            stack[size] = above
+            size += 1
+        child = first_child[v]
+        while child != NOTHING:
+            if not reached[child] and to_required[child] > 0:
+                reached[child] = True
+                stack[size] = child
+                size += 1
+            child = next_child[child]
+        for arc in range(arc_start[v], arc_start[v + 1]):
+            j = n_projects + arc_item[arc]
+            if not reached[j]:
+                reached[j] = True
+                stack[size] = j
+                size += 1
+    return reached[:n_projects].copy()
+
+
+@njit(cache=True, nogil=True)
+def best_alone(gains, requires):
+    """Return for each project the most that it and those above it (who require it) can gain."""
+    value = gains.copy()
+    for h in range(len(gains) - 1, -1, -1):
+        if requires[h] != NOTHING and value[h] > 0:
+            value[requires[h]] += value[h]
+    return value
+
+
+@njit(cache=True, nogil=True)
+def without_hopeless(value, requires):
+    """Mark the projects that have a chance: their own value is positive, and that of all they need."""
+    hopeful = value > 0
+    for h in range(len(value)):
+        if requires[h] != NOTHING and not hopeful[requires[h]]:
+            hopeful[h] = False
+    return hopeful
+
+
+@njit(cache=True, nogil=True)
+def twin_groups(arc_start, arc_item, n_items):
+    """Group the items that exactly the same projects need, by partition refinement.
+
+    All items start in one class; each project splits every class it touches into the items that it
+    needs and the rest. Linear in the arcs and exact. Items that nobody needs get group -1.
+    """
+    n_projects = len(arc_start) - 1
+    class_of = np.zeros(n_items, dtype=np.int32)
+    size = np.zeros(2 * n_items + 2, dtype=np.int32)
+    size[0] = n_items
+    split_by = np.full(2 * n_items + 2, NOTHING, dtype=np.int32)
+    split_to = np.empty(2 * n_items + 2, dtype=np.int32)
+    touched = np.empty(n_items + 1, dtype=np.int32)
+    free = np.empty(2 * n_items + 2, dtype=np.int32)
+    n_free = 0
+    n_classes = 1
+    for h in range(n_projects):
+        n_touched = 0
+        for arc in range(arc_start[h], arc_start[h + 1]):
+            j = arc_item[arc]
+            old = class_of[j]
+            if split_by[old] != h:
+                split_by[old] = h
+                if n_free > 0:
+                    n_free -= 1
+                    split_to[old] = free[n_free]
+                else:
+                    split_to[old] = n_classes
+                    n_classes += 1
+                touched[n_touched] = old
+                n_touched += 1
+            new = split_to[old]
+            class_of[j] = new
+            size[old] -= 1
+            size[new] += 1
+        for k in range(n_touched):
+            if touched[k] != 0 and size[touched[k]] == 0:
+                free[n_free] = touched[k]
+                n_free += 1
+
+    number = split_to  # reused: the final number of each class, in order of first appearance
+    number[:n_classes] = NOTHING
+    n_groups = 0
+    for j in range(n_items):
+        if class_of[j] == 0:
+            class_of[j] = NOTHING
+            continue
+        if number[class_of[j]] == NOTHING:
+            number[class_of[j]] = n_groups
+            n_groups += 1
+        class_of[j] = number[class_of[j]]
+    return class_of, n_groups
+
+
+@njit(cache=True, nogil=True)
+def merge_items(arc_start, arc_item, costs, group, n_groups, largest_cost):
+    """Replace items by their groups; costs add up, to at most `largest_cost`."""
+    n_projects = len(arc_start) - 1
+    merged_cost = np.zeros(n_groups, dtype=np.int64)
+    for j in range(len(costs)):
+        if group[j] != NOTHING:
+            merged_cost[group[j]] = min(merged_cost[group[j]] + costs[j], largest_cost)
+    seen_by = np.full(n_groups, NOTHING, dtype=np.int32)
+    merged_start = np.empty(n_projects + 1, dtype=np.int64)
+    merged_start[0] = 0
+    n_merged = 0
+    for h in range(n_projects):
+        for arc in range(arc_start[h], arc_start[h + 1]):
+            if seen_by[group[arc_item[arc]]] != h:
+                seen_by[group[arc_item[arc]]] = h
+                n_merged += 1
+        merged_start[h + 1] = n_merged
+    merged_item = np.empty(n_merged, dtype=np.int32)
+    seen_by[:] = NOTHING
+    place = 0
+    for h in range(n_projects):
+        for arc in range(arc_start[h], arc_start[h + 1]):
+            if seen_by[group[arc_item[arc]]] != h:
+                seen_by[group[arc_item[arc]]] = h
+                merged_item[place] = group[arc_item[arc]]
+                place += 1
+    return merged_start, merged_item, merged_cost
+
+
+@njit(cache=True, nogil=True)
+def share_out(arc_start, arc_item, costs, group, merged_start, merged_item, merged_flow):
+    """Share the flow to each group among its items: nobody gets more than its cost before all have it."""
+    n_projects = len(arc_start) - 1
+    flow = np.zeros(len(arc_item), dtype=np.int64)
+    open_cost = costs.copy()
+    rest = np.zeros(len(costs) + 1, dtype=np.int64)
+    last_arc = np.zeros(len(costs) + 1, dtype=np.int64)
+    for h in range(n_projects):
+        for arc in range(merged_start[h], merged_start[h + 1]):
+            rest[merged_item[arc]] = merged_flow[arc]
+        for arc in range(arc_start[h], arc_start[h + 1]):
+            j = arc_item[arc]
+            taken = min(rest[group[j]], open_cost[j])
+            flow[arc] = taken
+            open_cost[j] -= taken
+            rest[group[j]] -= taken
+            last_arc[group[j]] = arc
+        for arc in range(merged_start[h], merged_start[h + 1]):
+            flow[last_arc[merged_item[arc]]] += rest[merged_item[arc]]
+    return flow
+
+
+@njit(cache=True, nogil=True)
+def absorb_into_required(gains, requires, arc_start):
+    """Find for each project who stands for it: itself, a required one, or nobody where it is sure.
+
+    A project that gains and needs no item joins the one that it requires: whoever keeps that keeps
+    both. Where it requires none, or one that is sure, it is sure to be kept.
+    """
+    n_projects = len(gains)
+    stands_for = np.empty(n_projects, dtype=np.int32)
+    for h in range(n_projects):
+        if gains[h] > 0 and arc_start[h] == arc_start[h + 1]:
+            stands_for[h] = NOTHING if requires[h] == NOTHING else stands_for[requires[h]]
+        else:
+            stands_for[h] = h
+    return stands_for
+
+
+@njit(cache=True, nogil=True)
+def hand_on_all(gains, requires, stands_for, to_required):
+    """Let each project that joined another hand on all it has (in place)."""
+    received = np.zeros(len(gains), dtype=np.int64)
+    for h in range(len(gains) - 1, -1, -1):
+        if stands_for[h] != h:
+            to_required[h] = 0 if stands_for[h] == NOTHING else gains[h] + received[h]
+        if requires[h] != NOTHING:
+            received[requires[h]] += to_required[h]

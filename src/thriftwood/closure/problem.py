@@ -1,0 +1,137 @@
+"""The frozen problem: gains, needs and costs in whole numbers."""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from thriftwood.arrays import BoolArray, IndexArray, IntArray, frozen
+from thriftwood.errors import ClosureError, RangeError
+
+NOTHING = -1
+
+# Every sum that a solver or the certificate forms stays below 2**62, so 64 bits never wrap.
+LARGEST_TOTAL = 2**61
+# A tradeoff is taken as a fraction whose denominator is at most this. The nearest such fraction is
+# closer than 1 / denominator**2, so two doubles are told apart unless they differ in the 14th digit.
+LARGEST_DENOMINATOR = 2**24
+
+
+@dataclass(frozen=True, eq=False)
+class ClosureProblem:
+    """Projects that need projects and items; all numbers are integers, so that answers are exact.
+
+    The items that project `h` needs are `arc_item[arc_start[h]:arc_start[h + 1]]`.
+
+    Parameters
+    ----------
+    gains : shape (n_projects,)
+        What keeping a project is worth; may be negative.
+    requires : shape (n_projects,)
+        The project that must be kept too, -1 for none; it comes before the one that needs it.
+    arc_start : shape (n_projects + 1,)
+    arc_item : shape (n_arcs,)
+        Items, each at most once per project.
+    costs : shape (n_items,)
+        What an item costs, at least 0, however many projects need it.
+    """
+
+    gains: IntArray
+    requires: IndexArray
+    arc_start: IntArray
+    arc_item: IndexArray
+    costs: IntArray
+
+    def __post_init__(self) -> None:
+        for name, dtype in _DTYPES.items():
+            object.__setattr__(self, name, frozen(getattr(self, name), dtype))
+
+    @property
+    def n_projects(self) -> int:
+        return len(self.gains)
+
+    @property
+    def n_items(self) -> int:
+        return len(self.costs)
+
+    @property
+    def n_arcs(self) -> int:
+        return len(self.arc_item)
+
+    def __repr__(self) -> str:
+        return f"ClosureProblem({self.n_projects} projects, {self.n_items} items, {self.n_arcs} arcs)"
+
+    def arc_project(self) -> IndexArray:
+        """Return the project at the tail of every arc."""
+        projects = np.arange(self.n_projects, dtype=np.int32)
+        return np.repeat(projects, np.diff(self.arc_start))
+
+    def needed_items(self, kept: BoolArray) -> BoolArray:
+        """Return the items that the kept projects need."""
+        needed = np.zeros(self.n_items, dtype=np.bool_)
+        needed[self.arc_item[np.repeat(kept, np.diff(self.arc_start))]] = True
+        return needed
+
+    def profit(self, kept: BoolArray) -> int:
+        """Return the gains of the kept projects minus the costs of the items they need."""
+        return exact_sum(self.gains[kept]) - exact_sum(self.costs[self.needed_items(kept)])
+
+    def at(self, tradeoff: Fraction) -> tuple["ClosureProblem", Fraction]:
+        """Return the problem whose profit is gains minus `tradeoff` times costs, in whole numbers.
+
+        With the tradeoff as a fraction b / a, gains are multiplied by a and costs by b: no number
+        is rounded but the tradeoff itself, and that only where its denominator is too large.
+
+        Returns
+        -------
+        problem : ClosureProblem
+        tradeoff : Fraction
+            The tradeoff that `problem` stands for.
+        """
+        total = exact_sum(np.abs(self.gains))
+        room = min(LARGEST_DENOMINATOR, LARGEST_TOTAL // max(total, 1))
+        taken = tradeoff.limit_denominator(room)
+        a, b = taken.denominator, taken.numerator
+        # What costs more than all gains together is never bought; how much more does not matter.
+        never = total * a + 1
+        affordable = never // b if b else LARGEST_TOTAL
+        costs = np.where(self.costs <= affordable, self.costs * min(b, never), never)
+        return replace(self, gains=self.gains * a, costs=costs), taken
+
+    def check(self) -> "ClosureProblem":
+        """Return the problem, or raise where its arrays contradict each other or do not fit."""
+        n_projects = self.n_projects
+        if self.requires.shape != (n_projects,) or self.arc_start.shape != (n_projects + 1,):
+            raise ClosureError("`requires` and `arc_start` must match the number of gains.")
+        if ((self.requires < NOTHING) | (self.requires >= np.arange(n_projects))).any():
+            raise ClosureError("A project may only require one that comes before it, or -1.")
+        if self.arc_start[0] != 0 or self.arc_start[-1] != self.n_arcs:
+            raise ClosureError("`arc_start` must begin with 0 and end with the number of arcs.")
+        if (np.diff(self.arc_start) < 0).any():
+            raise ClosureError("`arc_start` must not fall.")
+        if ((self.arc_item < 0) | (self.arc_item >= self.n_items)).any():
+            raise ClosureError("An arc leads to an item that does not exist.")
+        if (self.costs < 0).any():
+            raise ClosureError("An item costs less than 0.")
+        for name, values in (("gains", np.abs(self.gains)), ("costs", self.costs)):
+            total = exact_sum(values)
+            if total > LARGEST_TOTAL:
+                raise RangeError(
+                    f"The {name} of the closure problem add up to {total:.3g}; up to "
+                    f"{LARGEST_TOTAL:.3g} is exact. Use a coarser unit."
+                )
+        return self
+
+
+_DTYPES = {
+    "gains": np.int64,
+    "requires": np.int32,
+    "arc_start": np.int64,
+    "arc_item": np.int32,
+    "costs": np.int64,
+}
+
+
+def exact_sum(values: IntArray) -> int:
+    """Add without wrapping: the two halves of the bits separately."""
+    return (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())

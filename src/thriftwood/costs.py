@@ -1,0 +1,71 @@
+"""Price lists: what it costs to look at a feature of one example."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from thriftwood.arrays import FloatArray, handed_over
+from thriftwood.errors import InputError
+
+
+def prices_per_feature(
+    costs: ArrayLike | Mapping[str, float] | None,
+    n_features: int,
+    feature_names: tuple[str, ...] | None,
+) -> FloatArray:
+    """Return the price of every feature, checked.
+
+    Parameters
+    ----------
+    costs : array-like of shape (n_features,), mapping from feature name to price, or None
+        None means that every feature costs 1, so that a bill counts features. A mapping must price
+        every feature, since a forgotten one would be free.
+    n_features : int
+    feature_names : tuple of str, optional
+        Needed for a mapping.
+    """
+    if costs is None:
+        return handed_over(np.ones(n_features))
+    if isinstance(costs, Mapping):
+        costs = _look_up(costs, feature_names)
+    try:
+        prices = np.array(costs, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("`costs` holds something that is not a number.") from None
+    if prices.shape != (n_features,):
+        raise InputError(
+            f"`costs` has shape {prices.shape}, but the model has {n_features} features: "
+            "pass one price per feature, in the order of the columns."
+        )
+    wrong = np.flatnonzero(~(np.isfinite(prices) & (prices >= 0)))
+    if len(wrong):
+        name = feature_names[wrong[0]] if feature_names else f"number {wrong[0]}"
+        raise InputError(
+            f"The price of feature {name} is {prices[wrong[0]]}: "
+            "a price is a finite number of at least 0."
+        )
+    return handed_over(prices)
+
+
+def _look_up(costs: Mapping[str, float], feature_names: tuple[str, ...] | None) -> list[float]:
+    if feature_names is None:
+        raise InputError(
+            "`costs` is a mapping from feature names, but neither the model nor X has column "
+            "names: pass X as a data frame, or `costs` as an array."
+        )
+    unknown = [name for name in costs if name not in feature_names]
+    if unknown:
+        raise InputError(
+            f"`costs` prices {_some(unknown)}, which the model does not have; "
+            f"its features are {_some(feature_names)}."
+        )
+    missing = [name for name in feature_names if name not in costs]
+    if missing:
+        raise InputError(f"`costs` has no price for {_some(missing)}: give 0 to what is free.")
+    return [costs[name] for name in feature_names]
+
+
+def _some(names: list[str] | tuple[str, ...]) -> str:
+    shown = ", ".join(repr(name) for name in names[:5])
+    return f"{shown} and {len(names) - 5} more" if len(names) > 5 else shown

@@ -1,0 +1,129 @@
+"""From arrays by name, as files hold them, to a checked `Dataset`."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from ..errors import DatasetError
+from .dataset import Dataset
+
+Arrays = Mapping[str, NDArray[Any]]
+
+REQUIRED = ("X", "y", "feature_names", "target_names")
+OPTIONAL = ("costs", "costs_discount", "cost_group", "cost_category", "split")
+
+
+def read_npz(path: Path) -> Arrays:
+    """Read the arrays that a data set is made of; nothing in the file is ever executed.
+
+    Raises
+    ------
+    DatasetError
+        The file cannot be read, or is not an archive of plain arrays.
+    """
+    try:
+        # numpy would also take a bare array or a pickle for an archive by another name.
+        if not zipfile.is_zipfile(path):
+            raise zipfile.BadZipFile("it is not an .npz archive")
+        # Opened here, because numpy leaves a file open whose directory is damaged.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            return {key: archive[key] for key in REQUIRED + OPTIONAL if key in archive.files}
+    # A damaged file makes zipfile, zlib, numpy and its header parser fail each in its own way.
+    except Exception as problem:
+        raise DatasetError(
+            f"The file {path} cannot be read: {problem}. Replace it by an undamaged copy."
+        ) from problem
+
+
+def to_dataset(arrays: Arrays, *, name: str, unit: str, source: str, licence: str) -> Dataset:
+    """Check that the arrays fit each other and freeze them; without prices each feature costs 1.
+
+    Raises
+    ------
+    DatasetError
+        An array is missing or contradicts another one.
+    """
+    problem = next(_contradictions(arrays), None)
+    if problem is not None:
+        raise DatasetError(f"The data set {name!r} is damaged: {problem}.")
+    n_features = len(arrays["feature_names"])
+    return Dataset(
+        name=name,
+        X=_frozen(arrays["X"], np.float32),
+        y=_frozen(arrays["y"], np.int64),
+        feature_names=_words(arrays["feature_names"]),
+        target_names=_words(arrays["target_names"]),
+        costs=_frozen(arrays.get("costs", np.ones(n_features)), np.float64),
+        unit=unit,
+        source=source,
+        licence=licence,
+        cost_groups=_words(arrays["cost_group"]) if "cost_group" in arrays else None,
+        costs_in_group=(
+            _frozen(arrays["costs_discount"], np.float64) if "costs_discount" in arrays else None
+        ),
+        categories=_words(arrays["cost_category"]) if "cost_category" in arrays else None,
+        split=_frozen(arrays["split"], np.int64) if "split" in arrays else None,
+    )
+
+
+def _contradictions(arrays: Arrays) -> Iterator[str]:
+    """Say what is wrong, worst first; later checks may rely on earlier ones having been silent."""
+    for key in REQUIRED:
+        if key not in arrays:
+            yield f"it has no array {key!r}"
+    X, y = arrays["X"], arrays["y"]
+    if X.ndim != 2 or X.dtype.kind not in "fiu" or X.size == 0:
+        yield f"X should be a table of numbers, but is {X.dtype} of shape {X.shape}"
+    examples, features = X.shape
+    shapes = {"y": examples, "split": examples, "feature_names": features}
+    shapes |= dict.fromkeys(("costs", "costs_discount", "cost_group", "cost_category"), features)
+    for key, length in shapes.items():
+        if key in arrays and arrays[key].shape != (length,):
+            yield f"{key} has shape {arrays[key].shape}, but X has shape {X.shape}"
+    for key in ("feature_names", "target_names", "cost_group", "cost_category"):
+        if key in arrays and arrays[key].dtype.kind != "U":
+            yield f"{key} should hold text, but is {arrays[key].dtype}"
+    n_classes = arrays["target_names"].size
+    if y.dtype.kind not in "iu" or y.min() < 0 or y.max() >= n_classes:
+        yield f"y should hold whole numbers from 0 to {n_classes - 1}"
+    if "split" in arrays and not np.isin(arrays["split"], (0, 1, 2)).all():
+        yield "split should hold only 0 (train), 1 (validation) and 2 (test)"
+    yield from _contradicting_prices(arrays)
+
+
+def _contradicting_prices(arrays: Arrays) -> Iterator[str]:
+    for key in ("costs", "costs_discount"):
+        if key in arrays and not (_is_number(arrays[key]) and (arrays[key] >= 0).all()):
+            yield f"{key} should hold prices of zero or more"
+    if ("costs_discount" in arrays) != ("cost_group" in arrays):
+        yield "costs_discount and cost_group only make sense together"
+    if "costs_discount" not in arrays:
+        return
+    if "costs" not in arrays:
+        yield "there is a costs_discount without costs"
+    groups, fees = arrays["cost_group"], arrays["costs"] - arrays["costs_discount"]
+    for group in np.unique(groups):
+        in_group = fees[groups == group]
+        expected = in_group[0] if group != "" else 0.0
+        if expected < 0 or not np.allclose(in_group, expected, rtol=0, atol=1e-9):
+            yield f"the features of cost_group {str(group)!r} do not share one fee"
+
+
+def _is_number(values: NDArray[Any]) -> bool:
+    return values.dtype.kind in "fiu" and bool(np.isfinite(values).all())
+
+
+def _frozen(values: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
+    array = np.ascontiguousarray(values, dtype=dtype).view()
+    array.flags.writeable = False
+    return array
+
+
+def _words(values: NDArray[Any]) -> tuple[str, ...]:
+    return tuple(str(value) for value in values)

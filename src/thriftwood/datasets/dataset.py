@@ -1,0 +1,94 @@
+"""The noun: examples, labels and what each feature costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DatasetError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """Examples with labels and priced features; all arrays are read-only.
+
+    Attributes
+    ----------
+    name
+        Short name of the set.
+    X
+        Feature values, shape (examples, features); a missing value is NaN.
+    y
+        Class of each example, an index into `target_names`.
+    feature_names, target_names
+        Names of the columns of `X` and of the classes.
+    costs
+        Price of each feature bought on its own, in `unit`.
+    unit
+        What prices are counted in, for example ``"CAD"``; ``"features"`` where each one costs 1.
+    source, licence
+        Who published the data and the prices, and on which terms.
+    cost_groups
+        The group that each feature shares a fee with, ``""`` for none. None when no fee is shared.
+    costs_in_group
+        Price of each feature once another one of its group has been paid: `costs` less the fee
+        that the group shares. None when no fee is shared.
+    categories
+        What kind of feature each one is (laboratory, questionnaire, ...). For display only:
+        a category shares no fee.
+    split
+        The published split, for each example 0 train, 1 validation or 2 test. None without one.
+    """
+
+    name: str
+    X: NDArray[np.float32]
+    y: NDArray[np.int64]
+    feature_names: tuple[str, ...]
+    target_names: tuple[str, ...]
+    costs: NDArray[np.float64]
+    unit: str
+    source: str
+    licence: str
+    cost_groups: tuple[str, ...] | None = None
+    costs_in_group: NDArray[np.float64] | None = None
+    categories: tuple[str, ...] | None = None
+    split: NDArray[np.int64] | None = None
+
+    @property
+    def group_fees(self) -> dict[str, float]:
+        """The fee that each group shares, paid once by the first feature bought of it."""
+        if self.cost_groups is None or self.costs_in_group is None:
+            return {}
+        # Prices have cents; the difference of two floats should not show more digits than they do.
+        fees = np.round(self.costs - self.costs_in_group, 9)
+        return {
+            group: float(fee)
+            for group, fee in zip(self.cost_groups, fees, strict=True)
+            if group != ""
+        }
+
+    def frame(self) -> pd.DataFrame:
+        """Copy `X` into a pandas DataFrame with the feature names as columns."""
+        try:
+            import pandas as pd
+        except ImportError as problem:
+            raise DatasetError(
+                "Dataset.frame() needs pandas, which is not installed. "
+                "Install pandas, or use the array Dataset.X and Dataset.feature_names."
+            ) from problem
+        return pd.DataFrame(self.X, columns=list(self.feature_names), copy=True)
+
+    def __repr__(self) -> str:
+        examples, features = self.X.shape
+        low, high = self.costs.min(), self.costs.max()
+        prices = f"{low:g} each" if low == high else f"{low:g} to {high:g} {self.unit}"
+        return (
+            f"<Dataset {self.name}: {examples:,} examples, {features} features at {prices}, "
+            f"{len(self.target_names)} classes>"
+        )

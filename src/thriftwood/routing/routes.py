@@ -1,0 +1,88 @@
+"""Send rows through a forest and remember who passed where."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from thriftwood.arrays import IndexArray, IntArray, handed_over
+from thriftwood.errors import InputError
+from thriftwood.forest import Forest
+from thriftwood.parallel import for_each
+from thriftwood.routing import kernels
+from thriftwood.table import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Routes:
+    """The rows that pass each node, as slices of one ordering per tree.
+
+    The rows that reach or pass node `h` of tree `t` are `order[t, start[h]:stop[h]]`, in increasing
+    order within a leaf. This takes one 32-bit number per row and tree, never one per row and node.
+    """
+
+    order: IndexArray
+    start: IndexArray
+    stop: IndexArray
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.order.shape[1])
+
+    @property
+    def n_rows_of(self) -> IndexArray:
+        """How many rows pass each node."""
+        return self.stop - self.start
+
+
+def route_examples(forest: Forest, table: Table, n_jobs: int | None = None) -> Routes:
+    """Send every row of `table` through every tree of `forest`."""
+    _check_columns(forest, table)
+    rows = table.values.astype(forest.input_dtype, copy=False)
+    order = np.empty((forest.n_trees, table.n_rows), dtype=np.int32)
+    start = np.empty(forest.n_nodes, dtype=np.int32)
+    stop = np.empty(forest.n_nodes, dtype=np.int32)
+    bounds = forest.tree_start
+
+    def route(tree: int) -> None:
+        kernels.route_tree(
+            rows,
+            forest.feature,
+            forest.threshold,
+            forest.left,
+            forest.right,
+            forest.missing_left,
+            bounds[tree],
+            bounds[tree + 1],
+            order[tree],
+            start,
+            stop,
+        )
+
+    for_each(route, range(forest.n_trees), n_jobs)
+    return Routes(handed_over(order), handed_over(start), handed_over(stop))
+
+
+def first_uses(forest: Forest) -> IntArray:
+    """Return the splits that test a feature for the first time on their way from the root.
+
+    A row pays for a feature in a tree at exactly one of them, the paper's u(t, k, i). They come
+    sorted by feature, within a feature by node.
+    """
+    nodes = np.flatnonzero(kernels.first_use_of_each(forest.feature, forest.parent))
+    return nodes[np.argsort(forest.feature[nodes], kind="stable")]
+
+
+def _check_columns(forest: Forest, table: Table) -> None:
+    if table.n_columns != forest.n_features:
+        raise InputError(
+            f"X has {table.n_columns} columns, but the model was trained on {forest.n_features} "
+            "features: pass the same columns in the same order."
+        )
+    if table.names is None or forest.feature_names is None:
+        return
+    for column, (given, known) in enumerate(zip(table.names, forest.feature_names, strict=True)):
+        if given != known:
+            raise InputError(
+                f"Column {column} of X is named {given!r}, but the model was trained with "
+                f"{known!r} there: pass the same columns in the same order."
+            )

@@ -1,0 +1,1 @@
+from thriftwood.solvers.min_cut import min_cut

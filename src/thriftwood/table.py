@@ -1,0 +1,70 @@
+"""Rows as the user has them: arrays, lists, pandas or polars data frames."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thriftwood.arrays import handed_over
+from thriftwood.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows of numbers (missing values are NaN), with the names of the columns if they have some."""
+
+    values: NDArray[Any]
+    names: tuple[str, ...] | None
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.values.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.values.shape[1])
+
+
+def read_table(X: object, dtype: np.dtype[Any]) -> Table:
+    """Read rows into an array of `dtype`; refuse what is not a table of numbers.
+
+    Parameters
+    ----------
+    X : array-like or data frame, shape (n_rows, n_columns)
+        Anything NumPy can read, a pandas or a polars data frame.
+    dtype : numpy dtype
+        What the model casts its input to before it compares.
+    """
+    if hasattr(X, "tocsr"):
+        raise InputError("X is a sparse matrix: pass dense rows, for example X.toarray().")
+    values = _as_numbers(X, dtype)
+    if values.ndim != 2:
+        raise InputError(
+            f"X has {values.ndim} dimension(s), but rows and columns are needed: "
+            "pass an array of shape (n_rows, n_features), for one row X.reshape(1, -1)."
+        )
+    if values.shape[0] == 0:
+        raise InputError("X has no rows: at least one example is needed.")
+    return Table(handed_over(values), _column_names(X))
+
+
+def _as_numbers(X: object, dtype: np.dtype[Any]) -> NDArray[Any]:
+    raw = X.to_numpy() if hasattr(X, "to_numpy") else X
+    try:
+        with np.errstate(over="ignore"):  # beyond float32 a value becomes infinite, as in the model
+            values = np.array(raw, dtype=dtype, order="C")
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"X holds something that is not a number ({error}): encode text and categories "
+            "as the model was trained on them, and use NaN for missing values."
+        ) from None
+    return values
+
+
+def _column_names(X: object) -> tuple[str, ...] | None:
+    columns = getattr(X, "columns", None)
+    if columns is None:
+        return None
+    names = tuple(columns)
+    return names if all(isinstance(name, str) for name in names) else None
