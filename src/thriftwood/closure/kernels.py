@@ -113,12 +113,39 @@ def best_alone(gains, requires):
 
 @njit(cache=True, nogil=True)
 def without_hopeless(value, requires):
-    """Mark the projects that have a chance: their own value is positive, and that of all they need."""
+    """Mark the projects that have a chance: their value and that of all they need is positive."""
     hopeful = value > 0
     for h in range(len(value)):
         if requires[h] != NOTHING and not hopeful[requires[h]]:
             hopeful[h] = False
     return hopeful
+
+
+@njit(cache=True, nogil=True)
+def leave_out(arc_start, arc_item, costs, stays):
+    """Leave out the arcs that do not stay, and items that are then needed by nobody."""
+    needed = np.zeros(len(costs), dtype=np.bool_)
+    n_arcs = 0
+    for arc in range(len(arc_item)):
+        if stays[arc]:
+            needed[arc_item[arc]] = True
+            n_arcs += 1
+    number = np.empty(len(costs), dtype=np.int32)
+    n_items = 0
+    for j in range(len(costs)):
+        number[j] = n_items
+        n_items += needed[j]
+    new_start = np.empty_like(arc_start)
+    new_item = np.empty(n_arcs, dtype=np.int32)
+    place = 0
+    for h in range(len(arc_start) - 1):
+        new_start[h] = place
+        for arc in range(arc_start[h], arc_start[h + 1]):
+            if stays[arc]:
+                new_item[place] = number[arc_item[arc]]
+                place += 1
+    new_start[-1] = place
+    return new_start, new_item, costs[needed]
 
 
 @njit(cache=True, nogil=True)
@@ -208,7 +235,7 @@ def merge_items(arc_start, arc_item, costs, group, n_groups, largest_cost):
 
 @njit(cache=True, nogil=True)
 def share_out(arc_start, arc_item, costs, group, merged_start, merged_item, merged_flow):
-    """Share the flow to each group among its items: nobody gets more than its cost before all have it."""
+    """Share the flow to a group among its items: none gets more than its cost before all have it."""
     n_projects = len(arc_start) - 1
     flow = np.zeros(len(arc_item), dtype=np.int64)
     open_cost = costs.copy()

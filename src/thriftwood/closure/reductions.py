@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from thriftwood.arrays import BoolArray, IndexArray, IntArray
+from thriftwood.arrays import BoolArray, IndexArray, IntArray, handed_over
 from thriftwood.closure import kernels
 from thriftwood.closure.problem import NOTHING, ClosureProblem, exact_sum
 from thriftwood.closure.solution import ClosureSolution, Flow
@@ -42,6 +42,8 @@ def reduce_closure(problem: ClosureProblem) -> tuple[ClosureProblem, Undo]:
 
 def drop_free_items(problem: ClosureProblem) -> tuple[ClosureProblem, Undo]:
     """Forget items that cost nothing: needing them is no reason against a project."""
+    if (problem.costs > 0).all():
+        return problem, _unchanged
     return _without_arcs(problem, problem.costs[problem.arc_item] > 0)
 
 
@@ -53,6 +55,8 @@ def drop_hopeless_projects(problem: ClosureProblem) -> tuple[ClosureProblem, Und
     """
     worth = kernels.best_alone(problem.gains, problem.requires)
     hopeful = kernels.without_hopeless(worth, problem.requires)
+    if hopeful.all():
+        return problem, _unchanged
     origin = np.flatnonzero(hopeful)
     stays = np.repeat(hopeful, np.diff(problem.arc_start))
     number = np.cumsum(hopeful, dtype=np.int32) - 1
@@ -86,7 +90,9 @@ def merge_twin_items(problem: ClosureProblem) -> tuple[ClosureProblem, Undo]:
     arc_start, arc_item, costs = kernels.merge_items(
         problem.arc_start, problem.arc_item, problem.costs, group, n_groups, never
     )
-    merged = ClosureProblem(problem.gains, problem.requires, arc_start, arc_item, costs)
+    merged = ClosureProblem(
+        problem.gains, problem.requires, arc_start, handed_over(arc_item), handed_over(costs)
+    )
 
     def undo(solution: ClosureSolution) -> ClosureSolution:
         if solution.flow is None:
@@ -156,6 +162,10 @@ def join_projects_without_items(problem: ClosureProblem) -> tuple[ClosureProblem
     return smaller, undo
 
 
+def _unchanged(solution: ClosureSolution) -> ClosureSolution:
+    return solution
+
+
 def _without_arcs(
     problem: ClosureProblem, stays: BoolArray, gains: IntArray | None = None
 ) -> tuple[ClosureProblem, Undo]:
@@ -177,13 +187,10 @@ def _without_arcs(
 
 def _compact(problem: ClosureProblem, stays: BoolArray) -> tuple[IntArray, IndexArray, IntArray]:
     """Return `arc_start`, `arc_item` and `costs` of the arcs that stay, items numbered anew."""
-    arc_item = problem.arc_item[stays]
-    needed = np.zeros(problem.n_items, dtype=np.bool_)
-    needed[arc_item] = True
-    number = np.cumsum(needed, dtype=np.int32) - 1
-    arcs_before = np.zeros(problem.n_arcs + 1, dtype=np.int64)
-    np.cumsum(stays, out=arcs_before[1:])
-    return arcs_before[problem.arc_start], number[arc_item], problem.costs[needed]
+    arc_start, arc_item, costs = kernels.leave_out(
+        problem.arc_start, problem.arc_item, problem.costs, stays
+    )
+    return handed_over(arc_start), handed_over(arc_item), handed_over(costs)
 
 
 def _renumbered(requires: IndexArray, number: IndexArray) -> IndexArray:

@@ -1,1 +1,12 @@
+"""Ways to the best closed set of a `ClosureProblem`.
+
+Law: a solver returns the smallest best set of projects, with a flow that proves it optimal, or
+raises. (`brute_force`, the oracle of our tests, proves it by trying everything instead.)
+"""
+
+from thriftwood.solvers.brute_force import brute_force
+from thriftwood.solvers.linear_program import linear_program
 from thriftwood.solvers.min_cut import min_cut
+from thriftwood.solvers.registry import SOLVERS, Solver, solver_named
+
+__all__ = ["SOLVERS", "Solver", "brute_force", "linear_program", "min_cut", "solver_named"]

@@ -1,12 +1,13 @@
 """Numba loops of the min cut: push surpluses along residual arcs until they fill what is open.
 
 There is no source and no sink. Every vertex has a *rest*: a project starts with its gain, an item
-with minus its cost. Rests travel over arcs, from a project to what it needs without limit, and back
-as far as flow came. A vertex with a positive rest has a surplus, one with a negative rest is open.
-When no surplus can reach an open vertex any more, the flow is optimal.
+with minus its cost. Rests travel over arcs, from a project to what it needs, and back as far as
+flow came. A vertex with a positive rest has a surplus, one with a negative rest is open. When no
+surplus can reach an open vertex any more, the flow is optimal.
 
 Labels are the classic ones of push-relabel: a lower bound on the number of arcs to the nearest open
-vertex, exact after each breadth-first search.
+vertex, exact after each breadth-first search. Of all vertices with a surplus the one nearest to an
+open vertex goes first: on our problems that took half the time of the usual farthest-first.
 """
 
 from collections import namedtuple
@@ -18,38 +19,38 @@ from thriftwood.closure.kernels import arcs_by_item, children_of
 
 NOTHING = -1
 FAR = np.int32(2**30)
-# Scanning this many times all arcs pays for a new breadth-first search.
+# After looking at this many arcs per arc of the network, a new breadth-first search pays.
 WORK_PER_SEARCH = 1.0
 # A vertex whose label passes the largest exact one by more than this waits for the next search.
 PATIENCE = 4
 
-# Vertices: projects 0 .. n - 1, then items n .. n + m - 1. Arcs are kept twice: by project for the
-# search (with a byte that says whether they carry flow), by item together with the flow.
+# What an arc to an item carries: nothing, some, or the whole cost of the item. More than that is
+# never sent, it would only have to come back.
+EMPTY, PARTLY, FULL = 0, 1, 2
+
+# Vertices: projects 0 .. n - 1, then items n .. n + m - 1. Arcs are kept twice: by project with a
+# byte that says what they carry, for the search; by item with the exact flow.
 #
-#   by project   arc_item[arc]  arc_slot[arc]  carries[arc]        arc_start[h] <= arc < arc_start[h+1]
-#   by item      slot_project[slot]  slot_arc[slot]  flow[slot]    item_start[j] <= slot < item_start[j+1]
+#   by project   arc_item[arc]        arc_slot[arc]    carries[arc]      arc_start[h] <= arc
+#   by item      slot_project[slot]   slot_arc[slot]   flow[slot]        item_start[j] <= slot
 Network = namedtuple(
     "Network",
     "requires first_child next_child arc_start arc_item arc_slot carries "
-    "item_start slot_project slot_arc flow to_required rest label current queue",
+    "item_start slot_project slot_arc flow cost to_required rest label current queue",
 )
 
 
 @njit(cache=True, nogil=True)
 def optimal_flow(gains, requires, arc_start, arc_item, costs):
-    """Return `to_required` and `to_item` of an optimal flow, and the number of searches."""
+    """Return `to_required` and `to_item` of an optimal flow."""
     net = build_network(gains, requires, arc_start, arc_item, costs)
     fill_from_below(net)
-    n_searches = 0
-    while True:
-        n_searches += 1
-        farthest = search(net)
-        if not push_surpluses(net, farthest):
-            break
+    while push_surpluses(net, search(net)):
+        pass
     to_item = np.empty(len(arc_item), dtype=np.int64)
     for arc in range(len(arc_item)):
         to_item[arc] = net.flow[net.arc_slot[arc]]
-    return net.to_required, to_item, n_searches
+    return net.to_required, to_item
 
 
 @njit(cache=True, nogil=True)
@@ -65,28 +66,29 @@ def build_network(gains, requires, arc_start, arc_item, costs):
     rest[:n_projects] = gains
     rest[n_projects:] = -costs
     return Network(
-        requires,
-        first_child,
-        next_child,
-        arc_start,
-        arc_item,
-        arc_slot,
-        np.zeros(len(arc_item), dtype=np.uint8),
-        item_start,
-        slot_project,
-        slot_arc,
-        np.zeros(len(arc_item), dtype=np.int64),
-        np.zeros(n_projects, dtype=np.int64),
-        rest,
-        np.empty(n_vertices, dtype=np.int32),
-        np.empty(n_vertices, dtype=np.int32),
-        np.empty(n_vertices, dtype=np.int32),
+        requires=requires,
+        first_child=first_child,
+        next_child=next_child,
+        arc_start=arc_start,
+        arc_item=arc_item,
+        arc_slot=arc_slot,
+        carries=np.zeros(len(arc_item), dtype=np.uint8),
+        item_start=item_start,
+        slot_project=slot_project,
+        slot_arc=slot_arc,
+        flow=np.zeros(len(arc_item), dtype=np.int64),
+        cost=costs,
+        to_required=np.zeros(n_projects, dtype=np.int64),
+        rest=rest,
+        label=np.empty(n_vertices, dtype=np.int32),
+        current=np.empty(n_vertices, dtype=np.int32),
+        queue=np.empty(n_vertices, dtype=np.int32),
     )
 
 
 @njit(cache=True, nogil=True)
 def fill_from_below(net):
-    """Start: each project fills its own open items and hands the remaining surplus on."""
+    """Start: each project fills its open items and hands the remaining surplus to its required."""
     n_projects = len(net.requires)
     for h in range(n_projects - 1, -1, -1):
         if net.rest[h] <= 0:
@@ -95,15 +97,22 @@ def fill_from_below(net):
             j = n_projects + net.arc_item[arc]
             amount = min(net.rest[h], -net.rest[j])
             if amount > 0:
-                net.flow[net.arc_slot[arc]] += amount
-                net.carries[arc] = 1
-                net.rest[j] += amount
+                send_to_item(net, arc, amount)
                 net.rest[h] -= amount
+                net.rest[j] += amount
         above = net.requires[h]
         if above != NOTHING and net.rest[h] > 0:
             net.to_required[h] += net.rest[h]
             net.rest[above] += net.rest[h]
             net.rest[h] = 0
+
+
+@njit(cache=True, nogil=True)
+def send_to_item(net, arc, amount):
+    """Book a flow over an arc; the rests at its ends are the caller's."""
+    slot = net.arc_slot[arc]
+    net.flow[slot] += amount
+    net.carries[arc] = FULL if net.flow[slot] >= net.cost[net.arc_item[arc]] else PARTLY
 
 
 @njit(cache=True, nogil=True)
@@ -113,12 +122,11 @@ def search(net):
     label, queue, rest = net.label, net.queue, net.rest
     size = 0
     for v in range(len(rest)):
+        label[v] = FAR
         if rest[v] < 0:
             label[v] = 0
             queue[size] = v
             size += 1
-        else:
-            label[v] = FAR
     done = 0
     while done < size:
         v = queue[done]
@@ -128,13 +136,13 @@ def search(net):
             j = v - n_projects
             for slot in range(net.item_start[j], net.item_start[j + 1]):
                 h = net.slot_project[slot]
-                if label[h] == FAR:
+                if label[h] == FAR and net.flow[slot] < net.cost[j]:
                     label[h] = next_label
                     queue[size] = h
                     size += 1
             continue
         for arc in range(net.arc_start[v], net.arc_start[v + 1]):
-            if net.carries[arc]:
+            if net.carries[arc] != EMPTY:
                 j = n_projects + net.arc_item[arc]
                 if label[j] == FAR:
                     label[j] = next_label
@@ -157,79 +165,52 @@ def search(net):
 
 @njit(cache=True, nogil=True)
 def push_surpluses(net, farthest):
-    """Discharge the vertices with a surplus, highest label first; False if there are none."""
+    """Discharge vertices with a surplus, nearest first, for a while; False if there are none."""
     n_projects = len(net.requires)
-    n_vertices = len(net.rest)
-    highest_allowed = farthest + PATIENCE
     # Vertices with a surplus wait in one list per label: bucket[label], then following[...].
-    bucket = np.full(highest_allowed + 2, NOTHING, dtype=np.int32)
+    bucket = np.full(farthest + PATIENCE + 1, NOTHING, dtype=np.int32)
     following = net.queue
-    highest = 0
-    for v in range(n_vertices):
-        if v < n_projects:
-            net.current[v] = 0
-        else:
-            net.current[v] = 0
+    net.current[:] = 0
+    found = False
+    for v in range(len(net.rest)):
         if net.rest[v] > 0 and net.label[v] < FAR:
+            found = True
             following[v] = bucket[net.label[v]]
             bucket[net.label[v]] = v
-            highest = max(highest, net.label[v])
-    if highest == 0:
-        return False
-    allowed_work = WORK_PER_SEARCH * (len(net.arc_item) + n_vertices)
-    work = 0
-    while highest > 0 and work < allowed_work:
-        v = bucket[highest]
+    work_left = WORK_PER_SEARCH * (len(net.arc_item) + len(net.rest))
+    nearest = 1
+    while nearest < len(bucket) and work_left > 0:
+        v = bucket[nearest]
         if v == NOTHING:
-            highest -= 1
+            nearest += 1
             continue
-        bucket[highest] = following[v]
+        bucket[nearest] = following[v]
         if v >= n_projects:
-            work += discharge_item(net, v, bucket, following)
+            work_left -= discharge_item(net, v, bucket, following)
         else:
-            work += discharge_project(net, v, bucket, following)
+            work_left -= discharge_project(net, v, bucket, following)
         if net.rest[v] > 0:
-            work += relabel(net, v)
-            if net.label[v] <= highest_allowed:
+            work_left -= relabel(net, v)
+            if net.label[v] < len(bucket):
                 following[v] = bucket[net.label[v]]
                 bucket[net.label[v]] = v
-                highest = max(highest, net.label[v])
-    return True
-
-
-@njit(cache=True, nogil=True)
-def receive(net, v, amount, bucket, following):
-    """Add to a rest; a vertex that gets a surplus joins its bucket, one that is filled is relabelled."""
-    before = net.rest[v]
-    net.rest[v] = before + amount
-    if before < 0:
-        if net.rest[v] == 0:
-            relabel(net, v)
-    elif before == 0:
-        label = net.label[v]
-        if label < len(bucket):
-            following[v] = bucket[label]
-            bucket[label] = v
+        nearest = max(nearest - 1, 1)  # whoever received something is one label below
+    return found
 
 
 @njit(cache=True, nogil=True)
 def discharge_item(net, v, bucket, following):
-    """Give the surplus of an item back to projects one label below."""
-    n_projects = len(net.requires)
-    j = v - n_projects
+    """Give the surplus of an item back to projects one label below; return the arcs looked at."""
+    j = v - len(net.requires)
     target = net.label[v] - 1
     first = net.item_start[j]
-    last = net.item_start[j + 1]
     slot = first + net.current[v]
-    while slot < last:
+    while slot < net.item_start[j + 1]:
         h = net.slot_project[slot]
         if net.flow[slot] > 0 and net.label[h] == target:
-            amount = min(net.rest[v], net.flow[slot])
-            if target == 0:
-                amount = min(amount, -net.rest[h])
+            amount = most_for(net, h, min(net.rest[v], net.flow[slot]))
             net.flow[slot] -= amount
-            if net.flow[slot] == 0:
-                net.carries[net.slot_arc[slot]] = 0
+            net.carries[net.slot_arc[slot]] = PARTLY if net.flow[slot] > 0 else EMPTY
             net.rest[v] -= amount
             receive(net, h, amount, bucket, following)
             if net.rest[v] == 0:
@@ -242,37 +223,34 @@ def discharge_item(net, v, bucket, following):
 
 @njit(cache=True, nogil=True)
 def discharge_project(net, v, bucket, following):
-    """Send the surplus of a project to items, the required project or back to those that require it."""
+    """Send the surplus of a project one label down; return the number of arcs looked at.
+
+    First to the required project, then to items, then back to projects that sent it.
+    """
     n_projects = len(net.requires)
     target = net.label[v] - 1
-    first = net.arc_start[v]
-    last = net.arc_start[v + 1]
     above = net.requires[v]
-    work = 1
     if above != NOTHING and net.label[above] == target:
-        amount = net.rest[v]
-        if target == 0:
-            amount = min(amount, -net.rest[above])
+        amount = most_for(net, above, net.rest[v])
         net.to_required[v] += amount
         net.rest[v] -= amount
         receive(net, above, amount, bucket, following)
         if net.rest[v] == 0:
-            return work
+            return 1
+    first = net.arc_start[v]
     arc = first + net.current[v]
-    while arc < last:
+    while arc < net.arc_start[v + 1]:
         j = n_projects + net.arc_item[arc]
-        work += 1
-        if net.label[j] == target:
-            amount = net.rest[v]
-            if target == 0:
-                amount = min(amount, -net.rest[j])
-            net.flow[net.arc_slot[arc]] += amount
-            net.carries[arc] = 1
+        if net.label[j] == target and net.carries[arc] != FULL:
+            amount = net.cost[net.arc_item[arc]] - net.flow[net.arc_slot[arc]]
+            amount = most_for(net, j, min(amount, net.rest[v]))
+            send_to_item(net, arc, amount)
             net.rest[v] -= amount
             receive(net, j, amount, bucket, following)
             if net.rest[v] == 0:
                 break
         arc += 1
+    work = arc - first - net.current[v] + 1
     net.current[v] = arc - first
     if net.rest[v] == 0:
         return work
@@ -280,9 +258,7 @@ def discharge_project(net, v, bucket, following):
     while child != NOTHING:
         work += 1
         if net.to_required[child] > 0 and net.label[child] == target:
-            amount = min(net.rest[v], net.to_required[child])
-            if target == 0:
-                amount = min(amount, -net.rest[child])
+            amount = most_for(net, child, min(net.rest[v], net.to_required[child]))
             net.to_required[child] -= amount
             net.rest[v] -= amount
             receive(net, child, amount, bucket, following)
@@ -290,6 +266,25 @@ def discharge_project(net, v, bucket, following):
                 break
         child = net.next_child[child]
     return work
+
+
+@njit(cache=True, nogil=True)
+def most_for(net, v, amount):
+    """Limit what is sent to an open vertex to what it lacks."""
+    return min(amount, -net.rest[v]) if net.rest[v] < 0 else amount
+
+
+@njit(cache=True, nogil=True)
+def receive(net, v, amount, bucket, following):
+    """Add to a rest; one that turns positive joins its bucket, one no longer open is relabelled."""
+    before = net.rest[v]
+    net.rest[v] += amount
+    if before < 0:
+        if net.rest[v] == 0:
+            relabel(net, v)
+    elif before == 0 and net.label[v] < len(bucket):
+        following[v] = bucket[net.label[v]]
+        bucket[net.label[v]] = v
 
 
 @njit(cache=True, nogil=True)
@@ -308,7 +303,8 @@ def relabel(net, v):
         if net.requires[v] != NOTHING:
             lowest = net.label[net.requires[v]]
         for arc in range(net.arc_start[v], net.arc_start[v + 1]):
-            lowest = min(lowest, net.label[n_projects + net.arc_item[arc]])
+            if net.carries[arc] != FULL:
+                lowest = min(lowest, net.label[n_projects + net.arc_item[arc]])
         work += net.arc_start[v + 1] - net.arc_start[v]
         child = net.first_child[v]
         while child != NOTHING:

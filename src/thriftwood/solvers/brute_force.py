@@ -1,0 +1,34 @@
+"""The oracle: try every set of projects."""
+
+from itertools import product
+
+import numpy as np
+
+from thriftwood.arrays import BoolArray
+from thriftwood.closure import ClosureProblem, ClosureSolution
+from thriftwood.errors import RangeError
+
+MOST_PROJECTS = 20
+
+
+def brute_force(problem: ClosureProblem) -> ClosureSolution:
+    """Return the smallest best set of projects of a tiny problem, without a flow."""
+    if problem.n_projects > MOST_PROJECTS:
+        raise RangeError(
+            f"Brute force tries 2**{problem.n_projects} sets of projects; "
+            f"it is meant for at most {MOST_PROJECTS}."
+        )
+    closed = (
+        kept
+        for kept in map(np.array, product((False, True), repeat=problem.n_projects))
+        if _is_closed(problem, kept)
+    )
+    best = max(closed, key=lambda kept: (problem.profit(kept), -int(kept.sum())))
+    return ClosureSolution(best.astype(np.bool_), flow=None)
+
+
+def _is_closed(problem: ClosureProblem, kept: BoolArray) -> bool:
+    return all(
+        problem.requires[project] < 0 or kept[problem.requires[project]]
+        for project in np.flatnonzero(kept)
+    )
