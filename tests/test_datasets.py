@@ -128,16 +128,14 @@ def test_nothing_else_is_bundled() -> None:
 
 
 @pytest.mark.parametrize("load", BUNDLED)
-def test_arrays_have_one_type_and_are_read_only(load) -> None:
+def test_arrays_have_one_type_and_are_the_callers_own(load) -> None:
     dataset = load()
     assert dataset.X.dtype == np.float32
     assert dataset.X.flags.c_contiguous
     assert dataset.y.dtype == np.int64
     assert dataset.costs.dtype == np.float64
     for array in (dataset.X, dataset.y, dataset.costs, dataset.costs_in_group):
-        if array is not None:
-            with pytest.raises(ValueError, match="read-only"):
-                array[0] = 0
+        assert array is None or array.flags.writeable
 
 
 @pytest.mark.parametrize("load", BUNDLED)
@@ -266,7 +264,6 @@ def test_arrays_that_contradict_each_other_are_refused(changes, sentence: str) -
 def test_prepared_sets_have_the_published_size(name: str) -> None:
     dataset = load_dataset(name, SHARED, download=False)
     assert dataset.X.dtype == np.float32
-    assert not dataset.X.flags.writeable
     assert tuple(class_counts(dataset).values()) == CATALOGUE[name].class_counts
     assert (dataset.costs >= 1).all()
     assert (dataset.unit == "CAD") == (dataset.costs > 1).any()

@@ -235,7 +235,7 @@ def merge_items(arc_start, arc_item, costs, group, n_groups, largest_cost):
 
 @njit(cache=True, nogil=True)
 def share_out(arc_start, arc_item, costs, group, merged_start, merged_item, merged_flow):
-    """Share the flow to a group among its items: none gets more than its cost before all have it."""
+    """Share the flow to a group among its items; only when all are paid does one get more."""
     n_projects = len(arc_start) - 1
     flow = np.zeros(len(arc_item), dtype=np.int64)
     open_cost = costs.copy()

@@ -13,7 +13,7 @@ NOTHING = -1
 # Every sum that a solver or the certificate forms stays below 2**62, so 64 bits never wrap.
 LARGEST_TOTAL = 2**61
 # A tradeoff is taken as a fraction whose denominator is at most this. The nearest such fraction is
-# closer than 1 / denominator**2, so two doubles are told apart unless they differ in the 14th digit.
+# within 1 / denominator**2, which tells tradeoffs of usual size apart to some 12 digits.
 LARGEST_DENOMINATOR = 2**24
 
 
@@ -59,7 +59,9 @@ class ClosureProblem:
         return len(self.arc_item)
 
     def __repr__(self) -> str:
-        return f"ClosureProblem({self.n_projects} projects, {self.n_items} items, {self.n_arcs} arcs)"
+        return (
+            f"ClosureProblem({self.n_projects} projects, {self.n_items} items, {self.n_arcs} arcs)"
+        )
 
     def arc_project(self) -> IndexArray:
         """Return the project at the tail of every arc."""

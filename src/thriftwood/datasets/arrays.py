@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
-from ..errors import DatasetError
-from .dataset import Dataset
+from thriftwood.datasets.dataset import Dataset
+from thriftwood.errors import DatasetError
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -42,7 +42,7 @@ def read_npz(path: Path) -> Arrays:
 
 
 def to_dataset(arrays: Arrays, *, name: str, unit: str, source: str, licence: str) -> Dataset:
-    """Check that the arrays fit each other and freeze them; without prices each feature costs 1.
+    """Check that the arrays fit each other; without prices each feature costs 1.
 
     Raises
     ------
@@ -55,20 +55,20 @@ def to_dataset(arrays: Arrays, *, name: str, unit: str, source: str, licence: st
     n_features = len(arrays["feature_names"])
     return Dataset(
         name=name,
-        X=_frozen(arrays["X"], np.float32),
-        y=_frozen(arrays["y"], np.int64),
+        X=np.array(arrays["X"], np.float32, order="C"),
+        y=np.array(arrays["y"], np.int64),
         feature_names=_words(arrays["feature_names"]),
         target_names=_words(arrays["target_names"]),
-        costs=_frozen(arrays.get("costs", np.ones(n_features)), np.float64),
+        costs=np.array(arrays.get("costs", np.ones(n_features)), np.float64),
         unit=unit,
         source=source,
         licence=licence,
         cost_groups=_words(arrays["cost_group"]) if "cost_group" in arrays else None,
         costs_in_group=(
-            _frozen(arrays["costs_discount"], np.float64) if "costs_discount" in arrays else None
+            np.array(arrays["costs_discount"], np.float64) if "costs_discount" in arrays else None
         ),
         categories=_words(arrays["cost_category"]) if "cost_category" in arrays else None,
-        split=_frozen(arrays["split"], np.int64) if "split" in arrays else None,
+        split=np.array(arrays["split"], np.int64) if "split" in arrays else None,
     )
 
 
@@ -117,12 +117,6 @@ def _contradicting_prices(arrays: Arrays) -> Iterator[str]:
 
 def _is_number(values: NDArray[Any]) -> bool:
     return values.dtype.kind in "fiu" and bool(np.isfinite(values).all())
-
-
-def _frozen(values: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
-    array = np.ascontiguousarray(values, dtype=dtype).view()
-    array.flags.writeable = False
-    return array
 
 
 def _words(values: NDArray[Any]) -> tuple[str, ...]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .arrays import read_npz, to_dataset
-from .dataset import Dataset
+from thriftwood.datasets.arrays import read_npz, to_dataset
+from thriftwood.datasets.dataset import Dataset
 
 _DATA = Path(__file__).parent / "data"
 HEART_FILE = _DATA / "heart_cleveland.npz"

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import originals
-from .arrays import Arrays
+from thriftwood.datasets import originals
+from thriftwood.datasets.arrays import Arrays
 
 _UCI = "https://archive.ics.uci.edu"
 _UCI_FILES = f"{_UCI}/ml/machine-learning-databases"

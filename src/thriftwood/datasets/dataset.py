@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DatasetError
+from thriftwood.errors import DatasetError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """Examples with labels and priced features; all arrays are read-only.
+    """Examples with labels and priced features.
+
+    The arrays are the caller's own and can be written to (scikit-learn asks for that where values
+    are missing); every load reads them afresh.
 
     Attributes
     ----------

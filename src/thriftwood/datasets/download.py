@@ -12,7 +12,7 @@ from http.client import HTTPException
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ..errors import DatasetError
+from thriftwood.errors import DatasetError
 
 TIMEOUT_SECONDS = 30.0
 CHUNK_BYTES = 1 << 16

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import DatasetError
-from .arrays import Arrays, read_npz, to_dataset
-from .catalogue import CATALOGUE, Entry
-from .dataset import Dataset
-from .download import cache_folder, check, fetch
+from thriftwood.datasets.arrays import Arrays, read_npz, to_dataset
+from thriftwood.datasets.catalogue import CATALOGUE, Entry
+from thriftwood.datasets.dataset import Dataset
+from thriftwood.datasets.download import cache_folder, check, fetch
+from thriftwood.errors import DatasetError
 
 
 def load_dataset(

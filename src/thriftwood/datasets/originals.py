@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from .arrays import Arrays, read_npz
-from .bundled import HEART_FILE
+from thriftwood.datasets.arrays import Arrays, read_npz
+from thriftwood.datasets.bundled import HEART_FILE
 
 
 def read_covertype(paths: Sequence[Path]) -> Arrays:

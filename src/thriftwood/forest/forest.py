@@ -98,9 +98,21 @@ class Forest:
         parent[self.right[splits]] = splits
         return handed_over(parent)
 
-    def tree_of(self, node: int) -> int:
-        """Return the index of the tree that a node belongs to."""
-        return int(np.searchsorted(self.tree_start, node, side="right")) - 1
+    @cached_property
+    def depth(self) -> IndexArray:
+        """How many splits lie above each node."""
+        depth = np.zeros(self.n_nodes, dtype=np.int32)
+        level = self.tree_start[:-1]
+        while len(level):
+            split = level[self.is_split[level]]
+            below = np.concatenate([self.left[split], self.right[split]])
+            depth[below] = np.tile(depth[split] + 1, 2)
+            level = below
+        return handed_over(depth)
+
+    def tree_of(self, nodes: IntArray) -> IntArray:
+        """Return the tree that each node belongs to."""
+        return np.searchsorted(self.tree_start, nodes, side="right") - 1
 
     def __repr__(self) -> str:
         kind = f"{len(self.classes)} classes" if self.classes is not None else "regression"
@@ -193,7 +205,9 @@ def _check_splits(forest: Forest) -> None:
 
 
 def _check_values(forest: Forest) -> None:
-    _refuse(forest, ~np.isfinite(forest.values).all(axis=1), "has a value that is not finite")
+    lost = np.zeros(forest.n_nodes, dtype=np.bool_)
+    lost[np.nonzero(~np.isfinite(forest.values))[0]] = True
+    _refuse(forest, lost, "has a value that is not finite")
     n_outputs = forest.values.shape[1]
     if forest.classes is None and n_outputs != 1:
         raise ForestError(f"A regression forest has one value per node, this one {n_outputs}.")
@@ -210,6 +224,6 @@ def _refuse(forest: Forest, wrong: BoolArray, what: str) -> None:
     """Raise for the first node of `wrong`, named by its tree and its number there."""
     bad = np.flatnonzero(wrong)
     if len(bad):
-        tree = forest.tree_of(int(bad[0]))
+        tree = forest.tree_of(bad[:1])[0]
         node = bad[0] - forest.tree_start[tree]
         raise ForestError(f"Node {node} of tree {tree} {what}.")

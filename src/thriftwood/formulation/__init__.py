@@ -1,0 +1,18 @@
+"""From trees, rows and prices to a closure problem, and back.
+
+Law: the profit of a set of projects at a tradeoff is the fall of the paper's IP3 objective when the
+splits of that set are kept instead of none, times rows, trees and the closure's unit.
+"""
+
+from thriftwood.formulation.build import ClosureIndex, build_closure
+from thriftwood.formulation.losses import LOSSES, node_losses
+from thriftwood.formulation.targets import read_target, read_weights
+
+__all__ = [
+    "LOSSES",
+    "ClosureIndex",
+    "build_closure",
+    "node_losses",
+    "read_target",
+    "read_weights",
+]

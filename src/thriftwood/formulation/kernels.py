@@ -33,3 +33,31 @@ def number_items(first_use, feature, tree_of, order, start, stop, arc_start, arc
             arc_item[arc] = item_of[row]
             arc += 1
     return item_feature[:n_items].copy(), item_row[:n_items].copy()
+
+
+@njit(cache=True, nogil=True)
+def class_weight_per_node(order, start, stop, tree_start, left, right, label, weight, n_classes):
+    """Add up the weight of every class among the rows of every node."""
+    total = np.zeros((len(left), n_classes), dtype=np.float64)
+    for tree in range(len(tree_start) - 1):
+        for h in range(tree_start[tree + 1] - 1, tree_start[tree] - 1, -1):
+            if left[h] == NOTHING:
+                for place in range(start[h], stop[h]):
+                    row = order[tree, place]
+                    total[h, label[row]] += weight[row]
+            else:
+                for k in range(n_classes):
+                    total[h, k] = total[left[h], k] + total[right[h], k]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def squared_error_per_node(order, start, stop, tree_start, value, target, weight):
+    """Add up the weighted squared distance of every node's rows to its value."""
+    total = np.zeros(len(value), dtype=np.float64)
+    for tree in range(len(tree_start) - 1):
+        for h in range(tree_start[tree], tree_start[tree + 1]):
+            for place in range(start[h], stop[h]):
+                row = order[tree, place]
+                total[h] += weight[row] * (target[row] - value[h]) ** 2
+    return total

@@ -1,0 +1,9 @@
+"""Models of other libraries in and out.
+
+Law: a `Forest` sends every row to the same leaf as the model, with the same value, or `read_forest`
+raises; and reading what `write_model` wrote gives the collapsed forest.
+"""
+
+from thriftwood.adapters.registry import read_forest, write_model
+
+__all__ = ["read_forest", "write_model"]

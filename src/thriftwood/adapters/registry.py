@@ -1,0 +1,54 @@
+"""Find the adapter that knows a model."""
+
+from typing import Protocol, TypeVar
+
+from thriftwood.adapters import sklearn_ensemble, sklearn_tree
+from thriftwood.arrays import BoolArray
+from thriftwood.errors import UnsupportedModelError
+from thriftwood.forest import Forest
+
+Model = TypeVar("Model")
+
+
+class Adapter(Protocol):
+    """What a module of this folder provides."""
+
+    SUPPORTED: str
+
+    def reads(self, model: object) -> bool: ...
+
+    def read(self, model: object) -> Forest: ...
+
+    def write(self, model: object, kept: BoolArray) -> object: ...
+
+
+ADAPTERS: tuple[Adapter, ...] = (sklearn_tree, sklearn_ensemble)
+
+
+def read_forest(model: object) -> Forest:
+    """Return the trees of a fitted model as a checked `Forest`."""
+    return _adapter_for(model).read(model).check()
+
+
+def write_model(model: Model, kept: BoolArray) -> Model:
+    """Return a copy of a model with every split collapsed that is not kept.
+
+    Parameters
+    ----------
+    model : a fitted model
+        It is not changed.
+    kept : bool array
+        Mask over the nodes of `read_forest(model)`.
+    """
+    return _adapter_for(model).write(model, kept)  # type: ignore[return-value]
+
+
+def _adapter_for(model: object) -> Adapter:
+    for adapter in ADAPTERS:
+        if adapter.reads(model):
+            return adapter
+    supported = ", ".join(adapter.SUPPORTED for adapter in ADAPTERS)
+    given = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
+    raise UnsupportedModelError(
+        f"Cannot prune {given}. Supported are fitted models of: {supported}."
+    )

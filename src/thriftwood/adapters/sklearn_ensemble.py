@@ -1,0 +1,88 @@
+"""Random forests, extra trees and bagged trees of scikit-learn."""
+
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import (
+    BaggingClassifier,
+    BaggingRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.tree import BaseDecisionTree
+
+from thriftwood.adapters.sklearn_tree import (
+    check_fitted,
+    check_single_output,
+    collapsed_trees,
+    forest_of,
+)
+from thriftwood.arrays import BoolArray, FloatArray
+from thriftwood.errors import ForestError, UnsupportedModelError
+from thriftwood.forest import Forest
+
+SUPPORTED = "RandomForest*, ExtraTrees*, Bagging* over decision trees (scikit-learn)"
+
+FORESTS = (
+    RandomForestClassifier,
+    RandomForestRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+)
+BAGGING = (BaggingClassifier, BaggingRegressor)
+
+# Measured on the unpruned trees, so no longer true of the pruned ones.
+STALE = ("oob_score_", "oob_decision_function_", "oob_prediction_")
+
+
+def reads(model: object) -> bool:
+    return isinstance(model, FORESTS + BAGGING)
+
+
+def read(model: Any) -> Forest:
+    check_fitted(model, "estimators_")
+    check_single_output(model)
+    for number, tree in enumerate(model.estimators_):
+        if not isinstance(tree, BaseDecisionTree):
+            raise UnsupportedModelError(
+                f"Estimator {number} of this {type(model).__name__} is a {type(tree).__name__}; "
+                "bagging can be pruned only over decision trees."
+            )
+        check_single_output(tree)
+    classes = getattr(model, "classes_", None)
+    values = [_values(number, tree, classes) for number, tree in enumerate(model.estimators_)]
+    features = getattr(model, "estimators_features_", None)
+    return forest_of(model.estimators_, values, model, classes, features)
+
+
+def write(model: Any, kept: BoolArray) -> Any:
+    trees = collapsed_trees(model.estimators_, read(model), kept)
+    # The copy takes the new trees wherever the old list stood.
+    pruned = deepcopy(model, {id(model.estimators_): trees})
+    for name in STALE:
+        vars(pruned).pop(name, None)
+    return pruned
+
+
+def _values(number: int, tree: Any, classes: Any) -> FloatArray:
+    """Return what the nodes of a tree predict, one column for each class of the ensemble.
+
+    A bagged tree may have missed a class in its sample: it gives that class no probability.
+    """
+    values: FloatArray = tree.tree_.value[:, 0, :]
+    if classes is None:
+        return values
+    known = np.asarray(tree.classes_)
+    columns = known.astype(np.intp)
+    fits = (columns == known) & (columns >= 0) & (columns < len(classes))
+    if len(known) != values.shape[1] or not fits.all():
+        raise ForestError(
+            f"Tree {number} of the ensemble has the classes {known.tolist()}, which do not fit the "
+            f"ensemble's {len(classes)} classes: the trees must come from one training."
+        )
+    full = np.zeros((len(values), len(classes)))
+    full[:, columns] = values
+    return full
