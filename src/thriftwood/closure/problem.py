@@ -12,9 +12,8 @@ NOTHING = -1
 
 # Every sum that a solver or the certificate forms stays below 2**62, so 64 bits never wrap.
 LARGEST_TOTAL = 2**61
-# A tradeoff is taken as a fraction whose denominator is at most this. The nearest such fraction is
-# within 1 / denominator**2, which tells tradeoffs of usual size apart to some 12 digits.
-LARGEST_DENOMINATOR = 2**24
+# A tradeoff is taken as a simple fraction if that agrees with it to one part in this many.
+TRADEOFF_PRECISION = 2**32
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,27 +77,34 @@ class ClosureProblem:
         """Return the gains of the kept projects minus the costs of the items they need."""
         return exact_sum(self.gains[kept]) - exact_sum(self.costs[self.needed_items(kept)])
 
-    def at(self, tradeoff: Fraction) -> tuple["ClosureProblem", Fraction]:
+    def at(self, tradeoff: Fraction) -> tuple["ClosureProblem", int]:
         """Return the problem whose profit is gains minus `tradeoff` times costs, in whole numbers.
 
-        With the tradeoff as a fraction b / a, gains are multiplied by a and costs by b: no number
-        is rounded but the tradeoff itself, and that only where its denominator is too large.
+        With the tradeoff as a simple fraction b / a, gains are multiplied by a and costs by b, and
+        nothing is rounded but the tradeoff, in its tenth digit. Where no simple fraction is near,
+        gains are multiplied by a large power of two and each cost is rounded; all these roundings
+        together are less than the smallest gain.
 
         Returns
         -------
         problem : ClosureProblem
-        tradeoff : Fraction
-            The tradeoff that `problem` stands for.
+        scale : int
+            What gains were multiplied by.
         """
         total = exact_sum(np.abs(self.gains))
-        room = min(LARGEST_DENOMINATOR, LARGEST_TOTAL // max(total, 1))
-        taken = tradeoff.limit_denominator(room)
-        a, b = taken.denominator, taken.numerator
+        room = LARGEST_TOTAL // max(total, 1)
+        near = _simple_fraction(tradeoff, room)
+        scale = near.denominator if near is not None else 1 << (room.bit_length() - 1)
         # What costs more than all gains together is never bought; how much more does not matter.
-        never = total * a + 1
-        affordable = never // b if b else LARGEST_TOTAL
-        costs = np.where(self.costs <= affordable, self.costs * min(b, never), never)
-        return replace(self, gains=self.gains * a, costs=costs), taken
+        never = total * scale + 1
+        if near is not None:
+            affordable = never // max(near.numerator, 1)
+            exact = self.costs * min(near.numerator, never)
+            costs = np.where(self.costs <= affordable, exact, never if near.numerator else 0)
+        else:
+            rounded = np.rint(self.costs * float(tradeoff * scale))
+            costs = np.where(rounded < never, rounded, never).astype(np.int64)
+        return replace(self, gains=self.gains * scale, costs=costs), scale
 
     def check(self) -> "ClosureProblem":
         """Return the problem, or raise where its arrays contradict each other or do not fit."""
@@ -132,6 +138,17 @@ _DTYPES = {
     "arc_item": np.int32,
     "costs": np.int64,
 }
+
+
+def _simple_fraction(number: Fraction, largest_denominator: int) -> Fraction | None:
+    """Return a simple fraction that is near the number, if there is one."""
+    denominator = 1
+    while denominator <= largest_denominator:
+        near = number.limit_denominator(denominator)
+        if abs(near - number) * TRADEOFF_PRECISION <= number:
+            return near
+        denominator *= 8
+    return None
 
 
 def exact_sum(values: IntArray) -> int:

@@ -16,13 +16,17 @@ import numpy as np
 
 from thriftwood.arrays import BoolArray, FloatArray, IntArray, handed_over
 from thriftwood.closure import ClosureProblem
-from thriftwood.closure.problem import LARGEST_DENOMINATOR, LARGEST_TOTAL
 from thriftwood.errors import RangeError
 from thriftwood.forest import Forest
 from thriftwood.forest.forest import LEAF
 from thriftwood.formulation import kernels
 from thriftwood.formulation.scaling import whole_numbers
 from thriftwood.routing import Routes, first_uses
+
+# What gains and costs may add up to, in their units. The first leaves room to multiply gains by the
+# denominator of a tradeoff; the second is fine enough for 13 digits of the whole bill.
+MOST_GAIN = 2**34
+MOST_COST = 2**44
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,10 +57,6 @@ class ClosureIndex:
         """Return the paper's lambda in the units of the problem."""
         return Fraction(tradeoff) * self.n_trees * self.cost_unit / self.gain_unit
 
-    def paper_tradeoff(self, tradeoff: Fraction) -> float:
-        """Return the paper's lambda, given a tradeoff in the units of the problem."""
-        return float(tradeoff * self.gain_unit / (self.n_trees * self.cost_unit))
-
     def kept_nodes(self, kept: BoolArray) -> BoolArray:
         """Return the kept projects as a mask over all nodes of the forest."""
         mask = np.zeros(self.n_nodes, dtype=np.bool_)
@@ -65,7 +65,7 @@ class ClosureIndex:
 
 
 def build_closure(
-    forest: Forest, routes: Routes, losses: FloatArray, prices: FloatArray, weights: IntArray
+    forest: Forest, routes: Routes, losses: FloatArray, prices: FloatArray, weights: FloatArray
 ) -> tuple[ClosureProblem, ClosureIndex]:
     """Write the pruning problem of a forest as a closure problem.
 
@@ -77,14 +77,13 @@ def build_closure(
         What each node would lose as a leaf, from `node_losses` with the same weights.
     prices : shape (n_features,)
         What a feature costs one row.
-    weights : int array, shape (n_rows,)
-        How often each row counts, in whole numbers.
+    weights : shape (n_rows,)
+        How much each row counts.
     """
     split = np.flatnonzero(forest.is_split)
     number = np.cumsum(forest.is_split, dtype=np.int32) - 1
     parent = forest.parent[split]
     gains, gain_unit = _whole_gains(forest, losses, split)
-    whole_prices, cost_unit = _whole_prices(prices, weights)
 
     uses = first_uses(forest)
     n_arcs = np.zeros(forest.n_nodes, dtype=np.int64)
@@ -107,12 +106,13 @@ def build_closure(
         arc_start[number[uses]],
         arc_item,
     )
+    costs, cost_unit = _whole_costs(prices, weights, item_feature, item_row)
     problem = ClosureProblem(
         gains=gains,
         requires=np.where(parent == LEAF, LEAF, number[parent]),
         arc_start=arc_start,
         arc_item=handed_over(arc_item),
-        costs=whole_prices[item_feature] * weights[item_row],
+        costs=costs,
     )
     index = ClosureIndex(
         split, item_feature, item_row, gain_unit, cost_unit, forest.n_nodes, forest.n_trees
@@ -123,20 +123,21 @@ def build_closure(
 def _whole_gains(forest: Forest, losses: FloatArray, split: IntArray) -> tuple[IntArray, Fraction]:
     """Return what the loss falls by when a node is split rather than a leaf."""
     gains = losses[split] - losses[forest.left[split]] - losses[forest.right[split]]
-    # Room for the solvers to multiply gains by the denominator of any tradeoff.
-    most = LARGEST_TOTAL // LARGEST_DENOMINATOR
-    return whole_numbers(gains, float(np.abs(gains).sum()), most)
+    return whole_numbers(gains, MOST_GAIN)
 
 
-def _whole_prices(prices: FloatArray, weights: IntArray) -> tuple[IntArray, Fraction]:
-    largest = float(prices.max(initial=0.0))
-    most = min(2**40, LARGEST_TOTAL // max(len(prices) * int(weights.sum()), 1))
-    whole, unit = whole_numbers(prices, largest, most)
-    lost = np.flatnonzero((whole == 0) & (prices > 0))
+def _whole_costs(
+    prices: FloatArray, weights: FloatArray, item_feature: IntArray, item_row: IntArray
+) -> tuple[IntArray, Fraction]:
+    """Return what each item costs: the price of its feature, times the weight of its row."""
+    exact = prices[item_feature] * weights[item_row]
+    costs, unit = whole_numbers(exact, MOST_COST)
+    priced = np.bincount(item_feature, weights=exact, minlength=len(prices)) > 0
+    paid = np.bincount(item_feature, weights=costs, minlength=len(prices)) > 0
+    lost = np.flatnonzero(priced & ~paid)
     if len(lost):
         raise RangeError(
-            f"The prices reach from {prices[lost[0]]:g} to {largest:g}: with this many rows and "
-            f"features, {most:.2g} is the largest ratio that stays exact. "
-            "Give the smallest prices as 0, or raise them."
+            f"The prices reach from {prices[lost[0]]:g} to {prices.max():g}, too far apart to be "
+            "exact with this many rows. Give the smallest prices as 0, or raise them."
         )
-    return whole, unit
+    return costs, unit

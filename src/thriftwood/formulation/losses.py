@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from thriftwood.arrays import FloatArray, IndexArray, IntArray
+from thriftwood.arrays import FloatArray, IndexArray
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest
 from thriftwood.formulation import kernels
@@ -19,7 +19,7 @@ def node_losses(
     forest: Forest,
     routes: Routes,
     target: IndexArray | FloatArray,
-    weights: IntArray,
+    weights: FloatArray,
     loss: str | None = None,
 ) -> FloatArray:
     """Return for every node the total loss of its rows if the node itself predicted them.

@@ -3,13 +3,9 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thriftwood.arrays import FloatArray, IndexArray, IntArray, handed_over
+from thriftwood.arrays import FloatArray, IndexArray, handed_over
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest
-from thriftwood.formulation.scaling import whole_numbers
-
-# All rows together count at most this much, so that weight times price fits the solvers.
-LARGEST_WEIGHT = 2**36
 
 
 def read_target(y: ArrayLike, forest: Forest, n_rows: int) -> IndexArray | FloatArray:
@@ -28,10 +24,10 @@ def read_target(y: ArrayLike, forest: Forest, n_rows: int) -> IndexArray | Float
     return _as_numbers(target) if forest.classes is None else _as_classes(target, forest.classes)
 
 
-def read_weights(sample_weight: ArrayLike | None, n_rows: int) -> IntArray:
-    """Return how much each row counts, checked and in whole numbers: only their ratios matter."""
+def read_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
+    """Return how much each row counts, checked."""
     if sample_weight is None:
-        return handed_over(np.ones(n_rows, dtype=np.int64))
+        return handed_over(np.ones(n_rows))
     try:
         weights = np.array(sample_weight, dtype=np.float64)
     except (TypeError, ValueError):
@@ -44,8 +40,7 @@ def read_weights(sample_weight: ArrayLike | None, n_rows: int) -> IntArray:
         raise InputError("`sample_weight` must be finite and at least 0 everywhere.")
     if not weights.any():
         raise InputError("`sample_weight` is 0 everywhere: at least one row must count.")
-    whole, _ = whole_numbers(weights, float(weights.sum()), LARGEST_WEIGHT)
-    return handed_over(whole)
+    return handed_over(weights)
 
 
 def _as_numbers(target: NDArray[np.generic]) -> FloatArray:

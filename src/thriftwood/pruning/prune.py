@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thriftwood.adapters import read_forest, write_model
-from thriftwood.arrays import BoolArray, FloatArray, IntArray
+from thriftwood.arrays import BoolArray, FloatArray
 from thriftwood.closure import ClosureProblem, check_certificate
 from thriftwood.costs import prices_per_feature
 from thriftwood.errors import InputError
@@ -125,7 +125,7 @@ def _figures(
     problem: ClosureProblem,
     index: ClosureIndex,
     losses: FloatArray,
-    weights: IntArray,
+    weights: FloatArray,
     kept: BoolArray,
 ) -> Figures:
     """Return cost and loss of the forest whose kept splits are given."""
@@ -133,9 +133,9 @@ def _figures(
     parent = forest.parent
     is_leaf = ~kept_nodes & ((parent < 0) | kept_nodes[parent])
     total_cost = int(problem.costs[problem.needed_items(kept)].sum()) * index.cost_unit
-    total_weight = int(weights.sum())
+    total_weight = float(weights.sum())
     return Figures(
-        cost=float(total_cost / total_weight),
+        cost=float(total_cost) / total_weight,
         loss=float(losses[is_leaf].sum() / (total_weight * forest.n_trees)),
         n_splits=int(kept.sum()),
         n_features=len(np.unique(forest.feature[kept_nodes])),

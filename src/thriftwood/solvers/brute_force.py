@@ -20,11 +20,11 @@ def brute_force(problem: ClosureProblem) -> ClosureSolution:
         )
     closed = (
         kept
-        for kept in map(np.array, product((False, True), repeat=problem.n_projects))
-        if _is_closed(problem, kept)
+        for flags in product((False, True), repeat=problem.n_projects)
+        if _is_closed(problem, kept := np.array(flags, dtype=np.bool_))
     )
     best = max(closed, key=lambda kept: (problem.profit(kept), -int(kept.sum())))
-    return ClosureSolution(best.astype(np.bool_), flow=None)
+    return ClosureSolution(best, flow=None)
 
 
 def _is_closed(problem: ClosureProblem, kept: BoolArray) -> bool:

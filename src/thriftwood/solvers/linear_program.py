@@ -2,7 +2,8 @@
 
 Every row of the program is a difference of two variables, so the matrix is totally unimodular: all
 vertices are integral, and so are all basic dual solutions when the objective is integral. The duals
-of the rows are the flow; rounding them to whole numbers removes nothing but floating-point noise.
+of the rows are the flow; rounding them to whole numbers removes nothing but floating-point noise,
+as long as gains and costs stay well below 2**53.
 """
 
 import numpy as np
@@ -10,7 +11,13 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 from thriftwood.arrays import IntArray
-from thriftwood.closure import ClosureProblem, ClosureSolution, Flow, smallest_optimum
+from thriftwood.closure import (
+    ClosureProblem,
+    ClosureSolution,
+    Flow,
+    check_certificate,
+    smallest_optimum,
+)
 from thriftwood.errors import CertificateError
 
 
@@ -37,7 +44,12 @@ def linear_program(problem: ClosureProblem) -> ClosureSolution:
     )
     objective, unit = _in_doubles(np.concatenate([-problem.gains, problem.costs]))
     result = linprog(
-        objective, A_ub=differences, b_ub=np.zeros(len(rows)), bounds=(0, 1), method="highs-ds"
+        objective,
+        A_ub=differences,
+        b_ub=np.zeros(len(rows)),
+        bounds=(0, 1),
+        method="highs-ds",
+        options={"dual_feasibility_tolerance": 1e-10},
     )
     if result.status != 0:
         raise CertificateError(f"HiGHS did not solve the linear program: {result.message}")
@@ -45,7 +57,15 @@ def linear_program(problem: ClosureProblem) -> ClosureSolution:
     to_required = np.zeros(n_projects, dtype=np.int64)
     to_required[below] = dual[: len(below)]
     flow = Flow(to_required, dual[len(below) :])
-    return ClosureSolution(smallest_optimum(problem, flow), flow)
+    solution = ClosureSolution(smallest_optimum(problem, flow), flow)
+    try:
+        check_certificate(problem, solution)
+    except CertificateError as reason:
+        raise CertificateError(
+            "HiGHS works with doubles, which are too coarse for the numbers of this problem: "
+            f"its answer could not be proven ({reason}). Use the solver 'min_cut'."
+        ) from None
+    return solution
 
 
 def _in_doubles(weights: IntArray) -> tuple[np.ndarray, float]:

@@ -1,0 +1,146 @@
+"""A small vocabulary for tests: closure problems, forests and random ones of both."""
+
+import numpy as np
+from hypothesis import strategies as st
+
+from thriftwood.closure import ClosureProblem
+from thriftwood.forest import Forest
+from thriftwood.routing import Routes, route_examples
+from thriftwood.table import read_table
+
+
+def closure(gains, requires, needs, costs) -> ClosureProblem:
+    """Return a checked problem; `needs` lists the items of each project."""
+    return ClosureProblem(
+        gains=gains,
+        requires=requires,
+        arc_start=np.concatenate([[0], np.cumsum([len(items) for items in needs])]),
+        arc_item=np.array([item for items in needs for item in items], dtype=np.int32),
+        costs=costs,
+    ).check()
+
+
+@st.composite
+def closures(draw, most_projects=7, most_items=6):
+    """Draw small problems: chains and stars, equal, zero, negative, huge and tiny numbers."""
+    n_projects = draw(st.integers(0, most_projects))
+    n_items = draw(st.integers(0, most_items))
+    gain = draw(
+        st.sampled_from(
+            [
+                st.integers(-3, 6),
+                st.just(2),
+                st.integers(0, 1),
+                st.integers(-(10**9), 10**9),
+                st.sampled_from([0, 1, 10**12, -(10**12)]),
+            ]
+        )
+    )
+    cost = draw(
+        st.sampled_from(
+            [st.integers(0, 4), st.just(1), st.just(0), st.sampled_from([0, 1, 10**6, 10**14])]
+        )
+    )
+    requires = [draw(st.integers(-1, project - 1)) for project in range(n_projects)]
+    items = st.lists(st.integers(0, n_items - 1), unique=True, max_size=4)
+    needs = [draw(items) if n_items else [] for _ in range(n_projects)]
+    return closure(
+        [draw(gain) for _ in range(n_projects)],
+        requires,
+        needs,
+        [draw(cost) for _ in range(n_items)],
+    )
+
+
+def leaf(value):
+    """Return a leaf that predicts `value`."""
+    return (value,)
+
+
+def split(feature, threshold, below, above, value):
+    """Return a split: rows with at most `threshold` in `feature` go to `below`."""
+    return (value, feature, threshold, below, above)
+
+
+def forest_of(*trees, n_features, classes=(0, 1)) -> Forest:
+    """Return a checked forest from trees made of `leaf` and `split`, in pre-order."""
+    nodes: list[dict] = []
+    starts = [0]
+    for tree in trees:
+        _append(tree, nodes)
+        starts.append(len(nodes))
+    column = {key: [node[key] for node in nodes] for key in nodes[0]}
+    return Forest(
+        tree_start=starts,
+        n_features=n_features,
+        classes=None if classes is None else np.array(classes),
+        missing_left=np.zeros(len(nodes), dtype=bool),
+        **column,
+    ).check()
+
+
+def _append(tree, nodes) -> int:
+    index = len(nodes)
+    value, *rest = tree
+    node = {"feature": -1, "threshold": 0.0, "left": -1, "right": -1, "values": value}
+    nodes.append(node)
+    if rest:
+        node["feature"], node["threshold"], below, above = rest
+        node["left"] = _append(below, nodes)
+        node["right"] = _append(above, nodes)
+    return index
+
+
+def routes_of(forest: Forest, X) -> Routes:
+    return route_examples(forest, read_table(X, forest.input_dtype))
+
+
+@st.composite
+def trees(draw, n_features, most_splits):
+    """Draw a tree with at most `most_splits` splits; features may repeat on a path."""
+    value = draw(st.sampled_from([(1.0, 0.0), (0.25, 0.75), (0.0, 1.0), (0.5, 0.5)]))
+    if most_splits == 0 or draw(st.integers(0, 4)) == 0:
+        return leaf(value)
+    n_below = draw(st.integers(0, most_splits - 1))
+    return split(
+        draw(st.integers(0, n_features - 1)),
+        float(draw(st.integers(0, 2))),
+        draw(trees(n_features, n_below)),
+        draw(trees(n_features, most_splits - 1 - n_below)),
+        value,
+    )
+
+
+@st.composite
+def pruning_cases(draw, most_trees=3, most_splits=3, most_rows=5):
+    """Draw a forest, rows, labels, prices and weights: single leaves, one row, one tree, ties."""
+    n_features = draw(st.integers(1, 3))
+    n_trees = draw(st.integers(1, most_trees))
+    forest = forest_of(
+        *[draw(trees(n_features, most_splits)) for _ in range(n_trees)], n_features=n_features
+    )
+    n_rows = draw(st.integers(1, most_rows))
+    rows = st.lists(st.integers(0, 3), min_size=n_features, max_size=n_features)
+    X = np.array([draw(rows) for _ in range(n_rows)], dtype=float)
+    y = np.array([draw(st.integers(0, 1)) for _ in range(n_rows)])
+    price = draw(
+        st.sampled_from(
+            [
+                st.just(1.0),
+                st.sampled_from([0.0, 1.0, 2.0]),
+                st.sampled_from([0.01, 5.17, 102.9]),
+                st.sampled_from([1e-3, 1.0, 1e6]),
+                st.floats(0.1, 10.0),
+            ]
+        )
+    )
+    prices = np.array([draw(price) for _ in range(n_features)])
+    weight = draw(st.sampled_from([st.just(1.0), st.integers(1, 3), st.floats(0.1, 2.0)]))
+    weights = np.array([draw(weight) for _ in range(n_rows)], dtype=float)
+    return forest, X, y, prices, weights
+
+
+TRADEOFFS = st.one_of(
+    st.sampled_from([0.0, 0.5, 0.25, 1.0, 0.1, 1 / 3, 1e-9, 1e9]),
+    st.floats(0.0, 2.0, allow_subnormal=False),
+)

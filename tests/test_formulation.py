@@ -1,0 +1,184 @@
+"""The closure problem says exactly what the paper's IP3 says, on forests small enough to walk."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from builders import TRADEOFFS, forest_of, leaf, pruning_cases, routes_of, split
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from thriftwood.closure import check_certificate
+from thriftwood.errors import InputError, RangeError
+from thriftwood.formulation import build_closure, node_losses, read_target, read_weights
+from thriftwood.formulation.scaling import whole_numbers
+from thriftwood.solvers import linear_program, min_cut
+
+
+def leaf_reached(forest, tree, row, kept):
+    """Walk a row down one tree of the pruned forest; return its leaf and the features it met."""
+    node, met = int(forest.tree_start[tree]), []
+    while kept[node]:
+        met.append(int(forest.feature[node]))
+        goes_left = row[forest.feature[node]] <= forest.threshold[node]
+        node = int(forest.left[node] if goes_left else forest.right[node])
+    return node, met
+
+
+def figures_by_walking(forest, X, y, prices, weights, kept):
+    """Loss and cost of a pruned forest as the paper defines them, row by row."""
+    loss = cost = 0.0
+    for row, label, weight in zip(X, y, weights, strict=True):
+        bought = set()
+        for tree in range(forest.n_trees):
+            node, met = leaf_reached(forest, tree, row, kept)
+            loss += weight * (forest.values[node].argmax() != label) / forest.n_trees
+            bought.update(met)
+        cost += weight * sum(prices[feature] for feature in bought)
+    return loss / weights.sum(), cost / weights.sum()
+
+
+def all_prunings(forest):
+    """Every valid mask of kept splits."""
+    splits = np.flatnonzero(forest.is_split)
+    for flags in product([False, True], repeat=len(splits)):
+        kept = np.zeros(forest.n_nodes, dtype=bool)
+        kept[splits] = flags
+        if all(
+            forest.parent[node] < 0 or kept[forest.parent[node]] for node in splits[list(flags)]
+        ):
+            yield kept
+
+
+def build(forest, X, y, prices, weights):
+    routes = routes_of(forest, X)
+    whole = read_weights(weights, len(X))
+    losses = node_losses(forest, routes, read_target(y, forest, len(X)), whole)
+    return build_closure(forest, routes, losses, prices, whole)
+
+
+@settings(max_examples=150)
+@given(pruning_cases(), TRADEOFFS)
+def test_the_optimum_is_that_of_the_paper(case, tradeoff):
+    forest, X, y, prices, weights = case
+    problem, index = build(*case)
+    priced, _ = problem.at(index.closure_tradeoff(tradeoff))
+    kept = index.kept_nodes(min_cut(priced).kept)
+    objective = {}
+    for mask in all_prunings(forest):
+        loss, cost = figures_by_walking(forest, X, y, prices, weights, mask)
+        objective[mask.tobytes()] = loss + tradeoff * cost
+    best = min(objective.values())
+    assert objective[kept.tobytes()] == pytest.approx(best, rel=1e-6, abs=1e-9)
+
+
+@settings(max_examples=150)
+@given(pruning_cases())
+def test_profit_is_the_fall_of_the_objective(case):
+    forest, X, y, prices, weights = case
+    problem, index = build(*case)
+    nothing = np.zeros(forest.n_nodes, dtype=bool)
+    loss_of_nothing, _ = figures_by_walking(forest, X, y, prices, weights, nothing)
+    for mask in all_prunings(forest):
+        kept = mask[index.split]
+        loss, cost = figures_by_walking(forest, X, y, prices, weights, mask)
+        total = weights.sum()
+        gain = float(problem.gains[kept].sum() * index.gain_unit) / (total * forest.n_trees)
+        paid = float(problem.costs[problem.needed_items(kept)].sum() * index.cost_unit) / total
+        assert gain == pytest.approx(loss_of_nothing - loss, rel=1e-5, abs=1e-9)
+        assert paid == pytest.approx(cost, rel=1e-5, abs=1e-9)
+
+
+@settings(max_examples=150)
+@given(pruning_cases(most_trees=4, most_splits=6, most_rows=8), TRADEOFFS)
+def test_solvers_agree_on_forests_and_prove_it(case, tradeoff):
+    problem, index = build(*case)
+    priced, _ = problem.at(index.closure_tradeoff(tradeoff))
+    by_cut = min_cut(priced)
+    assert check_certificate(priced, by_cut).gap == 0
+    np.testing.assert_array_equal(by_cut.kept, linear_program(priced).kept)
+
+
+@settings(max_examples=100)
+@given(pruning_cases(most_trees=4, most_splits=6), TRADEOFFS, st.sampled_from([0.5, 2.0, 3.0, 0.1]))
+def test_dearer_features_and_a_smaller_tradeoff_cancel(case, tradeoff, factor):
+    forest, X, y, prices, weights = case
+    assume(tradeoff < 1e6)
+
+    def kept(prices, tradeoff):
+        problem, index = build(forest, X, y, prices, weights)
+        priced, _ = problem.at(index.closure_tradeoff(tradeoff))
+        return index.kept_nodes(min_cut(priced).kept)
+
+    def objective(mask):
+        loss, cost = figures_by_walking(forest, X, y, prices, weights, mask)
+        return loss + tradeoff * cost
+
+    before, after = kept(prices, tradeoff), kept(prices * factor, tradeoff / factor)
+    if factor in (0.5, 2.0):  # powers of two change no digit
+        np.testing.assert_array_equal(before, after)
+    assert objective(after) == pytest.approx(objective(before), rel=1e-6, abs=1e-9)
+
+
+def test_of_several_optima_the_smallest_forest_is_taken():
+    # The split gains one row of one, at price 1: at tradeoff 1 keeping and dropping are as good.
+    stump = split(0, 0.5, leaf((1.0, 0.0)), leaf((0.0, 1.0)), value=(1.0, 0.0))
+    forest = forest_of(stump, n_features=1)
+    problem, index = build(forest, [[1.0]], [1], np.ones(1), np.ones(1))
+    for tradeoff, stays in ((0.999, True), (1.0, False), (1.001, False)):
+        priced, _ = problem.at(index.closure_tradeoff(tradeoff))
+        assert min_cut(priced).kept.tolist() == [stays]
+
+
+def test_a_feature_is_bought_at_its_first_use_and_once_for_all_trees():
+    def deep(value):
+        return split(0, 2.5, leaf(value), leaf(value), value)
+
+    tree = split(0, 0.5, leaf((1, 0)), split(1, 0.5, deep((0, 1)), leaf((1, 0)), (0, 1)), (1, 0))
+    forest = forest_of(tree, tree, n_features=2)
+    problem, index = build(forest, [[1, 0], [0, 0]], [1, 0], np.array([3.0, 5.0]), np.ones(2))
+    items = set(zip(index.item_feature.tolist(), index.item_row.tolist(), strict=True))
+    assert items == {(0, 0), (0, 1), (1, 0)}
+    root, second, third = problem.arc_start[1], problem.arc_start[2], problem.arc_start[3]
+    assert (root, second - root, third - second) == (2, 1, 0)
+
+
+def test_squared_error_of_a_regression_forest():
+    tree = split(0, 0.5, leaf((1.0,)), leaf((4.0,)), value=(2.0,))
+    forest = forest_of(tree, n_features=1, classes=None)
+    X, y = np.array([[0.0], [1.0]]), np.array([1.5, 4.0])
+    losses = node_losses(forest, routes_of(forest, X), y, np.array([1, 2]))
+    np.testing.assert_allclose(losses, [0.25 + 2 * 4.0, 0.25, 0.0])
+
+
+def test_losses_are_refused_by_name():
+    forest = forest_of(leaf((1.0, 0.0)), n_features=1)
+    routes = routes_of(forest, [[0.0]])
+    with pytest.raises(InputError, match=r"no loss 'hinge' for a classifier: choose 'error'"):
+        node_losses(forest, routes, np.array([0]), np.array([1]), "hinge")
+
+
+@given(st.lists(st.integers(0, 10**7), min_size=1, max_size=30), st.integers(0, 4))
+def test_decimals_are_kept_exactly(cents, decimals):
+    values = np.array(cents) / 10**decimals
+    whole, unit = whole_numbers(values, 2**50)
+    assert [Fraction(int(w)) * unit for w in whole] == [Fraction(c, 10**decimals) for c in cents]
+
+
+@given(st.lists(st.floats(0, 1e300, allow_subnormal=False), min_size=1, max_size=30))
+def test_other_numbers_are_rounded_to_the_stated_resolution(values):
+    values = np.array(values)
+    whole, unit = whole_numbers(values, 2**40)
+    assert whole.sum() <= 2**40
+    for value, number in zip(values, whole, strict=True):
+        assert abs(Fraction(int(number)) * unit - Fraction(value)) <= max(
+            unit / 2, Fraction(1, 10**6)
+        )
+
+
+def test_prices_too_far_apart_are_refused():
+    stump = split(0, 0.5, leaf((1.0, 0.0)), leaf((0.0, 1.0)), value=(1.0, 0.0))
+    forest = forest_of(stump, n_features=2)
+    with pytest.raises(RangeError, match="prices reach from 1e-20 to 1"):
+        build(forest, [[1.0, 0.0]], [1], np.array([1.0, 1e-20]), np.ones(1))

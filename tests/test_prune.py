@@ -1,0 +1,207 @@
+"""`tw.prune` on real scikit-learn models: laws that hold at every tradeoff."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.ensemble import (
+    BaggingClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.tree import DecisionTreeClassifier
+
+import thriftwood as tw
+from thriftwood.adapters import read_forest
+
+HEART = tw.datasets.load_heart()
+FOREST = RandomForestClassifier(15, max_features=None, random_state=0).fit(HEART.X, HEART.y)
+TRADEOFFS = [0.0, 1e-5, 1e-4, 5e-4, 2e-3, 0.1]
+
+
+def prune_heart(model=FOREST, tradeoff=5e-4, **more):
+    return tw.prune(model, HEART.X, HEART.y, **{"costs": HEART.costs, "tradeoff": tradeoff} | more)
+
+
+def is_sub_forest(smaller, larger):
+    """Whether each tree of `smaller` is a tree of `larger` with subtrees made leaves."""
+    pairs = list(zip(smaller.tree_start[:-1], larger.tree_start[:-1], strict=True))
+    while pairs:
+        small, large = pairs.pop()
+        if not np.array_equal(smaller.values[small], larger.values[large]):
+            return False
+        if smaller.left[small] < 0:
+            continue
+        for name in ("feature", "threshold", "missing_left"):
+            if getattr(smaller, name)[small] != getattr(larger, name)[large]:
+                return False
+        pairs.append((smaller.left[small], larger.left[large]))
+        pairs.append((smaller.right[small], larger.right[large]))
+    return True
+
+
+@pytest.mark.parametrize("tradeoff", TRADEOFFS)
+def test_the_pruned_model_is_a_sub_forest_with_the_stated_figures(tradeoff):
+    pruned = prune_heart(tradeoff=tradeoff)
+    forest = read_forest(pruned.model)
+    assert type(pruned.model) is RandomForestClassifier
+    assert is_sub_forest(forest, read_forest(FOREST))
+    assert pruned.n_splits == forest.n_splits
+    assert pruned.n_features == len(set(forest.feature[forest.is_split].tolist()))
+    mistakes = [
+        tree.predict(HEART.X) != np.searchsorted(FOREST.classes_, HEART.y)
+        for tree in pruned.model.estimators_
+    ]
+    assert pruned.loss == pytest.approx(np.mean(mistakes))
+    assert pruned.certificate.gap == 0
+    assert pruned.objective == pytest.approx(pruned.loss + tradeoff * pruned.cost)
+
+
+@pytest.mark.parametrize("tradeoff", TRADEOFFS)
+def test_cost_and_bill_agree(tradeoff):
+    pruned = prune_heart(tradeoff=tradeoff)
+    assert tw.feature_bill(pruned.model, HEART.X, HEART.costs).mean == pytest.approx(pruned.cost)
+    bill = tw.feature_bill(FOREST, HEART.X, HEART.costs)
+    assert bill.mean == pytest.approx(pruned.original.cost)
+
+
+def test_both_solvers_give_the_same_model():
+    for tradeoff in TRADEOFFS:
+        by_cut = prune_heart(tradeoff=tradeoff)
+        by_program = prune_heart(tradeoff=tradeoff, solver="linear_program")
+        assert by_cut.certificate == by_program.certificate
+        np.testing.assert_array_equal(
+            read_forest(by_cut.model).feature, read_forest(by_program.model).feature
+        )
+
+
+def test_a_larger_tradeoff_keeps_fewer_splits_of_the_same():
+    kept = [read_forest(prune_heart(tradeoff=tradeoff).model) for tradeoff in TRADEOFFS]
+    for larger, smaller in zip(kept, kept[1:], strict=False):
+        assert is_sub_forest(smaller, larger)
+
+
+def test_free_features_only_lose_splits_that_gain_nothing():
+    pruned = prune_heart(tradeoff=0.0)
+    assert pruned.loss == pruned.original.loss
+    assert pruned.n_splits < pruned.original.n_splits
+
+
+def test_a_huge_tradeoff_leaves_a_leaf_per_tree_that_still_predicts():
+    pruned = prune_heart(tradeoff=1e6)
+    assert (pruned.cost, pruned.n_splits, pruned.n_features) == (0.0, 0, 0)
+    assert pruned.model.predict(HEART.X).shape == HEART.y.shape
+
+
+@settings(max_examples=15)
+@given(
+    st.sampled_from([1e-5, 1e-4, 3e-4, 1e-3]),
+    st.sampled_from([0.125, 0.5, 4.0, 1024.0]),
+)
+def test_dearer_features_and_a_smaller_tradeoff_cancel(tradeoff, factor):
+    before = prune_heart(tradeoff=tradeoff)
+    after = prune_heart(tradeoff=tradeoff / factor, costs=HEART.costs * factor)
+    np.testing.assert_array_equal(
+        read_forest(before.model).feature, read_forest(after.model).feature
+    )
+    assert after.cost == pytest.approx(before.cost * factor)
+
+
+def test_a_weight_of_two_is_a_row_twice():
+    weights = np.random.default_rng(0).integers(0, 4, len(HEART.y))
+    weighted = prune_heart(sample_weight=weights)
+    repeated = tw.prune(
+        FOREST,
+        np.repeat(HEART.X, weights, axis=0),
+        np.repeat(HEART.y, weights),
+        costs=HEART.costs,
+        tradeoff=5e-4,
+    )
+    assert weighted.cost == pytest.approx(repeated.cost)
+    assert weighted.loss == pytest.approx(repeated.loss)
+    np.testing.assert_array_equal(
+        read_forest(weighted.model).feature, read_forest(repeated.model).feature
+    )
+    bills = tw.feature_bill(weighted.model, HEART.X, HEART.costs).per_example
+    assert np.average(bills, weights=weights) == pytest.approx(weighted.cost)
+
+
+def test_the_order_of_rows_and_the_number_of_threads_do_not_matter():
+    shuffled = np.random.default_rng(1).permutation(len(HEART.y))
+    one = prune_heart()
+    other = tw.prune(
+        FOREST,
+        HEART.X[shuffled],
+        HEART.y[shuffled],
+        costs=HEART.costs,
+        tradeoff=5e-4,
+        n_jobs=2,
+    )
+    np.testing.assert_array_equal(read_forest(one.model).feature, read_forest(other.model).feature)
+
+
+def test_prices_by_name_are_prices_by_position():
+    frame = HEART.frame()
+    model = RandomForestClassifier(5, random_state=0).fit(frame, HEART.y)
+    by_name = dict(zip(HEART.feature_names, HEART.costs, strict=True))
+    named = tw.prune(model, frame, HEART.y, costs=by_name, tradeoff=5e-4)
+    plain = tw.prune(model, frame, HEART.y, costs=HEART.costs, tradeoff=5e-4)
+    assert named.cost == plain.cost > 0
+
+
+def test_without_prices_the_cost_counts_features():
+    pruned = prune_heart(costs=None, tradeoff=0.01)
+    bills = tw.feature_bill(pruned.model, HEART.X).per_example
+    assert np.array_equal(bills, np.rint(bills))
+    assert pruned.cost == pytest.approx(bills.mean())
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestRegressor(8, max_features=None, random_state=0),
+        ExtraTreesRegressor(5, max_depth=6, random_state=0),
+    ],
+)
+def test_regressors_are_pruned_on_their_squared_error(model):
+    age, rest = HEART.X[:, 0], HEART.X[:, 1:]
+    model.fit(rest, age)
+    previous = None
+    for tradeoff in (0.0, 0.01, 0.1, 1.0):
+        pruned = tw.prune(model, rest, age, costs=HEART.costs[1:], tradeoff=tradeoff)
+        squares = [(tree.predict(rest) - age) ** 2 for tree in pruned.model.estimators_]
+        assert pruned.loss == pytest.approx(np.mean(squares))
+        assert pruned.certificate.gap == 0
+        if previous is not None:
+            assert pruned.cost <= previous.cost
+            assert pruned.loss >= previous.loss - 1e-9
+        previous = pruned
+
+
+def test_bagging_and_single_trees_are_pruned_too():
+    for model in (
+        BaggingClassifier(DecisionTreeClassifier(), 6, max_features=0.5, random_state=0),
+        DecisionTreeClassifier(random_state=0),
+    ):
+        pruned = prune_heart(model.fit(HEART.X, HEART.y), tradeoff=1e-3)
+        assert type(pruned.model) is type(model)
+        assert pruned.cost < pruned.original.cost
+        bill = tw.feature_bill(pruned.model, HEART.X, HEART.costs)
+        assert bill.mean == pytest.approx(pruned.cost)
+
+
+def test_many_classes_and_missing_values():
+    nhanes = tw.datasets.load_nhanes()
+    X, y = nhanes.X[:600], nhanes.y[:600]
+    model = RandomForestClassifier(6, random_state=0).fit(X, y)
+    pruned = tw.prune(model, X, y, costs=nhanes.costs, tradeoff=2e-3)
+    assert 0 < pruned.cost < pruned.original.cost
+    assert tw.feature_bill(pruned.model, X, nhanes.costs).mean == pytest.approx(pruned.cost)
+
+
+def test_repr_says_what_was_saved():
+    text = repr(prune_heart())
+    assert text.startswith("Pruned RandomForestClassifier at tradeoff 0.0005, optimal")
+    assert "cost" in text
+    assert "was" in text

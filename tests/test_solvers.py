@@ -1,0 +1,204 @@
+"""All solvers agree, prove their answers, and take the smallest of several optima."""
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from builders import closure, closures
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from thriftwood.closure import check_certificate, reduce_closure
+from thriftwood.closure import reductions as all_reductions
+from thriftwood.closure.problem import exact_sum
+from thriftwood.closure.reductions import (
+    drop_free_items,
+    drop_hopeless_projects,
+    fold_private_items,
+    join_projects_without_items,
+    merge_twin_items,
+)
+from thriftwood.errors import CertificateError, InputError, RangeError
+from thriftwood.solvers import brute_force, kernels, linear_program, min_cut, solver_named
+
+REDUCTIONS = [
+    drop_free_items,
+    drop_hopeless_projects,
+    merge_twin_items,
+    fold_private_items,
+    join_projects_without_items,
+    reduce_closure,
+]
+
+
+@settings(max_examples=500)
+@given(closures())
+def test_min_cut_is_the_smallest_optimum_and_proves_it(problem):
+    solution = min_cut(problem)
+    assert check_certificate(problem, solution).gap == 0
+    np.testing.assert_array_equal(solution.kept, brute_force(problem).kept)
+
+
+@settings(max_examples=200)
+@given(closures())
+def test_linear_program_is_the_smallest_optimum_and_proves_it(problem):
+    solution = linear_program(problem)
+    assert check_certificate(problem, solution).gap == 0
+    np.testing.assert_array_equal(solution.kept, brute_force(problem).kept)
+
+
+@settings(max_examples=200)
+@given(closures(), st.floats(0, 3))
+def test_solvers_agree_at_any_tradeoff(problem, tradeoff):
+    priced, _ = problem.at(Fraction(tradeoff))
+    total = exact_sum(np.abs(priced.gains)) + exact_sum(priced.costs)
+    try:
+        by_program = linear_program(priced).kept
+    except CertificateError as error:
+        assert "Use the solver 'min_cut'" in str(error)
+        assert total > 2**50  # beyond what doubles tell apart
+        return
+    np.testing.assert_array_equal(min_cut(priced).kept, by_program)
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+@settings(max_examples=200)
+@given(problem=closures())
+def test_reductions_keep_the_smallest_optimum_and_carry_the_flow_back(reduction, problem):
+    smaller, undo = reduction(problem)
+    smaller.check()
+    assert smaller.n_projects <= problem.n_projects
+    assert smaller.n_arcs <= problem.n_arcs
+    solution = undo(linear_program(smaller))
+    assert check_certificate(problem, solution).gap == 0
+    np.testing.assert_array_equal(solution.kept, brute_force(problem).kept)
+    without_flow = undo(brute_force(smaller))
+    assert without_flow.flow is None
+    np.testing.assert_array_equal(without_flow.kept, solution.kept)
+
+
+def test_every_reduction_is_tested():
+    public = {
+        name
+        for name, value in vars(all_reductions).items()
+        if callable(value)
+        and getattr(value, "__module__", "") == all_reductions.__name__
+        and not name.startswith("_")
+    }
+    assert public == {reduction.__name__ for reduction in REDUCTIONS}
+
+
+def test_twins_are_merged_and_private_items_folded():
+    problem = closure([9, 9], [-1, -1], [[0, 1, 2, 4], [0, 1, 3]], [1, 2, 3, 4, 5])
+    merged, _ = merge_twin_items(problem)
+    assert sorted(merged.costs.tolist()) == [3, 4, 8]
+    folded, _ = fold_private_items(merged)
+    assert folded.costs.tolist() == [3]
+    assert folded.gains.tolist() == [9 - 8, 9 - 4]
+
+
+def test_a_chain_without_items_becomes_one_project():
+    problem = closure([1, 1, 1], [-1, 0, 1], [[0], [], []], [2])
+    joined, _ = join_projects_without_items(problem)
+    assert joined.gains.tolist() == [3]
+
+
+def test_zero_gain_subtrees_are_dropped_with_their_items():
+    problem = closure([5, 0, 0], [-1, 0, 1], [[0], [1], [2]], [1, 1, 1])
+    smaller, _ = drop_hopeless_projects(problem)
+    assert (smaller.n_projects, smaller.n_items) == (1, 1)
+
+
+def random_forest_like(rng, n_projects, n_items, degree):
+    """A middle-sized problem: many chains whose projects share items."""
+    requires = np.array([rng.integers(-1, h) if h % 9 else -1 for h in range(n_projects)])
+    needs = [rng.choice(n_items, rng.integers(0, degree), replace=False) for _ in requires]
+    gains = rng.integers(-5, 40, n_projects)
+    return closure(gains, requires, needs, rng.integers(0, 20, n_items))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_solvers_agree_on_middle_sized_problems(seed):
+    rng = np.random.default_rng(seed)
+    problem = random_forest_like(rng, 400, 300, rng.integers(2, 25))
+    for tradeoff in (Fraction(1, 10), Fraction(1), Fraction(rng.random() * 3)):
+        priced, _ = problem.at(tradeoff)
+        by_cut, by_program = min_cut(priced), linear_program(priced)
+        assert check_certificate(priced, by_cut).gap == 0
+        assert check_certificate(priced, by_program).gap == 0
+        np.testing.assert_array_equal(by_cut.kept, by_program.kept)
+
+
+def test_the_fast_kernel_agrees_with_plain_augmenting_paths():
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        problem = random_forest_like(rng, 30, 20, 6)
+        to_required, to_item = kernels.optimal_flow(
+            problem.gains, problem.requires, problem.arc_start, problem.arc_item, problem.costs
+        )
+        assert surplus_left(problem, to_required, to_item) == naive_surplus(problem)
+
+
+def surplus_left(problem, to_required, to_item):
+    rest = np.concatenate([problem.gains - to_required, -problem.costs])
+    for project, above in enumerate(problem.requires):
+        if above >= 0:
+            rest[above] += to_required[project]
+    np.subtract.at(rest, problem.arc_project(), to_item)
+    np.add.at(rest, problem.n_projects + problem.arc_item, to_item)
+    return rest[rest > 0].sum()
+
+
+def naive_surplus(problem):
+    """The obvious twin: move one surplus along one shortest residual path at a time."""
+    rest = dict(enumerate(np.concatenate([problem.gains, -problem.costs]).tolist()))
+    arcs = [(h, int(above)) for h, above in enumerate(problem.requires) if above >= 0]
+    items = problem.n_projects + problem.arc_item
+    arcs += list(zip(problem.arc_project().tolist(), items.tolist(), strict=True))
+    flow = dict.fromkeys(arcs, 0)
+    while True:
+        path = _path_to_open(rest, flow)
+        if path is None:
+            return sum(amount for amount in rest.values() if amount > 0)
+        first, last = path[0], path[-1]
+        amount = min(rest[first], -rest[last])
+        for arc in pairwise(path):
+            if arc not in flow:
+                amount = min(amount, flow[arc[::-1]])
+        for arc in pairwise(path):
+            if arc in flow:
+                flow[arc] += amount
+            else:
+                flow[arc[::-1]] -= amount
+        rest[first] -= amount
+        rest[last] += amount
+
+
+def _path_to_open(rest, flow):
+    came_from = {vertex: None for vertex, amount in rest.items() if amount > 0}
+    queue = list(came_from)
+    for vertex in queue:
+        if rest[vertex] < 0:
+            path = [vertex]
+            while came_from[path[-1]] is not None:
+                path.append(came_from[path[-1]])
+            return path[::-1]
+        for tail, head in flow:
+            if tail == vertex and head not in came_from:
+                came_from[head] = vertex
+                queue.append(head)
+            elif head == vertex and flow[tail, head] > 0 and tail not in came_from:
+                came_from[tail] = vertex
+                queue.append(tail)
+    return None
+
+
+def test_brute_force_refuses_what_it_cannot_finish():
+    with pytest.raises(RangeError, match=r"2\*\*21"):
+        brute_force(closure([1] * 21, [-1] * 21, [[]] * 21, []))
+
+
+def test_unknown_solvers_are_refused_by_name():
+    with pytest.raises(InputError, match=r"'simplex'.*'min_cut' or 'linear_program'"):
+        solver_named("simplex")
