@@ -76,9 +76,8 @@ def test_pricing_is_exact_at_simple_fractions(problem, tradeoff):
     total = exact_sum(np.abs(problem.gains))
     for cost, price in zip(problem.costs.tolist(), priced.costs.tolist(), strict=True):
         # Costs beyond all gains may be cut down: nobody buys such an item either way.
-        assert price == cost * tradeoff * scale or (
-            cost * tradeoff > total and price > total * scale
-        )
+        never_bought = cost * tradeoff > total and price > total * scale
+        assert price == cost * tradeoff * scale or never_bought
 
 
 @given(closures(), st.floats(0, 1e6, allow_subnormal=False))
@@ -89,9 +88,8 @@ def test_pricing_rounds_less_than_the_smallest_gain(problem, tradeoff):
     for cost, price in zip(problem.costs.tolist(), priced.costs.tolist(), strict=True):
         true = cost * Fraction(tradeoff)
         error = abs(Fraction(price, scale) - true)
-        assert error <= max(Fraction(1, scale), true / 2**32) or (
-            true > total and price > total * scale
-        )
+        never_bought = true > total and price > total * scale
+        assert error <= max(Fraction(1, scale), true / 2**32) or never_bought
 
 
 def test_a_decimal_tradeoff_means_the_decimal():

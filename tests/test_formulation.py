@@ -178,7 +178,10 @@ def test_other_numbers_are_rounded_to_the_stated_resolution(values):
 
 
 def test_prices_too_far_apart_are_refused():
-    stump = split(0, 0.5, leaf((1.0, 0.0)), leaf((0.0, 1.0)), value=(1.0, 0.0))
-    forest = forest_of(stump, n_features=2)
+    trees = [
+        split(feature, 0.5, leaf((1.0, 0.0)), leaf((0.0, 1.0)), value=(1.0, 0.0))
+        for feature in (0, 1)
+    ]
+    forest = forest_of(*trees, n_features=2)
     with pytest.raises(RangeError, match="prices reach from 1e-20 to 1"):
         build(forest, [[1.0, 0.0]], [1], np.array([1.0, 1e-20]), np.ones(1))
