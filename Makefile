@@ -24,7 +24,7 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/one_tradeoff.py
 
 docs: .venv/.dev
-	$(BIN)/python docs/make_pictures.py
+	$(BIN)/python examples/heart.py --picture docs/images/heart.png
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build docs/_build

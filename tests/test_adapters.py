@@ -325,6 +325,18 @@ def test_the_trees_of_a_written_model_know_their_size(kind: str) -> None:
         assert tree.tree_.node_count == len(tree.tree_.feature) == own.stop - own.start
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_new_leaves_are_marked_as_scikit_learn_marks_its_own(kind: str) -> None:
+    own_mark = fitted("single_leaf").model.tree_
+    for tree in trees_of(written(kind)[0]):
+        nodes = tree.tree_
+        leaves = nodes.children_left == -1
+        assert (nodes.children_right[leaves] == own_mark.children_right[0]).all()
+        assert (nodes.feature[leaves] == own_mark.feature[0]).all()
+        assert (nodes.threshold[leaves] == own_mark.threshold[0]).all()
+        assert not nodes.missing_go_to_left[leaves].any()
+
+
 @pytest.mark.parametrize("kind", SINGLE_TREES + FORESTS + BAGGED)
 def test_a_written_tree_can_be_printed_and_drawn(kind: str) -> None:
     pruned, _ = written(kind)
@@ -502,7 +514,7 @@ UNSUPPORTED = {
 def test_other_models_are_refused_with_the_list_of_those_that_are_read(name: str) -> None:
     model = UNSUPPORTED[name]()
     for attempt in (read_forest, lambda model: write_model(model, np.zeros(1, dtype=bool))):
-        with pytest.raises(UnsupportedModelError, match=f"Cannot prune {name}") as caught:
+        with pytest.raises(UnsupportedModelError, match=f"Cannot prune a {name}") as caught:
             attempt(model)
         assert isinstance(caught.value, ThriftwoodError)
         for supported in ("DecisionTree", "ExtraTree", "RandomForest", "ExtraTrees", "Bagging"):

@@ -109,13 +109,16 @@ BAD_LABELS = {
     "unknown_label": (np.where(LABELS, 1, 7), ["label 7", "classes are 0, 1"]),
     "text_for_numbers": (LABELS.astype(str), ["label '0'", "classes are 0, 1"]),
     "missing_label": (np.where(LABELS, 1.0, np.nan), ["label nan"]),
-    "too_short": (LABELS[:-1], ["y has shape (89,)", "90 rows"]),
-    "too_long": (np.r_[LABELS, 0], ["y has shape (91,)", "90 rows"]),
-    "two_columns": (np.c_[LABELS, LABELS], ["y has shape (90, 2)", "90 rows"]),
-    "one_number": (1, ["y has shape ()", "90 rows"]),
-    "nothing": (None, ["y has shape ()", "90 rows"]),
+    "too_short": (LABELS[:-1], ["`y` has shape (89,)", "90 rows"]),
+    "too_long": (np.r_[LABELS, 0], ["`y` has shape (91,)", "90 rows"]),
+    "two_columns": (np.c_[LABELS, LABELS], ["`y` has shape (90, 2)", "90 rows"]),
+    "one_number": (1, ["`y` has shape ()", "90 rows"]),
+    "nothing": (None, ["`y` has shape ()", "90 rows"]),
     "ragged": ([[0]] * 89 + [[0, 1]], ["y"]),
-    "mixed_types": (np.array([*LABELS[:-2], "a", None], dtype=object), ["y mixes labels", "types"]),
+    "mixed_types": (
+        np.array([*LABELS[:-2], "a", None], dtype=object),
+        ["`y` mixes labels", "types"],
+    ),
 }
 
 
@@ -128,12 +131,12 @@ def test_bad_labels_are_refused(name: str) -> None:
 TARGETS = numbers(ROWS)
 
 BAD_TARGETS = {
-    "missing": (np.where(TARGETS > 0, TARGETS, np.nan), ["y holds NaN"]),
-    "infinite": (np.where(TARGETS > 0, TARGETS, -np.inf), ["y holds NaN or infinity"]),
-    "text": (["high"] * 90, ["y holds something that is not a number"]),
+    "missing": (np.where(TARGETS > 0, TARGETS, np.nan), ["`y` holds NaN"]),
+    "infinite": (np.where(TARGETS > 0, TARGETS, -np.inf), ["`y` holds NaN or infinity"]),
+    "text": (["high"] * 90, ["`y` holds something that is not a number"]),
     "mixed_types": (np.array([*TARGETS[:-1], "high"], dtype=object), ["y", "not a number"]),
     "complex": (TARGETS + 1j, ["y", "number"]),
-    "too_short": (TARGETS[1:], ["y has shape (89,)", "90 rows"]),
+    "too_short": (TARGETS[1:], ["`y` has shape (89,)", "90 rows"]),
 }
 
 
@@ -394,6 +397,13 @@ def test_a_tradeoff_may_be_any_real_number(tradeoff: Any) -> None:
 @pytest.mark.parametrize("tradeoff", [np.int64(1), np.uint8(1), True])
 def test_a_tradeoff_may_be_a_whole_number(tradeoff: Any) -> None:
     assert_same(prune(tradeoff=tradeoff), prune(tradeoff=1))
+
+
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")  # the wrong answer is the failure
+@pytest.mark.parametrize("whole", [1, 10**15])
+def test_whole_numbers_of_numpy_do_not_wrap_in_exact_fractions(whole: int) -> None:
+    arguments = {"kind": "random_forest_regressor", "costs": [1e-12 / 3, 2e-12 / 7, 3e-12, 1e-12]}
+    assert_same(prune(tradeoff=np.int64(whole), **arguments), prune(tradeoff=whole, **arguments))
 
 
 @pytest.mark.parametrize("tradeoff", [0, 5e-324, 1e-300, 1e300])

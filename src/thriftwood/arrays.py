@@ -5,23 +5,38 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from thriftwood.errors import InputError
+
 IntArray = NDArray[np.int64]
 IndexArray = NDArray[np.int32]
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 
-def frozen(values: ArrayLike, dtype: DTypeLike) -> NDArray[Any]:
+def frozen(values: ArrayLike, dtype: DTypeLike | None) -> NDArray[Any]:
     """Return `values` as a contiguous read-only array that nobody else can write to."""
     array = np.ascontiguousarray(values, dtype=dtype)
-    if array.flags.writeable:
-        if array is values or array.base is not None:
+    if isinstance(values, np.ndarray) and np.may_share_memory(array, values):
+        owner = array
+        while isinstance(owner.base, np.ndarray):
+            owner = owner.base
+        if array.flags.writeable or owner.flags.writeable:
             array = array.copy()
-        array.flags.writeable = False
-    return array
+    return handed_over(array)
 
 
 def handed_over(array: NDArray[Any]) -> NDArray[Any]:
     """Make an array that only the caller holds read-only, without copying it."""
     array.flags.writeable = False
     return array
+
+
+def numbers(values: object, name: str) -> FloatArray:
+    """Return a copy of the user's argument `name` as doubles; refuse what is not a number."""
+    try:
+        array = np.array(values)
+        if array.dtype.kind in "cmM":  # complex numbers, times and dates
+            raise TypeError
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"`{name}` holds something that is not a number.") from None

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thriftwood.arrays import FloatArray, handed_over
+from thriftwood.arrays import FloatArray, handed_over, numbers
 from thriftwood.errors import InputError
 
 
@@ -18,7 +18,7 @@ def prices_per_feature(
 
     Parameters
     ----------
-    costs : array-like of shape (n_features,), mapping from feature name to price, or None
+    costs : array-like of shape (n_features,), mapping or Series by feature name, or None
         None means that every feature costs 1, so that a bill counts features. A mapping must price
         every feature, since a forgotten one would be free.
     n_features : int
@@ -27,12 +27,9 @@ def prices_per_feature(
     """
     if costs is None:
         return handed_over(np.ones(n_features))
-    if isinstance(costs, Mapping):
-        costs = _look_up(costs, feature_names)
-    try:
-        prices = np.array(costs, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError("`costs` holds something that is not a number.") from None
+    by_name = _as_mapping(costs)
+    in_order = costs if by_name is None else _look_up(by_name, feature_names)
+    prices = numbers(in_order, "costs")
     if prices.shape != (n_features,):
         raise InputError(
             f"`costs` has shape {prices.shape}, but the model has {n_features} features: "
@@ -46,6 +43,16 @@ def prices_per_feature(
             "a price is a finite number of at least 0."
         )
     return handed_over(prices)
+
+
+def _as_mapping(costs: object) -> Mapping[str, float] | None:
+    """Return prices that go by name: a mapping, or a pandas Series indexed by names."""
+    if isinstance(costs, Mapping):
+        return costs
+    index = getattr(costs, "index", None)
+    if index is None or callable(index) or not all(isinstance(name, str) for name in index):
+        return None
+    return dict(zip(index, np.asarray(costs), strict=True))
 
 
 def _look_up(costs: Mapping[str, float], feature_names: tuple[str, ...] | None) -> list[float]:

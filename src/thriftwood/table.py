@@ -50,16 +50,25 @@ def read_table(X: object, dtype: np.dtype[Any]) -> Table:
 
 
 def _as_numbers(X: object, dtype: np.dtype[Any]) -> NDArray[Any]:
-    raw = X.to_numpy() if hasattr(X, "to_numpy") else X
     try:
         with np.errstate(over="ignore"):  # beyond float32 a value becomes infinite, as in the model
-            values = np.array(raw, dtype=dtype, order="C")
+            raw = _as_array(X, dtype)
+            if raw.dtype.kind in "cmM":  # complex numbers, times and dates
+                raise TypeError(f"its type is {raw.dtype}")
+            return np.array(raw, dtype=dtype, order="C")
     except (TypeError, ValueError) as error:
+        if "inhomogeneous" in str(error):
+            raise InputError("The rows of X have different lengths.") from None
         raise InputError(
             f"X holds something that is not a number ({error}): encode text and categories "
             "as the model was trained on them, and use NaN for missing values."
         ) from None
-    return values
+
+
+def _as_array(X: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+    if type(X).__module__.startswith("pandas"):  # it has missing values of its own
+        return np.asarray(X.to_numpy(dtype=dtype, na_value=np.nan))
+    return np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
 
 
 def _column_names(X: object) -> tuple[str, ...] | None:

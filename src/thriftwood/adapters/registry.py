@@ -48,7 +48,13 @@ def _adapter_for(model: object) -> Adapter:
         if adapter.reads(model):
             return adapter
     supported = ", ".join(adapter.SUPPORTED for adapter in ADAPTERS)
-    given = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
-    raise UnsupportedModelError(
-        f"Cannot prune {given}. Supported are fitted models of: {supported}."
-    )
+    raise UnsupportedModelError(f"{_refusal(model)} Supported are fitted models of: {supported}.")
+
+
+def _refusal(model: object) -> str:
+    if isinstance(model, type):
+        return f"Cannot prune the class {model.__name__}: make one and fit it."
+    if hasattr(model, "steps"):
+        name = type(model).__name__
+        return f"Cannot prune a {name}: pass its last step, and X as the steps before make it."
+    return f"Cannot prune a {type(model).__name__}."

@@ -12,7 +12,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn.tree import BaseDecisionTree
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from thriftwood.adapters.sklearn_tree import (
     check_fitted,
@@ -45,21 +45,25 @@ def reads(model: object) -> bool:
 def read(model: Any) -> Forest:
     check_fitted(model, "estimators_")
     check_single_output(model)
+    if not len(model.estimators_):
+        raise ForestError(f"This {type(model).__name__} has no tree: fit it with at least one.")
+    classes = getattr(model, "classes_", None)
+    wanted = DecisionTreeRegressor if classes is None else DecisionTreeClassifier
     for number, tree in enumerate(model.estimators_):
-        if not isinstance(tree, BaseDecisionTree):
+        if not isinstance(tree, wanted):
             raise UnsupportedModelError(
                 f"Estimator {number} of this {type(model).__name__} is a {type(tree).__name__}; "
-                "bagging can be pruned only over decision trees."
+                f"it can be pruned only over decision trees of the kind {wanted.__name__}."
             )
         check_single_output(tree)
-    classes = getattr(model, "classes_", None)
     values = [_values(number, tree, classes) for number, tree in enumerate(model.estimators_)]
     features = getattr(model, "estimators_features_", None)
     return forest_of(model.estimators_, values, model, classes, features)
 
 
 def write(model: Any, kept: BoolArray) -> Any:
-    trees = collapsed_trees(model.estimators_, read(model), kept)
+    forest = read(model)
+    trees = collapsed_trees(model.estimators_, forest, kept)
     # The copy takes the new trees wherever the old list stood.
     pruned = deepcopy(model, {id(model.estimators_): trees})
     for name in STALE:
@@ -76,13 +80,11 @@ def _values(number: int, tree: Any, classes: Any) -> FloatArray:
     if classes is None:
         return values
     known = np.asarray(tree.classes_)
-    columns = known.astype(np.intp)
-    fits = (columns == known) & (columns >= 0) & (columns < len(classes))
-    if len(known) != values.shape[1] or not fits.all():
+    if len(known) != values.shape[1] or not np.isin(known, np.arange(len(classes))).all():
         raise ForestError(
             f"Tree {number} of the ensemble has the classes {known.tolist()}, which do not fit the "
             f"ensemble's {len(classes)} classes: the trees must come from one training."
         )
     full = np.zeros((len(values), len(classes)))
-    full[:, columns] = values
+    full[:, known.astype(np.intp)] = values
     return full

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from thriftwood.closure import kernels
 from thriftwood.closure.problem import LARGEST_TOTAL, ClosureProblem, exact_sum
 from thriftwood.closure.solution import ClosureSolution, Flow
 from thriftwood.errors import CertificateError
@@ -63,16 +64,16 @@ def _bound(problem: ClosureProblem, flow: Flow) -> int:
         raise CertificateError("The flow is negative somewhere.")
     if up[problem.requires < 0].any():
         raise CertificateError("A project hands flow to a project that it does not require.")
-    tail, head = problem.arc_project(), problem.arc_item
-    below = np.flatnonzero(problem.requires >= 0)
-    above = problem.requires[below]
-    for vertex, amount in ((tail, down), (head, down), (above, up[below])):
-        # Doubles are too coarse for the sum itself, but tell whether it fits into 64 bits.
-        if len(vertex) and np.bincount(vertex, weights=amount).max() > LARGEST_TOTAL:
-            raise CertificateError("The flow is too large to be added up exactly.")
-    project = problem.gains - up
-    np.add.at(project, above, up[below])
-    np.subtract.at(project, tail, down)
-    item = -problem.costs
-    np.add.at(item, head, down)
-    return exact_sum(project[project > 0]) + exact_sum(item[item > 0])
+    rest, traffic = kernels.remainders(
+        problem.gains,
+        problem.requires,
+        problem.arc_start,
+        problem.arc_item,
+        problem.costs,
+        up,
+        down,
+    )
+    # Doubles are too coarse for the sums themselves, but tell whether they fit into 64 bits.
+    if traffic.max(initial=0.0) > LARGEST_TOTAL:
+        raise CertificateError("The flow is too large to be added up exactly.")
+    return exact_sum(rest[rest > 0])

@@ -282,3 +282,25 @@ def hand_on_all(gains, requires, stands_for, to_required):
             to_required[h] = 0 if stands_for[h] == NOTHING else gains[h] + received[h]
         if requires[h] != NOTHING:
             received[requires[h]] += to_required[h]
+
+
+@njit(cache=True)
+def remainders(gains, requires, arc_start, arc_item, costs, to_required, to_item):
+    """Return what projects, then items, are left with, and what passes through each in doubles."""
+    n_projects = len(gains)
+    rest = np.concatenate((gains, -costs))
+    traffic = np.abs(rest).astype(np.float64)
+    for h in range(n_projects):
+        if requires[h] != NOTHING:
+            move(rest, traffic, h, requires[h], to_required[h])
+        for arc in range(arc_start[h], arc_start[h + 1]):
+            move(rest, traffic, h, n_projects + arc_item[arc], to_item[arc])
+    return rest, traffic
+
+
+@njit(cache=True)
+def move(rest, traffic, tail, head, amount):
+    rest[tail] -= amount
+    rest[head] += amount
+    traffic[tail] += amount
+    traffic[head] += amount

@@ -115,17 +115,17 @@ def fold_private_items(problem: ClosureProblem) -> tuple[ClosureProblem, Undo]:
     """Charge an item that only one project needs to the gain of that project."""
     n_needers = np.bincount(problem.arc_item, minlength=problem.n_items)
     private = n_needers[problem.arc_item] == 1
-    paid = np.where(private, problem.costs[problem.arc_item], 0)
+    paid = problem.costs[problem.arc_item[private]]
     gains = problem.gains.copy()
-    np.subtract.at(gains, problem.arc_project()[private], paid[private])
+    np.subtract.at(gains, problem.arc_project()[private], paid)
     smaller, put_back = _without_arcs(problem, ~private, gains)
 
     def undo(solution: ClosureSolution) -> ClosureSolution:
         solution = put_back(solution)
         if solution.flow is None:
             return solution
-        flow = Flow(solution.flow.to_required, solution.flow.to_item + paid)
-        return ClosureSolution(solution.kept, flow)
+        solution.flow.to_item[private] = paid
+        return solution
 
     return smaller, undo
 

@@ -68,6 +68,8 @@ class Forest:
     def __post_init__(self) -> None:
         for name, dtype in _DTYPES.items():
             object.__setattr__(self, name, frozen(getattr(self, name), dtype))
+        if self.classes is not None:
+            object.__setattr__(self, "classes", frozen(self.classes, None))
 
     @property
     def n_trees(self) -> int:
@@ -143,12 +145,12 @@ _DTYPES = {
 
 def _check_shapes(forest: Forest) -> None:
     n_nodes = forest.n_nodes
-    for name in ("threshold", "left", "right", "missing_left"):
+    for name in ("feature", "threshold", "left", "right", "missing_left"):
         shape = getattr(forest, name).shape
         if shape != (n_nodes,):
             raise ForestError(
-                f"`{name}` has shape {shape}, but `feature` has {n_nodes} nodes: "
-                "the arrays of a forest need one entry per node."
+                f"`{name}` has shape {shape}, but the forest has {n_nodes} nodes: "
+                "its arrays need one entry per node."
             )
     if forest.values.ndim != 2 or len(forest.values) != n_nodes:
         raise ForestError(
@@ -174,11 +176,12 @@ def _check_links(forest: Forest) -> None:
     )
     splits = np.flatnonzero(forest.is_split)
     sizes = np.diff(forest.tree_start)
+    first_of_tree = np.repeat(forest.tree_start[:-1], sizes)
     last_of_tree = np.repeat(forest.tree_start[1:], sizes)
     seen = np.zeros(forest.n_nodes, dtype=np.int64)
     for children in (forest.left[splits], forest.right[splits]):
         wrong = np.zeros(forest.n_nodes, dtype=bool)
-        wrong[splits] = (children < 0) | (children >= last_of_tree[splits])
+        wrong[splits] = (children < first_of_tree[splits]) | (children >= last_of_tree[splits])
         _refuse(forest, wrong, "has a child outside its tree")
         wrong[splits] = children <= splits
         _refuse(

@@ -105,6 +105,7 @@ def build_closure(
         routes.stop,
         arc_start[number[uses]],
         arc_item,
+        min(len(arc_item), len(np.unique(forest.feature[uses])) * routes.n_rows),
     )
     costs, cost_unit = _whole_costs(prices, weights, item_feature, item_row)
     problem = ClosureProblem(

@@ -7,7 +7,7 @@ NOTHING = -1
 
 
 @njit(cache=True, nogil=True)
-def number_items(first_use, feature, tree_of, order, start, stop, arc_start, arc_item):
+def number_items(first_use, feature, tree_of, order, start, stop, arc_start, arc_item, most_items):
     """Number the (feature, row) pairs that somebody pays for, and write each split's arcs.
 
     `first_use` lists splits sorted by feature; `arc_start` says where the arcs of each begin in
@@ -16,8 +16,8 @@ def number_items(first_use, feature, tree_of, order, start, stop, arc_start, arc
     n_rows = order.shape[1]
     item_of = np.full(n_rows, NOTHING, dtype=np.int32)  # of the feature at hand
     seen_for = np.full(n_rows, NOTHING, dtype=np.int32)
-    item_feature = np.empty(len(arc_item), dtype=np.int32)
-    item_row = np.empty(len(arc_item), dtype=np.int32)
+    item_feature = np.empty(most_items, dtype=np.int32)
+    item_row = np.empty(most_items, dtype=np.int32)
     n_items = 0
     for use in range(len(first_use)):
         h = first_use[use]

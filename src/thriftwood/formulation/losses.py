@@ -50,6 +50,8 @@ def node_losses(
             target,
             weights,
         )
+        if not np.isfinite(squared).all():
+            raise InputError("`y` is too large: its squared error is beyond doubles. Scale y down.")
         return squared
     per_class: FloatArray = kernels.class_weight_per_node(
         routes.order,

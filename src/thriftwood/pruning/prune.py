@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thriftwood.adapters import read_forest, write_model
-from thriftwood.arrays import BoolArray, FloatArray
+from thriftwood.arrays import BoolArray, FloatArray, numbers
 from thriftwood.closure import ClosureProblem, check_certificate
 from thriftwood.costs import prices_per_feature
 from thriftwood.errors import InputError
@@ -85,7 +85,7 @@ def prune(
     >>> pruned.certificate.gap
     0
     """
-    _check_tradeoff(tradeoff)
+    tradeoff = _read_tradeoff(tradeoff)
     solve = solver_named(solver)
     forest = read_forest(model)
     table = read_table(X, forest.input_dtype)
@@ -104,20 +104,23 @@ def prune(
     return Pruned(
         **vars(figures),
         model=write_model(model, index.kept_nodes(solution.kept)),
-        tradeoff=float(tradeoff),
+        tradeoff=tradeoff,
         certificate=certificate,
         original=_figures(forest, problem, index, losses, weights, everything),
     )
 
 
-def _check_tradeoff(tradeoff: float) -> None:
-    if not isinstance(tradeoff, (int, float, np.number)) or not math.isfinite(tradeoff):
-        raise InputError(f"`tradeoff` is {tradeoff!r}: it must be a finite number of at least 0.")
-    if tradeoff < 0:
+def _read_tradeoff(tradeoff: Any) -> float:
+    try:
+        number = math.nan if isinstance(tradeoff, (str, bytes)) else float(numbers(tradeoff, ""))
+    except (InputError, TypeError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number) or number < 0:
         raise InputError(
-            f"`tradeoff` is {tradeoff}: it must be at least 0. At 0 cost does not matter, "
-            "the larger it is the more is pruned."
+            f"`tradeoff` is {tradeoff!r}: it must be a finite number of at least 0. At 0 cost does "
+            "not matter, the larger it is the more is pruned."
         )
+    return number
 
 
 def _figures(

@@ -37,7 +37,8 @@ class Routes:
 def route_examples(forest: Forest, table: Table, n_jobs: int | None = None) -> Routes:
     """Send every row of `table` through every tree of `forest`."""
     _check_columns(forest, table)
-    rows = table.values.astype(forest.input_dtype, copy=False)
+    with np.errstate(over="ignore"):
+        rows = table.values.astype(forest.input_dtype, copy=False)
     order = np.empty((forest.n_trees, table.n_rows), dtype=np.int32)
     start = np.empty(forest.n_nodes, dtype=np.int32)
     stop = np.empty(forest.n_nodes, dtype=np.int32)

@@ -1,0 +1,78 @@
+"""What all benchmarks share: alternating timings, peak memory, and where the data is."""
+
+import argparse
+import gc
+import statistics
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import psutil
+
+from thriftwood import datasets
+from thriftwood.errors import DatasetError
+
+SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
+
+
+def arguments(description: str) -> argparse.Namespace:
+    """Read the options that every benchmark has."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--data", type=Path, help="folder with covertype.npz or covtype.data.gz")
+    parser.add_argument("--repeats", type=int, default=5, help="timings of which the median counts")
+    parser.add_argument("--quick", action="store_true", help="smaller data, fewer repeats")
+    return parser.parse_args()
+
+
+def covertype(n_rows: int, folder: Path | None) -> tuple[np.ndarray, np.ndarray, str]:
+    """Return rows of Covertype drawn at random, or NHANES where Covertype is not at hand."""
+    place = folder or (SHARED_DATA if SHARED_DATA.is_dir() else None)
+    try:
+        data = datasets.load_dataset("covertype", place)
+        name = "covertype"
+    except DatasetError as error:
+        print(f"Covertype is not at hand, taking the bundled NHANES instead ({error})")
+        data = datasets.load_nhanes()
+        name = "nhanes"
+    rows = np.random.default_rng(0).permutation(len(data.y))[:n_rows]
+    return data.X[rows], data.y[rows], f"{name}, {len(rows)} rows"
+
+
+def alternate(repeats: int, *work: Callable[[], float]) -> list[float]:
+    """Return the median seconds of each piece of work, run in turns so that noise hits all alike.
+
+    Each piece returns the seconds that count, so that it can leave out its own preparations.
+    """
+    seconds: list[list[float]] = [[] for _ in work]
+    for _ in range(repeats):
+        for own, run in zip(seconds, work, strict=True):
+            own.append(run())
+    return [statistics.median(own) for own in seconds]
+
+
+def seconds_of(work: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+
+
+def peak_bytes(work: Callable[[], object]) -> int:
+    """Return how far the memory of this process rises above its level at the start."""
+    gc.collect()
+    process = psutil.Process()
+    start = peak = process.memory_info().rss
+    done = threading.Event()
+
+    def watch() -> None:
+        nonlocal peak
+        while not done.wait(0.001):
+            peak = max(peak, process.memory_info().rss)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    work()
+    done.set()
+    watcher.join()
+    return peak - start

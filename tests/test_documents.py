@@ -1,0 +1,89 @@
+"""What the documents show works as shown."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import thriftwood
+
+ROOT = Path(__file__).parents[1]
+PYTHON_BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
+DOCUMENTS = ["README.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
+BLOCKS = [
+    (document, code)
+    for document in DOCUMENTS
+    for code in PYTHON_BLOCK.findall((ROOT / document).read_text())
+]
+
+
+def test_the_readme_shows_code():
+    assert any(document == "README.md" for document, _ in BLOCKS)
+
+
+@pytest.mark.parametrize(("document", "code"), BLOCKS)
+def test_code_blocks_run(document, code, capsys):
+    exec(compile(code, document, "exec"), {"__name__": "__main__"})
+    assert capsys.readouterr().err == ""
+
+
+def test_links_to_files_lead_somewhere():
+    for document in [*DOCUMENTS, "CONTRIBUTING.md"]:
+        folder = (ROOT / document).parent
+        for target in re.findall(r"\]\(([^)#:]+)\)", (ROOT / document).read_text()):
+            assert (folder / target).exists(), f"{document} links to {target}"
+
+
+MODULES = [
+    module.name
+    for module in pkgutil.walk_packages(thriftwood.__path__, "thriftwood.")
+    if not module.name.endswith("kernels")
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings_run(name):
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def test_public_names_are_there_and_documented():
+    for name in thriftwood.__all__:
+        assert getattr(thriftwood, name).__doc__, name
+    assert set(thriftwood.__all__) == set(dir(thriftwood))
+    with pytest.raises(AttributeError, match="no attribute 'pruen'"):
+        thriftwood.pruen
+
+
+def test_importing_the_package_loads_no_kernels():
+    code = "import sys, thriftwood; print('numba' in sys.modules or 'sklearn' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.stdout.strip() == "False", result.stderr
+
+
+@pytest.mark.slow
+def test_the_demo_shows_a_saving():
+    result = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "heart.py")], capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stderr
+    shares = [int(share) for share in re.findall(r"\((\d+)%\)", result.stdout)]
+    assert shares[0] == 100
+    assert shares == sorted(shares, reverse=True)
+    assert shares[-1] < 50
+
+
+@pytest.mark.slow
+def test_the_benchmark_runs():
+    result = subprocess.run(
+        [sys.executable, str(ROOT / "benchmarks" / "one_tradeoff.py"), "--quick"],
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0, result.stderr
+    assert "bytes per requires-arc" in result.stdout
+    assert "HiGHS" in result.stdout
