@@ -514,7 +514,7 @@ UNSUPPORTED = {
 def test_other_models_are_refused_with_the_list_of_those_that_are_read(name: str) -> None:
     model = UNSUPPORTED[name]()
     for attempt in (read_forest, lambda model: write_model(model, np.zeros(1, dtype=bool))):
-        with pytest.raises(UnsupportedModelError, match=f"Cannot prune a {name}") as caught:
+        with pytest.raises(UnsupportedModelError, match=rf"Cannot prune (a )?{name}") as caught:
             attempt(model)
         assert isinstance(caught.value, ThriftwoodError)
         for supported in ("DecisionTree", "ExtraTree", "RandomForest", "ExtraTrees", "Bagging"):

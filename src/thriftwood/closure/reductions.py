@@ -22,7 +22,6 @@ def reduce_closure(problem: ClosureProblem) -> tuple[ClosureProblem, Undo]:
     undos: list[Undo] = []
     steps: tuple[Reduction, ...] = (
         drop_free_items,
-        drop_hopeless_projects,
         merge_twin_items,
         fold_private_items,
         drop_hopeless_projects,
