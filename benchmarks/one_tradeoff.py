@@ -21,7 +21,8 @@ from thriftwood.closure import ClosureProblem, check_certificate, reduce_closure
 from thriftwood.forest import Forest
 from thriftwood.formulation import build_closure, node_losses, read_target, read_weights
 from thriftwood.routing import route_examples
-from thriftwood.solvers import kernels, linear_program, min_cut
+from thriftwood.solvers import linear_program, min_cut
+from thriftwood.solvers.min_cut import optimal_flow
 from thriftwood.table import read_table
 
 # From light to heavy pruning: how many rows' errors one unit of cost on one row is worth.
@@ -51,7 +52,7 @@ def against_or_tools(n_rows: int, n_trees: int, repeats: int, folder) -> None:
             repeats,
             lambda priced=priced: seconds_of(lambda: min_cut(priced)),
             partial(or_tools_seconds, priced),
-            lambda reduced=reduced: seconds_of(lambda: flow_of(reduced)),
+            lambda reduced=reduced: seconds_of(lambda: optimal_flow(reduced)),
             partial(or_tools_seconds, reduced),
         )
         print(
@@ -109,12 +110,6 @@ def peak_of_build_and_solve(n_rows: int, n_trees: int, folder) -> int:
     build_and_solve(small_forest, X, y)  # loads the compiled code
     forest, X, y, _ = grown_forest(n_rows, n_trees, folder)
     return peak_bytes(lambda: build_and_solve(forest, X, y))
-
-
-def flow_of(problem: ClosureProblem) -> None:
-    kernels.optimal_flow(
-        problem.gains, problem.requires, problem.arc_start, problem.arc_item, problem.costs
-    )
 
 
 def or_tools_seconds(problem: ClosureProblem) -> float:

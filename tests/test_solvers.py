@@ -20,7 +20,8 @@ from thriftwood.closure.reductions import (
     merge_twin_items,
 )
 from thriftwood.errors import CertificateError, InputError, RangeError
-from thriftwood.solvers import brute_force, kernels, linear_program, min_cut, solver_named
+from thriftwood.solvers import brute_force, linear_program, min_cut, solver_named
+from thriftwood.solvers.min_cut import optimal_flow
 
 REDUCTIONS = [
     drop_free_items,
@@ -147,19 +148,16 @@ def test_the_fast_kernel_agrees_with_plain_augmenting_paths():
     for seed in range(60):
         rng = np.random.default_rng(seed)
         problem = random_forest_like(rng, 30, 20, 6)
-        to_required, to_item = kernels.optimal_flow(
-            problem.gains, problem.requires, problem.arc_start, problem.arc_item, problem.costs
-        )
-        assert surplus_left(problem, to_required, to_item) == naive_surplus(problem)
+        assert surplus_left(problem, optimal_flow(problem)) == naive_surplus(problem)
 
 
-def surplus_left(problem, to_required, to_item):
-    rest = np.concatenate([problem.gains - to_required, -problem.costs])
+def surplus_left(problem, flow):
+    rest = np.concatenate([problem.gains - flow.to_required, -problem.costs])
     for project, above in enumerate(problem.requires):
         if above >= 0:
-            rest[above] += to_required[project]
-    np.subtract.at(rest, problem.arc_project(), to_item)
-    np.add.at(rest, problem.n_projects + problem.arc_item, to_item)
+            rest[above] += flow.to_required[project]
+    np.subtract.at(rest, problem.arc_project(), flow.to_item)
+    np.add.at(rest, problem.n_projects + problem.arc_item, flow.to_item)
     return rest[rest > 0].sum()
 
 

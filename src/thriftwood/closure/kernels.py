@@ -49,10 +49,9 @@ def reached_by_surplus(gains, requires, arc_start, arc_item, costs, to_required,
     """Mark the projects that a vertex with a positive remainder reaches over residual arcs."""
     n_projects = len(gains)
     n_items = len(costs)
-    rest = np.empty(n_projects + n_items, dtype=np.int64)
-    rest[:n_projects] = gains - to_required
-    rest[n_projects:] = -costs
+    rest = np.concatenate((gains, -costs))
     for h in range(n_projects):
+        rest[h] -= to_required[h]
         if requires[h] != NOTHING:
             rest[requires[h]] += to_required[h]
         for arc in range(arc_start[h], arc_start[h + 1]):

@@ -15,8 +15,6 @@ from collections import namedtuple
 import numpy as np
 from numba import njit
 
-from thriftwood.closure.kernels import arcs_by_item, children_of
-
 NOTHING = -1
 FAR = np.int32(2**30)
 # After looking at this many arcs per arc of the network, a new breadth-first search pays.
@@ -41,49 +39,11 @@ Network = namedtuple(
 
 
 @njit(cache=True, nogil=True)
-def optimal_flow(gains, requires, arc_start, arc_item, costs):
-    """Return `to_required` and `to_item` of an optimal flow."""
-    net = build_network(gains, requires, arc_start, arc_item, costs)
+def make_flow_optimal(net):
+    """Push surpluses until none can reach an open vertex."""
     fill_from_below(net)
     while push_surpluses(net, search(net)):
         pass
-    to_item = np.empty(len(arc_item), dtype=np.int64)
-    for arc in range(len(arc_item)):
-        to_item[arc] = net.flow[net.arc_slot[arc]]
-    return net.to_required, to_item
-
-
-@njit(cache=True, nogil=True)
-def build_network(gains, requires, arc_start, arc_item, costs):
-    n_projects = len(gains)
-    n_vertices = n_projects + len(costs)
-    first_child, next_child = children_of(requires)
-    item_start, slot_arc, slot_project = arcs_by_item(arc_start, arc_item, len(costs))
-    arc_slot = np.empty(len(arc_item), dtype=np.int32)
-    for slot in range(len(slot_arc)):
-        arc_slot[slot_arc[slot]] = slot
-    rest = np.empty(n_vertices, dtype=np.int64)
-    rest[:n_projects] = gains
-    rest[n_projects:] = -costs
-    return Network(
-        requires=requires,
-        first_child=first_child,
-        next_child=next_child,
-        arc_start=arc_start,
-        arc_item=arc_item,
-        arc_slot=arc_slot,
-        carries=np.zeros(len(arc_item), dtype=np.uint8),
-        item_start=item_start,
-        slot_project=slot_project,
-        slot_arc=slot_arc,
-        flow=np.zeros(len(arc_item), dtype=np.int64),
-        cost=costs,
-        to_required=np.zeros(n_projects, dtype=np.int64),
-        rest=rest,
-        label=np.empty(n_vertices, dtype=np.int32),
-        current=np.empty(n_vertices, dtype=np.int32),
-        queue=np.empty(n_vertices, dtype=np.int32),
-    )
 
 
 @njit(cache=True, nogil=True)
