@@ -1,7 +1,8 @@
 # Each target makes its own virtual environment under .venv when it is missing or out of date.
 PYTHON ?= python3
 BIN := .venv/bin
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# By the environment, so that the versions hold for building the package too.
+INSTALL := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test check lint bench docs clean
 
@@ -23,6 +24,7 @@ lint: .venv/.dev
 bench: .venv/.dev
 	$(BIN)/python benchmarks/one_tradeoff.py
 
+# Draws the pictures of the documents from the code that they show.
 docs: .venv/.dev
 	$(BIN)/python examples/heart.py --picture docs/images/heart.png
 
@@ -32,10 +34,10 @@ clean:
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Thriftwood needs Python 3.11 or newer: make PYTHON=python3.11")'
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
 
 .venv/.demo: .venv/bin/python pyproject.toml constraints.txt
-	$(INSTALL) --editable '.[plot]'
+	$(INSTALL) --editable .
 	touch $@
 
 .venv/.dev: .venv/bin/python pyproject.toml constraints.txt

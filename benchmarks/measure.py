@@ -3,13 +3,11 @@
 import argparse
 import gc
 import statistics
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import psutil
 
 from thriftwood import datasets
 from thriftwood.errors import DatasetError
@@ -20,20 +18,23 @@ SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 def arguments(description: str) -> argparse.Namespace:
     """Read the options that every benchmark has."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--data", type=Path, help="folder with covertype.npz or covtype.data.gz")
+    parser.add_argument("--data", type=Path, help="folder for Covertype")
     parser.add_argument("--repeats", type=int, default=5, help="timings of which the median counts")
     parser.add_argument("--quick", action="store_true", help="smaller data, fewer repeats")
     return parser.parse_args()
 
 
 def covertype(n_rows: int, folder: Path | None) -> tuple[np.ndarray, np.ndarray, str]:
-    """Return rows of Covertype drawn at random, or NHANES where Covertype is not at hand."""
+    """Return rows of Covertype drawn at random, or of NHANES where Covertype is not at hand.
+
+    It is downloaded only into a folder that the user names.
+    """
     place = folder or (SHARED_DATA if SHARED_DATA.is_dir() else None)
     try:
-        data = datasets.load_dataset("covertype", place)
+        data = datasets.load_dataset("covertype", place, download=folder is not None)
         name = "covertype"
     except DatasetError as error:
-        print(f"Covertype is not at hand, taking the bundled NHANES instead ({error})")
+        print(f"Taking the bundled NHANES instead of Covertype. {error}")
         data = datasets.load_nhanes()
         name = "nhanes"
     rows = np.random.default_rng(0).permutation(len(data.y))[:n_rows]
@@ -59,20 +60,14 @@ def seconds_of(work: Callable[[], object]) -> float:
 
 
 def peak_bytes(work: Callable[[], object]) -> int:
-    """Return how far the memory of this process rises above its level at the start."""
+    """Return how far the memory of this process rises above its level at the start (Linux)."""
     gc.collect()
-    process = psutil.Process()
-    start = peak = process.memory_info().rss
-    done = threading.Event()
-
-    def watch() -> None:
-        nonlocal peak
-        while not done.wait(0.001):
-            peak = max(peak, process.memory_info().rss)
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
+    Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+    start = _kilobytes("VmRSS")
     work()
-    done.set()
-    watcher.join()
-    return peak - start
+    return 1024 * (_kilobytes("VmHWM") - start)
+
+
+def _kilobytes(name: str) -> int:
+    status = Path("/proc/self/status").read_text()
+    return int(status.split(f"{name}:")[1].split()[0])

@@ -65,7 +65,7 @@ BAD_ROWS = {
     "one_dimension": (ROWS[0], ["X has 1 dimension", "reshape(1, -1)"]),
     "three_dimensions": (ROWS[None], ["X has 3 dimension", "(n_rows, n_features)"]),
     "empty_list": ([], ["X has", "rows"]),
-    "nothing": (None, ["X has 0 dimension"]),
+    "nothing": (None, ["X is None"]),
     "text": ([["a", "b", "c", "d"]], ["X holds something that is not a number", "'a'"]),
     "text_in_a_frame": (
         pd.DataFrame(ROWS).astype(object).replace(ROWS[3, 1], "high"),
@@ -108,12 +108,12 @@ LABELS = two_classes(ROWS)
 BAD_LABELS = {
     "unknown_label": (np.where(LABELS, 1, 7), ["label 7", "classes are 0, 1"]),
     "text_for_numbers": (LABELS.astype(str), ["label '0'", "classes are 0, 1"]),
-    "missing_label": (np.where(LABELS, 1.0, np.nan), ["label nan"]),
+    "missing_label": (np.where(LABELS, 1.0, np.nan), ["`y` is missing in row"]),
     "too_short": (LABELS[:-1], ["`y` has shape (89,)", "90 rows"]),
     "too_long": (np.r_[LABELS, 0], ["`y` has shape (91,)", "90 rows"]),
     "two_columns": (np.c_[LABELS, LABELS], ["`y` has shape (90, 2)", "90 rows"]),
     "one_number": (1, ["`y` has shape ()", "90 rows"]),
-    "nothing": (None, ["`y` has shape ()", "90 rows"]),
+    "nothing": (None, ["`y` is None"]),
     "ragged": ([[0]] * 89 + [[0, 1]], ["y"]),
     "mixed_types": (
         np.array([*LABELS[:-2], "a", None], dtype=object),
@@ -156,7 +156,7 @@ def test_targets_whose_squares_are_beyond_all_numbers_are_refused() -> None:
 BAD_COSTS = {
     "too_few": ([1, 2, 3], ["`costs` has shape (3,)", "4 features"]),
     "too_many": (np.ones(5), ["`costs` has shape (5,)", "4 features"]),
-    "one_number": (1.0, ["`costs` has shape ()", "one price per feature"]),
+    "one_number": (1.0, ["`costs` is a single value", "one price for each"]),
     "a_table": (np.ones((4, 1)), ["`costs` has shape (4, 1)"]),
     "negative": ([1, -2, 3, 4], ["price of feature number 1 is -2.0", "at least 0"]),
     "missing": ([1, 2, np.nan, 4], ["price of feature number 2 is nan"]),
@@ -164,7 +164,7 @@ BAD_COSTS = {
     "text": (["cheap", "dear", "dear", "dear"], ["`costs` holds something", "not a number"]),
     "word": ("cheap", ["`costs` holds something", "not a number"]),
     "complex": (np.ones(4) + 1j, ["`costs`", "number"]),
-    "names_nobody_has": (BY_NAME, ["mapping from feature names", "neither the model nor X"]),
+    "names_nobody_has": (BY_NAME, ["goes by feature names", "neither the model nor X"]),
 }
 
 
@@ -183,9 +183,9 @@ BAD_COSTS_BY_NAME = {
     "numbers_as_names": (dict(enumerate(PRICES)), ["`costs` prices 0, 1, 2, 3", "'age'"]),
     "missing_name": ({"age": 1, "scan": 2}, ["no price for 'pulse', 'sugar'", "0 to what is free"]),
     "empty": ({}, ["no price for 'age', 'pulse', 'sugar', 'scan'"]),
-    "negative": ({**BY_NAME, "sugar": -1}, ["price of feature sugar is -1.0"]),
-    "missing_price": ({**BY_NAME, "scan": None}, ["price of feature scan is nan"]),
-    "text": ({**BY_NAME, "age": "cheap"}, ["`costs` holds something that is not a number"]),
+    "negative": ({**BY_NAME, "sugar": -1}, ["price of feature 'sugar' is -1.0"]),
+    "missing_price": ({**BY_NAME, "scan": None}, ["price of feature 'scan' is nan"]),
+    "text": ({**BY_NAME, "age": "cheap"}, ["price of feature 'age' is 'cheap'"]),
 }
 
 
@@ -225,9 +225,9 @@ BAD_WEIGHTS = {
     "too_short": (ONES[1:], ["`sample_weight` has shape (89,)", "90 rows"]),
     "a_column": (ONES[:, None], ["`sample_weight` has shape (90, 1)", "90 rows"]),
     "one_number": (2.0, ["`sample_weight` has shape ()", "90 rows"]),
-    "negative": (np.r_[-1, ONES[1:]], ["`sample_weight` must be", "at least 0"]),
-    "missing": (np.r_[np.nan, ONES[1:]], ["`sample_weight` must be finite"]),
-    "infinite": (np.r_[np.inf, ONES[1:]], ["`sample_weight` must be finite"]),
+    "negative": (np.r_[-1, ONES[1:]], ["`sample_weight` is -1.0 in row 0", "at least 0"]),
+    "missing": (np.r_[np.nan, ONES[1:]], ["`sample_weight` is nan in row 0"]),
+    "infinite": (np.r_[np.inf, ONES[1:]], ["`sample_weight` is inf in row 0", "finite"]),
     "all_zero": (0 * ONES, ["`sample_weight` is 0 everywhere"]),
     "text": (["much"] * 90, ["`sample_weight` holds something that is not a number"]),
     "complex": (ONES + 1j, ["`sample_weight`", "number"]),

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from sklearn.ensemble import RandomForestClassifier
 
 import thriftwood as tw
-from thriftwood.runtime import bill as bill_module
+from thriftwood.adapters import read_forest
 
 HEART = tw.datasets.load_heart()
 FOREST = RandomForestClassifier(10, random_state=0).fit(HEART.X, HEART.y)
@@ -32,7 +32,7 @@ def receipt(forest, row):
 
 def test_every_row_pays_for_the_features_it_meets_once():
     bill = tw.feature_bill(FOREST, HEART.X, HEART.costs)
-    forest = bill_module.read_forest(FOREST)
+    forest = read_forest(FOREST)
     receipts = [receipt(forest, row) for row in HEART.X]
     expected = [sum(HEART.costs[feature] for feature in bought) for bought in receipts]
     np.testing.assert_allclose(bill.per_example, expected)
@@ -46,9 +46,7 @@ def test_every_row_pays_for_the_features_it_meets_once():
 @given(pruning_cases(most_trees=4, most_splits=6))
 def test_odd_forests_too(case):
     forest, X, _, prices, _ = case
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bill_module, "read_forest", lambda model: model)  # it is a Forest already
-        bill = tw.feature_bill(forest, X, prices)
+    bill = tw.feature_bill(forest, X, prices)
     expected = [sum(prices[list(receipt(forest, row))]) for row in X]
     np.testing.assert_allclose(bill.per_example, expected)
 
@@ -60,5 +58,6 @@ def test_names_come_from_the_model_or_the_frame():
 
 def test_repr_is_readable():
     text = repr(tw.feature_bill(FOREST, HEART.X, HEART.costs))
-    assert text.startswith("FeatureBill(303 examples, mean ")
-    assert text.endswith("13 of 13 features bought)")
+    assert text.startswith("FeatureBill: mean ")
+    assert "13 of 13 features bought" in text
+    assert text.endswith("... and 5 more")

@@ -128,7 +128,7 @@ def test_certificate_of_a_known_case():
         (keep(True, True), [1, 0], [1, 0, 1], "does not require"),
         (keep(True, True), [0, 0], [0, 0, 0], "only proves"),
         (keep(True, False), [0, 0], [1, 0, 1], "only proves"),
-        (keep(True, True), [0, 0], [LARGEST_TOTAL, LARGEST_TOTAL, 1], "too large"),
+        (keep(True, True), [0, 0], [3 * LARGEST_TOTAL, 3 * LARGEST_TOTAL, 1], "too large"),
     ],
 )
 def test_certificate_refuses_what_proves_nothing(kept, to_required, to_item, sentence):

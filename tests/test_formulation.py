@@ -10,10 +10,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from thriftwood.closure import check_certificate
+from thriftwood.closure.problem import exact_sum
 from thriftwood.errors import InputError, RangeError
 from thriftwood.formulation import build_closure, node_losses, read_target, read_weights
 from thriftwood.formulation.scaling import whole_numbers
-from thriftwood.solvers import linear_program, min_cut
+from thriftwood.solvers import brute_force, linear_program, min_cut
 
 
 def leaf_reached(forest, tree, row, kept):
@@ -69,6 +70,7 @@ def test_the_optimum_is_that_of_the_paper(case, tradeoff):
     for mask in all_prunings(forest):
         loss, cost = figures_by_walking(forest, X, y, prices, weights, mask)
         objective[mask.tobytes()] = loss + tradeoff * cost
+    np.testing.assert_array_equal(kept, index.kept_nodes(brute_force(priced).kept))
     best = min(objective.values())
     assert objective[kept.tobytes()] == pytest.approx(best, rel=1e-6, abs=1e-9)
 
@@ -83,11 +85,11 @@ def test_profit_is_the_fall_of_the_objective(case):
     for mask in all_prunings(forest):
         kept = mask[index.split]
         loss, cost = figures_by_walking(forest, X, y, prices, weights, mask)
-        total = weights.sum()
+        total = read_weights(weights, len(X)).sum()
         gain = float(problem.gains[kept].sum() * index.gain_unit) / (total * forest.n_trees)
         paid = float(problem.costs[problem.needed_items(kept)].sum() * index.cost_unit) / total
-        assert gain == pytest.approx(loss_of_nothing - loss, rel=1e-5, abs=1e-9)
-        assert paid == pytest.approx(cost, rel=1e-5, abs=1e-9)
+        assert gain == pytest.approx(loss_of_nothing - loss, rel=1e-6, abs=1e-9)
+        assert paid == pytest.approx(cost, rel=1e-6, abs=1e-9 * prices.max())
 
 
 @settings(max_examples=150)
@@ -97,7 +99,8 @@ def test_solvers_agree_on_forests_and_prove_it(case, tradeoff):
     priced, _ = problem.at(index.closure_tradeoff(tradeoff))
     by_cut = min_cut(priced)
     assert check_certificate(priced, by_cut).gap == 0
-    np.testing.assert_array_equal(by_cut.kept, linear_program(priced).kept)
+    if exact_sum(np.abs(priced.gains)) < 2**45:  # beyond, the doubles of HiGHS may be too coarse
+        np.testing.assert_array_equal(by_cut.kept, linear_program(priced).kept)
 
 
 @settings(max_examples=100)

@@ -4,6 +4,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from builders import TRADEOFFS as TRADEOFF_STRATEGY
+from builders import pruning_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import (
@@ -204,8 +206,45 @@ def test_many_classes_and_missing_values():
     assert tw.feature_bill(pruned.model, X, nhanes.costs).mean == pytest.approx(pruned.cost)
 
 
+@pytest.mark.parametrize("price", [0.123456789, 1 / 3, 1e-7, 3e8])
+@pytest.mark.parametrize("tradeoff", [1e-20, 1e-9, 1e-6, 1e-5, 0.1])
+def test_odd_prices_and_tiny_tradeoffs_are_proven_too(price, tradeoff):
+    X = np.tile([[0.0], [1.0]], (32, 1))
+    y = X[:, 0].astype(int)
+    stump = DecisionTreeClassifier().fit(X, y)
+    pruned = tw.prune(stump, X, y, costs=[price], tradeoff=tradeoff)
+    assert pruned.certificate.gap == 0
+    assert pruned.n_splits == (tradeoff * price < 0.5)
+    assert pruned.cost == pytest.approx(price if pruned.n_splits else 0.0)
+
+
+@settings(max_examples=300)
+@given(pruning_cases(most_trees=4, most_splits=6, most_rows=8), TRADEOFF_STRATEGY)
+def test_laws_on_odd_forests(case, tradeoff):
+    forest, X, y, prices, weights = case
+    pruned = tw.prune(forest, X, y, costs=prices, tradeoff=tradeoff, sample_weight=weights)
+    assert pruned.certificate.gap == 0
+    assert is_sub_forest(pruned.model, forest)
+    bills = tw.feature_bill(pruned.model, X, prices).per_example
+    assert np.average(bills, weights=weights) == pytest.approx(pruned.cost)
+    assert pruned.objective <= pruned.original.loss + tradeoff * pruned.original.cost + 1e-9
+    doubled = tw.prune(forest, X, y, costs=2 * prices, tradeoff=tradeoff / 2, sample_weight=weights)
+    np.testing.assert_array_equal(doubled.model.feature, pruned.model.feature)
+
+
+@settings(max_examples=200)
+@given(pruning_cases(), TRADEOFF_STRATEGY, st.sampled_from([0.1, 0.001, 10.0]))
+def test_only_the_ratios_of_weights_matter(case, tradeoff, factor):
+    forest, X, y, prices, weights = case
+    counts = np.rint(weights * 2) + 1
+    one = tw.prune(forest, X, y, costs=prices, tradeoff=tradeoff, sample_weight=counts)
+    other = tw.prune(forest, X, y, costs=prices, tradeoff=tradeoff, sample_weight=counts * factor)
+    np.testing.assert_array_equal(one.model.feature, other.model.feature)
+
+
 def test_repr_says_what_was_saved():
     text = repr(prune_heart())
-    assert text.startswith("Pruned RandomForestClassifier at tradeoff 0.0005, optimal")
-    assert "cost" in text
-    assert "was" in text
+    assert text.startswith("Pruned RandomForestClassifier at tradeoff 0.0005, proven optimal")
+    assert "was 482" in text  # splits
+    assert "single leaf" not in text
+    assert "try a smaller tradeoff" in repr(prune_heart(tradeoff=1e6))

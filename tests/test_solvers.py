@@ -70,7 +70,7 @@ def test_the_linear_program_proves_its_answer_or_says_that_it_cannot(problem, tr
 
 
 def test_the_linear_program_refuses_numbers_too_large_for_doubles():
-    problem = closure([2**60 + 1, 1], [-1, -1], [[0, 1], [1]], [2**60, 2])
+    problem = closure([2**59 + 1, 1], [-1, -1], [[0, 1], [1]], [2**59, 2])
     assert min_cut(problem).kept.tolist() == brute_force(problem).kept.tolist()
     with pytest.raises(CertificateError, match="Use the solver 'min_cut'"):
         linear_program(problem)

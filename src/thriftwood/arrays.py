@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from thriftwood.errors import InputError
+from thriftwood.errors import InputError, RangeError
 
 IntArray = NDArray[np.int64]
 IndexArray = NDArray[np.int32]
@@ -13,9 +13,17 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 
+# Complex numbers, times and dates, text: NumPy would turn them into numbers, with or without sense.
+COMPLEX_OR_TIME = "cmM"
+TEXT = "SU"
+
+
 def frozen(values: ArrayLike, dtype: DTypeLike | None) -> NDArray[Any]:
     """Return `values` as a contiguous read-only array that nobody else can write to."""
     array = np.ascontiguousarray(values, dtype=dtype)
+    changes = array.dtype.kind == "i" and array.dtype != np.asarray(values).dtype
+    if changes and not np.array_equal(array, values):
+        raise RangeError(f"A number does not fit into {array.dtype}, or is not whole.")
     if isinstance(values, np.ndarray) and np.may_share_memory(array, values):
         owner = array
         while isinstance(owner.base, np.ndarray):
@@ -35,7 +43,7 @@ def numbers(values: object, name: str) -> FloatArray:
     """Return a copy of the user's argument `name` as doubles; refuse what is not a number."""
     try:
         array = np.array(values)
-        if array.dtype.kind in "cmM":  # complex numbers, times and dates
+        if array.dtype.kind in COMPLEX_OR_TIME + TEXT:
             raise TypeError
         return array.astype(np.float64)
     except (TypeError, ValueError):

@@ -1,12 +1,15 @@
 """Price lists: what it costs to look at a feature of one example."""
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from thriftwood.arrays import FloatArray, handed_over, numbers
 from thriftwood.errors import InputError
+
+A_PRICE = "a price is a finite number of at least 0"
 
 
 def prices_per_feature(
@@ -30,6 +33,11 @@ def prices_per_feature(
     by_name = _as_mapping(costs)
     in_order = costs if by_name is None else _look_up(by_name, feature_names)
     prices = numbers(in_order, "costs")
+    if prices.ndim == 0:
+        raise InputError(
+            f"`costs` is a single value: pass one price for each of the {n_features} features, "
+            "or nothing where each costs 1."
+        )
     if prices.shape != (n_features,):
         raise InputError(
             f"`costs` has shape {prices.shape}, but the model has {n_features} features: "
@@ -37,11 +45,8 @@ def prices_per_feature(
         )
     wrong = np.flatnonzero(~(np.isfinite(prices) & (prices >= 0)))
     if len(wrong):
-        name = feature_names[wrong[0]] if feature_names else f"number {wrong[0]}"
-        raise InputError(
-            f"The price of feature {name} is {prices[wrong[0]]}: "
-            "a price is a finite number of at least 0."
-        )
+        name = repr(feature_names[wrong[0]]) if feature_names else f"number {wrong[0]}"
+        raise InputError(f"The price of feature {name} is {prices[wrong[0]]}: {A_PRICE}.")
     return handed_over(prices)
 
 
@@ -50,27 +55,42 @@ def _as_mapping(costs: object) -> Mapping[str, float] | None:
     if isinstance(costs, Mapping):
         return costs
     index = getattr(costs, "index", None)
-    if index is None or callable(index) or not all(isinstance(name, str) for name in index):
+    if index is None or callable(index):
         return None
-    return dict(zip(index, np.asarray(costs), strict=True))
+    if all(isinstance(name, str) for name in index):
+        if len(set(index)) < len(index):
+            raise InputError("`costs` names a feature twice: give each feature one price.")
+        return dict(zip(index, np.asarray(costs), strict=True))
+    if list(index) != list(range(len(index))):
+        raise InputError(
+            "`costs` is a Series whose index is neither the feature names nor 0, 1, 2, ... in "
+            "order: it is not clear which price belongs to which feature."
+        )
+    return None
 
 
 def _look_up(costs: Mapping[str, float], feature_names: tuple[str, ...] | None) -> list[float]:
     if feature_names is None:
         raise InputError(
-            "`costs` is a mapping from feature names, but neither the model nor X has column "
-            "names: pass X as a data frame, or `costs` as an array."
+            "`costs` goes by feature names, but neither the model nor X has column names that are "
+            "text: pass X as a data frame with named columns, or `costs` as an array."
         )
     unknown = [name for name in costs if name not in feature_names]
     if unknown:
-        raise InputError(
-            f"`costs` prices {_some(unknown)}, which the model does not have; "
-            f"its features are {_some(feature_names)}."
-        )
+        near = get_close_matches(str(unknown[0]), feature_names, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"its features are {_some(feature_names)}."
+        raise InputError(f"`costs` prices {_some(unknown)}, which the model does not have; {hint}")
     missing = [name for name in feature_names if name not in costs]
     if missing:
         raise InputError(f"`costs` has no price for {_some(missing)}: give 0 to what is free.")
-    return [costs[name] for name in feature_names]
+    return [_price(name, costs[name]) for name in feature_names]
+
+
+def _price(name: str, price: object) -> float:
+    try:
+        return float(numbers(price, name))
+    except (InputError, TypeError):
+        raise InputError(f"The price of feature {name!r} is {price!r}: {A_PRICE}.") from None
 
 
 def _some(names: list[str] | tuple[str, ...]) -> str:

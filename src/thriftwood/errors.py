@@ -29,7 +29,7 @@ class RangeError(ThriftwoodError, OverflowError):
     """Numbers do not fit the exact integers that the solvers work with."""
 
 
-class CertificateError(ThriftwoodError, AssertionError):
+class CertificateError(ThriftwoodError, RuntimeError):
     """A solution could not be proven optimal."""
 
 

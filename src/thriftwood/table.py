@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.arrays import handed_over
+from thriftwood.arrays import COMPLEX_OR_TIME, handed_over
 from thriftwood.errors import InputError
 
 
@@ -36,8 +36,12 @@ def read_table(X: object, dtype: np.dtype[Any]) -> Table:
     dtype : numpy dtype
         What the model casts its input to before it compares.
     """
+    if X is None:
+        raise InputError("X is None: pass the rows.")
     if hasattr(X, "tocsr"):
         raise InputError("X is a sparse matrix: pass dense rows, for example X.toarray().")
+    if hasattr(X, "collect"):
+        raise InputError("X is a lazy frame: call its .collect() first.")
     values = _as_numbers(X, dtype)
     if values.ndim != 2:
         raise InputError(
@@ -52,10 +56,7 @@ def read_table(X: object, dtype: np.dtype[Any]) -> Table:
 def _as_numbers(X: object, dtype: np.dtype[Any]) -> NDArray[Any]:
     try:
         with np.errstate(over="ignore"):  # beyond float32 a value becomes infinite, as in the model
-            raw = _as_array(X, dtype)
-            if raw.dtype.kind in "cmM":  # complex numbers, times and dates
-                raise TypeError(f"its type is {raw.dtype}")
-            return np.array(raw, dtype=dtype, order="C")
+            return np.array(_as_array(X, dtype), dtype=dtype, order="C")
     except (TypeError, ValueError) as error:
         if "inhomogeneous" in str(error):
             raise InputError("The rows of X have different lengths.") from None
@@ -66,9 +67,16 @@ def _as_numbers(X: object, dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def _as_array(X: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
-    if type(X).__module__.startswith("pandas"):  # it has missing values of its own
-        return np.asarray(X.to_numpy(dtype=dtype, na_value=np.nan))
-    return np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
+    if type(X).__module__.startswith("pandas"):  # it has types and missing values of its own
+        types = X.dtypes.tolist() if hasattr(X.dtypes, "tolist") else [X.dtypes]
+        array = None
+    else:
+        array = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
+        types = [array.dtype]
+    for found in types:
+        if getattr(found, "kind", "O") in COMPLEX_OR_TIME:
+            raise TypeError(f"its type is {found}")
+    return np.asarray(X.to_numpy(dtype=dtype, na_value=np.nan)) if array is None else array
 
 
 def _column_names(X: object) -> tuple[str, ...] | None:

@@ -1,8 +1,8 @@
 """Find the adapter that knows a model."""
 
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from thriftwood.adapters import sklearn_ensemble, sklearn_tree
+from thriftwood.adapters import forest_itself, sklearn_ensemble, sklearn_tree
 from thriftwood.arrays import BoolArray
 from thriftwood.errors import UnsupportedModelError
 from thriftwood.forest import Forest
@@ -15,14 +15,14 @@ class Adapter(Protocol):
 
     SUPPORTED: str
 
-    def reads(self, model: object) -> bool: ...
+    def reads(self, model: Any) -> bool: ...
 
-    def read(self, model: object) -> Forest: ...
+    def read(self, model: Any) -> Forest: ...
 
-    def write(self, model: object, kept: BoolArray) -> object: ...
+    def write(self, model: Any, kept: BoolArray) -> Any: ...
 
 
-ADAPTERS: tuple[Adapter, ...] = (sklearn_tree, sklearn_ensemble)
+ADAPTERS: tuple[Adapter, ...] = (sklearn_tree, sklearn_ensemble, forest_itself)
 
 
 def read_forest(model: object) -> Forest:
@@ -40,7 +40,8 @@ def write_model(model: Model, kept: BoolArray) -> Model:
     kept : bool array
         Mask over the nodes of `read_forest(model)`.
     """
-    return _adapter_for(model).write(model, kept)  # type: ignore[return-value]
+    written: Model = _adapter_for(model).write(model, kept)
+    return written
 
 
 def _adapter_for(model: object) -> Adapter:
@@ -53,8 +54,12 @@ def _adapter_for(model: object) -> Adapter:
 
 def _refusal(model: object) -> str:
     if isinstance(model, type):
-        return f"Cannot prune the class {model.__name__}: make one and fit it."
+        return f"Cannot read the class {model.__name__}: make one and fit it."
+    name = type(model).__name__
     if hasattr(model, "steps"):
-        name = type(model).__name__
-        return f"Cannot prune a {name}: pass its last step, and X as the steps before make it."
-    return f"Cannot prune a {type(model).__name__}."
+        return f"Cannot read this {name}: pass its last step, and X as the steps before make it."
+    if hasattr(model, "best_estimator_"):
+        return f"Cannot read this {name}: pass its `best_estimator_`."
+    if hasattr(model, "certificate"):
+        return f"Cannot read this {name}: pass its `model`."
+    return f"Cannot read this {name}."

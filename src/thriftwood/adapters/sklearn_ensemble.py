@@ -64,8 +64,9 @@ def read(model: Any) -> Forest:
 def write(model: Any, kept: BoolArray) -> Any:
     forest = read(model)
     trees = collapsed_trees(model.estimators_, forest, kept)
-    # The copy takes the new trees wherever the old list stood.
-    pruned = deepcopy(model, {id(model.estimators_): trees})
+    # The copy takes the new trees wherever the old ones stood, alone or in their list.
+    new_for_old = {id(old): new for old, new in zip(model.estimators_, trees, strict=True)}
+    pruned = deepcopy(model, {id(model.estimators_): trees, **new_for_old})
     for name in STALE:
         vars(pruned).pop(name, None)
     return pruned

@@ -8,8 +8,7 @@ from sklearn.tree import BaseDecisionTree
 
 from thriftwood.arrays import BoolArray, FloatArray, IntArray
 from thriftwood.errors import UnfittedModelError, UnsupportedModelError
-from thriftwood.forest import Forest, collapse
-from thriftwood.forest.forest import LEAF
+from thriftwood.forest import LEAF, Forest, collapse
 
 SUPPORTED = "DecisionTree*, ExtraTree*"
 

@@ -74,6 +74,6 @@ def _bound(problem: ClosureProblem, flow: Flow) -> int:
         down,
     )
     # Doubles are too coarse for the sums themselves, but tell whether they fit into 64 bits.
-    if traffic.max(initial=0.0) > LARGEST_TOTAL:
+    if traffic.max(initial=0.0) > 4 * LARGEST_TOTAL:
         raise CertificateError("The flow is too large to be added up exactly.")
     return exact_sum(rest[rest > 0])

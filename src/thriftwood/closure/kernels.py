@@ -1,12 +1,13 @@
 """Numba loops over closure problems; the Python functions that call them check everything."""
 
 import numpy as np
-from numba import njit
+
+from thriftwood.compiling import kernel
 
 NOTHING = -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def arcs_by_item(arc_start, arc_item, n_items):
     """Transpose the arcs: `arc_at[item_start[j]:item_start[j + 1]]` are the arcs that lead to j.
 
@@ -30,7 +31,7 @@ def arcs_by_item(arc_start, arc_item, n_items):
     return item_start, arc_at, project_at
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def children_of(requires):
     """Link the projects that require the same one: `first[h]`, then `following[...]`, until -1."""
     n_projects = len(requires)
@@ -44,7 +45,7 @@ def children_of(requires):
     return first, following
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def reached_by_surplus(gains, requires, arc_start, arc_item, costs, to_required, to_item):
     """Mark the projects that a vertex with a positive remainder reaches over residual arcs."""
     n_projects = len(gains)
@@ -100,9 +101,9 @@ def reached_by_surplus(gains, requires, arc_start, arc_item, costs, to_required,
     return reached[:n_projects].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_alone(gains, requires):
-    """Return for each project the most that it and those above it (who require it) can gain."""
+    """Return for each project the most that it and those who require it can gain."""
     value = gains.copy()
     for h in range(len(gains) - 1, -1, -1):
         if requires[h] != NOTHING and value[h] > 0:
@@ -110,7 +111,7 @@ def best_alone(gains, requires):
     return value
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def without_hopeless(value, requires):
     """Mark the projects that have a chance: their value and that of all they need is positive."""
     hopeful = value > 0
@@ -120,7 +121,7 @@ def without_hopeless(value, requires):
     return hopeful
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def leave_out(arc_start, arc_item, costs, stays):
     """Leave out the arcs that do not stay, and items that are then needed by nobody."""
     needed = np.zeros(len(costs), dtype=np.bool_)
@@ -147,7 +148,7 @@ def leave_out(arc_start, arc_item, costs, stays):
     return new_start, new_item, costs[needed]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def twin_groups(arc_start, arc_item, n_items):
     """Group the items that exactly the same projects need, by partition refinement.
 
@@ -202,7 +203,7 @@ def twin_groups(arc_start, arc_item, n_items):
     return class_of, n_groups
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def merge_items(arc_start, arc_item, costs, group, n_groups, largest_cost):
     """Replace items by their groups; costs add up, to at most `largest_cost`."""
     n_projects = len(arc_start) - 1
@@ -232,7 +233,7 @@ def merge_items(arc_start, arc_item, costs, group, n_groups, largest_cost):
     return merged_start, merged_item, merged_cost
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def share_out(arc_start, arc_item, costs, group, merged_start, merged_item, merged_flow):
     """Share the flow to a group among its items; only when all are paid does one get more."""
     n_projects = len(arc_start) - 1
@@ -255,7 +256,7 @@ def share_out(arc_start, arc_item, costs, group, merged_start, merged_item, merg
     return flow
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def absorb_into_required(gains, requires, arc_start):
     """Find for each project who stands for it: itself, a required one, or nobody where it is sure.
 
@@ -272,7 +273,7 @@ def absorb_into_required(gains, requires, arc_start):
     return stands_for
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def hand_on_all(gains, requires, stands_for, to_required):
     """Let each project that joined another hand on all it has (in place)."""
     received = np.zeros(len(gains), dtype=np.int64)
@@ -283,7 +284,7 @@ def hand_on_all(gains, requires, stands_for, to_required):
             received[requires[h]] += to_required[h]
 
 
-@njit(cache=True)
+@kernel
 def remainders(gains, requires, arc_start, arc_item, costs, to_required, to_item):
     """Return what projects, then items, are left with, and what passes through each in doubles."""
     n_projects = len(gains)
@@ -297,7 +298,7 @@ def remainders(gains, requires, arc_start, arc_item, costs, to_required, to_item
     return rest, traffic
 
 
-@njit(cache=True)
+@kernel
 def move(rest, traffic, tail, head, amount):
     rest[tail] -= amount
     rest[head] += amount

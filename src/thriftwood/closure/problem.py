@@ -10,8 +10,9 @@ from thriftwood.errors import ClosureError, RangeError
 
 NOTHING = -1
 
-# Every sum that a solver or the certificate forms stays below 2**62, so 64 bits never wrap.
-LARGEST_TOTAL = 2**61
+# All gains together, and each cost, stay below this. What passes through one vertex is then at most
+# three times as much, so no sum that a solver or the certificate forms leaves 64 bits.
+LARGEST_TOTAL = 2**60
 # A tradeoff is taken as a simple fraction if that agrees with it to one part in this many.
 TRADEOFF_PRECISION = 2**32
 
@@ -82,8 +83,8 @@ class ClosureProblem:
 
         With the tradeoff as a simple fraction b / a, gains are multiplied by a and costs by b, and
         nothing is rounded but the tradeoff, in its tenth digit. Where no simple fraction is near,
-        gains are multiplied by a large power of two and each cost is rounded; all these roundings
-        together are less than the smallest gain.
+        gains are multiplied by a large power of two, and each cost is rounded to one part in that
+        of the smallest gain.
 
         Returns
         -------
@@ -121,13 +122,15 @@ class ClosureProblem:
             raise ClosureError("An arc leads to an item that does not exist.")
         if (self.costs < 0).any():
             raise ClosureError("An item costs less than 0.")
-        for name, values in (("gains", np.abs(self.gains)), ("costs", self.costs)):
-            total = exact_sum(values)
-            if total > LARGEST_TOTAL:
+        total = exact_sum(self.gains[self.gains > 0]) - exact_sum(self.gains[self.gains < 0])
+        for name, size in (("gains add", total), ("costs go", int(self.costs.max(initial=0)))):
+            if size > LARGEST_TOTAL + 1:
                 raise RangeError(
-                    f"The {name} of the closure problem add up to {total:.3g}; up to "
-                    f"{LARGEST_TOTAL:.3g} is exact. Use a coarser unit."
+                    f"The {name} up to {size:.3g}; up to {LARGEST_TOTAL:.3g} is exact. Use a "
+                    "coarser unit."
                 )
+        if max(self.n_arcs, n_projects + 2 * self.n_items + 2) >= 2**31:
+            raise RangeError(f"{self} is too large: arcs and vertices are numbered with 32 bits.")
         return self
 
 

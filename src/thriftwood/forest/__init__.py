@@ -5,6 +5,6 @@ every node, inner or leaf, carries the value that the model would predict there.
 """
 
 from thriftwood.forest.collapse import collapse
-from thriftwood.forest.forest import Forest
+from thriftwood.forest.forest import LEAF, Forest
 
-__all__ = ["Forest", "collapse"]
+__all__ = ["LEAF", "Forest", "collapse"]

@@ -218,6 +218,8 @@ def _check_values(forest: Forest) -> None:
         raise ForestError(
             f"The forest has {len(forest.classes)} classes but {n_outputs} values per node."
         )
+    if forest.combine not in ("mean", "sum"):
+        raise ForestError(f"Trees combine by their 'mean' or 'sum', not by {forest.combine!r}.")
     names = forest.feature_names
     if names is not None and len(names) != forest.n_features:
         raise ForestError(f"The forest has {forest.n_features} features but {len(names)} names.")

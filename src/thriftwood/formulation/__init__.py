@@ -5,11 +5,10 @@ splits of that set are kept instead of none, times rows, trees and the closure's
 """
 
 from thriftwood.formulation.build import ClosureIndex, build_closure
-from thriftwood.formulation.losses import LOSSES, node_losses
+from thriftwood.formulation.losses import node_losses
 from thriftwood.formulation.targets import read_target, read_weights
 
 __all__ = [
-    "LOSSES",
     "ClosureIndex",
     "build_closure",
     "node_losses",

@@ -17,8 +17,7 @@ import numpy as np
 from thriftwood.arrays import BoolArray, FloatArray, IntArray, handed_over
 from thriftwood.closure import ClosureProblem
 from thriftwood.errors import RangeError
-from thriftwood.forest import Forest
-from thriftwood.forest.forest import LEAF
+from thriftwood.forest import LEAF, Forest
 from thriftwood.formulation import kernels
 from thriftwood.formulation.scaling import whole_numbers
 from thriftwood.routing import Routes, first_uses
@@ -27,6 +26,8 @@ from thriftwood.routing import Routes, first_uses
 # denominator of a tradeoff; the second is fine enough for 13 digits of the whole bill.
 MOST_GAIN = 2**34
 MOST_COST = 2**44
+# How much of what a feature costs in all may be lost to rounding before prices are refused.
+LOST_DIGITS = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,10 +133,12 @@ def _whole_costs(
 ) -> tuple[IntArray, Fraction]:
     """Return what each item costs: the price of its feature, times the weight of its row."""
     exact = prices[item_feature] * weights[item_row]
+    if not np.isfinite(exact.sum()):
+        raise RangeError("The prices are so large that bills are infinite. Use a larger unit.")
     costs, unit = whole_numbers(exact, MOST_COST)
-    priced = np.bincount(item_feature, weights=exact, minlength=len(prices)) > 0
-    paid = np.bincount(item_feature, weights=costs, minlength=len(prices)) > 0
-    lost = np.flatnonzero(priced & ~paid)
+    paid = np.bincount(item_feature, weights=exact, minlength=len(prices))
+    counted = np.bincount(item_feature, weights=costs * float(unit), minlength=len(prices))
+    lost = np.flatnonzero(np.abs(counted - paid) > LOST_DIGITS * paid)
     if len(lost):
         raise RangeError(
             f"The prices reach from {prices[lost[0]]:g} to {prices.max():g}, too far apart to be "

@@ -1,12 +1,13 @@
 """Numba loops of the formulation; the Python functions that call them check everything."""
 
 import numpy as np
-from numba import njit
+
+from thriftwood.compiling import kernel
 
 NOTHING = -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def number_items(first_use, feature, tree_of, order, start, stop, arc_start, arc_item, most_items):
     """Number the (feature, row) pairs that somebody pays for, and write each split's arcs.
 
@@ -35,7 +36,7 @@ def number_items(first_use, feature, tree_of, order, start, stop, arc_start, arc
     return item_feature[:n_items].copy(), item_row[:n_items].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def class_weight_per_node(order, start, stop, tree_start, left, right, label, weight, n_classes):
     """Add up the weight of every class among the rows of every node."""
     total = np.zeros((len(left), n_classes), dtype=np.float64)
@@ -51,7 +52,7 @@ def class_weight_per_node(order, start, stop, tree_start, left, right, label, we
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def squared_error_per_node(order, start, stop, tree_start, value, target, weight):
     """Add up the weighted squared distance of every node's rows to its value."""
     total = np.zeros(len(value), dtype=np.float64)

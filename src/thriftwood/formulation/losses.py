@@ -76,4 +76,3 @@ def error(values: FloatArray) -> FloatArray:
 
 
 CLASSIFIER_LOSSES: dict[str, Callable[[FloatArray], FloatArray]] = {"error": error}
-LOSSES = (*CLASSIFIER_LOSSES, "squared_error")

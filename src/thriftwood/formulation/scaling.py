@@ -23,7 +23,7 @@ def whole_numbers(values: FloatArray, most: int) -> tuple[IntArray, Fraction]:
     ----------
     values : array
     most : int
-        What the integers may add up to at most, signs aside.
+        What the integers may add up to, signs aside and but for rounding.
 
     Returns
     -------
@@ -32,13 +32,18 @@ def whole_numbers(values: FloatArray, most: int) -> tuple[IntArray, Fraction]:
         1, a tenth, a hundredth, ... if the values are decimals of that kind and fit; otherwise the
         smallest power of two that fits, and the integers are rounded.
     """
-    total = float(np.abs(values).sum())
-    for decimals in range(MOST_DECIMALS + 1):
-        if total * 10.0**decimals > most:
-            break
-        scaled = values * 10.0**decimals
-        rounded = np.rint(scaled)
-        if (np.abs(scaled - rounded) <= NOISE).all() and ((rounded != 0) == (values != 0)).all():
-            return rounded.astype(np.int64), Fraction(1, 10**decimals)
-    exponent = math.frexp(total / most)[1] + 1
-    return np.rint(np.ldexp(values, -exponent)).astype(np.int64), Fraction(2) ** exponent
+    size = math.frexp(float(np.abs(values).max(initial=0.0)))[1]
+    near_one = np.ldexp(values, -size)  # so that their sum is finite
+    total = float(np.abs(near_one).sum())
+    if abs(size) < 100:
+        for decimals in range(MOST_DECIMALS + 1):
+            if math.ldexp(total, size) * 10.0**decimals > most:
+                break
+            scaled = values * 10.0**decimals
+            rounded = np.rint(scaled)
+            lost = (rounded == 0) & (values != 0)
+            if (np.abs(scaled - rounded) <= NOISE).all() and not lost.any():
+                return rounded.astype(np.int64), Fraction(1, 10**decimals)
+    exponent = math.frexp(total / most)[1]
+    whole = np.rint(np.ldexp(near_one, -exponent)).astype(np.int64)
+    return whole, Fraction(2) ** (size + exponent)

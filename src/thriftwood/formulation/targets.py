@@ -1,13 +1,12 @@
 """What the rows should be predicted as, and how much each row counts."""
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thriftwood.arrays import FloatArray, IndexArray, handed_over, numbers
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest
+from thriftwood.formulation.scaling import whole_numbers
 
 
 def read_target(y: ArrayLike, forest: Forest, n_rows: int) -> IndexArray | FloatArray:
@@ -18,6 +17,8 @@ def read_target(y: ArrayLike, forest: Forest, n_rows: int) -> IndexArray | Float
     y : array-like, shape (n_rows,)
         Labels as the model was trained on them, or numbers.
     """
+    if y is None:
+        raise InputError("`y` is None: pass the label of every row.")
     try:
         target = np.asarray(y)
     except ValueError:
@@ -26,13 +27,14 @@ def read_target(y: ArrayLike, forest: Forest, n_rows: int) -> IndexArray | Float
         target = target[:, 0]
     if target.shape != (n_rows,):
         raise InputError(
-            f"`y` has shape {target.shape}, but X has {n_rows} rows: pass one per row."
+            f"`y` has shape {target.shape}, but X has {n_rows} rows: pass one label or number per "
+            "row."
         )
     return _as_targets(target) if forest.classes is None else _as_classes(target, forest.classes)
 
 
 def read_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
-    """Return how much each row counts, checked."""
+    """Return how much each row counts, checked, as whole numbers in the same ratios."""
     if sample_weight is None:
         return handed_over(np.ones(n_rows))
     weights = numbers(sample_weight, "sample_weight")
@@ -40,14 +42,17 @@ def read_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
         raise InputError(
             f"`sample_weight` has shape {weights.shape}, but X has {n_rows} rows: pass one per row."
         )
-    if not (np.isfinite(weights) & (weights >= 0)).all():
-        raise InputError("`sample_weight` must be finite and at least 0 everywhere.")
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(wrong):
+        raise InputError(
+            f"`sample_weight` is {weights[wrong[0]]} in row {wrong[0]}: it must be finite and at "
+            "least 0 everywhere."
+        )
     if not weights.any():
         raise InputError("`sample_weight` is 0 everywhere: at least one row must count.")
-    exponent = math.frexp(weights.max())[1]
-    if abs(exponent) > 100:  # only ratios matter; a power of two changes no digit of them
-        weights = np.ldexp(weights, -exponent)
-    return handed_over(weights)
+    # Only ratios matter, and whole numbers below 2**53 add up exactly even in doubles.
+    whole, _ = whole_numbers(weights, 2**50)
+    return handed_over(whole.astype(np.float64))
 
 
 def _as_targets(target: NDArray[np.generic]) -> FloatArray:
@@ -59,6 +64,11 @@ def _as_targets(target: NDArray[np.generic]) -> FloatArray:
 
 def _as_classes(target: NDArray[np.generic], classes: NDArray[np.generic]) -> IndexArray:
     number_of = {label: number for number, label in enumerate(classes.tolist())}
+    unlabelled = np.flatnonzero(target != target)  # only NaN differs from itself
+    if len(unlabelled):
+        raise InputError(
+            f"`y` is missing in row {unlabelled[0]}: leave out rows whose label is not known."
+        )
     found, inverse = _distinct(target)
     unknown = [label for label in found if label not in number_of]
     if unknown:

@@ -1,6 +1,9 @@
 """Prune a model at one tradeoff."""
 
+from __future__ import annotations
+
 import math
+import reprlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -58,9 +61,9 @@ def prune(
         that gain nothing are collapsed; the larger, the smaller the forest.
     costs : array-like, mapping from feature name to price, or None
         What it costs to look at each feature of one row. None means 1 each.
-    loss : {"error", "squared_error"}, optional
-        What to count: misclassified rows (the default for classifiers), or the squared error (the
-        default for regressors).
+    loss : str, optional
+        What to count: "error", misclassified rows, for classifiers; "squared_error" for
+        regressors. None takes the one that fits.
     sample_weight : array-like, shape (n_rows,), optional
         How much each row counts, in loss and cost alike.
     solver : {"min_cut", "linear_program"}
@@ -100,13 +103,13 @@ def prune(
     solution = solve(priced)
     certificate = check_certificate(priced, solution)
     everything = np.ones(problem.n_projects, dtype=np.bool_)
-    figures = _figures(forest, problem, index, losses, weights, solution.kept)
+    figures = _figures(forest, problem, index, losses, prices, weights, solution.kept)
     return Pruned(
         **vars(figures),
         model=write_model(model, index.kept_nodes(solution.kept)),
         tradeoff=tradeoff,
         certificate=certificate,
-        original=_figures(forest, problem, index, losses, weights, everything),
+        original=_figures(forest, problem, index, losses, prices, weights, everything),
     )
 
 
@@ -117,10 +120,10 @@ def _read_tradeoff(tradeoff: Any) -> float:
         number = math.nan
     if not math.isfinite(number) or number < 0:
         raise InputError(
-            f"`tradeoff` is {tradeoff!r}: it must be a finite number of at least 0. At 0 cost does "
-            "not matter, the larger it is the more is pruned."
+            f"`tradeoff` is {reprlib.repr(tradeoff)}: it must be one finite number of at least 0. "
+            "At 0 cost does not matter, the larger it is the more is pruned."
         )
-    return number
+    return abs(number)  # minus zero is zero
 
 
 def _figures(
@@ -128,6 +131,7 @@ def _figures(
     problem: ClosureProblem,
     index: ClosureIndex,
     losses: FloatArray,
+    prices: FloatArray,
     weights: FloatArray,
     kept: BoolArray,
 ) -> Figures:
@@ -135,10 +139,11 @@ def _figures(
     kept_nodes = index.kept_nodes(kept)
     parent = forest.parent
     is_leaf = ~kept_nodes & ((parent < 0) | kept_nodes[parent])
-    total_cost = int(problem.costs[problem.needed_items(kept)].sum()) * index.cost_unit
-    total_weight = float(weights.sum())
+    bought = problem.needed_items(kept)
+    total_cost = prices[index.item_feature[bought]] @ weights[index.item_row[bought]]
+    total_weight = weights.sum()
     return Figures(
-        cost=float(total_cost) / total_weight,
+        cost=float(total_cost / total_weight),
         loss=float(losses[is_leaf].sum() / (total_weight * forest.n_trees)),
         n_splits=int(kept.sum()),
         n_features=len(np.unique(forest.feature[kept_nodes])),

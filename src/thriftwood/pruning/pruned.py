@@ -54,11 +54,19 @@ class Pruned(Figures):
         return self.loss + self.tradeoff * self.cost
 
     def __repr__(self) -> str:
-        before = self.original
-        return (
-            f"Pruned {type(self.model).__name__} at tradeoff {self.tradeoff:g}, optimal\n"
-            f"  cost      {self.cost:10.4f}   was {before.cost:.4f}\n"
-            f"  loss      {self.loss:10.4f}   was {before.loss:.4f}\n"
-            f"  splits    {self.n_splits:10d}   was {before.n_splits}\n"
-            f"  features  {self.n_features:10d}   was {before.n_features}"
-        )
+        kind = type(self.model).__name__
+        lines = [f"Pruned {kind} at tradeoff {self.tradeoff:g}, proven optimal"]
+        for label, name in _LABELS.items():
+            now, before = getattr(self, name), getattr(self.original, name)
+            lines.append(f"  {label:14s} {now:<12.6g} was {before:.6g}")
+        if self.n_splits == 0:
+            lines.append("  Every tree is a single leaf: try a smaller tradeoff.")
+        return "\n".join(lines)
+
+
+_LABELS = {
+    "cost": "cost",
+    "loss per tree": "loss",
+    "splits": "n_splits",
+    "features": "n_features",
+}

@@ -1,12 +1,13 @@
 """Numba loops of routing; `routes` checks everything before it calls them."""
 
 import numpy as np
-from numba import njit
+
+from thriftwood.compiling import kernel
 
 LEAF = -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def route_tree(
     rows, feature, threshold, left, right, missing_left, first, last, order, start, stop
 ):
@@ -59,7 +60,7 @@ def route_tree(
             stop[h] = stop[right[h]]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def first_use_of_each(feature, parent):
     """Mark the splits at which no ancestor tests the same feature."""
     n_nodes = len(feature)

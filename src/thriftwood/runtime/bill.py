@@ -1,5 +1,7 @@
 """The cost meter: what every prediction of a model pays for features."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,8 +16,10 @@ from thriftwood.routing import first_uses, route_examples
 from thriftwood.runtime import kernels
 from thriftwood.table import read_table
 
+MOST_LINES = 8  # of features in a printed bill
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class FeatureBill:
     """What rows pay when each feature is bought at its first use and then kept.
 
@@ -42,12 +46,21 @@ class FeatureBill:
         return float(self.per_example.mean())
 
     def __repr__(self) -> str:
-        n_bought = int(np.count_nonzero(self.bought))
-        return (
-            f"FeatureBill({len(self.per_example)} examples, mean {self.mean:.4f}, "
-            f"from {self.per_example.min():g} to {self.per_example.max():g}, "
-            f"{n_bought} of {len(self.bought)} features bought)"
-        )
+        bought = np.flatnonzero(self.bought)
+        lines = [
+            f"FeatureBill: mean {self.mean:.6g} per example, from {self.per_example.min():.6g} to "
+            f"{self.per_example.max():.6g}; {len(bought)} of {len(self.bought)} features bought"
+        ]
+        dearest_first = bought[np.argsort(-self.by_feature[bought], kind="stable")]
+        for feature in dearest_first[:MOST_LINES]:
+            name = self.feature_names[feature] if self.feature_names else f"feature {feature}"
+            lines.append(
+                f"  {name:20s} {self.by_feature[feature]:10.6g} per example, "
+                f"bought by {self.bought[feature]:.0%}"
+            )
+        if len(bought) > MOST_LINES:
+            lines.append(f"  ... and {len(bought) - MOST_LINES} more")
+        return "\n".join(lines)
 
 
 def feature_bill(
@@ -94,4 +107,4 @@ def feature_bill(
         prices,
     )
     bought = n_buyers / table.n_rows
-    return FeatureBill(handed_over(bill), bought * prices, bought, names)
+    return FeatureBill(handed_over(bill), handed_over(bought * prices), handed_over(bought), names)

@@ -1,12 +1,13 @@
 """Numba loops of the cost meter; `bill` checks everything before it calls them."""
 
 import numpy as np
-from numba import njit
+
+from thriftwood.compiling import kernel
 
 NOTHING = -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def charge(first_use, feature, tree_of, order, start, stop, prices):
     """Charge every row for each feature that it meets in any tree, once.
 

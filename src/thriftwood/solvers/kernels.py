@@ -13,7 +13,8 @@ open vertex goes first: on our problems that took half the time of the usual far
 from collections import namedtuple
 
 import numpy as np
-from numba import njit
+
+from thriftwood.compiling import kernel
 
 NOTHING = -1
 FAR = np.int32(2**30)
@@ -38,7 +39,7 @@ Network = namedtuple(
 )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def make_flow_optimal(net):
     """Push surpluses until none can reach an open vertex."""
     fill_from_below(net)
@@ -46,7 +47,7 @@ def make_flow_optimal(net):
         pass
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill_from_below(net):
     """Start: each project fills its open items and hands the remaining surplus to its required."""
     n_projects = len(net.requires)
@@ -67,7 +68,7 @@ def fill_from_below(net):
             net.rest[h] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def send_to_item(net, arc, amount):
     """Book a flow over an arc; the rests at its ends are the caller's."""
     slot = net.arc_slot[arc]
@@ -75,7 +76,7 @@ def send_to_item(net, arc, amount):
     net.carries[arc] = FULL if net.flow[slot] >= net.cost[net.arc_item[arc]] else PARTLY
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def search(net):
     """Set every label to the exact distance to an open vertex; return the largest finite one."""
     n_projects = len(net.requires)
@@ -123,7 +124,7 @@ def search(net):
     return label[queue[size - 1]] if size > 0 else 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def push_surpluses(net, farthest):
     """Discharge vertices with a surplus, nearest first, for a while; False if there are none."""
     n_projects = len(net.requires)
@@ -158,7 +159,7 @@ def push_surpluses(net, farthest):
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def discharge_item(net, v, bucket, following):
     """Give the surplus of an item back to projects one label below; return the arcs looked at."""
     j = v - len(net.requires)
@@ -181,7 +182,7 @@ def discharge_item(net, v, bucket, following):
     return work
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def discharge_project(net, v, bucket, following):
     """Send the surplus of a project one label down; return the number of arcs looked at.
 
@@ -228,13 +229,13 @@ def discharge_project(net, v, bucket, following):
     return work
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def most_for(net, v, amount):
     """Limit what is sent to an open vertex to what it lacks."""
     return min(amount, -net.rest[v]) if net.rest[v] < 0 else amount
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def receive(net, v, amount, bucket, following):
     """Add to a rest; one that turns positive joins its bucket, one no longer open is relabelled."""
     before = net.rest[v]
@@ -247,7 +248,7 @@ def receive(net, v, amount, bucket, following):
         bucket[net.label[v]] = v
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def relabel(net, v):
     """Lift a vertex just above its lowest residual neighbour; return the arcs looked at."""
     n_projects = len(net.requires)

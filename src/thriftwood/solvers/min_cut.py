@@ -1,7 +1,5 @@
 """The best closed set as a minimum cut, by our own push-relabel."""
 
-from typing import Any
-
 import numpy as np
 
 from thriftwood.closure import (
@@ -24,13 +22,13 @@ def min_cut(problem: ClosureProblem) -> ClosureSolution:
 
 def optimal_flow(problem: ClosureProblem) -> Flow:
     """Return a flow that leaves no surplus which could still be used."""
-    network = _without_flow(problem)
+    network = _network_of(problem)
     kernels.make_flow_optimal(network)
     return Flow(network.to_required, network.flow[network.arc_slot])
 
 
-def _without_flow(problem: ClosureProblem) -> Any:
-    """Lay out the network of a problem: see `kernels.Network`."""
+def _network_of(problem: ClosureProblem) -> kernels.Network:
+    """Lay out the network of a problem, with no flow on it."""
     n_projects, n_items, n_arcs = problem.n_projects, problem.n_items, problem.n_arcs
     first_child, next_child = children_of(problem.requires)
     item_start, slot_arc, slot_project = arcs_by_item(problem.arc_start, problem.arc_item, n_items)
