@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 # By the environment, so that the versions hold for building the package too.
-INSTALL := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
+INSTALL := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test check lint bench docs clean
 

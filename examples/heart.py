@@ -94,7 +94,7 @@ def draw(rows, target) -> None:
     bills, accuracies, _ = zip(*rows.values(), strict=True)
     blue, orange = "#0072B2", "#D55E00"  # told apart by colour-blind readers too
     figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
-    axes.plot(bills, accuracies, "o-", color=blue, label="pruned, each point optimal")
+    axes.plot(bills, accuracies, "o-", color=blue, label="pruned (optimal on training rows)")
     axes.plot(full_bill, full_accuracy, "*", color=orange, markersize=15, label="full forest")
     axes.set_xlabel("mean bill of a patient (Canadian dollars)")
     axes.set_ylabel("accuracy on unseen patients")

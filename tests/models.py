@@ -335,3 +335,13 @@ def walk(forest: Forest, tree: int, row: np.ndarray) -> list[int]:
         node = int(forest.left[node] if goes_left else forest.right[node])
         route.append(node)
     return route
+
+
+def assert_equal_forests(one: Forest, other: Forest) -> None:
+    for name in ("tree_start", "feature", "threshold", "left", "right", "missing_left", "values"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+    assert (one.classes is None) == (other.classes is None)
+    if one.classes is not None:
+        assert one.classes.tolist() == other.classes.tolist()
+    for name in ("n_features", "combine", "feature_names", "input_dtype"):
+        assert getattr(one, name) == getattr(other, name), name

@@ -13,6 +13,7 @@ from models import (
     KINDS,
     Fitted,
     as_float32,
+    assert_equal_forests,
     columns_of,
     fitted,
     hard_rows,
@@ -108,16 +109,6 @@ def written(kind: str, share: float = 0.75) -> tuple[Any, Forest]:
     forest = read_forest(model)
     kept = random_kept(forest, seed=8, share=share)
     return write_model(model, kept), collapse(forest, kept)[0]
-
-
-def assert_equal_forests(one: Forest, other: Forest) -> None:
-    for name in ("tree_start", "feature", "threshold", "left", "right", "missing_left", "values"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
-    assert (one.classes is None) == (other.classes is None)
-    if one.classes is not None:
-        assert one.classes.tolist() == other.classes.tolist()
-    for name in ("n_features", "combine", "feature_names", "input_dtype"):
-        assert getattr(one, name) == getattr(other, name), name
 
 
 # --- read: same leaf, same value

@@ -13,23 +13,26 @@ import pytest
 import thriftwood
 
 ROOT = Path(__file__).parents[1]
-PYTHON_BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
+# A block of code, and the output that the document shows right below it, if it does.
+PYTHON_BLOCK = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL)
 DOCUMENTS = ["README.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
 BLOCKS = [
-    (document, code)
+    (document, code, shown)
     for document in DOCUMENTS
-    for code in PYTHON_BLOCK.findall((ROOT / document).read_text())
+    for code, shown in PYTHON_BLOCK.findall((ROOT / document).read_text())
 ]
 
 
 def test_the_readme_shows_code():
-    assert any(document == "README.md" for document, _ in BLOCKS)
+    assert any(document == "README.md" and shown for document, _, shown in BLOCKS)
 
 
-@pytest.mark.parametrize(("document", "code"), BLOCKS)
-def test_code_blocks_run(document, code, capsys):
+@pytest.mark.parametrize(("document", "code", "shown"), BLOCKS)
+def test_code_blocks_run_and_print_what_is_shown(document, code, shown, capsys):
     exec(compile(code, document, "exec"), {"__name__": "__main__"})
-    assert capsys.readouterr().err == ""
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert printed.out.startswith(shown)
 
 
 def test_links_to_files_lead_somewhere():

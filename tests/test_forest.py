@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from models import KINDS, fitted, forests_and_masks, masks_of, random_kept, small_forests, walk
+from models import (
+    KINDS,
+    assert_equal_forests,
+    fitted,
+    forests_and_masks,
+    masks_of,
+    random_kept,
+    small_forests,
+    walk,
+)
 
 from thriftwood.adapters import read_forest
 from thriftwood.errors import ForestError, ThriftwoodError
@@ -38,16 +47,6 @@ def changed(array: str, node: int, entry: float) -> dict[str, np.ndarray]:
     entries = np.array(getattr(two_trees(), array))
     entries[node] = entry
     return {array: entries}
-
-
-def assert_equal_forests(one: Forest, other: Forest) -> None:
-    for name in ARRAYS:
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
-    assert (one.classes is None) == (other.classes is None)
-    if one.classes is not None:
-        assert one.classes.tolist() == other.classes.tolist()
-    for name in ("n_features", "combine", "feature_names", "input_dtype"):
-        assert getattr(one, name) == getattr(other, name), name
 
 
 # --- check

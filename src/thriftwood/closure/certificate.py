@@ -17,7 +17,7 @@ from thriftwood.errors import CertificateError
 
 @dataclass(frozen=True)
 class Certificate:
-    """A proof in two numbers: what was reached, and what cannot be passed.
+    """What a checked proof comes to: what was reached, and what cannot be passed.
 
     Attributes
     ----------

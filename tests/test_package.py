@@ -1,0 +1,49 @@
+"""Things that hold for the package as a whole."""
+
+import numpy as np
+import pytest
+
+from thriftwood import compiling
+from thriftwood.arrays import frozen, numbers
+from thriftwood.errors import InputError, RangeError
+
+
+def test_kernels_compile_where_nothing_can_be_kept_on_disk(monkeypatch):
+    compile_for_real = compiling.njit
+
+    def njit_without_a_cache(cache=False, **options):
+        def decorate(function):
+            if cache:
+                raise RuntimeError("cannot cache function: no locator available")
+            return compile_for_real(**options)(function)
+
+        return decorate
+
+    monkeypatch.setattr(compiling, "njit", njit_without_a_cache)
+    double = compiling.kernel(lambda values: values * 2)
+    np.testing.assert_array_equal(double(np.arange(3)), [0, 2, 4])
+
+
+def test_frozen_arrays_are_nobody_elses():
+    mine = np.arange(3)
+    view = mine.view()
+    view.flags.writeable = False
+    for values in (mine, view, mine[:2]):
+        array = frozen(values, np.int64)
+        mine[0] += 1
+        assert array[0] == mine[0] - 1
+        assert not array.flags.writeable
+    owned = frozen(mine, np.int64)
+    assert frozen(owned, np.int64) is owned  # what is frozen already is not copied
+
+
+@pytest.mark.parametrize("values", [[2**40], [0.5], [np.nan]])
+def test_frozen_never_wraps_or_rounds(values):
+    with np.errstate(invalid="ignore"), pytest.raises(RangeError, match="int32"):
+        frozen(np.array(values), np.int32)
+
+
+@pytest.mark.parametrize("values", [["1"], [1j], np.array(["2020-01-01"], "M8[D]"), [None, "a"]])
+def test_numbers_are_numbers(values):
+    with pytest.raises(InputError, match="`prices` holds something that is not a number"):
+        numbers(values, "prices")
