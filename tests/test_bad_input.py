@@ -13,7 +13,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import thriftwood as tw
-from thriftwood.errors import InputError, RangeError, ThriftwoodError
+from thriftwood.errors import InputError, RangeError, ThriftwoodError, UnsupportedModelError
 
 PRICES = [1.0, 2.5, 4.0, 8.0]
 BY_NAME = dict(zip(NAMES, PRICES, strict=True))
@@ -475,3 +475,41 @@ def test_nothing_that_the_user_passes_is_changed() -> None:
     for before, after in ((ROWS, X), (LABELS, y), (PRICES, costs), (ONES, weights)):
         np.testing.assert_array_equal(before, after)
         assert after.flags.writeable
+
+
+# --- what a new user stumbles over
+
+
+FRAME = pd.DataFrame(ROWS, columns=list(NAMES))
+
+
+def test_a_misspelt_feature_gets_a_suggestion() -> None:
+    misspelt = {f"{NAMES[0]}s" if name == NAMES[0] else name: 1.0 for name in NAMES}
+    assert_refused(lambda: prune(X=FRAME, costs=misspelt), f"Did you mean {NAMES[0]!r}")
+
+
+def test_a_series_without_names_must_be_in_order() -> None:
+    shuffled = pd.Series(PRICES, index=[3, 2, 1, 0])
+    assert_refused(lambda: prune(costs=shuffled), "`costs` is a Series", "which price belongs")
+    twice = pd.Series(PRICES, index=[NAMES[0], NAMES[0], NAMES[1], NAMES[2]])
+    assert_refused(lambda: prune(X=FRAME, costs=twice), "names a feature twice")
+
+
+def test_dates_are_not_numbers() -> None:
+    dated = FRAME.assign(**{NAMES[0]: pd.Timestamp("2020-01-01")})
+    assert_refused(lambda: prune(X=dated), "X holds something that is not a number", "datetime")
+
+
+def test_lazy_frames_are_to_be_collected() -> None:
+    assert_refused(lambda: prune(X=pl.DataFrame(ROWS).lazy()), "X is a lazy frame", ".collect()")
+
+
+def test_what_holds_a_model_is_not_the_model() -> None:
+    pruned = prune()
+    words = "pass its `model`"
+    assert_refused(lambda: tw.feature_bill(pruned, ROWS), words, error=UnsupportedModelError)
+
+
+def test_numbers_beyond_reason_are_refused_not_wrapped() -> None:
+    assert_refused(lambda: prune(costs=[1e307] * 4), "prices are so large", error=RangeError)
+    assert_refused(lambda: prune(costs=[10**400] * 4), "`costs` holds something")

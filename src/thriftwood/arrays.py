@@ -46,5 +46,13 @@ def numbers(values: object, name: str) -> FloatArray:
         if array.dtype.kind in COMPLEX_OR_TIME + TEXT:
             raise TypeError
         return array.astype(np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"`{name}` holds something that is not a number.") from None
+
+
+def one_number(value: object, name: str) -> float:
+    """Return the user's argument `name` as one double; refuse what is not exactly one number."""
+    array = numbers(value, name)
+    if array.ndim != 0:
+        raise InputError(f"`{name}` is not one number.")
+    return float(array)

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thriftwood.arrays import FloatArray, handed_over, numbers
+from thriftwood.arrays import FloatArray, handed_over, numbers, one_number
 from thriftwood.errors import InputError
 
 A_PRICE = "a price is a finite number of at least 0"
@@ -78,8 +78,8 @@ def _look_up(costs: Mapping[str, float], feature_names: tuple[str, ...] | None) 
     unknown = [name for name in costs if name not in feature_names]
     if unknown:
         near = get_close_matches(str(unknown[0]), feature_names, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"its features are {_some(feature_names)}."
-        raise InputError(f"`costs` prices {_some(unknown)}, which the model does not have; {hint}")
+        hint = f"Did you mean {near[0]!r}" if near else f"Its features are {_some(feature_names)}"
+        raise InputError(f"`costs` prices {_some(unknown)}, unknown to the model. {hint}.")
     missing = [name for name in feature_names if name not in costs]
     if missing:
         raise InputError(f"`costs` has no price for {_some(missing)}: give 0 to what is free.")
@@ -88,8 +88,8 @@ def _look_up(costs: Mapping[str, float], feature_names: tuple[str, ...] | None) 
 
 def _price(name: str, price: object) -> float:
     try:
-        return float(numbers(price, name))
-    except (InputError, TypeError):
+        return one_number(price, name)
+    except InputError:
         raise InputError(f"The price of feature {name!r} is {price!r}: {A_PRICE}.") from None
 
 

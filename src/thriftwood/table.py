@@ -1,5 +1,6 @@
 """Rows as the user has them: arrays, lists, pandas or polars data frames."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,15 +69,17 @@ def _as_numbers(X: object, dtype: np.dtype[Any]) -> NDArray[Any]:
 
 def _as_array(X: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
     if type(X).__module__.startswith("pandas"):  # it has types and missing values of its own
-        types = X.dtypes.tolist() if hasattr(X.dtypes, "tolist") else [X.dtypes]
-        array = None
-    else:
-        array = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
-        types = [array.dtype]
+        _refuse_complex_or_time(X.dtypes if X.ndim == 2 else [X.dtype])
+        return np.asarray(X.to_numpy(dtype=dtype, na_value=np.nan))
+    array = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
+    _refuse_complex_or_time([array.dtype])
+    return array
+
+
+def _refuse_complex_or_time(types: Iterable[Any]) -> None:
     for found in types:
         if getattr(found, "kind", "O") in COMPLEX_OR_TIME:
-            raise TypeError(f"its type is {found}")
-    return np.asarray(X.to_numpy(dtype=dtype, na_value=np.nan)) if array is None else array
+            raise TypeError(f"the type {found}")
 
 
 def _column_names(X: object) -> tuple[str, ...] | None:

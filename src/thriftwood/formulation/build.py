@@ -132,8 +132,10 @@ def _whole_costs(
     prices: FloatArray, weights: FloatArray, item_feature: IntArray, item_row: IntArray
 ) -> tuple[IntArray, Fraction]:
     """Return what each item costs: the price of its feature, times the weight of its row."""
-    exact = prices[item_feature] * weights[item_row]
-    if not np.isfinite(exact.sum()):
+    with np.errstate(over="ignore"):
+        exact = prices[item_feature] * weights[item_row]
+        total = exact.sum()
+    if not np.isfinite(total):
         raise RangeError("The prices are so large that bills are infinite. Use a larger unit.")
     costs, unit = whole_numbers(exact, MOST_COST)
     paid = np.bincount(item_feature, weights=exact, minlength=len(prices))

@@ -35,7 +35,7 @@ def whole_numbers(values: FloatArray, most: int) -> tuple[IntArray, Fraction]:
     size = math.frexp(float(np.abs(values).max(initial=0.0)))[1]
     near_one = np.ldexp(values, -size)  # so that their sum is finite
     total = float(np.abs(near_one).sum())
-    if abs(size) < 100:
+    if abs(size) < 100:  # beyond, nobody writes decimals, and powers of ten overflow
         for decimals in range(MOST_DECIMALS + 1):
             if math.ldexp(total, size) * 10.0**decimals > most:
                 break

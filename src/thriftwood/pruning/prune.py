@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thriftwood.adapters import read_forest, write_model
-from thriftwood.arrays import BoolArray, FloatArray, numbers
+from thriftwood.arrays import BoolArray, FloatArray, one_number
 from thriftwood.closure import ClosureProblem, check_certificate
 from thriftwood.costs import prices_per_feature
 from thriftwood.errors import InputError
@@ -115,8 +115,8 @@ def prune(
 
 def _read_tradeoff(tradeoff: Any) -> float:
     try:
-        number = math.nan if isinstance(tradeoff, (str, bytes)) else float(numbers(tradeoff, ""))
-    except (InputError, TypeError, OverflowError):
+        number = one_number(tradeoff, "tradeoff")
+    except InputError:
         number = math.nan
     if not math.isfinite(number) or number < 0:
         raise InputError(
