@@ -212,24 +212,19 @@ def merge_items(arc_start, arc_item, costs, group, n_groups, largest_cost):
         if group[j] != NOTHING:
             merged_cost[group[j]] = min(merged_cost[group[j]] + costs[j], largest_cost)
     seen_by = np.full(n_groups, NOTHING, dtype=np.int32)
-    merged_start = np.empty(n_projects + 1, dtype=np.int64)
-    merged_start[0] = 0
+    merged_start = np.empty_like(arc_start)
+    merged_item = np.empty_like(arc_item)
     n_merged = 0
     for h in range(n_projects):
+        merged_start[h] = n_merged
         for arc in range(arc_start[h], arc_start[h + 1]):
-            if seen_by[group[arc_item[arc]]] != h:
-                seen_by[group[arc_item[arc]]] = h
+            merged = group[arc_item[arc]]
+            if seen_by[merged] != h:
+                seen_by[merged] = h
+                merged_item[n_merged] = merged
                 n_merged += 1
-        merged_start[h + 1] = n_merged
-    merged_item = np.empty(n_merged, dtype=np.int32)
-    seen_by[:] = NOTHING
-    place = 0
-    for h in range(n_projects):
-        for arc in range(arc_start[h], arc_start[h + 1]):
-            if seen_by[group[arc_item[arc]]] != h:
-                seen_by[group[arc_item[arc]]] = h
-                merged_item[place] = group[arc_item[arc]]
-                place += 1
+    merged_start[n_projects] = n_merged
+    merged_item = merged_item[:n_merged].copy()
     return merged_start, merged_item, merged_cost
 
 
