@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from thriftwood import compiling
-from thriftwood.arrays import frozen, numbers
+from thriftwood.arguments import numbers
+from thriftwood.arrays import frozen
 from thriftwood.errors import InputError, RangeError
 
 

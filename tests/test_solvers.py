@@ -33,18 +33,11 @@ REDUCTIONS = [
 ]
 
 
-@settings(max_examples=500)
-@given(closures())
-def test_min_cut_is_the_smallest_optimum_and_proves_it(problem):
-    solution = min_cut(problem)
-    assert check_certificate(problem, solution).gap == 0
-    np.testing.assert_array_equal(solution.kept, brute_force(problem).kept)
-
-
-@settings(max_examples=200)
-@given(closures())
-def test_linear_program_is_the_smallest_optimum_and_proves_it(problem):
-    solution = linear_program(problem)
+@pytest.mark.parametrize("solver", [min_cut, linear_program])
+@settings(max_examples=400)
+@given(problem=closures())
+def test_a_solver_finds_the_smallest_optimum_and_proves_it(solver, problem):
+    solution = solver(problem)
     assert check_certificate(problem, solution).gap == 0
     np.testing.assert_array_equal(solution.kept, brute_force(problem).kept)
 

@@ -6,7 +6,8 @@ from difflib import get_close_matches
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thriftwood.arrays import FloatArray, handed_over, numbers, one_number
+from thriftwood.arguments import numbers, one_number
+from thriftwood.arrays import FloatArray, handed_over
 from thriftwood.errors import InputError
 
 A_PRICE = "a price is a finite number of at least 0"

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.arrays import COMPLEX_OR_TIME, handed_over
+from thriftwood.arguments import COMPLEX_OR_TIME
+from thriftwood.arrays import handed_over
 from thriftwood.errors import InputError
 
 

@@ -111,7 +111,10 @@ def merge_twin_items(problem: ClosureProblem) -> tuple[ClosureProblem, Undo]:
 
 
 def fold_private_items(problem: ClosureProblem) -> tuple[ClosureProblem, Undo]:
-    """Charge an item that only one project needs to the gain of that project."""
+    """Charge an item that only one project needs to the gain of that project.
+
+    Where twins are merged first a project has one such item at most, so its gain cannot wrap.
+    """
     n_needers = np.bincount(problem.arc_item, minlength=problem.n_items)
     private = n_needers[problem.arc_item] == 1
     paid = problem.costs[problem.arc_item[private]]

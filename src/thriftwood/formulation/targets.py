@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thriftwood.arrays import FloatArray, IndexArray, handed_over, numbers
+from thriftwood.arguments import numbers
+from thriftwood.arrays import FloatArray, IndexArray, handed_over
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest
 from thriftwood.formulation.scaling import whole_numbers

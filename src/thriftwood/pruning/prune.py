@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thriftwood.adapters import read_forest, write_model
-from thriftwood.arrays import BoolArray, FloatArray, one_number
+from thriftwood.arguments import one_number
+from thriftwood.arrays import BoolArray, FloatArray
 from thriftwood.closure import ClosureProblem, check_certificate
 from thriftwood.costs import prices_per_feature
 from thriftwood.errors import InputError

@@ -1,0 +1,29 @@
+"""Numbers as the user passes them."""
+
+import numpy as np
+
+from thriftwood.arrays import FloatArray
+from thriftwood.errors import InputError
+
+# Complex numbers, times and dates, text: NumPy would turn them into numbers, with or without sense.
+COMPLEX_OR_TIME = "cmM"
+TEXT = "SU"
+
+
+def numbers(values: object, name: str) -> FloatArray:
+    """Return a copy of the user's argument `name` as doubles; refuse what is not a number."""
+    try:
+        array = np.array(values)
+        if array.dtype.kind in COMPLEX_OR_TIME + TEXT:
+            raise TypeError
+        return array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"`{name}` holds something that is not a number.") from None
+
+
+def one_number(value: object, name: str) -> float:
+    """Return the user's argument `name` as one double; refuse what is not exactly one number."""
+    array = numbers(value, name)
+    if array.ndim != 0:
+        raise InputError(f"`{name}` is not one number.")
+    return float(array)
