@@ -1,13 +1,14 @@
-"""Numba loops of the min cut: push surpluses along residual arcs until they fill what is open.
+"""Numba loops of the min cut: Hochbaum's pseudoflow with the lowest label first.
 
 There is no source and no sink. Every vertex has a *rest*: a project starts with its gain, an item
-with minus its cost. Rests travel over arcs, from a project to what it needs, and back as far as
-flow came. A vertex with a positive rest has a surplus, one with a negative rest is open. When no
-surplus can reach an open vertex any more, the flow is optimal.
+with minus its cost. Vertices hang together in trees, and all rests of a tree are sent to its root,
+over arcs of the tree alone. A tree whose root has a surplus is *strong*, any other is *weak*. While
+a project in a strong tree needs something in a weak one, the strong tree is hung below the weak one
+there, and its surplus is pushed to the weak root; arcs that would have to carry less than nothing
+are cut, and what is above them is a tree of its own. In the end the strong trees are what to keep.
 
-Labels are the classic ones of push-relabel: a lower bound on the number of arcs to the nearest open
-vertex, exact after each breadth-first search. Of all vertices with a surplus the one nearest to an
-open vertex goes first: on our problems that beats the usual farthest-first.
+All arcs, from a project to what it needs, can carry any amount, and those outside the trees carry
+nothing: so a flow is one number per vertex, and arcs are needed in this direction only.
 """
 
 from collections import namedtuple
@@ -17,262 +18,276 @@ import numpy as np
 from thriftwood.compiling import kernel
 
 NOTHING = -1
-FAR = np.int32(2**30)
-# After looking at this many arcs per arc of the network, a new breadth-first search pays.
-WORK_PER_SEARCH = 1.0
-# A vertex whose label passes the largest exact one by more than this waits for the next search.
-PATIENCE = 4
 
-# What an arc to an item carries: nothing, some, or the whole cost of the item. More than that is
-# never sent, it would only have to come back.
-EMPTY, PARTLY, FULL = 0, 1, 2
-
-# Vertices: projects 0 .. n - 1, then items n .. n + m - 1. Arcs are kept twice: by project with a
-# byte that says what they carry, for the search; by item with the exact flow.
+# Vertices: projects 0 .. n - 1, then items n .. n + m - 1.
 #
-#   by project   arc_item[arc]        arc_slot[arc]    carries[arc]      arc_start[h] <= arc
-#   by item      slot_project[slot]   slot_arc[slot]   flow[slot]        item_start[j] <= slot
-Network = namedtuple(
-    "Network",
-    "requires first_child next_child arc_start arc_item arc_slot carries "
-    "item_start slot_project slot_arc flow cost to_required rest label current queue",
+#   parent, first_kid, next_kid, prev_kid   the trees
+#   flow      over the arc between a vertex and its parent, whichever way that arc leads
+#   label     lower bound on the merges between a vertex and a weak root; rises from root to leaves
+#   scan      the kid of a vertex to look at next, while its tree is searched for a way out
+#   next_arc  the arc of a project to look at next, 0 for the project that it requires
+#   strong, next_strong, count   lists of strong roots by label; how many vertices have a label
+Trees = namedtuple(
+    "Trees",
+    "requires arc_start arc_item parent first_kid next_kid prev_kid flow rest label scan next_arc "
+    "strong next_strong count",
 )
 
 
 @kernel
-def make_flow_optimal(net):
-    """Push surpluses until none can reach an open vertex."""
-    fill_from_below(net)
-    while push_surpluses(net, search(net)):
-        pass
+def plant(requires, arc_start, arc_item, rest, hint):
+    """Return trees that follow the parents of `hint` as far as these can carry the rests."""
+    n_vertices = len(rest)
+    trees = Trees(
+        requires,
+        arc_start,
+        arc_item,
+        np.full(n_vertices, NOTHING, dtype=np.int32),
+        np.full(n_vertices, NOTHING, dtype=np.int32),
+        np.empty(n_vertices, dtype=np.int32),
+        np.empty(n_vertices, dtype=np.int32),
+        np.zeros(n_vertices, dtype=np.int64),
+        rest,
+        np.empty(n_vertices, dtype=np.int32),
+        np.empty(n_vertices, dtype=np.int32),
+        np.zeros(n_vertices, dtype=np.int32),
+        np.full(n_vertices + 2, NOTHING, dtype=np.int32),
+        np.empty(n_vertices, dtype=np.int32),
+        np.zeros(n_vertices + 2, dtype=np.int32),
+    )
+    send_rests_up(trees, hint)
+    return trees
 
 
 @kernel
-def fill_from_below(net):
-    """Start: each project fills its open items and hands the remaining surplus to its required."""
-    n_projects = len(net.requires)
-    for h in range(n_projects - 1, -1, -1):
-        if net.rest[h] <= 0:
-            continue
-        for arc in range(net.arc_start[h], net.arc_start[h + 1]):
-            j = n_projects + net.arc_item[arc]
-            amount = min(net.rest[h], -net.rest[j])
-            if amount > 0:
-                send_to_item(net, arc, amount)
-                net.rest[h] -= amount
-                net.rest[j] += amount
-        above = net.requires[h]
-        if above != NOTHING and net.rest[h] > 0:
-            net.to_required[h] += net.rest[h]
-            net.rest[above] += net.rest[h]
-            net.rest[h] = 0
-
-
-@kernel
-def send_to_item(net, arc, amount):
-    """Book a flow over an arc; the rests at its ends are the caller's."""
-    slot = net.arc_slot[arc]
-    net.flow[slot] += amount
-    net.carries[arc] = FULL if net.flow[slot] >= net.cost[net.arc_item[arc]] else PARTLY
-
-
-@kernel
-def search(net):
-    """Set every label to the exact distance to an open vertex; return the largest finite one."""
-    n_projects = len(net.requires)
-    label, queue, rest = net.label, net.queue, net.rest
+def send_rests_up(trees, hint):
+    """Hang each vertex below its hinted parent, kids first, unless the arc cannot take its rest."""
+    n_vertices = len(hint)
+    n_kids = np.zeros(n_vertices, dtype=np.int32)
+    for v in range(n_vertices):
+        if hint[v] != NOTHING:
+            n_kids[hint[v]] += 1
+    ready = trees.scan  # a stack, for now
     size = 0
-    for v in range(len(rest)):
-        label[v] = FAR
-        if rest[v] < 0:
-            label[v] = 0
-            queue[size] = v
+    for v in range(n_vertices):
+        if n_kids[v] == 0:
+            ready[size] = v
             size += 1
-    done = 0
-    while done < size:
-        v = queue[done]
-        done += 1
-        next_label = label[v] + 1
-        if v >= n_projects:
-            j = v - n_projects
-            for slot in range(net.item_start[j], net.item_start[j + 1]):
-                h = net.slot_project[slot]
-                if label[h] == FAR and net.flow[slot] < net.cost[j]:
-                    label[h] = next_label
-                    queue[size] = h
-                    size += 1
+    while size > 0:
+        size -= 1
+        v = ready[size]
+        p = hint[v]
+        if p == NOTHING:
             continue
-        for arc in range(net.arc_start[v], net.arc_start[v + 1]):
-            if net.carries[arc] != EMPTY:
-                j = n_projects + net.arc_item[arc]
-                if label[j] == FAR:
-                    label[j] = next_label
-                    queue[size] = j
-                    size += 1
-        child = net.first_child[v]
-        while child != NOTHING:
-            if label[child] == FAR:
-                label[child] = next_label
-                queue[size] = child
-                size += 1
-            child = net.next_child[child]
-        above = net.requires[v]
-        if above != NOTHING and net.to_required[v] > 0 and label[above] == FAR:
-            label[above] = next_label
-            queue[size] = above
+        n_kids[p] -= 1
+        if n_kids[p] == 0:
+            ready[size] = p
             size += 1
-    return label[queue[size - 1]] if size > 0 else 0
+        amount = trees.rest[v] if leads_up(trees, v, p) else -trees.rest[v]
+        if amount >= 0:
+            hang(trees, v, p, amount)
+            trees.rest[p] += trees.rest[v]
+            trees.rest[v] = 0
 
 
 @kernel
-def push_surpluses(net, farthest):
-    """Discharge vertices with a surplus, nearest first, for a while; False if there are none."""
-    n_projects = len(net.requires)
-    # Vertices with a surplus wait in one list per label: bucket[label], then following[...].
-    bucket = np.full(farthest + PATIENCE + 1, NOTHING, dtype=np.int32)
-    following = net.queue
-    net.current[:] = 0
-    found = False
-    for v in range(len(net.rest)):
-        if net.rest[v] > 0 and net.label[v] < FAR:
-            found = True
-            following[v] = bucket[net.label[v]]
-            bucket[net.label[v]] = v
-    work_left = WORK_PER_SEARCH * (len(net.arc_item) + len(net.rest))
-    nearest = 1
-    while nearest < len(bucket) and work_left > 0:
-        v = bucket[nearest]
-        if v == NOTHING:
-            nearest += 1
-            continue
-        bucket[nearest] = following[v]
-        if v >= n_projects:
-            work_left -= discharge_item(net, v, bucket, following)
-        else:
-            work_left -= discharge_project(net, v, bucket, following)
-        if net.rest[v] > 0:
-            work_left -= relabel(net, v)
-            if net.label[v] < len(bucket):
-                following[v] = bucket[net.label[v]]
-                bucket[net.label[v]] = v
-        nearest = max(nearest - 1, 1)  # whoever received something is one label below
-    return found
+def settle(trees):
+    """Merge strong trees into weak ones until none needs anything of a weak one."""
+    n_vertices = len(trees.rest)
+    label, strong = trees.label, trees.strong
+    for v in range(n_vertices):
+        is_root = trees.parent[v] == NOTHING
+        label[v] = 0 if is_root and trees.rest[v] <= 0 else 1
+        trees.count[label[v]] += 1
+        if is_root and trees.rest[v] > 0:
+            add_strong(trees, v)
+    lowest = 1
+    while True:
+        while strong[0] != NOTHING:  # roots that were weak
+            v = strong[0]
+            strong[0] = trees.next_strong[v]
+            lift(trees, v)
+            add_strong(trees, v)
+            lowest = 1
+        while lowest < n_vertices and strong[lowest] == NOTHING:
+            lowest += 1
+        if lowest >= n_vertices or trees.count[lowest - 1] == 0:
+            return
+        root = strong[lowest]
+        strong[lowest] = trees.next_strong[root]
+        lowest = find_way_out(trees, root, lowest)
 
 
 @kernel
-def discharge_item(net, v, bucket, following):
-    """Give the surplus of an item back to projects one label below; return the arcs looked at."""
-    j = v - len(net.requires)
-    target = net.label[v] - 1
-    first = net.item_start[j]
-    slot = first + net.current[v]
-    while slot < net.item_start[j + 1]:
-        h = net.slot_project[slot]
-        if net.flow[slot] > 0 and net.label[h] == target:
-            amount = most_for(net, h, min(net.rest[v], net.flow[slot]))
-            net.flow[slot] -= amount
-            net.carries[net.slot_arc[slot]] = PARTLY if net.flow[slot] > 0 else EMPTY
-            net.rest[v] -= amount
-            receive(net, h, amount, bucket, following)
-            if net.rest[v] == 0:
-                break
-        slot += 1
-    work = slot - first - net.current[v] + 1
-    net.current[v] = slot - first
-    return work
+def find_way_out(trees, root, lowest):
+    """Merge the tree of a strong root, or lift it; return a bound on the labels of strong roots.
 
-
-@kernel
-def discharge_project(net, v, bucket, following):
-    """Send the surplus of a project one label down; return the number of arcs looked at.
-
-    First to the required project, then to items, then back to projects that sent it.
+    Only vertices with the label of the root are looked at; the others are not below them.
     """
-    n_projects = len(net.requires)
-    target = net.label[v] - 1
-    above = net.requires[v]
-    if above != NOTHING and net.label[above] == target:
-        amount = most_for(net, above, net.rest[v])
-        net.to_required[v] += amount
-        net.rest[v] -= amount
-        receive(net, above, amount, bucket, following)
-        if net.rest[v] == 0:
-            return 1
-    first = net.arc_start[v]
-    arc = first + net.current[v]
-    while arc < net.arc_start[v + 1]:
-        j = n_projects + net.arc_item[arc]
-        if net.label[j] == target and net.carries[arc] != FULL:
-            amount = net.cost[net.arc_item[arc]] - net.flow[net.arc_slot[arc]]
-            amount = most_for(net, j, min(amount, net.rest[v]))
-            send_to_item(net, arc, amount)
-            net.rest[v] -= amount
-            receive(net, j, amount, bucket, following)
-            if net.rest[v] == 0:
-                break
-        arc += 1
-    work = arc - first - net.current[v] + 1
-    net.current[v] = arc - first
-    if net.rest[v] == 0:
-        return work
-    child = net.first_child[v]
-    while child != NOTHING:
-        work += 1
-        if net.to_required[child] > 0 and net.label[child] == target:
-            amount = most_for(net, child, min(net.rest[v], net.to_required[child]))
-            net.to_required[child] -= amount
-            net.rest[v] -= amount
-            receive(net, child, amount, bucket, following)
-            if net.rest[v] == 0:
-                break
-        child = net.next_child[child]
-    return work
+    scan = trees.scan
+    v = root
+    scan[v] = trees.first_kid[v]
+    while True:
+        weak = weak_need(trees, v, lowest - 1)
+        if weak != NOTHING:
+            merge(trees, v, weak)
+            return push(trees, root, lowest)
+        skip_or_lift(trees, v)
+        while scan[v] == NOTHING:
+            if v == root:
+                add_strong(trees, root)
+                return lowest
+            v = trees.parent[v]
+            skip_or_lift(trees, v)
+        kid = scan[v]
+        scan[v] = trees.next_kid[kid]
+        v = kid
+        scan[v] = trees.first_kid[v]
 
 
 @kernel
-def most_for(net, v, amount):
-    """Limit what is sent to an open vertex to what it lacks."""
-    return min(amount, -net.rest[v]) if net.rest[v] < 0 else amount
-
-
-@kernel
-def receive(net, v, amount, bucket, following):
-    """Add to a rest; one that turns positive joins its bucket, one no longer open is relabelled."""
-    before = net.rest[v]
-    net.rest[v] += amount
-    if before < 0:
-        if net.rest[v] == 0:
-            relabel(net, v)
-    elif before == 0 and net.label[v] < len(bucket):
-        following[v] = bucket[net.label[v]]
-        bucket[net.label[v]] = v
-
-
-@kernel
-def relabel(net, v):
-    """Lift a vertex just above its lowest residual neighbour; return the arcs looked at."""
-    n_projects = len(net.requires)
-    lowest = FAR
-    work = 2
+def weak_need(trees, v, label):
+    """Return the next vertex with this label that v needs, or -1."""
+    n_projects = len(trees.requires)
     if v >= n_projects:
-        j = v - n_projects
-        for slot in range(net.item_start[j], net.item_start[j + 1]):
-            if net.flow[slot] > 0:
-                lowest = min(lowest, net.label[net.slot_project[slot]])
-        work += net.item_start[j + 1] - net.item_start[j]
+        return NOTHING
+    if trees.next_arc[v] == 0:
+        trees.next_arc[v] = 1
+        required = trees.requires[v]
+        if required != NOTHING and trees.label[required] == label:
+            return required
+    first = trees.arc_start[v] - 1
+    for arc in range(first + trees.next_arc[v], trees.arc_start[v + 1]):
+        item = n_projects + trees.arc_item[arc]
+        if trees.label[item] == label:
+            trees.next_arc[v] = arc - first + 1
+            return item
+    trees.next_arc[v] = trees.arc_start[v + 1] - first
+    return NOTHING
+
+
+@kernel
+def skip_or_lift(trees, v):
+    """Go to the next kid of the same label; where there is none, lift v."""
+    while trees.scan[v] != NOTHING:
+        if trees.label[trees.scan[v]] == trees.label[v]:
+            return
+        trees.scan[v] = trees.next_kid[trees.scan[v]]
+    lift(trees, v)
+
+
+@kernel
+def lift(trees, v):
+    trees.count[trees.label[v]] -= 1
+    trees.label[v] += 1
+    trees.count[trees.label[v]] += 1
+    trees.next_arc[v] = 0
+
+
+@kernel
+def add_strong(trees, v):
+    trees.next_strong[v] = trees.strong[trees.label[v]]
+    trees.strong[trees.label[v]] = v
+
+
+@kernel
+def merge(trees, v, weak):
+    """Hang the tree of v below `weak`, turned around so that v is its top."""
+    amount = np.int64(0)
+    above = weak
+    while v != NOTHING:
+        old_parent = trees.parent[v]
+        old_flow = trees.flow[v]
+        if old_parent != NOTHING:
+            cut(trees, v)
+        hang(trees, v, above, amount)
+        amount = old_flow
+        above = v
+        v = old_parent
+
+
+@kernel
+def push(trees, v, lowest):
+    """Push the surplus of v to the root above it; return a bound on the labels of strong roots."""
+    rest, flow = trees.rest, trees.flow
+    was_weak = False
+    while rest[v] > 0 and trees.parent[v] != NOTHING:
+        p = trees.parent[v]
+        was_weak = rest[p] <= 0
+        if leads_up(trees, v, p):
+            amount = rest[v]
+            flow[v] += amount
+        else:
+            amount = min(rest[v], flow[v])
+            flow[v] -= amount
+        rest[v] -= amount
+        rest[p] += amount
+        if rest[v] > 0:
+            cut(trees, v)
+            add_strong(trees, v)
+            lowest = min(lowest, trees.label[v])
+        v = p
+    if rest[v] > 0 and was_weak:
+        add_strong(trees, v)
+        lowest = min(lowest, trees.label[v])
+    return lowest
+
+
+@kernel
+def leads_up(trees, v, p):
+    """Say whether the arc between a vertex and its parent leads to the parent."""
+    n_projects = len(trees.requires)
+    return v < n_projects and (p >= n_projects or trees.requires[v] == p)
+
+
+@kernel
+def hang(trees, v, p, amount):
+    trees.parent[v] = p
+    trees.flow[v] = amount
+    kid = trees.first_kid[p]
+    trees.next_kid[v] = kid
+    trees.prev_kid[v] = NOTHING
+    if kid != NOTHING:
+        trees.prev_kid[kid] = v
+    trees.first_kid[p] = v
+
+
+@kernel
+def cut(trees, v):
+    before, after = trees.prev_kid[v], trees.next_kid[v]
+    if before == NOTHING:
+        trees.first_kid[trees.parent[v]] = after
     else:
-        if net.requires[v] != NOTHING:
-            lowest = net.label[net.requires[v]]
-        for arc in range(net.arc_start[v], net.arc_start[v + 1]):
-            if net.carries[arc] != FULL:
-                lowest = min(lowest, net.label[n_projects + net.arc_item[arc]])
-        work += net.arc_start[v + 1] - net.arc_start[v]
-        child = net.first_child[v]
-        while child != NOTHING:
-            if net.to_required[child] > 0:
-                lowest = min(lowest, net.label[child])
-            child = net.next_child[child]
-            work += 1
-    net.label[v] = min(lowest + 1, FAR)
-    net.current[v] = 0
-    return work
+        trees.next_kid[before] = after
+    if after != NOTHING:
+        trees.prev_kid[after] = before
+    trees.parent[v] = NOTHING
+
+
+@kernel
+def flow_over_arcs(trees):
+    """Return the flow to the required project of every project, and over every arc to an item."""
+    n_projects = len(trees.requires)
+    to_required = np.zeros(n_projects, dtype=np.int64)
+    to_item = np.zeros(len(trees.arc_item), dtype=np.int64)
+    paid = np.zeros(len(trees.rest) - n_projects, dtype=np.int64)
+    payer = np.full(len(paid), NOTHING, dtype=np.int32)
+    for h in range(n_projects):
+        p = trees.parent[h]
+        if p >= n_projects:
+            paid[p - n_projects] = trees.flow[h]
+            payer[p - n_projects] = h
+        elif p != NOTHING and trees.requires[h] == p:
+            to_required[h] = trees.flow[h]
+        kid = trees.first_kid[h]
+        while kid != NOTHING:
+            if kid >= n_projects:
+                paid[kid - n_projects] = trees.flow[kid]
+                payer[kid - n_projects] = h
+            elif trees.requires[h] == kid:
+                to_required[h] = trees.flow[kid]
+            kid = trees.next_kid[kid]
+        for arc in range(trees.arc_start[h], trees.arc_start[h + 1]):
+            if payer[trees.arc_item[arc]] == h:
+                to_item[arc] = paid[trees.arc_item[arc]]
+    return to_required, to_item

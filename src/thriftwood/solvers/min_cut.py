@@ -1,4 +1,4 @@
-"""The best closed set as a minimum cut, by our own push-relabel."""
+"""The best closed set as a minimum cut, by our own pseudoflow."""
 
 import numpy as np
 
@@ -9,7 +9,6 @@ from thriftwood.closure import (
     reduce_closure,
     smallest_optimum,
 )
-from thriftwood.closure.kernels import arcs_by_item, children_of
 from thriftwood.solvers import kernels
 
 
@@ -22,34 +21,14 @@ def min_cut(problem: ClosureProblem) -> ClosureSolution:
 
 def optimal_flow(problem: ClosureProblem) -> Flow:
     """Return a flow that leaves no surplus which could still be used."""
-    network = _network_of(problem)
-    kernels.make_flow_optimal(network)
-    return Flow(network.to_required, network.flow[network.arc_slot])
-
-
-def _network_of(problem: ClosureProblem) -> kernels.Network:
-    """Lay out the network of a problem, with no flow on it."""
-    n_projects, n_items, n_arcs = problem.n_projects, problem.n_items, problem.n_arcs
-    first_child, next_child = children_of(problem.requires)
-    item_start, slot_arc, slot_project = arcs_by_item(problem.arc_start, problem.arc_item, n_items)
-    arc_slot = np.empty(n_arcs, dtype=np.int32)
-    arc_slot[slot_arc] = np.arange(n_arcs, dtype=np.int32)
-    return kernels.Network(
-        requires=problem.requires,
-        first_child=first_child,
-        next_child=next_child,
-        arc_start=problem.arc_start,
-        arc_item=problem.arc_item,
-        arc_slot=arc_slot,
-        carries=np.full(n_arcs, kernels.EMPTY, dtype=np.uint8),
-        item_start=item_start,
-        slot_project=slot_project,
-        slot_arc=slot_arc,
-        flow=np.zeros(n_arcs, dtype=np.int64),
-        cost=problem.costs,
-        to_required=np.zeros(n_projects, dtype=np.int64),
-        rest=np.concatenate([problem.gains, -problem.costs]),
-        label=np.empty(n_projects + n_items, dtype=np.int32),
-        current=np.empty(n_projects + n_items, dtype=np.int32),
-        queue=np.empty(n_projects + n_items, dtype=np.int32),
+    n_vertices = problem.n_projects + problem.n_items
+    trees = kernels.plant(
+        problem.requires.copy(),  # the same types as on the path: nothing is compiled twice
+        problem.arc_start.copy(),
+        problem.arc_item.copy(),
+        np.concatenate([problem.gains, -problem.costs]),
+        np.full(n_vertices, kernels.NOTHING, dtype=np.int32),
     )
+    kernels.settle(trees)
+    to_required, to_item = kernels.flow_over_arcs(trees)
+    return Flow(to_required, to_item)
