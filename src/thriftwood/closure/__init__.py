@@ -9,12 +9,14 @@ Law: a solution that passes `check_certificate` is optimal, whoever computed it.
 """
 
 from thriftwood.closure.certificate import Certificate, check_certificate
+from thriftwood.closure.path import ClosurePath
 from thriftwood.closure.problem import ClosureProblem
 from thriftwood.closure.reductions import reduce_closure
 from thriftwood.closure.solution import ClosureSolution, Flow, smallest_optimum
 
 __all__ = [
     "Certificate",
+    "ClosurePath",
     "ClosureProblem",
     "ClosureSolution",
     "Flow",

@@ -7,6 +7,16 @@ raises. (`brute_force`, the oracle of our tests, proves it by trying everything 
 from thriftwood.solvers.brute_force import brute_force
 from thriftwood.solvers.linear_program import linear_program
 from thriftwood.solvers.min_cut import min_cut
+from thriftwood.solvers.path import closure_path
+from thriftwood.solvers.plain_path import plain_path
 from thriftwood.solvers.registry import Solver, solver_named
 
-__all__ = ["Solver", "brute_force", "linear_program", "min_cut", "solver_named"]
+__all__ = [
+    "Solver",
+    "brute_force",
+    "closure_path",
+    "linear_program",
+    "min_cut",
+    "plain_path",
+    "solver_named",
+]

@@ -1,0 +1,92 @@
+"""The whole path of best closed sets, as exact as a single cut and hardly slower."""
+
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+
+from thriftwood.closure import ClosurePath, ClosureProblem
+from thriftwood.closure.problem import LARGEST_TOTAL, exact_sum
+from thriftwood.errors import RangeError
+from thriftwood.parallel import Progress, work_off
+from thriftwood.solvers import path_kernels as kernels
+
+# Parts with fewer arcs than this are decided in one go, without coming back to Python.
+FEW_ARCS = 50_000
+
+
+def closure_path(
+    problem: ClosureProblem, n_jobs: int | None = None, progress: Progress | None = None
+) -> ClosurePath:
+    """Return all smallest best sets of projects, over all prices.
+
+    Parameters
+    ----------
+    problem : ClosureProblem
+    n_jobs : int, optional
+        Threads, as in joblib. The path does not depend on it.
+    progress : callable, optional
+        Called now and then with the share of the work that is done.
+    """
+    total = exact_sum(problem.costs)
+    if total > LARGEST_TOTAL:
+        raise RangeError(
+            f"The costs add up to {total:.3g}; up to {LARGEST_TOTAL:.3g} is exact. Use a coarser "
+            "unit."
+        )
+    n_projects = problem.n_projects
+    found = kernels.Found(
+        gain=np.zeros(n_projects, dtype=np.int64),
+        cost=np.zeros(n_projects, dtype=np.int64),
+        slack=np.zeros(n_projects, dtype=np.float64),
+    )
+    whole = kernels.worth_having(_everything(problem))
+    work_off(
+        [whole], partial(_split_or_decide, found=found), n_jobs, size=_n_arcs, progress=progress
+    )
+    return _path_of(found)
+
+
+def _everything(problem: ClosureProblem) -> kernels.Part:
+    return kernels.Part(
+        origin=np.arange(problem.n_projects, dtype=np.int32),
+        gains=problem.gains.copy(),  # copies can be written to, like the parts to come:
+        requires=problem.requires.copy(),  # nothing is compiled twice
+        arc_start=problem.arc_start.copy(),
+        arc_item=problem.arc_item.copy(),
+        costs=problem.costs.copy(),
+        parent=np.full(problem.n_projects + problem.n_items, kernels.NOTHING, dtype=np.int32),
+    )
+
+
+def _n_arcs(part: kernels.Part) -> int:
+    return len(part.arc_item)
+
+
+def _split_or_decide(part: kernels.Part, found: kernels.Found) -> list[kernels.Part]:
+    """Return the halves of a large part; decide a small one."""
+    if len(part.arc_item) < FEW_ARCS:
+        kernels.decide(part, found)
+        return []
+    is_one, later, earlier = kernels.split(part, found)
+    return [] if is_one else [later, earlier]
+
+
+def _path_of(found: kernels.Found) -> ClosurePath:
+    """Number the parts by the price at which they drop."""
+    ever_kept = (found.gain > 0) | (found.cost > 0)
+    drops = found.cost > 0
+    # Different parts drop at different prices, so gain and cost together tell them apart.
+    pairs = np.stack([found.gain[drops], found.cost[drops]], axis=1)
+    parts, first, part_of = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
+    by_price = sorted(range(len(parts)), key=lambda k: Fraction(*parts[k].tolist()))
+    step_of_part = np.empty(len(parts), dtype=np.int32)
+    step_of_part[by_price] = np.arange(len(parts))
+    step_of = np.where(ever_kept, len(parts), -1).astype(np.int32)
+    step_of[drops] = step_of_part[part_of.reshape(-1)]
+    return ClosurePath(
+        step_of=step_of,
+        gain=parts[by_price, 0],
+        cost=parts[by_price, 1],
+        slack=float(found.slack[drops][first].sum()),
+    )

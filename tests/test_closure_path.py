@@ -1,0 +1,159 @@
+"""The path of a closure problem: nested, exact at and between its steps, whoever computes it."""
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from builders import closure, closures
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from thriftwood.closure import check_certificate
+from thriftwood.closure.problem import exact_sum
+from thriftwood.errors import RangeError
+from thriftwood.solvers import brute_force, closure_path, linear_program, min_cut, plain_path
+from thriftwood.solvers import path as path_module
+from thriftwood.solvers import path_kernels as kernels
+
+
+def assert_same_path(path, other):
+    np.testing.assert_array_equal(path.step_of, other.step_of)
+    np.testing.assert_array_equal(path.gain, other.gain)
+    np.testing.assert_array_equal(path.cost, other.cost)
+
+
+def product_of_sums(problem) -> int:
+    return exact_sum(np.abs(problem.gains)) * exact_sum(problem.costs)
+
+
+@settings(max_examples=300)
+@given(closures())
+def test_the_path_is_that_of_trying_everything(problem):
+    assume(product_of_sums(problem) < 2**60)
+    path = closure_path(problem)
+    assert path.slack == 0
+    assert_same_path(path, plain_path(problem, brute_force))
+
+
+@settings(max_examples=100)
+@given(closures(most_projects=30, most_items=20))
+def test_the_path_is_that_of_one_cut_after_another(problem):
+    assume(product_of_sums(problem) < 2**60)
+    assert_same_path(closure_path(problem), plain_path(problem, min_cut))
+
+
+@settings(max_examples=200)
+@given(closures(most_projects=12, most_items=10), st.floats(0, 4))
+def test_the_path_is_optimal_at_any_price(problem, price):
+    path = closure_path(problem)
+    priced, _ = problem.at(Fraction(price))
+    assume(exact_sum(np.abs(priced.gains)) + exact_sum(priced.costs) < 2**50)
+    n_dropped = sum(path.price(step) <= Fraction(price) for step in range(path.n_steps))
+    kept = path.kept(n_dropped)
+    solution = min_cut(priced)
+    check_certificate(priced, solution)
+    if path.slack == 0:
+        assert priced.profit(kept) == priced.profit(solution.kept)
+        assert priced.profit(kept) == priced.profit(linear_program(priced).kept)
+
+
+@settings(max_examples=200)
+@given(closures(most_projects=12, most_items=10))
+def test_steps_rise_in_price_and_both_neighbours_are_optimal_there(problem):
+    assume(product_of_sums(problem) < 2**60)
+    path = closure_path(problem)
+    prices = [path.price(step) for step in range(path.n_steps)]
+    assert all(a < b for a, b in pairwise(prices))
+    for step, price in enumerate(prices):
+        best = exact_profit(problem, plain_best(problem, price), price)
+        assert exact_profit(problem, path.kept(step), price) == best
+        assert exact_profit(problem, path.kept(step + 1), price) == best
+
+
+def plain_best(problem, price: Fraction):
+    scaled = closure_times(problem, price)
+    return min_cut(scaled).kept
+
+
+def closure_times(problem, price: Fraction):
+    gains = problem.gains * price.denominator
+    costs = problem.costs * price.numerator
+    needs = [problem.arc_item[a:b] for a, b in pairwise(problem.arc_start.tolist())]
+    return closure(gains, problem.requires, needs, costs)
+
+
+def exact_profit(problem, kept, price: Fraction) -> Fraction:
+    cost = exact_sum(problem.costs[problem.needed_items(kept)])
+    return exact_sum(problem.gains[kept]) - price * cost
+
+
+@settings(max_examples=100)
+@given(closures(most_projects=12, most_items=10), st.integers(1, 1000), st.integers(1, 1000))
+def test_units_change_prices_and_nothing_else(problem, gain_unit, cost_unit):
+    assume(product_of_sums(problem) * gain_unit * cost_unit < 2**60)
+    needs = [problem.arc_item[a:b] for a, b in pairwise(problem.arc_start.tolist())]
+    scaled = closure(problem.gains * gain_unit, problem.requires, needs, problem.costs * cost_unit)
+    path, other = closure_path(problem), closure_path(scaled)
+    np.testing.assert_array_equal(path.step_of, other.step_of)
+    for step in range(path.n_steps):
+        assert other.price(step) == path.price(step) * Fraction(gain_unit, cost_unit)
+
+
+@settings(max_examples=100)
+@given(closures(most_projects=12, most_items=10))
+def test_neither_threads_nor_the_size_of_pieces_matter(problem):
+    path = closure_path(problem)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(path_module, "FEW_ARCS", 0)
+        assert_same_path(closure_path(problem), path)
+        assert_same_path(closure_path(problem, n_jobs=2), path)
+
+
+@settings(max_examples=300)
+@given(st.integers(1, 2**34), st.integers(1, 2**44), st.integers(1, 2**26))
+def test_prices_are_rounded_down_to_a_fraction_that_fits(gain, cost, most):
+    scale, price = kernels.simplest_from_below(gain, cost, most)
+    exact, rounded = Fraction(gain, cost), Fraction(int(price), int(scale))
+    assert 1 <= scale <= most
+    assert rounded <= exact
+    assert exact - rounded <= Fraction(1, int(scale) ** 2)
+    if exact.denominator <= most:
+        assert rounded == exact
+
+
+def test_what_cannot_be_proven_is_said():
+    problem = closure([2**59, 1], [-1, -1], [[0], [1]], [2**31 + 1, 2**31 - 1])
+    path = closure_path(problem)
+    priced, scale = problem.at(path.price(0) / 2)
+    missed = priced.profit(min_cut(priced).kept) - priced.profit(path.kept(0))
+    assert missed <= path.slack * scale
+
+
+def test_costs_beyond_the_range_are_refused():
+    problem = closure([1, 1], [-1, -1], [[0], [1]], [2**60, 2**60])
+    with pytest.raises(RangeError, match="coarser unit"):
+        closure_path(problem)
+
+
+def test_progress_ends_with_everything_done():
+    problem = closure([3, 2, 1], [-1, 0, 1], [[0], [1], [2]], [1, 1, 1])
+    shares = []
+    closure_path(problem, progress=shares.append)
+    assert shares[-1] == 1
+    assert all(0 <= share <= 1 for share in shares)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        closure([], [], [], []),
+        closure([0, 0], [-1, 0], [[0], [1]], [1, 1]),
+        closure([1, 1], [-1, 0], [[], []], []),
+        closure([1, -1], [-1, 0], [[0], [0]], [0]),
+        closure([1, 1, 1], [-1, -1, -1], [[0], [0], [0]], [3]),
+    ],
+    ids=["nothing", "no gain", "no items", "free items", "shared item"],
+)
+def test_degenerate_problems(problem):
+    assert_same_path(closure_path(problem), plain_path(problem, brute_force))
