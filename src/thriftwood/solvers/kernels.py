@@ -35,6 +35,25 @@ Trees = namedtuple(
 
 
 @kernel
+def pay_from_below(requires, arc_start, arc_item, rest):
+    """Return parents to start from: each project, the last first, pays what it can and hands on."""
+    n_projects = len(requires)
+    parent = np.full(len(rest), NOTHING, dtype=np.int32)
+    left = rest[:n_projects].copy()
+    for h in range(n_projects - 1, -1, -1):
+        for arc in range(arc_start[h], arc_start[h + 1]):
+            item = n_projects + arc_item[arc]
+            if parent[item] == NOTHING and left[h] + rest[item] >= 0:
+                parent[item] = h
+                left[h] += rest[item]
+        above = requires[h]
+        if above != NOTHING and left[h] >= 0:
+            parent[h] = above
+            left[above] += left[h]
+    return parent
+
+
+@kernel
 def plant(requires, arc_start, arc_item, rest, hint):
     """Return trees that follow the parents of `hint` as far as these can carry the rests."""
     n_vertices = len(rest)

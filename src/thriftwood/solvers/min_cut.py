@@ -21,14 +21,10 @@ def min_cut(problem: ClosureProblem) -> ClosureSolution:
 
 def optimal_flow(problem: ClosureProblem) -> Flow:
     """Return a flow that leaves no surplus which could still be used."""
-    n_vertices = problem.n_projects + problem.n_items
-    trees = kernels.plant(
-        problem.requires.copy(),  # the same types as on the path: nothing is compiled twice
-        problem.arc_start.copy(),
-        problem.arc_item.copy(),
-        np.concatenate([problem.gains, -problem.costs]),
-        np.full(n_vertices, kernels.NOTHING, dtype=np.int32),
-    )
+    # Copies can be written to, like the parts of the path: nothing is compiled twice.
+    needs = (problem.requires.copy(), problem.arc_start.copy(), problem.arc_item.copy())
+    rest = np.concatenate([problem.gains, -problem.costs])
+    trees = kernels.plant(*needs, rest, kernels.pay_from_below(*needs, rest))
     kernels.settle(trees)
     to_required, to_item = kernels.flow_over_arcs(trees)
     return Flow(to_required, to_item)

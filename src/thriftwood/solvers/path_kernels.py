@@ -11,7 +11,7 @@ import numpy as np
 
 from thriftwood.closure.kernels import best_alone, merge_items, twin_groups, without_hopeless
 from thriftwood.compiling import kernel
-from thriftwood.solvers.kernels import NOTHING, leads_up, plant, settle
+from thriftwood.solvers.kernels import NOTHING, leads_up, pay_from_below, plant, settle
 
 # Priced gains of a part, signs aside, add up to at most this.
 MOST = np.int64(2**60)
@@ -29,7 +29,13 @@ Found = namedtuple("Found", "gain cost slack")
 def worth_having(part):
     """Return the part without projects that never pay, free items, and twins among items."""
     hopeful = without_hopeless(best_alone(part.gains, part.requires), part.requires)
-    return take(part, np.concatenate((hopeful, part.costs > 0)), part.parent)
+    part = take(part, np.concatenate((hopeful, part.costs > 0)), part.parent)
+    _, _, scale, price = balance(part)
+    rest = rests(part, scale, price)
+    parent = pay_from_below(part.requires, part.arc_start, part.arc_item, rest)
+    for v in range(len(parent)):
+        part.parent[v] = parent[v]
+    return part
 
 
 @kernel
@@ -50,10 +56,12 @@ def decide(part, found):
 @kernel
 def split(part, found):
     """Note a part that drops as one; halve any other: (is one, what drops later, the rest)."""
-    gain, cost, size = sums(part)
-    scale, price = simplest_from_below(gain, cost, MOST // max(size, 1))
-    trees = cut_at(part, scale, price)
-    if cost > 0 and has_open(trees):
+    gain, cost, scale, price = balance(part)
+    trees = plant(
+        part.requires, part.arc_start, part.arc_item, rests(part, scale, price), part.parent
+    )
+    settle(trees)
+    if cost > 0 and (trees.rest < 0).any():
         later = reached_by_surplus(trees)
         return False, take(part, later, trees.parent), take(part, ~later, trees.parent)
     left_over = float(gain * scale - cost * price)
@@ -66,15 +74,19 @@ def split(part, found):
 
 
 @kernel
-def sums(part):
-    """Return all gains, all costs, and the size of the gains without signs."""
+def balance(part):
+    """Return all gains, all costs, and what to multiply each with to make them equal, or nearly.
+
+    Gains are then at least the costs, and stay within the range.
+    """
     gain, cost, size = np.int64(0), np.int64(0), np.int64(0)
     for amount in part.gains:
         gain += amount
         size += abs(amount)
     for amount in part.costs:
         cost += amount
-    return gain, cost, size
+    scale, price = simplest_from_below(gain, cost, MOST // max(size, 1))
+    return gain, cost, scale, price
 
 
 @kernel
@@ -102,26 +114,9 @@ def simplest_from_below(gain, cost, most):
 
 
 @kernel
-def cut_at(part, scale, price):
-    """Return the trees of the best cut with gains times `scale` and costs times `price`."""
-    trees = plant(
-        part.requires,
-        part.arc_start,
-        part.arc_item,
-        np.concatenate((part.gains * scale, -part.costs * price)),
-        part.parent,
-    )
-    settle(trees)
-    return trees
-
-
-@kernel
-def has_open(trees):
-    """Say whether any vertex is left with less than nothing."""
-    for rest in trees.rest:
-        if rest < 0:
-            return True
-    return False
+def rests(part, scale, price):
+    """Return what each vertex starts with: a gain, or minus a cost."""
+    return np.concatenate((part.gains * scale, -part.costs * price))
 
 
 @kernel

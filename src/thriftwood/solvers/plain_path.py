@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 
@@ -25,8 +26,8 @@ def plain_path(problem: ClosureProblem, solver: Solver = min_cut) -> ClosurePath
     points = [(_gain(problem, kept), _cost(problem, kept)) for kept in sets]
     return ClosurePath(
         step_of=step_of,
-        gain=np.array([a[0] - b[0] for a, b in zip(points, points[1:], strict=False)], np.int64),
-        cost=np.array([a[1] - b[1] for a, b in zip(points, points[1:], strict=False)], np.int64),
+        gain=np.array([a[0] - b[0] for a, b in pairwise(points)], dtype=np.int64),
+        cost=np.array([a[1] - b[1] for a, b in pairwise(points)], dtype=np.int64),
         slack=0.0,
     )
 
