@@ -63,11 +63,11 @@ def peak_bytes(work: Callable[[], object]) -> int:
     """Return how far the memory of this process rises above its level at the start (Linux)."""
     gc.collect()
     Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
-    start = _kilobytes("VmRSS")
+    start = memory_kilobytes("VmRSS")
     work()
-    return 1024 * (_kilobytes("VmHWM") - start)
+    return 1024 * (memory_kilobytes("VmHWM") - start)
 
 
-def _kilobytes(name: str) -> int:
+def memory_kilobytes(name: str) -> int:
     status = Path("/proc/self/status").read_text()
     return int(status.split(f"{name}:")[1].split()[0])

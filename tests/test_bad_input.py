@@ -207,7 +207,7 @@ def test_prices_that_span_too_many_orders_of_magnitude_are_refused() -> None:
 
 @pytest.mark.parametrize(
     "tradeoff",
-    [-1, -1e-9, np.float64(-0.5), np.nan, np.inf, -np.inf, None, "small", [0.1], 1j, 10**400],
+    [-1, -1e-9, np.float64(-0.5), np.nan, np.inf, -np.inf, "small", [0.1], 1j, 10**400],
     ids=lambda tradeoff: repr(tradeoff)[:20],
 )
 def test_bad_tradeoffs_are_refused(tradeoff: Any) -> None:

@@ -11,24 +11,39 @@ from thriftwood import datasets, errors
 from thriftwood._version import __version__
 
 if TYPE_CHECKING:
-    from thriftwood.pruning import Pruned, prune
+    from thriftwood.pruning import (
+        Evaluation,
+        Mixture,
+        Pruned,
+        PruningPath,
+        prune,
+        prune_path,
+    )
     from thriftwood.runtime import FeatureBill, feature_bill
 
 __all__ = [
+    "Evaluation",
     "FeatureBill",
+    "Mixture",
     "Pruned",
+    "PruningPath",
     "__version__",
     "datasets",
     "errors",
     "feature_bill",
     "prune",
+    "prune_path",
 ]
 
 _HOME = {
+    "Evaluation": "thriftwood.pruning",
     "FeatureBill": "thriftwood.runtime",
+    "Mixture": "thriftwood.pruning",
     "Pruned": "thriftwood.pruning",
+    "PruningPath": "thriftwood.pruning",
     "feature_bill": "thriftwood.runtime",
     "prune": "thriftwood.pruning",
+    "prune_path": "thriftwood.pruning",
 }
 
 

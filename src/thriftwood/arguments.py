@@ -1,5 +1,8 @@
 """Numbers as the user passes them."""
 
+import math
+import reprlib
+
 import numpy as np
 
 from thriftwood.arrays import FloatArray
@@ -27,3 +30,17 @@ def one_number(value: object, name: str) -> float:
     if array.ndim != 0:
         raise InputError(f"`{name}` is not one number.")
     return float(array)
+
+
+def one_number_from_zero(value: object, name: str, advice: str) -> float:
+    """Return the user's argument `name` as one finite double of at least 0, or refuse it."""
+    try:
+        number = one_number(value, name)
+    except InputError:
+        number = math.nan
+    if not math.isfinite(number) or number < 0:
+        raise InputError(
+            f"`{name}` is {reprlib.repr(value)}: it must be one finite number of at least 0. "
+            f"{advice}"
+        )
+    return abs(number)  # minus zero is zero

@@ -35,3 +35,7 @@ class CertificateError(ThriftwoodError, RuntimeError):
 
 class DatasetError(ThriftwoodError, OSError):
     """A data set is not there, cannot be fetched or is not what it should be."""
+
+
+class MissingLibraryError(ThriftwoodError, ImportError):
+    """Something optional needs a library that is not installed."""

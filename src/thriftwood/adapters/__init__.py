@@ -4,6 +4,6 @@ Law: a `Forest` sends every row to the same leaf as the model, with the same val
 raises; and reading what `write_model` wrote gives the collapsed forest.
 """
 
-from thriftwood.adapters.registry import read_forest, write_model
+from thriftwood.adapters.registry import read_forest, read_samples, write_model
 
-__all__ = ["read_forest", "write_model"]
+__all__ = ["read_forest", "read_samples", "write_model"]

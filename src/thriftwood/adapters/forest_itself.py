@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from thriftwood.arrays import BoolArray
+from thriftwood.arrays import BoolArray, IntArray
 from thriftwood.forest import Forest, collapse
 
 SUPPORTED = "thriftwood's own Forest"
@@ -19,3 +19,7 @@ def read(model: Any) -> Forest:
 
 def write(model: Any, kept: BoolArray) -> Any:
     return collapse(model, kept)[0]
+
+
+def samples(model: Any) -> list[IntArray] | None:  # noqa: ARG001
+    return None

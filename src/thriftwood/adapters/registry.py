@@ -3,7 +3,7 @@
 from typing import Any, Protocol, TypeVar
 
 from thriftwood.adapters import forest_itself, sklearn_ensemble, sklearn_tree
-from thriftwood.arrays import BoolArray
+from thriftwood.arrays import BoolArray, IntArray
 from thriftwood.errors import UnsupportedModelError
 from thriftwood.forest import Forest
 
@@ -20,6 +20,8 @@ class Adapter(Protocol):
     def read(self, model: Any) -> Forest: ...
 
     def write(self, model: Any, kept: BoolArray) -> Any: ...
+
+    def samples(self, model: Any) -> list[IntArray] | None: ...
 
 
 ADAPTERS: tuple[Adapter, ...] = (sklearn_tree, sklearn_ensemble, forest_itself)
@@ -42,6 +44,11 @@ def write_model(model: Model, kept: BoolArray) -> Model:
     """
     written: Model = _adapter_for(model).write(model, kept)
     return written
+
+
+def read_samples(model: object) -> list[IntArray] | None:
+    """Return the rows that each tree was grown on, or None where the model does not know."""
+    return _adapter_for(model).samples(model)
 
 
 def _adapter_for(model: object) -> Adapter:

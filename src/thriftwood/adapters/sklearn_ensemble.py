@@ -20,7 +20,7 @@ from thriftwood.adapters.sklearn_tree import (
     collapsed_trees,
     forest_of,
 )
-from thriftwood.arrays import BoolArray, FloatArray
+from thriftwood.arrays import BoolArray, FloatArray, IntArray
 from thriftwood.errors import ForestError, UnsupportedModelError
 from thriftwood.forest import Forest
 
@@ -70,6 +70,10 @@ def write(model: Any, kept: BoolArray) -> Any:
     for name in STALE:
         vars(pruned).pop(name, None)
     return pruned
+
+
+def samples(model: Any) -> list[IntArray] | None:
+    return [np.asarray(rows) for rows in model.estimators_samples_]
 
 
 def _values(number: int, tree: Any, classes: Any) -> FloatArray:

@@ -44,6 +44,10 @@ def write(model: Any, kept: BoolArray) -> Any:
     return tree
 
 
+def samples(model: Any) -> list[IntArray] | None:  # noqa: ARG001
+    return None  # a tree alone does not say which rows it was given
+
+
 def check_fitted(model: Any, attribute: str) -> None:
     if not hasattr(model, attribute):
         raise UnfittedModelError(

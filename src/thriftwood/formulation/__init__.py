@@ -4,14 +4,19 @@ Law: the profit of a set of projects at a tradeoff is the fall of the paper's IP
 splits of that set are kept instead of none, times rows, trees and the closure's unit.
 """
 
-from thriftwood.formulation.build import ClosureIndex, build_closure
-from thriftwood.formulation.losses import node_losses
+from thriftwood.formulation.build import ClosureIndex, build_closure, last_needed
+from thriftwood.formulation.counting import CountArray, times_counted
+from thriftwood.formulation.losses import loss_named, node_losses
 from thriftwood.formulation.targets import read_target, read_weights
 
 __all__ = [
     "ClosureIndex",
+    "CountArray",
     "build_closure",
+    "last_needed",
+    "loss_named",
     "node_losses",
     "read_target",
     "read_weights",
+    "times_counted",
 ]

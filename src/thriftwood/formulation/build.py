@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from thriftwood.arrays import BoolArray, FloatArray, IntArray, handed_over
+from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray, handed_over
 from thriftwood.closure import ClosureProblem
 from thriftwood.errors import RangeError
 from thriftwood.forest import LEAF, Forest
@@ -42,8 +42,10 @@ class ClosureIndex:
         What each item is: this feature of this row.
     gain_unit, cost_unit : Fraction
         What 1 stands for in gains and costs of the problem.
-    n_nodes, n_trees : int
+    n_nodes : int
         Of the forest.
+    trees_per_row : Fraction
+        In how many trees a row's loss counts, on average; all of them unless told otherwise.
     """
 
     split: IntArray
@@ -52,11 +54,15 @@ class ClosureIndex:
     gain_unit: Fraction
     cost_unit: Fraction
     n_nodes: int
-    n_trees: int
+    trees_per_row: Fraction
 
     def closure_tradeoff(self, tradeoff: float) -> Fraction:
         """Return the paper's lambda in the units of the problem."""
-        return Fraction(tradeoff) * self.n_trees * self.cost_unit / self.gain_unit
+        return Fraction(tradeoff) * self.trees_per_row * self.cost_unit / self.gain_unit
+
+    def tradeoff(self, price: Fraction) -> float:
+        """Return a price in the units of the problem as the paper's lambda."""
+        return float(price * self.gain_unit / (self.trees_per_row * self.cost_unit))
 
     def kept_nodes(self, kept: BoolArray) -> BoolArray:
         """Return the kept projects as a mask over all nodes of the forest."""
@@ -66,7 +72,12 @@ class ClosureIndex:
 
 
 def build_closure(
-    forest: Forest, routes: Routes, losses: FloatArray, prices: FloatArray, weights: FloatArray
+    forest: Forest,
+    routes: Routes,
+    losses: FloatArray,
+    prices: FloatArray,
+    weights: FloatArray,
+    trees_per_row: Fraction | None = None,
 ) -> tuple[ClosureProblem, ClosureIndex]:
     """Write the pruning problem of a forest as a closure problem.
 
@@ -80,6 +91,8 @@ def build_closure(
         What a feature costs one row.
     weights : shape (n_rows,)
         How much each row counts.
+    trees_per_row : Fraction, optional
+        In how many trees a row counts in `losses`; None means all.
     """
     split = np.flatnonzero(forest.is_split)
     number = np.cumsum(forest.is_split, dtype=np.int32) - 1
@@ -117,9 +130,23 @@ def build_closure(
         costs=costs,
     )
     index = ClosureIndex(
-        split, item_feature, item_row, gain_unit, cost_unit, forest.n_nodes, forest.n_trees
+        split,
+        item_feature,
+        item_row,
+        gain_unit,
+        cost_unit,
+        forest.n_nodes,
+        Fraction(forest.n_trees) if trees_per_row is None else trees_per_row,
     )
     return problem.check(), index
+
+
+def last_needed(problem: ClosureProblem, step_of: IndexArray) -> IndexArray:
+    """Return for each item the last step of a path at which a kept project needs it."""
+    last: IndexArray = kernels.last_need(
+        step_of, problem.arc_start, problem.arc_item, problem.n_items
+    )
+    return last
 
 
 def _whole_gains(forest: Forest, losses: FloatArray, split: IntArray) -> tuple[IntArray, Fraction]:

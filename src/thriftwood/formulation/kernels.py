@@ -37,7 +37,9 @@ def number_items(first_use, feature, tree_of, order, start, stop, arc_start, arc
 
 
 @kernel
-def class_weight_per_node(order, start, stop, tree_start, left, right, label, weight, n_classes):
+def class_weight_per_node(
+    order, start, stop, tree_start, left, right, label, weight, times, n_classes
+):
     """Add up the weight of every class among the rows of every node."""
     total = np.zeros((len(left), n_classes), dtype=np.float64)
     for tree in range(len(tree_start) - 1):
@@ -45,7 +47,7 @@ def class_weight_per_node(order, start, stop, tree_start, left, right, label, we
             if left[h] == NOTHING:
                 for place in range(start[h], stop[h]):
                     row = order[tree, place]
-                    total[h, label[row]] += weight[row]
+                    total[h, label[row]] += weight[row] * times[tree, row]
             else:
                 for k in range(n_classes):
                     total[h, k] = total[left[h], k] + total[right[h], k]
@@ -53,12 +55,23 @@ def class_weight_per_node(order, start, stop, tree_start, left, right, label, we
 
 
 @kernel
-def squared_error_per_node(order, start, stop, tree_start, value, target, weight):
+def squared_error_per_node(order, start, stop, tree_start, value, target, weight, times):
     """Add up the weighted squared distance of every node's rows to its value."""
     total = np.zeros(len(value), dtype=np.float64)
     for tree in range(len(tree_start) - 1):
         for h in range(tree_start[tree], tree_start[tree + 1]):
             for place in range(start[h], stop[h]):
                 row = order[tree, place]
-                total[h] += weight[row] * (target[row] - value[h]) ** 2
+                distance = target[row] - value[h]
+                total[h] += weight[row] * times[tree, row] * distance**2
     return total
+
+
+@kernel
+def last_need(step_of, arc_start, arc_item, n_items):
+    """Return for each item the last step among the projects that need it."""
+    last = np.full(n_items, NOTHING, dtype=np.int32)
+    for h in range(len(step_of)):
+        for arc in range(arc_start[h], arc_start[h + 1]):
+            last[arc_item[arc]] = max(last[arc_item[arc]], step_of[h])
+    return last

@@ -1,33 +1,20 @@
-"""Prune a model at one tradeoff."""
+"""Prune a model to one point of its frontier."""
 
 from __future__ import annotations
 
-import math
-import reprlib
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from thriftwood.adapters import read_forest, write_model
-from thriftwood.arguments import one_number
-from thriftwood.arrays import BoolArray, FloatArray
-from thriftwood.closure import ClosureProblem, check_certificate
-from thriftwood.costs import prices_per_feature
+from thriftwood.adapters import write_model
+from thriftwood.arguments import one_number_from_zero
+from thriftwood.closure import check_certificate
 from thriftwood.errors import InputError
-from thriftwood.forest import Forest
-from thriftwood.formulation import (
-    ClosureIndex,
-    build_closure,
-    node_losses,
-    read_target,
-    read_weights,
-)
-from thriftwood.pruning.pruned import Figures, Pruned
-from thriftwood.routing import route_examples
+from thriftwood.pruning.prune_path import prune_path
+from thriftwood.pruning.pruned import Pruned
+from thriftwood.pruning.task import read_task
 from thriftwood.solvers import solver_named
-from thriftwood.table import read_table
 
 
 def prune(
@@ -35,14 +22,16 @@ def prune(
     X: Any,
     y: ArrayLike,
     *,
-    tradeoff: float,
+    tradeoff: float | None = None,
+    budget: float | None = None,
     costs: ArrayLike | Mapping[str, float] | None = None,
     loss: str | None = None,
+    rows: str = "all",
     sample_weight: ArrayLike | None = None,
     solver: str = "min_cut",
     n_jobs: int | None = None,
 ) -> Pruned:
-    """Prune a tree ensemble to the exact optimum of loss + tradeoff * cost.
+    """Prune a tree ensemble to the exact optimum of loss + tradeoff * cost, or within a budget.
 
     The optimum is that of the paper's IP3: over all ways to collapse splits of the trees, the loss
     averaged over rows and trees, plus the tradeoff times the mean bill of a row. A row pays for
@@ -57,25 +46,34 @@ def prune(
     X : array-like or data frame, shape (n_rows, n_features)
         Rows to count losses and bills on; usually those the model was trained on.
     y : array-like, shape (n_rows,)
-    tradeoff : float
+    tradeoff : float, optional
         The paper's lambda, at least 0: how much loss one unit of cost is worth. At 0 only splits
         that gain nothing are collapsed; the larger, the smaller the forest.
+    budget : float, optional
+        In place of a tradeoff: what a row may cost on average. Computes the whole path and returns
+        `prune_path(...).at(budget=budget)`.
     costs : array-like, mapping from feature name to price, or None
         What it costs to look at each feature of one row. None means 1 each.
     loss : str, optional
-        What to count: "error", misclassified rows, for classifiers; "squared_error" for
-        regressors. None takes the one that fits.
+        What to count. For classifiers "error" (misclassified rows), "expected_error" (1 minus the
+        probability of the right class), "brier" or "log_loss"; for regressors "squared_error".
+        None takes the first.
+    rows : {"all", "in_bag", "out_of_bag"}
+        On which rows each tree's loss counts: all; those in the sample that it was grown on, as
+        often as they were drawn; or the others. The last two need the rows that the model was
+        trained on, in their order. Bills always count on all rows.
     sample_weight : array-like, shape (n_rows,), optional
         How much each row counts, in loss and cost alike.
     solver : {"min_cut", "linear_program"}
         Our own maximum flow, or the linear relaxation through HiGHS: the same answer, slower.
     n_jobs : int, optional
-        Threads to route the rows with, as in scikit-learn.
+        Threads, as in scikit-learn.
 
     Returns
     -------
     Pruned
-        With the pruned model of the same type, its figures and a certificate of optimality.
+        With the pruned model of the same type, its figures and, at a tradeoff, a certificate of
+        optimality.
 
     Examples
     --------
@@ -89,63 +87,30 @@ def prune(
     >>> pruned.certificate.gap
     0
     """
-    tradeoff = _read_tradeoff(tradeoff)
+    if (tradeoff is None) == (budget is None):
+        raise InputError("Pass either `tradeoff` or `budget`.")
     solve = solver_named(solver)
-    forest = read_forest(model)
-    table = read_table(X, forest.input_dtype)
-    routes = route_examples(forest, table, n_jobs)
-    prices = prices_per_feature(costs, forest.n_features, forest.feature_names or table.names)
-    target = read_target(y, forest, table.n_rows)
-    weights = read_weights(sample_weight, table.n_rows)
-    losses = node_losses(forest, routes, target, weights, loss)
-
-    problem, index = build_closure(forest, routes, losses, prices, weights)
-    priced, _ = problem.at(index.closure_tradeoff(tradeoff))
-    solution = solve(priced)
-    certificate = check_certificate(priced, solution)
-    everything = np.ones(problem.n_projects, dtype=np.bool_)
-    figures = _figures(forest, problem, index, losses, prices, weights, solution.kept)
-    return Pruned(
-        **vars(figures),
-        model=write_model(model, index.kept_nodes(solution.kept)),
-        tradeoff=tradeoff,
-        certificate=certificate,
-        original=_figures(forest, problem, index, losses, prices, weights, everything),
+    options: dict[str, Any] = {
+        "costs": costs,
+        "loss": loss,
+        "rows": rows,
+        "sample_weight": sample_weight,
+        "n_jobs": n_jobs,
+    }
+    if budget is not None:
+        if solver != "min_cut":
+            raise InputError(f"The solver {solver!r} works at a tradeoff, not within a budget.")
+        return prune_path(model, X, y, **options).at(budget=budget)
+    tradeoff = one_number_from_zero(
+        tradeoff, "tradeoff", "At 0 cost does not matter, the larger it is the more is pruned."
     )
-
-
-def _read_tradeoff(tradeoff: Any) -> float:
-    try:
-        number = one_number(tradeoff, "tradeoff")
-    except InputError:
-        number = math.nan
-    if not math.isfinite(number) or number < 0:
-        raise InputError(
-            f"`tradeoff` is {reprlib.repr(tradeoff)}: it must be one finite number of at least 0. "
-            "At 0 cost does not matter, the larger it is the more is pruned."
-        )
-    return abs(number)  # minus zero is zero
-
-
-def _figures(
-    forest: Forest,
-    problem: ClosureProblem,
-    index: ClosureIndex,
-    losses: FloatArray,
-    prices: FloatArray,
-    weights: FloatArray,
-    kept: BoolArray,
-) -> Figures:
-    """Return cost and loss of the forest whose kept splits are given."""
-    kept_nodes = index.kept_nodes(kept)
-    parent = forest.parent
-    is_leaf = ~kept_nodes & ((parent < 0) | kept_nodes[parent])
-    bought = problem.needed_items(kept)
-    total_cost = prices[index.item_feature[bought]] @ weights[index.item_row[bought]]
-    total_weight = weights.sum()
-    return Figures(
-        cost=float(total_cost / total_weight),
-        loss=float(losses[is_leaf].sum() / (total_weight * forest.n_trees)),
-        n_splits=int(kept.sum()),
-        n_features=len(np.unique(forest.feature[kept_nodes])),
+    task = read_task(model, X, y, **options)
+    priced, _ = task.problem.at(task.index.closure_tradeoff(tradeoff))
+    solution = solve(priced)
+    return Pruned(
+        **vars(task.figures(solution.kept)),
+        certificate=check_certificate(priced, solution),
+        model=write_model(model, task.index.kept_nodes(solution.kept)),
+        tradeoff=tradeoff,
+        original=task.original(),
     )

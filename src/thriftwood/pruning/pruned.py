@@ -29,7 +29,7 @@ class Figures:
 
 @dataclass(frozen=True, repr=False)
 class Pruned(Figures):
-    """A pruned model with its figures and the proof that it is optimal.
+    """A pruned model with its figures, and what is proven about it.
 
     Attributes
     ----------
@@ -37,16 +37,27 @@ class Pruned(Figures):
         Ready to predict.
     tradeoff : float
         The paper's lambda: no pruning of the model has a smaller loss + tradeoff * cost.
-    certificate : Certificate
-        The proof: its gap is 0.
     original : Figures
         The same figures of the model before pruning.
+    certificate : Certificate, optional
+        The proof of `prune` at a tradeoff: its gap is 0. A path keeps none; `prune` at the tradeoff
+        of its point gives the same forest with one.
+    index : int, optional
+        The point of the path.
+    budget : float, optional
+        What the model was to cost at most.
+    bound : float
+        No pruning that costs at most the budget has a loss lower than `loss - bound`; without a
+        budget the same holds for prunings that cost at most `cost`, and it is 0.
     """
 
     model: Any
     tradeoff: float
-    certificate: Certificate
     original: Figures
+    certificate: Certificate | None = None
+    index: int | None = None
+    budget: float | None = None
+    bound: float = 0.0
 
     @property
     def objective(self) -> float:
@@ -55,13 +66,24 @@ class Pruned(Figures):
 
     def __repr__(self) -> str:
         kind = type(self.model).__name__
-        lines = [f"Pruned {kind} at tradeoff {self.tradeoff:g}, proven optimal"]
+        where = f"at tradeoff {self.tradeoff:g}, proven optimal"
+        if self.budget is not None:
+            where = f"within the budget {self.budget:g}"
+        lines = [f"Pruned {kind} {where}"]
         for label, name in _LABELS.items():
             now, before = getattr(self, name), getattr(self.original, name)
             lines.append(f"  {label:14s} {now:<12.6g} was {before:.6g}")
+        if self.budget is not None:
+            lines.append(
+                f"  No pruning within the budget has a loss below {self.loss - self.bound:.6g}."
+            )
         if self.n_splits == 0:
-            lines.append("  Every tree is a single leaf: try a smaller tradeoff.")
+            lines.append(f"  Every tree is a single leaf: try a {self._advice}.")
         return "\n".join(lines)
+
+    @property
+    def _advice(self) -> str:
+        return "smaller tradeoff" if self.budget is None else "larger budget"
 
 
 _LABELS = {

@@ -10,6 +10,7 @@ from thriftwood.closure.problem import LARGEST_TOTAL, exact_sum
 from thriftwood.errors import RangeError
 from thriftwood.parallel import Progress, work_off
 from thriftwood.solvers import path_kernels as kernels
+from thriftwood.solvers.kernels import NOTHING
 
 # Parts with fewer arcs than this are decided in one go, without coming back to Python.
 FEW_ARCS = 50_000
@@ -55,7 +56,7 @@ def _everything(problem: ClosureProblem) -> kernels.Part:
         arc_start=problem.arc_start.copy(),
         arc_item=problem.arc_item.copy(),
         costs=problem.costs.copy(),
-        parent=np.full(problem.n_projects + problem.n_items, kernels.NOTHING, dtype=np.int32),
+        parent=np.full(problem.n_projects + problem.n_items, NOTHING, dtype=np.int32),
     )
 
 

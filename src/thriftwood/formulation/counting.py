@@ -1,0 +1,53 @@
+"""On which rows each tree is judged: all of them, those it was grown on, or those it never saw."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thriftwood.arrays import IntArray
+from thriftwood.errors import InputError
+
+CountArray = NDArray[np.uint16]
+ROWS = ("all", "in_bag", "out_of_bag")
+
+
+def times_counted(
+    rows: str, samples: Sequence[IntArray] | None, n_trees: int, n_rows: int
+) -> CountArray:
+    """Return how often each row counts in each tree, shape (n_trees, n_rows).
+
+    Parameters
+    ----------
+    rows : {"all", "in_bag", "out_of_bag"}
+        All rows once; the rows in a tree's sample, as often as they were drawn; the others once.
+    samples : sequence of int arrays, optional
+        The rows that each tree was grown on, where the model knows them.
+    """
+    if rows not in ROWS:
+        names = ", ".join(repr(name) for name in ROWS)
+        raise InputError(f"`rows` is {rows!r}: choose {names}.")
+    if rows == "all":
+        return once(n_trees, n_rows)
+    if samples is None:
+        raise InputError(
+            f"The model does not know which rows its trees were grown on, so rows={rows!r} has no "
+            "meaning. Use rows='all'."
+        )
+    times = np.zeros((n_trees, n_rows), dtype=np.uint16)
+    for tree, sample in enumerate(samples):
+        if len(sample) and sample.max() >= n_rows:
+            raise InputError(
+                f"Tree {tree} was grown on row {sample.max()}, but X has {n_rows} rows: for "
+                f"rows={rows!r} pass the rows that the model was trained on."
+            )
+        drawn = np.bincount(sample, minlength=n_rows)
+        times[tree] = drawn if rows == "in_bag" else drawn == 0
+    if not times.any():
+        raise InputError("Every tree was grown on all rows, so none is out of bag.")
+    return times
+
+
+def once(n_trees: int, n_rows: int) -> CountArray:
+    """Return ones for all rows of all trees, in the memory of one."""
+    return np.broadcast_to(np.ones(1, dtype=np.uint16), (n_trees, n_rows))

@@ -1,0 +1,74 @@
+"""Rules to choose a point of a path by what was measured on rows.
+
+A rule marks the points that it finds good enough; of these the cheapest is chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from thriftwood.arguments import one_number_from_zero
+from thriftwood.errors import InputError
+
+if TYPE_CHECKING:
+    from thriftwood.arrays import BoolArray, FloatArray
+    from thriftwood.pruning.evaluation import Evaluation
+
+# Means of losses may differ in their last digits where they should be equal.
+ROUNDING = 1e-12
+
+
+def check_rule(rule: str, limit: float | None) -> None:
+    """Raise where a rule does not exist, or lacks its limit."""
+    if rule not in RULES:
+        names = ", ".join(repr(name) for name in RULES)
+        raise InputError(f"There is no rule {rule!r}: choose {names}.")
+    if rule in WITH_LIMIT:
+        one_number_from_zero(limit, "limit", f"The rule {rule!r} needs it.")
+    elif limit is not None:
+        raise InputError(f"The rule {rule!r} takes no `limit`.")
+
+
+def chosen_point(measured: Evaluation, rule: str, limit: float | None = None) -> int:
+    """Return the point of the path that a rule chooses."""
+    good_enough = RULES[rule](measured, 0.0 if limit is None else limit)
+    return int(measured.points[np.flatnonzero(good_enough)[-1]])
+
+
+def lowest_error(measured: Evaluation, limit: float) -> BoolArray:  # noqa: ARG001
+    return _at_most(measured.error, measured.error.min())
+
+
+def one_standard_error(measured: Evaluation, limit: float) -> BoolArray:  # noqa: ARG001
+    best = int(measured.error.argmin())
+    return _at_most(measured.error, measured.error[best] + measured.standard_error[best])
+
+
+def error_increase(measured: Evaluation, limit: float) -> BoolArray:
+    return _at_most(measured.error, measured.error[0] + limit)
+
+
+def budget(measured: Evaluation, limit: float) -> BoolArray:
+    affordable = measured.cost <= limit
+    if not affordable.any():
+        raise InputError(
+            f"No point has a mean bill of at most {limit:g} on these rows; the cheapest has "
+            f"{measured.cost.min():g}."
+        )
+    return affordable & _at_most(measured.error, measured.error[affordable].min())
+
+
+def _at_most(error: FloatArray, most: float) -> BoolArray:
+    return error <= most + ROUNDING * abs(most)
+
+
+RULES: dict[str, Callable[[Evaluation, float], BoolArray]] = {
+    "lowest_error": lowest_error,
+    "one_standard_error": one_standard_error,
+    "error_increase": error_increase,
+    "budget": budget,
+}
+WITH_LIMIT = ("error_increase", "budget")

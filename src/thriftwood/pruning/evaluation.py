@@ -1,0 +1,243 @@
+"""Real errors and bills along a path, by walking the rows once from its first point to its last."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from thriftwood.adapters import read_samples
+from thriftwood.arguments import numbers
+from thriftwood.arrays import FloatArray, IntArray, handed_over
+from thriftwood.errors import InputError
+from thriftwood.forest import LEAF, Forest
+from thriftwood.formulation import CountArray, read_target, read_weights, times_counted
+from thriftwood.progress import progress_bar
+from thriftwood.pruning import kernels
+from thriftwood.pruning.frames import frame_of
+from thriftwood.routing import Routes, first_uses, route_examples
+from thriftwood.table import read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from thriftwood.pruning.path import PruningPath
+
+# Values of nodes are added in whole numbers of this many bits.
+VALUE_BITS = 44
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation:
+    """Errors and bills of the points of a path on some rows, one entry per point.
+
+    Attributes
+    ----------
+    points : int array
+        Which points of the path.
+    tradeoffs : float array
+        From which tradeoff on each is optimal on the rows it was computed on.
+    error : float array
+        Share of rows that the averaged trees misclassify; for regressors the mean squared error.
+    standard_error : float array
+        Of `error`.
+    vote_error : float array, optional
+        Share of rows that the majority of the trees misclassifies.
+    log_loss, brier : float arrays, optional
+        Of the averaged probabilities, as scikit-learn defines them.
+    cost : float array
+        Mean bill of a row.
+    quantiles : tuple of float
+    cost_quantiles : shape (n_points, n_quantiles)
+        Of the bills.
+    n_rows : int
+    """
+
+    points: IntArray
+    tradeoffs: FloatArray
+    error: FloatArray
+    standard_error: FloatArray
+    vote_error: FloatArray | None
+    log_loss: FloatArray | None
+    brier: FloatArray | None
+    cost: FloatArray
+    quantiles: tuple[float, ...]
+    cost_quantiles: FloatArray
+    n_rows: int
+
+    def __repr__(self) -> str:
+        best = int(self.error.argmin())
+        return (
+            f"Evaluation of {len(self.points)} points on {self.n_rows} rows: lowest error "
+            f"{self.error[best]:.4g} at point {self.points[best]}, mean cost {self.cost[best]:.6g}"
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line per point as a pandas data frame."""
+        columns: dict[str, Any] = {"point": self.points, "tradeoff": self.tradeoffs}
+        for name in ("error", "standard_error", "vote_error", "log_loss", "brier", "cost"):
+            if getattr(self, name) is not None:
+                columns[name] = getattr(self, name)
+        for column, quantile in enumerate(self.quantiles):
+            columns[f"cost_q{quantile:g}"] = self.cost_quantiles[:, column]
+        return frame_of(columns)
+
+
+def evaluate_path(
+    path: PruningPath,
+    X: Any,
+    y: ArrayLike,
+    points: Sequence[int] | None,
+    rows: str,
+    quantiles: Sequence[float],
+    sample_weight: ArrayLike | None,
+    n_jobs: int | None,
+    progress: bool | None,
+) -> Evaluation:
+    """Measure points of a path; parameters as in `PruningPath.evaluate`."""
+    forest = path.forest
+    wanted = _read_points(points, len(path))
+    shares = _read_quantiles(quantiles)
+    table = read_table(X, forest.input_dtype)
+    target = read_target(y, forest, table.n_rows)
+    weights = read_weights(sample_weight, table.n_rows)
+    samples = None if rows == "all" else read_samples(path.model)
+    times = times_counted(rows, samples, forest.n_trees, table.n_rows)
+    routes = route_examples(forest, table, n_jobs)
+    value, unit = _whole_values(forest)
+    walk = _walk(path, routes, times, value, weights)
+    state = _nothing_yet(forest, table.n_rows)
+    losses = np.zeros((4 if forest.is_classifier else 1, table.n_rows))
+
+    n_points = len(wanted)
+    means = np.empty((len(losses), n_points))
+    standard_error = np.empty(n_points)
+    cost = np.empty(n_points)
+    cost_quantiles = np.empty((n_points, len(shares)))
+    with progress_bar("Evaluating", progress) as bar:
+        for point in _visit(path, walk, state):
+            bar(point / len(path))
+            places = np.flatnonzero(wanted == point)
+            if not len(places):
+                continue
+            if forest.is_classifier:
+                kernels.judge_classes(state, target, losses)
+            else:
+                kernels.judge_numbers(state, target, unit, losses)
+            judged = np.where(state.n_trees > 0, weights, 0.0)
+            means[:, places] = (losses @ judged / judged.sum())[:, None]
+            standard_error[places] = _standard_error(losses[0], judged)
+            cost[places] = state.buyers @ path.prices / weights.sum()
+            cost_quantiles[places] = _quantiles(state.bill, weights, shares)
+    return Evaluation(
+        points=handed_over(wanted),
+        tradeoffs=handed_over(path.tradeoffs[wanted]),
+        error=handed_over(means[0].copy()),
+        standard_error=handed_over(standard_error),
+        vote_error=handed_over(means[1].copy()) if forest.is_classifier else None,
+        brier=handed_over(means[2].copy()) if forest.is_classifier else None,
+        log_loss=handed_over(means[3].copy()) if forest.is_classifier else None,
+        cost=handed_over(cost),
+        quantiles=shares,
+        cost_quantiles=handed_over(cost_quantiles),
+        n_rows=table.n_rows,
+    )
+
+
+def _read_points(points: Sequence[int] | None, n_points: int) -> IntArray:
+    if points is None:
+        return np.arange(n_points)
+    wanted = np.asarray(points)
+    if wanted.ndim != 1 or wanted.dtype.kind not in "iu" or not len(wanted):
+        raise InputError(f"`points` is {points!r}: pass a list of points of the path, or None.")
+    outside = wanted[(wanted < -n_points) | (wanted >= n_points)]
+    if len(outside):
+        raise InputError(f"The path has {n_points} points: there is no point {outside[0]}.")
+    return wanted.astype(np.int64) % n_points
+
+
+def _read_quantiles(quantiles: Sequence[float]) -> tuple[float, ...]:
+    shares = np.atleast_1d(numbers(quantiles, "quantiles"))
+    if not ((shares >= 0) & (shares <= 1)).all():
+        raise InputError(f"`quantiles` is {quantiles!r}: each must lie between 0 and 1.")
+    return tuple(shares.tolist())
+
+
+def _whole_values(forest: Forest) -> tuple[IntArray, float]:
+    """Return the values of all nodes in whole numbers, and their unit."""
+    size = math.frexp(float(np.abs(forest.values).max(initial=0.0)))[1]
+    whole = np.rint(np.ldexp(forest.values, VALUE_BITS - size)).astype(np.int64)
+    return whole, math.ldexp(1.0, size - VALUE_BITS)
+
+
+def _walk(
+    path: PruningPath, routes: Routes, times: CountArray, value: IntArray, weights: FloatArray
+) -> kernels.Walk:
+    forest = path.forest
+    first_use = np.zeros(forest.n_nodes, dtype=np.bool_)
+    first_use[first_uses(forest)] = True
+    return kernels.Walk(
+        tree_of=forest.tree_of(np.arange(forest.n_nodes)),
+        left=forest.left,
+        right=forest.right,
+        feature=forest.feature,
+        first_use=first_use,
+        drop_step=path.drop_step,
+        value=value,
+        winner=value.argmax(axis=1),
+        prices=path.prices,
+        order=routes.order,
+        start=routes.start,
+        stop=routes.stop,
+        speaks=np.broadcast_to(times > 0, times.shape),
+        weights=weights,
+    )
+
+
+def _nothing_yet(forest: Forest, n_rows: int) -> kernels.State:
+    n_outputs = forest.values.shape[1]
+    return kernels.State(
+        total=np.zeros((n_rows, n_outputs), dtype=np.int64),
+        votes=np.zeros((n_rows, n_outputs), dtype=np.int32),
+        n_trees=np.zeros(n_rows, dtype=np.int32),
+        n_askers=np.zeros((n_rows, forest.n_features), dtype=np.uint16),
+        bill=np.zeros(n_rows),
+        n_bought=np.zeros(n_rows, dtype=np.int32),
+        buyers=np.zeros(forest.n_features),
+        changed=np.zeros(n_rows, dtype=np.bool_),
+    )
+
+
+def _visit(path: PruningPath, walk: kernels.Walk, state: kernels.State) -> Iterator[int]:
+    """Bring the state to one point after the other."""
+    forest = path.forest
+    kernels.enter(walk, state, forest.tree_start[:-1])
+    yield 0
+    parent = forest.parent
+    # A root, and a split whose parent stays longer, is the top of what collapses in its step.
+    parent_step = np.where(parent == LEAF, len(path), path.drop_step[parent])
+    tops = np.flatnonzero(forest.is_split & (path.drop_step >= 0) & (path.drop_step < parent_step))
+    tops = tops[np.argsort(path.drop_step[tops], kind="stable")]
+    start = np.searchsorted(path.drop_step[tops], np.arange(len(path)))
+    for step in range(len(path) - 1):
+        kernels.drop(walk, state, tops[start[step] : start[step + 1]], step)
+        yield step + 1
+
+
+def _standard_error(losses: FloatArray, weights: FloatArray) -> float:
+    """Return the standard error of a weighted mean."""
+    shares = weights / weights.sum()
+    spread = shares @ (losses - shares @ losses) ** 2
+    return math.sqrt(float(spread * (shares**2).sum()))
+
+
+def _quantiles(bill: FloatArray, weights: FloatArray, shares: tuple[float, ...]) -> FloatArray:
+    if not shares:
+        return np.empty(0)
+    if (weights == weights[0]).all():
+        return np.quantile(bill, shares)
+    return np.quantile(bill, shares, weights=weights, method="inverted_cdf")

@@ -1,0 +1,150 @@
+"""Numba loops that walk rows down the path; `evaluation` checks everything before it calls them."""
+
+from collections import namedtuple
+
+import numpy as np
+
+from thriftwood.compiling import kernel
+
+NOTHING = -1
+
+# What rows get at the current point of the path.
+#
+#   total      sum of the values of the leaves they are in, in whole numbers so that nothing drifts
+#   votes      how many trees predict each class
+#   n_trees    how many trees predict the row
+#   n_askers   how many trees ask for each feature of the row
+#   bill, n_bought   what the row pays, and for how many features
+#   buyers     weight of the rows that buy each feature
+#   changed    rows that are no longer as they were last measured
+State = namedtuple("State", "total votes n_trees n_askers bill n_bought buyers changed")
+
+# The trees with all they have to say about the rows.
+Walk = namedtuple(
+    "Walk",
+    "tree_of left right feature first_use drop_step value winner prices order start stop speaks "
+    "weights",
+)
+
+
+@kernel
+def enter(walk, state, roots):
+    """Put the rows into the leaves of the first point, and let them buy what they meet there."""
+    stack = np.empty(len(walk.left), dtype=np.int32)
+    size = 0
+    for root in roots:
+        stack[size] = root
+        size += 1
+    while size > 0:
+        size -= 1
+        h = stack[size]
+        if walk.left[h] == NOTHING or walk.drop_step[h] < 0:
+            move(walk, state, h, h, 1)
+            continue
+        if walk.first_use[h]:
+            buy(walk, state, h)
+        stack[size] = walk.left[h]
+        stack[size + 1] = walk.right[h]
+        size += 2
+
+
+@kernel
+def drop(walk, state, tops, step):
+    """Collapse the splits of a step; `tops` are those whose parent stays."""
+    stack = np.empty(len(walk.left), dtype=np.int32)
+    for top in tops:
+        stack[0] = top
+        size = 1
+        while size > 0:
+            size -= 1
+            h = stack[size]
+            if walk.left[h] == NOTHING or walk.drop_step[h] < step:
+                move(walk, state, h, h, -1)
+                continue
+            if walk.first_use[h]:
+                return_it(walk, state, h)
+            stack[size] = walk.left[h]
+            stack[size + 1] = walk.right[h]
+            size += 2
+        move(walk, state, top, top, 1)
+
+
+@kernel
+def move(walk, state, h, leaf, sign):
+    """Add what a leaf says about the rows of node h, or take it away."""
+    tree = walk.tree_of[h]
+    for place in range(walk.start[h], walk.stop[h]):
+        row = walk.order[tree, place]
+        if not walk.speaks[tree, row]:
+            continue
+        state.changed[row] = True
+        state.n_trees[row] += sign
+        state.votes[row, walk.winner[leaf]] += sign
+        for k in range(walk.value.shape[1]):
+            state.total[row, k] += sign * walk.value[leaf, k]
+
+
+@kernel
+def buy(walk, state, h):
+    """Let the rows of a split ask for its feature."""
+    tree, feature = walk.tree_of[h], walk.feature[h]
+    for place in range(walk.start[h], walk.stop[h]):
+        row = walk.order[tree, place]
+        if state.n_askers[row, feature] == 0:
+            state.bill[row] += walk.prices[feature]
+            state.n_bought[row] += 1
+            state.buyers[feature] += walk.weights[row]
+        state.n_askers[row, feature] += 1
+
+
+@kernel
+def return_it(walk, state, h):
+    """Let the rows of a split no longer ask for its feature."""
+    tree, feature = walk.tree_of[h], walk.feature[h]
+    for place in range(walk.start[h], walk.stop[h]):
+        row = walk.order[tree, place]
+        state.n_askers[row, feature] -= 1
+        if state.n_askers[row, feature] == 0:
+            state.n_bought[row] -= 1
+            state.bill[row] -= walk.prices[feature]
+            state.buyers[feature] -= walk.weights[row]
+            if state.n_bought[row] == 0:
+                state.bill[row] = 0.0  # no rounding is left over
+
+
+@kernel
+def judge_classes(state, label, losses):
+    """Update the columns error, vote error, Brier and log loss of the rows that changed."""
+    n_classes = state.total.shape[1]
+    smallest = np.finfo(np.float64).eps
+    for row in range(len(label)):
+        if not state.changed[row] or state.n_trees[row] == 0:
+            continue
+        state.changed[row] = False
+        best, most_votes, total = 0, 0, 0.0
+        for k in range(n_classes):
+            total += state.total[row, k]
+            if state.total[row, k] > state.total[row, best]:
+                best = k
+            if state.votes[row, k] > state.votes[row, most_votes]:
+                most_votes = k
+        distance = 0.0
+        for k in range(n_classes):
+            truth = 1.0 if k == label[row] else 0.0
+            distance += (state.total[row, k] / total - truth) ** 2
+        right = state.total[row, label[row]] / total
+        losses[0, row] = best != label[row]
+        losses[1, row] = most_votes != label[row]
+        losses[2, row] = distance / 2 if n_classes == 2 else distance
+        losses[3, row] = -np.log(min(max(right, smallest), 1.0 - smallest))
+
+
+@kernel
+def judge_numbers(state, target, unit, losses):
+    """Update the squared error of the rows that changed."""
+    for row in range(len(target)):
+        if not state.changed[row] or state.n_trees[row] == 0:
+            continue
+        state.changed[row] = False
+        predicted = state.total[row, 0] / state.n_trees[row] * unit
+        losses[0, row] = (predicted - target[row]) ** 2

@@ -1,0 +1,118 @@
+"""A randomised model between two points of a path: it meets a budget on average."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thriftwood.arrays import BoolArray, FloatArray
+from thriftwood.errors import InputError
+from thriftwood.pruning.pruned import Pruned
+from thriftwood.table import read_table
+
+
+@dataclass(frozen=True, repr=False)
+class Mixture:
+    """Two neighbouring points of a path, one drawn for each row: the optimum of the paper's LP1.
+
+    Attributes
+    ----------
+    cheap, rich : Pruned
+        The points on either side of the budget.
+    probability : float
+        How often the rich one is drawn.
+    model : MixedModel
+        Predicts each row with one of the two.
+    """
+
+    cheap: Pruned
+    rich: Pruned
+    probability: float
+    model: MixedModel
+
+    @property
+    def cost(self) -> float:
+        """The expected bill of a row."""
+        return self.cheap.cost + self.probability * (self.rich.cost - self.cheap.cost)
+
+    @property
+    def loss(self) -> float:
+        """The expected loss of a row and tree; no randomised pruning as cheap has a lower one."""
+        return self.cheap.loss + self.probability * (self.rich.loss - self.cheap.loss)
+
+    def __repr__(self) -> str:
+        return (
+            f"Mixture: {self.probability:.1%} of point {self.rich.index} (cost "
+            f"{self.rich.cost:.6g}, loss {self.rich.loss:.4g}), else point {self.cheap.index} "
+            f"(cost {self.cheap.cost:.6g}, loss {self.cheap.loss:.4g})\n"
+            f"  expected cost {self.cost:.6g}, expected loss {self.loss:.4g}"
+        )
+
+
+@dataclass(frozen=True)
+class MixedModel:
+    """Predicts each row with one of two models.
+
+    Which one depends on the values of the row and on `random_state` alone: the same row gets the
+    same model again, in any company.
+    """
+
+    cheap: Any
+    rich: Any
+    probability: float
+    random_state: int
+    input_dtype: np.dtype[Any]
+
+    def draws_rich(self, X: Any) -> BoolArray:
+        """Return which rows the rich model predicts."""
+        rows = read_table(X, self.input_dtype).values
+        return _uniform_per_row(rows, self.random_state) < self.probability
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the class, or the number, of each row."""
+        drawn: NDArray[Any] = np.where(
+            self.draws_rich(X), self.rich.predict(X), self.cheap.predict(X)
+        )
+        return drawn
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Predict the probability of each class for each row."""
+        rich = self.draws_rich(X)[:, None]
+        drawn: FloatArray = np.where(rich, self.rich.predict_proba(X), self.cheap.predict_proba(X))
+        return drawn
+
+
+def mixture_of(
+    cheap: Pruned, rich: Pruned, budget: float, random_state: int, input_dtype: np.dtype[Any]
+) -> Mixture:
+    """Mix two points so that their costs meet the budget on average."""
+    if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)):
+        raise InputError(f"`random_state` is {random_state!r}: pass a whole number.")
+    step = rich.cost - cheap.cost
+    probability = min((budget - cheap.cost) / step, 1.0) if step > 0 else 1.0
+    model = MixedModel(cheap.model, rich.model, probability, int(random_state), input_dtype)
+    return Mixture(cheap, rich, probability, model)
+
+
+def _uniform_per_row(rows: NDArray[Any], seed: int) -> FloatArray:
+    """Return a number between 0 and 1 for each row, by mixing the bits of its values."""
+    values = rows.astype(np.float64) + 0.0  # minus zero is zero
+    values[np.isnan(values)] = np.nan  # all NaNs are alike
+    bits = values.view(np.uint64)
+    state = np.full(len(rows), seed % 2**64, dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        for column in range(bits.shape[1]):
+            state = _scramble(state ^ bits[:, column])
+        state = _scramble(state)
+    return np.ldexp((state >> np.uint64(11)).astype(np.float64), -53)
+
+
+def _scramble(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Spread every bit over all others, one to one: add an odd constant, fold, multiply, fold."""
+    state = state + np.uint64(0x9E3779B97F4A7C15)
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return state ^ (state >> np.uint64(31))

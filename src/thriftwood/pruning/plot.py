@@ -1,0 +1,45 @@
+"""The frontier as a picture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from thriftwood.errors import MissingLibraryError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from thriftwood.pruning.evaluation import Evaluation
+    from thriftwood.pruning.path import PruningPath
+
+
+def plot_path(path: PruningPath, ax: Axes | None, measured: Evaluation | None) -> Axes:
+    """Draw cost against loss, or against measured errors; see `PruningPath.plot`."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise MissingLibraryError(
+            "Drawing needs matplotlib: pip install 'thriftwood[plot]'"
+        ) from None
+    if ax is None:
+        _, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    if measured is None:
+        ax.plot(path.costs, path.losses, ".-", markersize=4, label="optimal prunings")
+        ax.plot(path.original.cost, path.original.loss, "ks", label="before pruning")
+        ax.set_xlabel("mean cost of a row")
+        ax.set_ylabel(f"{path.loss.replace('_', ' ')} per tree")
+    else:
+        (line,) = ax.plot(measured.cost, measured.error, ".-", markersize=4, label="error")
+        ax.fill_between(
+            measured.cost,
+            measured.error - measured.standard_error,
+            measured.error + measured.standard_error,
+            color=line.get_color(),
+            alpha=0.2,
+            linewidth=0,
+            label="one standard error",
+        )
+        ax.set_xlabel(f"mean cost on {measured.n_rows} rows")
+        ax.set_ylabel("error" if path.forest.is_classifier else "mean squared error")
+    ax.legend()
+    return ax
