@@ -23,6 +23,7 @@ lint: .venv/.dev
 
 bench: .venv/.dev
 	$(BIN)/python benchmarks/one_tradeoff.py
+	$(BIN)/python benchmarks/whole_path.py
 
 # Draws the pictures of the documents from the code that they show.
 docs: .venv/.dev
@@ -37,7 +38,7 @@ clean:
 	$(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
 
 .venv/.demo: .venv/bin/python pyproject.toml constraints.txt
-	$(INSTALL) --editable .
+	$(INSTALL) --editable '.[plot]'
 	touch $@
 
 .venv/.dev: .venv/bin/python pyproject.toml constraints.txt

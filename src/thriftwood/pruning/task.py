@@ -73,7 +73,13 @@ class PruningTask:
 
     def original(self) -> Figures:
         """Return cost and loss of the forest before pruning."""
-        return self.figures(np.ones(self.problem.n_projects, dtype=np.bool_))
+        forest = self.forest
+        return Figures(
+            cost=float(self.bill_weights.sum()),  # somebody needs every item
+            loss=float(self.losses[~forest.is_split].sum()),
+            n_splits=forest.n_splits,
+            n_features=len(np.unique(forest.feature[forest.is_split])),
+        )
 
 
 def read_task(

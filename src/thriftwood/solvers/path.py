@@ -75,19 +75,17 @@ def _split_or_decide(part: kernels.Part, found: kernels.Found) -> list[kernels.P
 
 def _path_of(found: kernels.Found) -> ClosurePath:
     """Number the parts by the price at which they drop."""
-    ever_kept = (found.gain > 0) | (found.cost > 0)
-    drops = found.cost > 0
+    drops = np.flatnonzero(found.cost > 0)
     # Different parts drop at different prices, so gain and cost together tell them apart.
-    pairs = np.stack([found.gain[drops], found.cost[drops]], axis=1)
-    parts, first, part_of = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
-    by_price = sorted(range(len(parts)), key=lambda k: Fraction(*parts[k].tolist()))
-    step_of_part = np.empty(len(parts), dtype=np.int32)
-    step_of_part[by_price] = np.arange(len(parts))
-    step_of = np.where(ever_kept, len(parts), -1).astype(np.int32)
-    step_of[drops] = step_of_part[part_of.reshape(-1)]
-    return ClosurePath(
-        step_of=step_of,
-        gain=parts[by_price, 0],
-        cost=parts[by_price, 1],
-        slack=float(found.slack[drops][first].sum()),
-    )
+    together = drops[np.lexsort((found.cost[drops], found.gain[drops]))]
+    is_first = np.ones(len(together), dtype=np.bool_)
+    is_first[1:] = (np.diff(found.gain[together]) != 0) | (np.diff(found.cost[together]) != 0)
+    first = together[is_first]
+    gain, cost = found.gain[first], found.cost[first]
+    by_price = sorted(range(len(first)), key=lambda k: Fraction(int(gain[k]), int(cost[k])))
+    step_of_part = np.empty(len(first), dtype=np.int32)
+    step_of_part[by_price] = np.arange(len(first))
+    never_dropped = (found.cost == 0) & (found.gain > 0)
+    step_of = np.where(never_dropped, len(first), -1).astype(np.int32)
+    step_of[together] = step_of_part[np.cumsum(is_first) - 1]
+    return ClosurePath(step_of, gain[by_price], cost[by_price], float(found.slack[first].sum()))
