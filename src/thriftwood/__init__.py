@@ -11,6 +11,7 @@ from thriftwood import datasets, errors
 from thriftwood._version import __version__
 
 if TYPE_CHECKING:
+    from thriftwood.estimators import PrunedEnsembleClassifier, PrunedEnsembleRegressor
     from thriftwood.pruning import (
         Evaluation,
         Mixture,
@@ -26,6 +27,8 @@ __all__ = [
     "FeatureBill",
     "Mixture",
     "Pruned",
+    "PrunedEnsembleClassifier",
+    "PrunedEnsembleRegressor",
     "PruningPath",
     "__version__",
     "datasets",
@@ -40,6 +43,8 @@ _HOME = {
     "FeatureBill": "thriftwood.runtime",
     "Mixture": "thriftwood.pruning",
     "Pruned": "thriftwood.pruning",
+    "PrunedEnsembleClassifier": "thriftwood.estimators",
+    "PrunedEnsembleRegressor": "thriftwood.estimators",
     "PruningPath": "thriftwood.pruning",
     "feature_bill": "thriftwood.runtime",
     "prune": "thriftwood.pruning",

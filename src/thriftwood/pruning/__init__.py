@@ -1,5 +1,6 @@
 """The whole journey: from the user's model to the same model, smaller."""
 
+from thriftwood.pruning.choosing import check_rule, chosen_point
 from thriftwood.pruning.evaluation import Evaluation
 from thriftwood.pruning.mixture import MixedModel, Mixture
 from thriftwood.pruning.path import PruningPath
@@ -14,6 +15,8 @@ __all__ = [
     "Mixture",
     "Pruned",
     "PruningPath",
+    "check_rule",
+    "chosen_point",
     "prune",
     "prune_path",
 ]

@@ -1,0 +1,152 @@
+"""Errors and bills along a path by cross-validation, as CART measures the points of its path.
+
+The path of a fold has points of its own. What they have in common with those of the final path is
+the tradeoff: a point of the final path is measured by what is optimal in each fold at a tradeoff
+from the middle of the point's interval.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import check_cv
+
+from thriftwood.arrays import FloatArray, IntArray, handed_over
+from thriftwood.pruning import Evaluation, PruningPath
+
+
+class Rows(NamedTuple):
+    """What a model is trained or measured on; weights are None where all rows count the same."""
+
+    X: Any
+    y: NDArray[Any]
+    weights: FloatArray | None
+
+    def part(self, where: IntArray) -> Rows:
+        weights = None if self.weights is None else self.weights[where]
+        return Rows(self.X[where], self.y[where], weights)
+
+    @property
+    def total_weight(self) -> float:
+        return float(len(self.y) if self.weights is None else self.weights.sum())
+
+
+class Fold(NamedTuple):
+    """Numbers of the rows to train on, and of those to measure on."""
+
+    train: IntArray
+    held_out: IntArray
+
+
+def folds_of(cv: Any, rows: Rows, is_classifier: bool) -> list[Fold]:
+    """Split rows as scikit-learn does, and leave out what tells nothing.
+
+    Parameters
+    ----------
+    cv : int, splitter or iterable of splits
+        An int is lowered to the number of rows, for classifiers to that of the rarest class. There
+        is no fold where that is less than 2.
+    rows : Rows
+        `X` is an array.
+    is_classifier : bool
+    """
+    if isinstance(cv, Integral):
+        groups = np.unique(rows.y, return_counts=True)[1] if is_classifier else [len(rows.y)]
+        wanted, most = int(cv), int(min(groups))
+        if wanted >= 2 > most:
+            return []
+        cv = min(wanted, most)
+    splits = check_cv(cv, rows.y, classifier=is_classifier).split(rows.X, rows.y)
+    folds = [_that_count(rows, train, held_out, is_classifier) for train, held_out in splits]
+    return [fold for fold in folds if len(fold.train) and len(fold.held_out)]
+
+
+def cross_validate(
+    path: PruningPath, grow: Callable[[Rows], PruningPath], rows: Rows, folds: list[Fold]
+) -> Evaluation:
+    """Measure the points of a path on rows that were held out from paths grown like it.
+
+    Parameters
+    ----------
+    path : PruningPath
+        Of all rows.
+    grow : callable
+        Trains a model on rows and returns its path.
+    rows, folds
+        At least one fold.
+    """
+    tradeoffs = _middles(path.tradeoffs)
+    measured = [_measure(grow, rows, fold, tradeoffs) for fold in folds]
+    errors = np.array([one.error for one in measured])
+    costs = np.array([one.cost for one in measured])
+    sizes = np.array([rows.part(fold.held_out).total_weight for fold in folds])
+    shares = sizes / sizes.sum()
+    return Evaluation(
+        points=handed_over(np.arange(len(path))),
+        tradeoffs=path.tradeoffs,
+        error=handed_over(shares @ errors),
+        standard_error=_standard_error(measured, errors),
+        vote_error=None,
+        log_loss=None,
+        brier=None,
+        cost=handed_over(shares @ costs),
+        quantiles=(),
+        cost_quantiles=handed_over(np.empty((len(path), 0))),
+        n_rows=sum(one.n_rows for one in measured),
+    )
+
+
+def _that_count(rows: Rows, train: Any, held_out: Any, is_classifier: bool) -> Fold:
+    """Leave out rows without weight, and held-out rows of a class that training does not see.
+
+    Every point gets the latter wrong, so they do not tell points apart.
+    """
+    numbers = np.arange(len(rows.y))
+    train, held_out = numbers[train], numbers[held_out]  # a split may be a mask
+    if rows.weights is not None:
+        train = train[rows.weights[train] > 0]
+        held_out = held_out[rows.weights[held_out] > 0]
+    if is_classifier:
+        held_out = held_out[np.isin(rows.y[held_out], rows.y[train])]
+    return Fold(train, held_out)
+
+
+def _middles(tradeoffs: FloatArray) -> FloatArray:
+    """Return a tradeoff of each point's interval: the geometric mean of its ends.
+
+    That is 0 for the first interval, which begins there, and infinity for the last, which has no
+    end: leaves are measured by leaves, even where a fold would keep its splits a little longer.
+    """
+    roots = np.sqrt(tradeoffs)
+    middles = np.concatenate([[0.0], roots[1:-1] * roots[2:], [np.inf]])
+    return middles[: len(tradeoffs)]
+
+
+def _measure(
+    grow: Callable[[Rows], PruningPath], rows: Rows, fold: Fold, tradeoffs: FloatArray
+) -> Evaluation:
+    """Measure what is optimal in a fold at each tradeoff."""
+    path = grow(rows.part(fold.train))
+    held_out = rows.part(fold.held_out)
+    points = np.searchsorted(path.tradeoffs, tradeoffs, side="right") - 1
+    return path.evaluate(
+        held_out.X,
+        held_out.y,
+        points=points.tolist(),
+        quantiles=(),
+        sample_weight=held_out.weights,
+        progress=False,
+    )
+
+
+def _standard_error(measured: list[Evaluation], errors: FloatArray) -> FloatArray:
+    """Return the standard error of the mean over folds; a fold alone can only give its own."""
+    if len(measured) == 1:
+        return measured[0].standard_error
+    spread: FloatArray = errors.std(axis=0, ddof=1)
+    return handed_over(spread / math.sqrt(len(measured)))

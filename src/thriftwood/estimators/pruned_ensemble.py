@@ -1,0 +1,311 @@
+"""A forest that is grown, pruned and brought to a good point by `fit`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.utils import get_tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from thriftwood.adapters import read_forest
+from thriftwood.arrays import FloatArray
+from thriftwood.costs import prices_per_feature
+from thriftwood.errors import InputError, UnfittedModelError, UnsupportedModelError
+from thriftwood.estimators.cross_validation import Fold, Rows, cross_validate, folds_of
+from thriftwood.pruning import (
+    Evaluation,
+    Pruned,
+    PruningPath,
+    check_rule,
+    chosen_point,
+    prune_path,
+)
+
+OUT_OF_BAG = "out_of_bag"
+
+
+class _PrunedEnsemble(BaseEstimator):  # type: ignore[misc]
+    """What the classifier and the regressor share: all but the kind of forest."""
+
+    _forest: type[Any]
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        costs: ArrayLike | Mapping[str, float] | None = None,
+        budget: float | None = None,
+        tradeoff: float | None = None,
+        rule: str = "one_standard_error",
+        limit: float | None = None,
+        cv: Any = 5,
+        loss: str | None = None,
+        rows: str = "all",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.costs = costs
+        self.budget = budget
+        self.tradeoff = tradeoff
+        self.rule = rule
+        self.limit = limit
+        self.cv = cv
+        self.loss = loss
+        self.rows = rows
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        costs: ArrayLike | Mapping[str, float] | None = None,
+    ) -> Self:
+        """Grow the trees, compute their path and take a point of it.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n_rows, n_features)
+        y : array-like, shape (n_rows,)
+        sample_weight : array-like, shape (n_rows,), optional
+            How much each row counts: in growing, in pruning and in choosing the point.
+        costs : array-like or mapping, optional
+            In place of the parameter `costs`, for prices that come by metadata routing. Tools of
+            scikit-learn that split rows also split an array that happens to have as many entries as
+            there are rows; a mapping is always passed whole.
+        """
+        self._check_parameters()
+        rows = self._read_rows(X, y, sample_weight)
+        names = getattr(self, "feature_names_in_", None)
+        prices = prices_per_feature(
+            self.costs if costs is None else costs,
+            self.n_features_in_,
+            None if names is None else tuple(names),
+        )
+        folds = self._folds(rows)
+        # A model that is trained on a data frame knows the names of its features.
+        self.path_ = self._grow(rows if names is None else rows._replace(X=X), prices)
+        self.estimator_ = self.path_.model
+        self.cv_results_ = self._measured(rows, prices, folds)
+        self.pruned_ = self._chosen()
+        self.model_ = self.pruned_.model
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the class, or the number, of each row with the pruned model."""
+        check_is_fitted(self)
+        predicted: NDArray[Any] = self.model_.predict(X)
+        return predicted
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = get_tags(self._template()).input_tags.allow_nan
+        return tags
+
+    def _template(self) -> Any:
+        if self.estimator is not None:
+            return self.estimator
+        # Trees that may choose among all features share more of them, so pruning saves more.
+        return self._forest(max_features=None, n_jobs=self.n_jobs)
+
+    def _new_model(self) -> Any:
+        model = clone(self._template(), safe=False)
+        with suppress(UnfittedModelError):  # only kinds that can be pruned get that far
+            read_forest(model)
+        if not hasattr(model, "fit") or is_classifier(model) != is_classifier(self):
+            raise UnsupportedModelError(
+                f"A {type(self).__name__} cannot be made of a {type(model).__name__}: pass a "
+                f"model of the kind of {self._forest.__name__}."
+            )
+        if self.random_state is not None and "random_state" in model.get_params():
+            model.set_params(random_state=self.random_state)
+        return model
+
+    def _check_parameters(self) -> None:
+        """Refuse before any work what would be refused after it."""
+        check_rule(self.rule, self.limit)
+        if self.budget is not None and self.tradeoff is not None:
+            raise InputError("Pass `budget` or `tradeoff`, not both: each alone decides the point.")
+        self._new_model()
+
+    def _read_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        # Missing values are for the model to accept or refuse; float32 is what trees compare.
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            dtype=np.float32,
+            ensure_all_finite="allow-nan",
+            y_numeric=not is_classifier(self),
+        )
+        if is_classifier(self):
+            check_classification_targets(y)
+            self.classes_ = np.unique(y)
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X)
+        return Rows(X, y, weights)
+
+    def _folds(self, rows: Rows) -> list[Fold]:
+        if self._is_decided or self._asks_out_of_bag:
+            return []
+        folds = folds_of(self.cv, rows, is_classifier(self))
+        if not folds:
+            warnings.warn(
+                "There are too few rows to choose a point by cross-validation, at least 2 (of "
+                "each class) are needed: the first point of the path is taken. Pass a `budget`, a "
+                "`tradeoff` or a splitter as `cv`.",
+                stacklevel=3,
+            )
+        return folds
+
+    @property
+    def _is_decided(self) -> bool:
+        return self.budget is not None or self.tradeoff is not None
+
+    @property
+    def _asks_out_of_bag(self) -> bool:
+        return isinstance(self.cv, str) and self.cv == OUT_OF_BAG
+
+    def _grow(self, rows: Rows, prices: FloatArray) -> PruningPath:
+        """Train a new model and return its path."""
+        weights = {} if rows.weights is None else {"sample_weight": rows.weights}
+        return prune_path(
+            self._new_model().fit(rows.X, rows.y, **weights),
+            rows.X,
+            rows.y,
+            costs=prices,
+            loss=self.loss,
+            rows=self.rows,
+            n_jobs=self.n_jobs,
+            progress=False,
+            **weights,
+        )
+
+    def _measured(self, rows: Rows, prices: FloatArray, folds: list[Fold]) -> Evaluation | None:
+        """Measure the points, where that is to decide between them."""
+        if folds:
+            return cross_validate(self.path_, lambda part: self._grow(part, prices), rows, folds)
+        if self._is_decided or not self._asks_out_of_bag:
+            return None
+        return self.path_.evaluate(
+            rows.X,
+            rows.y,
+            rows=OUT_OF_BAG,
+            quantiles=(),
+            sample_weight=rows.weights,
+            n_jobs=self.n_jobs,
+            progress=False,
+        )
+
+    def _chosen(self) -> Pruned:
+        if self._is_decided:
+            return self.path_.at(budget=self.budget, tradeoff=self.tradeoff)
+        if self.cv_results_ is None:
+            return self.path_.at(index=0)
+        return self.path_.at(index=chosen_point(self.cv_results_, self.rule, self.limit))
+
+
+class PrunedEnsembleClassifier(ClassifierMixin, _PrunedEnsemble):  # type: ignore[misc]
+    """A tree ensemble for classes that is grown and then pruned to what its features are worth.
+
+    Parameters
+    ----------
+    estimator : scikit-learn model, optional
+        What to grow: any model that `prune_path` accepts. It is not changed. None means a random
+        forest whose trees choose among all features, which saves more than the usual one.
+    costs : array-like, mapping from feature name to price, or None
+        What it costs to look at each feature of one row. None means 1 each; names need data frames.
+    budget : float, optional
+        Take the best point that costs at most this per row.
+    tradeoff : float, optional
+        Take the point that is optimal at this tradeoff. Without a budget and a tradeoff, `cv`,
+        `rule` and `limit` choose the point.
+    rule : {"one_standard_error", "lowest_error", "error_increase", "budget"}
+        Which point to take by the measured errors and bills, as in `PruningPath.choose`.
+    limit : float, optional
+        For the last two rules.
+    cv : int, splitter, iterable of splits, or "out_of_bag"
+        How to measure the points. By cross-validation: a model is grown and pruned on each training
+        part, and what it keeps at the tradeoffs of the path is measured on the held-out part. An
+        int is lowered to the number of rows of the rarest class; where that is 1, the first point
+        is taken with a warning. Or by the trees that did not see a row, without growing more
+        models.
+    loss, rows
+        As in `prune`: what is counted, and on which rows.
+    random_state : int, RandomState or None
+        Given to the estimator, where it takes one; None leaves it as it is.
+    n_jobs : int, optional
+        Threads to prune with, and to grow the forest that None means.
+
+    Attributes
+    ----------
+    model_
+        The pruned model that predicts.
+    pruned_ : Pruned
+        The same with its figures.
+    path_ : PruningPath
+        All points to choose from.
+    estimator_
+        The model before pruning.
+    cv_results_ : Evaluation or None
+        The measured errors and bills of the points, where they decided.
+    classes_ : array, shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : array, shape (n_features,)
+        Where X has column names that are text.
+
+    Examples
+    --------
+    >>> import thriftwood as tw
+    >>> heart = tw.datasets.load_heart()
+    >>> model = tw.PrunedEnsembleClassifier(costs=heart.costs, budget=50, random_state=0)
+    >>> model = model.fit(heart.X, heart.y)
+    >>> bool(model.pruned_.cost <= 50)
+    True
+    >>> model.predict(heart.X).shape == heart.y.shape
+    True
+    """
+
+    _forest = RandomForestClassifier
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Predict the probability of each class for each row."""
+        check_is_fitted(self)
+        predicted: FloatArray = self.model_.predict_proba(X)
+        return predicted
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Predict the logarithm of the probability of each class for each row."""
+        check_is_fitted(self)
+        predicted: FloatArray = self.model_.predict_log_proba(X)
+        return predicted
+
+
+class PrunedEnsembleRegressor(RegressorMixin, _PrunedEnsemble):  # type: ignore[misc]
+    """A tree ensemble for numbers that is grown and then pruned to what its features are worth.
+
+    Parameters and attributes are those of `PrunedEnsembleClassifier`, without classes. The errors
+    that choose a point are squared ones, and an int as `cv` is lowered to the number of rows.
+
+    Examples
+    --------
+    >>> import thriftwood as tw
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> heart = tw.datasets.load_heart()
+    >>> age, X, costs = heart.X[:, 0], heart.X[:, 1:], heart.costs[1:]
+    >>> tree = DecisionTreeRegressor(random_state=0)
+    >>> model = tw.PrunedEnsembleRegressor(tree, costs=costs).fit(X, age)
+    >>> model.pruned_.cost < model.pruned_.original.cost
+    True
+    """
+
+    _forest = RandomForestRegressor
