@@ -64,6 +64,8 @@ def split(part, found):
     if cost > 0 and (trees.rest < 0).any():
         later = reached_by_surplus(trees)
         return False, take(part, later, trees.parent), take(part, ~later, trees.parent)
+    # At the exact price a better set would gain at least 1 / cost more; rounding hides less than
+    # left_over / scale. Doubles decide this but for the last digits.
     left_over = float(gain * scale - cost * price)
     is_proven = left_over * float(cost) < 0.99 * float(scale)
     for project in part.origin:
