@@ -91,6 +91,23 @@ def test_between_breakpoints_and_at_them_the_path_is_optimal(solver):
             )
 
 
+def test_on_real_data_the_path_is_optimal_between_its_breakpoints(nhanes):
+    forest, path, _, _ = nhanes
+    X, y = NHANES.X[TRAIN], NHANES.y[TRAIN]
+    assert path.resolution == 0
+    rng = np.random.default_rng(0)
+    for index in rng.choice(len(path) - 1, 8, replace=False):
+        tradeoff = rng.uniform(*path.tradeoffs[index : index + 2])
+        pruned = tw.prune(forest, X, y, costs=NHANES.costs, tradeoff=tradeoff)
+        assert pruned.certificate.gap == 0
+        point = path.at(tradeoff=tradeoff)
+        assert (point.index, point.n_splits) == (index, pruned.n_splits)
+        assert point.objective == pytest.approx(pruned.objective, rel=1e-12)
+    np.testing.assert_array_equal(
+        tw.prune_path(forest, X, y, costs=NHANES.costs, n_jobs=2).drop_step, path.drop_step
+    )
+
+
 def all_prunings(forest, X, y, weights, prices):
     """Return cost and loss of every pruning of a small forest, by predicting with each."""
     splits = np.flatnonzero(forest.is_split)
@@ -223,7 +240,7 @@ def test_threads_do_not_matter():
 @pytest.mark.parametrize("loss", ["error", "expected_error", "brier", "log_loss"])
 def test_losses_are_what_the_trees_lose(loss):
     path = heart_path(loss=loss)
-    assert path.loss == loss
+    assert path.loss_name == loss
     label = np.searchsorted(FOREST.classes_, HEART.y)
     for point in (path[0], path[len(path) // 2]):
         probabilities = [tree.predict_proba(HEART.X) for tree in point.model.estimators_]
@@ -299,7 +316,7 @@ def test_regressors_have_a_path_too():
     measured = path.evaluate(X, y, points=[0, point.index])
     assert measured.error[1] == pytest.approx(np.mean((point.model.predict(X) - y) ** 2))
     assert measured.vote_error is None
-    assert "squared" in path.loss
+    assert "squared" in path.loss_name
 
 
 # --- picking a point
@@ -326,6 +343,7 @@ def test_each_budget_gets_the_best_point_within_it():
     assert (exact.index, exact.bound) == (3, PATH.resolution)
     assert PATH.at(budget=1e9).index == 0
     assert PATH.at(budget=1e9).bound == PATH.resolution == 0
+    assert "whatever it costs" in repr(PATH.at(budget=1e9))
 
 
 def test_the_loss_increase_is_counted_from_the_original_model():

@@ -193,7 +193,7 @@ def _walk(
         order=routes.order,
         start=routes.start,
         stop=routes.stop,
-        speaks=np.broadcast_to(times > 0, times.shape),
+        speaks=times > 0,
         weights=weights,
     )
 

@@ -39,7 +39,7 @@ def enter(walk, state, roots):
         size -= 1
         h = stack[size]
         if walk.left[h] == NOTHING or walk.drop_step[h] < 0:
-            move(walk, state, h, h, 1)
+            move(walk, state, h, 1)
             continue
         if walk.first_use[h]:
             buy(walk, state, h)
@@ -59,21 +59,21 @@ def drop(walk, state, tops, step):
             size -= 1
             h = stack[size]
             if walk.left[h] == NOTHING or walk.drop_step[h] < step:
-                move(walk, state, h, h, -1)
+                move(walk, state, h, -1)
                 continue
             if walk.first_use[h]:
                 return_it(walk, state, h)
             stack[size] = walk.left[h]
             stack[size + 1] = walk.right[h]
             size += 2
-        move(walk, state, top, top, 1)
+        move(walk, state, top, 1)
 
 
 @kernel
-def move(walk, state, h, leaf, sign):
-    """Add what a leaf says about the rows of node h, or take it away."""
-    tree = walk.tree_of[h]
-    for place in range(walk.start[h], walk.stop[h]):
+def move(walk, state, leaf, sign):
+    """Add what a leaf says about its rows, or take it away."""
+    tree = walk.tree_of[leaf]
+    for place in range(walk.start[leaf], walk.stop[leaf]):
         row = walk.order[tree, place]
         if not walk.speaks[tree, row]:
             continue

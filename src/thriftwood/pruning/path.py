@@ -44,8 +44,8 @@ class PruningPath:
         Its trees.
     feature_names : tuple of str, optional
     prices : shape (n_features,)
-    loss : str
-        The name of the loss that was counted.
+    loss_name : str
+        The loss that was counted.
     drop_step : shape (n_nodes,)
         Point `i` keeps the splits with a step of at least `i`; -1 at leaves and at splits that gain
         nothing.
@@ -67,7 +67,7 @@ class PruningPath:
     forest: Forest
     feature_names: tuple[str, ...] | None
     prices: FloatArray
-    loss: str
+    loss_name: str
     drop_step: IndexArray
     tradeoffs: FloatArray
     costs: FloatArray

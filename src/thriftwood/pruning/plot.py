@@ -27,7 +27,7 @@ def plot_path(path: PruningPath, ax: Axes | None, measured: Evaluation | None) -
         ax.plot(path.costs, path.losses, ".-", markersize=4, label="optimal prunings")
         ax.plot(path.original.cost, path.original.loss, "ks", label="before pruning")
         ax.set_xlabel("mean cost of a row")
-        ax.set_ylabel(f"{path.loss.replace('_', ' ')} per tree")
+        ax.set_ylabel(f"{path.loss_name.replace('_', ' ')} per tree")
     else:
         (line,) = ax.plot(measured.cost, measured.error, ".-", markersize=4, label="error")
         ax.fill_between(

@@ -85,7 +85,7 @@ def _as_forests(model: Any, task: PruningTask, steps: ClosurePath) -> PruningPat
         forest=forest,
         feature_names=task.feature_names,
         prices=task.prices,
-        loss=task.loss,
+        loss_name=task.loss_name,
         drop_step=handed_over(drop_step),
         tradeoffs=handed_over(np.array([0.0, *prices])),
         costs=handed_over(_still_there(item_step, n_points, task.bill_weights)),

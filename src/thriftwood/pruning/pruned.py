@@ -73,7 +73,9 @@ class Pruned(Figures):
         for label, name in _LABELS.items():
             now, before = getattr(self, name), getattr(self.original, name)
             lines.append(f"  {label:14s} {now:<12.6g} was {before:.6g}")
-        if self.budget is not None:
+        if self.budget is not None and self.index == 0:
+            lines.append("  No pruning has a lower loss, whatever it costs.")
+        elif self.budget is not None:
             lines.append(
                 f"  No pruning within the budget has a loss below {self.loss - self.bound:.6g}."
             )

@@ -48,7 +48,7 @@ def save_path(path: PruningPath, file: str | os.PathLike[str]) -> None:
     header = {
         "format": FORMAT,
         "version": VERSION,
-        "loss": path.loss,
+        "loss": path.loss_name,
         "resolution": path.resolution,
         "original": vars(path.original),
         "feature_names": path.feature_names,
@@ -98,7 +98,7 @@ def load_path(
         model=forest if model is None else model,
         forest=forest,
         feature_names=_tuple_or_none(header["feature_names"]),
-        loss=header["loss"],
+        loss_name=header["loss"],
         original=Figures(**header["original"]),
         resolution=header["resolution"],
         **{name: arrays[name] for name in PATH_ARRAYS},

@@ -39,7 +39,7 @@ class PruningTask:
     feature_names : tuple of str, optional
         From the model, or else from the table.
     prices : shape (n_features,)
-    loss : str
+    loss_name : str
     losses : shape (n_nodes,)
         What each node would lose as a leaf, per row and tree.
     loss_unit : float
@@ -52,7 +52,7 @@ class PruningTask:
     forest: Forest
     feature_names: tuple[str, ...] | None
     prices: FloatArray
-    loss: str
+    loss_name: str
     losses: FloatArray
     loss_unit: float
     bill_weights: FloatArray
@@ -95,7 +95,7 @@ def read_task(
 ) -> PruningTask:
     """Read what the user gave; parameters as in `prune`."""
     forest = read_forest(model)
-    loss = loss_named(loss, forest)
+    loss_name = loss_named(loss, forest)
     table = read_table(X, forest.input_dtype)
     routes = route_examples(forest, table, n_jobs)
     names = forest.feature_names or table.names
@@ -104,7 +104,7 @@ def read_task(
     weights = read_weights(sample_weight, table.n_rows)
     samples = None if rows == "all" else read_samples(model)
     times = times_counted(rows, samples, forest.n_trees, table.n_rows)
-    losses = node_losses(forest, routes, target, weights, loss, times)
+    losses = node_losses(forest, routes, target, weights, loss_name, times)
     n_counted = float((times @ weights).sum())
     trees_per_row = Fraction(n_counted) / Fraction(float(weights.sum()))
     problem, index = build_closure(forest, routes, losses, prices, weights, trees_per_row)
@@ -112,7 +112,7 @@ def read_task(
         forest=forest,
         feature_names=names,
         prices=prices,
-        loss=loss,
+        loss_name=loss_name,
         losses=losses / n_counted,
         loss_unit=float(index.gain_unit) / n_counted,
         bill_weights=prices[index.item_feature] * weights[index.item_row] / weights.sum(),
