@@ -16,6 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from thriftwood.adapters import read_forest
+from thriftwood.arguments import one_number_from_zero
 from thriftwood.arrays import FloatArray
 from thriftwood.costs import prices_per_feature
 from thriftwood.errors import InputError, UnfittedModelError, UnsupportedModelError
@@ -136,6 +137,9 @@ class _PrunedEnsemble(BaseEstimator):  # type: ignore[misc]
         check_rule(self.rule, self.limit)
         if self.budget is not None and self.tradeoff is not None:
             raise InputError("Pass `budget` or `tradeoff`, not both: each alone decides the point.")
+        for name in ("budget", "tradeoff"):
+            if getattr(self, name) is not None:
+                one_number_from_zero(getattr(self, name), name, "Or pass None and let `cv` choose.")
         self._new_model()
 
     def _read_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
