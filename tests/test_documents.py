@@ -83,12 +83,19 @@ def test_the_demo_shows_a_saving_and_draws_it(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_benchmark_runs():
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("one_tradeoff.py", ["bytes per requires-arc", "HiGHS"]),
+        ("whole_path.py", ["of the fit", "one OR-tools solve", "resolution 0"]),
+    ],
+)
+def test_the_benchmarks_run(script, words):
     result = subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / "one_tradeoff.py"), "--quick"],
+        [sys.executable, str(ROOT / "benchmarks" / script), "--quick"],
         capture_output=True,
         text=True,
     )
     assert result.returncode == 0, result.stderr
-    assert "bytes per requires-arc" in result.stdout
-    assert "HiGHS" in result.stdout
+    for word in words:
+        assert word in result.stdout

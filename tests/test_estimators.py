@@ -365,7 +365,7 @@ def test_data_frames_bring_their_names(frame):
     plain = classifier(cv=2).fit(X, Y)
     named = classifier(cv=2, costs=BY_NAME).fit(frame, Y)
     assert named.feature_names_in_.tolist() == NAMES
-    assert named.path_.feature_names == tuple(NAMES)
+    assert named.path_.forest.feature_names == tuple(NAMES)
     assert named.model_.feature_names_in_.tolist() == NAMES
     assert_same_trees(named.model_, plain.model_)
     np.testing.assert_array_equal(named.predict(frame), plain.predict(X))

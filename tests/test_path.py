@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import thriftwood as tw
 from thriftwood.adapters import read_forest
-from thriftwood.errors import InputError
+from thriftwood.errors import ForestError, InputError
 from thriftwood.forest import Forest
 
 HEART = tw.datasets.load_heart()
@@ -29,8 +29,8 @@ NHANES = tw.datasets.load_nhanes()
 TRAIN, VALID = np.arange(0, 1500), np.arange(1500, 2200)
 
 
-def heart_path(model=FOREST, **options):
-    return tw.prune_path(model, HEART.X, HEART.y, **{"costs": HEART.costs} | options)
+def heart_path(model=FOREST, X=HEART.X, **options):
+    return tw.prune_path(model, X, HEART.y, **{"costs": HEART.costs} | options)
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def test_between_breakpoints_and_at_them_the_path_is_optimal(solver):
             )
 
 
-def test_on_real_data_the_path_is_optimal_between_its_breakpoints(nhanes):
+def test_on_real_data_the_path_is_optimal_between_its_breakpoints(nhanes, monkeypatch):
     forest, path, _, _ = nhanes
     X, y = NHANES.X[TRAIN], NHANES.y[TRAIN]
     assert path.resolution == 0
@@ -103,6 +103,7 @@ def test_on_real_data_the_path_is_optimal_between_its_breakpoints(nhanes):
         point = path.at(tradeoff=tradeoff)
         assert (point.index, point.n_splits) == (index, pruned.n_splits)
         assert point.objective == pytest.approx(pruned.objective, rel=1e-12)
+    monkeypatch.setattr("thriftwood.solvers.path.FEW_ARCS", 500)
     np.testing.assert_array_equal(
         tw.prune_path(forest, X, y, costs=NHANES.costs, n_jobs=2).drop_step, path.drop_step
     )
@@ -229,7 +230,8 @@ def test_trees_in_any_order_give_the_same_path():
     assert forest.n_nodes == path.forest.n_nodes
 
 
-def test_threads_do_not_matter():
+def test_threads_do_not_matter(monkeypatch):
+    monkeypatch.setattr("thriftwood.solvers.path.FEW_ARCS", 500)
     assert_same_path(heart_path(n_jobs=2), PATH)
     assert heart_path(n_jobs=2).costs.tolist() == PATH.costs.tolist()
 
@@ -301,8 +303,85 @@ def test_rows_that_nobody_knows_are_refused():
     whole = ExtraTreesClassifier(3, random_state=0).fit(HEART.X, HEART.y)
     with pytest.raises(InputError, match="none is out of bag"):
         heart_path(whole, rows="out_of_bag")
-    with pytest.raises(InputError, match="trained on"):
-        tw.prune_path(FOREST, HEART.X[:50], HEART.y[:50], rows="in_bag")
+    for n_rows in (50, 2 * len(HEART.y)):
+        X, y = np.resize(HEART.X, (n_rows, 13)), np.resize(HEART.y, n_rows)
+        with pytest.raises(InputError, match="trained on 303 rows, but X has"):
+            tw.prune_path(FOREST, X, y, rows="in_bag")
+
+
+def test_rows_without_weight_cannot_be_all_that_counts():
+    model = RandomForestClassifier(2, random_state=0).fit(HEART.X, HEART.y)
+    seen = np.unique(np.concatenate(model.estimators_samples_))
+    out_everywhere = np.setdiff1d(np.arange(len(HEART.y)), seen)
+    weights = np.zeros(len(HEART.y))
+    weights[np.intersect1d(*model.estimators_samples_)] = 1
+    with pytest.raises(InputError, match="no row counts that has any weight"):
+        heart_path(model, rows="out_of_bag", sample_weight=weights)
+    path = heart_path(model, rows="in_bag")
+    with pytest.raises(InputError, match="no row counts that has any weight"):
+        path.evaluate(HEART.X, HEART.y, rows="out_of_bag", sample_weight=weights)
+    assert path.evaluate(HEART.X, HEART.y, rows="in_bag").n_rows == 303 - len(out_everywhere)
+
+
+def test_what_was_pruned_on_a_row_is_not_measured_on_it_as_out_of_bag():
+    with pytest.raises(InputError, match="rows='in_bag'"):
+        PATH.evaluate(HEART.X, HEART.y, rows="out_of_bag")
+
+
+def test_out_of_bag_errors_of_noise_are_those_of_noise():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 5)), rng.integers(0, 2, 400)
+    model = RandomForestClassifier(40, max_features=None, random_state=0).fit(X, y)
+    path = tw.prune_path(model, X, y, rows="in_bag")
+    measured = path.evaluate(X, y, rows="out_of_bag", points=[0])
+    assert measured.error[0] > 0.44
+
+
+@pytest.mark.parametrize("loss", ["error", "brier"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_gains_that_rounding_swallows_are_in_the_resolution(seed, loss):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(300, 4)), np.exp(5 * rng.normal(size=300))
+    model = RandomForestRegressor(5, max_features=2, bootstrap=False, random_state=0).fit(X, y)
+    path = tw.prune_path(model, X, y)
+    assert path.original.loss == 0
+    assert 0 < path.losses[0] <= path.resolution
+    assert path.at(max_loss_increase=0).loss <= path.resolution
+    rich = path.at(budget=1e9)
+    assert rich.loss - rich.bound <= path.original.loss
+    assert path.resolution < 1e-9 * path.losses[-1]
+    other = heart_path(loss=loss)
+    assert other.losses[0] - other.resolution <= min(other.losses[0], other.original.loss)
+
+
+def test_tiny_weights_still_cost_something():
+    X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    y = np.array([0, 1, 1, 0])
+    tree = DecisionTreeClassifier(random_state=0).fit(X, y)
+    path = tw.prune_path(tree, X, y, costs=[0, np.pi], sample_weight=[1e-7, 1, 1e-7, 1])
+    assert path.costs[-1] == 0
+    assert path.at(budget=0).cost == 0
+
+
+def test_a_model_that_was_fitted_again_is_refused():
+    model = RandomForestClassifier(3, random_state=0).fit(HEART.X, HEART.y)
+    path = heart_path(model, rows="in_bag")
+    model.fit(HEART.X[:, ::-1], HEART.y)
+    with pytest.raises(InputError, match="fitted again"):
+        path.at(index=0)
+    with pytest.raises(InputError, match="fitted again"):
+        path.evaluate(HEART.X, HEART.y, rows="out_of_bag")
+
+
+def test_columns_are_known_by_the_names_that_the_path_was_given():
+    frame = HEART.frame()
+    path = heart_path(X=frame, costs=dict(zip(frame.columns, HEART.costs, strict=True)))
+    assert path.forest.feature_names == tuple(frame.columns)
+    assert path.evaluate(frame, HEART.y, points=[0]).error == pytest.approx(
+        PATH.evaluate(HEART.X, HEART.y, points=[0]).error
+    )
+    with pytest.raises(InputError, match="Column 0 of X is named"):
+        path.evaluate(frame[frame.columns[::-1]], HEART.y)
 
 
 def test_regressors_have_a_path_too():
@@ -341,7 +420,7 @@ def test_each_budget_gets_the_best_point_within_it():
         assert point.loss == affordable.min()
     exact = PATH.at(budget=PATH.costs[3])
     assert (exact.index, exact.bound) == (3, PATH.resolution)
-    assert PATH.at(budget=1e9).index == 0
+    assert PATH.at(budget=1e9).index == PATH.at(budget=np.inf).index == 0
     assert PATH.at(budget=1e9).bound == PATH.resolution == 0
     assert "whatever it costs" in repr(PATH.at(budget=1e9))
 
@@ -366,6 +445,7 @@ def test_the_loss_increase_is_counted_from_the_original_model():
         ({"tradeoff": -0.5}, "`tradeoff` is -0.5"),
         ({"index": 10**6}, "`index` is 1000000"),
         ({"index": 1.5}, "`index` is 1.5"),
+        ({"index": True}, "`index` is True"),
         ({"max_loss_increase": -1}, "`max_loss_increase` is -1"),
     ],
 )
@@ -419,6 +499,15 @@ def test_a_row_gets_the_same_draw_in_any_company():
         rich, cheap = getattr(model.rich, name), getattr(model.cheap, name)
         np.testing.assert_array_equal(mine(HEART.X)[draws], rich(HEART.X)[draws])
         np.testing.assert_array_equal(mine(HEART.X)[~draws], cheap(HEART.X)[~draws])
+    keys = np.arange(len(draws))
+    by_key = model.draws_rich(HEART.X, keys)
+    assert (by_key != draws).any()
+    np.testing.assert_array_equal(model.draws_rich(HEART.X[::-1], keys), by_key)
+    np.testing.assert_array_equal(
+        model.predict(HEART.X, keys)[by_key], model.rich.predict(HEART.X)[by_key]
+    )
+    with pytest.raises(InputError, match="keys for 303 rows"):
+        model.draws_rich(HEART.X, keys[1:])
     other = PATH.mix(budget=(PATH.costs[2] + PATH.costs[3]) / 2, random_state=8).model
     assert (other.draws_rich(HEART.X) != draws).any()
 
@@ -483,12 +572,10 @@ def test_weights_of_rows_count_them_again(nhanes):
         np.testing.assert_allclose(getattr(weighted, name), getattr(repeated, name))
 
 
-def test_out_of_bag_error_is_that_of_scikit_learn():
+def test_out_of_bag_error_is_that_of_the_trees_that_did_not_see_a_row():
     model = RandomForestClassifier(60, max_features=None, oob_score=True, random_state=0)
     model.fit(HEART.X, HEART.y)
-    path = heart_path(model)
-    # At the first point only splits that gain nothing are gone; put them back to compare.
-    assert path.n_splits[0] < path.original.n_splits
+    path = heart_path(model, rows="in_bag")
     measured = path.evaluate(HEART.X, HEART.y, rows="out_of_bag", points=[0])
     probabilities = np.zeros((len(HEART.y), 2))
     for tree, sample in zip(path[0].model.estimators_, model.estimators_samples_, strict=True):
@@ -506,6 +593,7 @@ def test_out_of_bag_error_is_that_of_scikit_learn():
         ({"points": []}, "`points`"),
         ({"points": [0.5]}, "`points`"),
         ({"quantiles": [2]}, "between 0 and 1"),
+        ({"quantiles": [[0.5]]}, "list of numbers"),
         ({"rows": "other"}, "`rows` is 'other'"),
     ],
 )
@@ -563,7 +651,7 @@ def test_a_saved_path_comes_back(tmp_path, with_model):
     loaded = tw.PruningPath.load(file, FOREST if with_model else None)
     assert_same_path(loaded, PATH)
     assert loaded.original == PATH.original
-    assert loaded.feature_names == PATH.feature_names
+    assert loaded.forest.feature_names == PATH.forest.feature_names
     point = loaded.at(budget=200)
     assert type(point.model) is (RandomForestClassifier if with_model else Forest)
     assert point.n_splits == PATH.at(budget=200).n_splits
@@ -576,9 +664,10 @@ def test_files_that_hold_no_path_are_refused(tmp_path):
     with pytest.raises(InputError, match="There is no file"):
         tw.PruningPath.load(missing)
     text = tmp_path / "text"
-    text.write_text("hello")
-    with pytest.raises(InputError, match="no path that"):
-        tw.PruningPath.load(text)
+    for content in ("hello", ""):
+        text.write_text(content)
+        with pytest.raises(InputError, match="no path that"):
+            tw.PruningPath.load(text)
     file = tmp_path / "path.tw"
     PATH.save(file)
     whole = file.read_bytes()
@@ -599,9 +688,51 @@ def test_a_file_of_a_later_version_is_refused(tmp_path, monkeypatch):
         tw.PruningPath.load(tmp_path / "path")
 
 
-def test_nothing_is_left_where_saving_fails(tmp_path):
-    with pytest.raises(OSError, match="missing"):
-        PATH.save(tmp_path / "missing" / "path")
+def test_changed_files_are_refused_or_harmless(tmp_path):
+    file = tmp_path / "path.tw"
+    PATH.save(file)
+    whole = file.read_bytes()
+    rng = np.random.default_rng(0)
+    for place in rng.choice(len(whole), 60, replace=False):
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        try:
+            loaded = tw.PruningPath.load(file)
+        except InputError:
+            continue
+        assert_same_path(loaded, PATH)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("drop_step", lambda steps: steps[:3]),
+        ("drop_step", lambda steps: steps + 10**6),
+        ("drop_step", lambda steps: steps.astype(float)),
+        ("prices", lambda prices: prices[:1]),
+        ("losses", lambda losses: losses[1:]),
+        ("forest_left", lambda left: left + 1),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(tmp_path, name, change):
+    file = tmp_path / "path.tw"
+    PATH.save(file)
+    with np.load(file) as content:
+        arrays = dict(content)
+    for wrong in (
+        {**arrays, name: change(arrays[name])},
+        {k: arrays[k] for k in arrays if k != name},
+    ):
+        with file.open("wb") as stream:
+            np.savez(stream, **wrong)
+        with pytest.raises((InputError, ForestError)):
+            tw.PruningPath.load(file)
+
+
+@pytest.mark.parametrize("file", ["missing/path", ".", "", None, 3])
+def test_nothing_is_left_where_saving_fails(tmp_path, monkeypatch, file):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError):
+        PATH.save(file)
     assert not list(tmp_path.iterdir())
 
 
@@ -628,6 +759,8 @@ def test_the_path_can_be_drawn():
     assert len(ax.lines[0].get_xdata()) == len(PATH)
     measured = PATH.evaluate(HEART.X, HEART.y)
     PATH.plot(ax, measured=measured)
+    with pytest.raises(InputError, match=r"path\.evaluate"):
+        PATH.plot(measured=measured.to_frame())
     assert ax.get_legend() is not None
     plt.close("all")
 

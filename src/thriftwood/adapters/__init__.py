@@ -5,5 +5,6 @@ raises; and reading what `write_model` wrote gives the collapsed forest.
 """
 
 from thriftwood.adapters.registry import read_forest, read_samples, write_model
+from thriftwood.adapters.samples import Samples
 
-__all__ = ["read_forest", "read_samples", "write_model"]
+__all__ = ["Samples", "read_forest", "read_samples", "write_model"]

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from thriftwood.arrays import BoolArray, IntArray
+from thriftwood.adapters.samples import Samples
+from thriftwood.arrays import BoolArray
 from thriftwood.forest import Forest, collapse
 
 SUPPORTED = "thriftwood's own Forest"
@@ -21,5 +22,5 @@ def write(model: Any, kept: BoolArray) -> Any:
     return collapse(model, kept)[0]
 
 
-def samples(model: Any) -> list[IntArray] | None:  # noqa: ARG001
+def samples(model: Any) -> Samples | None:  # noqa: ARG001
     return None

@@ -3,7 +3,8 @@
 from typing import Any, Protocol, TypeVar
 
 from thriftwood.adapters import forest_itself, sklearn_ensemble, sklearn_tree
-from thriftwood.arrays import BoolArray, IntArray
+from thriftwood.adapters.samples import Samples
+from thriftwood.arrays import BoolArray
 from thriftwood.errors import UnsupportedModelError
 from thriftwood.forest import Forest
 
@@ -21,7 +22,7 @@ class Adapter(Protocol):
 
     def write(self, model: Any, kept: BoolArray) -> Any: ...
 
-    def samples(self, model: Any) -> list[IntArray] | None: ...
+    def samples(self, model: Any) -> Samples | None: ...
 
 
 ADAPTERS: tuple[Adapter, ...] = (sklearn_tree, sklearn_ensemble, forest_itself)
@@ -46,7 +47,7 @@ def write_model(model: Model, kept: BoolArray) -> Model:
     return written
 
 
-def read_samples(model: object) -> list[IntArray] | None:
+def read_samples(model: object) -> Samples | None:
     """Return the rows that each tree was grown on, or None where the model does not know."""
     return _adapter_for(model).samples(model)
 
@@ -67,6 +68,8 @@ def _refusal(model: object) -> str:
         return f"Cannot read this {name}: pass its last step, and X as the steps before make it."
     if hasattr(model, "best_estimator_"):
         return f"Cannot read this {name}: pass its `best_estimator_`."
+    if hasattr(model, "model_"):
+        return f"Cannot read this {name}: pass its `model_`."
     if hasattr(model, "certificate"):
         return f"Cannot read this {name}: pass its `model`."
     return f"Cannot read this {name}."

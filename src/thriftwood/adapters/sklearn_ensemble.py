@@ -14,13 +14,14 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from thriftwood.adapters.samples import Samples
 from thriftwood.adapters.sklearn_tree import (
     check_fitted,
     check_single_output,
     collapsed_trees,
     forest_of,
 )
-from thriftwood.arrays import BoolArray, FloatArray, IntArray
+from thriftwood.arrays import BoolArray, FloatArray
 from thriftwood.errors import ForestError, UnsupportedModelError
 from thriftwood.forest import Forest
 
@@ -72,8 +73,9 @@ def write(model: Any, kept: BoolArray) -> Any:
     return pruned
 
 
-def samples(model: Any) -> list[IntArray] | None:
-    return [np.asarray(rows) for rows in model.estimators_samples_]
+def samples(model: Any) -> Samples | None:
+    # scikit-learn draws the samples anew from their seeds, for as many rows as there were.
+    return Samples([np.asarray(rows) for rows in model.estimators_samples_], model._n_samples)
 
 
 def _values(number: int, tree: Any, classes: Any) -> FloatArray:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.tree import BaseDecisionTree
 
+from thriftwood.adapters.samples import Samples
 from thriftwood.arrays import BoolArray, FloatArray, IntArray
 from thriftwood.errors import UnfittedModelError, UnsupportedModelError
 from thriftwood.forest import LEAF, Forest, collapse
@@ -44,7 +45,7 @@ def write(model: Any, kept: BoolArray) -> Any:
     return tree
 
 
-def samples(model: Any) -> list[IntArray] | None:  # noqa: ARG001
+def samples(model: Any) -> Samples | None:  # noqa: ARG001
     return None  # a tree alone does not say which rows it was given
 
 

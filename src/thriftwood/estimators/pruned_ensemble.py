@@ -21,6 +21,7 @@ from thriftwood.arrays import FloatArray
 from thriftwood.costs import prices_per_feature
 from thriftwood.errors import InputError, UnfittedModelError, UnsupportedModelError
 from thriftwood.estimators.cross_validation import Fold, Rows, cross_validate, folds_of
+from thriftwood.formulation import read_weights
 from thriftwood.pruning import (
     Evaluation,
     Pruned,
@@ -49,7 +50,7 @@ class _PrunedEnsemble(BaseEstimator):  # type: ignore[misc]
         limit: float | None = None,
         cv: Any = 5,
         loss: str | None = None,
-        rows: str = "all",
+        rows: str | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -137,6 +138,11 @@ class _PrunedEnsemble(BaseEstimator):  # type: ignore[misc]
         check_rule(self.rule, self.limit)
         if self.budget is not None and self.tradeoff is not None:
             raise InputError("Pass `budget` or `tradeoff`, not both: each alone decides the point.")
+        if isinstance(self.cv, str) and self.cv != OUT_OF_BAG:
+            raise InputError(
+                f"`cv` is {self.cv!r}: pass a number of folds, a splitter, ready-made splits, or "
+                f"{OUT_OF_BAG!r}."
+            )
         for name in ("budget", "tradeoff"):
             if getattr(self, name) is not None:
                 one_number_from_zero(getattr(self, name), name, "Or pass None and let `cv` choose.")
@@ -155,7 +161,10 @@ class _PrunedEnsemble(BaseEstimator):  # type: ignore[misc]
         if is_classifier(self):
             check_classification_targets(y)
             self.classes_ = np.unique(y)
-        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X)
+        if sample_weight is None:
+            return Rows(X, y, None)
+        weights = _check_sample_weight(sample_weight, X)
+        read_weights(weights, len(y))  # refuses what cannot be a weight
         return Rows(X, y, weights)
 
     def _folds(self, rows: Rows) -> list[Fold]:
@@ -170,6 +179,12 @@ class _PrunedEnsemble(BaseEstimator):  # type: ignore[misc]
                 stacklevel=3,
             )
         return folds
+
+    @property
+    def _rows(self) -> str:
+        if self.rows is not None:
+            return self.rows
+        return "in_bag" if self._asks_out_of_bag and not self._is_decided else "all"
 
     @property
     def _is_decided(self) -> bool:
@@ -188,7 +203,7 @@ class _PrunedEnsemble(BaseEstimator):  # type: ignore[misc]
             rows.y,
             costs=prices,
             loss=self.loss,
-            rows=self.rows,
+            rows=self._rows,
             n_jobs=self.n_jobs,
             progress=False,
             **weights,
@@ -239,12 +254,16 @@ class PrunedEnsembleClassifier(ClassifierMixin, _PrunedEnsemble):  # type: ignor
         For the last two rules.
     cv : int, splitter, iterable of splits, or "out_of_bag"
         How to measure the points. By cross-validation: a model is grown and pruned on each training
-        part, and what it keeps at the tradeoffs of the path is measured on the held-out part. An
-        int is lowered to the number of rows of the rarest class; where that is 1, the first point
-        is taken with a warning. Or by the trees that did not see a row, without growing more
-        models.
-    loss, rows
-        As in `prune`: what is counted, and on which rows.
+        part, and what it keeps is measured on the held-out part, at a tradeoff from the middle of
+        each point's interval: 5 means to grow six ensembles in all. An int is lowered to the number
+        of rows of the rarest class; where that is 1, the first point is taken with a warning. For
+        groups of rows pass ready-made splits. Or "out_of_bag", by the trees that did not see a row,
+        without growing more models.
+    loss : str, optional
+        As in `prune`.
+    rows : {"all", "in_bag", "out_of_bag"}, optional
+        As in `prune`. None means all, but "in_bag" with `cv="out_of_bag"`, which needs trees that
+        were not pruned on what measures them.
     random_state : int, RandomState or None
         Given to the estimator, where it takes one; None leaves it as it is.
     n_jobs : int, optional
@@ -253,7 +272,7 @@ class PrunedEnsembleClassifier(ClassifierMixin, _PrunedEnsemble):  # type: ignor
     Attributes
     ----------
     model_
-        The pruned model that predicts.
+        The pruned model that predicts. Deploy this alone: it is much smaller than the rest.
     pruned_ : Pruned
         The same with its figures.
     path_ : PruningPath

@@ -112,6 +112,19 @@ class Forest:
             level = below
         return handed_over(depth)
 
+    def has_same_trees(self, other: "Forest") -> bool:
+        """Say whether another forest predicts the same from the same columns.
+
+        Names of columns count where both know them.
+        """
+        names = self.feature_names, other.feature_names
+        return (
+            all(np.array_equal(getattr(self, name), getattr(other, name)) for name in _DTYPES)
+            and self.n_features == other.n_features
+            and np.array_equal(np.array(self.classes), np.array(other.classes))
+            and (None in names or names[0] == names[1])
+        )
+
     def tree_of(self, nodes: IntArray) -> IntArray:
         """Return the tree that each node belongs to."""
         return np.searchsorted(self.tree_start, nodes, side="right") - 1

@@ -19,12 +19,12 @@ from thriftwood.closure import ClosureProblem
 from thriftwood.errors import RangeError
 from thriftwood.forest import LEAF, Forest
 from thriftwood.formulation import kernels
-from thriftwood.formulation.scaling import whole_numbers
+from thriftwood.formulation.scaling import lost_to_rounding, whole_numbers
 from thriftwood.routing import Routes, first_uses
 
-# What gains and costs may add up to, in their units. The first leaves room to multiply gains by the
-# denominator of a tradeoff; the second is fine enough for 13 digits of the whole bill.
-MOST_GAIN = 2**34
+# What gains and costs may add up to, in their units: fine enough for 13 digits of the whole, with
+# room to multiply gains by the denominator of a tradeoff.
+MOST_GAIN = 2**44
 MOST_COST = 2**44
 # How much of what a feature costs in all may be lost to rounding before prices are refused.
 LOST_DIGITS = 1e-6
@@ -46,6 +46,8 @@ class ClosureIndex:
         Of the forest.
     trees_per_row : Fraction
         In how many trees a row's loss counts, on average; all of them unless told otherwise.
+    lost_gain, lost_cost : float
+        What all gains, and all costs, lost together when they were made whole numbers.
     """
 
     split: IntArray
@@ -55,6 +57,8 @@ class ClosureIndex:
     cost_unit: Fraction
     n_nodes: int
     trees_per_row: Fraction
+    lost_gain: float
+    lost_cost: float
 
     def closure_tradeoff(self, tradeoff: float) -> Fraction:
         """Return the paper's lambda in the units of the problem."""
@@ -97,7 +101,8 @@ def build_closure(
     split = np.flatnonzero(forest.is_split)
     number = np.cumsum(forest.is_split, dtype=np.int32) - 1
     parent = forest.parent[split]
-    gains, gain_unit = _whole_gains(forest, losses, split)
+    exact_gains = losses[split] - losses[forest.left[split]] - losses[forest.right[split]]
+    gains, gain_unit = whole_numbers(exact_gains, MOST_GAIN)
 
     uses = first_uses(forest)
     n_arcs = np.zeros(forest.n_nodes, dtype=np.int64)
@@ -121,7 +126,8 @@ def build_closure(
         arc_item,
         min(len(arc_item), len(np.unique(forest.feature[uses])) * routes.n_rows),
     )
-    costs, cost_unit = _whole_costs(prices, weights, item_feature, item_row)
+    exact_costs = _costs(prices, weights, item_feature, item_row)
+    costs, cost_unit = _whole_costs(exact_costs, prices, item_feature)
     problem = ClosureProblem(
         gains=gains,
         requires=np.where(parent == LEAF, LEAF, number[parent]),
@@ -137,6 +143,8 @@ def build_closure(
         cost_unit,
         forest.n_nodes,
         Fraction(forest.n_trees) if trees_per_row is None else trees_per_row,
+        lost_to_rounding(exact_gains, gains, gain_unit),
+        lost_to_rounding(exact_costs, costs, cost_unit),
     )
     return problem.check(), index
 
@@ -149,22 +157,24 @@ def last_needed(problem: ClosureProblem, step_of: IndexArray) -> IndexArray:
     return last
 
 
-def _whole_gains(forest: Forest, losses: FloatArray, split: IntArray) -> tuple[IntArray, Fraction]:
-    """Return what the loss falls by when a node is split rather than a leaf."""
-    gains = losses[split] - losses[forest.left[split]] - losses[forest.right[split]]
-    return whole_numbers(gains, MOST_GAIN)
-
-
-def _whole_costs(
+def _costs(
     prices: FloatArray, weights: FloatArray, item_feature: IntArray, item_row: IntArray
-) -> tuple[IntArray, Fraction]:
+) -> FloatArray:
     """Return what each item costs: the price of its feature, times the weight of its row."""
     with np.errstate(over="ignore"):
-        exact = prices[item_feature] * weights[item_row]
+        exact: FloatArray = prices[item_feature] * weights[item_row]
         total = exact.sum()
     if not np.isfinite(total):
         raise RangeError("The prices are so large that bills are infinite. Use a larger unit.")
+    return exact
+
+
+def _whole_costs(
+    exact: FloatArray, prices: FloatArray, item_feature: IntArray
+) -> tuple[IntArray, Fraction]:
+    """Return whole numbers for costs, at least 1 for what costs anything."""
     costs, unit = whole_numbers(exact, MOST_COST)
+    costs = np.maximum(costs, exact > 0)
     paid = np.bincount(item_feature, weights=exact, minlength=len(prices))
     counted = np.bincount(item_feature, weights=costs * float(unit), minlength=len(prices))
     lost = np.flatnonzero(np.abs(counted - paid) > LOST_DIGITS * paid)

@@ -1,27 +1,23 @@
 """On which rows each tree is judged: all of them, those it was grown on, or those it never saw."""
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.arrays import IntArray
+from thriftwood.adapters import Samples
 from thriftwood.errors import InputError
 
 CountArray = NDArray[np.uint16]
 ROWS = ("all", "in_bag", "out_of_bag")
 
 
-def times_counted(
-    rows: str, samples: Sequence[IntArray] | None, n_trees: int, n_rows: int
-) -> CountArray:
+def times_counted(rows: str, samples: Samples | None, n_trees: int, n_rows: int) -> CountArray:
     """Return how often each row counts in each tree, shape (n_trees, n_rows).
 
     Parameters
     ----------
     rows : {"all", "in_bag", "out_of_bag"}
         All rows once; the rows in a tree's sample, as often as they were drawn; the others once.
-    samples : sequence of int arrays, optional
+    samples : Samples, optional
         The rows that each tree was grown on, where the model knows them.
     """
     if rows not in ROWS:
@@ -34,13 +30,13 @@ def times_counted(
             f"The model does not know which rows its trees were grown on, so rows={rows!r} has no "
             "meaning. Use rows='all'."
         )
+    if samples.n_rows != n_rows:
+        raise InputError(
+            f"The model was trained on {samples.n_rows} rows, but X has {n_rows}: for "
+            f"rows={rows!r} pass the rows that it was trained on, in their order."
+        )
     times = np.zeros((n_trees, n_rows), dtype=np.uint16)
-    for tree, sample in enumerate(samples):
-        if len(sample) and sample.max() >= n_rows:
-            raise InputError(
-                f"Tree {tree} was grown on row {sample.max()}, but X has {n_rows} rows: for "
-                f"rows={rows!r} pass the rows that the model was trained on."
-            )
+    for tree, sample in enumerate(samples.of_trees):
         drawn = np.bincount(sample, minlength=n_rows)
         times[tree] = drawn if rows == "in_bag" else drawn == 0
     if not times.any():

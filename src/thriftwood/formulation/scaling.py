@@ -47,3 +47,9 @@ def whole_numbers(values: FloatArray, most: int) -> tuple[IntArray, Fraction]:
     exponent = math.frexp(total / most)[1]
     whole = np.rint(np.ldexp(near_one, -exponent)).astype(np.int64)
     return whole, Fraction(2) ** (size + exponent)
+
+
+def lost_to_rounding(values: FloatArray, whole: IntArray, unit: Fraction) -> float:
+    """Return by how much integers times unit miss the values, all together, noise aside."""
+    missed = np.abs(values - whole * float(unit))
+    return float(missed[missed > NOISE * float(unit)].sum())

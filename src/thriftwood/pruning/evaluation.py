@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thriftwood.adapters import read_samples
+from thriftwood.adapters import Samples, read_samples
 from thriftwood.arguments import numbers
 from thriftwood.arrays import FloatArray, IntArray, handed_over
 from thriftwood.errors import InputError
@@ -55,6 +55,7 @@ class Evaluation:
     cost_quantiles : shape (n_points, n_quantiles)
         Of the bills.
     n_rows : int
+        How many rows were predicted.
     """
 
     points: IntArray
@@ -105,7 +106,7 @@ def evaluate_path(
     table = read_table(X, forest.input_dtype)
     target = read_target(y, forest, table.n_rows)
     weights = read_weights(sample_weight, table.n_rows)
-    samples = None if rows == "all" else read_samples(path.model)
+    samples = _samples(path, rows)
     times = times_counted(rows, samples, forest.n_trees, table.n_rows)
     routes = route_examples(forest, table, n_jobs)
     value, unit = _whole_values(forest)
@@ -129,6 +130,8 @@ def evaluate_path(
             else:
                 kernels.judge_numbers(state, target, unit, losses)
             judged = np.where(state.n_trees > 0, weights, 0.0)
+            if judged.sum() == 0:
+                raise InputError(f"With rows={rows!r} no row counts that has any weight.")
             means[:, places] = (losses @ judged / judged.sum())[:, None]
             standard_error[places] = _standard_error(losses[0], judged)
             cost[places] = state.buyers @ path.prices / weights.sum()
@@ -144,8 +147,20 @@ def evaluate_path(
         cost=handed_over(cost),
         quantiles=shares,
         cost_quantiles=handed_over(cost_quantiles),
-        n_rows=table.n_rows,
+        n_rows=int(np.count_nonzero(state.n_trees)),
     )
+
+
+def _samples(path: PruningPath, rows: str) -> Samples | None:
+    """Return the rows that each tree was grown on, where only some trees predict a row."""
+    if rows == "all":
+        return None
+    if rows == "out_of_bag" and path.rows != "in_bag":
+        raise InputError(
+            f"The path was computed with rows={path.rows!r}, so its trees were pruned on rows out "
+            "of their bags and look better on them than they are. Compute it with rows='in_bag'."
+        )
+    return read_samples(path.unchanged_model())
 
 
 def _read_points(points: Sequence[int] | None, n_points: int) -> IntArray:
@@ -162,6 +177,8 @@ def _read_points(points: Sequence[int] | None, n_points: int) -> IntArray:
 
 def _read_quantiles(quantiles: Sequence[float]) -> tuple[float, ...]:
     shares = np.atleast_1d(numbers(quantiles, "quantiles"))
+    if shares.ndim > 1:
+        raise InputError("`quantiles` must be a list of numbers.")
     if not ((shares >= 0) & (shares <= 1)).all():
         raise InputError(f"`quantiles` is {quantiles!r}: each must lie between 0 and 1.")
     return tuple(shares.tolist())
@@ -193,7 +210,7 @@ def _walk(
         order=routes.order,
         start=routes.start,
         stop=routes.stop,
-        speaks=times > 0,
+        times=times,
         weights=weights,
     )
 

@@ -22,7 +22,7 @@ State = namedtuple("State", "total votes n_trees n_askers bill n_bought buyers c
 # The trees with all they have to say about the rows.
 Walk = namedtuple(
     "Walk",
-    "tree_of left right feature first_use drop_step value winner prices order start stop speaks "
+    "tree_of left right feature first_use drop_step value winner prices order start stop times "
     "weights",
 )
 
@@ -75,7 +75,7 @@ def move(walk, state, leaf, sign):
     tree = walk.tree_of[leaf]
     for place in range(walk.start[leaf], walk.stop[leaf]):
         row = walk.order[tree, place]
-        if not walk.speaks[tree, row]:
+        if walk.times[tree, row] == 0:
             continue
         state.changed[row] = True
         state.n_trees[row] += sign

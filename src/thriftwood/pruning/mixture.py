@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from thriftwood.arguments import numbers
 from thriftwood.arrays import BoolArray, FloatArray
 from thriftwood.errors import InputError
 from thriftwood.pruning.pruned import Pruned
@@ -44,6 +45,8 @@ class Mixture:
         return self.cheap.loss + self.probability * (self.rich.loss - self.cheap.loss)
 
     def __repr__(self) -> str:
+        if self.rich.index == self.cheap.index:
+            return f"Mixture: always point {self.rich.index}, cost {self.cost:.6g}"
         return (
             f"Mixture: {self.probability:.1%} of point {self.rich.index} (cost "
             f"{self.rich.cost:.6g}, loss {self.rich.loss:.4g}), else point {self.cheap.index} "
@@ -57,7 +60,10 @@ class MixedModel:
     """Predicts each row with one of two models.
 
     Which one depends on the values of the row and on `random_state` alone: the same row gets the
-    same model again, in any company.
+    same model again, in any company. So the share of rows that get the rich one is the probability
+    where rows are many and different; rows that are equal share one draw. Values of a row that are
+    not bought yet cannot be looked at: pass `keys` then, one number per row (an id, a time), and
+    the draw depends on these instead.
     """
 
     cheap: Any
@@ -66,21 +72,25 @@ class MixedModel:
     random_state: int
     input_dtype: np.dtype[Any]
 
-    def draws_rich(self, X: Any) -> BoolArray:
+    def draws_rich(self, X: Any, keys: ArrayLike | None = None) -> BoolArray:
         """Return which rows the rich model predicts."""
         rows = read_table(X, self.input_dtype).values
+        if keys is not None:
+            n_rows, rows = len(rows), numbers(keys, "keys").reshape(-1, 1)
+            if len(rows) != n_rows:
+                raise InputError(f"There are {len(rows)} keys for {n_rows} rows: pass one each.")
         return _uniform_per_row(rows, self.random_state) < self.probability
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any, keys: ArrayLike | None = None) -> NDArray[Any]:
         """Predict the class, or the number, of each row."""
         drawn: NDArray[Any] = np.where(
-            self.draws_rich(X), self.rich.predict(X), self.cheap.predict(X)
+            self.draws_rich(X, keys), self.rich.predict(X), self.cheap.predict(X)
         )
         return drawn
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: Any, keys: ArrayLike | None = None) -> FloatArray:
         """Predict the probability of each class for each row."""
-        rich = self.draws_rich(X)[:, None]
+        rich = self.draws_rich(X, keys)[:, None]
         drawn: FloatArray = np.where(rich, self.rich.predict_proba(X), self.cheap.predict_proba(X))
         return drawn
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thriftwood.adapters import write_model
+from thriftwood.adapters import read_forest, write_model
 from thriftwood.arguments import one_number_from_zero
 from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from thriftwood.errors import InputError
@@ -42,7 +43,8 @@ class PruningPath:
         The model that is pruned.
     forest : Forest
         Its trees.
-    feature_names : tuple of str, optional
+    rows : str
+        On which rows each tree's loss counted: "all", "in_bag" or "out_of_bag".
     prices : shape (n_features,)
     loss_name : str
         The loss that was counted.
@@ -57,15 +59,16 @@ class PruningPath:
         What each point keeps.
     original : Figures
         The figures of the model before pruning. The first point has the least loss that any
-        pruning has, and may be smaller: splits that gain nothing are gone.
-    resolution : float
+        pruning has, but for the resolution, and may be smaller: splits that gain nothing are gone.
+    resolution, cost_resolution : float
         By how much, at any tradeoff, loss + tradeoff * cost may miss the optimum because numbers
-        had to be rounded; 0 where that was not needed.
+        had to be rounded: at most `resolution + tradeoff * cost_resolution`. Both are 0 for counted
+        errors and prices of up to six decimals, within a wide range.
     """
 
     model: Any
     forest: Forest
-    feature_names: tuple[str, ...] | None
+    rows: str
     prices: FloatArray
     loss_name: str
     drop_step: IndexArray
@@ -76,6 +79,7 @@ class PruningPath:
     n_features: IntArray
     original: Figures
     resolution: float
+    cost_resolution: float
 
     def __len__(self) -> int:
         return len(self.tradeoffs)
@@ -90,7 +94,7 @@ class PruningPath:
     def __repr__(self) -> str:
         kind = type(self.model).__name__
         lines = [
-            f"PruningPath of a {kind}: {len(self)} optimal prunings",
+            f"PruningPath of a {kind}: {len(self)} optimal pruning{'s' * (len(self) > 1)}",
             f"  {'':10s} {'cost':>10s} {'loss':>10s} {'splits':>8s} {'features':>8s}",
         ]
         rows = {"original": self.original, "first": self._figures(0), "last": self._figures(-1)}
@@ -198,8 +202,10 @@ class PruningPath:
             Points of the path; None means all.
         rows : {"all", "in_bag", "out_of_bag"}
             Which trees predict a row: all, or those that were grown on it, or those that were not.
-            With "out_of_bag" pass the rows that the model was trained on: an honest estimate
-            without held-out rows. Rows that no tree predicts are left out of the errors.
+            With "out_of_bag" pass the rows that the model was trained on: an estimate without
+            held-out rows. It needs a path of `prune_path(..., rows="in_bag")`; otherwise the trees
+            were pruned on the labels of these rows. Rows that no tree predicts are left out of
+            the errors.
         quantiles : sequence of float
             Of the bills.
         sample_weight : array-like, optional
@@ -283,7 +289,7 @@ class PruningPath:
         file : path
         model : optional
             The model that the path was computed for, to get pruned models of its type; without it
-            they are plain `Forest` objects.
+            they are plain `Forest` objects, which hold the trees but do not predict.
         """
         return storage.load_path(cls, file, model)
 
@@ -304,16 +310,26 @@ class PruningPath:
     ) -> Pruned:
         return Pruned(
             **vars(self._figures(index)),
-            model=write_model(self.model, self.kept_nodes(index)),
+            model=write_model(self.unchanged_model(), self.kept_nodes(index)),
             tradeoff=float(self.tradeoffs[index]) if tradeoff is None else tradeoff,
             original=self.original,
             index=index,
             budget=budget,
-            bound=self.resolution if bound is None else bound,
+            bound=self._resolution_at(index) if bound is None else bound,
         )
 
+    def unchanged_model(self) -> Any:
+        """Return the model, or raise where it is no longer the one that was pruned."""
+        if not self.forest.has_same_trees(read_forest(self.model)):
+            raise InputError(
+                "The model was changed or fitted again since its path was computed: compute the "
+                "path anew."
+            )
+        return self.model
+
     def _read_index(self, index: Any) -> int:
-        if not isinstance(index, (int, np.integer)) or not -len(self) <= index < len(self):
+        is_whole = isinstance(index, (int, np.integer)) and not isinstance(index, bool)
+        if not is_whole or not -len(self) <= index < len(self):
             raise InputError(
                 f"`index` is {index!r}: pass a whole number from 0 to {len(self) - 1}, or a "
                 "negative one that counts from the end."
@@ -331,7 +347,7 @@ class PruningPath:
         """Return the best point within a budget, and what it may lack to the best pruning."""
         number = self._read_budget(budget)
         index = self._first_within(number)
-        bound = self.resolution
+        bound = self._resolution_at(index)
         if index > 0:
             # Every pruning lies on or above the line through two neighbouring points.
             costs, losses = self.costs[[index, index - 1]], self.losses[[index, index - 1]]
@@ -339,13 +355,23 @@ class PruningPath:
             bound += float(share * (losses[0] - losses[1]))
         return self._pruned(index, budget=number, bound=bound)
 
+    def _resolution_at(self, index: int) -> float:
+        return self.resolution + float(self.tradeoffs[index]) * self.cost_resolution
+
     def _read_budget(self, budget: Any) -> float:
+        if isinstance(budget, float) and budget == math.inf:
+            return math.inf
         return one_number_from_zero(
             budget, "budget", "It is what a row may cost on average; a single leaf costs nothing."
         )
 
     def _first_within(self, budget: float) -> int:
-        return int(np.argmax(self.costs <= budget))
+        affordable = np.flatnonzero(self.costs <= budget)
+        if not len(affordable):
+            raise InputError(
+                f"No pruning costs {budget:g} or less; the cheapest costs {self.costs[-1]:g}."
+            )
+        return int(affordable[0])
 
     def _cheapest_within(self, max_loss_increase: Any) -> int:
         increase = one_number_from_zero(
@@ -354,4 +380,5 @@ class PruningPath:
             "It is how much the loss may rise above the original model's.",
         )
         most = self.original.loss + increase
-        return int(np.flatnonzero(self.losses <= most + ROUNDING * max(1.0, abs(most)))[-1])
+        most += self.resolution + ROUNDING * max(1.0, most)
+        return int(np.flatnonzero(self.losses <= most)[-1]) if self.losses[0] <= most else 0

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thriftwood.errors import MissingLibraryError
+from thriftwood.errors import InputError, MissingLibraryError
+from thriftwood.pruning.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from thriftwood.pruning.evaluation import Evaluation
     from thriftwood.pruning.path import PruningPath
 
 
@@ -21,6 +21,8 @@ def plot_path(path: PruningPath, ax: Axes | None, measured: Evaluation | None) -
         raise MissingLibraryError(
             "Drawing needs matplotlib: pip install 'thriftwood[plot]'"
         ) from None
+    if measured is not None and not isinstance(measured, Evaluation):
+        raise InputError("`measured` must be what `path.evaluate` returned.")
     if ax is None:
         _, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
     if measured is None:

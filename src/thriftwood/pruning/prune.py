@@ -61,7 +61,9 @@ def prune(
     rows : {"all", "in_bag", "out_of_bag"}
         On which rows each tree's loss counts: all; those in the sample that it was grown on, as
         often as they were drawn; or the others. The last two need the rows that the model was
-        trained on, in their order. Bills always count on all rows.
+        trained on, in their order. Bills always count on all rows. With "in_bag" leave out
+        `sample_weight` where the samples were already drawn by it, as new versions of scikit-learn
+        do.
     sample_weight : array-like, shape (n_rows,), optional
         How much each row counts, in loss and cost alike.
     solver : {"min_cut", "linear_program"}

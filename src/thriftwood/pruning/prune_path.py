@@ -31,7 +31,8 @@ def prune_path(
 ) -> PruningPath:
     """Compute every optimal pruning of a tree ensemble, from nearly untouched to single leaves.
 
-    The result is exact: at each tradeoff the path holds the forest that `prune` would find there.
+    The result is exact: between two breakpoints the path holds the forest that `prune` finds at
+    any tradeoff there. At a breakpoint both neighbours are optimal.
 
     Parameters
     ----------
@@ -83,17 +84,21 @@ def _as_forests(model: Any, task: PruningTask, steps: ClosurePath) -> PruningPat
     return PruningPath(
         model=model,
         forest=forest,
-        feature_names=task.feature_names,
+        rows=task.rows,
         prices=task.prices,
         loss_name=task.loss_name,
         drop_step=handed_over(drop_step),
         tradeoffs=handed_over(np.array([0.0, *prices])),
         costs=handed_over(_still_there(item_step, n_points, task.bill_weights)),
-        losses=handed_over(loss_of_leaves - _still_there(steps.step_of, n_points, gains)),
+        losses=handed_over(
+            np.maximum(loss_of_leaves - _still_there(steps.step_of, n_points, gains), 0.0)
+        ),
         n_splits=handed_over(_still_there(steps.step_of, n_points).astype(np.int64)),
         n_features=handed_over(_still_there(feature_step, n_points).astype(np.int64)),
         original=task.original(),
-        resolution=steps.slack * task.loss_unit,
+        # Whole numbers may misstate the loss of the optimum and that of the forest taken instead.
+        resolution=steps.slack * task.loss_unit + 2 * task.lost_loss,
+        cost_resolution=2 * task.lost_cost,
     )
 
 

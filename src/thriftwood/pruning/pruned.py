@@ -40,15 +40,15 @@ class Pruned(Figures):
     original : Figures
         The same figures of the model before pruning.
     certificate : Certificate, optional
-        The proof of `prune` at a tradeoff: its gap is 0. A path keeps none; `prune` at the tradeoff
-        of its point gives the same forest with one.
+        The proof of `prune` at a tradeoff: its gap is 0. A path keeps none; `prune` at a tradeoff
+        inside the interval of a point gives the same forest with one.
     index : int, optional
         The point of the path.
     budget : float, optional
         What the model was to cost at most.
     bound : float
         No pruning that costs at most the budget has a loss lower than `loss - bound`; without a
-        budget the same holds for prunings that cost at most `cost`, and it is 0.
+        budget the same holds for prunings that cost at most `cost`, and it is 0 but for rounding.
     """
 
     model: Any
@@ -66,7 +66,8 @@ class Pruned(Figures):
 
     def __repr__(self) -> str:
         kind = type(self.model).__name__
-        where = f"at tradeoff {self.tradeoff:g}, proven optimal"
+        proven = "" if self.certificate is None else "proven "
+        where = f"at tradeoff {self.tradeoff:g}, {proven}optimal"
         if self.budget is not None:
             where = f"within the budget {self.budget:g}"
         lines = [f"Pruned {kind} {where}"]
@@ -74,7 +75,9 @@ class Pruned(Figures):
             now, before = getattr(self, name), getattr(self.original, name)
             lines.append(f"  {label:14s} {now:<12.6g} was {before:.6g}")
         if self.budget is not None and self.index == 0:
-            lines.append("  No pruning has a lower loss, whatever it costs.")
+            lines.append(
+                f"  No pruning has a loss below {self.loss - self.bound:.6g}, whatever it costs."
+            )
         elif self.budget is not None:
             lines.append(
                 f"  No pruning within the budget has a loss below {self.loss - self.bound:.6g}."

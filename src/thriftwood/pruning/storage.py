@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.adapters import read_forest
+from thriftwood.arrays import handed_over
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest
 from thriftwood.pruning.pruned import Figures
@@ -21,6 +23,17 @@ if TYPE_CHECKING:
 
 FORMAT = "thriftwood pruning path"
 VERSION = 1
+
+# What a file that is none of ours, or was cut or changed, makes the readers raise.
+DAMAGE = (
+    OSError,
+    EOFError,
+    ValueError,
+    KeyError,
+    TypeError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 FOREST_ARRAYS = (
     "tree_start",
@@ -50,8 +63,9 @@ def save_path(path: PruningPath, file: str | os.PathLike[str]) -> None:
         "version": VERSION,
         "loss": path.loss_name,
         "resolution": path.resolution,
+        "cost_resolution": path.cost_resolution,
         "original": vars(path.original),
-        "feature_names": path.feature_names,
+        "rows": path.rows,
         "forest": {
             "n_features": forest.n_features,
             "combine": forest.combine,
@@ -68,7 +82,7 @@ def save_path(path: PruningPath, file: str | os.PathLike[str]) -> None:
         raise InputError(
             "The classes of the model are neither numbers nor text, so no file can hold them."
         ) from None
-    target = Path(file)
+    target = _target(file)
     unfinished = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         with unfinished.open("wb") as stream:
@@ -78,31 +92,68 @@ def save_path(path: PruningPath, file: str | os.PathLike[str]) -> None:
         unfinished.unlink(missing_ok=True)
 
 
+def _target(file: str | os.PathLike[str]) -> Path:
+    """Return where to write, if that is a place for a file."""
+    if not isinstance(file, (str, os.PathLike)) or not str(file):
+        raise InputError(f"{file!r} is not the name of a file.")
+    target = Path(file)
+    if target.is_dir():
+        raise InputError(f"{target} is a folder: pass the name of a file.")
+    if not target.parent.is_dir():
+        raise InputError(f"There is no folder {target.parent}: make it first.")
+    return target
+
+
 def load_path(
     kind: type[PruningPath], file: str | os.PathLike[str], model: Any = None
 ) -> PruningPath:
     """Read a path; parameters as in `PruningPath.load`."""
     header, arrays = _read(Path(file))
-    about = header["forest"]
-    forest = Forest(
+    try:
+        forest = _forest(header["forest"], arrays)
+        path = kind(
+            model=forest if model is None else model,
+            forest=forest,
+            rows=header["rows"],
+            loss_name=header["loss"],
+            original=Figures(**header["original"]),
+            resolution=header["resolution"],
+            cost_resolution=header["cost_resolution"],
+            **{name: handed_over(arrays[name]) for name in PATH_ARRAYS},
+        )
+        _check_shapes(path)
+    except DAMAGE:
+        raise InputError(f"{file} is damaged.") from None
+    if model is not None and not forest.has_same_trees(read_forest(model)):
+        raise InputError(f"{file} holds the path of another model than this one.")
+    return path
+
+
+def _forest(about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Forest:
+    return Forest(
         **{name: arrays[f"forest_{name}"] for name in FOREST_ARRAYS},
         n_features=about["n_features"],
         combine=about["combine"],
         classes=None if about["classes"] is None else np.array(about["classes"]),
-        feature_names=_tuple_or_none(about["feature_names"]),
+        feature_names=None if about["feature_names"] is None else tuple(about["feature_names"]),
         input_dtype=np.dtype(about["input_dtype"]),
     ).check()
-    if model is not None and not _is_of(forest, model):
-        raise InputError(f"{file} holds the path of another model than this one.")
-    return kind(
-        model=forest if model is None else model,
-        forest=forest,
-        feature_names=_tuple_or_none(header["feature_names"]),
-        loss_name=header["loss"],
-        original=Figures(**header["original"]),
-        resolution=header["resolution"],
-        **{name: arrays[name] for name in PATH_ARRAYS},
-    )
+
+
+def _check_shapes(path: PruningPath) -> None:
+    """Raise where arrays do not fit each other: kernels trust them."""
+    forest, n_points = path.forest, len(path)
+    per_point = (path.tradeoffs, path.costs, path.losses, path.n_splits, path.n_features)
+    steps, below = path.drop_step, forest.parent >= 0
+    if (
+        any(array.shape != (n_points,) for array in per_point)
+        or path.prices.shape != (forest.n_features,)
+        or steps.shape != (forest.n_nodes,)
+        or steps.dtype != np.int32
+        or not ((steps >= -1) & (steps < n_points)).all()
+        or (steps[below] > steps[forest.parent[below]]).any()
+    ):
+        raise ValueError
 
 
 def _read(file: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -110,10 +161,11 @@ def _read(file: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         with file.open("rb") as stream, np.load(stream, allow_pickle=False) as content:
             arrays = {name: content[name] for name in content.files}
         header = json.loads(str(arrays.pop("header")))
-        assert header["format"] == FORMAT
+        if header["format"] != FORMAT:
+            raise ValueError
     except FileNotFoundError:
         raise InputError(f"There is no file {file}.") from None
-    except (OSError, ValueError, KeyError, TypeError, AssertionError, zipfile.BadZipFile):
+    except DAMAGE:
         raise InputError(
             f"{file} is no path that `PruningPath.save` wrote, or is damaged."
         ) from None
@@ -122,15 +174,3 @@ def _read(file: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
             f"{file} has version {header['version']} of the format; this release reads {VERSION}."
         )
     return header, arrays
-
-
-def _tuple_or_none(names: list[str] | None) -> tuple[str, ...] | None:
-    return None if names is None else tuple(names)
-
-
-def _is_of(forest: Forest, model: Any) -> bool:
-    """Say whether a model has exactly these trees."""
-    other = read_forest(model)
-    return all(
-        np.array_equal(getattr(forest, name), getattr(other, name)) for name in FOREST_ARRAYS
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,9 +14,11 @@ from thriftwood.adapters import read_forest, read_samples
 from thriftwood.arrays import BoolArray, FloatArray
 from thriftwood.closure import ClosureProblem
 from thriftwood.costs import prices_per_feature
+from thriftwood.errors import InputError
 from thriftwood.forest import Forest
 from thriftwood.formulation import (
     ClosureIndex,
+    CountArray,
     build_closure,
     loss_named,
     node_losses,
@@ -36,25 +38,30 @@ class PruningTask:
     Attributes
     ----------
     forest : Forest
-    feature_names : tuple of str, optional
-        From the model, or else from the table.
+        With the names of its columns, from the model or else from the table.
+    rows : str
+        On which rows each tree's loss counts.
     prices : shape (n_features,)
     loss_name : str
     losses : shape (n_nodes,)
         What each node would lose as a leaf, per row and tree.
     loss_unit : float
         What 1 stands for in the gains of the closure, as such a loss.
+    lost_loss, lost_cost : float
+        By how much whole numbers may misstate a loss, or a mean bill.
     bill_weights : shape (n_items,)
         What each item of the closure adds to the mean bill.
     problem, index : ClosureProblem, ClosureIndex
     """
 
     forest: Forest
-    feature_names: tuple[str, ...] | None
+    rows: str
     prices: FloatArray
     loss_name: str
     losses: FloatArray
     loss_unit: float
+    lost_loss: float
+    lost_cost: float
     bill_weights: FloatArray
     problem: ClosureProblem
     index: ClosureIndex
@@ -98,24 +105,36 @@ def read_task(
     loss_name = loss_named(loss, forest)
     table = read_table(X, forest.input_dtype)
     routes = route_examples(forest, table, n_jobs)
-    names = forest.feature_names or table.names
-    prices = prices_per_feature(costs, forest.n_features, names)
+    forest = replace(forest, feature_names=forest.feature_names or table.names)
+    prices = prices_per_feature(costs, forest.n_features, forest.feature_names)
     target = read_target(y, forest, table.n_rows)
     weights = read_weights(sample_weight, table.n_rows)
     samples = None if rows == "all" else read_samples(model)
     times = times_counted(rows, samples, forest.n_trees, table.n_rows)
     losses = node_losses(forest, routes, target, weights, loss_name, times)
-    n_counted = float((times @ weights).sum())
+    n_counted = _weight_counted(rows, times, weights)
     trees_per_row = Fraction(n_counted) / Fraction(float(weights.sum()))
     problem, index = build_closure(forest, routes, losses, prices, weights, trees_per_row)
     return PruningTask(
         forest=forest,
-        feature_names=names,
+        rows=rows,
         prices=prices,
         loss_name=loss_name,
         losses=losses / n_counted,
         loss_unit=float(index.gain_unit) / n_counted,
+        lost_loss=index.lost_gain / n_counted,
+        lost_cost=index.lost_cost / float(weights.sum()),
         bill_weights=prices[index.item_feature] * weights[index.item_row] / weights.sum(),
         problem=problem,
         index=index,
     )
+
+
+def _weight_counted(rows: str, times: CountArray, weights: FloatArray) -> float:
+    """Return how much weight is counted in all trees together."""
+    if rows == "all":
+        return float(weights.sum()) * len(times)
+    counted = float((times @ weights).sum())
+    if counted == 0:
+        raise InputError(f"With rows={rows!r} no row counts that has any weight.")
+    return counted

@@ -87,12 +87,12 @@ def balance(part):
         size += abs(amount)
     for amount in part.costs:
         cost += amount
-    scale, price = simplest_from_below(gain, cost, MOST // max(size, 1))
+    scale, price = fraction_from_below(gain, cost, MOST // max(size, 1))
     return gain, cost, scale, price
 
 
 @kernel
-def simplest_from_below(gain, cost, most):
+def fraction_from_below(gain, cost, most):
     """Return (a, b) with b / a as near below gain / cost as a continued fraction comes, a <= most.
 
     Where a reduced fraction gain / cost has a denominator that small, this is it.
