@@ -113,7 +113,7 @@ def test_fitting_is_growing_pruning_and_choosing(make, estimator, y, point):
     assert fitted.pruned_.cost == by_hand.cost
     assert fitted.pruned_.model is fitted.model_
     assert fitted.path_.model is fitted.estimator_
-    assert fitted.cv_results_ is None
+    assert fitted.evaluation_ is None
     np.testing.assert_array_equal(fitted.predict(X), by_hand.model.predict(X))
     assert fitted.score(X, y) == by_hand.model.score(X, y)
 
@@ -178,7 +178,7 @@ def plain_cross_validation(path, estimator, y, folds):
 def test_cross_validation_is_that_of_cart(make, estimator, y):
     folds = list(KFold(4).split(X))
     fitted = make(estimator, cv=iter(folds)).fit(X, y)
-    measured = fitted.cv_results_
+    measured = fitted.evaluation_
     errors, costs = plain_cross_validation(fitted.path_, estimator, y, folds)
     sizes = [len(test) for _, test in folds]
     spread = errors.std(axis=0, ddof=1) / 2
@@ -194,7 +194,7 @@ def test_cross_validation_is_that_of_cart(make, estimator, y):
 
 def test_rules_and_limits_choose_on_what_was_measured():
     plain = classifier(rule="lowest_error").fit(X, Y)
-    measured = plain.cv_results_
+    measured = plain.evaluation_
     assert measured.error[plain.pruned_.index] == measured.error.min()
     within = classifier(rule="budget", limit=4.0).fit(X, Y).pruned_.index
     assert measured.cost[within] <= 4.0
@@ -213,15 +213,15 @@ def test_out_of_bag_rows_choose_as_the_path_does():
     )
     assert fitted.pruned_.index == by_hand.index
     assert_same_trees(fitted.model_, by_hand.model)
-    assert len(fitted.cv_results_.error) == len(fitted.path_)
+    assert len(fitted.evaluation_.error) == len(fitted.path_)
 
 
 def test_one_split_has_the_standard_error_of_its_rows():
     split = ShuffleSplit(1, test_size=0.4, random_state=0)
     fitted = classifier(cv=split).fit(X, Y)
-    error, n_rows = fitted.cv_results_.error, fitted.cv_results_.n_rows
+    error, n_rows = fitted.evaluation_.error, fitted.evaluation_.n_rows
     np.testing.assert_allclose(
-        fitted.cv_results_.standard_error, np.sqrt(error * (1 - error) / n_rows), atol=1e-12
+        fitted.evaluation_.standard_error, np.sqrt(error * (1 - error) / n_rows), atol=1e-12
     )
 
 
@@ -229,14 +229,14 @@ def test_masks_split_as_row_numbers_do():
     tests = [np.arange(len(X)) % 3 == fold for fold in range(3)]
     by_mask = classifier(cv=[(~test, test) for test in tests]).fit(X, Y)
     by_number = classifier(cv=PredefinedSplit(np.arange(len(X)) % 3)).fit(X, Y)
-    np.testing.assert_array_equal(by_mask.cv_results_.error, by_number.cv_results_.error)
+    np.testing.assert_array_equal(by_mask.evaluation_.error, by_number.evaluation_.error)
 
 
 def test_rows_of_a_class_that_training_misses_do_not_stop_it():
     y = Y.copy()
     y[7] = 9
     fitted = classifier(cv=KFold(3)).fit(X, y)
-    assert fitted.cv_results_.n_rows == len(X) - 1
+    assert fitted.evaluation_.n_rows == len(X) - 1
     assert fitted.classes_.tolist() == [0, 1, 9]
 
 
@@ -245,7 +245,7 @@ def test_few_rows_of_a_class_make_fewer_folds():
     y[:3] = 1
     default = classifier(cv=5).fit(X[:30], y)
     three = classifier(cv=3).fit(X[:30], y)
-    np.testing.assert_array_equal(default.cv_results_.error, three.cv_results_.error)
+    np.testing.assert_array_equal(default.evaluation_.error, three.evaluation_.error)
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_too_few_rows_take_the_first_point_and_say_so(make, y, n_rows):
     with pytest.warns(UserWarning, match="too few rows"):
         fitted = make().fit(X[:n_rows], y[:n_rows])
     assert fitted.pruned_.index == 0
-    assert fitted.cv_results_ is None
+    assert fitted.evaluation_ is None
 
 
 # --- weights
@@ -283,7 +283,7 @@ def test_a_weight_of_two_is_a_row_twice_in_its_fold(make, tree, y):
     repeated.fit(np.repeat(X, WEIGHTS, axis=0), np.repeat(y, WEIGHTS))
     assert weighted.pruned_.index == repeated.pruned_.index
     for name in ("error", "standard_error", "cost"):
-        one, other = getattr(weighted.cv_results_, name), getattr(repeated.cv_results_, name)
+        one, other = getattr(weighted.evaluation_, name), getattr(repeated.evaluation_, name)
         np.testing.assert_allclose(one, other, atol=1e-9)
 
 
@@ -293,7 +293,7 @@ def test_a_fold_without_weight_is_no_fold():
     with_it = classifier(TREE, cv=PredefinedSplit(fold)).fit(X, Y, sample_weight=weights)
     counts = fold != 2
     without = classifier(TREE, cv=PredefinedSplit(fold[counts])).fit(X[counts], Y[counts])
-    np.testing.assert_allclose(with_it.cv_results_.error, without.cv_results_.error)
+    np.testing.assert_allclose(with_it.evaluation_.error, without.evaluation_.error)
 
 
 # --- scikit-learn's tools
@@ -369,7 +369,7 @@ def test_data_frames_bring_their_names(frame):
     assert named.model_.feature_names_in_.tolist() == NAMES
     assert_same_trees(named.model_, plain.model_)
     np.testing.assert_array_equal(named.predict(frame), plain.predict(X))
-    np.testing.assert_array_equal(named.cv_results_.cost, plain.cv_results_.cost)
+    np.testing.assert_array_equal(named.evaluation_.cost, plain.evaluation_.cost)
     with pytest.warns(UserWarning, match="valid feature names"):
         named.predict(X)
     assert not hasattr(named.set_params(costs=PRICES).fit(X, Y), "feature_names_in_")

@@ -98,7 +98,7 @@ class _PrunedEnsemble(BaseEstimator):  # type: ignore[misc]
         # A model that is trained on a data frame knows the names of its features.
         self.path_ = self._grow(rows if names is None else rows._replace(X=X), prices)
         self.estimator_ = self.path_.model
-        self.cv_results_ = self._measured(rows, prices, folds)
+        self.evaluation_ = self._measured(rows, prices, folds)
         self.pruned_ = self._chosen()
         self.model_ = self.pruned_.model
         return self
@@ -228,9 +228,9 @@ class _PrunedEnsemble(BaseEstimator):  # type: ignore[misc]
     def _chosen(self) -> Pruned:
         if self._is_decided:
             return self.path_.at(budget=self.budget, tradeoff=self.tradeoff)
-        if self.cv_results_ is None:
+        if self.evaluation_ is None:
             return self.path_.at(index=0)
-        return self.path_.at(index=chosen_point(self.cv_results_, self.rule, self.limit))
+        return self.path_.at(index=chosen_point(self.evaluation_, self.rule, self.limit))
 
 
 class PrunedEnsembleClassifier(ClassifierMixin, _PrunedEnsemble):  # type: ignore[misc]
@@ -279,7 +279,7 @@ class PrunedEnsembleClassifier(ClassifierMixin, _PrunedEnsemble):  # type: ignor
         All points to choose from.
     estimator_
         The model before pruning.
-    cv_results_ : Evaluation or None
+    evaluation_ : Evaluation or None
         The measured errors and bills of the points, where they decided.
     classes_ : array, shape (n_classes,)
     n_features_in_ : int

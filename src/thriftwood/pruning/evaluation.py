@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from thriftwood.adapters import Samples, read_samples
 from thriftwood.arguments import numbers
-from thriftwood.arrays import FloatArray, IntArray, handed_over
+from thriftwood.arrays import FloatArray, IndexArray, IntArray, handed_over
 from thriftwood.errors import InputError
 from thriftwood.forest import LEAF, Forest
 from thriftwood.formulation import CountArray, read_target, read_weights, times_counted
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from thriftwood.pruning.path import PruningPath
 
+# What `judge_classes` measures, in its order.
+CLASS_LOSSES = ("error", "vote_error", "brier", "log_loss")
 # Values of nodes are added in whole numbers of this many bits.
 VALUE_BITS = 44
 
@@ -100,54 +102,73 @@ def evaluate_path(
     progress: bool | None,
 ) -> Evaluation:
     """Measure points of a path; parameters as in `PruningPath.evaluate`."""
-    forest = path.forest
     wanted = _read_points(points, len(path))
     shares = _read_quantiles(quantiles)
-    table = read_table(X, forest.input_dtype)
-    target = read_target(y, forest, table.n_rows)
-    weights = read_weights(sample_weight, table.n_rows)
-    samples = _samples(path, rows)
-    times = times_counted(rows, samples, forest.n_trees, table.n_rows)
-    routes = route_examples(forest, table, n_jobs)
-    value, unit = _whole_values(forest)
-    walk = _walk(path, routes, times, value, weights)
-    state = _nothing_yet(forest, table.n_rows)
-    losses = np.zeros((4 if forest.is_classifier else 1, table.n_rows))
-
-    n_points = len(wanted)
-    means = np.empty((len(losses), n_points))
-    standard_error = np.empty(n_points)
-    cost = np.empty(n_points)
-    cost_quantiles = np.empty((n_points, len(shares)))
+    given = _read_rows(path, X, y, rows, sample_weight, n_jobs)
+    walk, unit = _walk(path, given)
+    state = _nothing_yet(path.forest, len(given.weights))
+    names = CLASS_LOSSES if path.forest.is_classifier else CLASS_LOSSES[:1]
+    losses = np.zeros((len(names), len(given.weights)))
+    means = np.empty((len(losses), len(wanted)))
+    standard_error, cost = np.empty(len(wanted)), np.empty(len(wanted))
+    cost_quantiles = np.empty((len(wanted), len(shares)))
     with progress_bar("Evaluating", progress) as bar:
         for point in _visit(path, walk, state):
             bar(point / len(path))
             places = np.flatnonzero(wanted == point)
             if not len(places):
                 continue
-            if forest.is_classifier:
-                kernels.judge_classes(state, target, losses)
+            if path.forest.is_classifier:
+                kernels.judge_classes(state, given.target, losses)
             else:
-                kernels.judge_numbers(state, target, unit, losses)
-            judged = np.where(state.n_trees > 0, weights, 0.0)
+                kernels.judge_numbers(state, given.target, unit, losses)
+            judged = np.where(state.n_trees > 0, given.weights, 0.0)
             if judged.sum() == 0:
                 raise InputError(f"With rows={rows!r} no row counts that has any weight.")
             means[:, places] = (losses @ judged / judged.sum())[:, None]
             standard_error[places] = _standard_error(losses[0], judged)
-            cost[places] = state.buyers @ path.prices / weights.sum()
-            cost_quantiles[places] = _quantiles(state.bill, weights, shares)
+            cost[places] = state.buyers @ path.prices / given.weights.sum()
+            cost_quantiles[places] = _quantiles(state.bill, given.weights, shares)
+    mean = {name: handed_over(row.copy()) for name, row in zip(names, means, strict=True)}
     return Evaluation(
         points=handed_over(wanted),
         tradeoffs=handed_over(path.tradeoffs[wanted]),
-        error=handed_over(means[0].copy()),
+        error=mean["error"],
         standard_error=handed_over(standard_error),
-        vote_error=handed_over(means[1].copy()) if forest.is_classifier else None,
-        brier=handed_over(means[2].copy()) if forest.is_classifier else None,
-        log_loss=handed_over(means[3].copy()) if forest.is_classifier else None,
+        vote_error=mean.get("vote_error"),
+        brier=mean.get("brier"),
+        log_loss=mean.get("log_loss"),
         cost=handed_over(cost),
         quantiles=shares,
         cost_quantiles=handed_over(cost_quantiles),
         n_rows=int(np.count_nonzero(state.n_trees)),
+    )
+
+
+class Given(NamedTuple):
+    """The rows to measure on: where they go, what is right, and how much and in which trees."""
+
+    routes: Routes
+    target: IndexArray | FloatArray
+    weights: FloatArray
+    times: CountArray
+
+
+def _read_rows(
+    path: PruningPath,
+    X: Any,
+    y: ArrayLike,
+    rows: str,
+    sample_weight: ArrayLike | None,
+    n_jobs: int | None,
+) -> Given:
+    forest = path.forest
+    table = read_table(X, forest.input_dtype)
+    return Given(
+        target=read_target(y, forest, table.n_rows),
+        weights=read_weights(sample_weight, table.n_rows),
+        times=times_counted(rows, _samples(path, rows), forest.n_trees, table.n_rows),
+        routes=route_examples(forest, table, n_jobs),
     )
 
 
@@ -191,13 +212,13 @@ def _whole_values(forest: Forest) -> tuple[IntArray, float]:
     return whole, math.ldexp(1.0, size - VALUE_BITS)
 
 
-def _walk(
-    path: PruningPath, routes: Routes, times: CountArray, value: IntArray, weights: FloatArray
-) -> kernels.Walk:
-    forest = path.forest
+def _walk(path: PruningPath, given: Given) -> tuple[kernels.Walk, float]:
+    """Return the trees as the kernels walk them, and the unit of their values."""
+    forest, routes = path.forest, given.routes
+    value, unit = _whole_values(forest)
     first_use = np.zeros(forest.n_nodes, dtype=np.bool_)
     first_use[first_uses(forest)] = True
-    return kernels.Walk(
+    walk = kernels.Walk(
         tree_of=forest.tree_of(np.arange(forest.n_nodes)),
         left=forest.left,
         right=forest.right,
@@ -210,9 +231,10 @@ def _walk(
         order=routes.order,
         start=routes.start,
         stop=routes.stop,
-        times=times,
-        weights=weights,
+        times=given.times,
+        weights=given.weights,
     )
+    return walk, unit
 
 
 def _nothing_yet(forest: Forest, n_rows: int) -> kernels.State:

@@ -62,7 +62,7 @@ def split(part, found):
     )
     settle(trees)
     if cost > 0 and (trees.rest < 0).any():
-        later = reached_by_surplus(trees)
+        later = strong_side(trees)
         return False, take(part, later, trees.parent), take(part, ~later, trees.parent)
     # At the exact price a better set would gain at least 1 / cost more; rounding hides less than
     # left_over / scale. Doubles decide this but for the last digits.
@@ -122,8 +122,11 @@ def rests(part, scale, price):
 
 
 @kernel
-def reached_by_surplus(trees):
-    """Mark what a surplus reaches: along arcs, and back over arcs that carry flow."""
+def strong_side(trees):
+    """Mark what a surplus reaches: along arcs, and back over arcs that carry flow.
+
+    This is the smallest best set at the price of the cut, as in `closure.smallest_optimum`.
+    """
     n_projects = len(trees.requires)
     reached = trees.rest > 0
     stack = np.flatnonzero(reached)
