@@ -161,8 +161,9 @@ class PruningPath:
     def mix(self, *, budget: float, random_state: int = 0) -> mixture.Mixture:
         """Return the two points around a budget, mixed so that the budget is met on average.
 
-        Each row is predicted by one of the two, drawn with its own probability: the optimum of the
-        paper's LP1, which no single pruning reaches between two points.
+        Each row is predicted by one of the two, drawn at random: the optimum of the paper's LP1,
+        which no single pruning reaches between two points. From the cost of the first point on it
+        is that point alone.
 
         Parameters
         ----------
