@@ -200,6 +200,7 @@ def test_prices_that_span_too_many_orders_of_magnitude_are_refused() -> None:
     words = ("prices reach from 1e-15 to 1e+09", "Give the smallest prices as 0")
     assert_refused(lambda: prune(costs=[1, 1e-15, 1e9, 0]), *words, error=RangeError)
     assert prune(costs=[1, 0, 1e9, 0]).certificate.gap == 0
+    assert_refused(lambda: prune(costs=[1e-320] * 4), "too small", error=RangeError)
 
 
 # --- tradeoff, sample_weight, solver, loss

@@ -22,10 +22,10 @@ from thriftwood.formulation import kernels
 from thriftwood.formulation.scaling import lost_to_rounding, whole_numbers
 from thriftwood.routing import Routes, first_uses
 
-# What gains and costs may add up to, in their units: fine enough for 13 digits of the whole, with
-# room to multiply gains by the denominator of a tradeoff.
+# What gains and costs may add up to, in their units. The first has 13 digits and leaves room to
+# multiply gains by the denominator of a tradeoff; the second has 15, for prices far apart.
 MOST_GAIN = 2**44
-MOST_COST = 2**44
+MOST_COST = 2**50
 # How much of what a feature costs in all may be lost to rounding before prices are refused.
 LOST_DIGITS = 1e-6
 
@@ -178,6 +178,10 @@ def _whole_costs(
     paid = np.bincount(item_feature, weights=exact, minlength=len(prices))
     counted = np.bincount(item_feature, weights=costs * float(unit), minlength=len(prices))
     lost = np.flatnonzero(np.abs(counted - paid) > LOST_DIGITS * paid)
+    if len(lost) and prices[lost].max() == prices.max():
+        raise RangeError(
+            f"Prices up to {prices.max():g} are too small for doubles. Use a smaller unit."
+        )
     if len(lost):
         raise RangeError(
             f"The prices reach from {prices[lost[0]]:g} to {prices.max():g}, too far apart to be "
