@@ -22,5 +22,5 @@ def write(model: Any, kept: BoolArray) -> Any:
     return collapse(model, kept)[0]
 
 
-def samples(model: Any) -> Samples | None:  # noqa: ARG001
+def samples(_model: Any) -> Samples | None:
     return None

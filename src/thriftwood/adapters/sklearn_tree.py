@@ -45,7 +45,7 @@ def write(model: Any, kept: BoolArray) -> Any:
     return tree
 
 
-def samples(model: Any) -> Samples | None:  # noqa: ARG001
+def samples(_model: Any) -> Samples | None:
     return None  # a tree alone does not say which rows it was given
 
 

@@ -34,7 +34,7 @@ from thriftwood.pruning import (
 OUT_OF_BAG = "out_of_bag"
 
 
-class _PrunedEnsemble(BaseEstimator):  # type: ignore[misc]
+class _PrunedEnsemble(BaseEstimator):
     """What the classifier and the regressor share: all but the kind of forest."""
 
     _forest: type[Any]
@@ -233,7 +233,7 @@ class _PrunedEnsemble(BaseEstimator):  # type: ignore[misc]
         return self.path_.at(index=chosen_point(self.evaluation_, self.rule, self.limit))
 
 
-class PrunedEnsembleClassifier(ClassifierMixin, _PrunedEnsemble):  # type: ignore[misc]
+class PrunedEnsembleClassifier(ClassifierMixin, _PrunedEnsemble):
     """A tree ensemble for classes that is grown and then pruned to what its features are worth.
 
     Parameters
@@ -313,7 +313,7 @@ class PrunedEnsembleClassifier(ClassifierMixin, _PrunedEnsemble):  # type: ignor
         return predicted
 
 
-class PrunedEnsembleRegressor(RegressorMixin, _PrunedEnsemble):  # type: ignore[misc]
+class PrunedEnsembleRegressor(RegressorMixin, _PrunedEnsemble):
     """A tree ensemble for numbers that is grown and then pruned to what its features are worth.
 
     Parameters and attributes are those of `PrunedEnsembleClassifier`, without classes. The errors

@@ -38,11 +38,11 @@ def chosen_point(measured: Evaluation, rule: str, limit: float | None = None) ->
     return int(measured.points[np.flatnonzero(good_enough)[-1]])
 
 
-def lowest_error(measured: Evaluation, limit: float) -> BoolArray:  # noqa: ARG001
+def lowest_error(measured: Evaluation, _limit: float) -> BoolArray:
     return _at_most(measured.error, measured.error.min())
 
 
-def one_standard_error(measured: Evaluation, limit: float) -> BoolArray:  # noqa: ARG001
+def one_standard_error(measured: Evaluation, _limit: float) -> BoolArray:
     best = int(measured.error.argmin())
     return _at_most(measured.error, measured.error[best] + measured.standard_error[best])
 

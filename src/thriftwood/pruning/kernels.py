@@ -31,21 +31,8 @@ Walk = namedtuple(
 def enter(walk, state, roots):
     """Put the rows into the leaves of the first point, and let them buy what they meet there."""
     stack = np.empty(len(walk.left), dtype=np.int32)
-    size = 0
     for root in roots:
-        stack[size] = root
-        size += 1
-    while size > 0:
-        size -= 1
-        h = stack[size]
-        if walk.left[h] == NOTHING or walk.drop_step[h] < 0:
-            move(walk, state, h, 1)
-            continue
-        if walk.first_use[h]:
-            buy(walk, state, h)
-        stack[size] = walk.left[h]
-        stack[size + 1] = walk.right[h]
-        size += 2
+        count_below(walk, state, root, 0, 1, stack)
 
 
 @kernel
@@ -53,20 +40,29 @@ def drop(walk, state, tops, step):
     """Collapse the splits of a step; `tops` are those whose parent stays."""
     stack = np.empty(len(walk.left), dtype=np.int32)
     for top in tops:
-        stack[0] = top
-        size = 1
-        while size > 0:
-            size -= 1
-            h = stack[size]
-            if walk.left[h] == NOTHING or walk.drop_step[h] < step:
-                move(walk, state, h, -1)
-                continue
-            if walk.first_use[h]:
-                return_it(walk, state, h)
-            stack[size] = walk.left[h]
-            stack[size + 1] = walk.right[h]
-            size += 2
+        count_below(walk, state, top, step, -1, stack)
         move(walk, state, top, 1)
+
+
+@kernel
+def count_below(walk, state, top, step, sign, stack):
+    """Add the leaves and purchases below a node before a step, or take them away."""
+    stack[0] = top
+    size = 1
+    while size > 0:
+        size -= 1
+        h = stack[size]
+        if walk.left[h] == NOTHING or walk.drop_step[h] < step:
+            move(walk, state, h, sign)
+            continue
+        if walk.first_use[h]:
+            if sign > 0:
+                buy(walk, state, h)
+            else:
+                return_it(walk, state, h)
+        stack[size] = walk.left[h]
+        stack[size + 1] = walk.right[h]
+        size += 2
 
 
 @kernel
