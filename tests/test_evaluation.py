@@ -1,0 +1,127 @@
+"""Errors and bills along a path, and the rules that choose by them."""
+
+import numpy as np
+import pytest
+from paths import HEART, NHANES, PATH, heart_path
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.metrics import brier_score_loss, log_loss
+
+import thriftwood as tw
+from thriftwood.errors import InputError
+
+# --- evaluation
+
+
+def test_evaluation_equals_predicting_with_each_written_model(nhanes):
+    forest, path, X, y = nhanes
+    points = [0, 1, len(path) // 4, len(path) // 2, -2, -1]
+    measured = path.evaluate(X, y, points=points, quantiles=[0, 0.25, 1])
+    label = np.searchsorted(forest.classes_, y)
+    for k, index in enumerate(points):
+        model = path[index].model
+        probabilities = model.predict_proba(X)
+        # Where two classes are equal but for rounding, either may be predicted.
+        top_two = np.sort(probabilities, axis=1)[:, -2:]
+        tied = (np.diff(top_two, axis=1)[:, 0] < 1e-9).mean()
+        assert abs(measured.error[k] - np.mean(model.predict(X) != y)) <= tied
+        votes = np.stack([tree.predict_proba(X).argmax(axis=1) for tree in model.estimators_])
+        counts = np.stack([(votes == c).sum(axis=0) for c in range(len(forest.classes_))])
+        assert measured.vote_error[k] == np.mean(counts.argmax(axis=0) != label)
+        labels = np.arange(len(forest.classes_))
+        assert measured.log_loss[k] == pytest.approx(log_loss(label, probabilities, labels=labels))
+        assert measured.brier[k] == pytest.approx(
+            brier_score_loss(label, probabilities, labels=labels)
+        )
+        bill = tw.feature_bill(model, X, NHANES.costs).per_example
+        assert measured.cost[k] == pytest.approx(bill.mean())
+        np.testing.assert_allclose(
+            measured.cost_quantiles[k], np.quantile(bill, [0, 0.25, 1]), atol=1e-9
+        )
+    assert measured.points.tolist() == [index % len(path) for index in points]
+
+
+def test_evaluating_some_points_gives_what_evaluating_all_gives(nhanes):
+    _, path, X, y = nhanes
+    everything = path.evaluate(X, y)
+    some = path.evaluate(X, y, points=[3, 1])
+    for name in ("error", "standard_error", "vote_error", "log_loss", "brier", "cost"):
+        np.testing.assert_array_equal(getattr(some, name), getattr(everything, name)[[3, 1]])
+    assert len(everything.points) == len(path)
+    assert len(everything.to_frame()) == len(path)
+
+
+def test_weights_of_rows_count_them_again(nhanes):
+    _, path, X, y = nhanes
+    times = np.random.default_rng(0).integers(0, 3, len(y))
+    weighted = path.evaluate(X, y, points=[0, 5], sample_weight=times)
+    repeated = path.evaluate(np.repeat(X, times, axis=0), np.repeat(y, times), points=[0, 5])
+    for name in ("error", "log_loss", "brier", "cost"):
+        np.testing.assert_allclose(getattr(weighted, name), getattr(repeated, name))
+
+
+def test_out_of_bag_error_is_that_of_the_trees_that_did_not_see_a_row():
+    model = RandomForestClassifier(60, max_features=None, oob_score=True, random_state=0)
+    model.fit(HEART.X, HEART.y)
+    path = heart_path(model, rows="in_bag")
+    measured = path.evaluate(HEART.X, HEART.y, rows="out_of_bag", points=[0])
+    probabilities = np.zeros((len(HEART.y), 2))
+    for tree, sample in zip(path[0].model.estimators_, model.estimators_samples_, strict=True):
+        out = np.setdiff1d(np.arange(len(HEART.y)), sample)
+        probabilities[out] += tree.predict_proba(HEART.X[out])
+    by_hand = np.mean(model.classes_[probabilities.argmax(axis=1)] != HEART.y)
+    assert measured.error[0] == pytest.approx(by_hand, abs=2 / len(HEART.y))
+    assert abs(measured.error[0] - (1 - model.oob_score_)) < 0.03
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"points": [10**6]}, "there is no point 1000000"),
+        ({"points": []}, "`points`"),
+        ({"points": [0.5]}, "`points`"),
+        ({"quantiles": [2]}, "between 0 and 1"),
+        ({"quantiles": [[0.5]]}, "list of numbers"),
+        ({"rows": "other"}, "`rows` is 'other'"),
+    ],
+)
+def test_evaluation_refuses_what_makes_no_sense(wrong, words):
+    with pytest.raises(InputError, match=words):
+        PATH.evaluate(HEART.X, HEART.y, **wrong)
+
+
+# --- choosing
+
+
+def test_rules_choose_what_they_say(nhanes):
+    _, path, X, y = nhanes
+    measured = path.evaluate(X, y)
+    lowest = path.choose(X, y, rule="lowest_error").index
+    assert measured.error[lowest] == measured.error.min()
+    assert (measured.error[lowest + 1 :] > measured.error.min()).all()
+    best = int(measured.error.argmin())
+    most = measured.error[best] + measured.standard_error[best]
+    one_se = path.choose(X, y).index
+    assert measured.error[one_se] <= most
+    assert (measured.error[one_se + 1 :] > most).all()
+    assert one_se >= lowest
+    within = path.choose(X, y, rule="error_increase", limit=0.02).index
+    assert measured.error[within] <= measured.error[0] + 0.02
+    assert (measured.error[within + 1 :] > measured.error[0] + 0.02).all()
+    budget = float(np.median(measured.cost))
+    affordable = path.choose(X, y, rule="budget", limit=budget)
+    assert measured.cost[affordable.index] <= budget
+    assert measured.error[affordable.index] == measured.error[measured.cost <= budget].min()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"rule": "best"}, "no rule 'best'"),
+        ({"rule": "budget"}, "`limit` is None"),
+        ({"rule": "error_increase", "limit": -1}, "`limit` is -1"),
+        ({"rule": "lowest_error", "limit": 1}, "takes no `limit`"),
+    ],
+)
+def test_rules_refuse_what_makes_no_sense(wrong, words):
+    with pytest.raises(InputError, match=words):
+        PATH.choose(HEART.X, HEART.y, **wrong)

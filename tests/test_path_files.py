@@ -1,0 +1,140 @@
+"""A path in files, tables, pictures and words."""
+
+import numpy as np
+import pytest
+from paths import FOREST, HEART, PATH, assert_same_path, heart_path
+from sklearn.ensemble import RandomForestClassifier
+
+import thriftwood as tw
+from thriftwood.errors import ForestError, InputError
+from thriftwood.forest import Forest
+
+
+@pytest.mark.parametrize("with_model", [True, False])
+def test_a_saved_path_comes_back(tmp_path, with_model):
+    file = tmp_path / "path.tw"
+    PATH.save(file)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["path.tw"]
+    loaded = tw.PruningPath.load(file, FOREST if with_model else None)
+    assert_same_path(loaded, PATH)
+    assert loaded.original == PATH.original
+    assert loaded.forest.feature_names == PATH.forest.feature_names
+    point = loaded.at(budget=200)
+    assert type(point.model) is (RandomForestClassifier if with_model else Forest)
+    assert point.n_splits == PATH.at(budget=200).n_splits
+    measured = loaded.evaluate(HEART.X, HEART.y, points=[2])
+    assert measured.error == PATH.evaluate(HEART.X, HEART.y, points=[2]).error
+
+
+def test_files_that_hold_no_path_are_refused(tmp_path):
+    missing = tmp_path / "missing"
+    with pytest.raises(InputError, match="There is no file"):
+        tw.PruningPath.load(missing)
+    text = tmp_path / "text"
+    for content in ("hello", ""):
+        text.write_text(content)
+        with pytest.raises(InputError, match="no path that"):
+            tw.PruningPath.load(text)
+    file = tmp_path / "path.tw"
+    PATH.save(file)
+    whole = file.read_bytes()
+    file.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError, match="damaged"):
+        tw.PruningPath.load(file)
+    file.write_bytes(whole)
+    other = RandomForestClassifier(3, random_state=1).fit(HEART.X, HEART.y)
+    with pytest.raises(InputError, match="another model"):
+        tw.PruningPath.load(file, other)
+
+
+def test_a_file_of_a_later_version_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("thriftwood.pruning.storage.VERSION", 2)
+    PATH.save(tmp_path / "path")
+    monkeypatch.undo()
+    with pytest.raises(InputError, match="version 2"):
+        tw.PruningPath.load(tmp_path / "path")
+
+
+def test_changed_files_are_refused_or_harmless(tmp_path):
+    file = tmp_path / "path.tw"
+    PATH.save(file)
+    whole = file.read_bytes()
+    rng = np.random.default_rng(0)
+    for place in rng.choice(len(whole), 60, replace=False):
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        try:
+            loaded = tw.PruningPath.load(file)
+        except InputError:
+            continue
+        assert_same_path(loaded, PATH)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("drop_step", lambda steps: steps[:3]),
+        ("drop_step", lambda steps: steps + 10**6),
+        ("drop_step", lambda steps: steps.astype(float)),
+        ("prices", lambda prices: prices[:1]),
+        ("losses", lambda losses: losses[1:]),
+        ("forest_left", lambda left: left + 1),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(tmp_path, name, change):
+    file = tmp_path / "path.tw"
+    PATH.save(file)
+    with np.load(file) as content:
+        arrays = dict(content)
+    for wrong in (
+        {**arrays, name: change(arrays[name])},
+        {k: arrays[k] for k in arrays if k != name},
+    ):
+        with file.open("wb") as stream:
+            np.savez(stream, **wrong)
+        with pytest.raises((InputError, ForestError)):
+            tw.PruningPath.load(file)
+
+
+@pytest.mark.parametrize("file", ["missing/path", ".", "", None, 3])
+def test_nothing_is_left_where_saving_fails(tmp_path, monkeypatch, file):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError):
+        PATH.save(file)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_path_is_a_table():
+    frame = PATH.to_frame()
+    assert len(frame) == len(PATH)
+    assert frame.columns.tolist() == ["tradeoff", "cost", "loss", "n_splits", "n_features"]
+
+
+def test_drop_values_say_when_each_split_goes():
+    values = PATH.drop_values
+    assert np.isnan(values[~PATH.forest.is_split]).all()
+    for index in (0, 1, len(PATH) - 2):
+        kept = PATH.kept_nodes(index)
+        np.testing.assert_array_equal(kept, np.nan_to_num(values) > PATH.tradeoffs[index])
+    free = heart_path(costs=np.zeros(HEART.X.shape[1]))
+    assert len(free) == 1
+    assert set(free.drop_values[free.forest.is_split]) == {0, np.inf}
+
+
+def test_the_path_can_be_drawn():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    ax = PATH.plot()
+    assert len(ax.lines[0].get_xdata()) == len(PATH)
+    measured = PATH.evaluate(HEART.X, HEART.y)
+    PATH.plot(ax, measured=measured)
+    with pytest.raises(InputError, match=r"path\.evaluate"):
+        PATH.plot(measured=measured.to_frame())
+    assert ax.get_legend() is not None
+    plt.close("all")
+
+
+def test_words():
+    text = repr(PATH)
+    assert f"{len(PATH)} optimal prunings" in text
+    assert "RandomForestClassifier" in text
+    assert "lowest error" in repr(PATH.evaluate(HEART.X, HEART.y))
+    assert "expected cost" in repr(PATH.mix(budget=100))

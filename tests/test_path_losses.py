@@ -1,0 +1,175 @@
+"""What a path counts: losses, rows in and out of bags, weights, real numbers."""
+
+import numpy as np
+import pytest
+from paths import FOREST, HEART, PATH, heart_path
+from sklearn.ensemble import (
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.metrics import brier_score_loss, log_loss
+from sklearn.tree import DecisionTreeClassifier
+
+import thriftwood as tw
+from thriftwood.errors import InputError
+
+
+@pytest.mark.parametrize("loss", ["error", "expected_error", "brier", "log_loss"])
+def test_losses_are_what_the_trees_lose(loss):
+    path = heart_path(loss=loss)
+    assert path.loss_name == loss
+    label = np.searchsorted(FOREST.classes_, HEART.y)
+    for point in (path[0], path[len(path) // 2]):
+        probabilities = [tree.predict_proba(HEART.X) for tree in point.model.estimators_]
+        by_hand = {
+            "error": lambda p: np.mean(p.argmax(axis=1) != label),
+            "expected_error": lambda p: np.mean(1 - p[np.arange(len(label)), label]),
+            "brier": lambda p: brier_score_loss(label, p[:, 1]),
+            "log_loss": lambda p: log_loss(label, p),
+        }[loss]
+        assert point.loss == pytest.approx(np.mean([by_hand(p) for p in probabilities]), rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["expected_error", "brier", "log_loss"])
+def test_paths_of_real_numbers_agree_with_single_cuts(loss):
+    path = heart_path(loss=loss)
+    assert path.resolution < 1e-9
+    for index in (0, len(path) // 3, 2 * len(path) // 3):
+        tradeoff = (path.tradeoffs[index] + path.tradeoffs[index + 1]) / 2
+        pruned = tw.prune(FOREST, HEART.X, HEART.y, costs=HEART.costs, loss=loss, tradeoff=tradeoff)
+        assert path.at(tradeoff=tradeoff).objective == pytest.approx(pruned.objective, rel=1e-8)
+
+
+@pytest.mark.parametrize("rows", ["in_bag", "out_of_bag"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestClassifier(6, random_state=0),
+        ExtraTreesClassifier(6, bootstrap=True, random_state=0),
+        BaggingClassifier(n_estimators=6, random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_losses_can_be_counted_on_the_rows_in_or_out_of_each_bag(model, rows):
+    model.fit(HEART.X, HEART.y)
+    path = heart_path(model, rows=rows)
+    point = path[len(path) // 2]
+    mistakes = counted = 0
+    for tree, sample in zip(point.model.estimators_, model.estimators_samples_, strict=True):
+        drawn = np.bincount(sample, minlength=len(HEART.y))
+        times = drawn if rows == "in_bag" else drawn == 0
+        wrong = tree.predict(HEART.X) != np.searchsorted(model.classes_, HEART.y)
+        mistakes += (times * wrong).sum()
+        counted += times.sum()
+    assert point.loss == pytest.approx(mistakes / counted)
+    assert point.cost == pytest.approx(tw.feature_bill(point.model, HEART.X, HEART.costs).mean)
+    at = tw.prune(
+        model, HEART.X, HEART.y, costs=HEART.costs, rows=rows, tradeoff=point.tradeoff * (1 + 1e-6)
+    )
+    assert at.n_splits == point.n_splits
+
+
+def test_rows_that_nobody_knows_are_refused():
+    tree = DecisionTreeClassifier(random_state=0).fit(HEART.X, HEART.y)
+    with pytest.raises(InputError, match="does not know which rows"):
+        heart_path(tree, rows="in_bag")
+    with pytest.raises(InputError, match="choose 'all', 'in_bag', 'out_of_bag'"):
+        heart_path(rows="some")
+    whole = ExtraTreesClassifier(3, random_state=0).fit(HEART.X, HEART.y)
+    with pytest.raises(InputError, match="none is out of bag"):
+        heart_path(whole, rows="out_of_bag")
+    for n_rows in (50, 2 * len(HEART.y)):
+        X, y = np.resize(HEART.X, (n_rows, 13)), np.resize(HEART.y, n_rows)
+        with pytest.raises(InputError, match="trained on 303 rows, but X has"):
+            tw.prune_path(FOREST, X, y, rows="in_bag")
+
+
+def test_rows_without_weight_cannot_be_all_that_counts():
+    model = RandomForestClassifier(2, random_state=0).fit(HEART.X, HEART.y)
+    seen = np.unique(np.concatenate(model.estimators_samples_))
+    out_everywhere = np.setdiff1d(np.arange(len(HEART.y)), seen)
+    weights = np.zeros(len(HEART.y))
+    weights[np.intersect1d(*model.estimators_samples_)] = 1
+    with pytest.raises(InputError, match="no row counts that has any weight"):
+        heart_path(model, rows="out_of_bag", sample_weight=weights)
+    path = heart_path(model, rows="in_bag")
+    with pytest.raises(InputError, match="no row counts that has any weight"):
+        path.evaluate(HEART.X, HEART.y, rows="out_of_bag", sample_weight=weights)
+    assert path.evaluate(HEART.X, HEART.y, rows="in_bag").n_rows == 303 - len(out_everywhere)
+
+
+def test_what_was_pruned_on_a_row_is_not_measured_on_it_as_out_of_bag():
+    with pytest.raises(InputError, match="rows='in_bag'"):
+        PATH.evaluate(HEART.X, HEART.y, rows="out_of_bag")
+
+
+def test_out_of_bag_errors_of_noise_are_those_of_noise():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 5)), rng.integers(0, 2, 400)
+    model = RandomForestClassifier(40, max_features=None, random_state=0).fit(X, y)
+    path = tw.prune_path(model, X, y, rows="in_bag")
+    measured = path.evaluate(X, y, rows="out_of_bag", points=[0])
+    assert measured.error[0] > 0.44
+
+
+@pytest.mark.parametrize("loss", ["error", "brier"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_gains_that_rounding_swallows_are_in_the_resolution(seed, loss):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(300, 4)), np.exp(5 * rng.normal(size=300))
+    model = RandomForestRegressor(5, max_features=2, bootstrap=False, random_state=0).fit(X, y)
+    path = tw.prune_path(model, X, y)
+    assert path.original.loss == 0
+    assert 0 < path.losses[0] <= path.resolution
+    assert path.at(max_loss_increase=0).loss <= path.resolution
+    rich = path.at(budget=1e9)
+    assert rich.loss - rich.bound <= path.original.loss
+    assert path.resolution < 1e-9 * path.losses[-1]
+    other = heart_path(loss=loss)
+    assert other.losses[0] - other.resolution <= min(other.losses[0], other.original.loss)
+
+
+def test_tiny_weights_still_cost_something():
+    X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    y = np.array([0, 1, 1, 0])
+    tree = DecisionTreeClassifier(random_state=0).fit(X, y)
+    path = tw.prune_path(tree, X, y, costs=[0, np.pi], sample_weight=[1e-7, 1, 1e-7, 1])
+    assert path.costs[-1] == 0
+    assert path.at(budget=0).cost == 0
+
+
+def test_a_model_that_was_fitted_again_is_refused():
+    model = RandomForestClassifier(3, random_state=0).fit(HEART.X, HEART.y)
+    path = heart_path(model, rows="in_bag")
+    model.fit(HEART.X[:, ::-1], HEART.y)
+    with pytest.raises(InputError, match="fitted again"):
+        path.at(index=0)
+    with pytest.raises(InputError, match="fitted again"):
+        path.evaluate(HEART.X, HEART.y, rows="out_of_bag")
+
+
+def test_columns_are_known_by_the_names_that_the_path_was_given():
+    frame = HEART.frame()
+    path = heart_path(X=frame, costs=dict(zip(frame.columns, HEART.costs, strict=True)))
+    assert path.forest.feature_names == tuple(frame.columns)
+    assert path.evaluate(frame, HEART.y, points=[0]).error == pytest.approx(
+        PATH.evaluate(HEART.X, HEART.y, points=[0]).error
+    )
+    with pytest.raises(InputError, match="Column 0 of X is named"):
+        path.evaluate(frame[frame.columns[::-1]], HEART.y)
+
+
+def test_regressors_have_a_path_too():
+    y = HEART.X[:, 3]
+    X = np.delete(HEART.X, 3, axis=1)
+    model = RandomForestRegressor(8, max_features=None, random_state=0).fit(X, y)
+    path = tw.prune_path(model, X, y)
+    point = path[len(path) // 2]
+    squared = [(tree.predict(X) - y) ** 2 for tree in point.model.estimators_]
+    assert point.loss == pytest.approx(np.mean(squared))
+    measured = path.evaluate(X, y, points=[0, point.index])
+    assert measured.error[1] == pytest.approx(np.mean((point.model.predict(X) - y) ** 2))
+    assert measured.vote_error is None
+    assert "squared" in path.loss_name
