@@ -6,5 +6,14 @@ raises; and reading what `write_model` wrote gives the collapsed forest.
 
 from thriftwood.adapters.registry import read_forest, read_samples, write_model
 from thriftwood.adapters.samples import Samples
+from thriftwood.adapters.sklearn_ensemble import TreeAverage
+from thriftwood.adapters.sklearn_grown import decision_tree
 
-__all__ = ["Samples", "read_forest", "read_samples", "write_model"]
+__all__ = [
+    "Samples",
+    "TreeAverage",
+    "decision_tree",
+    "read_forest",
+    "read_samples",
+    "write_model",
+]

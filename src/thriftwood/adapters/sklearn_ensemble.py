@@ -1,4 +1,4 @@
-"""Random forests, extra trees and bagged trees of scikit-learn."""
+"""Random forests, extra trees and bagged trees of scikit-learn, and forests of our own."""
 
 from copy import deepcopy
 from typing import Any
@@ -25,7 +25,9 @@ from thriftwood.arrays import BoolArray, FloatArray
 from thriftwood.errors import ForestError, UnsupportedModelError
 from thriftwood.forest import Forest
 
-SUPPORTED = "RandomForest*, ExtraTrees*, Bagging* over decision trees (scikit-learn)"
+SUPPORTED = (
+    "RandomForest*, ExtraTrees*, Bagging* over decision trees (scikit-learn), BudgetForestClassifier"
+)
 
 FORESTS = (
     RandomForestClassifier,
@@ -35,12 +37,17 @@ FORESTS = (
 )
 BAGGING = (BaggingClassifier, BaggingRegressor)
 
+
+class TreeAverage:
+    """Marks an ensemble of our own that predicts the mean of its `estimators_`, as forests do."""
+
+
 # Measured on the unpruned trees, so no longer true of the pruned ones.
 STALE = ("oob_score_", "oob_decision_function_", "oob_prediction_")
 
 
 def reads(model: object) -> bool:
-    return isinstance(model, FORESTS + BAGGING)
+    return isinstance(model, (*FORESTS, *BAGGING, TreeAverage))
 
 
 def read(model: Any) -> Forest:

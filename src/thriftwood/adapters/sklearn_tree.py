@@ -116,7 +116,7 @@ def collapsed_trees(trees: list[Any], forest: Forest, kept: BoolArray) -> list[A
         own = origin[of_tree] - forest.tree_start[number]
         split = collapsed.is_split[of_tree]
         make, arguments, state = tree.tree_.__reduce__()
-        _check_node_fields(state["nodes"])
+        check_node_fields(state["nodes"])
         nodes = state["nodes"][own]
         nodes["left_child"] = np.where(split, collapsed.left[of_tree] - first, SKLEARN_LEAF)
         nodes["right_child"] = np.where(split, collapsed.right[of_tree] - first, SKLEARN_LEAF)
@@ -138,7 +138,7 @@ def collapsed_trees(trees: list[Any], forest: Forest, kept: BoolArray) -> list[A
     return new_trees
 
 
-def _check_node_fields(nodes: Any) -> None:
+def check_node_fields(nodes: Any) -> None:
     fields = set(nodes.dtype.names)
     if fields != NODE_FIELDS:
         unknown = ", ".join(sorted(fields ^ NODE_FIELDS))

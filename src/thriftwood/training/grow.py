@@ -1,0 +1,112 @@
+"""Grow one tree."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from thriftwood.arrays import BoolArray, FloatArray, IndexArray
+from thriftwood.training import kernels
+from thriftwood.training.columns import RankedColumns
+from thriftwood.training.growth import IMPURITIES, Growth
+
+NO_LIMIT = 2**62
+
+
+@dataclass(frozen=True, eq=False)
+class GrownTree:
+    """A tree, and which rows came to its nodes; arrays as in `Forest`.
+
+    Attributes
+    ----------
+    feature, threshold, left, right, missing_left : shape (n_nodes,)
+    n_rows : shape (n_nodes,)
+        How many different rows of the sample pass each node.
+    counts : shape (n_nodes, n_classes)
+        The weight of each class among them.
+    """
+
+    feature: IndexArray
+    threshold: FloatArray
+    left: IndexArray
+    right: IndexArray
+    missing_left: BoolArray
+    n_rows: IndexArray
+    counts: FloatArray
+
+
+def grow_tree(
+    columns: RankedColumns,
+    label: IndexArray,
+    weight: FloatArray,
+    n_classes: int,
+    growth: Growth,
+    seed: int,
+) -> GrownTree:
+    """Grow a tree on the rows that have a weight.
+
+    Parameters
+    ----------
+    columns : RankedColumns
+    label : shape (n_rows,)
+        Class numbers.
+    weight : shape (n_rows,)
+        How much each row counts: how often it was drawn, times its own weight. One at least counts.
+    n_classes : int
+    growth : Growth
+    seed : int
+        For the features drawn at a node.
+    """
+    growth.check()
+    sample = np.flatnonzero(weight > 0)
+    rows = kernels.Rows(
+        codes=columns.codes[:, sample],
+        missing=columns.n_distinct.copy(),
+        label=label[sample].astype(np.int32),
+        weight=weight[sample].astype(np.float64),
+    )
+    nodes = _room(2 * len(sample) - 1, n_classes)
+    n_nodes = kernels.grow_nodes(rows, _rules(growth), np.uint64(seed), nodes)
+    return _as_tree(kernels.Nodes(*(array[:n_nodes] for array in nodes)), columns)
+
+
+def _rules(growth: Growth) -> kernels.Rules:
+    return kernels.Rules(
+        impurity=IMPURITIES[growth.impurity],
+        alpha=float(growth.alpha),
+        power=int(growth.power),
+        max_depth=NO_LIMIT if growth.max_depth is None else int(growth.max_depth),
+        min_samples_leaf=int(growth.min_samples_leaf),
+        max_features=NO_LIMIT if growth.max_features is None else int(growth.max_features),
+        free_once_bought=bool(growth.free_once_bought),
+        prices=np.array(growth.prices, dtype=np.float64),
+    )
+
+
+def _room(n_nodes: int, n_classes: int) -> kernels.Nodes:
+    """Return arrays for as many nodes as a tree can have."""
+    types = {"missing_left": np.bool_, "counts": np.float64}
+    return kernels.Nodes(
+        **{
+            name: np.empty(
+                (n_nodes, n_classes) if name == "counts" else n_nodes, types.get(name, np.int32)
+            )
+            for name in kernels.Nodes._fields
+        }
+    )
+
+
+def _as_tree(nodes: kernels.Nodes, columns: RankedColumns) -> GrownTree:
+    split = np.flatnonzero(nodes.left >= 0)
+    threshold = np.zeros(len(nodes.left))
+    threshold[split] = columns.thresholds(
+        nodes.feature[split], nodes.below[split], nodes.above[split]
+    )
+    return GrownTree(
+        feature=nodes.feature.copy(),
+        threshold=threshold,
+        left=nodes.left.copy(),
+        right=nodes.right.copy(),
+        missing_left=nodes.missing_left.copy(),
+        n_rows=nodes.n_rows.copy(),
+        counts=nodes.counts.copy(),
+    )

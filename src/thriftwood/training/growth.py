@@ -1,0 +1,68 @@
+"""How a tree is to grow."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from thriftwood.arguments import one_number_from_zero
+from thriftwood.arrays import FloatArray
+from thriftwood.errors import InputError
+from thriftwood.training.impurity_kernels import ENTROPY, PAIRS, POWERS
+
+IMPURITIES = {"pairs": PAIRS, "powers": POWERS, "entropy": ENTROPY}
+
+
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """The rules by which splits are chosen and growing stops.
+
+    Attributes
+    ----------
+    prices : shape (n_features,)
+        What a feature costs one row.
+    impurity : {"pairs", "powers", "entropy"}
+        What makes rows of different classes bad company, F(S) in the paper.
+    alpha : float
+        "pairs" subtracts it from the weight of each class; entropy below it counts as none.
+    power : int
+        Of "powers".
+    max_depth : int, optional
+    min_samples_leaf : int
+        How many rows of the tree's sample a leaf has at least.
+    max_features : int, optional
+        How many features a node tries, drawn anew each time; those that do not vary there do not
+        count, and it goes on until one is of use. None tries all.
+    free_once_bought : bool
+        Whether a feature that was tested above a node costs nothing more there.
+    """
+
+    prices: FloatArray
+    impurity: str = "pairs"
+    alpha: float = 0.0
+    power: int = 3
+    max_depth: int | None = None
+    min_samples_leaf: int = 1
+    max_features: int | None = None
+    free_once_bought: bool = False
+
+    def check(self) -> "Growth":
+        """Return the rules themselves, or raise where one has no meaning."""
+        if self.impurity not in IMPURITIES:
+            names = ", ".join(repr(name) for name in IMPURITIES)
+            raise InputError(f"`impurity` is {self.impurity!r}: choose {names}.")
+        one_number_from_zero(self.alpha, "alpha", "It is a weight of rows; 0 grows the most.")
+        if self.impurity == "powers" and self.alpha != 0:
+            raise InputError("`alpha` has no meaning for the impurity 'powers': leave it at 0.")
+        _check_whole(self.power, "power", 2)
+        _check_whole(self.min_samples_leaf, "min_samples_leaf", 1)
+        if self.max_depth is not None:
+            _check_whole(self.max_depth, "max_depth", 1)
+        if self.max_features is not None:
+            _check_whole(self.max_features, "max_features", 1)
+        return self
+
+
+def _check_whole(value: object, name: str, least: int) -> None:
+    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not is_whole or value < least:
+        raise InputError(f"`{name}` is {value!r}: pass a whole number of at least {least}.")

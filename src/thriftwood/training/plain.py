@@ -1,0 +1,195 @@
+"""The twin of `grow_tree`: the pseudo-code of BudgetRF, slow and obvious.
+
+    grow(S):  if F(S) <= 0: leaf
+              for each feature f:  r_f = least over thresholds of max(F(S_left), F(S_right))
+              take the f with the least price_f / (F(S) - r_f), if any gains
+              grow(S_left), grow(S_right)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thriftwood.arrays import FloatArray, IndexArray, IntArray
+from thriftwood.training import kernels
+from thriftwood.training.grow import GrownTree
+from thriftwood.training.growth import Growth
+
+
+class Candidate(NamedTuple):
+    """A way to split the rows of a node."""
+
+    feature: int
+    threshold: float
+    missing_left: bool
+    gain: float
+
+
+def grow_plainly(
+    X: NDArray[np.float32],
+    label: IndexArray,
+    weight: FloatArray,
+    n_classes: int,
+    growth: Growth,
+    seed: int,
+) -> GrownTree:
+    """Grow the tree that `grow_tree` grows; parameters as there, but for the plain table X."""
+    return _Grower(X, label, weight, n_classes, growth, seed).grow()
+
+
+class _Grower:
+    """The arguments of `grow_plainly`, and the nodes grown so far."""
+
+    def __init__(
+        self,
+        X: NDArray[np.float32],
+        label: IndexArray,
+        weight: FloatArray,
+        n_classes: int,
+        growth: Growth,
+        seed: int,
+    ) -> None:
+        self.X, self.label, self.weight, self.n_classes = X, label, weight, n_classes
+        self.growth = growth
+        self.seed = np.uint64(seed)
+        self.impurity = _impurity(growth)
+        self.nodes: list[dict[str, object]] = []
+
+    def grow(self) -> GrownTree:
+        self._grow(np.flatnonzero(self.weight > 0), depth=0, bought=frozenset())
+        columns = {name: np.array([node[name] for node in self.nodes]) for name in self.nodes[0]}
+        return GrownTree(**columns)
+
+    def _grow(self, rows: IntArray, depth: int, bought: frozenset[int]) -> int:
+        """Grow what is below some rows, and return its first node."""
+        number = len(self.nodes)
+        node: dict[str, object] = {
+            "feature": -1,
+            "threshold": 0.0,
+            "left": -1,
+            "right": -1,
+            "missing_left": False,
+            "n_rows": len(rows),
+            "counts": self._counts(rows),
+        }
+        self.nodes.append(node)
+        best = None if depth == self.growth.max_depth else self._best(rows, bought)
+        if best is not None:
+            goes_left = self._goes_left(rows, best)
+            below = bought | {best.feature}
+            node["feature"], node["threshold"] = best.feature, best.threshold
+            node["missing_left"] = best.missing_left
+            node["left"] = self._grow(rows[goes_left], depth + 1, below)
+            node["right"] = self._grow(rows[~goes_left], depth + 1, below)
+        return number
+
+    def _best(self, rows: IntArray, bought: frozenset[int]) -> Candidate | None:
+        """Return the split to take, if there is one."""
+        growth = self.growth
+        before = self.impurity(self._counts(rows))
+        if before <= 0 or len(rows) < 2 * growth.min_samples_leaf:
+            return None
+        found = list(self._candidates(rows, before))
+        owned = {k for k in range(self.X.shape[1]) if growth.prices[k] == 0}
+        if growth.free_once_bought:
+            owned |= bought
+        free = [split for split in found if split.feature in owned]
+        paid = [split for split in found if split.feature not in owned]
+        most = min(free, key=lambda split: (-split.gain, split.feature), default=None)
+        cheapest = min(
+            paid,
+            key=lambda split: (growth.prices[split.feature] / split.gain, split.feature),
+            default=None,
+        )
+        if most is None or cheapest is None:
+            return most or cheapest
+        return most if most.gain >= cheapest.gain else cheapest
+
+    def _candidates(self, rows: IntArray, before: float) -> Iterator[Candidate]:
+        """Yield the best split of every feature that is tried and gains something."""
+        n_tried, n_useful = 0, 0
+        for feature in self._draw():
+            if n_tried >= (self.growth.max_features or math.inf) and n_useful > 0:
+                return
+            if len(np.unique(self.X[rows, feature])) == 1:
+                continue
+            n_tried += 1
+            splits = list(self._splits(rows, feature))
+            left_over = [self._after(rows, split) for split in splits]
+            least = min(left_over, default=math.inf)
+            if before - least > kernels.NOISE * before:
+                n_useful += 1
+                yield splits[left_over.index(least)]._replace(gain=before - least)
+
+    def _draw(self) -> list[int]:
+        """Return the features in the order in which they are tried."""
+        drawn = np.arange(self.X.shape[1])
+        n_tried = self.growth.max_features or len(drawn)
+        self.seed = np.uint64(kernels.shuffle(drawn, n_tried, self.seed))
+        order: list[int] = drawn.tolist()
+        return order
+
+    def _splits(self, rows: IntArray, feature: int) -> Iterator[Candidate]:
+        """Yield all splits of a feature that leave enough rows on both sides."""
+        values = self.X[rows, feature].astype(np.float64)
+        n_missing = np.count_nonzero(np.isnan(values))
+        distinct = np.unique(values[~np.isnan(values)])
+        thresholds = [*(distinct[:-1] + distinct[1:]) / 2, math.inf][: None if n_missing else -1]
+        for threshold in thresholds:
+            n_left = np.count_nonzero(values <= threshold)
+            n_right = len(rows) - n_left
+            if n_missing == 0:
+                ways = [n_left > n_right]
+            else:
+                ways = [False] if threshold == math.inf else [False, True]
+            for missing_left in ways:
+                moved = n_missing if missing_left else 0
+                if min(n_left + moved, n_right - moved) >= self.growth.min_samples_leaf:
+                    yield Candidate(feature, float(threshold), bool(missing_left), 0.0)
+
+    def _after(self, rows: IntArray, split: Candidate) -> float:
+        """Return the impurity that a split leaves."""
+        goes_left = self._goes_left(rows, split)
+        left, right = self._counts(rows[goes_left]), self._counts(rows[~goes_left])
+        of_left, of_right = self.impurity(left), self.impurity(right)
+        if self.growth.impurity == "entropy":
+            return (sum(left) * of_left + sum(right) * of_right) / (sum(left) + sum(right))
+        return max(of_left, of_right)
+
+    def _goes_left(self, rows: IntArray, split: Candidate) -> NDArray[np.bool_]:
+        values = self.X[rows, split.feature].astype(np.float64)
+        return np.where(np.isnan(values), split.missing_left, values <= split.threshold)
+
+    def _counts(self, rows: IntArray) -> list[float]:
+        counts = [0.0] * self.n_classes
+        for row in rows:
+            counts[self.label[row]] += float(self.weight[row])
+        return counts
+
+
+def _impurity(growth: Growth) -> Callable[[list[float]], float]:
+    """Return F of the paper as a function of class weights."""
+    alpha, power = growth.alpha, growth.power
+
+    def pairs(counts: list[float]) -> float:
+        above = [max(count - alpha, 0.0) for count in counts]
+        return sum(
+            max(above[j] * above[k] - alpha * alpha, 0.0)
+            for j in range(len(above))
+            for k in range(j)
+        )
+
+    def powers(counts: list[float]) -> float:
+        return sum(counts) ** power - sum(count**power for count in counts)
+
+    def entropy(counts: list[float]) -> float:
+        shares = [count / sum(counts) for count in counts if count > 0]
+        nats = -sum(share * math.log(share) for share in shares)
+        return nats if nats >= alpha else 0.0
+
+    return {"pairs": pairs, "powers": powers, "entropy": entropy}[growth.impurity]
