@@ -11,7 +11,11 @@ from thriftwood import datasets, errors
 from thriftwood._version import __version__
 
 if TYPE_CHECKING:
-    from thriftwood.estimators import PrunedEnsembleClassifier, PrunedEnsembleRegressor
+    from thriftwood.estimators import (
+        BudgetForestClassifier,
+        PrunedEnsembleClassifier,
+        PrunedEnsembleRegressor,
+    )
     from thriftwood.pruning import (
         Evaluation,
         Mixture,
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
     from thriftwood.runtime import FeatureBill, feature_bill
 
 __all__ = [
+    "BudgetForestClassifier",
     "Evaluation",
     "FeatureBill",
     "Mixture",
@@ -39,6 +44,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "BudgetForestClassifier": "thriftwood.estimators",
     "Evaluation": "thriftwood.pruning",
     "FeatureBill": "thriftwood.runtime",
     "Mixture": "thriftwood.pruning",

@@ -2,6 +2,7 @@
 
 import math
 import reprlib
+from typing import Any
 
 import numpy as np
 
@@ -44,3 +45,17 @@ def one_number_from_zero(value: object, name: str, advice: str) -> float:
             f"{advice}"
         )
     return abs(number)  # minus zero is zero
+
+
+def is_whole(value: object) -> bool:
+    """Say whether the user's argument is one whole number; True and False are none."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def whole_number(value: Any, name: str, least: int) -> int:
+    """Return the user's argument `name` as a whole number of at least `least`, or refuse it."""
+    if not is_whole(value) or value < least:
+        raise InputError(
+            f"`{name}` is {reprlib.repr(value)}: pass a whole number of at least {least}."
+        )
+    return int(value)

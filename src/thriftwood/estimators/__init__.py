@@ -1,12 +1,13 @@
-"""Pruned ensembles as estimators of scikit-learn: they fit, prune and choose the point in one call.
+"""Forests as estimators of scikit-learn, grown with prices in mind, or grown and pruned at once.
 
-Law: fitting is nothing but growing the trees, `prune_path` and a choice on that path, so whatever
-an estimator does can be done by hand.
+Law: fitting a pruned ensemble is nothing but growing the trees, `prune_path` and a choice on that
+path, so whatever it does can be done by hand.
 """
 
+from thriftwood.estimators.budget_forest import BudgetForestClassifier
 from thriftwood.estimators.pruned_ensemble import (
     PrunedEnsembleClassifier,
     PrunedEnsembleRegressor,
 )
 
-__all__ = ["PrunedEnsembleClassifier", "PrunedEnsembleRegressor"]
+__all__ = ["BudgetForestClassifier", "PrunedEnsembleClassifier", "PrunedEnsembleRegressor"]

@@ -7,4 +7,4 @@ from thriftwood.training.columns import RankedColumns, rank_columns
 from thriftwood.training.grow import GrownTree, grow_tree
 from thriftwood.training.growth import Growth
 
-__all__ = ["Growth", "GrownTree", "RankedColumns", "grow_tree", "rank_columns"]
+__all__ = ["GrownTree", "Growth", "RankedColumns", "grow_tree", "rank_columns"]

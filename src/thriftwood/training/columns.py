@@ -30,9 +30,7 @@ class RankedColumns:
     first: IntArray
     values: FloatArray
 
-    def thresholds(
-        self, features: IndexArray, below: IndexArray, above: IndexArray
-    ) -> FloatArray:
+    def thresholds(self, features: IndexArray, below: IndexArray, above: IndexArray) -> FloatArray:
         """Return the midpoints between two ranks of features; infinity where `above` is negative.
 
         Values are single precision, so their midpoint in double precision lies between them.

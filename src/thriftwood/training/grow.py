@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thriftwood.arrays import BoolArray, FloatArray, IndexArray
+from thriftwood.arrays import FloatArray, IndexArray, handed_over
+from thriftwood.forest import LEAF, Forest
 from thriftwood.training import kernels
 from thriftwood.training.columns import RankedColumns
 from thriftwood.training.growth import IMPURITIES, Growth
@@ -14,22 +15,19 @@ NO_LIMIT = 2**62
 
 @dataclass(frozen=True, eq=False)
 class GrownTree:
-    """A tree, and which rows came to its nodes; arrays as in `Forest`.
+    """A tree, and what it saw of its sample.
 
     Attributes
     ----------
-    feature, threshold, left, right, missing_left : shape (n_nodes,)
+    forest : Forest
+        The tree alone.
     n_rows : shape (n_nodes,)
         How many different rows of the sample pass each node.
     counts : shape (n_nodes, n_classes)
         The weight of each class among them.
     """
 
-    feature: IndexArray
-    threshold: FloatArray
-    left: IndexArray
-    right: IndexArray
-    missing_left: BoolArray
+    forest: Forest
     n_rows: IndexArray
     counts: FloatArray
 
@@ -76,6 +74,7 @@ def _rules(growth: Growth) -> kernels.Rules:
         power=int(growth.power),
         max_depth=NO_LIMIT if growth.max_depth is None else int(growth.max_depth),
         min_samples_leaf=int(growth.min_samples_leaf),
+        min_weight_leaf=float(growth.min_weight_leaf),
         max_features=NO_LIMIT if growth.max_features is None else int(growth.max_features),
         free_once_bought=bool(growth.free_once_bought),
         prices=np.array(growth.prices, dtype=np.float64),
@@ -96,17 +95,21 @@ def _room(n_nodes: int, n_classes: int) -> kernels.Nodes:
 
 
 def _as_tree(nodes: kernels.Nodes, columns: RankedColumns) -> GrownTree:
-    split = np.flatnonzero(nodes.left >= 0)
+    split = np.flatnonzero(nodes.left != LEAF)
     threshold = np.zeros(len(nodes.left))
     threshold[split] = columns.thresholds(
         nodes.feature[split], nodes.below[split], nodes.above[split]
     )
-    return GrownTree(
-        feature=nodes.feature.copy(),
+    counts = nodes.counts.copy()
+    forest = Forest(
+        tree_start=np.array([0, len(counts)]),
+        feature=nodes.feature,
         threshold=threshold,
-        left=nodes.left.copy(),
-        right=nodes.right.copy(),
-        missing_left=nodes.missing_left.copy(),
-        n_rows=nodes.n_rows.copy(),
-        counts=nodes.counts.copy(),
+        left=nodes.left,
+        right=nodes.right,
+        missing_left=nodes.missing_left,
+        values=counts / counts.sum(axis=1, keepdims=True),
+        n_features=len(columns.codes),
+        classes=np.arange(counts.shape[1]),
     )
+    return GrownTree(forest, handed_over(nodes.n_rows.copy()), handed_over(counts))

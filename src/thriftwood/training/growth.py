@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from thriftwood.arguments import one_number_from_zero
+from thriftwood.arguments import one_number_from_zero, whole_number
 from thriftwood.arrays import FloatArray
 from thriftwood.errors import InputError
 from thriftwood.training.impurity_kernels import ENTROPY, PAIRS, POWERS
@@ -29,6 +27,8 @@ class Growth:
     max_depth : int, optional
     min_samples_leaf : int
         How many rows of the tree's sample a leaf has at least.
+    min_weight_leaf : float
+        How much its rows weigh at least.
     max_features : int, optional
         How many features a node tries, drawn anew each time; those that do not vary there do not
         count, and it goes on until one is of use. None tries all.
@@ -42,6 +42,7 @@ class Growth:
     power: int = 3
     max_depth: int | None = None
     min_samples_leaf: int = 1
+    min_weight_leaf: float = 0.0
     max_features: int | None = None
     free_once_bought: bool = False
 
@@ -53,16 +54,8 @@ class Growth:
         one_number_from_zero(self.alpha, "alpha", "It is a weight of rows; 0 grows the most.")
         if self.impurity == "powers" and self.alpha != 0:
             raise InputError("`alpha` has no meaning for the impurity 'powers': leave it at 0.")
-        _check_whole(self.power, "power", 2)
-        _check_whole(self.min_samples_leaf, "min_samples_leaf", 1)
+        whole_number(self.power, "power", 2)
+        whole_number(self.min_samples_leaf, "min_samples_leaf", 1)
         if self.max_depth is not None:
-            _check_whole(self.max_depth, "max_depth", 1)
-        if self.max_features is not None:
-            _check_whole(self.max_features, "max_features", 1)
+            whole_number(self.max_depth, "max_depth", 1)
         return self
-
-
-def _check_whole(value: object, name: str, least: int) -> None:
-    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not is_whole or value < least:
-        raise InputError(f"`{name}` is {value!r}: pass a whole number of at least {least}.")

@@ -26,7 +26,8 @@ Rows = namedtuple("Rows", "codes missing label weight")
 # How to grow: `Growth` in numbers.
 Rules = namedtuple(
     "Rules",
-    "impurity alpha power max_depth min_samples_leaf max_features free_once_bought prices",
+    "impurity alpha power max_depth min_samples_leaf min_weight_leaf max_features free_once_bought "
+    "prices",
 )
 
 # What is grown. Codes up to `below` go left; `above` is the next code among the rows of the split,
@@ -38,7 +39,10 @@ Nodes = namedtuple("Nodes", "parent left right feature below above missing_left 
 Features = namedtuple("Features", "live place owned drawn")
 
 # Scratch memory.
-Work = namedtuple("Work", "order keys n_per_code left right missing with_missing goes_left moved_codes moved_weights")
+Work = namedtuple(
+    "Work",
+    "order keys n_per_code left right missing with_missing goes_left moved_codes moved_weights",
+)
 
 Split = namedtuple("Split", "feature below above missing_left gain")
 
@@ -177,7 +181,7 @@ def best_split(rows, rules, features, n_live, counts, impurity, start, stop, wor
             continue
         n_tried += 1
         if high - low < DENSE * (stop - start):
-            sort_by_counting(codes, missing, low, high, start, stop, work)
+            sort_by_counting(codes, low, high, start, stop, work)
         else:
             sort_by_comparing(codes, start, stop, work)
         after, below, above, missing_left = best_threshold(
@@ -229,7 +233,7 @@ def range_of(codes, missing, start, stop):
 
 
 @kernel
-def sort_by_counting(codes, missing, low, high, start, stop, work):
+def sort_by_counting(codes, low, high, start, stop, work):
     """Put rows into the order of their codes, missing ones last, in time linear in the span."""
     first = work.n_per_code[: high - low + 3]  # per code, and one for missing ones
     first[:] = 0
@@ -269,7 +273,8 @@ def best_threshold(rows, rules, codes, n_known, n_rows, counts, work):
     Rows are in order. Missing ones go right, or left if that is better; right where all known
     values go left. If none are missing here, they would go with the most rows.
     """
-    left, right, missing = work.left, work.right, work.missing
+    left, right = work.left, work.right
+    missing, with_missing = work.missing, work.with_missing
     left[:] = 0.0
     missing[:] = 0.0
     for i in range(n_known, n_rows):
@@ -282,23 +287,30 @@ def best_threshold(rows, rules, codes, n_known, n_rows, counts, work):
         next_code = NOTHING if i + 1 == n_known else codes[work.order[i + 1]]
         if next_code == codes[row]:
             continue
-        if min(i + 1, n_rows - i - 1) >= rules.min_samples_leaf:
-            for k in range(len(left)):
-                right[k] = counts[k] - left[k]
-            after = impurity_after(left, right, rules)
-            if after < least:
-                least, below, above = after, codes[row], next_code
-                missing_left = n_missing == 0 and i + 1 > n_rows - i - 1
+        after = impurity_left(left, counts, right, i + 1, n_rows, rules)
+        if after < least:
+            least, below, above = after, codes[row], next_code
+            missing_left = n_missing == 0 and i + 1 > n_rows - i - 1
         if n_missing == 0 or next_code == NOTHING:
             continue
-        if min(i + 1 + n_missing, n_known - i - 1) >= rules.min_samples_leaf:
-            for k in range(len(left)):
-                work.with_missing[k] = left[k] + missing[k]
-                right[k] = counts[k] - work.with_missing[k]
-            after = impurity_after(work.with_missing, right, rules)
-            if after < least:
-                least, below, above, missing_left = after, codes[row], next_code, True
+        for k in range(len(left)):
+            with_missing[k] = left[k] + missing[k]
+        after = impurity_left(with_missing, counts, right, i + 1 + n_missing, n_rows, rules)
+        if after < least:
+            least, below, above, missing_left = after, codes[row], next_code, True
     return least, below, above, missing_left
+
+
+@kernel
+def impurity_left(left, counts, right, n_left, n_rows, rules):
+    """Return the impurity after a split, infinity where a side is too small; fill `right`."""
+    if min(n_left, n_rows - n_left) < rules.min_samples_leaf:
+        return np.inf
+    for k in range(len(left)):
+        right[k] = counts[k] - left[k]
+    if rules.min_weight_leaf > 0 and min(left.sum(), right.sum()) < rules.min_weight_leaf:
+        return np.inf
+    return impurity_after(left, right, rules)
 
 
 @kernel
@@ -307,10 +319,7 @@ def partition(rows, split, live, start, stop, work):
     codes, missing = rows.codes[split.feature], rows.missing[split.feature]
     middle = start
     for row in range(start, stop):
-        if codes[row] == missing:
-            goes_left = split.missing_left
-        else:
-            goes_left = codes[row] <= split.below
+        goes_left = split.missing_left if codes[row] == missing else codes[row] <= split.below
         work.goes_left[row] = goes_left
         middle += goes_left
     for feature in live:

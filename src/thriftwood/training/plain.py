@@ -1,9 +1,9 @@
 """The twin of `grow_tree`: the pseudo-code of BudgetRF, slow and obvious.
 
-    grow(S):  if F(S) <= 0: leaf
-              for each feature f:  r_f = least over thresholds of max(F(S_left), F(S_right))
-              take the f with the least price_f / (F(S) - r_f), if any gains
-              grow(S_left), grow(S_right)
+grow(S):  if F(S) <= 0: leaf
+          for each feature f:  r_f = least over thresholds of max(F(S_left), F(S_right))
+          take the f with the least price_f / (F(S) - r_f), if any gains
+          grow(S_left), grow(S_right)
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.arrays import FloatArray, IndexArray, IntArray
+from thriftwood.forest import LEAF, Forest
 from thriftwood.training import kernels
 from thriftwood.training.grow import GrownTree
 from thriftwood.training.growth import Growth
@@ -62,17 +63,29 @@ class _Grower:
 
     def grow(self) -> GrownTree:
         self._grow(np.flatnonzero(self.weight > 0), depth=0, bought=frozenset())
-        columns = {name: np.array([node[name] for node in self.nodes]) for name in self.nodes[0]}
-        return GrownTree(**columns)
+        of_nodes = {name: np.array([node[name] for node in self.nodes]) for name in self.nodes[0]}
+        counts = of_nodes["counts"]
+        forest = Forest(
+            tree_start=np.array([0, len(counts)]),
+            feature=of_nodes["feature"],
+            threshold=of_nodes["threshold"],
+            left=of_nodes["left"],
+            right=of_nodes["right"],
+            missing_left=of_nodes["missing_left"],
+            values=counts / counts.sum(axis=1, keepdims=True),
+            n_features=self.X.shape[1],
+            classes=np.arange(self.n_classes),
+        )
+        return GrownTree(forest, of_nodes["n_rows"], counts)
 
     def _grow(self, rows: IntArray, depth: int, bought: frozenset[int]) -> int:
         """Grow what is below some rows, and return its first node."""
         number = len(self.nodes)
         node: dict[str, object] = {
-            "feature": -1,
+            "feature": LEAF,
             "threshold": 0.0,
-            "left": -1,
-            "right": -1,
+            "left": LEAF,
+            "right": LEAF,
             "missing_left": False,
             "n_rows": len(rows),
             "counts": self._counts(rows),
@@ -135,22 +148,27 @@ class _Grower:
         return order
 
     def _splits(self, rows: IntArray, feature: int) -> Iterator[Candidate]:
-        """Yield all splits of a feature that leave enough rows on both sides."""
+        """Yield all splits of a feature that leave enough on both sides."""
         values = self.X[rows, feature].astype(np.float64)
-        n_missing = np.count_nonzero(np.isnan(values))
+        any_missing = bool(np.isnan(values).any())
         distinct = np.unique(values[~np.isnan(values)])
-        thresholds = [*(distinct[:-1] + distinct[1:]) / 2, math.inf][: None if n_missing else -1]
+        thresholds = ((distinct[:-1] + distinct[1:]) / 2).tolist()
         for threshold in thresholds:
             n_left = np.count_nonzero(values <= threshold)
-            n_right = len(rows) - n_left
-            if n_missing == 0:
-                ways = [n_left > n_right]
-            else:
-                ways = [False] if threshold == math.inf else [False, True]
+            ways = [False, True] if any_missing else [bool(n_left > len(rows) - n_left)]
             for missing_left in ways:
-                moved = n_missing if missing_left else 0
-                if min(n_left + moved, n_right - moved) >= self.growth.min_samples_leaf:
-                    yield Candidate(feature, float(threshold), bool(missing_left), 0.0)
+                yield from self._if_allowed(rows, Candidate(feature, threshold, missing_left, 0.0))
+        if any_missing:
+            yield from self._if_allowed(rows, Candidate(feature, math.inf, False, 0.0))
+
+    def _if_allowed(self, rows: IntArray, split: Candidate) -> Iterator[Candidate]:
+        """Yield a split if its leaves would be large enough."""
+        goes_left = self._goes_left(rows, split)
+        sides = [rows[goes_left], rows[~goes_left]]
+        if min(len(side) for side in sides) < self.growth.min_samples_leaf:
+            return
+        if min(self.weight[side].sum() for side in sides) >= self.growth.min_weight_leaf:
+            yield split
 
     def _after(self, rows: IntArray, split: Candidate) -> float:
         """Return the impurity that a split leaves."""

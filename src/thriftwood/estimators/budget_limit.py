@@ -1,0 +1,52 @@
+"""How many trees a budget allows."""
+
+import numpy as np
+
+from thriftwood.arrays import FloatArray
+from thriftwood.errors import InputError
+from thriftwood.forest import Forest
+from thriftwood.routing import first_uses, route_examples
+from thriftwood.table import Table
+
+# What double arithmetic may add to a bill that is exactly the budget.
+ROUNDING = 1e-12
+
+
+class BudgetLimit:
+    """Lets rows buy features, each once, as trees are added to a forest.
+
+    Parameters
+    ----------
+    budget : float
+        What a row may cost on average.
+    table, weights
+        The rows, and how much each counts.
+    prices : shape (n_features,)
+    """
+
+    def __init__(
+        self, budget: float, table: Table, weights: FloatArray, prices: FloatArray
+    ) -> None:
+        self._budget = budget
+        self._table = table
+        self._weights = weights
+        self._prices = prices
+        self._bought = np.zeros(table.values.shape, dtype=np.bool_)
+        self._n_trees = 0
+
+    def allows(self, tree: Forest) -> bool:
+        """Add a tree, and say whether the mean bill is still within the budget."""
+        routes = route_examples(tree, self._table)
+        for node in first_uses(tree):
+            rows = routes.order[0, routes.start[node] : routes.stop[node]]
+            self._bought[rows, tree.feature[node]] = True
+        bill = float(np.average(self._bought @ self._prices, weights=self._weights))
+        is_within = bill <= self._budget * (1 + ROUNDING)
+        if not is_within and self._n_trees == 0:
+            raise InputError(
+                f"Even one tree costs {bill:g} per row, more than the `budget` of "
+                f"{self._budget:g}: raise it, or grow smaller trees with a larger `alpha` or a "
+                "`max_depth`."
+            )
+        self._n_trees += 1
+        return is_within
