@@ -11,12 +11,15 @@ from thriftwood.parallel import for_each
 
 @dataclass(frozen=True, eq=False)
 class RankedColumns:
-    """For every value its rank among the distinct values of its column.
+    """Every column in increasing order, missing values last.
 
     Attributes
     ----------
+    order : shape (n_features, n_rows)
+        The rows in the order of each feature.
     codes : shape (n_features, n_rows)
-        Ranks from 0; a missing value has the number of distinct known ones.
+        In that order, the rank of each value among the distinct ones, from 0; a missing value has
+        the number of distinct known ones.
     n_distinct : shape (n_features,)
         How many known values each feature has.
     first : shape (n_features,)
@@ -25,6 +28,7 @@ class RankedColumns:
         The known values of all features, each feature's in increasing order.
     """
 
+    order: IndexArray
     codes: IndexArray
     n_distinct: IndexArray
     first: IntArray
@@ -43,16 +47,24 @@ class RankedColumns:
 def rank_columns(X: NDArray[np.float32], n_jobs: int | None = None) -> RankedColumns:
     """Rank the columns of a table; NaN is missing."""
     n_rows, n_features = X.shape
+    order = np.empty((n_features, n_rows), dtype=np.int32)
     codes = np.empty((n_features, n_rows), dtype=np.int32)
     known: list[NDArray[np.float32]] = [X[:0, 0]] * n_features
 
     def rank(feature: int) -> None:
-        values, codes[feature] = np.unique(X[:, feature], return_inverse=True)
-        known[feature] = values[~np.isnan(values)]
+        order[feature] = np.argsort(X[:, feature], kind="stable")
+        values = X[order[feature], feature]
+        n_known = n_rows - np.count_nonzero(np.isnan(values))
+        is_new = np.ones(n_rows, dtype=np.bool_)
+        is_new[1:n_known] = values[1:n_known] != values[: max(n_known - 1, 0)]
+        is_new[n_known + 1 :] = False
+        codes[feature] = np.cumsum(is_new) - 1
+        known[feature] = values[:n_known][is_new[:n_known]]
 
     for_each(rank, range(n_features), n_jobs)
     n_distinct = np.array([len(values) for values in known], dtype=np.int32)
     return RankedColumns(
+        order=handed_over(order),
         codes=handed_over(codes),
         n_distinct=handed_over(n_distinct),
         first=handed_over(np.cumsum(n_distinct, dtype=np.int64) - n_distinct),

@@ -55,16 +55,28 @@ def grow_tree(
         For the features drawn at a node.
     """
     growth.check()
+    rows = _sampled(columns, label, weight)
+    nodes = _room(2 * len(rows.label) - 1, n_classes)
+    n_nodes = kernels.grow_nodes(rows, _rules(growth), np.uint64(seed), nodes)
+    return _as_tree(kernels.Nodes(*(array[:n_nodes] for array in nodes)), columns)
+
+
+def _sampled(columns: RankedColumns, label: IndexArray, weight: FloatArray) -> kernels.Rows:
+    """Return the rows that have a weight, numbered anew."""
     sample = np.flatnonzero(weight > 0)
+    number = np.full(len(weight), kernels.NOTHING, dtype=np.int32)
+    number[sample] = np.arange(len(sample))
+    shape = (len(columns.order), len(sample))
     rows = kernels.Rows(
-        codes=columns.codes[:, sample],
+        codes=np.empty(shape, dtype=np.int32),
+        order=np.empty(shape, dtype=np.int32),
+        members=np.arange(len(sample), dtype=np.int32),
         missing=columns.n_distinct.copy(),
         label=label[sample].astype(np.int32),
         weight=weight[sample].astype(np.float64),
     )
-    nodes = _room(2 * len(sample) - 1, n_classes)
-    n_nodes = kernels.grow_nodes(rows, _rules(growth), np.uint64(seed), nodes)
-    return _as_tree(kernels.Nodes(*(array[:n_nodes] for array in nodes)), columns)
+    kernels.take_sample(columns.codes, columns.order, number, rows)
+    return rows
 
 
 def _rules(growth: Growth) -> kernels.Rules:
@@ -109,7 +121,7 @@ def _as_tree(nodes: kernels.Nodes, columns: RankedColumns) -> GrownTree:
         right=nodes.right,
         missing_left=nodes.missing_left,
         values=counts / counts.sum(axis=1, keepdims=True),
-        n_features=len(columns.codes),
+        n_features=len(columns.order),
         classes=np.arange(counts.shape[1]),
     )
     return GrownTree(forest, handed_over(nodes.n_rows.copy()), handed_over(counts))

@@ -10,18 +10,17 @@ from thriftwood.training.impurity_kernels import impurity_after, impurity_of
 NOTHING = -1
 # A gain below this part of the impurity is the noise of doubles, not a gain.
 NOISE = 1e-12
-# Rows are sorted by counting where their codes span at most so many times their number.
-DENSE = 4
-# Up to so many rows are sorted by insertion.
-FEW = 24
 
-# The rows of one tree. A node's rows are a slice of every array; splitting it moves them.
+# The rows of one tree, of which a node has a slice of `codes`, `order` and `members`. In a slice the
+# rows are sorted for each feature that may still vary, and stay so when a split moves them:
 #
-#   codes    (n_features, n_rows) rank of each value among the distinct ones of its feature
+#   codes    (n_features, n_rows) rank of each value among the distinct ones, increasing in a slice
+#   order    (n_features, n_rows) the row that each of these codes is of
+#   members  (n_rows,)            the rows in no special order
 #   missing  (n_features,)        the code of a missing value, above all others
 #   label    (n_rows,)            class of each row
 #   weight   (n_rows,)            how much it counts
-Rows = namedtuple("Rows", "codes missing label weight")
+Rows = namedtuple("Rows", "codes order members missing label weight")
 
 # How to grow: `Growth` in numbers.
 Rules = namedtuple(
@@ -39,10 +38,7 @@ Nodes = namedtuple("Nodes", "parent left right feature below above missing_left 
 Features = namedtuple("Features", "live place owned drawn")
 
 # Scratch memory.
-Work = namedtuple(
-    "Work",
-    "order keys n_per_code left right missing with_missing goes_left moved_codes moved_weights",
-)
+Work = namedtuple("Work", "left right missing with_missing goes_left moved_codes moved_rows")
 
 Split = namedtuple("Split", "feature below above missing_left gain")
 
@@ -59,16 +55,13 @@ def grow_nodes(rows, rules, seed, nodes):
         drawn=np.arange(n_features),
     )
     work = Work(
-        order=np.empty(n_rows, dtype=np.int32),
-        keys=np.empty(n_rows, dtype=np.int64),
-        n_per_code=np.zeros(DENSE * n_rows + 3, dtype=np.int32),
         left=np.empty(n_classes),
         right=np.empty(n_classes),
         missing=np.empty(n_classes),
         with_missing=np.empty(n_classes),
         goes_left=np.empty(n_rows, dtype=np.bool_),
         moved_codes=np.empty(n_rows, dtype=np.int32),
-        moved_weights=np.empty(n_rows),
+        moved_rows=np.empty(n_rows, dtype=np.int32),
     )
     # Of each node that waits: its parent, whether it is a right child, its rows, depth, and how
     # many features are live.
@@ -103,6 +96,19 @@ def grow_nodes(rows, rules, seed, nodes):
 
 
 @kernel
+def take_sample(codes, order, number, rows):
+    """Fill the rows of a tree from sorted columns; `number` is NOTHING for those left out."""
+    for feature in range(len(order)):
+        n_taken = 0
+        for place in range(order.shape[1]):
+            row = number[order[feature, place]]
+            if row != NOTHING:
+                rows.codes[feature, n_taken] = codes[feature, place]
+                rows.order[feature, n_taken] = row
+                n_taken += 1
+
+
+@kernel
 def put_leaf(nodes, rows, node, parent, is_right, start, stop):
     """Write a leaf with its class weights, and tell its parent."""
     nodes.parent[node] = parent
@@ -115,7 +121,7 @@ def put_leaf(nodes, rows, node, parent, is_right, start, stop):
     nodes.n_rows[node] = stop - start
     for k in range(nodes.counts.shape[1]):
         nodes.counts[node, k] = 0.0
-    for row in range(start, stop):
+    for row in rows.members[start:stop]:
         nodes.counts[node, rows.label[row]] += rows.weight[row]
     if parent != NOTHING:
         children = nodes.right if is_right else nodes.left
@@ -173,19 +179,14 @@ def best_split(rows, rules, features, n_live, counts, impurity, start, stop, wor
             break
         if features.place[feature] >= n_live:
             continue
-        codes, missing = rows.codes[feature], rows.missing[feature]
-        low, high, n_known = range_of(codes, missing, start, stop)
-        if n_known == 0 or (low == high and n_known == stop - start):
+        known = end_of_known(rows, feature, start, stop)
+        if is_constant(rows.codes[feature], start, known, stop):
             n_live -= 1
             forget(features, feature, n_live)
             continue
         n_tried += 1
-        if high - low < DENSE * (stop - start):
-            sort_by_counting(codes, low, high, start, stop, work)
-        else:
-            sort_by_comparing(codes, start, stop, work)
         after, below, above, missing_left = best_threshold(
-            rows, rules, codes, n_known, stop - start, counts, work
+            rows, rules, feature, start, known, stop, counts, work
         )
         gain = impurity - after
         if not gain > NOISE * impurity:
@@ -221,83 +222,53 @@ def forget(features, feature, last):
 
 
 @kernel
-def range_of(codes, missing, start, stop):
-    """Return the lowest and highest code of a node's rows, and how many of them are known."""
-    low, high, n_known = missing, NOTHING, 0
-    for row in range(start, stop):
-        if codes[row] != missing:
-            n_known += 1
-            low = min(low, codes[row])
-            high = max(high, codes[row])
-    return low, high, n_known
+def end_of_known(rows, feature, start, stop):
+    """Return where missing values begin among the rows of a node: they come last."""
+    while stop > start and rows.codes[feature, stop - 1] == rows.missing[feature]:
+        stop -= 1
+    return stop
 
 
 @kernel
-def sort_by_counting(codes, low, high, start, stop, work):
-    """Put rows into the order of their codes, missing ones last, in time linear in the span."""
-    first = work.n_per_code[: high - low + 3]  # per code, and one for missing ones
-    first[:] = 0
-    for row in range(start, stop):
-        first[min(codes[row] - low, high - low + 1) + 1] += 1
-    for code in range(1, len(first)):
-        first[code] += first[code - 1]
-    for row in range(start, stop):
-        code = min(codes[row] - low, high - low + 1)
-        work.order[first[code]] = row
-        first[code] += 1
+def is_constant(codes, start, known, stop):
+    """Say whether a node's rows have the same value, or all miss it."""
+    return known == start or (known == stop and codes[start] == codes[known - 1])
 
 
 @kernel
-def sort_by_comparing(codes, start, stop, work):
-    """Put rows into the order of their codes, missing ones last, whatever the span."""
-    keys = work.keys[: stop - start]
-    for row in range(start, stop):
-        keys[row - start] = (np.int64(codes[row]) << 32) | row
-    if len(keys) <= FEW:
-        for i in range(1, len(keys)):
-            key, j = keys[i], i - 1
-            while j >= 0 and keys[j] > key:
-                keys[j + 1] = keys[j]
-                j -= 1
-            keys[j + 1] = key
-    else:
-        keys.sort()
-    for i in range(len(keys)):
-        work.order[i] = keys[i] & 0xFFFFFFFF
-
-
-@kernel
-def best_threshold(rows, rules, codes, n_known, n_rows, counts, work):
+def best_threshold(rows, rules, feature, start, known, stop, counts, work):
     """Return the least impurity that a threshold leaves, and the threshold.
 
-    Rows are in order. Missing ones go right, or left if that is better; right where all known
-    values go left. If none are missing here, they would go with the most rows.
+    Missing values go right, or left if that is better; right where all known values go left. If
+    none are missing here, they would go with the most rows.
     """
+    codes, order = rows.codes[feature], rows.order[feature]
     left, right = work.left, work.right
     missing, with_missing = work.missing, work.with_missing
     left[:] = 0.0
     missing[:] = 0.0
-    for i in range(n_known, n_rows):
-        missing[rows.label[work.order[i]]] += rows.weight[work.order[i]]
-    n_missing = n_rows - n_known
+    for row in order[known:stop]:
+        missing[rows.label[row]] += rows.weight[row]
+    n_rows, n_missing = stop - start, stop - known
     least, below, above, missing_left = np.inf, NOTHING, NOTHING, False
-    for i in range(n_known if n_missing > 0 else n_known - 1):
-        row = work.order[i]
+    for place in range(start, known if n_missing > 0 else known - 1):
+        row = order[place]
         left[rows.label[row]] += rows.weight[row]
-        next_code = NOTHING if i + 1 == n_known else codes[work.order[i + 1]]
-        if next_code == codes[row]:
+        next_code = NOTHING if place + 1 == known else codes[place + 1]
+        if next_code == codes[place]:
             continue
-        after = impurity_left(left, counts, right, i + 1, n_rows, rules)
+        n_left = place + 1 - start
+        after = impurity_left(left, counts, right, n_left, n_rows, rules)
         if after < least:
-            least, below, above = after, codes[row], next_code
-            missing_left = n_missing == 0 and i + 1 > n_rows - i - 1
+            least, below, above = after, codes[place], next_code
+            missing_left = n_missing == 0 and n_left > n_rows - n_left
         if n_missing == 0 or next_code == NOTHING:
             continue
         for k in range(len(left)):
             with_missing[k] = left[k] + missing[k]
-        after = impurity_left(with_missing, counts, right, i + 1 + n_missing, n_rows, rules)
+        after = impurity_left(with_missing, counts, right, n_left + n_missing, n_rows, rules)
         if after < least:
-            least, below, above, missing_left = after, codes[row], next_code, True
+            least, below, above, missing_left = after, codes[place], next_code, True
     return least, below, above, missing_left
 
 
@@ -316,28 +287,44 @@ def impurity_left(left, counts, right, n_left, n_rows, rules):
 @kernel
 def partition(rows, split, live, start, stop, work):
     """Move the rows that go left before the others, keeping their order; return where they meet."""
-    codes, missing = rows.codes[split.feature], rows.missing[split.feature]
+    missing = rows.missing[split.feature]
     middle = start
-    for row in range(start, stop):
-        goes_left = split.missing_left if codes[row] == missing else codes[row] <= split.below
-        work.goes_left[row] = goes_left
+    for place in range(start, stop):
+        code = rows.codes[split.feature, place]
+        goes_left = split.missing_left if code == missing else code <= split.below
+        work.goes_left[rows.order[split.feature, place]] = goes_left
         middle += goes_left
     for feature in live:
-        move(rows.codes[feature], work.goes_left, start, stop, work.moved_codes)
-    move(rows.label, work.goes_left, start, stop, work.moved_codes)
-    move(rows.weight, work.goes_left, start, stop, work.moved_weights)
+        move_sorted(rows.codes[feature], rows.order[feature], start, stop, work)
+    move_members(rows.members, start, stop, work)
     return middle
 
 
 @kernel
-def move(values, goes_left, start, stop, moved):
-    """Put the values that go left before the others."""
+def move_sorted(codes, order, start, stop, work):
+    """Move codes and their rows, those that go left first; both sides stay sorted."""
     n_left, n_right = start, 0
-    for row in range(start, stop):
-        value = values[row]  # written to both sides, and one of them moves on: no branch
-        values[n_left] = value
-        moved[n_right] = value
-        n_left += goes_left[row]
-        n_right += not goes_left[row]
-    for i in range(n_right):
-        values[n_left + i] = moved[i]
+    for place in range(start, stop):
+        code, row = codes[place], order[place]
+        goes_left = work.goes_left[row]
+        codes[n_left], order[n_left] = code, row  # written to both sides, and one of them
+        work.moved_codes[n_right], work.moved_rows[n_right] = code, row  # moves on: no branch
+        n_left += goes_left
+        n_right += not goes_left
+    for place in range(n_right):
+        codes[n_left + place] = work.moved_codes[place]
+        order[n_left + place] = work.moved_rows[place]
+
+
+@kernel
+def move_members(members, start, stop, work):
+    """Move rows, those that go left first."""
+    n_left, n_right = start, 0
+    for place in range(start, stop):
+        row = members[place]
+        members[n_left] = row
+        work.moved_rows[n_right] = row
+        n_left += work.goes_left[row]
+        n_right += not work.goes_left[row]
+    for place in range(n_right):
+        members[n_left + place] = work.moved_rows[place]
