@@ -23,6 +23,7 @@ from sklearn.tree import (
     ExtraTreeRegressor,
 )
 
+from thriftwood import BudgetForestClassifier
 from thriftwood.forest import Forest
 
 N_FEATURES = 4
@@ -219,6 +220,11 @@ _MAKERS: dict[str, Callable[[], Fitted]] = {
         three_classes, BaggingClassifier(DecisionTreeClassifier(max_depth=4), **FEW)
     ),
     "missing_alone_matters": _missing_alone_matters,
+    "budget_forest": lambda: _plain(three_classes, BudgetForestClassifier(**FEW)),
+    "missing_budget_forest": lambda: _missing(words, BudgetForestClassifier(max_depth=4, **FEW)),
+    "named_budget_forest": lambda: _named(
+        two_classes, BudgetForestClassifier(max_features="sqrt", **FEW)
+    ),
     "best_first_tree": lambda: _plain(
         three_classes, DecisionTreeClassifier(max_leaf_nodes=12, **SEED)
     ),

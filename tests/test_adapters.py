@@ -52,6 +52,7 @@ from sklearn.tree import (
 )
 from sklearn.utils import get_tags
 
+from thriftwood import BudgetForestClassifier
 from thriftwood.adapters import read_forest, write_model
 from thriftwood.errors import (
     ForestError,
@@ -364,7 +365,13 @@ def test_importances_are_those_of_the_splits_that_are_left(kind: str) -> None:
 
 @pytest.mark.parametrize(
     "kind",
-    [*BAGGED, "random_forest_classifier", "random_forest_regressor", "extra_trees_regressor"],
+    [
+        *BAGGED,
+        "random_forest_classifier",
+        "random_forest_regressor",
+        "extra_trees_regressor",
+        "budget_forest",
+    ],
 )
 def test_a_written_ensemble_knows_its_samples(kind: str) -> None:
     pruned, _ = written(kind)
@@ -471,6 +478,7 @@ UNFITTED = (
     ExtraTreesRegressor,
     BaggingClassifier,
     BaggingRegressor,
+    BudgetForestClassifier,
 )
 
 

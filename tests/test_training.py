@@ -1,5 +1,8 @@
 """Grown trees are those of the pseudo-code, split by split."""
 
+import math
+from functools import cache
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -58,3 +61,79 @@ def test_few_rows_with_values_far_apart_grow_the_same(impurity, seed):
     fast, plain = grow_tree(rank_columns(X), *rest), grow_plainly(X, *rest)
     assert fast.forest.n_splits > 5
     assert fast.forest.has_same_trees(plain.forest)
+
+
+# --- the theorem: the dearest way through a grown tree is near the best possible
+
+
+def pairs(counts, alpha):
+    above = [max(count - alpha, 0) for count in counts]
+    return sum(max(above[j] * above[k] - alpha**2, 0) for j in range(len(above)) for k in range(j))
+
+
+def least_worst_cost(X, label, prices, alpha):
+    """Return the least that the dearest row can pay in any tree whose leaves have no impurity."""
+    thresholds = [np.unique(column)[:-1] for column in X.T]
+
+    @cache
+    def least(rows):
+        own = list(rows)
+        if pairs(np.bincount(label[own]), alpha) == 0:
+            return 0.0
+        best = math.inf
+        for feature, values in enumerate(thresholds):
+            for value in values:
+                left = tuple(row for row in own if X[row, feature] <= value)
+                right = tuple(row for row in own if X[row, feature] > value)
+                if left and right:
+                    best = min(best, prices[feature] + max(least(left), least(right)))
+        return best
+
+    return least(tuple(range(len(X))))
+
+
+def worst_cost(tree, prices):
+    """Return what the dearest way through a tree costs, every test paid."""
+
+    def below(node):
+        if not tree.is_split[node]:
+            return 0.0
+        return prices[tree.feature[node]] + max(below(tree.left[node]), below(tree.right[node]))
+
+    return below(0)
+
+
+@st.composite
+def consistent_cases(draw):
+    """Draw different rows, so that some tree parts the classes."""
+    n_features = draw(st.integers(1, 3))
+    row = st.tuples(*[st.integers(0, 3)] * n_features)
+    X = np.array(draw(st.lists(row, min_size=2, max_size=8, unique=True)), dtype=np.float32)
+    label = np.array(draw(st.lists(st.integers(0, 2), min_size=len(X), max_size=len(X))))
+    prices = np.array([draw(st.sampled_from([1.0, 2.0, 7.0])) for _ in range(n_features)])
+    return X, label.astype(np.int32), prices, draw(st.sampled_from([0, 0, 1]))
+
+
+@settings(max_examples=150, deadline=None)
+@given(consistent_cases())
+def test_the_dearest_way_costs_at_most_a_logarithm_more_than_in_the_best_tree(case):
+    X, label, prices, alpha = case
+    growth = Growth(prices=prices, alpha=alpha)
+    tree = grow_tree(rank_columns(X), label, np.ones(len(X)), 3, growth, 0).forest
+    impurity = pairs(np.bincount(label), alpha)
+    best = least_worst_cost(X, label, prices, alpha)
+    assert best <= worst_cost(tree, prices) <= (1 + math.log(max(impurity, 1))) * best + 1e-9
+
+
+def test_the_worse_side_counts_and_not_the_average():
+    # Feature 0 parts off a pure half, feature 1 halves the mixed pairs on both sides.
+    X = np.array([[0, 0], [0, 1], [0, 0], [0, 1], [1, 0], [1, 0], [1, 1], [1, 1]], np.float32)
+    label = np.array([0, 0, 0, 0, 0, 1, 0, 1], dtype=np.int32)
+    tree = grow_tree(rank_columns(X), label, np.ones(8), 2, Growth(prices=np.ones(2)), 0).forest
+    assert tree.feature[0] == 1  # leaves 3 * 1 on either side, feature 0 leaves 2 * 2
+    cheap = Growth(prices=np.array([1.0, 3.0]))
+    tree = grow_tree(rank_columns(X), label, np.ones(8), 2, cheap, 0).forest
+    assert tree.feature[0] == 0  # 1 per 8 removed is less than 3 per 9
+    entropy = Growth(prices=np.ones(2), impurity="entropy")
+    tree = grow_tree(rank_columns(X), label, np.ones(8), 2, entropy, 0).forest
+    assert tree.feature[0] == 0  # on average parting off a pure half is better

@@ -254,9 +254,12 @@ class BudgetForestClassifier(TreeAverage, ClassifierMixin, BaseEstimator):
 
     def _growth(self, prices: FloatArray) -> Growth:
         whole_number(self.n_estimators, "n_estimators", 1)
-        one_number_from_zero(
-            self.min_weight_fraction_leaf, "min_weight_fraction_leaf", "It is a share of the rows."
+        advice = "It is the share of a tree's rows in each leaf, up to 0.5."
+        share = one_number_from_zero(
+            self.min_weight_fraction_leaf, "min_weight_fraction_leaf", advice
         )
+        if share > 0.5:
+            raise InputError(f"`min_weight_fraction_leaf` is {share}. {advice}")
         return Growth(
             prices=prices,
             impurity=self.impurity,

@@ -11,8 +11,8 @@ NOTHING = -1
 # A gain below this part of the impurity is the noise of doubles, not a gain.
 NOISE = 1e-12
 
-# The rows of one tree, of which a node has a slice of `codes`, `order` and `members`. In a slice the
-# rows are sorted for each feature that may still vary, and stay so when a split moves them:
+# The rows of one tree. A node has a slice of `codes`, `order` and `members`; in its slice the rows
+# are sorted for each feature that may still vary there, and stay so when a split moves them.
 #
 #   codes    (n_features, n_rows) rank of each value among the distinct ones, increasing in a slice
 #   order    (n_features, n_rows) the row that each of these codes is of
