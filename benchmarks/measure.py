@@ -41,6 +41,15 @@ def covertype(n_rows: int, folder: Path | None) -> tuple[np.ndarray, np.ndarray,
     return data.X[rows], data.y[rows], f"{name}, {len(rows)} rows"
 
 
+def local_dataset(name: str, folder: Path | None) -> datasets.Dataset | None:
+    """Return a data set that is at hand, or say that it is not."""
+    try:
+        return datasets.load_dataset(name, folder or SHARED_DATA, download=False)
+    except DatasetError as error:
+        print(f"Leaving out {name}. {error}")
+        return None
+
+
 def alternate(repeats: int, *work: Callable[[], float]) -> list[float]:
     """Return the median seconds of each piece of work, run in turns so that noise hits all alike.
 
