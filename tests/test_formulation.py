@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 from thriftwood.closure import check_certificate
 from thriftwood.closure.problem import exact_sum
 from thriftwood.errors import InputError, RangeError
-from thriftwood.formulation import build_closure, node_losses, read_target, read_weights
+from thriftwood.formulation import (
+    build_closure,
+    list_purchases,
+    node_losses,
+    read_target,
+    read_weights,
+)
 from thriftwood.formulation.scaling import whole_numbers
 from thriftwood.solvers import brute_force, linear_program, min_cut
 
@@ -56,7 +62,7 @@ def build(forest, X, y, prices, weights):
     routes = routes_of(forest, X)
     whole = read_weights(weights, len(X))
     losses = node_losses(forest, routes, read_target(y, forest, len(X)), whole)
-    return build_closure(forest, routes, losses, prices, whole)
+    return build_closure(forest, list_purchases(forest, routes), losses, prices, whole)
 
 
 @settings(max_examples=150)
@@ -140,10 +146,10 @@ def test_a_feature_is_bought_at_its_first_use_and_once_for_all_trees():
 
     tree = split(0, 0.5, leaf((1, 0)), split(1, 0.5, deep((0, 1)), leaf((1, 0)), (0, 1)), (1, 0))
     forest = forest_of(tree, tree, n_features=2)
-    problem, index = build(forest, [[1, 0], [0, 0]], [1, 0], np.array([3.0, 5.0]), np.ones(2))
-    items = set(zip(index.item_feature.tolist(), index.item_row.tolist(), strict=True))
+    bought = list_purchases(forest, routes_of(forest, [[1, 0], [0, 0]]))
+    items = set(zip(bought.item_feature.tolist(), bought.item_row.tolist(), strict=True))
     assert items == {(0, 0), (0, 1), (1, 0)}
-    root, second, third = problem.arc_start[1], problem.arc_start[2], problem.arc_start[3]
+    root, second, third = bought.arc_start[1], bought.arc_start[2], bought.arc_start[3]
     assert (root, second - root, third - second) == (2, 1, 0)
 
 

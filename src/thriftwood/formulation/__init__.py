@@ -4,16 +4,25 @@ Law: the profit of a set of projects at a tradeoff is the fall of the paper's IP
 splits of that set are kept instead of none, times rows, trees and the closure's unit.
 """
 
-from thriftwood.formulation.build import ClosureIndex, build_closure, last_needed
+from thriftwood.formulation.build import (
+    ClosureIndex,
+    build_closure,
+    build_complexity,
+    build_each_tree,
+)
 from thriftwood.formulation.counting import CountArray, times_counted
 from thriftwood.formulation.losses import loss_named, node_losses
+from thriftwood.formulation.purchases import Purchases, list_purchases
 from thriftwood.formulation.targets import read_target, read_weights
 
 __all__ = [
     "ClosureIndex",
     "CountArray",
+    "Purchases",
     "build_closure",
-    "last_needed",
+    "build_complexity",
+    "build_each_tree",
+    "list_purchases",
     "loss_named",
     "node_losses",
     "read_target",
