@@ -1,13 +1,13 @@
 """The closure problem says exactly what the paper's IP3 says, on forests small enough to walk."""
 
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
 import pytest
 from builders import TRADEOFFS, forest_of, leaf, pruning_cases, routes_of, split
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from prunings import all_masks, cost_and_loss
 
 from thriftwood.closure import check_certificate
 from thriftwood.closure.problem import exact_sum
@@ -21,41 +21,6 @@ from thriftwood.formulation import (
 )
 from thriftwood.formulation.scaling import whole_numbers
 from thriftwood.solvers import brute_force, linear_program, min_cut
-
-
-def leaf_reached(forest, tree, row, kept):
-    """Walk a row down one tree of the pruned forest; return its leaf and the features it met."""
-    node, met = int(forest.tree_start[tree]), []
-    while kept[node]:
-        met.append(int(forest.feature[node]))
-        goes_left = row[forest.feature[node]] <= forest.threshold[node]
-        node = int(forest.left[node] if goes_left else forest.right[node])
-    return node, met
-
-
-def figures_by_walking(forest, X, y, prices, weights, kept):
-    """Loss and cost of a pruned forest as the paper defines them, row by row."""
-    loss = cost = 0.0
-    for row, label, weight in zip(X, y, weights, strict=True):
-        bought = set()
-        for tree in range(forest.n_trees):
-            node, met = leaf_reached(forest, tree, row, kept)
-            loss += weight * (forest.values[node].argmax() != label) / forest.n_trees
-            bought.update(met)
-        cost += weight * sum(prices[feature] for feature in bought)
-    return loss / weights.sum(), cost / weights.sum()
-
-
-def all_prunings(forest):
-    """Every valid mask of kept splits."""
-    splits = np.flatnonzero(forest.is_split)
-    for flags in product([False, True], repeat=len(splits)):
-        kept = np.zeros(forest.n_nodes, dtype=bool)
-        kept[splits] = flags
-        if all(
-            forest.parent[node] < 0 or kept[forest.parent[node]] for node in splits[list(flags)]
-        ):
-            yield kept
 
 
 def build(forest, X, y, prices, weights):
@@ -73,8 +38,8 @@ def test_the_optimum_is_that_of_the_paper(case, tradeoff):
     priced, _ = problem.at(index.closure_tradeoff(tradeoff))
     kept = index.kept_nodes(min_cut(priced).kept)
     objective = {}
-    for mask in all_prunings(forest):
-        loss, cost = figures_by_walking(forest, X, y, prices, weights, mask)
+    for mask in all_masks(forest):
+        cost, loss = cost_and_loss(forest, X, y, weights, prices, mask)
         objective[mask.tobytes()] = loss + tradeoff * cost
     np.testing.assert_array_equal(kept, index.kept_nodes(brute_force(priced).kept))
     best = min(objective.values())
@@ -87,10 +52,10 @@ def test_profit_is_the_fall_of_the_objective(case):
     forest, X, y, prices, weights = case
     problem, index = build(*case)
     nothing = np.zeros(forest.n_nodes, dtype=bool)
-    loss_of_nothing, _ = figures_by_walking(forest, X, y, prices, weights, nothing)
-    for mask in all_prunings(forest):
+    _, loss_of_nothing = cost_and_loss(forest, X, y, weights, prices, nothing)
+    for mask in all_masks(forest):
         kept = mask[index.split]
-        loss, cost = figures_by_walking(forest, X, y, prices, weights, mask)
+        cost, loss = cost_and_loss(forest, X, y, weights, prices, mask)
         total = read_weights(weights, len(X)).sum()
         gain = float(problem.gains[kept].sum() * index.gain_unit) / (total * forest.n_trees)
         paid = float(problem.costs[problem.needed_items(kept)].sum() * index.cost_unit) / total
@@ -121,7 +86,7 @@ def test_dearer_features_and_a_smaller_tradeoff_cancel(case, tradeoff, factor):
         return index.kept_nodes(min_cut(priced).kept)
 
     def objective(mask):
-        loss, cost = figures_by_walking(forest, X, y, prices, weights, mask)
+        cost, loss = cost_and_loss(forest, X, y, weights, prices, mask)
         return loss + tradeoff * cost
 
     before, after = kept(prices, tradeoff), kept(prices * factor, tradeoff / factor)

@@ -1,7 +1,8 @@
 """From trees, rows and prices to a closure problem, and back.
 
 Law: the profit of a set of projects at a tradeoff is the fall of the paper's IP3 objective when the
-splits of that set are kept instead of none, times rows, trees and the closure's unit.
+splits of that set are kept instead of none, times rows, trees and the closure's unit; where trees
+are pruned each alone, the fall of the mean of their objectives.
 """
 
 from thriftwood.formulation.build import (

@@ -204,9 +204,11 @@ def _weight_of_rows(forest: Forest, routes: Routes, weights: FloatArray) -> Floa
     return passing
 
 
-def _whole_costs(prices: FloatArray, feature: IntArray | IndexArray, weight: FloatArray) -> WholeCosts:
+def _whole_costs(
+    prices: FloatArray, feature: IntArray | IndexArray, weight: FloatArray
+) -> WholeCosts:
     """Return whole numbers for prices times weights, at least 1 for what costs anything."""
-    exact = _costs(prices, feature, weight)
+    exact = prices[feature] * weight
     costs, unit = whole_numbers(exact, MOST_COST)
     costs = np.maximum(costs, exact > 0)
     paid = np.bincount(feature, weights=exact, minlength=len(prices))
@@ -222,12 +224,3 @@ def _whole_costs(prices: FloatArray, feature: IntArray | IndexArray, weight: Flo
             "exact with this many rows. Give the smallest prices as 0, or raise them."
         )
     return WholeCosts(exact, costs, unit)
-
-
-def _costs(prices: FloatArray, feature: IntArray | IndexArray, weight: FloatArray) -> FloatArray:
-    with np.errstate(over="ignore"):
-        exact: FloatArray = prices[feature] * weight
-        total = exact.sum()
-    if not np.isfinite(total):
-        raise RangeError("The prices are so large that bills are infinite. Use a larger unit.")
-    return exact

@@ -85,7 +85,7 @@ def dynamic_programming_path(
             n_splits=int(n_splits[0]),
             n_features=int(bills.n_features[0]),
         ),
-        choice=handed_over(choice),
+        choice=choice,
     )
 
 
@@ -115,7 +115,7 @@ def _best_trees(
     for of_tree in best:
         losses[: len(of_tree)] += of_tree
         losses[len(of_tree) :] += of_tree[-1]
-    return choice, losses
+    return handed_over(choice), losses
 
 
 class Bills(NamedTuple):

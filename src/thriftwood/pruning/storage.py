@@ -147,6 +147,7 @@ def _read(file: Path, kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]
         header = json.loads(str(arrays.pop("header")))
         if header["format"] != FORMAT:
             raise ValueError
+        found = header["kind"]
     except FileNotFoundError:
         raise InputError(f"There is no file {file}.") from None
     except DAMAGE:
@@ -155,8 +156,6 @@ def _read(file: Path, kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]
         raise InputError(
             f"{file} has version {header['version']} of the format; this release reads {VERSION}."
         )
-    if header.get("kind") != kind:
-        raise InputError(
-            f"{file} holds a {header.get('kind')}, not a {kind}: use `{header.get('kind')}.load`."
-        )
+    if found != kind:
+        raise InputError(f"{file} holds a {found}, not a {kind}: use `{found}.load`.")
     return header, arrays

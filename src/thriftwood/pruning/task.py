@@ -15,7 +15,7 @@ from thriftwood.adapters import read_forest, read_samples
 from thriftwood.arrays import BoolArray, FloatArray, handed_over
 from thriftwood.closure import ClosureProblem
 from thriftwood.costs import prices_per_feature
-from thriftwood.errors import InputError
+from thriftwood.errors import InputError, RangeError
 from thriftwood.forest import Forest
 from thriftwood.formulation import (
     ClosureIndex,
@@ -127,6 +127,7 @@ def read_task(
     prices = prices_per_feature(costs, forest.n_features, forest.feature_names)
     target = read_target(y, forest, table.n_rows)
     weights = read_weights(sample_weight, table.n_rows)
+    _check_bills(prices, weights)
     samples = None if rows == "all" else read_samples(model)
     times = times_counted(rows, samples, forest.n_trees, table.n_rows)
     losses = node_losses(forest, routes, target, weights, loss_name, times)
@@ -140,6 +141,13 @@ def read_task(
         losses=losses,
         weight_counted=_weight_counted(rows, times, weights),
     )
+
+
+def _check_bills(prices: FloatArray, weights: FloatArray) -> None:
+    with np.errstate(over="ignore"):
+        everything = (prices * weights.sum()).sum()
+    if not np.isfinite(everything):
+        raise RangeError("The prices are so large that bills are infinite. Use a larger unit.")
 
 
 def _weight_counted(rows: str, times: CountArray, weights: FloatArray) -> float:
