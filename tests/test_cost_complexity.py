@@ -9,6 +9,7 @@ from models import assert_equal_forests
 from paths import FOREST, HEART, PATH
 from prunings import LOSSES, cost_and_loss, trees_alone
 from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import thriftwood as tw
@@ -67,7 +68,19 @@ def test_between_breakpoints_the_tree_is_that_of_scikit_learn(name):
         assert path.n_splits[index] + 1 == theirs.get_n_leaves()
 
 
-# --- a forest: the weakest links of its trees
+# --- a forest: one tradeoff for all trees
+
+
+@pytest.mark.parametrize("criterion", ["gini", "squared error"])
+def test_a_forest_is_that_of_scikit_learn_on_the_rows_in_each_bag(criterion):
+    _, (X, y), loss, _ = TREES[criterion]
+    kind = RandomForestClassifier if criterion == "gini" else RandomForestRegressor
+    model = kind(5, min_samples_leaf=2, random_state=0)
+    path = tw.cost_complexity_path(clone(model).fit(X, y), X, y, loss=loss, rows="in_bag")
+    for index in np.random.default_rng(0).choice(len(path) - 1, 8, replace=False):
+        inside = float(path.tradeoffs[index : index + 2].mean())
+        theirs = clone(model).set_params(ccp_alpha=inside).fit(X, y)
+        assert_equal_forests(read_forest(path[index].model), read_forest(theirs))
 
 
 @settings(max_examples=100)

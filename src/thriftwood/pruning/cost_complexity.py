@@ -31,8 +31,8 @@ def cost_complexity_path(
     leaves, all trees at the same tradeoff; what features cost does not matter. On one tree this is
     scikit-learn's `cost_complexity_pruning_path` and `ccp_alpha`: their Gini impurity is our loss
     "expected_error", their entropy "log_loss" in other units, their squared error
-    "squared_error", on the rows that the tree was grown on. Splits that gain nothing are gone at
-    the first point already.
+    "squared_error", on the rows that the tree was grown on. On a forest, with `rows="in_bag"`, it
+    is the `ccp_alpha` of the forest. Splits that gain nothing are gone at the first point already.
 
     Parameters
     ----------
