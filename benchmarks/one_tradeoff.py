@@ -19,7 +19,13 @@ from sklearn.ensemble import RandomForestClassifier
 from thriftwood.adapters import read_forest
 from thriftwood.closure import ClosureProblem, check_certificate, reduce_closure
 from thriftwood.forest import Forest
-from thriftwood.formulation import build_closure, node_losses, read_target, read_weights
+from thriftwood.formulation import (
+    build_closure,
+    list_purchases,
+    node_losses,
+    read_target,
+    read_weights,
+)
 from thriftwood.routing import route_examples
 from thriftwood.solvers import linear_program, min_cut
 from thriftwood.solvers.min_cut import optimal_flow
@@ -98,7 +104,8 @@ def closure_of(forest: Forest, X: np.ndarray, y: np.ndarray) -> ClosureProblem:
     routes = route_examples(forest, read_table(X, forest.input_dtype), n_jobs=2)
     weights = read_weights(None, len(y))
     losses = node_losses(forest, routes, read_target(y, forest, len(y)), weights)
-    return build_closure(forest, routes, losses, np.ones(forest.n_features), weights)[0]
+    purchases = list_purchases(forest, routes)
+    return build_closure(forest, purchases, losses, np.ones(forest.n_features), weights)[0]
 
 
 def peak_of_build_and_solve(n_rows: int, n_trees: int, folder) -> int:

@@ -117,9 +117,23 @@ def test_prices_are_rounded_down_to_a_fraction_that_fits(gain, cost, most):
     exact, rounded = Fraction(gain, cost), Fraction(int(price), int(scale))
     assert 1 <= scale <= most
     assert rounded <= exact
-    assert exact - rounded <= Fraction(1, int(scale) ** 2)
     if exact.denominator <= most:
         assert rounded == exact
+
+
+@settings(max_examples=300)
+@given(st.integers(1, 2**12), st.integers(1, 2**12), st.integers(1, 60))
+def test_no_fraction_that_fits_is_nearer_from_below(gain, cost, most):
+    scale, price = kernels.fraction_from_below(gain, cost, most)
+    nearest = max(Fraction(gain * a // cost, a) for a in range(1, most + 1))
+    assert Fraction(int(price), int(scale)) == nearest
+
+
+def test_a_price_just_below_a_simple_fraction_is_not_rounded_to_nothing():
+    problem = closure([2**41, 2**41], [-1, -1], [[], [0]], [2**49 + 1])
+    path = closure_path(problem)
+    assert path.step_of.tolist() == [1, 0]
+    assert path.slack < 1e-4 * 2**41
 
 
 def test_what_cannot_be_proven_is_said():

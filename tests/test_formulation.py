@@ -1,62 +1,33 @@
 """The closure problem says exactly what the paper's IP3 says, on forests small enough to walk."""
 
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
 import pytest
 from builders import TRADEOFFS, forest_of, leaf, pruning_cases, routes_of, split
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from prunings import all_masks, cost_and_loss
 
 from thriftwood.closure import check_certificate
 from thriftwood.closure.problem import exact_sum
 from thriftwood.errors import InputError, RangeError
-from thriftwood.formulation import build_closure, node_losses, read_target, read_weights
+from thriftwood.formulation import (
+    build_closure,
+    list_purchases,
+    node_losses,
+    read_target,
+    read_weights,
+)
 from thriftwood.formulation.scaling import whole_numbers
 from thriftwood.solvers import brute_force, linear_program, min_cut
-
-
-def leaf_reached(forest, tree, row, kept):
-    """Walk a row down one tree of the pruned forest; return its leaf and the features it met."""
-    node, met = int(forest.tree_start[tree]), []
-    while kept[node]:
-        met.append(int(forest.feature[node]))
-        goes_left = row[forest.feature[node]] <= forest.threshold[node]
-        node = int(forest.left[node] if goes_left else forest.right[node])
-    return node, met
-
-
-def figures_by_walking(forest, X, y, prices, weights, kept):
-    """Loss and cost of a pruned forest as the paper defines them, row by row."""
-    loss = cost = 0.0
-    for row, label, weight in zip(X, y, weights, strict=True):
-        bought = set()
-        for tree in range(forest.n_trees):
-            node, met = leaf_reached(forest, tree, row, kept)
-            loss += weight * (forest.values[node].argmax() != label) / forest.n_trees
-            bought.update(met)
-        cost += weight * sum(prices[feature] for feature in bought)
-    return loss / weights.sum(), cost / weights.sum()
-
-
-def all_prunings(forest):
-    """Every valid mask of kept splits."""
-    splits = np.flatnonzero(forest.is_split)
-    for flags in product([False, True], repeat=len(splits)):
-        kept = np.zeros(forest.n_nodes, dtype=bool)
-        kept[splits] = flags
-        if all(
-            forest.parent[node] < 0 or kept[forest.parent[node]] for node in splits[list(flags)]
-        ):
-            yield kept
 
 
 def build(forest, X, y, prices, weights):
     routes = routes_of(forest, X)
     whole = read_weights(weights, len(X))
     losses = node_losses(forest, routes, read_target(y, forest, len(X)), whole)
-    return build_closure(forest, routes, losses, prices, whole)
+    return build_closure(forest, list_purchases(forest, routes), losses, prices, whole)
 
 
 @settings(max_examples=150)
@@ -67,8 +38,8 @@ def test_the_optimum_is_that_of_the_paper(case, tradeoff):
     priced, _ = problem.at(index.closure_tradeoff(tradeoff))
     kept = index.kept_nodes(min_cut(priced).kept)
     objective = {}
-    for mask in all_prunings(forest):
-        loss, cost = figures_by_walking(forest, X, y, prices, weights, mask)
+    for mask in all_masks(forest):
+        cost, loss = cost_and_loss(forest, X, y, weights, prices, mask)
         objective[mask.tobytes()] = loss + tradeoff * cost
     np.testing.assert_array_equal(kept, index.kept_nodes(brute_force(priced).kept))
     best = min(objective.values())
@@ -81,10 +52,10 @@ def test_profit_is_the_fall_of_the_objective(case):
     forest, X, y, prices, weights = case
     problem, index = build(*case)
     nothing = np.zeros(forest.n_nodes, dtype=bool)
-    loss_of_nothing, _ = figures_by_walking(forest, X, y, prices, weights, nothing)
-    for mask in all_prunings(forest):
+    _, loss_of_nothing = cost_and_loss(forest, X, y, weights, prices, nothing)
+    for mask in all_masks(forest):
         kept = mask[index.split]
-        loss, cost = figures_by_walking(forest, X, y, prices, weights, mask)
+        cost, loss = cost_and_loss(forest, X, y, weights, prices, mask)
         total = read_weights(weights, len(X)).sum()
         gain = float(problem.gains[kept].sum() * index.gain_unit) / (total * forest.n_trees)
         paid = float(problem.costs[problem.needed_items(kept)].sum() * index.cost_unit) / total
@@ -115,7 +86,7 @@ def test_dearer_features_and_a_smaller_tradeoff_cancel(case, tradeoff, factor):
         return index.kept_nodes(min_cut(priced).kept)
 
     def objective(mask):
-        loss, cost = figures_by_walking(forest, X, y, prices, weights, mask)
+        cost, loss = cost_and_loss(forest, X, y, weights, prices, mask)
         return loss + tradeoff * cost
 
     before, after = kept(prices, tradeoff), kept(prices * factor, tradeoff / factor)
@@ -140,10 +111,10 @@ def test_a_feature_is_bought_at_its_first_use_and_once_for_all_trees():
 
     tree = split(0, 0.5, leaf((1, 0)), split(1, 0.5, deep((0, 1)), leaf((1, 0)), (0, 1)), (1, 0))
     forest = forest_of(tree, tree, n_features=2)
-    problem, index = build(forest, [[1, 0], [0, 0]], [1, 0], np.array([3.0, 5.0]), np.ones(2))
-    items = set(zip(index.item_feature.tolist(), index.item_row.tolist(), strict=True))
+    bought = list_purchases(forest, routes_of(forest, [[1, 0], [0, 0]]))
+    items = set(zip(bought.item_feature.tolist(), bought.item_row.tolist(), strict=True))
     assert items == {(0, 0), (0, 1), (1, 0)}
-    root, second, third = problem.arc_start[1], problem.arc_start[2], problem.arc_start[3]
+    root, second, third = bought.arc_start[1], bought.arc_start[2], bought.arc_start[3]
     assert (root, second - root, third - second) == (2, 1, 0)
 
 

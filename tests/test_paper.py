@@ -6,7 +6,7 @@ from builders import forest_of, leaf, routes_of, split
 from scipy.optimize import linprog
 
 from thriftwood.closure import check_certificate
-from thriftwood.formulation import build_closure
+from thriftwood.formulation import build_closure, list_purchases
 from thriftwood.solvers import min_cut
 
 EVEN = (0.5, 0.5)
@@ -160,8 +160,8 @@ def test_ip3_is_integral_and_has_our_optimum(seed):
     relaxed = ip3(errors, prices, tradeoff)
     np.testing.assert_allclose(relaxed.x, np.rint(relaxed.x), atol=1e-9)
 
-    routes = routes_of(FOREST, EXAMPLE)
-    problem, index = build_closure(FOREST, routes, errors, prices, np.ones(1))
+    purchases = list_purchases(FOREST, routes_of(FOREST, EXAMPLE))
+    problem, index = build_closure(FOREST, purchases, errors, prices, np.ones(1))
     priced, scale = problem.at(index.closure_tradeoff(tradeoff))
     certificate = check_certificate(priced, min_cut(priced))
     all_leaves = (errors[0] + errors[5]) / 2

@@ -1,14 +1,16 @@
 """`tw.prune_path`: every point optimal, nested, and what it says it is."""
 
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from builders import TRADEOFFS, pruning_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from models import assert_equal_forests
 from paths import FOREST, HEART, NHANES, PATH, TRAIN, assert_same_path, heart_path
+from prunings import LOSSES, all_prunings
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
@@ -72,36 +74,6 @@ def test_on_real_data_the_path_is_optimal_between_its_breakpoints(nhanes, monkey
     np.testing.assert_array_equal(
         tw.prune_path(forest, X, y, costs=NHANES.costs, n_jobs=2).drop_step, path.drop_step
     )
-
-
-LOSSES = {
-    "error": lambda p, label: float(p.argmax() != label),
-    "expected_error": lambda p, label: 1 - p[label],
-    "brier": lambda p, label: ((p - np.eye(2)[label]) ** 2).sum() / 2,
-}
-
-
-def all_prunings(forest, X, y, weights, prices, loss="error"):
-    """Return cost and loss of every pruning of a small forest, by predicting with each."""
-    splits = np.flatnonzero(forest.is_split)
-    parent = forest.parent
-    for flags in product((False, True), repeat=len(splits)):
-        kept = np.zeros(forest.n_nodes, dtype=bool)
-        kept[splits] = flags
-        if any(parent[h] >= 0 and not kept[parent[h]] for h in np.flatnonzero(kept)):
-            continue
-        total_cost = total_loss = 0.0
-        for row, label, weight in zip(X, y, weights, strict=True):
-            bought = set()
-            for root in forest.tree_start[:-1]:
-                node = root
-                while kept[node]:
-                    bought.add(int(forest.feature[node]))
-                    goes_left = row[forest.feature[node]] <= forest.threshold[node]
-                    node = forest.left[node] if goes_left else forest.right[node]
-                total_loss += weight * LOSSES[loss](forest.values[node], label) / forest.n_trees
-            total_cost += weight * sum(prices[feature] for feature in bought)
-        yield total_cost / weights.sum(), total_loss / weights.sum()
 
 
 @settings(max_examples=60)
@@ -297,6 +269,20 @@ def test_degenerate_data(X, y):
     assert path.at(budget=0).n_splits == 0
     path.evaluate(X, y)
     path.choose(X, y)
+
+
+@settings(max_examples=60)
+@given(pruning_cases(most_trees=2), st.sampled_from(list(LOSSES)))
+def test_where_nothing_costs_anything_only_the_loss_counts(case, loss):
+    forest, X, y, prices, weights = case
+    options = {"costs": np.zeros(len(prices)), "sample_weight": weights, "loss": loss}
+    path = tw.prune_path(forest, X, y, **options)
+    assert len(path) == 1
+    pruned = tw.prune(forest, X, y, tradeoff=0, **options)
+    assert pruned.n_splits == path[0].n_splits
+    assert_equal_forests(pruned.model, path[0].model)
+    least = min(loss for _, loss in all_prunings(forest, X, y, weights, prices, loss))
+    assert path.losses[0] == pytest.approx(least, abs=1e-9)
 
 
 def test_splits_that_gain_nothing_are_not_on_the_path():

@@ -204,9 +204,9 @@ class _PrunedEnsemble(BaseEstimator):
             costs=prices,
             loss=self.loss,
             rows=self._rows,
+            sample_weight=rows.weights,
             n_jobs=self.n_jobs,
             progress=False,
-            **weights,
         )
 
     def _measured(self, rows: Rows, prices: FloatArray, folds: list[Fold]) -> Evaluation | None:

@@ -1,19 +1,29 @@
 """From trees, rows and prices to a closure problem, and back.
 
 Law: the profit of a set of projects at a tradeoff is the fall of the paper's IP3 objective when the
-splits of that set are kept instead of none, times rows, trees and the closure's unit.
+splits of that set are kept instead of none, times rows, trees and the closure's unit; where trees
+are pruned each alone, the fall of the mean of their objectives.
 """
 
-from thriftwood.formulation.build import ClosureIndex, build_closure, last_needed
+from thriftwood.formulation.build import (
+    ClosureIndex,
+    build_closure,
+    build_complexity,
+    build_each_tree,
+)
 from thriftwood.formulation.counting import CountArray, times_counted
 from thriftwood.formulation.losses import loss_named, node_losses
+from thriftwood.formulation.purchases import Purchases, list_purchases
 from thriftwood.formulation.targets import read_target, read_weights
 
 __all__ = [
     "ClosureIndex",
     "CountArray",
+    "Purchases",
     "build_closure",
-    "last_needed",
+    "build_complexity",
+    "build_each_tree",
+    "list_purchases",
     "loss_named",
     "node_losses",
     "read_target",

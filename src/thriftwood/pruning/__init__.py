@@ -1,12 +1,15 @@
 """The whole journey: from the user's model to the same model, smaller."""
 
 from thriftwood.pruning.choosing import check_rule, chosen_point
+from thriftwood.pruning.cost_complexity import cost_complexity_path
+from thriftwood.pruning.dynamic_programming import dynamic_programming_path
 from thriftwood.pruning.evaluation import Evaluation
 from thriftwood.pruning.mixture import MixedModel, Mixture
 from thriftwood.pruning.path import PruningPath
 from thriftwood.pruning.prune import prune
 from thriftwood.pruning.prune_path import prune_path
 from thriftwood.pruning.pruned import Figures, Pruned
+from thriftwood.pruning.size_path import SizePath
 
 __all__ = [
     "Evaluation",
@@ -15,8 +18,11 @@ __all__ = [
     "Mixture",
     "Pruned",
     "PruningPath",
+    "SizePath",
     "check_rule",
     "chosen_point",
+    "cost_complexity_path",
+    "dynamic_programming_path",
     "prune",
     "prune_path",
 ]

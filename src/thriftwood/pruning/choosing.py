@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from thriftwood.arrays import BoolArray, FloatArray
     from thriftwood.pruning.evaluation import Evaluation
 
-# Means of losses may differ in their last digits where they should be equal.
+# Means of losses and bills may differ in their last digits where they should be equal.
 ROUNDING = 1e-12
 
 
@@ -33,9 +33,11 @@ def check_rule(rule: str, limit: float | None) -> None:
 
 
 def chosen_point(measured: Evaluation, rule: str, limit: float | None = None) -> int:
-    """Return the point of the path that a rule chooses."""
-    good_enough = RULES[rule](measured, 0.0 if limit is None else limit)
-    return int(measured.points[np.flatnonzero(good_enough)[-1]])
+    """Return the point of the path that a rule chooses; of equally cheap ones the last."""
+    good_enough = np.flatnonzero(RULES[rule](measured, 0.0 if limit is None else limit))
+    cost = measured.cost[good_enough]
+    cheapest = good_enough[_at_most(cost, cost.min())]
+    return int(measured.points[cheapest[-1]])
 
 
 def lowest_error(measured: Evaluation, _limit: float) -> BoolArray:
@@ -61,8 +63,8 @@ def budget(measured: Evaluation, limit: float) -> BoolArray:
     return affordable & _at_most(measured.error, measured.error[affordable].min())
 
 
-def _at_most(error: FloatArray, most: float) -> BoolArray:
-    return error <= most + ROUNDING * abs(most)
+def _at_most(values: FloatArray, most: float) -> BoolArray:
+    return values <= most + ROUNDING * abs(most)
 
 
 RULES: dict[str, Callable[[Evaluation, float], BoolArray]] = {

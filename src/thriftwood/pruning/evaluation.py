@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,23 +14,20 @@ from thriftwood.adapters import Samples, read_samples
 from thriftwood.arguments import numbers
 from thriftwood.arrays import FloatArray, IndexArray, IntArray, handed_over
 from thriftwood.errors import InputError
-from thriftwood.forest import LEAF, Forest
 from thriftwood.formulation import CountArray, read_target, read_weights, times_counted
 from thriftwood.progress import progress_bar
-from thriftwood.pruning import kernels
+from thriftwood.pruning import kernels, walking
 from thriftwood.pruning.frames import frame_of
-from thriftwood.routing import Routes, first_uses, route_examples
+from thriftwood.routing import Routes, route_examples
 from thriftwood.table import read_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from thriftwood.pruning.path import PruningPath
+    from thriftwood.pruning.sequence import PruningSequence
 
 # What `judge_classes` measures, in its order.
 CLASS_LOSSES = ("error", "vote_error", "brier", "log_loss")
-# Values of nodes are added in whole numbers of this many bits.
-VALUE_BITS = 44
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,8 +38,9 @@ class Evaluation:
     ----------
     points : int array
         Which points of the path.
-    tradeoffs : float array
-        From which tradeoff on each is optimal on the rows it was computed on.
+    tradeoffs : float array, optional
+        From which tradeoff on each is optimal on the rows it was computed on; None where the points
+        are no answers to tradeoffs.
     error : float array
         Share of rows that the averaged trees misclassify; for regressors the mean squared error.
     standard_error : float array
@@ -61,7 +59,7 @@ class Evaluation:
     """
 
     points: IntArray
-    tradeoffs: FloatArray
+    tradeoffs: FloatArray | None
     error: FloatArray
     standard_error: FloatArray
     vote_error: FloatArray | None
@@ -81,7 +79,9 @@ class Evaluation:
 
     def to_frame(self) -> pd.DataFrame:
         """Return one line per point as a pandas data frame."""
-        columns: dict[str, Any] = {"point": self.points, "tradeoff": self.tradeoffs}
+        columns: dict[str, Any] = {"point": self.points}
+        if self.tradeoffs is not None:
+            columns["tradeoff"] = self.tradeoffs
         for name in ("error", "standard_error", "vote_error", "log_loss", "brier", "cost"):
             if getattr(self, name) is not None:
                 columns[name] = getattr(self, name)
@@ -91,7 +91,7 @@ class Evaluation:
 
 
 def evaluate_path(
-    path: PruningPath,
+    path: PruningSequence,
     X: Any,
     y: ArrayLike,
     points: Sequence[int] | None,
@@ -101,19 +101,20 @@ def evaluate_path(
     n_jobs: int | None,
     progress: bool | None,
 ) -> Evaluation:
-    """Measure points of a path; parameters as in `PruningPath.evaluate`."""
+    """Measure points of a path; parameters as in `PruningSequence.evaluate`."""
     wanted = _read_points(points, len(path))
     shares = _read_quantiles(quantiles)
     given = _read_rows(path, X, y, rows, sample_weight, n_jobs)
-    walk, unit = _walk(path, given)
-    state = _nothing_yet(path.forest, len(given.weights))
+    walk, unit = walking.walk_of(path.forest, path.prices, given.routes, given.weights, given.times)
+    state = walking.nothing_yet(path.forest, len(given.weights))
+    masks = (path.kept_nodes(point) for point in range(len(path)))
     names = CLASS_LOSSES if path.forest.is_classifier else CLASS_LOSSES[:1]
     losses = np.zeros((len(names), len(given.weights)))
     means = np.empty((len(losses), len(wanted)))
     standard_error, cost = np.empty(len(wanted)), np.empty(len(wanted))
     cost_quantiles = np.empty((len(wanted), len(shares)))
     with progress_bar("Evaluating", progress) as bar:
-        for point in _visit(path, walk, state):
+        for point, _ in enumerate(walking.visit(path.forest, masks, walk, state)):
             bar(point / len(path))
             places = np.flatnonzero(wanted == point)
             if not len(places):
@@ -129,10 +130,11 @@ def evaluate_path(
             standard_error[places] = _standard_error(losses[0], judged)
             cost[places] = state.buyers @ path.prices / given.weights.sum()
             cost_quantiles[places] = _quantiles(state.bill, given.weights, shares)
+    tradeoffs = path.labels.get("tradeoff")
     mean = {name: handed_over(row.copy()) for name, row in zip(names, means, strict=True)}
     return Evaluation(
         points=handed_over(wanted),
-        tradeoffs=handed_over(path.tradeoffs[wanted]),
+        tradeoffs=None if tradeoffs is None else handed_over(tradeoffs[wanted]),
         error=mean["error"],
         standard_error=handed_over(standard_error),
         vote_error=mean.get("vote_error"),
@@ -155,7 +157,7 @@ class Given(NamedTuple):
 
 
 def _read_rows(
-    path: PruningPath,
+    path: PruningSequence,
     X: Any,
     y: ArrayLike,
     rows: str,
@@ -172,7 +174,7 @@ def _read_rows(
     )
 
 
-def _samples(path: PruningPath, rows: str) -> Samples | None:
+def _samples(path: PruningSequence, rows: str) -> Samples | None:
     """Return the rows that each tree was grown on, where only some trees predict a row."""
     if rows == "all":
         return None
@@ -203,68 +205,6 @@ def _read_quantiles(quantiles: Sequence[float]) -> tuple[float, ...]:
     if not ((shares >= 0) & (shares <= 1)).all():
         raise InputError(f"`quantiles` is {quantiles!r}: each must lie between 0 and 1.")
     return tuple(shares.tolist())
-
-
-def _whole_values(forest: Forest) -> tuple[IntArray, float]:
-    """Return the values of all nodes in whole numbers, and their unit."""
-    size = math.frexp(float(np.abs(forest.values).max(initial=0.0)))[1]
-    whole = np.rint(np.ldexp(forest.values, VALUE_BITS - size)).astype(np.int64)
-    return whole, math.ldexp(1.0, size - VALUE_BITS)
-
-
-def _walk(path: PruningPath, given: Given) -> tuple[kernels.Walk, float]:
-    """Return the trees as the kernels walk them, and the unit of their values."""
-    forest, routes = path.forest, given.routes
-    value, unit = _whole_values(forest)
-    first_use = np.zeros(forest.n_nodes, dtype=np.bool_)
-    first_use[first_uses(forest)] = True
-    walk = kernels.Walk(
-        tree_of=forest.tree_of(np.arange(forest.n_nodes)),
-        left=forest.left,
-        right=forest.right,
-        feature=forest.feature,
-        first_use=first_use,
-        drop_step=path.drop_step,
-        value=value,
-        winner=value.argmax(axis=1),
-        prices=path.prices,
-        order=routes.order,
-        start=routes.start,
-        stop=routes.stop,
-        times=given.times,
-        weights=given.weights,
-    )
-    return walk, unit
-
-
-def _nothing_yet(forest: Forest, n_rows: int) -> kernels.State:
-    n_outputs = forest.values.shape[1]
-    return kernels.State(
-        total=np.zeros((n_rows, n_outputs), dtype=np.int64),
-        votes=np.zeros((n_rows, n_outputs), dtype=np.int32),
-        n_trees=np.zeros(n_rows, dtype=np.int32),
-        n_askers=np.zeros((n_rows, forest.n_features), dtype=np.uint16),
-        bill=np.zeros(n_rows),
-        n_bought=np.zeros(n_rows, dtype=np.int32),
-        buyers=np.zeros(forest.n_features),
-        changed=np.zeros(n_rows, dtype=np.bool_),
-    )
-
-
-def _visit(path: PruningPath, walk: kernels.Walk, state: kernels.State) -> Iterator[int]:
-    """Bring the state to one point after the other."""
-    forest = path.forest
-    kernels.enter(walk, state, forest.tree_start[:-1])
-    yield 0
-    parent = forest.parent
-    # A root, and a split whose parent stays longer, is the top of what collapses in its step.
-    parent_step = np.where(parent == LEAF, len(path), path.drop_step[parent])
-    tops = np.flatnonzero(forest.is_split & (path.drop_step >= 0) & (path.drop_step < parent_step))
-    tops = tops[np.argsort(path.drop_step[tops], kind="stable")]
-    start = np.searchsorted(path.drop_step[tops], np.arange(len(path)))
-    for step in range(len(path) - 1):
-        kernels.drop(walk, state, tops[start[step] : start[step + 1]], step)
-        yield step + 1
 
 
 def _standard_error(losses: FloatArray, weights: FloatArray) -> float:

@@ -1,12 +1,10 @@
-"""Numba loops that walk rows down the path; `evaluation` checks everything before it calls them."""
+"""Numba loops that walk rows along a path; `walking` and `evaluation` check everything first."""
 
 from collections import namedtuple
 
 import numpy as np
 
 from thriftwood.compiling import kernel
-
-NOTHING = -1
 
 # What rows get at the current point of the path.
 #
@@ -22,37 +20,35 @@ State = namedtuple("State", "total votes n_trees n_askers bill n_bought buyers c
 # The trees with all they have to say about the rows.
 Walk = namedtuple(
     "Walk",
-    "tree_of left right feature first_use drop_step value winner prices order start stop times "
-    "weights",
+    "tree_of left right feature first_use value winner prices order start stop times weights",
 )
 
 
 @kernel
 def enter(walk, state, roots):
-    """Put the rows into the leaves of the first point, and let them buy what they meet there."""
-    stack = np.empty(len(walk.left), dtype=np.int32)
+    """Put the rows into trees that are single leaves."""
     for root in roots:
-        count_below(walk, state, root, 0, 1, stack)
+        move(walk, state, root, 1)
 
 
 @kernel
-def drop(walk, state, tops, step):
-    """Collapse the splits of a step; `tops` are those whose parent stays."""
+def change(walk, state, tops, before, after):
+    """Go from the kept splits of one point to those of the next, below the nodes that change."""
     stack = np.empty(len(walk.left), dtype=np.int32)
     for top in tops:
-        count_below(walk, state, top, step, -1, stack)
-        move(walk, state, top, 1)
+        count_below(walk, state, top, before, -1, stack)
+        count_below(walk, state, top, after, 1, stack)
 
 
 @kernel
-def count_below(walk, state, top, step, sign, stack):
-    """Add the leaves and purchases below a node before a step, or take them away."""
+def count_below(walk, state, top, kept, sign, stack):
+    """Add the leaves and purchases at and below a node, or take them away."""
     stack[0] = top
     size = 1
     while size > 0:
         size -= 1
         h = stack[size]
-        if walk.left[h] == NOTHING or walk.drop_step[h] < step:
+        if not kept[h]:
             move(walk, state, h, sign)
             continue
         if walk.first_use[h]:

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING
 
 from thriftwood.errors import InputError, MissingLibraryError
 from thriftwood.pruning.evaluation import Evaluation
+from thriftwood.pruning.methods import points_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from thriftwood.pruning.path import PruningPath
+    from thriftwood.pruning.sequence import PruningSequence
 
 
-def plot_path(path: PruningPath, ax: Axes | None, measured: Evaluation | None) -> Axes:
-    """Draw cost against loss, or against measured errors; see `PruningPath.plot`."""
+def plot_path(path: PruningSequence, ax: Axes | None, measured: Evaluation | None) -> Axes:
+    """Draw cost against loss, or against measured errors; see `PruningSequence.plot`."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
@@ -26,7 +27,8 @@ def plot_path(path: PruningPath, ax: Axes | None, measured: Evaluation | None) -
     if ax is None:
         _, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
     if measured is None:
-        ax.plot(path.costs, path.losses, ".-", markersize=4, label="optimal prunings")
+        points = points_in_words(path.method, len(path))
+        ax.plot(path.costs, path.losses, ".-", markersize=4, label=points)
         ax.plot(path.original.cost, path.original.loss, "ks", label="before pruning")
         ax.set_xlabel("mean cost of a row")
         ax.set_ylabel(f"{path.loss_name.replace('_', ' ')} per tree")

@@ -107,12 +107,14 @@ def prune(
         tradeoff, "tradeoff", "At 0 cost does not matter, the larger it is the more is pruned."
     )
     task = read_task(model, X, y, **options)
-    priced, _ = task.problem.at(task.index.closure_tradeoff(tradeoff))
+    problem, index = task.closure()
+    priced, _ = problem.at(index.closure_tradeoff(tradeoff))
     solution = solve(priced)
+    kept = index.kept_nodes(solution.kept)
     return Pruned(
-        **vars(task.figures(solution.kept)),
+        **vars(task.figures(kept)),
         certificate=check_certificate(priced, solution),
-        model=write_model(model, task.index.kept_nodes(solution.kept)),
+        model=write_model(model, kept),
         tradeoff=tradeoff,
         original=task.original(),
     )

@@ -1,20 +1,20 @@
-"""All optimal prunings of a model at once."""
+"""All optimal prunings of a model at once; or, to compare with, those of each tree alone."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from thriftwood.arrays import FloatArray, IndexArray, handed_over
-from thriftwood.closure import ClosurePath
-from thriftwood.formulation import last_needed
-from thriftwood.progress import progress_bar
+from thriftwood.closure import ClosureProblem
+from thriftwood.errors import InputError
+from thriftwood.formulation import ClosureIndex, build_each_tree
+from thriftwood.pruning.nested import nested_path
 from thriftwood.pruning.path import PruningPath
 from thriftwood.pruning.task import PruningTask, read_task
-from thriftwood.solvers import closure_path
+
+SCOPES = ("ensemble", "each_tree")
 
 
 def prune_path(
@@ -25,6 +25,7 @@ def prune_path(
     costs: ArrayLike | Mapping[str, float] | None = None,
     loss: str | None = None,
     rows: str = "all",
+    scope: str = "ensemble",
     sample_weight: ArrayLike | None = None,
     n_jobs: int | None = None,
     progress: bool | None = None,
@@ -34,10 +35,18 @@ def prune_path(
     The result is exact: between two breakpoints the path holds the forest that `prune` finds at
     any tradeoff there. At a breakpoint both neighbours are optimal.
 
+    Where nothing costs anything (`costs` all 0) there is one point, the pruning of least loss: the
+    paper's IP0.
+
     Parameters
     ----------
     model, X, y, costs, loss, rows, sample_weight
         As in `prune`.
+    scope : {"ensemble", "each_tree"}
+        Whose objective is optimised. "ensemble": that of all trees together, in which a row pays
+        for a feature once. "each_tree": a baseline that shows what sharing is worth: every tree
+        alone, with a loss and a mean bill of its own, all at the same tradeoff. The costs of the
+        path are the real bills of the ensemble either way.
     n_jobs : int, optional
         Threads, as in scikit-learn. The path does not depend on it.
     progress : bool, optional
@@ -53,6 +62,7 @@ def prune_path(
     >>> path.at(budget=50).cost <= 50
     True
     """
+    _check_scope(scope)
     task = read_task(
         model,
         X,
@@ -63,49 +73,18 @@ def prune_path(
         sample_weight=sample_weight,
         n_jobs=n_jobs,
     )
-    with progress_bar("Pruning", progress) as bar:
-        steps = closure_path(task.problem, n_jobs, bar)
-    return _as_forests(model, task, steps)
+    return nested_path(model, task, _closure(task, scope), scope, n_jobs, progress)
 
 
-def _as_forests(model: Any, task: PruningTask, steps: ClosurePath) -> PruningPath:
-    """Say what each set of projects on the closure's path means for the forest."""
-    forest, index = task.forest, task.index
-    split = index.split
-    drop_step = np.full(forest.n_nodes, -1, dtype=np.int32)
-    drop_step[split] = steps.step_of
-    prices = [index.tradeoff(steps.price(step)) for step in range(steps.n_steps)]
-    gains = task.losses[split] - task.losses[forest.left[split]] - task.losses[forest.right[split]]
-    loss_of_leaves = float(task.losses[forest.tree_start[:-1]].sum())
-    item_step = last_needed(task.problem, steps.step_of)
-    feature_step = np.full(forest.n_features, -1, dtype=np.int32)
-    np.maximum.at(feature_step, forest.feature[split], steps.step_of)
-    n_points = steps.n_steps + 1
-    return PruningPath(
-        model=model,
-        forest=forest,
-        rows=task.rows,
-        prices=task.prices,
-        loss_name=task.loss_name,
-        drop_step=handed_over(drop_step),
-        tradeoffs=handed_over(np.array([0.0, *prices])),
-        costs=handed_over(_still_there(item_step, n_points, task.bill_weights)),
-        losses=handed_over(
-            np.maximum(loss_of_leaves - _still_there(steps.step_of, n_points, gains), 0.0)
-        ),
-        n_splits=handed_over(_still_there(steps.step_of, n_points).astype(np.int64)),
-        n_features=handed_over(_still_there(feature_step, n_points).astype(np.int64)),
-        original=task.original(),
-        # Whole numbers may misstate the loss of the optimum and that of the forest taken instead.
-        resolution=steps.slack * task.loss_unit + 2 * task.lost_loss,
-        cost_resolution=2 * task.lost_cost,
+def _closure(task: PruningTask, scope: str) -> tuple[ClosureProblem, ClosureIndex]:
+    if scope == "ensemble":
+        return task.closure()
+    return build_each_tree(
+        task.forest, task.routes, task.losses, task.prices, task.weights, task.trees_per_row
     )
 
 
-def _still_there(step: IndexArray, n_points: int, weights: FloatArray | None = None) -> FloatArray:
-    """Return for each point how many, or how much, drops with its step or a later one."""
-    ever = step >= 0
-    counted = np.ones(np.count_nonzero(ever)) if weights is None else weights[ever]
-    per_step = np.bincount(step[ever], weights=counted, minlength=n_points)
-    from_the_end: FloatArray = np.cumsum(per_step[::-1], dtype=np.float64)
-    return from_the_end[::-1].copy()
+def _check_scope(scope: str) -> None:
+    if scope not in SCOPES:
+        names = " or ".join(repr(name) for name in SCOPES)
+        raise InputError(f"`scope` is {scope!r}: choose {names}.")

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from thriftwood.closure import Certificate
+from thriftwood.pruning.methods import METHODS
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,11 @@ class Pruned(Figures):
     ----------
     model : same type as the model that was pruned
         Ready to predict.
-    tradeoff : float
-        The paper's lambda: no pruning of the model has a smaller loss + tradeoff * cost.
+    tradeoff : float, optional
+        For the method "ensemble" the paper's lambda: no pruning of the model has a smaller
+        loss + tradeoff * cost. For "each_tree" the same holds of every tree and its own cost; for
+        "cost_complexity" of every tree with its number of leaves in place of the cost. None for
+        "dynamic_programming".
     original : Figures
         The same figures of the model before pruning.
     certificate : Certificate, optional
@@ -46,49 +50,64 @@ class Pruned(Figures):
         The point of the path.
     budget : float, optional
         What the model was to cost at most.
-    bound : float
+    bound : float, optional
         No pruning that costs at most the budget has a loss lower than `loss - bound`; without a
         budget the same holds for prunings that cost at most `cost`, and it is 0 but for rounding.
+        Proven for the method "ensemble" only, None for all others.
+    method : {"ensemble", "each_tree", "cost_complexity", "dynamic_programming"}
+        How the model was pruned.
+    size : int, optional
+        How many splits each tree has, if it ever had as many; for "dynamic_programming".
     """
 
     model: Any
-    tradeoff: float
+    tradeoff: float | None
     original: Figures
     certificate: Certificate | None = None
     index: int | None = None
     budget: float | None = None
-    bound: float = 0.0
+    bound: float | None = 0.0
+    method: str = "ensemble"
+    size: int | None = None
 
     @property
-    def objective(self) -> float:
-        """The paper's objective, loss + tradeoff * cost."""
+    def objective(self) -> float | None:
+        """The paper's objective, loss + tradeoff * cost; None where it was not minimised."""
+        if self.tradeoff is None or self.method != "ensemble":
+            return None
         return self.loss + self.tradeoff * self.cost
 
     def __repr__(self) -> str:
-        kind = type(self.model).__name__
-        proven = "" if self.certificate is None else "proven "
-        where = f"at tradeoff {self.tradeoff:g}, {proven}optimal"
-        if self.budget is not None:
-            where = f"within the budget {self.budget:g}"
-        lines = [f"Pruned {kind} {where}"]
+        lines = [f"Pruned {type(self.model).__name__} {self._where}"]
         for label, name in _LABELS.items():
             now, before = getattr(self, name), getattr(self.original, name)
             lines.append(f"  {label:14s} {now:<12.6g} was {before:.6g}")
-        if self.budget is not None and self.index == 0:
-            lines.append(
-                f"  No pruning has a loss below {self.loss - self.bound:.6g}, whatever it costs."
-            )
-        elif self.budget is not None:
-            lines.append(
-                f"  No pruning within the budget has a loss below {self.loss - self.bound:.6g}."
-            )
+        if self.budget is not None and self.bound is not None:
+            least = f"has a loss below {self.loss - self.bound:.6g}"
+            if self.index == 0:
+                lines.append(f"  No pruning {least}, whatever it costs.")
+            else:
+                lines.append(f"  No pruning within the budget {least}.")
         if self.n_splits == 0:
             lines.append(f"  Every tree is a single leaf: try a {self._advice}.")
         return "\n".join(lines)
 
     @property
+    def _where(self) -> str:
+        words = METHODS[self.method].point
+        if self.budget is not None:
+            within = f"within the budget {self.budget:g}"
+            return within if self.method == "ensemble" else f"{within}, {words}"
+        if self.size is not None:
+            return f"of size {self.size}, {words}"
+        proven = "" if self.certificate is None else "proven "
+        return f"at tradeoff {self.tradeoff:g}, {proven}{words}"
+
+    @property
     def _advice(self) -> str:
-        return "smaller tradeoff" if self.budget is None else "larger budget"
+        if self.budget is not None:
+            return "larger budget"
+        return "smaller tradeoff" if self.size is None else "larger size"
 
 
 _LABELS = {

@@ -7,7 +7,7 @@ import os
 import zipfile
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,9 @@ from thriftwood.forest import Forest
 from thriftwood.pruning.pruned import Figures
 
 if TYPE_CHECKING:
-    from thriftwood.pruning.path import PruningPath
+    from thriftwood.pruning.sequence import PruningSequence
 
+Kind = TypeVar("Kind", bound="PruningSequence")
 FORMAT = "thriftwood pruning path"
 VERSION = 1
 
@@ -46,8 +47,6 @@ FOREST_ARRAYS = (
 )
 PATH_ARRAYS = (
     "prices",
-    "drop_step",
-    "tradeoffs",
     "costs",
     "losses",
     "n_splits",
@@ -55,15 +54,16 @@ PATH_ARRAYS = (
 )
 
 
-def save_path(path: PruningPath, file: str | os.PathLike[str]) -> None:
+def save_path(path: PruningSequence, file: str | os.PathLike[str]) -> None:
     """Write a path, all of it or nothing."""
     forest = path.forest
     header = {
         "format": FORMAT,
         "version": VERSION,
+        "kind": type(path).__name__,
+        "method": path.method,
+        "numbers": {name: getattr(path, name) for name in path.own_numbers},
         "loss": path.loss_name,
-        "resolution": path.resolution,
-        "cost_resolution": path.cost_resolution,
         "original": vars(path.original),
         "rows": path.rows,
         "forest": {
@@ -75,7 +75,7 @@ def save_path(path: PruningPath, file: str | os.PathLike[str]) -> None:
         },
     }
     arrays = {f"forest_{name}": getattr(forest, name) for name in FOREST_ARRAYS}
-    arrays |= {name: getattr(path, name) for name in PATH_ARRAYS}
+    arrays |= {name: getattr(path, name) for name in (*PATH_ARRAYS, *path.own_arrays)}
     try:
         text = json.dumps(header)
     except TypeError:
@@ -104,24 +104,24 @@ def _target(file: str | os.PathLike[str]) -> Path:
     return target
 
 
-def load_path(
-    kind: type[PruningPath], file: str | os.PathLike[str], model: Any = None
-) -> PruningPath:
-    """Read a path; parameters as in `PruningPath.load`."""
-    header, arrays = _read(Path(file))
+def load_path(kind: type[Kind], file: str | os.PathLike[str], model: Any = None) -> Kind:
+    """Read a path; parameters as in `PruningSequence.load`."""
+    header, arrays = _read(Path(file), kind.__name__)
     try:
         forest = _forest(header["forest"], arrays)
+        own = {name: header["numbers"][name] for name in kind.own_numbers}
         path = kind(
             model=forest if model is None else model,
             forest=forest,
             rows=header["rows"],
             loss_name=header["loss"],
+            method=header["method"],
             original=Figures(**header["original"]),
-            resolution=header["resolution"],
-            cost_resolution=header["cost_resolution"],
-            **{name: handed_over(arrays[name]) for name in PATH_ARRAYS},
+            **{name: handed_over(arrays[name]) for name in (*PATH_ARRAYS, *kind.own_arrays)},
+            **own,
         )
-        _check_shapes(path)
+        if not path.fits():
+            raise ValueError
     except DAMAGE:
         raise InputError(f"{file} is damaged.") from None
     if model is not None and not forest.has_same_trees(read_forest(model)):
@@ -140,37 +140,22 @@ def _forest(about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Forest:
     ).check()
 
 
-def _check_shapes(path: PruningPath) -> None:
-    """Raise where arrays do not fit each other: kernels trust them."""
-    forest, n_points = path.forest, len(path)
-    per_point = (path.tradeoffs, path.costs, path.losses, path.n_splits, path.n_features)
-    steps, below = path.drop_step, forest.parent >= 0
-    if (
-        any(array.shape != (n_points,) for array in per_point)
-        or path.prices.shape != (forest.n_features,)
-        or steps.shape != (forest.n_nodes,)
-        or steps.dtype != np.int32
-        or not ((steps >= -1) & (steps < n_points)).all()
-        or (steps[below] > steps[forest.parent[below]]).any()
-    ):
-        raise ValueError
-
-
-def _read(file: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def _read(file: Path, kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     try:
         with file.open("rb") as stream, np.load(stream, allow_pickle=False) as content:
             arrays = {name: content[name] for name in content.files}
         header = json.loads(str(arrays.pop("header")))
         if header["format"] != FORMAT:
             raise ValueError
+        found = header["kind"]
     except FileNotFoundError:
         raise InputError(f"There is no file {file}.") from None
     except DAMAGE:
-        raise InputError(
-            f"{file} is no path that `PruningPath.save` wrote, or is damaged."
-        ) from None
+        raise InputError(f"{file} is no path that `{kind}.save` wrote, or is damaged.") from None
     if header["version"] != VERSION:
         raise InputError(
             f"{file} has version {header['version']} of the format; this release reads {VERSION}."
         )
+    if found != kind:
+        raise InputError(f"{file} holds a {found}, not a {kind}: use `{found}.load`.")
     return header, arrays

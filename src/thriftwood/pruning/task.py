@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from thriftwood.adapters import read_forest, read_samples
-from thriftwood.arrays import BoolArray, FloatArray
+from thriftwood.arrays import BoolArray, FloatArray, handed_over
 from thriftwood.closure import ClosureProblem
 from thriftwood.costs import prices_per_feature
-from thriftwood.errors import InputError
+from thriftwood.errors import InputError, RangeError
 from thriftwood.forest import Forest
 from thriftwood.formulation import (
     ClosureIndex,
     CountArray,
+    Purchases,
     build_closure,
+    list_purchases,
     loss_named,
     node_losses,
     read_target,
@@ -27,66 +30,81 @@ from thriftwood.formulation import (
     times_counted,
 )
 from thriftwood.pruning.pruned import Figures
-from thriftwood.routing import route_examples
+from thriftwood.routing import Routes, route_examples
 from thriftwood.table import read_table
 
 
 @dataclass(frozen=True, eq=False)
 class PruningTask:
-    """A pruning problem, as trees and as a closure.
+    """A forest with what its nodes lose and its rows pay, before anything is optimised.
 
     Attributes
     ----------
     forest : Forest
         With the names of its columns, from the model or else from the table.
+    routes : Routes
     rows : str
         On which rows each tree's loss counts.
     prices : shape (n_features,)
+    weights : shape (n_rows,)
+        How much each row counts, in whole numbers.
     loss_name : str
     losses : shape (n_nodes,)
-        What each node would lose as a leaf, per row and tree.
-    loss_unit : float
-        What 1 stands for in the gains of the closure, as such a loss.
-    lost_loss, lost_cost : float
-        By how much whole numbers may misstate a loss, or a mean bill.
-    bill_weights : shape (n_items,)
-        What each item of the closure adds to the mean bill.
-    problem, index : ClosureProblem, ClosureIndex
+        What each node would lose as a leaf, added up over rows.
+    weight_counted : float
+        How much weight counts in `losses`, all trees together.
     """
 
     forest: Forest
+    routes: Routes
     rows: str
     prices: FloatArray
+    weights: FloatArray
     loss_name: str
     losses: FloatArray
-    loss_unit: float
-    lost_loss: float
-    lost_cost: float
-    bill_weights: FloatArray
-    problem: ClosureProblem
-    index: ClosureIndex
+    weight_counted: float
+
+    @property
+    def trees_per_row(self) -> Fraction:
+        """In how many trees a row's loss counts, on average."""
+        return Fraction(self.weight_counted) / Fraction(float(self.weights.sum()))
+
+    @cached_property
+    def mean_losses(self) -> FloatArray:
+        """What each node would lose as a leaf, per row and tree."""
+        return handed_over(self.losses / self.weight_counted)
+
+    @cached_property
+    def purchases(self) -> Purchases:
+        return list_purchases(self.forest, self.routes)
+
+    @cached_property
+    def bill_weights(self) -> FloatArray:
+        """What each item adds to the mean bill."""
+        feature, row = self.purchases.item_feature, self.purchases.item_row
+        return handed_over(self.prices[feature] * self.weights[row] / self.weights.sum())
+
+    def closure(self) -> tuple[ClosureProblem, ClosureIndex]:
+        """Return the pruning problem of the ensemble, in which trees share what rows bought."""
+        return build_closure(
+            self.forest, self.purchases, self.losses, self.prices, self.weights, self.trees_per_row
+        )
 
     def figures(self, kept: BoolArray) -> Figures:
-        """Return cost and loss of the forest whose kept projects are given."""
-        kept_nodes = self.index.kept_nodes(kept)
-        parent = self.forest.parent
-        is_leaf = ~kept_nodes & ((parent < 0) | kept_nodes[parent])
+        """Return cost and loss of the forest with these splits, given as a mask over nodes."""
+        forest, parent = self.forest, self.forest.parent
+        is_leaf = ~kept & ((parent < 0) | kept[parent])
+        needed = self.purchases.needed(kept[forest.is_split])
         return Figures(
-            cost=float(self.bill_weights[self.problem.needed_items(kept)].sum()),
-            loss=float(self.losses[is_leaf].sum()),
+            cost=float(self.bill_weights[needed].sum()),
+            loss=float(self.mean_losses[is_leaf].sum()),
             n_splits=int(kept.sum()),
-            n_features=len(np.unique(self.forest.feature[kept_nodes])),
+            n_features=len(np.unique(forest.feature[kept])),
         )
 
     def original(self) -> Figures:
         """Return cost and loss of the forest before pruning."""
-        forest = self.forest
-        return Figures(
-            cost=float(self.bill_weights.sum()),  # somebody needs every item
-            loss=float(self.losses[~forest.is_split].sum()),
-            n_splits=forest.n_splits,
-            n_features=len(np.unique(forest.feature[forest.is_split])),
-        )
+        return self.figures(self.forest.is_split)
 
 
 def read_task(
@@ -109,25 +127,27 @@ def read_task(
     prices = prices_per_feature(costs, forest.n_features, forest.feature_names)
     target = read_target(y, forest, table.n_rows)
     weights = read_weights(sample_weight, table.n_rows)
+    _check_bills(prices, weights)
     samples = None if rows == "all" else read_samples(model)
     times = times_counted(rows, samples, forest.n_trees, table.n_rows)
     losses = node_losses(forest, routes, target, weights, loss_name, times)
-    n_counted = _weight_counted(rows, times, weights)
-    trees_per_row = Fraction(n_counted) / Fraction(float(weights.sum()))
-    problem, index = build_closure(forest, routes, losses, prices, weights, trees_per_row)
     return PruningTask(
         forest=forest,
+        routes=routes,
         rows=rows,
         prices=prices,
+        weights=weights,
         loss_name=loss_name,
-        losses=losses / n_counted,
-        loss_unit=float(index.gain_unit) / n_counted,
-        lost_loss=index.lost_gain / n_counted,
-        lost_cost=index.lost_cost / float(weights.sum()),
-        bill_weights=prices[index.item_feature] * weights[index.item_row] / weights.sum(),
-        problem=problem,
-        index=index,
+        losses=losses,
+        weight_counted=_weight_counted(rows, times, weights),
     )
+
+
+def _check_bills(prices: FloatArray, weights: FloatArray) -> None:
+    with np.errstate(over="ignore"):
+        everything = (prices * weights.sum()).sum()
+    if not np.isfinite(everything):
+        raise RangeError("The prices are so large that bills are infinite. Use a larger unit.")
 
 
 def _weight_counted(rows: str, times: CountArray, weights: FloatArray) -> float:

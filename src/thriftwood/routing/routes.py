@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thriftwood.arrays import IndexArray, IntArray, handed_over
+from thriftwood.arrays import BoolArray, IndexArray, IntArray, handed_over
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest
 from thriftwood.parallel import for_each
@@ -69,8 +69,14 @@ def first_uses(forest: Forest) -> IntArray:
     A row pays for a feature in a tree at exactly one of them, the paper's u(t, k, i). They come
     sorted by feature, within a feature by node.
     """
-    nodes = np.flatnonzero(kernels.first_use_of_each(forest.feature, forest.parent))
+    nodes = np.flatnonzero(are_first_uses(forest))
     return nodes[np.argsort(forest.feature[nodes], kind="stable")]
+
+
+def are_first_uses(forest: Forest) -> BoolArray:
+    """Return the same splits as a mask over all nodes."""
+    mask: BoolArray = kernels.first_use_of_each(forest.feature, forest.parent)
+    return mask
 
 
 def _check_columns(forest: Forest, table: Table) -> None:

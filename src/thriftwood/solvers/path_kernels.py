@@ -93,9 +93,10 @@ def balance(part):
 
 @kernel
 def fraction_from_below(gain, cost, most):
-    """Return (a, b) with b / a as near below gain / cost as a continued fraction comes, a <= most.
+    """Return (a, b) with b / a as near below gain / cost as any fraction with a <= most.
 
-    Where a reduced fraction gain / cost has a denominator that small, this is it.
+    Where a reduced fraction gain / cost has a denominator that small, this is it. Otherwise it is
+    the last fraction from below, on the way that continued fractions take, before `a` is too large.
     """
     above, below = np.int64(gain), np.int64(cost)
     a, b = np.int64(1), np.int64(0)
@@ -106,6 +107,9 @@ def fraction_from_below(gain, cost, most):
         whole = above // below
         above, below = below, above - whole * below
         if next_a > 0 and whole > (most - a) // next_a:
+            if is_below:  # fewer than `whole` steps stay below, too, and come nearer than none
+                steps = (most - a) // next_a
+                best_a, best_b = a + steps * next_a, b + steps * next_b
             break
         a, next_a = next_a, a + whole * next_a
         b, next_b = next_b, b + whole * next_b

@@ -1,0 +1,144 @@
+"""Pruning each tree to every size by dynamic programming, as Li et al. do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from thriftwood.arrays import FloatArray, IndexArray, IntArray, handed_over
+from thriftwood.parallel import for_each
+from thriftwood.progress import progress_bar
+from thriftwood.pruning import size_kernels, walking
+from thriftwood.pruning.pruned import Figures
+from thriftwood.pruning.size_path import SizeLayout, SizePath
+from thriftwood.pruning.task import PruningTask, read_task
+
+
+def dynamic_programming_path(
+    model: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    costs: ArrayLike | Mapping[str, float] | None = None,
+    loss: str | None = None,
+    rows: str = "all",
+    sample_weight: ArrayLike | None = None,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+) -> SizePath:
+    """Find the best pruning of each tree of an ensemble to every number of splits.
+
+    A baseline to compare `prune_path` with: dynamic programming on each tree alone, no size left
+    out. All trees shrink together: at size k each is its own best with exactly k splits, or whole
+    where it has fewer. The best trees of two sizes need not be nested. Where several are as good,
+    any of the best is taken.
+
+    Parameters
+    ----------
+    model, X, y, loss, rows, sample_weight, n_jobs, progress
+        As in `prune_path`.
+    costs : array-like, mapping from feature name to price, or None
+        As in `prune_path`, but only to report the bills of the points.
+
+    Examples
+    --------
+    >>> import thriftwood as tw
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> heart = tw.datasets.load_heart()
+    >>> forest = RandomForestClassifier(20, random_state=0).fit(heart.X, heart.y)
+    >>> path = tw.dynamic_programming_path(forest, heart.X, heart.y, costs=heart.costs)
+    >>> path.at(size=3).n_splits
+    60
+    """
+    task = read_task(
+        model,
+        X,
+        y,
+        costs=costs,
+        loss=loss,
+        rows=rows,
+        sample_weight=sample_weight,
+        n_jobs=n_jobs,
+    )
+    layout = SizeLayout(task.forest)
+    choice, losses = _best_trees(task, layout, n_jobs)
+    bills = _bills(task, layout, choice, progress)
+    sizes = np.arange(layout.largest_size, -1, -1)
+    n_splits = np.minimum(sizes[:, None], layout.n_below[task.forest.tree_start[:-1]]).sum(axis=1)
+    return SizePath(
+        model=model,
+        forest=task.forest,
+        rows=task.rows,
+        prices=task.prices,
+        loss_name=task.loss_name,
+        method="dynamic_programming",
+        costs=handed_over(bills.costs),
+        losses=handed_over(losses[sizes]),
+        n_splits=handed_over(n_splits),
+        n_features=handed_over(bills.n_features),
+        original=Figures(
+            cost=float(bills.costs[0]),
+            loss=float(losses[-1]),
+            n_splits=int(n_splits[0]),
+            n_features=int(bills.n_features[0]),
+        ),
+        choice=choice,
+    )
+
+
+def _best_trees(
+    task: PruningTask, layout: SizeLayout, n_jobs: int | None
+) -> tuple[IndexArray, FloatArray]:
+    """Return the choices of all splits, and for each size, from 0 on, the loss of all trees."""
+    forest, bounds = task.forest, task.forest.tree_start
+    choice = np.empty(layout.start[-1], dtype=np.int32)
+    best = [np.empty(layout.n_below[root] + 1) for root in bounds[:-1]]
+
+    def solve(tree: int) -> None:
+        size_kernels.best_of_each_size(
+            bounds[tree],
+            bounds[tree + 1],
+            forest.left,
+            forest.right,
+            task.mean_losses,
+            layout.n_below,
+            layout.start,
+            choice,
+            best[tree],
+        )
+
+    for_each(solve, range(forest.n_trees), n_jobs)
+    losses = np.zeros(layout.largest_size + 1)
+    for of_tree in best:
+        losses[: len(of_tree)] += of_tree
+        losses[len(of_tree) :] += of_tree[-1]
+    return handed_over(choice), losses
+
+
+class Bills(NamedTuple):
+    """What each point costs, and how many features it tests."""
+
+    costs: FloatArray
+    n_features: IntArray
+
+
+def _bills(
+    task: PruningTask, layout: SizeLayout, choice: IndexArray, progress: bool | None
+) -> Bills:
+    """Walk the rows from the largest size to the smallest, and see what they pay."""
+    forest, n_points = task.forest, layout.largest_size + 1
+    nobody = np.broadcast_to(np.zeros(1, dtype=np.uint16), task.routes.order.shape)
+    walk, _ = walking.walk_of(forest, task.prices, task.routes, task.weights, nobody)
+    state = walking.nothing_yet(forest, len(task.weights))
+    bills = Bills(np.empty(n_points), np.empty(n_points, dtype=np.int64))
+    masks = (layout.kept_nodes(size, choice) for size in range(n_points - 1, -1, -1))
+    with progress_bar("Pruning", progress) as bar:
+        for point, kept in enumerate(walking.visit(forest, masks, walk, state)):
+            bar(point / n_points)
+            bills.costs[point] = state.buyers @ task.prices / task.weights.sum()
+            tested = np.bincount(forest.feature[kept], minlength=forest.n_features)
+            bills.n_features[point] = np.count_nonzero(tested)
+    return bills

@@ -1,0 +1,90 @@
+"""From a closure problem to a path of forests."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from thriftwood.arrays import FloatArray, IndexArray, handed_over
+from thriftwood.closure import ClosurePath, ClosureProblem
+from thriftwood.formulation import ClosureIndex
+from thriftwood.progress import progress_bar
+from thriftwood.pruning.path import PruningPath
+from thriftwood.pruning.task import PruningTask
+from thriftwood.solvers import closure_path
+
+
+def nested_path(
+    model: Any,
+    task: PruningTask,
+    closure: tuple[ClosureProblem, ClosureIndex],
+    method: str,
+    n_jobs: int | None,
+    progress: bool | None,
+) -> PruningPath:
+    """Solve a closure problem at all tradeoffs, and say what each solution is as a forest.
+
+    Parameters
+    ----------
+    model, task
+        What is pruned; bills and losses are the ensemble's, whatever the problem counts.
+    closure
+        What is optimised, and the way back from it.
+    method : {"ensemble", "each_tree", "cost_complexity"}
+        What the problem stands for.
+    n_jobs, progress
+        As in `prune_path`.
+    """
+    problem, index = closure
+    with progress_bar("Pruning", progress) as bar:
+        steps = closure_path(problem, n_jobs, bar)
+    return _as_forests(model, task, index, steps, method)
+
+
+def _as_forests(
+    model: Any, task: PruningTask, index: ClosureIndex, steps: ClosurePath, method: str
+) -> PruningPath:
+    """Say what each set of projects on the closure's path means for the forest."""
+    forest, split, losses = task.forest, index.split, task.mean_losses
+    drop_step = np.full(forest.n_nodes, -1, dtype=np.int32)
+    drop_step[split] = steps.step_of
+    prices = [index.tradeoff(steps.price(step)) for step in range(steps.n_steps)]
+    gains = losses[split] - losses[forest.left[split]] - losses[forest.right[split]]
+    loss_of_leaves = float(losses[forest.tree_start[:-1]].sum())
+    item_step = task.purchases.last_needed(steps.step_of)
+    feature_step = np.full(forest.n_features, -1, dtype=np.int32)
+    np.maximum.at(feature_step, forest.feature[split], steps.step_of)
+    n_points = steps.n_steps + 1
+    lost_loss = index.lost_gain / task.weight_counted
+    lost_cost = Fraction(index.lost_cost) * index.loss_per_cost / Fraction(task.weight_counted)
+    return PruningPath(
+        model=model,
+        forest=forest,
+        rows=task.rows,
+        prices=task.prices,
+        loss_name=task.loss_name,
+        method=method,
+        drop_step=handed_over(drop_step),
+        tradeoffs=handed_over(np.array([0.0, *prices])),
+        costs=handed_over(_still_there(item_step, n_points, task.bill_weights)),
+        losses=handed_over(
+            np.maximum(loss_of_leaves - _still_there(steps.step_of, n_points, gains), 0.0)
+        ),
+        n_splits=handed_over(_still_there(steps.step_of, n_points).astype(np.int64)),
+        n_features=handed_over(_still_there(feature_step, n_points).astype(np.int64)),
+        original=task.original(),
+        # Whole numbers may misstate the loss of the optimum and that of the forest taken instead.
+        resolution=steps.slack * float(index.gain_unit) / task.weight_counted + 2 * lost_loss,
+        cost_resolution=2 * float(lost_cost),
+    )
+
+
+def _still_there(step: IndexArray, n_points: int, weights: FloatArray | None = None) -> FloatArray:
+    """Return for each point how many, or how much, drops with its step or a later one."""
+    ever = step >= 0
+    counted = np.ones(np.count_nonzero(ever)) if weights is None else weights[ever]
+    per_step = np.bincount(step[ever], weights=counted, minlength=n_points)
+    from_the_end: FloatArray = np.cumsum(per_step[::-1], dtype=np.float64)
+    return from_the_end[::-1].copy()

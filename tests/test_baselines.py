@@ -1,0 +1,206 @@
+"""What holds for every baseline: real figures, no claims, files, the sentences of the path."""
+
+import numpy as np
+import pytest
+from paths import FOREST, HEART, NHANES, PATH, TRAIN
+from sklearn.metrics import log_loss
+
+import thriftwood as tw
+from thriftwood.errors import InputError, RangeError, UnsupportedModelError
+
+
+def each_tree(model, X, y, **options):
+    return tw.prune_path(model, X, y, scope="each_tree", **options)
+
+
+BASELINES = {
+    "each_tree": each_tree,
+    "cost_complexity": tw.cost_complexity_path,
+    "dynamic_programming": tw.dynamic_programming_path,
+}
+NAMES = pytest.mark.parametrize("name", BASELINES)
+PATHS = {
+    name: find(FOREST, HEART.X, HEART.y, costs=HEART.costs) for name, find in BASELINES.items()
+}
+BY_SIZE = PATHS["dynamic_programming"]
+
+
+# --- figures
+
+
+@NAMES
+def test_figures_are_those_of_the_written_model(name):
+    path = PATHS[name]
+    for index in (0, 1, len(path) // 3, -2, -1):
+        point = path[index]
+        bill = tw.feature_bill(point.model, HEART.X, HEART.costs).mean
+        assert point.cost == pytest.approx(bill, abs=1e-12)
+        mistakes = [tree.predict(HEART.X) != HEART.y for tree in point.model.estimators_]
+        assert point.loss == pytest.approx(np.mean(mistakes))
+        assert point.n_splits == sum(tree.get_n_leaves() - 1 for tree in point.model.estimators_)
+        tested = np.concatenate([tree.tree_.feature for tree in point.model.estimators_])
+        assert point.n_features == len(np.unique(tested[tested >= 0]))
+    assert vars(path.original) == pytest.approx(vars(PATH.original))
+
+
+@NAMES
+def test_evaluation_equals_predicting_with_each_written_model(name, nhanes):
+    forest, _, X, y = nhanes
+    path = BASELINES[name](forest, NHANES.X[TRAIN], NHANES.y[TRAIN], costs=NHANES.costs)
+    points = [0, 1, len(path) // 2, len(path) - 3]
+    measured = path.evaluate(X, y, quantiles=[0.5, 1])
+    for index in points:
+        model = path[index].model
+        probabilities = model.predict_proba(X)
+        assert measured.log_loss[index] == pytest.approx(
+            log_loss(y, probabilities, labels=forest.classes_)
+        )
+        bill = tw.feature_bill(model, X, NHANES.costs).per_example
+        assert measured.cost[index] == pytest.approx(bill.mean())
+        np.testing.assert_allclose(
+            measured.cost_quantiles[index], np.quantile(bill, [0.5, 1]), atol=1e-9
+        )
+    some = path.evaluate(X, y, points=points, quantiles=[0.5, 1])
+    np.testing.assert_array_equal(some.error, measured.error[points])
+    on_training_rows = path.evaluate(NHANES.X[TRAIN], NHANES.y[TRAIN])
+    np.testing.assert_allclose(on_training_rows.cost, path.costs, rtol=1e-12, atol=1e-12)
+
+
+@NAMES
+def test_threads_do_not_matter(name):
+    again = BASELINES[name](FOREST, HEART.X, HEART.y, costs=HEART.costs, n_jobs=2)
+    np.testing.assert_array_equal(again.costs, PATHS[name].costs)
+    np.testing.assert_array_equal(again.losses, PATHS[name].losses)
+
+
+# --- nothing is claimed that is not proven
+
+
+@NAMES
+def test_no_baseline_is_called_optimal(name):
+    path = PATHS[name]
+    points = [path[0], path.at(budget=100), path.at(max_loss_increase=0.1), path.at(budget=0)]
+    for point in points:
+        assert point.bound is point.objective is None
+        assert point.method == path.method == name
+        assert "optimal" not in repr(point)
+        assert "No pruning" not in repr(point)
+    assert "optimal" not in repr(path)
+    assert "larger budget" in repr(points[-1])
+
+
+def test_each_baseline_says_what_it_is():
+    said = {name: repr(path).split("\n")[0] for name, path in PATHS.items()}
+    assert said["each_tree"].endswith("prunings of each tree alone")
+    assert said["cost_complexity"].endswith("cost-complexity prunings")
+    assert said["dynamic_programming"].startswith("SizePath of a RandomForestClassifier")
+    assert "at tradeoff 0, each tree alone" in repr(PATHS["each_tree"][0])
+    assert "by cost-complexity" in repr(PATHS["cost_complexity"].at(budget=100))
+    assert "optimal" in repr(PATH[0])
+
+
+@pytest.mark.parametrize("name", ["each_tree", "cost_complexity"])
+def test_only_optimal_points_are_mixed(name):
+    with pytest.raises(InputError, match="of which no mixture is optimal"):
+        PATHS[name].mix(budget=100)
+
+
+@NAMES
+def test_a_baseline_can_be_drawn_and_is_a_table(name):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    path = PATHS[name]
+    label = path.plot().lines[0].get_label()
+    assert "pruning" in label
+    assert "optimal" not in label
+    measured = path.evaluate(HEART.X, HEART.y, points=[0, 2])
+    path.plot(measured=measured)
+    plt.close("all")
+    first = "size" if name == "dynamic_programming" else "tradeoff"
+    assert path.to_frame().columns.tolist() == [first, "cost", "loss", "n_splits", "n_features"]
+    assert ("tradeoff" in measured.to_frame().columns) == (first == "tradeoff")
+
+
+# --- files
+
+
+@NAMES
+@pytest.mark.parametrize("model", [FOREST, None])
+def test_a_saved_baseline_comes_back(tmp_path, name, model):
+    path = PATHS[name]
+    path.save(tmp_path / "path")
+    loaded = type(path).load(tmp_path / "path", model)
+    assert repr(loaded).split("\n")[1:] == repr(path).split("\n")[1:]
+    assert (loaded.method, loaded.original) == (name, path.original)
+    for index in (0, 7, len(path) - 2):
+        np.testing.assert_array_equal(loaded.kept_nodes(index), path.kept_nodes(index))
+    np.testing.assert_array_equal(
+        loaded.evaluate(HEART.X, HEART.y).error, path.evaluate(HEART.X, HEART.y).error
+    )
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path):
+    PATH.save(tmp_path / "nested")
+    BY_SIZE.save(tmp_path / "by_size")
+    with pytest.raises(InputError, match=r"holds a SizePath, not a PruningPath: use `SizePath\.lo"):
+        tw.PruningPath.load(tmp_path / "by_size")
+    with pytest.raises(InputError, match=r"holds a PruningPath, not a SizePath: use `PruningPath"):
+        tw.SizePath.load(tmp_path / "nested")
+    with pytest.raises(InputError, match=r"no path that `SizePath\.save` wrote"):
+        tw.SizePath.load(__file__)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("choice", lambda choice: choice[:-1]),
+        ("choice", lambda choice: choice + np.int32(1)),
+        ("choice", lambda choice: choice - np.int32(1)),
+        ("choice", lambda choice: choice.astype(np.int64)),
+        ("choice", lambda choice: np.zeros_like(choice)),
+        ("costs", lambda costs: costs[1:]),
+        ("prices", lambda prices: prices[1:]),
+    ],
+)
+def test_choices_that_do_not_fit_are_refused(tmp_path, name, change):
+    file = tmp_path / "path"
+    BY_SIZE.save(file)
+    with np.load(file) as content:
+        arrays = dict(content)
+    with file.open("wb") as stream:
+        np.savez(stream, **{**arrays, name: change(arrays[name])})
+    with pytest.raises(InputError, match="damaged"):
+        tw.SizePath.load(file)
+
+
+# --- bad input
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"y": HEART.y[:-1]},
+        {"X": HEART.X[:, :-1]},
+        {"costs": -HEART.costs},
+        {"loss": "hinge"},
+        {"rows": "some"},
+        {"sample_weight": np.zeros(len(HEART.y))},
+        {"n_jobs": 0},
+        {"costs": np.full(HEART.X.shape[1], 1e308)},
+    ],
+    ids=lambda wrong: next(iter(wrong)),
+)
+@NAMES
+def test_bad_input_is_refused_in_the_words_of_the_path(name, wrong):
+    arguments = {"X": HEART.X, "y": HEART.y, "costs": HEART.costs} | wrong
+    said = []
+    for find in (tw.prune_path, BASELINES[name]):
+        with pytest.raises((InputError, RangeError)) as refused:
+            find(FOREST, **arguments)
+        said.append(str(refused.value))
+    assert said[0] == said[1]
+
+
+@NAMES
+def test_a_model_that_is_none_is_refused(name):
+    with pytest.raises(UnsupportedModelError):
+        BASELINES[name]("forest", HEART.X, HEART.y)
