@@ -88,6 +88,8 @@ def test_the_demo_shows_a_saving_and_draws_it(tmp_path):
     [
         ("one_tradeoff.py", ["bytes per requires-arc", "HiGHS"]),
         ("whole_path.py", ["of the fit", "one OR-tools solve", "resolution 0"]),
+        ("budget_forest.py", ["of the first", "splits"]),
+        ("table1.py", ["ensemble pruning costs", "the paper"]),
     ],
 )
 def test_the_benchmarks_run(script, words):
