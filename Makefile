@@ -24,6 +24,8 @@ lint: .venv/.dev
 bench: .venv/.dev
 	$(BIN)/python benchmarks/one_tradeoff.py
 	$(BIN)/python benchmarks/whole_path.py
+	$(BIN)/python benchmarks/budget_forest.py
+	$(BIN)/python benchmarks/table1.py
 
 # Draws the pictures of the documents from the code that they show.
 docs: .venv/.dev

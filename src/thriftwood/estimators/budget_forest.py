@@ -20,9 +20,9 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from thriftwood.adapters import TreeAverage, decision_tree, read_forest
 from thriftwood.arguments import is_whole, one_number_from_zero, whole_number
 from thriftwood.arrays import FloatArray, IndexArray, IntArray
-from thriftwood.costs import prices_per_feature
 from thriftwood.errors import InputError
 from thriftwood.estimators.budget_limit import BudgetLimit
+from thriftwood.estimators.prices import prices_of
 from thriftwood.formulation import read_weights
 from thriftwood.parallel import Progress, for_each
 from thriftwood.progress import progress_bar
@@ -61,7 +61,7 @@ class BudgetForestClassifier(TreeAverage, ClassifierMixin, BaseEstimator):
     free_once_bought : bool
         Whether a feature that was tested above a node costs nothing more there. A feature that
         costs nothing, for this reason or by its price, is taken where it gains at least as much as
-        the best one to buy. The authors' program has it off, and we measured no advantage.
+        the best one to buy. The authors' program has it off.
     budget : float, optional
         Add trees as long as the mean bill of a row stays within it; see `X_valid` of `fit`.
     max_depth : int, optional
@@ -165,22 +165,18 @@ class BudgetForestClassifier(TreeAverage, ClassifierMixin, BaseEstimator):
             Rows whose mean bill is held against the `budget`; None takes those of X.
         """
         rows = self._read_rows(X, y, sample_weight)
-        names = getattr(self, "feature_names_in_", None)
-        prices = prices_per_feature(
-            self.costs if costs is None else costs,
-            self.n_features_in_,
-            None if names is None else tuple(names),
-        )
+        prices = prices_of(self, costs)
         growth = self._growth(prices)
         limit = self._limit(rows, prices, X_valid)
-        random = check_random_state(self.random_state)
-        self._n_samples = len(rows.label)
-        self._counted = np.flatnonzero(rows.weight)
-        self._seeds = random.randint(MOST_SEED, size=self.n_estimators)
+        draws = _Draws(
+            seeds=check_random_state(self.random_state).randint(MOST_SEED, size=self.n_estimators),
+            counted=np.flatnonzero(rows.weight),
+            bootstrap=self.bootstrap,
+        )
         with progress_bar("Growing", bool(self.verbose)) as bar:
-            trees = self._grow_all(rows, growth, limit, bar)
-        self._seeds = self._seeds[: len(trees)]
-        self.estimators_ = trees
+            self.estimators_ = self._grow_all(rows, growth, draws, limit, bar)
+        self._draws = draws._replace(seeds=draws.seeds[: len(self.estimators_)])
+        self._n_samples = len(rows.label)
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -191,7 +187,7 @@ class BudgetForestClassifier(TreeAverage, ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Predict the probability of each class for each row: the mean over the trees."""
-        check_is_fitted(self)
+        check_is_fitted(self, "estimators_")
         X = validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan")
         total = np.zeros((len(X), len(self.classes_)))
 
@@ -213,13 +209,13 @@ class BudgetForestClassifier(TreeAverage, ClassifierMixin, BaseEstimator):
     @property
     def estimators_samples_(self) -> list[IntArray]:
         """The rows that each tree was grown on, as often as drawn; drawn anew from their seeds."""
-        check_is_fitted(self)
-        return [self._sample(seed) for seed in self._seeds]
+        check_is_fitted(self, "estimators_")
+        return [self._draws.sample(seed) for seed in self._draws.seeds]
 
     @property
     def node_counts_(self) -> list[FloatArray]:
         """The weight of each class in each tree's sample, at every node, to nine decimals."""
-        check_is_fitted(self)
+        check_is_fitted(self, "estimators_")
         trees = [tree.tree_ for tree in self.estimators_]
         return [
             np.round(tree.value[:, 0, :] * tree.weighted_n_node_samples[:, None], 9)
@@ -229,7 +225,7 @@ class BudgetForestClassifier(TreeAverage, ClassifierMixin, BaseEstimator):
     @property
     def feature_importances_(self) -> FloatArray:
         """How much each feature lowers the Gini impurity, as in scikit-learn's forests."""
-        check_is_fitted(self)
+        check_is_fitted(self, "estimators_")
         splitting = [tree for tree in self.estimators_ if tree.tree_.node_count > 1]
         if not splitting:
             return np.zeros(self.n_features_in_)
@@ -283,16 +279,22 @@ class BudgetForestClassifier(TreeAverage, ClassifierMixin, BaseEstimator):
         return BudgetLimit(budget, table, weights, prices)
 
     def _grow_all(
-        self, rows: _Rows, growth: Growth, limit: BudgetLimit | None, progress: Progress
+        self,
+        rows: _Rows,
+        growth: Growth,
+        draws: _Draws,
+        limit: BudgetLimit | None,
+        progress: Progress,
     ) -> list[DecisionTreeClassifier]:
         """Grow all trees, or a few at a time until the budget is used up."""
         columns = rank_columns(rows.X, self.n_jobs)
-        n_trees = len(self._seeds)
+        n_trees = len(draws.seeds)
         n_at_once = n_trees if limit is None else effective_n_jobs(self.n_jobs)
         trees: list[DecisionTreeClassifier] = [None] * n_trees
 
         def grow(number: int) -> None:
-            trees[number] = self._grow_one(columns, rows, growth, int(self._seeds[number]))
+            seed = int(draws.seeds[number])
+            trees[number] = self._grow_one(columns, rows, growth, draws.sample(seed), seed)
             progress((number + 1) / n_trees)
 
         for first in range(0, n_trees, n_at_once):
@@ -306,9 +308,8 @@ class BudgetForestClassifier(TreeAverage, ClassifierMixin, BaseEstimator):
         return trees
 
     def _grow_one(
-        self, columns: RankedColumns, rows: _Rows, growth: Growth, seed: int
+        self, columns: RankedColumns, rows: _Rows, growth: Growth, sample: IntArray, seed: int
     ) -> DecisionTreeClassifier:
-        sample = self._sample(seed)
         weight = rows.weight * np.bincount(sample, minlength=len(rows.weight))
         if self.class_weight == "balanced_subsample":
             weight *= compute_sample_weight("balanced", rows.label, indices=sample)
@@ -325,13 +326,6 @@ class BudgetForestClassifier(TreeAverage, ClassifierMixin, BaseEstimator):
             random_state=seed,
         )
 
-    def _sample(self, seed: int) -> IntArray:
-        """Return the rows of a tree, in the order in which they were drawn."""
-        if not self.bootstrap:
-            return self._counted
-        drawn = np.random.RandomState(seed).randint(len(self._counted), size=len(self._counted))
-        return self._counted[drawn]
-
 
 class _Rows(NamedTuple):
     """What to grow on: the table, class numbers, and how much each row counts."""
@@ -339,6 +333,21 @@ class _Rows(NamedTuple):
     X: NDArray[np.float32]
     label: IndexArray
     weight: FloatArray
+
+
+class _Draws(NamedTuple):
+    """How the sample of each tree is drawn: a seed for each, and the rows that count at all."""
+
+    seeds: IntArray
+    counted: IntArray
+    bootstrap: bool
+
+    def sample(self, seed: int) -> IntArray:
+        """Return the rows of the tree with a seed, in the order in which they are drawn."""
+        if not self.bootstrap:
+            return self.counted
+        n_rows = len(self.counted)
+        return self.counted[np.random.RandomState(seed).randint(n_rows, size=n_rows)]
 
 
 def _n_features_tried(max_features: Any, n_features: int) -> int | None:

@@ -18,9 +18,9 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from thriftwood.adapters import read_forest
 from thriftwood.arguments import one_number_from_zero
 from thriftwood.arrays import FloatArray
-from thriftwood.costs import prices_per_feature
 from thriftwood.errors import InputError, UnfittedModelError, UnsupportedModelError
 from thriftwood.estimators.cross_validation import Fold, Rows, cross_validate, folds_of
+from thriftwood.estimators.prices import prices_of
 from thriftwood.formulation import read_weights
 from thriftwood.pruning import (
     Evaluation,
@@ -88,15 +88,11 @@ class _PrunedEnsemble(BaseEstimator):
         """
         self._check_parameters()
         rows = self._read_rows(X, y, sample_weight)
-        names = getattr(self, "feature_names_in_", None)
-        prices = prices_per_feature(
-            self.costs if costs is None else costs,
-            self.n_features_in_,
-            None if names is None else tuple(names),
-        )
+        prices = prices_of(self, costs)
         folds = self._folds(rows)
         # A model that is trained on a data frame knows the names of its features.
-        self.path_ = self._grow(rows if names is None else rows._replace(X=X), prices)
+        has_names = hasattr(self, "feature_names_in_")
+        self.path_ = self._grow(rows._replace(X=X) if has_names else rows, prices)
         self.estimator_ = self.path_.model
         self.evaluation_ = self._measured(rows, prices, folds)
         self.pruned_ = self._chosen()

@@ -34,27 +34,8 @@ ROUNDING = 1e-12
 class PruningSequence(ABC):
     """Prunings of one model, from large to small, with their figures.
 
-    Nothing is said here of how they were found, nor that each is part of the one before.
-
-    Attributes
-    ----------
-    model
-        The model that is pruned.
-    forest : Forest
-        Its trees.
-    rows : str
-        On which rows each tree's loss counted: "all", "in_bag" or "out_of_bag".
-    prices : shape (n_features,)
-    loss_name : str
-        The loss that was counted.
-    method : {"ensemble", "each_tree", "cost_complexity", "dynamic_programming"}
-        How the prunings were found.
-    costs, losses : shape (n_points,)
-        Mean bill of a row, and loss averaged over rows and trees, on the rows given.
-    n_splits, n_features : shape (n_points,)
-        What each point keeps.
-    original : Figures
-        The figures of the model before pruning.
+    Nothing is said here of how they were found, nor that each is part of the one before. `method`
+    names how; the other attributes are described where users see them, in `PruningPath`.
     """
 
     model: Any

@@ -29,22 +29,9 @@ class SizePath(PruningSequence):
 
     Attributes
     ----------
-    model
-        The model that is pruned.
-    forest : Forest
-        Its trees.
-    rows : str
-        On which rows each tree's loss counted: "all", "in_bag" or "out_of_bag".
-    prices : shape (n_features,)
-    loss_name : str
-        The loss that was counted.
+    model, forest, rows, prices, loss_name, costs, losses, n_splits, n_features, original
+        As in `PruningPath`; the first point is the original.
     method : {"dynamic_programming"}
-    costs, losses : shape (n_points,)
-        Mean bill of a row, and loss averaged over rows and trees, on the rows given.
-    n_splits, n_features : shape (n_points,)
-        What each point keeps.
-    original : Figures
-        The figures of the model before pruning, which is the first point.
     choice : int array
         How many splits the left subtree gets, for each split and each number of splits at or below
         it, from 1 on; the splits one after the other in the order of the nodes.
