@@ -258,6 +258,8 @@ def test_a_pruned_ensemble_can_be_made_of_it(cv):
         ({"alpha": -1}, "`alpha` is -1"),
         ({"alpha": 2, "impurity": "powers"}, "no meaning for the impurity 'powers'"),
         ({"power": 1.5}, "`power` is 1.5"),
+        ({"power": 21}, "it can be 20 at most"),
+        ({"class_weight": {0: 1e20, 1: 1.0}}, "add up to .* scale"),
         ({"max_features": 0}, "`max_features` is 0"),
         ({"max_features": "all"}, "`max_features` is 'all'"),
         ({"max_features": True}, "`max_features` is True"),

@@ -29,6 +29,8 @@ from thriftwood.progress import progress_bar
 from thriftwood.table import read_table
 from thriftwood.training import Growth, RankedColumns, grow_tree, rank_columns
 
+# Within these, products of class weights stay within doubles.
+LEAST_WEIGHT, MOST_WEIGHT = 1e-12, 1e15
 MOST_SEED = np.iinfo(np.int32).max
 
 
@@ -246,6 +248,11 @@ class BudgetForestClassifier(TreeAverage, ClassifierMixin, BaseEstimator):
         read_weights(weight, len(y))  # refuses what cannot be a weight
         if self.class_weight is not None and self.class_weight != "balanced_subsample":
             weight = weight * compute_sample_weight(self.class_weight, y)
+        if not LEAST_WEIGHT <= weight.sum() <= MOST_WEIGHT:
+            raise InputError(
+                f"The weights of all rows add up to {weight.sum():g}: scale `sample_weight` and "
+                f"`class_weight` so that they are between {LEAST_WEIGHT:g} and {MOST_WEIGHT:g}."
+            )
         return _Rows(X, label.astype(np.int32), weight)
 
     def _growth(self, prices: FloatArray) -> Growth:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.arrays import FloatArray, IndexArray, IntArray, handed_over
+from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray, handed_over
 from thriftwood.parallel import for_each
 
 
@@ -17,9 +17,9 @@ class RankedColumns:
     ----------
     order : shape (n_features, n_rows)
         The rows in the order of each feature.
-    codes : shape (n_features, n_rows)
-        In that order, the rank of each value among the distinct ones, from 0; a missing value has
-        the number of distinct known ones.
+    is_new : shape (n_features, n_rows)
+        In that order, whether a value differs from the one before. Counted up from -1 they give the
+        rank of each value among the distinct ones; of a missing one it is `n_distinct`.
     n_distinct : shape (n_features,)
         How many known values each feature has.
     first : shape (n_features,)
@@ -29,7 +29,7 @@ class RankedColumns:
     """
 
     order: IndexArray
-    codes: IndexArray
+    is_new: BoolArray
     n_distinct: IndexArray
     first: IntArray
     values: FloatArray
@@ -48,24 +48,22 @@ def rank_columns(X: NDArray[np.float32], n_jobs: int | None = None) -> RankedCol
     """Rank the columns of a table; NaN is missing."""
     n_rows, n_features = X.shape
     order = np.empty((n_features, n_rows), dtype=np.int32)
-    codes = np.empty((n_features, n_rows), dtype=np.int32)
+    is_new = np.ones((n_features, n_rows), dtype=np.bool_)
     known: list[NDArray[np.float32]] = [X[:0, 0]] * n_features
 
     def rank(feature: int) -> None:
         order[feature] = np.argsort(X[:, feature], kind="stable")
         values = X[order[feature], feature]
         n_known = n_rows - np.count_nonzero(np.isnan(values))
-        is_new = np.ones(n_rows, dtype=np.bool_)
-        is_new[1:n_known] = values[1:n_known] != values[: max(n_known - 1, 0)]
-        is_new[n_known + 1 :] = False
-        codes[feature] = np.cumsum(is_new) - 1
-        known[feature] = values[:n_known][is_new[:n_known]]
+        is_new[feature, 1:] = values[1:] != values[:-1]
+        is_new[feature, n_known + 1 :] = False  # NaN differs from itself
+        known[feature] = values[:n_known][is_new[feature, :n_known]]
 
     for_each(rank, range(n_features), n_jobs)
     n_distinct = np.array([len(values) for values in known], dtype=np.int32)
     return RankedColumns(
         order=handed_over(order),
-        codes=handed_over(codes),
+        is_new=handed_over(is_new),
         n_distinct=handed_over(n_distinct),
         first=handed_over(np.cumsum(n_distinct, dtype=np.int64) - n_distinct),
         values=handed_over(np.concatenate(known).astype(np.float64)),

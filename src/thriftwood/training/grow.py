@@ -75,7 +75,7 @@ def _sampled(columns: RankedColumns, label: IndexArray, weight: FloatArray) -> k
         label=label[sample].astype(np.int32),
         weight=weight[sample].astype(np.float64),
     )
-    kernels.take_sample(columns.codes, columns.order, number, rows)
+    kernels.take_sample(columns.order, columns.is_new, number, rows)
     return rows
 
 

@@ -7,6 +7,9 @@ from thriftwood.arrays import FloatArray
 from thriftwood.errors import InputError
 from thriftwood.training.impurity_kernels import ENTROPY, PAIRS, POWERS
 
+# Class weights of up to 1e15 to this power are still far from the end of doubles.
+MOST_POWER = 20
+
 IMPURITIES = {"pairs": PAIRS, "powers": POWERS, "entropy": ENTROPY}
 
 
@@ -54,7 +57,8 @@ class Growth:
         one_number_from_zero(self.alpha, "alpha", "It is a weight of rows; 0 grows the most.")
         if self.impurity == "powers" and self.alpha != 0:
             raise InputError("`alpha` has no meaning for the impurity 'powers': leave it at 0.")
-        whole_number(self.power, "power", 2)
+        if whole_number(self.power, "power", 2) > MOST_POWER:
+            raise InputError(f"`power` is {self.power}: it can be {MOST_POWER} at most.")
         whole_number(self.min_samples_leaf, "min_samples_leaf", 1)
         if self.max_depth is not None:
             whole_number(self.max_depth, "max_depth", 1)

@@ -96,14 +96,15 @@ def grow_nodes(rows, rules, seed, nodes):
 
 
 @kernel
-def take_sample(codes, order, number, rows):
+def take_sample(order, is_new, number, rows):
     """Fill the rows of a tree from sorted columns; `number` is NOTHING for those left out."""
     for feature in range(len(order)):
-        n_taken = 0
+        code, n_taken = -1, 0
         for place in range(order.shape[1]):
+            code += is_new[feature, place]
             row = number[order[feature, place]]
             if row != NOTHING:
-                rows.codes[feature, n_taken] = codes[feature, place]
+                rows.codes[feature, n_taken] = code
                 rows.order[feature, n_taken] = row
                 n_taken += 1
 
