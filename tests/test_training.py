@@ -63,6 +63,21 @@ def test_few_rows_with_values_far_apart_grow_the_same(impurity, seed):
     assert fast.forest.has_same_trees(plain.forest)
 
 
+def test_more_values_than_short_codes_can_tell_apart():
+    rng = np.random.default_rng(0)
+    X = (rng.permutation(70_000)[:, None] * [1, -1]).astype(np.float32)
+    label = rng.integers(0, 2, len(X)).astype(np.int32)
+    weight = np.zeros(len(X))
+    weight[:300] = 1.0
+    growth = Growth(prices=np.ones(2))
+    columns = rank_columns(X)
+    assert columns.n_distinct.max() == 70_000
+    many = grow_tree(columns, label, weight, 2, growth, 0)
+    few = grow_tree(rank_columns(X[:300]), label[:300], weight[:300], 2, growth, 0)
+    assert few.forest.n_splits > 50
+    assert many.forest.has_same_trees(few.forest)
+
+
 # --- the theorem: the dearest way through a grown tree is near the best possible
 
 

@@ -67,8 +67,10 @@ def _sampled(columns: RankedColumns, label: IndexArray, weight: FloatArray) -> k
     number = np.full(len(weight), kernels.NOTHING, dtype=np.int32)
     number[sample] = np.arange(len(sample))
     shape = (len(columns.order), len(sample))
+    # Half the memory where it is enough; missing values need a code, too.
+    code_type = np.uint16 if columns.n_distinct.max() < 2**16 else np.int32
     rows = kernels.Rows(
-        codes=np.empty(shape, dtype=np.int32),
+        codes=np.empty(shape, dtype=code_type),
         order=np.empty(shape, dtype=np.int32),
         members=np.arange(len(sample), dtype=np.int32),
         missing=columns.n_distinct.copy(),

@@ -60,7 +60,7 @@ def grow_nodes(rows, rules, seed, nodes):
         missing=np.empty(n_classes),
         with_missing=np.empty(n_classes),
         goes_left=np.empty(n_rows, dtype=np.bool_),
-        moved_codes=np.empty(n_rows, dtype=np.int32),
+        moved_codes=np.empty(n_rows, dtype=rows.codes.dtype),
         moved_rows=np.empty(n_rows, dtype=np.int32),
     )
     # Of each node that waits: its parent, whether it is a right child, its rows, depth, and how
