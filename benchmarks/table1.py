@@ -166,7 +166,7 @@ def main() -> None:
 def load(setting: Setting, folder: Path | None):
     data = local_dataset(setting.dataset, folder)
     if data is None and setting.title == "Heart":
-        print("Taking the bundled heart data from Cleveland instead, which hold the same patients.")
+        print("Taking the bundled Cleveland data instead, of which Statlog's are a part.")
         return tw.datasets.load_heart()
     return data
 

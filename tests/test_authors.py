@@ -11,9 +11,7 @@ SHARED = Path(__file__).parents[2] / "shared" / "data"
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    not SHARED.is_dir(), reason="the folder shared/data is not beside the checkout"
-)
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the folder shared/data is not beside the checkout")
 @pytest.mark.parametrize(
     ("settings", "their_error", "their_cost"),
     [

@@ -108,6 +108,27 @@ def test_fewer_features_tried_make_other_trees():
         assert_same_trees(forest(max_features=all_of_them).fit(X, Y), everything)
 
 
+def test_leaves_have_rows_enough():
+    fitted = forest(min_samples_leaf=7, max_depth=5).fit(X, Y)
+    for tree in fitted.estimators_:
+        leaves = tree.tree_.children_left < 0
+        assert tree.tree_.n_node_samples[leaves].min() >= 7
+        assert 1 < tree.get_depth() <= 5
+    fitted = forest(min_weight_fraction_leaf=0.1, class_weight={0: 1.0, 1: 5.0}).fit(X, Y)
+    for tree, counts in zip(fitted.estimators_, fitted.node_counts_, strict=True):
+        leaves = tree.tree_.children_left < 0
+        assert leaves.sum() > 1
+        assert counts[leaves].sum(axis=1).min() >= 0.1 * counts[0].sum() - 1e-9
+
+
+def test_importances_are_shares_or_nothing():
+    assert forest().fit(X, Y).feature_importances_.sum() == pytest.approx(1)
+    corners = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])  # one split of XOR tells nothing
+    model = forest(1, max_depth=1, bootstrap=False).fit(corners, [0, 1, 1, 0])
+    assert model.estimators_[0].get_n_leaves() == 2
+    np.testing.assert_array_equal(model.feature_importances_, [0, 0])
+
+
 # --- prices
 
 
@@ -130,27 +151,35 @@ def test_a_larger_alpha_makes_smaller_and_cheaper_forests():
     assert sizes[-1] < sizes[0] / 4
 
 
-def test_a_feature_bought_above_is_used_again_where_it_is_as_good():
-    # Feature 0 is dear and best; feature 1 is a cheap and slightly worse copy.
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=400)
-    rows = np.column_stack([x, x + rng.normal(scale=0.02, size=400), rng.normal(size=400)])
-    y = np.digitize(x, [-1.5, -0.5, 0.5, 1.5])
-    bills = {
-        free: tw.feature_bill(
-            forest(costs=[1.2, 1.0, 50.0], free_once_bought=free).fit(rows, y),
-            rows,
-            [1.2, 1.0, 50.0],
-        ).mean
-        for free in (True, False)
-    }
-    assert bills[True] != bills[False]
+@pytest.mark.parametrize("impurity", ["pairs", "entropy"])
+def test_bills_fall_where_a_feature_is_free_once_bought(impurity):
+    heart = tw.datasets.load_heart()
+    prices = 1 + np.arange(13) % 3 / 2  # near enough that trees buy several
+    bills = {free: [] for free in (True, False)}
+    for free, found in bills.items():
+        for seed in range(5):
+            model = forest(
+                10,
+                costs=prices,
+                impurity=impurity,
+                free_once_bought=free,
+                random_state=seed,
+            ).fit(heart.X, heart.y)
+            found += [tw.feature_bill(tree, heart.X, prices).mean for tree in model.estimators_]
+    assert np.mean(bills[True]) < np.mean(bills[False])
 
 
-def test_a_feature_without_a_price_does_not_crowd_out_the_others():
-    fitted = forest(costs=[1.0, 1.0, 0.0, 1.0]).fit(X, Y)
-    bill = tw.feature_bill(fitted, X)
-    assert (bill.bought > 0.5).all()
+def test_a_feature_without_a_price_is_taken_like_a_very_cheap_one():
+    for impurity in ("pairs", "entropy"):
+        free = forest(costs=[1.0, 1.0, 0.0, 1.0], impurity=impurity).fit(X, Y)
+        cheap = forest(costs=[1.0, 1.0, 1e-12, 1.0], impurity=impurity).fit(X, Y)
+        assert_same_trees(free, cheap)
+    assert_same_trees(forest(costs=np.zeros(4)).fit(X, Y), forest().fit(X, Y))
+
+
+def test_only_ratios_of_prices_matter():
+    for scale in (1e-300, 1e300):
+        assert_same_trees(forest(costs=PRICES * scale).fit(X, Y), forest(costs=PRICES).fit(X, Y))
 
 
 def test_trees_are_added_while_the_bill_stays_within_the_budget():
@@ -172,12 +201,24 @@ def test_the_budget_is_held_against_other_rows_where_they_are_given():
     valid = X[:50] + 0.5
     budget = tw.feature_bill(forest(3, alpha=2).fit(X, Y), valid).mean
     fitted = forest(30, alpha=2, budget=budget).fit(X, Y, X_valid=valid)
+    n_trees = len(fitted.estimators_)
     assert tw.feature_bill(fitted, valid).mean <= budget
-    assert len(fitted.estimators_) >= 3
+    assert 3 <= n_trees < 30
+    one_more = forest(n_trees + 1, alpha=2).fit(X, Y)
+    assert tw.feature_bill(one_more, valid).mean > budget
+
+
+def test_class_weights_do_not_change_bills():
+    options = {"alpha": 2, "class_weight": {0: 1.0, 1: 50.0}}
+    budget = mean_bill(forest(4, **options).fit(X, Y)) + 1e-9
+    fitted = forest(30, budget=budget, **options).fit(X, Y)
+    assert 4 <= len(fitted.estimators_) < 30
+    assert mean_bill(fitted) <= budget
 
 
 def test_a_budget_that_is_never_reached_changes_nothing():
-    assert_same_trees(forest(budget=1e6).fit(X, Y), forest().fit(X, Y))
+    for budget in (1e6, np.inf):
+        assert_same_trees(forest(budget=budget).fit(X, Y), forest().fit(X, Y))
 
 
 # --- rows as people have them
@@ -245,6 +286,10 @@ def test_a_pruned_ensemble_can_be_made_of_it(cv):
     model = tw.PrunedEnsembleClassifier(base, costs=PRICES, cv=cv).fit(X, Y)
     assert_same_trees(model.estimator_, base.fit(X, Y))
     assert model.pruned_.cost < model.pruned_.original.cost
+    by_name = dict(zip(NAMES, PRICES, strict=True))
+    named = tw.PrunedEnsembleClassifier(forest(30, costs=by_name), costs=by_name, cv=cv)
+    named.fit(pd.DataFrame(X, columns=NAMES), Y)
+    assert named.pruned_.index == model.pruned_.index
 
 
 # --- what is refused
@@ -271,7 +316,12 @@ def test_a_pruned_ensemble_can_be_made_of_it(cv):
         ({"costs": [1.0, 2.0]}, "one price per feature"),
         ({"costs": {"age": 1.0}}, "column names"),
         ({"n_jobs": 0}, "`n_jobs` is 0"),
-        ({"class_weight": "heavy"}, "class_weight"),
+        ({"class_weight": "heavy"}, "`class_weight` is 'heavy': pass weights by class"),
+        ({"class_weight": {0: -1.0, 1: 3.0}}, "weight of class 0 in `class_weight` is -1.0"),
+        ({"bootstrap": "False"}, "`bootstrap` is 'False': pass True or False"),
+        ({"free_once_bought": 1}, "`free_once_bought` is 1: pass True or False"),
+        ({"impurity": ["pairs"]}, r"`impurity` is \['pairs'\]"),
+        ({"costs": [1e308] * 4, "budget": 1e308}, "bills are infinite"),
     ],
 )
 def test_wrong_parameters_are_refused_in_a_sentence(options, message):
@@ -282,8 +332,11 @@ def test_wrong_parameters_are_refused_in_a_sentence(options, message):
 def test_rows_without_a_use_are_refused():
     with pytest.raises(InputError, match="`X_valid` has no use without a `budget`"):
         forest().fit(X, Y, X_valid=X)
-    with pytest.raises(InputError, match="3 columns"):
+    with pytest.raises(ValueError, match="3 features"):
         forest(budget=3.0).fit(X, Y, X_valid=X[:, :3])
+    frame = pd.DataFrame(X, columns=NAMES)
+    with pytest.raises(ValueError, match="feature names"):
+        forest(budget=3.0).fit(frame, Y, X_valid=frame[NAMES[::-1]])
     for weights, message in ((np.zeros(len(X)), "non-zero"), (np.full(len(X), -1.0), "at least 0")):
         with pytest.raises(ValueError, match=message):
             forest().fit(X, Y, sample_weight=weights)

@@ -1,6 +1,7 @@
 """Grown trees are those of the pseudo-code, split by split."""
 
 import math
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thriftwood.training import Growth, grow_tree, rank_columns
+from thriftwood.training import Growth, grow_tree, kernels, rank_columns
 from thriftwood.training.plain import grow_plainly
 
 
@@ -36,7 +37,7 @@ def growing_cases(draw):
         free_once_bought=draw(st.booleans()),
     )
     if growth.impurity != "powers":
-        object.__setattr__(growth, "alpha", draw(st.sampled_from([0.0, 0.0, 0.5, 1.0])))
+        growth = replace(growth, alpha=draw(st.sampled_from([0.0, 0.0, 0.5, 1.0])))
     return X, label, weight, n_classes, growth, draw(st.integers(0, 2**31))
 
 
@@ -76,6 +77,45 @@ def test_more_values_than_short_codes_can_tell_apart():
     few = grow_tree(rank_columns(X[:300]), label[:300], weight[:300], 2, growth, 0)
     assert few.forest.n_splits > 50
     assert many.forest.has_same_trees(few.forest)
+
+
+def test_random_numbers_are_those_of_splitmix64():
+    _, first = kernels.random_number(np.uint64(0))
+    assert int(first) == 0xE220A8397B1DCDAF
+    seed, numbers = np.uint64(1234567), []
+    for _ in range(2):
+        seed, number = kernels.random_number(seed)
+        numbers.append(int(number))
+    assert numbers == [6457827717110365317, 3203168211198807973]
+
+
+def test_every_feature_is_tried_first_about_as_often():
+    order, seed = np.arange(5), np.uint64(0)
+    first = np.zeros(5)
+    for _ in range(2000):
+        seed = kernels.shuffle(order, 1, seed)
+        assert sorted(order) == [0, 1, 2, 3, 4]
+        first[order[0]] += 1
+    assert abs(first - 400).max() < 100  # five standard deviations are 90
+
+
+def root_splits(n_left, n_right, impurity):
+    """Say whether a feature that parts these class counts is of use."""
+    X = np.repeat([0.0, 1.0], [sum(n_left), sum(n_right)])[:, None].astype(np.float32)
+    label = np.concatenate([np.repeat([0, 1], n_left), np.repeat([0, 1], n_right)])
+    growth = Growth(prices=np.ones(1), impurity=impurity)
+    tree = grow_tree(rank_columns(X), label.astype(np.int32), np.ones(len(X)), 2, growth, 0)
+    return tree.forest.n_splits > 0
+
+
+def test_rounding_is_no_gain_and_a_little_gain_is():
+    for n_left in range(1, 6):  # equal shares on both sides tell nothing, whatever doubles say
+        for n_right in range(1, 40):
+            for share in (2, 3, 5, 7):
+                left, right = (n_left, share * n_left), (n_right, share * n_right)
+                assert not root_splits(left, right, "entropy")
+    assert root_splits((50, 50), (49, 51), "entropy")  # a gain of 0.0001 of the impurity
+    assert root_splits((1, 0), (99, 100), "pairs")  # of 0.01
 
 
 # --- the theorem: the dearest way through a grown tree is near the best possible

@@ -59,3 +59,10 @@ def whole_number(value: Any, name: str, least: int) -> int:
             f"`{name}` is {reprlib.repr(value)}: pass a whole number of at least {least}."
         )
     return int(value)
+
+
+def truth(value: Any, name: str) -> bool:
+    """Return the user's argument `name` if it is True or False, or refuse it."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputError(f"`{name}` is {reprlib.repr(value)}: pass True or False.")
+    return bool(value)

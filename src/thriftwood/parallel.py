@@ -53,8 +53,7 @@ def work_off(
     progress : callable, optional
         Told the share of the first items that is done.
     """
-    _check_n_jobs(n_jobs)
-    n_threads = effective_n_jobs(n_jobs)
+    most = n_threads(n_jobs)
     waiting: list[tuple[int, int, Item]] = []
     running: set[Future[Iterable[Item]]] = set()
     number = count()  # so that items of equal size need not be compared
@@ -66,9 +65,9 @@ def work_off(
     add(items)
     everything = -sum(entry[0] for entry in waiting)
     in_work: dict[Future[Iterable[Item]], int] = {}
-    with ThreadPoolExecutor(n_threads) as pool:
+    with ThreadPoolExecutor(most) as pool:
         while waiting or running:
-            while waiting and len(running) < n_threads:
+            while waiting and len(running) < most:
                 negative_size, _, item = heappop(waiting)
                 future = pool.submit(work, item)
                 in_work[future] = -negative_size
@@ -81,6 +80,13 @@ def work_off(
             if progress is not None:
                 left = sum(in_work.values()) - sum(entry[0] for entry in waiting)
                 progress(1 - left / max(everything, 1))
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Return how many threads `n_jobs` means here and now."""
+    _check_n_jobs(n_jobs)
+    n_effective: int = effective_n_jobs(n_jobs)
+    return n_effective
 
 
 def _check_n_jobs(n_jobs: int | None) -> None:

@@ -1,5 +1,6 @@
 """Trees that we grew ourselves, as decision trees of scikit-learn."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,11 @@ from thriftwood.forest import Forest
 
 
 def decision_tree(
-    tree: Forest, counts: FloatArray, n_rows: IndexArray, **parameters: Any
+    tree: Forest,
+    counts: FloatArray,
+    n_rows: IndexArray,
+    n_features_tried: int,
+    **parameters: Any,
 ) -> DecisionTreeClassifier:
     """Return a decision tree of scikit-learn that predicts as the only tree of a forest.
 
@@ -27,6 +32,8 @@ def decision_tree(
         The weight of each class at each node.
     n_rows : shape (n_nodes,)
         How many rows each node has.
+    n_features_tried : int
+        At each node.
     **parameters
         Of the decision tree; they say how it was grown and change nothing.
     """
@@ -57,10 +64,11 @@ def decision_tree(
     model.n_classes_ = n_classes
     model.n_outputs_ = 1
     model.n_features_in_ = tree.n_features
-    model.max_features_ = tree.n_features
+    model.max_features_ = min(n_features_tried, tree.n_features)
     return model
 
 
+@cache
 def _template() -> tuple[Any, dict[str, Any]]:
     """Return how this version of scikit-learn makes a tree, and the state of the smallest one."""
     make, _, state = DecisionTreeClassifier().fit([[0.0]], [0]).tree_.__reduce__()

@@ -1,9 +1,10 @@
 """How many trees a budget allows."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thriftwood.arrays import FloatArray
-from thriftwood.errors import InputError
+from thriftwood.errors import InputError, RangeError
 from thriftwood.forest import Forest
 from thriftwood.routing import first_uses, route_examples
 from thriftwood.table import Table
@@ -19,19 +20,23 @@ class BudgetLimit:
     ----------
     budget : float
         What a row may cost on average.
-    table, weights
+    X, weights
         The rows, and how much each counts.
     prices : shape (n_features,)
     """
 
     def __init__(
-        self, budget: float, table: Table, weights: FloatArray, prices: FloatArray
+        self, budget: float, X: NDArray[np.float32], weights: FloatArray, prices: FloatArray
     ) -> None:
+        with np.errstate(over="ignore"):
+            everything = prices.sum()
+        if not np.isfinite(everything):
+            raise RangeError("The prices are so large that bills are infinite. Use a larger unit.")
         self._budget = budget
-        self._table = table
+        self._table = Table(X, None)
         self._weights = weights
         self._prices = prices
-        self._bought = np.zeros(table.values.shape, dtype=np.bool_)
+        self._bought = np.zeros(X.shape, dtype=np.bool_)
         self._n_trees = 0
 
     def allows(self, tree: Forest) -> bool:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing
 
 from thriftwood.arrays import FloatArray, IntArray, handed_over
 from thriftwood.pruning import Evaluation, PruningPath
@@ -29,7 +30,7 @@ class Rows(NamedTuple):
 
     def part(self, where: IntArray) -> Rows:
         weights = None if self.weights is None else self.weights[where]
-        return Rows(self.X[where], self.y[where], weights)
+        return Rows(_safe_indexing(self.X, where), self.y[where], weights)
 
     @property
     def total_weight(self) -> float:
@@ -89,6 +90,7 @@ def cross_validate(
     return Evaluation(
         points=handed_over(np.arange(len(path))),
         tradeoffs=path.tradeoffs,
+        sizes=None,
         error=handed_over(shares @ errors),
         standard_error=_standard_error(measured, errors),
         vote_error=None,

@@ -90,9 +90,9 @@ class _PrunedEnsemble(BaseEstimator):
         rows = self._read_rows(X, y, sample_weight)
         prices = prices_of(self, costs)
         folds = self._folds(rows)
-        # A model that is trained on a data frame knows the names of its features.
-        has_names = hasattr(self, "feature_names_in_")
-        self.path_ = self._grow(rows._replace(X=X) if has_names else rows, prices)
+        if hasattr(self, "feature_names_in_"):
+            rows = rows._replace(X=X)  # a model that is trained on a data frame knows their names
+        self.path_ = self._grow(rows, prices)
         self.estimator_ = self.path_.model
         self.evaluation_ = self._measured(rows, prices, folds)
         self.pruned_ = self._chosen()
@@ -236,7 +236,8 @@ class PrunedEnsembleClassifier(ClassifierMixin, _PrunedEnsemble):
     ----------
     estimator : scikit-learn model, optional
         What to grow: any model that `prune_path` accepts. It is not changed. None means a random
-        forest whose trees choose among all features, which saves more than the usual one.
+        forest whose trees choose among all features, which saves more than the usual one. A
+        `BudgetForestClassifier` has prices of its own to grow with: give them to it, too.
     costs : array-like, mapping from feature name to price, or None
         What it costs to look at each feature of one row. None means 1 each; names need data frames.
     budget : float, optional

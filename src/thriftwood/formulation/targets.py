@@ -53,7 +53,7 @@ def read_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
         raise InputError("`sample_weight` is 0 everywhere: at least one row must count.")
     # Only ratios matter, and whole numbers below 2**53 add up exactly even in doubles.
     whole, _ = whole_numbers(weights, 2**50)
-    return handed_over(whole.astype(np.float64))
+    return handed_over((whole // np.gcd.reduce(whole)).astype(np.float64))
 
 
 def _as_targets(target: NDArray[np.generic]) -> FloatArray:

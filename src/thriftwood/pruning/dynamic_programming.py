@@ -118,7 +118,7 @@ def _best_trees(
     return handed_over(choice), losses
 
 
-class Bills(NamedTuple):
+class _Bills(NamedTuple):
     """What each point costs, and how many features it tests."""
 
     costs: FloatArray
@@ -127,13 +127,13 @@ class Bills(NamedTuple):
 
 def _bills(
     task: PruningTask, layout: SizeLayout, choice: IndexArray, progress: bool | None
-) -> Bills:
+) -> _Bills:
     """Walk the rows from the largest size to the smallest, and see what they pay."""
     forest, n_points = task.forest, layout.largest_size + 1
     nobody = np.broadcast_to(np.zeros(1, dtype=np.uint16), task.routes.order.shape)
     walk, _ = walking.walk_of(forest, task.prices, task.routes, task.weights, nobody)
     state = walking.nothing_yet(forest, len(task.weights))
-    bills = Bills(np.empty(n_points), np.empty(n_points, dtype=np.int64))
+    bills = _Bills(np.empty(n_points), np.empty(n_points, dtype=np.int64))
     masks = (layout.kept_nodes(size, choice) for size in range(n_points - 1, -1, -1))
     with progress_bar("Pruning", progress) as bar:
         for point, kept in enumerate(walking.visit(forest, masks, walk, state)):

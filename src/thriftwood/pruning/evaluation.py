@@ -39,8 +39,9 @@ class Evaluation:
     points : int array
         Which points of the path.
     tradeoffs : float array, optional
-        From which tradeoff on each is optimal on the rows it was computed on; None where the points
-        are no answers to tradeoffs.
+        From which tradeoff on each is optimal on the rows it was computed on; not of a `SizePath`.
+    sizes : int array, optional
+        The size of each point of a `SizePath`.
     error : float array
         Share of rows that the averaged trees misclassify; for regressors the mean squared error.
     standard_error : float array
@@ -60,6 +61,7 @@ class Evaluation:
 
     points: IntArray
     tradeoffs: FloatArray | None
+    sizes: IntArray | None
     error: FloatArray
     standard_error: FloatArray
     vote_error: FloatArray | None
@@ -82,6 +84,8 @@ class Evaluation:
         columns: dict[str, Any] = {"point": self.points}
         if self.tradeoffs is not None:
             columns["tradeoff"] = self.tradeoffs
+        if self.sizes is not None:
+            columns["size"] = self.sizes
         for name in ("error", "standard_error", "vote_error", "log_loss", "brier", "cost"):
             if getattr(self, name) is not None:
                 columns[name] = getattr(self, name)
@@ -130,11 +134,12 @@ def evaluate_path(
             standard_error[places] = _standard_error(losses[0], judged)
             cost[places] = state.buyers @ path.prices / given.weights.sum()
             cost_quantiles[places] = _quantiles(state.bill, given.weights, shares)
-    tradeoffs = path.labels.get("tradeoff")
+    labels = {name: handed_over(label[wanted]) for name, label in path.labels.items()}
     mean = {name: handed_over(row.copy()) for name, row in zip(names, means, strict=True)}
     return Evaluation(
         points=handed_over(wanted),
-        tradeoffs=None if tradeoffs is None else handed_over(tradeoffs[wanted]),
+        tradeoffs=labels.get("tradeoff"),
+        sizes=labels.get("size"),
         error=mean["error"],
         standard_error=handed_over(standard_error),
         vote_error=mean.get("vote_error"),

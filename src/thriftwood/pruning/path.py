@@ -68,6 +68,7 @@ class PruningPath(PruningSequence):
     resolution: float
     cost_resolution: float
 
+    is_nested: ClassVar = True
     own_methods: ClassVar = ("ensemble", "each_tree", "cost_complexity")
     own_arrays: ClassVar = ("drop_step", "tradeoffs")
     own_numbers: ClassVar = ("resolution", "cost_resolution")

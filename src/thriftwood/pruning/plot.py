@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from thriftwood.errors import InputError, MissingLibraryError
 from thriftwood.pruning.evaluation import Evaluation
 from thriftwood.pruning.methods import points_in_words
@@ -24,20 +26,26 @@ def plot_path(path: PruningSequence, ax: Axes | None, measured: Evaluation | Non
         ) from None
     if measured is not None and not isinstance(measured, Evaluation):
         raise InputError("`measured` must be what `path.evaluate` returned.")
+    if ax is not None and not hasattr(ax, "fill_between"):
+        raise InputError(f"`ax` is {ax!r}: pass axes of matplotlib, or None for new ones.")
     if ax is None:
         _, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    style = ".-" if path.is_nested else "."  # no line where costs go up and down
     if measured is None:
         points = points_in_words(path.method, len(path))
-        ax.plot(path.costs, path.losses, ".-", markersize=4, label=points)
-        ax.plot(path.original.cost, path.original.loss, "ks", label="before pruning")
+        ax.plot(path.costs, path.losses, style, markersize=4, label=points)
+        if "before pruning" not in ax.get_legend_handles_labels()[1]:
+            ax.plot(path.original.cost, path.original.loss, "ks", label="before pruning")
         ax.set_xlabel("mean cost of a row")
         ax.set_ylabel(f"{path.loss_name.replace('_', ' ')} per tree")
     else:
-        (line,) = ax.plot(measured.cost, measured.error, ".-", markersize=4, label="error")
+        (line,) = ax.plot(measured.cost, measured.error, style, markersize=4, label="error")
+        by_cost = np.argsort(measured.cost, kind="stable")
+        cost, error = measured.cost[by_cost], measured.error[by_cost]
         ax.fill_between(
-            measured.cost,
-            measured.error - measured.standard_error,
-            measured.error + measured.standard_error,
+            cost,
+            error - measured.standard_error[by_cost],
+            error + measured.standard_error[by_cost],
             color=line.get_color(),
             alpha=0.2,
             linewidth=0,

@@ -40,9 +40,9 @@ def prune(
 
     Parameters
     ----------
-    model : fitted scikit-learn model
-        DecisionTree*, ExtraTree*, RandomForest*, ExtraTrees*, or Bagging* over decision trees. It
-        is not changed.
+    model : fitted model
+        DecisionTree*, ExtraTree*, RandomForest*, ExtraTrees*, or Bagging* over decision trees of
+        scikit-learn, or a `BudgetForestClassifier`. It is not changed.
     X : array-like or data frame, shape (n_rows, n_features)
         Rows to count losses and bills on; usually those the model was trained on.
     y : array-like, shape (n_rows,)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thriftwood.adapters import read_forest, write_model
-from thriftwood.arguments import one_number_from_zero
+from thriftwood.arguments import is_whole, one_number_from_zero
 from thriftwood.arrays import BoolArray, FloatArray, IntArray
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest
@@ -50,6 +50,8 @@ class PruningSequence(ABC):
     n_features: IntArray
     original: Figures
 
+    # Whether each point keeps only splits of the one before.
+    is_nested: ClassVar[bool]
     # What a file holds of each kind of sequence beyond the above.
     own_methods: ClassVar[tuple[str, ...]]
     own_arrays: ClassVar[tuple[str, ...]]
@@ -68,7 +70,7 @@ class PruningSequence(ABC):
         return len(self.costs)
 
     def __getitem__(self, index: int) -> Pruned:
-        if not isinstance(index, (int, np.integer)):
+        if not is_whole(index):
             raise InputError(f"A point of the path is a whole number, not {index!r}.")
         if not -len(self) <= index < len(self):
             raise IndexError(f"The path has {len(self)} points: there is no point {index}.")
@@ -265,8 +267,7 @@ class PruningSequence(ABC):
         )
 
     def _read_index(self, index: Any) -> int:
-        is_whole = isinstance(index, (int, np.integer)) and not isinstance(index, bool)
-        if not is_whole or not -len(self) <= index < len(self):
+        if not is_whole(index) or not -len(self) <= index < len(self):
             raise InputError(
                 f"`index` is {index!r}: pass a whole number from 0 to {len(self) - 1}, or a "
                 "negative one that counts from the end."

@@ -53,16 +53,13 @@ def best_of_each_size(first, last, left, right, loss, n_below, start, choice, be
 
 @kernel
 def merge(left_best, right_best, choice, table):
-    """Share 1, 2, ... splits out among a node itself and its subtrees, at the least loss.
-
-    Of equal shares the one with the fewest splits on the left is taken.
-    """
+    """Share 1, 2, ... splits out among a node itself and its subtrees, at the least loss."""
     for n_shared in range(len(choice)):
         table[n_shared] = np.inf
         fewest = max(0, n_shared - len(right_best) + 1)
         for share in range(fewest, min(n_shared, len(left_best) - 1) + 1):
             loss = left_best[share] + right_best[n_shared - share]
-            if loss < table[n_shared] or share == fewest:
+            if loss < table[n_shared]:
                 table[n_shared] = loss
                 choice[n_shared] = share
 

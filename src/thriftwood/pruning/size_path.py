@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from thriftwood.arguments import is_whole
 from thriftwood.arrays import BoolArray, IndexArray, IntArray, handed_over
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest
@@ -39,6 +40,7 @@ class SizePath(PruningSequence):
 
     choice: IndexArray
 
+    is_nested: ClassVar = False
     own_methods: ClassVar = ("dynamic_programming",)
     own_arrays: ClassVar = ("choice",)
     own_numbers: ClassVar = ()
@@ -100,8 +102,7 @@ class SizePath(PruningSequence):
         return super()._pruned(index, size=int(self.sizes[index]), **about)
 
     def _read_size(self, size: Any) -> int:
-        is_whole = isinstance(size, (int, np.integer)) and not isinstance(size, bool)
-        if not is_whole or not 0 <= size < len(self):
+        if not is_whole(size) or not 0 <= size < len(self):
             raise InputError(
                 f"`size` is {size!r}: pass a whole number of splits from 0 to {len(self) - 1}, "
                 "which the largest tree has."

@@ -1,10 +1,12 @@
 """Grow one tree."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from thriftwood.arrays import FloatArray, IndexArray, handed_over
+from thriftwood.errors import InputError
 from thriftwood.forest import LEAF, Forest
 from thriftwood.training import kernels
 from thriftwood.training.columns import RankedColumns
@@ -54,11 +56,27 @@ def grow_tree(
     seed : int
         For the features drawn at a node.
     """
-    growth.check()
+    _check(columns, label, weight, n_classes, growth)
     rows = _sampled(columns, label, weight)
     nodes = _room(2 * len(rows.label) - 1, n_classes)
     n_nodes = kernels.grow_nodes(rows, _rules(growth), np.uint64(seed), nodes)
     return _as_tree(kernels.Nodes(*(array[:n_nodes] for array in nodes)), columns)
+
+
+def _check(
+    columns: RankedColumns, label: IndexArray, weight: FloatArray, n_classes: int, growth: Growth
+) -> None:
+    """Raise where the kernels would read what is not there."""
+    growth.check()
+    n_features, n_rows = columns.order.shape
+    if growth.prices.shape != (n_features,):
+        raise InputError(f"There are {growth.prices.size} prices for {n_features} features.")
+    if label.shape != (n_rows,) or weight.shape != (n_rows,):
+        raise InputError(f"Labels and weights must be {n_rows} numbers each, one per row.")
+    if not (weight > 0).any():
+        raise InputError("No row has a weight: a tree needs one at least.")
+    if label.min() < 0 or label.max() >= n_classes:
+        raise InputError(f"Labels must be class numbers from 0 to {n_classes - 1}.")
 
 
 def _sampled(columns: RankedColumns, label: IndexArray, weight: FloatArray) -> kernels.Rows:
@@ -82,16 +100,18 @@ def _sampled(columns: RankedColumns, label: IndexArray, weight: FloatArray) -> k
 
 
 def _rules(growth: Growth) -> kernels.Rules:
+    # Only ratios of prices matter; near 1 they stay within doubles when divided by gains.
+    largest = math.frexp(float(growth.prices.max(initial=0.0)))[1]
     return kernels.Rules(
         impurity=IMPURITIES[growth.impurity],
         alpha=float(growth.alpha),
         power=int(growth.power),
-        max_depth=NO_LIMIT if growth.max_depth is None else int(growth.max_depth),
+        max_depth=min(growth.max_depth or NO_LIMIT, NO_LIMIT),
         min_samples_leaf=int(growth.min_samples_leaf),
         min_weight_leaf=float(growth.min_weight_leaf),
-        max_features=NO_LIMIT if growth.max_features is None else int(growth.max_features),
+        max_features=min(growth.max_features or NO_LIMIT, NO_LIMIT),
         free_once_bought=bool(growth.free_once_bought),
-        prices=np.array(growth.prices, dtype=np.float64),
+        prices=np.ldexp(growth.prices, -largest),
     )
 
 

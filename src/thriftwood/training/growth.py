@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from thriftwood.arguments import one_number_from_zero, whole_number
+from thriftwood.arguments import one_number_from_zero, truth, whole_number
 from thriftwood.arrays import FloatArray
 from thriftwood.errors import InputError
 from thriftwood.training.impurity_kernels import ENTROPY, PAIRS, POWERS
@@ -24,7 +24,7 @@ class Growth:
     impurity : {"pairs", "powers", "entropy"}
         What makes rows of different classes bad company, F(S) in the paper.
     alpha : float
-        "pairs" subtracts it from the weight of each class; entropy below it counts as none.
+        "pairs" subtracts it from the weight of each class; less entropy, in nats, counts as none.
     power : int
         Of "powers".
     max_depth : int, optional
@@ -36,7 +36,8 @@ class Growth:
         How many features a node tries, drawn anew each time; those that do not vary there do not
         count, and it goes on until one is of use. None tries all.
     free_once_bought : bool
-        Whether a feature that was tested above a node costs nothing more there.
+        Whether a feature that was tested above a node costs nothing more there: it is taken where
+        it gains at least as much as the one that the prices suggest.
     """
 
     prices: FloatArray
@@ -51,10 +52,10 @@ class Growth:
 
     def check(self) -> "Growth":
         """Return the rules themselves, or raise where one has no meaning."""
-        if self.impurity not in IMPURITIES:
+        if not isinstance(self.impurity, str) or self.impurity not in IMPURITIES:
             names = ", ".join(repr(name) for name in IMPURITIES)
             raise InputError(f"`impurity` is {self.impurity!r}: choose {names}.")
-        one_number_from_zero(self.alpha, "alpha", "It is a weight of rows; 0 grows the most.")
+        one_number_from_zero(self.alpha, "alpha", "At 0 trees grow the most.")
         if self.impurity == "powers" and self.alpha != 0:
             raise InputError("`alpha` has no meaning for the impurity 'powers': leave it at 0.")
         if whole_number(self.power, "power", 2) > MOST_POWER:
@@ -62,4 +63,7 @@ class Growth:
         whole_number(self.min_samples_leaf, "min_samples_leaf", 1)
         if self.max_depth is not None:
             whole_number(self.max_depth, "max_depth", 1)
+        if self.max_features is not None:
+            whole_number(self.max_features, "max_features", 1)
+        truth(self.free_once_bought, "free_once_bought")
         return self

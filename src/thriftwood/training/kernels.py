@@ -34,8 +34,8 @@ Rules = namedtuple(
 Nodes = namedtuple("Nodes", "parent left right feature below above missing_left n_rows counts")
 
 # Features that may still vary at a node are the first in `live`; `place` says where each stands.
-# `owned` marks those that cost nothing more, and `drawn` is the order in which they are tried.
-Features = namedtuple("Features", "live place owned drawn")
+# `bought` marks those that cost nothing more, and `drawn` is the order in which they are tried.
+Features = namedtuple("Features", "live place bought drawn")
 
 # Scratch memory.
 Work = namedtuple("Work", "left right missing with_missing goes_left moved_codes moved_rows")
@@ -51,7 +51,7 @@ def grow_nodes(rows, rules, seed, nodes):
     features = Features(
         live=np.arange(n_features),
         place=np.arange(n_features),
-        owned=np.zeros(n_features, dtype=np.bool_),
+        bought=np.empty(n_features, dtype=np.bool_),
         drawn=np.arange(n_features),
     )
     work = Work(
@@ -77,7 +77,7 @@ def grow_nodes(rows, rules, seed, nodes):
         impurity = impurity_of(nodes.counts[node], rules)
         if impurity <= 0 or depth == rules.max_depth or stop - start < 2 * rules.min_samples_leaf:
             continue
-        mark_owned(nodes, rules, node, features.owned)
+        mark_bought(nodes, rules, node, features.bought)
         seed = shuffle(features.drawn, rules.max_features, seed)
         split, n_live = best_split(
             rows, rules, features, n_live, nodes.counts[node], impurity, start, stop, work
@@ -130,14 +130,13 @@ def put_leaf(nodes, rows, node, parent, is_right, start, stop):
 
 
 @kernel
-def mark_owned(nodes, rules, node, owned):
-    """Mark the features that cost nothing at a node: free ones, and those bought above it."""
-    for feature in range(len(owned)):
-        owned[feature] = rules.prices[feature] == 0
+def mark_bought(nodes, rules, node, bought):
+    """Mark the features that were tested above a node, where they cost nothing more."""
+    bought[:] = False
     if rules.free_once_bought:
         above = nodes.parent[node]
         while above != NOTHING:
-            owned[nodes.feature[above]] = True
+            bought[nodes.feature[above]] = True
             above = nodes.parent[above]
 
 
@@ -169,14 +168,13 @@ def random_number(seed):
 def best_split(rows, rules, features, n_live, counts, impurity, start, stop, work):
     """Return the split to take, and how many features are still live.
 
-    Of the features that cost something, the cheapest per gain is the best; of those that cost
-    nothing, the one that gains most. The latter is taken where it gains at least as much.
+    That is the cheapest per gain, unless a feature that was bought before gains at least as much.
     """
-    paid = Split(NOTHING, NOTHING, NOTHING, False, 0.0)
-    free = paid
+    cheapest = Split(NOTHING, NOTHING, NOTHING, False, 0.0)
+    bought = cheapest
     n_tried = 0
     for feature in features.drawn:
-        if n_tried >= rules.max_features and max(paid.feature, free.feature) != NOTHING:
+        if n_tried >= rules.max_features and cheapest.feature != NOTHING:
             break
         if features.place[feature] >= n_live:
             continue
@@ -193,23 +191,27 @@ def best_split(rows, rules, features, n_live, counts, impurity, start, stop, wor
         if not gain > NOISE * impurity:
             continue
         split = Split(feature, below, above, missing_left, gain)
-        if features.owned[feature]:
-            if comes_before(split, free, 1.0, 1.0):
-                free = split
-        elif comes_before(split, paid, rules.prices[feature], rules.prices[paid.feature]):
-            paid = split
-    if free.feature != NOTHING and free.gain >= paid.gain:
-        return free, n_live
-    return paid, n_live
+        prices = rules.prices[feature], rules.prices[cheapest.feature]
+        if costs_less(split, cheapest, *prices):
+            cheapest = split
+        if features.bought[feature] and costs_less(split, bought, 0.0, 0.0):
+            bought = split
+    if bought.feature != NOTHING and bought.gain >= cheapest.gain:
+        return bought, n_live
+    return cheapest, n_live
 
 
 @kernel
-def comes_before(split, other, price, other_price):
-    """Say whether a split costs less per gain; of equals the lower feature goes first."""
+def costs_less(split, other, price, other_price):
+    """Say whether a split costs less per gain; of equals one that gains more, or the lower."""
     if other.feature == NOTHING:
         return True
     ratio, other_ratio = price / split.gain, other_price / other.gain
-    return ratio < other_ratio or (ratio == other_ratio and split.feature < other.feature)
+    if ratio != other_ratio:
+        return ratio < other_ratio
+    if split.gain != other.gain:
+        return split.gain > other.gain
+    return split.feature < other.feature
 
 
 @kernel
@@ -305,11 +307,12 @@ def partition(rows, split, live, start, stop, work):
 def move_sorted(codes, order, start, stop, work):
     """Move codes and their rows, those that go left first; both sides stay sorted."""
     n_left, n_right = start, 0
+    # Each is written to both sides, of which only one moves on: no branch to guess wrong.
     for place in range(start, stop):
         code, row = codes[place], order[place]
         goes_left = work.goes_left[row]
-        codes[n_left], order[n_left] = code, row  # written to both sides, and one of them
-        work.moved_codes[n_right], work.moved_rows[n_right] = code, row  # moves on: no branch
+        codes[n_left], order[n_left] = code, row
+        work.moved_codes[n_right], work.moved_rows[n_right] = code, row
         n_left += goes_left
         n_right += not goes_left
     for place in range(n_right):

@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 
 from thriftwood.arrays import FloatArray, IndexArray, IntArray
 from thriftwood.forest import LEAF, Forest
-from thriftwood.training import kernels
 from thriftwood.training.grow import GrownTree
 from thriftwood.training.growth import Growth
+
+# Less gain than this part of the impurity is rounding.
+NOISE = 1e-12
 
 
 class Candidate(NamedTuple):
@@ -57,7 +59,7 @@ class _Grower:
     ) -> None:
         self.X, self.label, self.weight, self.n_classes = X, label, weight, n_classes
         self.growth = growth
-        self.seed = np.uint64(seed)
+        self.seed = seed
         self.impurity = _impurity(growth)
         self.nodes: list[dict[str, object]] = []
 
@@ -108,20 +110,16 @@ class _Grower:
         if before <= 0 or len(rows) < 2 * growth.min_samples_leaf:
             return None
         found = list(self._candidates(rows, before))
-        owned = {k for k in range(self.X.shape[1]) if growth.prices[k] == 0}
-        if growth.free_once_bought:
-            owned |= bought
-        free = [split for split in found if split.feature in owned]
-        paid = [split for split in found if split.feature not in owned]
-        most = min(free, key=lambda split: (-split.gain, split.feature), default=None)
-        cheapest = min(
-            paid,
-            key=lambda split: (growth.prices[split.feature] / split.gain, split.feature),
-            default=None,
-        )
-        if most is None or cheapest is None:
-            return most or cheapest
+        if not found:
+            return None
+        cheapest = min(found, key=self._price_per_gain)
+        owned = [split for split in found if growth.free_once_bought and split.feature in bought]
+        most = min(owned, key=lambda split: (-split.gain, split.feature), default=cheapest)
         return most if most.gain >= cheapest.gain else cheapest
+
+    def _price_per_gain(self, split: Candidate) -> tuple[float, float, int]:
+        """Return what makes a split cheap; of equals one that gains more, or the lower feature."""
+        return self.growth.prices[split.feature] / split.gain, -split.gain, split.feature
 
     def _candidates(self, rows: IntArray, before: float) -> Iterator[Candidate]:
         """Yield the best split of every feature that is tried and gains something."""
@@ -135,17 +133,27 @@ class _Grower:
             splits = list(self._splits(rows, feature))
             left_over = [self._after(rows, split) for split in splits]
             least = min(left_over, default=math.inf)
-            if before - least > kernels.NOISE * before:
+            if before - least > NOISE * before:
                 n_useful += 1
                 yield splits[left_over.index(least)]._replace(gain=before - least)
 
     def _draw(self) -> list[int]:
         """Return the features in the order in which they are tried."""
-        drawn = np.arange(self.X.shape[1])
-        n_tried = self.growth.max_features or len(drawn)
-        self.seed = np.uint64(kernels.shuffle(drawn, n_tried, self.seed))
-        order: list[int] = drawn.tolist()
+        order = list(range(self.X.shape[1]))
+        if self.growth.max_features is None or self.growth.max_features >= len(order):
+            return order
+        for last in range(len(order) - 1, 0, -1):
+            chosen = self._random_bits() % (last + 1)
+            order[last], order[chosen] = order[chosen], order[last]
         return order
+
+    def _random_bits(self) -> int:
+        """Return 64 random bits, by Vigna's splitmix64."""
+        self.seed = (self.seed + 0x9E3779B97F4A7C15) % 2**64
+        bits = self.seed
+        bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EB % 2**64
+        return bits ^ (bits >> 31)
 
     def _splits(self, rows: IntArray, feature: int) -> Iterator[Candidate]:
         """Yield all splits of a feature that leave enough on both sides."""

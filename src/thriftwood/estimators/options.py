@@ -1,0 +1,45 @@
+"""Options of a forest, read as scikit-learn's forests read them."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.class_weight import compute_sample_weight
+
+from thriftwood.arguments import is_whole
+from thriftwood.arrays import FloatArray
+from thriftwood.errors import InputError
+
+BALANCED_SUBSAMPLE = "balanced_subsample"
+
+
+def class_weights(class_weight: Any, y: NDArray[Any]) -> FloatArray:
+    """Return what the class of each row makes it weigh."""
+    if isinstance(class_weight, str) and class_weight != "balanced":
+        raise InputError(
+            f"`class_weight` is {class_weight!r}: pass weights by class, 'balanced', "
+            f"{BALANCED_SUBSAMPLE!r} or None."
+        )
+    weights: FloatArray = compute_sample_weight(class_weight, y)
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(wrong):
+        raise InputError(
+            f"The weight of class {y[wrong[0]]} in `class_weight` is {weights[wrong[0]]}: it must "
+            "be finite and at least 0."
+        )
+    return weights
+
+
+def n_features_tried(max_features: Any, n_features: int) -> int | None:
+    """Return how many features a node tries, read as scikit-learn reads it; None is all."""
+    if isinstance(max_features, str) and max_features in ("sqrt", "log2"):
+        return max(1, int(getattr(np, max_features)(n_features)))
+    if isinstance(max_features, (float, np.floating)) and 0 < max_features <= 1:
+        return max(1, int(max_features * n_features))
+    if max_features is None or (is_whole(max_features) and max_features >= 1):
+        number: int | None = max_features
+        return number
+    raise InputError(
+        f"`max_features` is {max_features!r}: pass a whole number of at least 1, a share of the "
+        "features between 0 and 1, 'sqrt', 'log2', or None for all."
+    )
