@@ -46,8 +46,11 @@ def ip2(instance: PaperInstance, tradeoff: float) -> LinearProgram:
             f"IP2 is for one tree, and here are {n_trees}: ip3 is its form for ensembles."
         )
     equalities = tree_equalities(instance, 0)
-    z_names = equalities.column_names[: instance.forest.n_nodes]
-    constraints = replace(equalities, column_names=(*z_names, *instance.w_names))
+    constraints = replace(
+        equalities,
+        row_names=_of_the_only_tree(equalities.row_names),
+        column_names=_of_the_only_tree(equalities.column_names),
+    )
     return _program("IP2", instance, constraints, _read_tradeoff(tradeoff))
 
 
@@ -70,6 +73,10 @@ def lp1(instance: PaperInstance, budget: float) -> LinearProgram:
 def _ensemble_constraints(instance: PaperInstance) -> Constraints:
     trees = (tree_equalities(instance, tree) for tree in range(instance.forest.n_trees))
     return stacked(*trees, sharing_constraints(instance))
+
+
+def _of_the_only_tree(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name.replace("w(1)", "w") for name in names)
 
 
 def _program(

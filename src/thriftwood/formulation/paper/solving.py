@@ -15,7 +15,10 @@ from thriftwood.formulation.paper.program import Constraints, LinearProgram
 
 # HiGHS works with doubles: what is this near to a whole number is one.
 NOISE = 1e-6
-FINEST = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+# Weights are scaled to this. The tolerances of HiGHS for optimality, 1e-7 and for branch and bound
+# 1e-6, are in their unit; smaller ones are not to be had there, or are below what doubles hold.
+LARGEST = 2.0**20
+FEASIBILITY = {"primal_feasibility_tolerance": 1e-10}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,10 +56,9 @@ class ProgramSolution:
 
 def solve(program: LinearProgram) -> ProgramSolution:
     """Return an optimum by HiGHS: a vertex if the program is relaxed, by the dual simplex."""
-    # Losses per example and tree may be as small as the tolerances of the solver.
-    size = float(np.abs(program.objective).max(initial=0.0)) or 1.0
+    unit = float(np.abs(program.objective).max(initial=0.0)) / LARGEST or 1.0
     result = linprog(
-        program.objective / size,
+        program.objective / unit,
         **_sides(program.constraints),
         bounds=(0, 1),
         **_method(program.is_binary),
@@ -105,5 +107,5 @@ def _sides(constraints: Constraints) -> dict[str, Any]:
 
 def _method(is_binary: bool) -> dict[str, Any]:
     if is_binary:
-        return {"method": "highs", "integrality": 1, "options": {"mip_rel_gap": 0.0}}
-    return {"method": "highs-ds", "options": FINEST}
+        return {"method": "highs", "integrality": 1, "options": FEASIBILITY | {"mip_rel_gap": 0.0}}
+    return {"method": "highs-ds", "options": FEASIBILITY}
