@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from thriftwood.closure import ClosureProblem
 from thriftwood.forest import Forest
+from thriftwood.formulation import paper
 from thriftwood.routing import Routes, route_examples
 from thriftwood.table import read_table
 
@@ -138,6 +139,12 @@ def pruning_cases(draw, most_trees=3, most_splits=3, most_rows=5):
     weight = draw(st.sampled_from([st.just(1.0), st.integers(1, 3), st.floats(0.1, 2.0)]))
     weights = np.array([draw(weight) for _ in range(n_rows)], dtype=float)
     return forest, X, y, prices, weights
+
+
+def instance_of(case) -> paper.PaperInstance:
+    """Return a case of `pruning_cases` as the paper's programs want it."""
+    forest, X, y, prices, weights = case
+    return paper.read_instance(forest, X, y, costs=prices, sample_weight=weights)
 
 
 TRADEOFFS = st.one_of(

@@ -89,6 +89,23 @@ def test_the_demo_shows_a_saving_and_draws_it(tmp_path):
 
 
 @pytest.mark.slow
+def test_the_paper_runs():
+    result = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "paper.py")], capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stderr
+    for words in ("z_3 = 0.5", "IP2: optimum 0.8, integral", "r_5 - r_6", "The splits that stay"):
+        assert words in result.stdout
+    on_path, along_path = result.stdout.split("IP3 relaxed against the path")[1].split("LP1 at")
+    assert "fractional" not in on_path
+    assert re.findall("integral|fractional", along_path)[:3] == [
+        "integral",
+        "fractional",
+        "integral",
+    ]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "words"),
     [

@@ -11,7 +11,7 @@ from thriftwood.formulation.build import (
     build_complexity,
     build_each_tree,
 )
-from thriftwood.formulation.counting import CountArray, times_counted
+from thriftwood.formulation.counting import CountArray, times_counted, weight_counted
 from thriftwood.formulation.losses import loss_named, node_losses
 from thriftwood.formulation.purchases import Purchases, list_purchases
 from thriftwood.formulation.targets import read_target, read_weights
@@ -29,4 +29,5 @@ __all__ = [
     "read_target",
     "read_weights",
     "times_counted",
+    "weight_counted",
 ]

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.adapters import Samples
+from thriftwood.arrays import FloatArray
 from thriftwood.errors import InputError
 
 CountArray = NDArray[np.uint16]
@@ -47,3 +48,13 @@ def times_counted(rows: str, samples: Samples | None, n_trees: int, n_rows: int)
 def once(n_trees: int, n_rows: int) -> CountArray:
     """Return ones for all rows of all trees, in the memory of one."""
     return np.broadcast_to(np.ones(1, dtype=np.uint16), (n_trees, n_rows))
+
+
+def weight_counted(rows: str, times: CountArray, weights: FloatArray) -> float:
+    """Return how much weight is counted in all trees together."""
+    if rows == "all":
+        return float(weights.sum()) * len(times)
+    counted = float((times @ weights).sum())
+    if counted == 0:
+        raise InputError(f"With rows={rows!r} no row counts that has any weight.")
+    return counted

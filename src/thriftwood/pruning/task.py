@@ -15,11 +15,10 @@ from thriftwood.adapters import read_forest, read_samples
 from thriftwood.arrays import BoolArray, FloatArray, handed_over
 from thriftwood.closure import ClosureProblem
 from thriftwood.costs import prices_per_feature
-from thriftwood.errors import InputError, RangeError
+from thriftwood.errors import RangeError
 from thriftwood.forest import Forest
 from thriftwood.formulation import (
     ClosureIndex,
-    CountArray,
     Purchases,
     build_closure,
     list_purchases,
@@ -28,6 +27,7 @@ from thriftwood.formulation import (
     read_target,
     read_weights,
     times_counted,
+    weight_counted,
 )
 from thriftwood.pruning.pruned import Figures
 from thriftwood.routing import Routes, route_examples
@@ -139,7 +139,7 @@ def read_task(
         weights=weights,
         loss_name=loss_name,
         losses=losses,
-        weight_counted=_weight_counted(rows, times, weights),
+        weight_counted=weight_counted(rows, times, weights),
     )
 
 
@@ -148,13 +148,3 @@ def _check_bills(prices: FloatArray, weights: FloatArray) -> None:
         everything = (prices * weights.sum()).sum()
     if not np.isfinite(everything):
         raise RangeError("The prices are so large that bills are infinite. Use a larger unit.")
-
-
-def _weight_counted(rows: str, times: CountArray, weights: FloatArray) -> float:
-    """Return how much weight is counted in all trees together."""
-    if rows == "all":
-        return float(weights.sum()) * len(times)
-    counted = float((times @ weights).sum())
-    if counted == 0:
-        raise InputError(f"With rows={rows!r} no row counts that has any weight.")
-    return counted
