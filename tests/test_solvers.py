@@ -17,7 +17,9 @@ from thriftwood.closure.reductions import (
     drop_hopeless_projects,
     fold_private_items,
     join_projects_without_items,
+    keep_sure_projects,
     merge_twin_items,
+    reduce_until_stable,
 )
 from thriftwood.errors import CertificateError, InputError, RangeError
 from thriftwood.solvers import brute_force, linear_program, min_cut, solver_named
@@ -29,7 +31,9 @@ REDUCTIONS = [
     merge_twin_items,
     fold_private_items,
     join_projects_without_items,
+    keep_sure_projects,
     reduce_closure,
+    reduce_until_stable,
 ]
 
 
