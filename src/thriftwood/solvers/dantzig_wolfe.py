@@ -13,7 +13,7 @@ more, has one variable per piece, and is itself a closure problem. Where the bou
 yet, some component proposes a set that is not made of pieces, so every round cuts: it ends.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -97,7 +97,7 @@ def dantzig_wolfe(
     if max_rounds < 1:
         raise InputError(f"`max_rounds` is {max_rounds}: at least one round is needed.")
     smaller, undo = reduce_until_stable(problem)
-    components = tuple(_components(smaller))
+    components = components_of(smaller)
     pieces = _first_pieces(smaller, components)
     best = _State(np.zeros(smaller.n_projects, dtype=np.bool_), 0, _no_flow(smaller), None)
     rounds: list[Round] = []
@@ -149,6 +149,33 @@ class Answer(NamedTuple):
         return max(int(self.values[0]), 0)
 
 
+def components_of(problem: ClosureProblem) -> tuple[Component, ...]:
+    """Take the problem apart into its components, in the order of their first projects."""
+    root = kernels.roots(problem.requires)
+    order = np.argsort(root, kind="stable").astype(np.int64)
+    ends = np.flatnonzero(np.diff(root[order], append=-1)) + 1
+    number = np.empty(problem.n_projects, dtype=np.int32)
+    n_arcs = np.diff(problem.arc_start)
+    largest_charge = exact_sum(np.maximum(problem.gains, 0)) + 1
+    components = []
+    for projects in np.split(order, ends[:-1]) if len(order) else ():
+        number[projects] = np.arange(len(projects))
+        requires = problem.requires[projects]
+        own = n_arcs[projects]
+        arc_start = np.concatenate([[0], np.cumsum(own)])
+        shift = np.repeat(problem.arc_start[projects] - arc_start[:-1], own)
+        component = Component(
+            projects=projects,
+            arcs=shift + np.arange(arc_start[-1]),
+            gains=problem.gains[projects],
+            requires=np.where(requires < 0, requires, number[requires]),
+            arc_start=arc_start,
+            largest_charge=largest_charge,
+        )
+        components.append(component)
+    return tuple(components)
+
+
 def respond(component: Component, prices: IntArray) -> Answer:
     """Return the best closed set of a component whose arcs have prices; depends on nothing else."""
     return Answer(
@@ -198,29 +225,6 @@ class _State(NamedTuple):
                 to_required[component.projects[1:]] = np.maximum(answer.values[1:], 0)
             better = better._replace(bound=bound, flow=Flow(to_required, prices))
         return better
-
-
-def _components(problem: ClosureProblem) -> Iterator[Component]:
-    root = kernels.roots(problem.requires)
-    order = np.argsort(root, kind="stable").astype(np.int64)
-    ends = np.flatnonzero(np.diff(root[order], append=-1)) + 1
-    number = np.empty(problem.n_projects, dtype=np.int32)
-    n_arcs = np.diff(problem.arc_start)
-    largest_charge = exact_sum(np.maximum(problem.gains, 0)) + 1
-    for projects in np.split(order, ends[:-1]) if len(order) else ():
-        number[projects] = np.arange(len(projects))
-        requires = problem.requires[projects]
-        own = n_arcs[projects]
-        arc_start = np.concatenate([[0], np.cumsum(own)])
-        shift = np.repeat(problem.arc_start[projects] - arc_start[:-1], own)
-        yield Component(
-            projects=projects,
-            arcs=shift + np.arange(arc_start[-1]),
-            gains=problem.gains[projects],
-            requires=np.where(requires < 0, requires, number[requires]),
-            arc_start=arc_start,
-            largest_charge=largest_charge,
-        )
 
 
 def _first_pieces(problem: ClosureProblem, components: tuple[Component, ...]) -> BoolArray:
