@@ -1,5 +1,6 @@
 """The decomposition: exact like the others, and every round between a profit and a bound."""
 
+import pickle
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
@@ -15,6 +16,7 @@ from thriftwood.closure import ClosureSolution, Flow, check_certificate
 from thriftwood.closure.problem import LARGEST_TOTAL
 from thriftwood.errors import CertificateError, InputError
 from thriftwood.solvers import brute_force, dantzig_wolfe, linear_program, min_cut
+from thriftwood.solvers.dantzig_wolfe import components_of, respond
 
 # Nobody can pay the item alone, and shares must be found: more than one round is needed.
 SHARED = partial(random_forest_like, n_projects=400, n_items=150, degree=20)
@@ -68,6 +70,23 @@ def test_it_says_when_it_gives_up():
     problem = SHARED(np.random.default_rng(0))
     with pytest.raises(CertificateError, match=r"After 1 rounds? .* gap of \d+. Allow more rounds"):
         dantzig_wolfe(problem, max_rounds=1)
+
+
+def test_components_answer_the_same_wherever_they_are_sent():
+    problem = SHARED(np.random.default_rng(0))
+    components = components_of(problem)
+    projects = np.concatenate([component.projects for component in components])
+    arcs = np.concatenate([component.arcs for component in components])
+    assert sorted(projects) == list(range(problem.n_projects))
+    assert sorted(arcs) == list(range(problem.n_arcs))
+    for component in components:
+        prices = problem.costs[problem.arc_item[component.arcs]]
+        here, there = (
+            respond(component, prices),
+            respond(pickle.loads(pickle.dumps(component)), prices),
+        )
+        np.testing.assert_array_equal(here.chosen, there.chosen)
+        np.testing.assert_array_equal(here.values, there.values)
 
 
 def test_wrong_options_are_refused():

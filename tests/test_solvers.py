@@ -115,6 +115,15 @@ def test_a_chain_without_items_becomes_one_project():
     assert joined.gains.tolist() == [3]
 
 
+def test_what_pays_alone_is_kept_and_its_items_become_free():
+    problem = closure([5, 1, 3], [-1, -1, -1], [[0], [0], [1]], [4, 7])
+    smaller, undo = keep_sure_projects(problem)
+    assert (smaller.n_projects, smaller.n_items) == (2, 1)
+    left, _ = reduce_until_stable(problem)
+    assert left.n_projects == 0
+    assert undo(min_cut(smaller)).kept.tolist() == [True, True, False]
+
+
 def test_zero_gain_subtrees_are_dropped_with_their_items():
     problem = closure([5, 0, 0], [-1, 0, 1], [[0], [1], [2]], [1, 1, 1])
     smaller, _ = drop_hopeless_projects(problem)

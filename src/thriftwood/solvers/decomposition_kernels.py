@@ -96,71 +96,68 @@ def contract(gains, requires, arc_start, arc_item, n_items, starts_piece):
 def share_evenly(costs, arc_start, arc_item, group, merged_start, merged_item, merged_flow):
     """Share what pieces pay for a group of items among its items, as evenly as integers allow.
 
-    Each piece pays the same fraction of every item, up to one unit, so that the parts of a piece
-    pay alike. No item gets more than it costs, and what pieces pay beyond all costs is left out.
+    Each piece pays about the same fraction of every item, so that all parts of the piece pay. No
+    item gets more than it costs; what is paid beyond the costs of a whole group is left out.
     """
-    n_pieces, n_items, n_groups = len(arc_start) - 1, len(costs), 0
-    for j in range(n_items):
-        n_groups = max(n_groups, group[j] + 1)
-    unpaid = np.zeros(n_groups, dtype=np.float64)  # costs of the items to come, as doubles
+    n_items = len(costs)
+    item_start, arc_at, _ = arcs_by_item(arc_start, arc_item, n_items)
+    payment = payments(arc_start, arc_item, group, merged_start, merged_item)[arc_at]
+    unpaid = np.zeros(len(merged_item) + 1, dtype=np.float64)  # by the items to come, in doubles
     for j in range(n_items):
         if group[j] != NOTHING:
             unpaid[group[j]] += costs[j]
 
-    # The arcs of each item, and the arc over which its group is paid by the same piece.
-    item_start, arc_at, _ = arcs_by_item(arc_start, arc_item, n_items)
-    pays_over = np.empty(len(arc_item), dtype=np.int32)
-    at = np.zeros(n_groups, dtype=np.int32)
-    for k in range(n_pieces):
-        for arc in range(merged_start[k], merged_start[k + 1]):
-            at[merged_item[arc]] = arc
-        for arc in range(arc_start[k], arc_start[k + 1]):
-            pays_over[arc] = at[group[arc_item[arc]]]
-
     left = merged_flow.copy()
-    open_costs = costs.copy()
-    shares = np.zeros(len(arc_item), dtype=np.int64)
+    open_cost = costs.copy()
+    shares = np.zeros(len(arc_item), dtype=np.int64)  # by slot: the arcs in the order of items
     for j in range(n_items):
-        if group[j] == NOTHING:
-            continue
         begin, end = item_start[j], item_start[j + 1]
-        open_cost = costs[j]
-        fraction = open_cost / max(unpaid[group[j]], 1.0)
-        unpaid[group[j]] -= open_cost
-        wanted = 0.0
+        if begin == end:
+            continue
+        fraction = costs[j] / max(unpaid[group[j]], 1.0)
+        unpaid[group[j]] -= costs[j]
+        still_to_pay = 0.0
         for slot in range(begin, end):
-            share = min(
-                np.int64(left[pays_over[arc_at[slot]]] * fraction),
-                open_cost,
-                left[pays_over[arc_at[slot]]],
-            )
-            shares[arc_at[slot]] = share
-            left[pays_over[arc_at[slot]]] -= share
-            open_cost -= share
-            wanted += left[pays_over[arc_at[slot]]]
-        # What the items to come cannot take must be paid here.
-        too_much = wanted - unpaid[group[j]]
-        n_slots = end - begin
-        for turn in range(n_slots):
-            if too_much <= 0.0 or open_cost <= 0:
+            part = np.int64(left[payment[slot]] * fraction)
+            pay(slot, j, part, payment, left, open_cost, shares)
+            still_to_pay += left[payment[slot]]
+        # What the items to come cannot take is paid here, by all in turn.
+        too_much = np.int64(np.ceil((still_to_pay - unpaid[group[j]]) / (end - begin)))
+        for turn in range(end - begin):
+            if still_to_pay <= unpaid[group[j]]:
                 break
-            slot = begin + (turn + j) % n_slots
-            share = min(
-                open_cost, left[pays_over[arc_at[slot]]], np.int64(np.ceil(too_much / n_slots))
-            )
-            shares[arc_at[slot]] += share
-            left[pays_over[arc_at[slot]]] -= share
-            open_cost -= share
-            too_much -= share
-        open_costs[j] = open_cost
-    # Doubles were good enough to share evenly; what they left over goes wherever there is room.
+            slot = begin + (turn + j) % (end - begin)
+            still_to_pay -= pay(slot, j, too_much, payment, left, open_cost, shares)
+    # Doubles are good enough to share evenly; what they leave over goes wherever there is room.
     for j in range(n_items):
         for slot in range(item_start[j], item_start[j + 1]):
-            share = min(open_costs[j], left[pays_over[arc_at[slot]]])
-            shares[arc_at[slot]] += share
-            left[pays_over[arc_at[slot]]] -= share
-            open_costs[j] -= share
-    return shares
+            pay(slot, j, open_cost[j], payment, left, open_cost, shares)
+    by_arc = np.empty_like(shares)
+    by_arc[arc_at] = shares
+    return by_arc
+
+
+@kernel
+def payments(arc_start, arc_item, group, merged_start, merged_item):
+    """Return for each arc the arc over which the same piece pays for the group of the item."""
+    payment = np.empty(len(arc_item), dtype=np.int32)
+    over = np.zeros(len(merged_item) + 1, dtype=np.int32)
+    for k in range(len(arc_start) - 1):
+        for arc in range(merged_start[k], merged_start[k + 1]):
+            over[merged_item[arc]] = arc
+        for arc in range(arc_start[k], arc_start[k + 1]):
+            payment[arc] = over[group[arc_item[arc]]]
+    return payment
+
+
+@kernel
+def pay(slot, j, amount, payment, left, open_cost, shares):
+    """Move an amount from a payment to item `j`, as far as there is any and it is needed."""
+    amount = min(amount, open_cost[j], left[payment[slot]])
+    shares[slot] += amount
+    left[payment[slot]] -= amount
+    open_cost[j] -= amount
+    return amount
 
 
 @kernel
