@@ -98,8 +98,7 @@ def dantzig_wolfe(
         raise InputError(f"`max_rounds` is {max_rounds}: at least one round is needed.")
     smaller, undo = reduce_until_stable(problem)
     components = components_of(smaller)
-    pieces = _first_pieces(smaller, components)
-    best = _State(np.zeros(smaller.n_projects, dtype=np.bool_), 0, _no_flow(smaller), None)
+    best, pieces = _start(smaller, components)
     rounds: list[Round] = []
     while True:
         kept, prices = _solve_master(smaller, pieces, master)
@@ -107,7 +106,7 @@ def dantzig_wolfe(
         best = best.improved_by(smaller, kept, prices, components, answers)
         n_pieces = int(pieces.sum())
         pieces, n_columns = _cut(pieces, components, answers)
-        rounds.append(Round(n_pieces, n_columns, best.profit, best.known_bound))
+        rounds.append(Round(n_pieces, n_columns, best.profit, best.bound))
         if rounds[-1].gap <= tolerance:
             break
         if n_columns == 0:
@@ -195,12 +194,7 @@ class _State(NamedTuple):
     kept: BoolArray
     profit: int
     flow: Flow
-    bound: int | None
-
-    @property
-    def known_bound(self) -> int:
-        assert self.bound is not None
-        return self.bound
+    bound: int
 
     def improved_by(
         self,
@@ -219,7 +213,7 @@ class _State(NamedTuple):
             if profit > better.profit:
                 better = better._replace(kept=found, profit=profit)
         bound = sum(answer.profit for answer in answers)
-        if better.bound is None or bound < better.bound:
+        if bound < better.bound:
             to_required = np.zeros(problem.n_projects, dtype=np.int64)
             for component, answer in zip(components, answers, strict=True):
                 to_required[component.projects[1:]] = np.maximum(answer.values[1:], 0)
@@ -227,15 +221,21 @@ class _State(NamedTuple):
         return better
 
 
-def _first_pieces(problem: ClosureProblem, components: tuple[Component, ...]) -> BoolArray:
-    """Cut by what components propose alone: everything free, shared equally, all to be paid."""
-    pieces = problem.requires < 0
+def _start(problem: ClosureProblem, components: tuple[Component, ...]) -> tuple[_State, BoolArray]:
+    """Ask components for what they want alone: everything free, shared equally, all to be paid."""
     costs = problem.costs[problem.arc_item]
     n_askers = np.bincount(problem.arc_item, minlength=problem.n_items)[problem.arc_item]
-    for prices in (np.zeros_like(costs), costs // np.maximum(n_askers, 1), costs):
+    free, shared = np.zeros_like(costs), costs // n_askers
+    nothing = np.zeros(problem.n_projects, dtype=np.bool_)
+    no_flow = Flow(np.zeros(problem.n_projects, dtype=np.int64), free)
+    best = _State(nothing, 0, no_flow, exact_sum(np.maximum(problem.gains, 0)))
+    pieces = problem.requires < 0
+    for prices in (free, shared, costs):
         answers = [respond(component, prices[component.arcs]) for component in components]
         pieces, _ = _cut(pieces, components, answers)
-    return pieces
+        if prices is not costs:  # who all pay the whole cost pay too much together: no bound
+            best = best.improved_by(problem, nothing, prices, components, answers)
+    return best, pieces
 
 
 def _cut(
@@ -290,9 +290,3 @@ def _solve_master(
         problem.costs, problem.arc_start, problem.arc_item, part_of, shares, largest_charge
     )
     return solution.kept[piece], prices
-
-
-def _no_flow(problem: ClosureProblem) -> Flow:
-    return Flow(
-        np.zeros(problem.n_projects, dtype=np.int64), np.zeros(problem.n_arcs, dtype=np.int64)
-    )
