@@ -224,8 +224,8 @@ class _State(NamedTuple):
 def _start(problem: ClosureProblem, components: tuple[Component, ...]) -> tuple[_State, BoolArray]:
     """Ask components for what they want alone: everything free, shared equally, all to be paid."""
     costs = problem.costs[problem.arc_item]
-    n_askers = np.bincount(problem.arc_item, minlength=problem.n_items)[problem.arc_item]
-    free, shared = np.zeros_like(costs), costs // n_askers
+    free = np.zeros_like(costs)
+    shared = _prices(problem, np.arange(problem.n_arcs, dtype=np.int32), free)
     nothing = np.zeros(problem.n_projects, dtype=np.bool_)
     no_flow = Flow(np.zeros(problem.n_projects, dtype=np.int64), free)
     best = _State(nothing, 0, no_flow, exact_sum(np.maximum(problem.gains, 0)))
@@ -285,8 +285,17 @@ def _solve_master(
         merged.arc_item,
         solution.flow.to_item,
     )
-    largest_charge = exact_sum(np.maximum(problem.gains, 0)) + 1
-    prices = kernels.prices_of_arcs(
-        problem.costs, problem.arc_start, problem.arc_item, part_of, shares, largest_charge
+    return solution.kept[piece], _prices(problem, part_of, shares)
+
+
+def _prices(problem: ClosureProblem, part_of: IndexArray, shares: IntArray) -> IntArray:
+    """Return prices of arcs: what the pieces they are part of pay, and what nobody pays."""
+    prices: IntArray = kernels.prices_of_arcs(
+        problem.costs,
+        problem.arc_start,
+        problem.arc_item,
+        part_of,
+        shares,
+        exact_sum(np.maximum(problem.gains, 0)) + 1,
     )
-    return solution.kept[piece], prices
+    return prices

@@ -188,7 +188,9 @@ def prices_of_arcs(costs, arc_start, arc_item, part_of, shares, largest_charge):
             charge = min(charge + prices[arc], largest_charge)
         for arc in range(arc_start[h], arc_start[h + 1]):
             j = arc_item[arc]
-            more = min(open_cost[j] // n_askers[j], largest_charge - charge)
+            # Rounded by turns: else units that cannot be shared all go to those who ask last.
+            part = (open_cost[j] + (h + j) % n_askers[j]) // n_askers[j]
+            more = min(part, largest_charge - charge)
             prices[arc] += more
             charge += more
             open_cost[j] -= more
