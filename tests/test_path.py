@@ -33,7 +33,7 @@ def test_at_any_tradeoff_the_path_has_the_forest_that_prune_finds(case, tradeoff
     assert point.original == pruned.original
 
 
-@pytest.mark.parametrize("solver", ["min_cut", "linear_program"])
+@pytest.mark.parametrize("solver", ["min_cut", "linear_program", "dantzig_wolfe"])
 def test_between_breakpoints_and_at_them_the_path_is_optimal(solver):
     rng = np.random.default_rng(0)
     upper = np.append(PATH.tradeoffs[1:], 2 * PATH.tradeoffs[-1])

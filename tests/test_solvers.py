@@ -17,10 +17,12 @@ from thriftwood.closure.reductions import (
     drop_hopeless_projects,
     fold_private_items,
     join_projects_without_items,
+    keep_sure_projects,
     merge_twin_items,
+    reduce_until_stable,
 )
 from thriftwood.errors import CertificateError, InputError, RangeError
-from thriftwood.solvers import brute_force, linear_program, min_cut, solver_named
+from thriftwood.solvers import brute_force, dantzig_wolfe, linear_program, min_cut, solver_named
 from thriftwood.solvers.min_cut import optimal_flow
 
 REDUCTIONS = [
@@ -29,11 +31,13 @@ REDUCTIONS = [
     merge_twin_items,
     fold_private_items,
     join_projects_without_items,
+    keep_sure_projects,
     reduce_closure,
+    reduce_until_stable,
 ]
 
 
-@pytest.mark.parametrize("solver", [min_cut, linear_program])
+@pytest.mark.parametrize("solver", [min_cut, linear_program, dantzig_wolfe])
 @settings(max_examples=400)
 @given(problem=closures())
 def test_a_solver_finds_the_smallest_optimum_and_proves_it(solver, problem):
@@ -109,6 +113,15 @@ def test_a_chain_without_items_becomes_one_project():
     problem = closure([1, 1, 1], [-1, 0, 1], [[0], [], []], [2])
     joined, _ = join_projects_without_items(problem)
     assert joined.gains.tolist() == [3]
+
+
+def test_what_pays_alone_is_kept_and_its_items_become_free():
+    problem = closure([5, 1, 3], [-1, -1, -1], [[0], [0], [1]], [4, 7])
+    smaller, undo = keep_sure_projects(problem)
+    assert (smaller.n_projects, smaller.n_items) == (2, 1)
+    left, _ = reduce_until_stable(problem)
+    assert left.n_projects == 0
+    assert undo(min_cut(smaller)).kept.tolist() == [True, True, False]
 
 
 def test_zero_gain_subtrees_are_dropped_with_their_items():
@@ -204,5 +217,5 @@ def test_brute_force_refuses_what_it_cannot_finish():
 
 
 def test_unknown_solvers_are_refused_by_name():
-    with pytest.raises(InputError, match=r"'simplex'.*'min_cut' or 'linear_program'"):
+    with pytest.raises(InputError, match=r"'simplex'.*'min_cut', 'linear_program' or 'dantz"):
         solver_named("simplex")

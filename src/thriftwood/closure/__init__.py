@@ -11,7 +11,7 @@ Law: a solution that passes `check_certificate` is optimal, whoever computed it.
 from thriftwood.closure.certificate import Certificate, check_certificate
 from thriftwood.closure.path import ClosurePath
 from thriftwood.closure.problem import ClosureProblem
-from thriftwood.closure.reductions import reduce_closure
+from thriftwood.closure.reductions import reduce_closure, reduce_until_stable
 from thriftwood.closure.solution import ClosureSolution, Flow, smallest_optimum
 
 __all__ = [
@@ -22,5 +22,6 @@ __all__ = [
     "Flow",
     "check_certificate",
     "reduce_closure",
+    "reduce_until_stable",
     "smallest_optimum",
 ]

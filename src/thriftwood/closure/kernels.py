@@ -280,6 +280,43 @@ def hand_on_all(gains, requires, stands_for, to_required):
 
 
 @kernel
+def sure_to_be_kept(gains, requires, arc_start, arc_item, costs, largest_charge):
+    """Mark the projects that gain even where each pays all its items alone.
+
+    What a project is charged stops at `largest_charge`, more than all gains together.
+    """
+    n_projects = len(gains)
+    value = gains.copy()
+    for h in range(n_projects - 1, -1, -1):
+        charge = 0
+        for arc in range(arc_start[h], arc_start[h + 1]):
+            charge = min(charge + costs[arc_item[arc]], largest_charge)
+        value[h] -= charge
+        if requires[h] != NOTHING and value[h] > 0:
+            value[requires[h]] += value[h]
+    return without_hopeless(value, requires)
+
+
+@kernel
+def pay_for_sure(gains, requires, arc_start, arc_item, costs, sure, to_required, to_item):
+    """Let the first sure project that needs an item pay it, and sure ones hand on the rest."""
+    paid = np.zeros(len(costs), dtype=np.bool_)
+    rest = gains.copy()
+    for h in range(len(gains) - 1, -1, -1):
+        if not sure[h]:
+            continue
+        for arc in range(arc_start[h], arc_start[h + 1]):
+            j = arc_item[arc]
+            if not paid[j]:
+                paid[j] = True
+                to_item[arc] = costs[j]
+                rest[h] -= costs[j]
+        if requires[h] != NOTHING:
+            to_required[h] = rest[h]
+            rest[requires[h]] += rest[h]
+
+
+@kernel
 def remainders(gains, requires, arc_start, arc_item, costs, to_required, to_item):
     """Return what projects, then items, are left with, and what passes through each in doubles."""
     n_projects = len(gains)

@@ -39,6 +39,27 @@ def reduce_closure(problem: ClosureProblem) -> tuple[ClosureProblem, Undo]:
     return problem, undo_all
 
 
+def reduce_until_stable(problem: ClosureProblem) -> tuple[ClosureProblem, Undo]:
+    """Apply all reductions and keep what is sure, again and again, until nothing changes.
+
+    What is kept makes its items free for the others, and what is dropped leaves items to fewer of
+    them: each makes room for the other. Little is left at light and at heavy tradeoffs.
+    """
+    undos: list[Undo] = []
+    size = None
+    while size != (size := (problem.n_projects, problem.n_items, problem.n_arcs)):
+        for step in (reduce_closure, keep_sure_projects):
+            problem, undo = step(problem)
+            undos.append(undo)
+
+    def undo_all(solution: ClosureSolution) -> ClosureSolution:
+        for undo in reversed(undos):
+            solution = undo(solution)
+        return solution
+
+    return problem, undo_all
+
+
 def drop_free_items(problem: ClosureProblem) -> tuple[ClosureProblem, Undo]:
     """Forget items that cost nothing: needing them is no reason against a project."""
     if (problem.costs > 0).all():
@@ -160,6 +181,47 @@ def join_projects_without_items(problem: ClosureProblem) -> tuple[ClosureProblem
         to_required[origin] = solution.flow.to_required
         kernels.hand_on_all(problem.gains, problem.requires, stands_for, to_required)
         return ClosureSolution(kept, Flow(to_required, solution.flow.to_item))
+
+    return smaller, undo
+
+
+def keep_sure_projects(problem: ClosureProblem) -> tuple[ClosureProblem, Undo]:
+    """Keep projects that gain even if they pay all their items alone; the items become free.
+
+    More company never makes a project cost more, so every best closed set contains these.
+    """
+    needs = (problem.gains, problem.requires, problem.arc_start, problem.arc_item, problem.costs)
+    sure = kernels.sure_to_be_kept(*needs, exact_sum(np.maximum(problem.gains, 0)) + 1)
+    if not sure.any():
+        return problem, _unchanged
+    unsure = ~sure
+    origin = np.flatnonzero(unsure)
+    number = np.cumsum(unsure, dtype=np.int32) - 1
+    stays = (
+        np.repeat(unsure, np.diff(problem.arc_start))
+        & ~problem.needed_items(sure)[problem.arc_item]
+    )
+    arc_start, arc_item, costs = _compact(problem, stays)
+    required = problem.requires[origin]
+    smaller = ClosureProblem(
+        gains=problem.gains[origin],
+        requires=np.where((required == NOTHING) | sure[required], NOTHING, number[required]),
+        arc_start=arc_start[np.append(origin, problem.n_projects)],
+        arc_item=arc_item,
+        costs=costs,
+    )
+
+    def undo(solution: ClosureSolution) -> ClosureSolution:
+        kept = sure.copy()
+        kept[origin] = solution.kept
+        if solution.flow is None:
+            return ClosureSolution(kept, None)
+        to_required = np.zeros(problem.n_projects, dtype=np.int64)
+        to_required[origin] = solution.flow.to_required
+        to_item = np.zeros(problem.n_arcs, dtype=np.int64)
+        to_item[stays] = solution.flow.to_item
+        kernels.pay_for_sure(*needs, sure, to_required, to_item)
+        return ClosureSolution(kept, Flow(to_required, to_item))
 
     return smaller, undo
 

@@ -66,8 +66,9 @@ def prune(
         do.
     sample_weight : array-like, shape (n_rows,), optional
         How much each row counts, in loss and cost alike.
-    solver : {"min_cut", "linear_program"}
-        Our own maximum flow, or the linear relaxation through HiGHS: the same answer, slower.
+    solver : {"min_cut", "linear_program", "dantzig_wolfe"}
+        Our own maximum flow; the linear relaxation through HiGHS; or trees that prune themselves
+        at prices that a master adjusts. The same answer from all three, soonest from the first.
     n_jobs : int, optional
         Threads, as in scikit-learn.
 
