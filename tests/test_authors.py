@@ -1,17 +1,14 @@
 """BudgetRF against what its authors' program prints on the sample of data that it ships with."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from shared_data import SHARED, needs_shared_data
 
 import thriftwood as tw
 
-SHARED = Path(__file__).parents[2] / "shared" / "data"
-
 
 @pytest.mark.slow
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the folder shared/data is not beside the checkout")
+@needs_shared_data
 @pytest.mark.parametrize(
     ("settings", "their_error", "their_cost"),
     [

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from shared_data import SHARED, needs_shared_data
 
 from thriftwood.datasets import DATASET_NAMES, Dataset, load_dataset, load_heart, load_nhanes
 from thriftwood.datasets.arrays import to_dataset
@@ -23,11 +24,6 @@ from thriftwood.datasets.bundled import HEART_FILE, NHANES_FILE
 from thriftwood.datasets.catalogue import CATALOGUE, PublishedFile
 from thriftwood.datasets.download import cache_folder, fetch
 from thriftwood.errors import DatasetError, ThriftwoodError
-
-SHARED = Path(__file__).parents[2] / "shared" / "data"
-needs_shared_data = pytest.mark.skipif(
-    not SHARED.is_dir(), reason="the folder shared/data is not beside the checkout"
-)
 
 BUNDLED = [load_heart, load_nhanes]
 

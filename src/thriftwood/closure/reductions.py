@@ -30,13 +30,7 @@ def reduce_closure(problem: ClosureProblem) -> tuple[ClosureProblem, Undo]:
     for step in steps:
         problem, undo = step(problem)
         undos.append(undo)
-
-    def undo_all(solution: ClosureSolution) -> ClosureSolution:
-        for undo in reversed(undos):
-            solution = undo(solution)
-        return solution
-
-    return problem, undo_all
+    return problem, _undo_all(undos)
 
 
 def reduce_until_stable(problem: ClosureProblem) -> tuple[ClosureProblem, Undo]:
@@ -51,13 +45,18 @@ def reduce_until_stable(problem: ClosureProblem) -> tuple[ClosureProblem, Undo]:
         for step in (reduce_closure, keep_sure_projects):
             problem, undo = step(problem)
             undos.append(undo)
+    return problem, _undo_all(undos)
+
+
+def _undo_all(undos: list[Undo]) -> Undo:
+    """Return what undoes all steps, the last one first."""
 
     def undo_all(solution: ClosureSolution) -> ClosureSolution:
         for undo in reversed(undos):
             solution = undo(solution)
         return solution
 
-    return problem, undo_all
+    return undo_all
 
 
 def drop_free_items(problem: ClosureProblem) -> tuple[ClosureProblem, Undo]:
