@@ -1,6 +1,5 @@
 """The decomposition: exact like the others, and every round between a profit and a bound."""
 
-import pickle
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
@@ -15,8 +14,8 @@ from test_solvers import random_forest_like
 from thriftwood.closure import ClosureSolution, Flow, check_certificate
 from thriftwood.closure.problem import LARGEST_TOTAL
 from thriftwood.errors import CertificateError, InputError
-from thriftwood.solvers import brute_force, dantzig_wolfe, linear_program, min_cut
-from thriftwood.solvers.dantzig_wolfe import components_of, respond
+from thriftwood.solvers import DantzigWolfe, brute_force, linear_program, min_cut
+from thriftwood.solvers.components import components_of
 
 # Nobody can pay the item alone, and shares must be found: more than one round is needed.
 SHARED = partial(random_forest_like, n_projects=400, n_items=150, degree=20)
@@ -29,7 +28,7 @@ def test_it_agrees_with_the_minimum_cut_on_middle_sized_problems(seed, master):
     problem = random_forest_like(rng, 400, 300, rng.integers(2, 25))
     for tradeoff in (Fraction(1, 10), Fraction(1), Fraction(rng.random() * 3)):
         priced, _ = problem.at(tradeoff)
-        solution = dantzig_wolfe(priced, master=master)
+        solution = DantzigWolfe(master=master)(priced)
         assert check_certificate(priced, solution).gap == 0
         np.testing.assert_array_equal(solution.kept, min_cut(priced).kept)
 
@@ -38,14 +37,14 @@ def test_it_agrees_with_the_minimum_cut_on_middle_sized_problems(seed, master):
 @given(closures(), st.floats(0, 3))
 def test_it_agrees_at_any_tradeoff(problem, tradeoff):
     priced, _ = problem.at(Fraction(tradeoff))
-    solution = dantzig_wolfe(priced)
+    solution = DantzigWolfe()(priced)
     assert check_certificate(priced, solution).gap == 0
     np.testing.assert_array_equal(solution.kept, min_cut(priced).kept)
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_profits_rise_and_bounds_fall_until_they_meet(seed):
-    rounds = dantzig_wolfe(SHARED(np.random.default_rng(seed))).rounds
+    rounds = DantzigWolfe()(SHARED(np.random.default_rng(seed))).rounds
     assert rounds[-1].gap == 0
     for earlier, later in pairwise(rounds):
         assert earlier.gap > 0
@@ -56,45 +55,84 @@ def test_profits_rise_and_bounds_fall_until_they_meet(seed):
 
 def test_a_tolerance_stops_earlier_and_is_kept():
     problem = SHARED(np.random.default_rng(0))
-    exact = dantzig_wolfe(problem)
-    tolerance = exact.rounds[0].gap
-    assert tolerance > 0
-    rough = dantzig_wolfe(problem, tolerance=tolerance)
-    assert len(rough.rounds) == 1
-    assert problem.profit(rough.kept) >= problem.profit(exact.kept) - tolerance
-    with pytest.raises(CertificateError, match="only proves"):
-        check_certificate(problem, rough)
+    first = DantzigWolfe()(problem).rounds[0]
+    share = first.gap / first.bound
+    assert share > 0
+    assert len(DantzigWolfe(tolerance=share * 1.01)(problem).rounds) == 1
+    assert len(DantzigWolfe(tolerance=share * 0.99)(problem).rounds) > 1
 
 
-def test_it_says_when_it_gives_up():
+@pytest.mark.parametrize("max_rounds", [1, 2, 3])
+def test_after_the_last_round_it_returns_what_is_proven(max_rounds):
     problem = SHARED(np.random.default_rng(0))
-    with pytest.raises(CertificateError, match=r"After 1 rounds? .* gap of \d+. Allow more rounds"):
-        dantzig_wolfe(problem, max_rounds=1)
+    solution = DantzigWolfe(max_rounds=max_rounds)(problem)
+    certificate = check_certificate(problem, solution)
+    last = solution.rounds[-1]
+    assert len(solution.rounds) == max_rounds
+    assert (certificate.profit, certificate.bound) == (last.profit, last.bound)
+    assert 0 < last.gap == solution.gap == certificate.gap
+    assert last.profit <= problem.profit(min_cut(problem).kept) <= last.bound
 
 
-def test_components_answer_the_same_wherever_they_are_sent():
+@settings(max_examples=100)
+@given(closures(), st.floats(0, 3))
+def test_the_first_round_is_proven_on_the_whole_problem(problem, tradeoff):
+    priced, _ = problem.at(Fraction(tradeoff))
+    solution = DantzigWolfe(max_rounds=1)(priced)
+    certificate = check_certificate(priced, solution)
+    (only,) = solution.rounds
+    assert (certificate.profit, certificate.bound) == (only.profit, only.bound)
+
+
+def test_a_gap_that_is_claimed_wrongly_is_found_out():
     problem = SHARED(np.random.default_rng(0))
-    components = components_of(problem)
-    projects = np.concatenate([component.projects for component in components])
-    arcs = np.concatenate([component.arcs for component in components])
+    rough = DantzigWolfe(max_rounds=1)(problem)
+    claims_the_optimum = ClosureSolution(rough.kept, rough.flow)
+    with pytest.raises(CertificateError, match="claims a gap of 0"):
+        check_certificate(problem, claims_the_optimum)
+
+
+@pytest.mark.parametrize("n_batches", [1, 2, 7, 10_000])
+def test_batches_are_whole_trees_and_answer_as_one(n_batches):
+    problem = SHARED(np.random.default_rng(0))
+    together, apart = components_of(problem), components_of(problem, n_batches)
+    n_trees = int((problem.requires < 0).sum())
+    assert len(apart.batches) <= min(n_batches, n_trees)
+    assert len(apart.batches) > 1 or n_batches == 1
+    projects = np.concatenate([batch.projects for batch in apart.batches])
+    arcs = np.concatenate([batch.arcs for batch in apart.batches])
     assert sorted(projects) == list(range(problem.n_projects))
     assert sorted(arcs) == list(range(problem.n_arcs))
-    for component in components:
-        prices = problem.costs[problem.arc_item[component.arcs]]
-        here, there = (
-            respond(component, prices),
-            respond(pickle.loads(pickle.dumps(component)), prices),
-        )
-        np.testing.assert_array_equal(here.chosen, there.chosen)
-        np.testing.assert_array_equal(here.values, there.values)
+    prices = problem.costs[problem.arc_item] // 3
+    with together.at_work(1) as ask_all, apart.at_work(1) as ask_each:
+        here, there = ask_all(prices), ask_each(prices)
+    np.testing.assert_array_equal(here.values, there.values)
+    np.testing.assert_array_equal(here.chosen, there.chosen)
 
 
-def test_wrong_options_are_refused():
-    problem = closure([1], [-1], [[]], [])
-    with pytest.raises(InputError, match="`tolerance` is -1"):
-        dantzig_wolfe(problem, tolerance=-1)
-    with pytest.raises(InputError, match="`max_rounds` is 0"):
-        dantzig_wolfe(problem, max_rounds=0)
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"tolerance": -1e-9}, "`tolerance` is -1e-09"),
+        ({"tolerance": float("nan")}, "`tolerance` is nan"),
+        ({"tolerance": "small"}, "`tolerance` is 'small'"),
+        ({"max_rounds": 0}, "`max_rounds` is 0"),
+        ({"max_rounds": 2.5}, "`max_rounds` is 2.5"),
+        ({"n_jobs": 0}, "`n_jobs` is 0"),
+        ({"progress": "yes"}, "`progress` is 'yes'"),
+        ({"master": "simplex"}, "`master` is 'simplex'"),
+    ],
+)
+def test_wrong_options_are_refused(options, words):
+    with pytest.raises(InputError, match=words):
+        DantzigWolfe(**options)
+
+
+def test_a_line_tells_rounds_and_gap(capsys):
+    DantzigWolfe(progress=True)(SHARED(np.random.default_rng(0)))
+    drawn = capsys.readouterr().err
+    assert "Pruning by trees: round 1, gap " in drawn
+    assert drawn.endswith(" \r")
 
 
 def test_a_master_that_proves_nothing_is_found_out():
@@ -103,7 +141,7 @@ def test_a_master_that_proves_nothing_is_found_out():
         return ClosureSolution(np.zeros(problem.n_projects, dtype=bool), nothing)
 
     with pytest.raises(CertificateError, match="does not prove its answer"):
-        dantzig_wolfe(SHARED(np.random.default_rng(0)), master=lazy)
+        DantzigWolfe(master=lazy)(SHARED(np.random.default_rng(0)))
 
 
 def test_the_largest_numbers_are_exact():
@@ -112,6 +150,6 @@ def test_the_largest_numbers_are_exact():
     for extra in (-1, 0, 1):
         gains = [huge - 1, huge, huge + extra, huge]
         problem = closure(gains, [-1, -1, -1, 2], needs, [huge, huge + 1, 4 * huge])
-        solution = dantzig_wolfe(problem)
+        solution = DantzigWolfe()(problem)
         assert check_certificate(problem, solution).gap == 0
         np.testing.assert_array_equal(solution.kept, brute_force(problem).kept)

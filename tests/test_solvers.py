@@ -22,7 +22,7 @@ from thriftwood.closure.reductions import (
     reduce_until_stable,
 )
 from thriftwood.errors import CertificateError, InputError, RangeError
-from thriftwood.solvers import brute_force, dantzig_wolfe, linear_program, min_cut, solver_named
+from thriftwood.solvers import DantzigWolfe, brute_force, linear_program, min_cut, read_solver
 from thriftwood.solvers.min_cut import optimal_flow
 
 REDUCTIONS = [
@@ -37,7 +37,7 @@ REDUCTIONS = [
 ]
 
 
-@pytest.mark.parametrize("solver", [min_cut, linear_program, dantzig_wolfe])
+@pytest.mark.parametrize("solver", [min_cut, linear_program, DantzigWolfe()])
 @settings(max_examples=400)
 @given(problem=closures())
 def test_a_solver_finds_the_smallest_optimum_and_proves_it(solver, problem):
@@ -218,4 +218,4 @@ def test_brute_force_refuses_what_it_cannot_finish():
 
 def test_unknown_solvers_are_refused_by_name():
     with pytest.raises(InputError, match=r"'simplex'.*'min_cut', 'linear_program' or 'dantz"):
-        solver_named("simplex")
+        read_solver("simplex")

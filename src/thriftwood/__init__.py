@@ -28,9 +28,11 @@ if TYPE_CHECKING:
         prune_path,
     )
     from thriftwood.runtime import FeatureBill, feature_bill
+    from thriftwood.solvers import DantzigWolfe
 
 __all__ = [
     "BudgetForestClassifier",
+    "DantzigWolfe",
     "Evaluation",
     "FeatureBill",
     "Mixture",
@@ -51,6 +53,7 @@ __all__ = [
 
 _HOME = {
     "BudgetForestClassifier": "thriftwood.estimators",
+    "DantzigWolfe": "thriftwood.solvers",
     "Evaluation": "thriftwood.pruning",
     "FeatureBill": "thriftwood.runtime",
     "Mixture": "thriftwood.pruning",

@@ -33,6 +33,10 @@ class CertificateError(ThriftwoodError, RuntimeError):
     """A solution could not be proven optimal."""
 
 
+class LostWorkersError(ThriftwoodError, RuntimeError):
+    """Processes or a cluster that did part of the work went away."""
+
+
 class DatasetError(ThriftwoodError, OSError):
     """A data set is not there, cannot be fetched or is not what it should be."""
 

@@ -1,4 +1,4 @@
-"""A progress bar on the terminal, for work that takes a while."""
+"""A line on the terminal that says how far long work has come."""
 
 import sys
 import time
@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 WIDTH = 30
-PATIENCE = 1.0  # seconds before the bar appears
-PAUSE = 0.1  # seconds between two looks of the bar
+PATIENCE = 1.0  # seconds before the line appears
+PAUSE = 0.1  # seconds between two looks of the line
 
 
 @contextmanager
@@ -20,29 +20,40 @@ def progress_bar(title: str, shown: bool | None = None) -> Iterator[Callable[[fl
     shown : bool, optional
         None shows the bar on a terminal, once the work has taken a second.
     """
+    with progress_line(title, shown) as write:
+
+        def draw(share: float) -> None:
+            full = round(WIDTH * share)
+            write(f"[{'#' * full}{'.' * (WIDTH - full)}] {share:4.0%}")
+
+        yield draw
+
+
+@contextmanager
+def progress_line(title: str, shown: bool | None = None) -> Iterator[Callable[[str], None]]:
+    """Yield a function to call with a few words on how the work stands; else like the bar."""
     on_terminal = sys.stderr is not None and sys.stderr.isatty()
     if shown is False or (shown is None and not on_terminal):
         yield lambda _: None
         return
     begin = time.monotonic()
     next_look = begin if shown else begin + PATIENCE
-    drawn = False
+    length = 0
 
-    def draw(share: float) -> None:
-        nonlocal next_look, drawn
+    def write(words: str) -> None:
+        nonlocal next_look, length
         now = time.monotonic()
         if now < next_look:
             return
         next_look = now + PAUSE
-        full = round(WIDTH * share)
-        bar = "#" * full + "." * (WIDTH - full)
-        sys.stderr.write(f"\r{title} [{bar}] {share:4.0%} {now - begin:5.0f} s")
+        line = f"{title} {words} {now - begin:5.0f} s"
+        sys.stderr.write(f"\r{line.ljust(length)}")
         sys.stderr.flush()
-        drawn = True
+        length = max(length, len(line))
 
     try:
-        yield draw
+        yield write
     finally:
-        if drawn:
-            sys.stderr.write("\r" + " " * (len(title) + WIDTH + 20) + "\r")
+        if length:
+            sys.stderr.write(f"\r{' ' * length}\r")
             sys.stderr.flush()

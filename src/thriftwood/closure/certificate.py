@@ -37,7 +37,7 @@ class Certificate:
 
 
 def check_certificate(problem: ClosureProblem, solution: ClosureSolution) -> Certificate:
-    """Verify that a solution is closed and that its flow proves it optimal; raise if not."""
+    """Verify that a solution is closed and that its flow proves its gap; raise if not."""
     kept = solution.kept
     if kept.dtype != np.bool_ or kept.shape != (problem.n_projects,):
         raise CertificateError("The answer is not a mask with one entry per project.")
@@ -47,10 +47,10 @@ def check_certificate(problem: ClosureProblem, solution: ClosureSolution) -> Cer
     if solution.flow is None:
         raise CertificateError("The answer comes without a flow, so nothing proves it optimal.")
     certificate = Certificate(problem.profit(kept), _bound(problem, solution.flow))
-    if certificate.gap != 0:
+    if certificate.gap != solution.gap:
         raise CertificateError(
             f"The answer has profit {certificate.profit}, but its flow only proves that none is "
-            f"better than {certificate.bound}."
+            f"better than {certificate.bound}, and it claims a gap of {solution.gap}."
         )
     return certificate
 

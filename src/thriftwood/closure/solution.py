@@ -27,6 +27,11 @@ class ClosureSolution:
     kept: BoolArray
     flow: Flow | None
 
+    @property
+    def gap(self) -> int:
+        """How far from the best profit the kept projects may be, as the solver says."""
+        return 0
+
 
 def smallest_optimum(problem: ClosureProblem, flow: Flow) -> BoolArray:
     """Return the smallest best set of projects, given an optimal flow.

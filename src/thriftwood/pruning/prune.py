@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -14,7 +15,7 @@ from thriftwood.errors import InputError
 from thriftwood.pruning.prune_path import prune_path
 from thriftwood.pruning.pruned import Pruned
 from thriftwood.pruning.task import read_task
-from thriftwood.solvers import solver_named
+from thriftwood.solvers import DantzigWolfe, DecomposedSolution, read_solver
 
 
 def prune(
@@ -28,7 +29,7 @@ def prune(
     loss: str | None = None,
     rows: str = "all",
     sample_weight: ArrayLike | None = None,
-    solver: str = "min_cut",
+    solver: str | DantzigWolfe = "min_cut",
     n_jobs: int | None = None,
 ) -> Pruned:
     """Prune a tree ensemble to the exact optimum of loss + tradeoff * cost, or within a budget.
@@ -66,9 +67,10 @@ def prune(
         do.
     sample_weight : array-like, shape (n_rows,), optional
         How much each row counts, in loss and cost alike.
-    solver : {"min_cut", "linear_program", "dantzig_wolfe"}
+    solver : {"min_cut", "linear_program", "dantzig_wolfe"} or DantzigWolfe
         Our own maximum flow; the linear relaxation through HiGHS; or trees that prune themselves
-        at prices that a master adjusts. The same answer from all three, soonest from the first.
+        at prices that a master adjusts. The same answer from all three, soonest from the first. A
+        `DantzigWolfe(...)` has a tolerance, a limit on rounds and workers.
     n_jobs : int, optional
         Threads, as in scikit-learn.
 
@@ -76,7 +78,7 @@ def prune(
     -------
     Pruned
         With the pruned model of the same type, its figures and, at a tradeoff, a certificate of
-        optimality.
+        optimality (of the gap that is left, where `DantzigWolfe` was told to stop early).
 
     Examples
     --------
@@ -92,7 +94,7 @@ def prune(
     """
     if (tradeoff is None) == (budget is None):
         raise InputError("Pass either `tradeoff` or `budget`.")
-    solve = solver_named(solver)
+    solve = read_solver(solver)
     options: dict[str, Any] = {
         "costs": costs,
         "loss": loss,
@@ -109,12 +111,15 @@ def prune(
     )
     task = read_task(model, X, y, **options)
     problem, index = task.closure()
-    priced, _ = problem.at(index.closure_tradeoff(tradeoff))
+    priced, scale = problem.at(index.closure_tradeoff(tradeoff))
     solution = solve(priced)
+    certificate = check_certificate(priced, solution)
     kept = index.kept_nodes(solution.kept)
     return Pruned(
         **vars(task.figures(kept)),
-        certificate=check_certificate(priced, solution),
+        certificate=certificate,
+        bound=float(certificate.gap * index.gain_unit / scale / Fraction(task.weight_counted)),
+        rounds=solution.rounds if isinstance(solution, DecomposedSolution) else (),
         model=write_model(model, kept),
         tradeoff=tradeoff,
         original=task.original(),

@@ -5,6 +5,7 @@ from typing import Any
 
 from thriftwood.closure import Certificate
 from thriftwood.pruning.methods import METHODS
+from thriftwood.solvers import Round
 
 
 @dataclass(frozen=True)
@@ -38,14 +39,15 @@ class Pruned(Figures):
         Ready to predict.
     tradeoff : float, optional
         For the method "ensemble" the paper's lambda: no pruning of the model has a smaller
-        loss + tradeoff * cost. For "each_tree" the same holds of every tree and its own cost; for
-        "cost_complexity" of every tree with its number of leaves in place of the cost. None for
-        "dynamic_programming".
+        loss + tradeoff * cost (but for `bound`, where the solver stopped early). For "each_tree"
+        the same holds of every tree and its own cost; for "cost_complexity" of every tree with its
+        number of leaves in place of the cost. None for "dynamic_programming".
     original : Figures
         The same figures of the model before pruning.
     certificate : Certificate, optional
-        The proof of `prune` at a tradeoff: its gap is 0. A path keeps none; `prune` at a tradeoff
-        inside the interval of a point gives the same forest with one.
+        The proof of `prune` at a tradeoff: its gap is 0 unless the solver stopped early. A path
+        keeps none; `prune` at a tradeoff inside the interval of a point gives the same forest with
+        one.
     index : int, optional
         The point of the path.
     budget : float, optional
@@ -53,11 +55,15 @@ class Pruned(Figures):
     bound : float, optional
         No pruning that costs at most the budget has a loss lower than `loss - bound`; without a
         budget the same holds for prunings that cost at most `cost`, and it is 0 but for rounding.
-        Proven for the method "ensemble" only, None for all others.
+        From `prune` at a tradeoff, no pruning at all has a smaller objective than
+        `objective - bound`: 0 unless the solver stopped early. Proven for the method "ensemble"
+        only, None for all others.
     method : {"ensemble", "each_tree", "cost_complexity", "dynamic_programming"}
         How the model was pruned.
     size : int, optional
         How many splits each tree has, if it ever had as many; for "dynamic_programming".
+    rounds : tuple of Round
+        How the solver `DantzigWolfe` got there; empty for all others.
     """
 
     model: Any
@@ -69,6 +75,7 @@ class Pruned(Figures):
     bound: float | None = 0.0
     method: str = "ensemble"
     size: int | None = None
+    rounds: tuple[Round, ...] = ()
 
     @property
     def objective(self) -> float | None:
@@ -88,6 +95,8 @@ class Pruned(Figures):
                 lines.append(f"  No pruning {least}, whatever it costs.")
             else:
                 lines.append(f"  No pruning within the budget {least}.")
+        if self.rounds:
+            lines.append(f"  {self._rounds_in_words}")
         if self.n_splits == 0:
             lines.append(f"  Every tree is a single leaf: try a {self._advice}.")
         return "\n".join(lines)
@@ -100,8 +109,21 @@ class Pruned(Figures):
             return within if self.method == "ensemble" else f"{within}, {words}"
         if self.size is not None:
             return f"of size {self.size}, {words}"
+        if self.certificate is not None and self.certificate.gap > 0:
+            within = f"proven within {self.bound:.3g} of the least objective"
+            return f"at tradeoff {self.tradeoff:g}, {within}"
         proven = "" if self.certificate is None else "proven "
         return f"at tradeoff {self.tradeoff:g}, {proven}{words}"
+
+    @property
+    def _rounds_in_words(self) -> str:
+        last = self.rounds[-1]
+        n_columns = sum(one.n_columns for one in self.rounds)
+        end = "gap closed" if last.gap == 0 else f"stopped at a gap of {last.gap / last.bound:.2g}"
+        return (
+            f"{len(self.rounds)} rounds of the decomposition, {n_columns} columns, "
+            f"{last.seconds:.2g} s: {end}."
+        )
 
     @property
     def _advice(self) -> str:

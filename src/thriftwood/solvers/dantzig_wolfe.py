@@ -1,10 +1,8 @@
 """The best closed set by decomposition, after the paper's Dantzig-Wolfe: each tree prunes itself.
 
-A *component* is a project that requires none, with all that follow from it: a tree of the ensemble.
-Components are coupled only by the items that several of them need. The master shares the cost of
-each item out among the arcs that lead to it; with these shares as prices each component finds its
-own best closed set in one linear pass. The values of all components add up to a bound, whatever the
-shares, and whatever closed set the master finds is within the bound.
+The master shares the cost of each item out among the arcs that lead to it; with these shares as
+prices each component finds its own best closed set. The values of all components add up to a bound,
+whatever the shares, and whatever closed set the master finds is within the bound.
 
 The plain master mixes whole closed sets of a component. Ours is that of Bienstock and Zuckerberg
 (2010), for problems with precedences: the closed sets proposed so far cut each component into
@@ -15,10 +13,12 @@ yet, some component proposes a set that is not made of pieces, so every round cu
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
 
+from thriftwood.arguments import one_number_from_zero, truth, whole_number
 from thriftwood.arrays import BoolArray, IndexArray, IntArray, handed_over
 from thriftwood.closure import (
     ClosureProblem,
@@ -31,32 +31,39 @@ from thriftwood.closure import kernels as closure_kernels
 from thriftwood.closure.problem import exact_sum
 from thriftwood.closure.reductions import merge_twin_items
 from thriftwood.errors import CertificateError, InputError
+from thriftwood.parallel import check_n_jobs, n_workers
+from thriftwood.progress import progress_line
 from thriftwood.solvers import decomposition_kernels as kernels
+from thriftwood.solvers.components import Answer, Components, components_of
 from thriftwood.solvers.min_cut import min_cut
-
-MOST_ROUNDS = 1000
 
 
 @dataclass(frozen=True)
 class Round:
     """What one round of the decomposition came to.
 
+    Profits are those of pruning, in the whole numbers of the certificate: what is gained over
+    single leaves.
+
     Attributes
     ----------
     n_pieces : int
         Variables of the master.
     n_columns : int
-        Proposals of components that cut a piece, in this round.
+        Trees whose proposal was new to the master, in this round.
     profit : int
-        Of the best closed set found so far.
+        Of the best pruning found so far.
     bound : int
-        No closed set has a larger profit; the least of all rounds so far.
+        No pruning has a larger profit; the least of all rounds so far.
+    seconds : float
+        Since the first round began.
     """
 
     n_pieces: int
     n_columns: int
     profit: int
     bound: int
+    seconds: float
 
     @property
     def gap(self) -> int:
@@ -65,127 +72,127 @@ class Round:
 
 @dataclass(frozen=True, eq=False)
 class DecomposedSolution(ClosureSolution):
-    """The kept projects, the flow that proves them, and how the rounds went.
-
-    Rounds speak of what the reductions left to decide: the profit of what is sure is not in them.
-    """
+    """The kept projects, the flow that proves how good they are, and how the rounds went."""
 
     rounds: tuple[Round, ...]
 
+    @property
+    def gap(self) -> int:
+        return self.rounds[-1].gap
 
-def dantzig_wolfe(
-    problem: ClosureProblem,
-    *,
-    tolerance: int = 0,
-    max_rounds: int = MOST_ROUNDS,
-    master: Callable[[ClosureProblem], ClosureSolution] = min_cut,
-) -> DecomposedSolution:
-    """Return the smallest best set of projects, with the flow that proves it.
+
+@dataclass(frozen=True)
+class DantzigWolfe:
+    """The paper's decomposition as a solver: trees prune themselves at prices that a master sets.
+
+    To pass to `prune` as its solver.
 
     Parameters
     ----------
-    tolerance : int
-        Stop as soon as no closed set can be better by more than this. With more than 0 the kept
-        projects are the best that were found, and the flow proves only that much.
+    tolerance : float
+        Stop as soon as at most this share of the profit can be missed: 0.01 means that the pruning
+        found is proven to gain 99 % of what the best one gains over single leaves. At 0 the answer
+        is the optimum.
     max_rounds : int
-        Give up after so many rounds.
+        Stop after so many rounds, with what was found and proven by then.
+    n_jobs : int, optional
+        Workers that the trees are spread over, as in joblib: processes, or the cluster that a
+        `joblib.parallel_config` names. None means 1 unless such a context says otherwise. The
+        answer does not depend on it.
+    progress : bool, optional
+        Whether to show rounds and gap on a line; None does on a terminal, for work of over a
+        second.
     master : callable
         What solves the master, a closure problem of pieces, and returns a flow with it.
+
+    Examples
+    --------
+    >>> import thriftwood as tw
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> heart = tw.datasets.load_heart()
+    >>> forest = RandomForestClassifier(20, random_state=0).fit(heart.X, heart.y)
+    >>> pruned = tw.prune(
+    ...     forest,
+    ...     heart.X,
+    ...     heart.y,
+    ...     costs=heart.costs,
+    ...     tradeoff=0.001,
+    ...     solver=tw.DantzigWolfe(max_rounds=50),
+    ... )
+    >>> pruned.rounds[-1].gap
+    0
     """
-    if tolerance < 0:
-        raise InputError(f"`tolerance` is {tolerance}: it must be at least 0.")
-    if max_rounds < 1:
-        raise InputError(f"`max_rounds` is {max_rounds}: at least one round is needed.")
-    smaller, undo = reduce_until_stable(problem)
-    components = components_of(smaller)
-    best, pieces = _start(smaller, components)
-    rounds: list[Round] = []
-    while True:
-        kept, prices = _solve_master(smaller, pieces, master)
-        answers = [respond(component, prices[component.arcs]) for component in components]
-        best = best.improved_by(smaller, kept, prices, components, answers)
-        n_pieces = int(pieces.sum())
-        pieces, n_columns = _cut(pieces, components, answers)
-        rounds.append(Round(n_pieces, n_columns, best.profit, best.bound))
-        if rounds[-1].gap <= tolerance:
-            break
-        if n_columns == 0:
+
+    tolerance: float = 0.0
+    max_rounds: int = 1000
+    n_jobs: int | None = None
+    progress: bool | None = None
+    master: Callable[[ClosureProblem], ClosureSolution] = min_cut
+
+    def __post_init__(self) -> None:
+        one_number_from_zero(self.tolerance, "tolerance", "At 0 the answer is the optimum.")
+        whole_number(self.max_rounds, "max_rounds", 1)
+        check_n_jobs(self.n_jobs)
+        if self.progress is not None:
+            truth(self.progress, "progress")
+        if not callable(self.master):
+            raise InputError(f"`master` is {self.master!r}: pass a solver such as `min_cut`.")
+
+    def __call__(self, problem: ClosureProblem) -> DecomposedSolution:
+        """Return the smallest best set of projects, or the best found, with the flow it has."""
+        smaller, undo = reduce_until_stable(problem)
+        sure_profit = problem.profit(undo(_nothing(smaller)).kept)
+        components = components_of(smaller, n_workers(self.n_jobs))
+        with (
+            components.at_work(self.n_jobs) as ask,
+            progress_line("Pruning by trees:", self.progress) as line,
+        ):
+            best, pieces = _start(components, ask)
+            rounds: list[Round] = []
+            begin = perf_counter()
+            while not self._is_done(rounds):
+                kept, prices = _solve_master(smaller, pieces, self.master)
+                answer = ask(prices)
+                best = best.improved_by(components, kept, prices, answer)
+                n_pieces = int(pieces.sum())
+                pieces, n_columns = _cut(pieces, components, answer)
+                rounds.append(
+                    Round(
+                        n_pieces,
+                        n_columns,
+                        best.profit + sure_profit,
+                        best.bound + sure_profit,
+                        perf_counter() - begin,
+                    )
+                )
+                line(_words(rounds))
+        if rounds[-1].gap == 0:
+            best = best._replace(kept=smallest_optimum(smaller, best.flow))
+        solution = undo(ClosureSolution(best.kept, best.flow))
+        return DecomposedSolution(solution.kept, solution.flow, tuple(rounds))
+
+    def _is_done(self, rounds: list[Round]) -> bool:
+        if not rounds:
+            return False
+        last = rounds[-1]
+        if last.gap <= self.tolerance * last.bound:
+            return True
+        if last.n_columns == 0:
             raise CertificateError("The flow that the master returned does not prove its answer.")
-        if len(rounds) >= max_rounds:
-            raise CertificateError(
-                f"After {max_rounds} rounds the answer is proven only up to a gap of "
-                f"{rounds[-1].gap}. Allow more rounds, a larger tolerance, or use the solver "
-                "'min_cut'."
-            )
-    if rounds[-1].gap == 0:
-        best = best._replace(kept=smallest_optimum(smaller, best.flow))
-    solution = undo(ClosureSolution(best.kept, best.flow))
-    return DecomposedSolution(solution.kept, solution.flow, tuple(rounds))
+        return len(rounds) >= self.max_rounds
 
 
-class Component(NamedTuple):
-    """One tree of projects, as it could be sent to a worker once: all it needs to answer prices.
-
-    Projects and arcs are numbered anew; `projects` and `arcs` are their numbers in the problem.
-    """
-
-    projects: IntArray
-    arcs: IntArray
-    gains: IntArray
-    requires: IndexArray
-    arc_start: IntArray
-    largest_charge: int
+def _words(rounds: list[Round]) -> str:
+    last = rounds[-1]
+    return f"round {len(rounds)}, gap {last.gap / max(last.bound, 1):.2g}, {last.n_pieces} pieces"
 
 
-class Answer(NamedTuple):
-    """What a component answers to prices: values of its projects, and its smallest best set."""
-
-    values: IntArray
-    chosen: BoolArray
-
-    @property
-    def profit(self) -> int:
-        return max(int(self.values[0]), 0)
+def _nothing(problem: ClosureProblem) -> ClosureSolution:
+    return ClosureSolution(np.zeros(problem.n_projects, np.bool_), _no_flow(problem))
 
 
-def components_of(problem: ClosureProblem) -> tuple[Component, ...]:
-    """Take the problem apart into its components, in the order of their first projects."""
-    root = kernels.roots(problem.requires)
-    order = np.argsort(root, kind="stable").astype(np.int64)
-    ends = np.flatnonzero(np.diff(root[order], append=-1)) + 1
-    number = np.empty(problem.n_projects, dtype=np.int32)
-    n_arcs = np.diff(problem.arc_start)
-    largest_charge = exact_sum(np.maximum(problem.gains, 0)) + 1
-    components = []
-    for projects in np.split(order, ends[:-1]) if len(order) else ():
-        number[projects] = np.arange(len(projects))
-        requires = problem.requires[projects]
-        own = n_arcs[projects]
-        arc_start = np.concatenate([[0], np.cumsum(own)])
-        shift = np.repeat(problem.arc_start[projects] - arc_start[:-1], own)
-        component = Component(
-            projects=projects,
-            arcs=shift + np.arange(arc_start[-1]),
-            gains=problem.gains[projects],
-            requires=np.where(requires < 0, requires, number[requires]),
-            arc_start=arc_start,
-            largest_charge=largest_charge,
-        )
-        components.append(component)
-    return tuple(components)
-
-
-def respond(component: Component, prices: IntArray) -> Answer:
-    """Return the best closed set of a component whose arcs have prices; depends on nothing else."""
-    return Answer(
-        *kernels.best_response(
-            component.gains,
-            component.requires,
-            component.arc_start,
-            prices,
-            component.largest_charge,
-        )
-    )
+def _no_flow(problem: ClosureProblem) -> Flow:
+    return Flow(np.zeros(problem.n_projects, np.int64), np.zeros(problem.n_arcs, np.int64))
 
 
 class _State(NamedTuple):
@@ -197,62 +204,46 @@ class _State(NamedTuple):
     bound: int
 
     def improved_by(
-        self,
-        problem: ClosureProblem,
-        kept: BoolArray,
-        prices: IntArray,
-        components: tuple[Component, ...],
-        answers: list[Answer],
+        self, components: Components, kept: BoolArray, prices: IntArray, answer: Answer
     ) -> "_State":
         better = self
-        union = np.zeros(problem.n_projects, dtype=np.bool_)
-        for component, answer in zip(components, answers, strict=True):
-            union[component.projects] = answer.chosen
-        for found in (kept, union):
+        problem = components.problem
+        for found in (kept, answer.chosen):
             profit = problem.profit(found)
             if profit > better.profit:
                 better = better._replace(kept=found, profit=profit)
-        bound = sum(answer.profit for answer in answers)
+        is_root = problem.requires < 0
+        worth = np.maximum(answer.values, 0)
+        bound = exact_sum(worth[is_root])
         if bound < better.bound:
-            to_required = np.zeros(problem.n_projects, dtype=np.int64)
-            for component, answer in zip(components, answers, strict=True):
-                to_required[component.projects[1:]] = np.maximum(answer.values[1:], 0)
-            better = better._replace(bound=bound, flow=Flow(to_required, prices))
+            flow = Flow(np.where(is_root, 0, worth), prices)
+            better = better._replace(bound=bound, flow=flow)
         return better
 
 
-def _start(problem: ClosureProblem, components: tuple[Component, ...]) -> tuple[_State, BoolArray]:
+def _start(components: Components, ask: Callable[[IntArray], Answer]) -> tuple[_State, BoolArray]:
     """Ask components for what they want alone: everything free, shared equally, all to be paid."""
+    problem = components.problem
     costs = problem.costs[problem.arc_item]
     free = np.zeros_like(costs)
     shared = _prices(problem, np.arange(problem.n_arcs, dtype=np.int32), free)
-    nothing = np.zeros(problem.n_projects, dtype=np.bool_)
-    no_flow = Flow(np.zeros(problem.n_projects, dtype=np.int64), free)
-    best = _State(nothing, 0, no_flow, exact_sum(np.maximum(problem.gains, 0)))
+    nothing = np.zeros(problem.n_projects, np.bool_)
+    best = _State(nothing, 0, _no_flow(problem), exact_sum(np.maximum(problem.gains, 0)))
     pieces = problem.requires < 0
     for prices in (free, shared, costs):
-        answers = [respond(component, prices[component.arcs]) for component in components]
-        pieces, _ = _cut(pieces, components, answers)
+        answer = ask(prices)
+        pieces, _ = _cut(pieces, components, answer)
         if prices is not costs:  # who all pay the whole cost pay too much together: no bound
-            best = best.improved_by(problem, nothing, prices, components, answers)
+            best = best.improved_by(components, nothing, prices, answer)
     return best, pieces
 
 
-def _cut(
-    pieces: BoolArray,
-    components: tuple[Component, ...],
-    answers: list[Answer],
-) -> tuple[BoolArray, int]:
+def _cut(pieces: BoolArray, components: Components, answer: Answer) -> tuple[BoolArray, int]:
     """Start a piece wherever a proposal ends; return how many proposals were new, too."""
-    pieces = pieces.copy()
-    n_columns = 0
-    for component, answer in zip(components, answers, strict=True):
-        ends = answer.chosen[component.requires] & ~answer.chosen
-        ends[0] = False
-        starts = component.projects[ends]
-        n_columns += not pieces[starts].all()
-        pieces[starts] = True
-    return pieces, n_columns
+    requires = components.problem.requires
+    ends = answer.chosen[requires] & ~answer.chosen & (requires >= 0)
+    new = ends & ~pieces
+    return pieces | ends, len(np.unique(components.root[new]))
 
 
 def _solve_master(

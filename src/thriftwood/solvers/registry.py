@@ -1,10 +1,10 @@
-"""The solvers that a user can ask for by name."""
+"""The solvers that a user can ask for for."""
 
 from collections.abc import Callable
 
 from thriftwood.closure import ClosureProblem, ClosureSolution
 from thriftwood.errors import InputError
-from thriftwood.solvers.dantzig_wolfe import dantzig_wolfe
+from thriftwood.solvers.dantzig_wolfe import DantzigWolfe
 from thriftwood.solvers.linear_program import linear_program
 from thriftwood.solvers.min_cut import min_cut
 
@@ -14,13 +14,18 @@ Solver = Callable[[ClosureProblem], ClosureSolution]
 SOLVERS: dict[str, Solver] = {
     "min_cut": min_cut,
     "linear_program": linear_program,
-    "dantzig_wolfe": dantzig_wolfe,
+    "dantzig_wolfe": DantzigWolfe(),
 }
 
 
-def solver_named(name: str) -> Solver:
-    """Return a solver that proves its answers, by its name."""
-    if name not in SOLVERS:
+def read_solver(solver: str | DantzigWolfe) -> Solver:
+    """Return the solver that the user means: a name, or one with options of its own."""
+    if isinstance(solver, DantzigWolfe):
+        return solver
+    if not isinstance(solver, str) or solver not in SOLVERS:
         *known, last = map(repr, SOLVERS)
-        raise InputError(f"There is no solver {name!r}: choose {', '.join(known)} or {last}.")
-    return SOLVERS[name]
+        raise InputError(
+            f"There is no solver {solver!r}: choose {', '.join(known)} or {last}, or pass a "
+            "DantzigWolfe(...)."
+        )
+    return SOLVERS[solver]
