@@ -117,13 +117,11 @@ class Pruned(Figures):
 
     @property
     def _rounds_in_words(self) -> str:
-        last = self.rounds[-1]
+        last, n_rounds = self.rounds[-1], len(self.rounds)
         n_columns = sum(one.n_columns for one in self.rounds)
+        rounds = f"{n_rounds} round{'s' if n_rounds > 1 else ''}"
         end = "gap closed" if last.gap == 0 else f"stopped at a gap of {last.gap / last.bound:.2g}"
-        return (
-            f"{len(self.rounds)} rounds of the decomposition, {n_columns} columns, "
-            f"{last.seconds:.2g} s: {end}."
-        )
+        return f"{rounds} of the decomposition, {n_columns} columns, {last.seconds:.2g} s: {end}."
 
     @property
     def _advice(self) -> str:
