@@ -1,0 +1,19 @@
+"""Prices: what using features costs a row, a batch of rows, or the whole model.
+
+Law: the bill of a row is the sum of the charges that the features it uses trigger, each charge
+once. Nothing here knows a tree.
+"""
+
+from thriftwood.costs.costs import Costs
+from thriftwood.costs.per_feature import prices_per_feature
+from thriftwood.costs.price_list import MODEL, ROW, PriceList, RowPrices, read_prices
+
+__all__ = [
+    "MODEL",
+    "ROW",
+    "Costs",
+    "PriceList",
+    "RowPrices",
+    "prices_per_feature",
+    "read_prices",
+]
