@@ -6,7 +6,8 @@ once. Nothing here knows a tree.
 
 from thriftwood.costs.costs import Costs
 from thriftwood.costs.per_feature import prices_per_feature
-from thriftwood.costs.price_list import MODEL, ROW, PriceList, RowPrices, read_prices
+from thriftwood.costs.price_list import MODEL, ROW, PriceList, RowPrices
+from thriftwood.costs.reading import read_prices
 
 __all__ = [
     "MODEL",

@@ -47,11 +47,11 @@ class Costs:
     predictions : float, optional
         How many predictions the model will serve. What is paid once per model is divided by it, and
         so can be added to what a row pays.
-    per_example : array-like of shape (n_rows, n_features), mapping from feature to (n_rows,), optional
+    per_example : array-like (n_rows, n_features), mapping from feature to (n_rows,), optional
         Prices that differ from row to row, in place of `per_feature`.
-    known : array-like of bool, shape (n_rows, n_features), mapping from feature to (n_rows,), optional
+    known : bool array-like (n_rows, n_features), mapping from feature to (n_rows,), optional
         True where a value is already at hand: the row uses it without paying anything for it.
-    shared_by : array-like of shape (n_rows,), mapping from feature or group to (n_rows,), optional
+    shared_by : array-like (n_rows,), mapping from feature or group to (n_rows,), optional
         Ids of queries or batches: rows with the same id pay together, once. A mapping says which
         features, and fees of groups, are shared; an array means all of them.
     unit : str

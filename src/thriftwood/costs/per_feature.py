@@ -17,6 +17,7 @@ def prices_per_feature(
     costs: ArrayLike | Mapping[str, float] | None,
     n_features: int,
     feature_names: tuple[str, ...] | None,
+    argument: str = "costs",
 ) -> FloatArray:
     """Return the price of every feature, checked.
 
@@ -28,20 +29,22 @@ def prices_per_feature(
     n_features : int
     feature_names : tuple of str, optional
         Needed for a mapping.
+    argument : str
+        What the user calls it.
     """
     if costs is None:
         return handed_over(np.ones(n_features))
-    by_name = _as_mapping(costs)
-    in_order = costs if by_name is None else _look_up(by_name, feature_names)
-    prices = numbers(in_order, "costs")
+    by_name = _as_mapping(costs, argument)
+    in_order = costs if by_name is None else _look_up(by_name, feature_names, argument)
+    prices = numbers(in_order, argument)
     if prices.ndim == 0:
         raise InputError(
-            f"`costs` is a single value: pass one price for each of the {n_features} features, "
+            f"`{argument}` is a single value: pass one price for each of the {n_features} features, "
             "or nothing where each costs 1."
         )
     if prices.shape != (n_features,):
         raise InputError(
-            f"`costs` has shape {prices.shape}, but the model has {n_features} features: "
+            f"`{argument}` has shape {prices.shape}, but the model has {n_features} features: "
             "pass one price per feature, in the order of the columns."
         )
     wrong = np.flatnonzero(~(np.isfinite(prices) & (prices >= 0)))
@@ -51,7 +54,7 @@ def prices_per_feature(
     return handed_over(prices)
 
 
-def _as_mapping(costs: object) -> Mapping[str, float] | None:
+def _as_mapping(costs: object, argument: str) -> Mapping[str, float] | None:
     """Return prices that go by name: a mapping, or a pandas Series indexed by names."""
     if isinstance(costs, Mapping):
         return costs
@@ -60,30 +63,32 @@ def _as_mapping(costs: object) -> Mapping[str, float] | None:
         return None
     if all(isinstance(name, str) for name in index):
         if len(set(index)) < len(index):
-            raise InputError("`costs` names a feature twice: give each feature one price.")
+            raise InputError(f"`{argument}` names a feature twice: give each feature one price.")
         return dict(zip(index, np.asarray(costs), strict=True))
     if list(index) != list(range(len(index))):
         raise InputError(
-            "`costs` is a Series whose index is neither the feature names nor 0, 1, 2, ... in "
+            f"`{argument}` is a Series whose index is neither the feature names nor 0, 1, 2, ... in "
             "order: it is not clear which price belongs to which feature."
         )
     return None
 
 
-def _look_up(costs: Mapping[str, float], feature_names: tuple[str, ...] | None) -> list[float]:
+def _look_up(
+    costs: Mapping[str, float], feature_names: tuple[str, ...] | None, argument: str
+) -> list[float]:
     if feature_names is None:
         raise InputError(
-            "`costs` goes by feature names, but neither the model nor X has column names that are "
-            "text: pass X as a data frame with named columns, or `costs` as an array."
+            f"`{argument}` goes by feature names, but neither the model nor X has column names that are "
+            f"text: pass X as a data frame with named columns, or `{argument}` as an array."
         )
     unknown = [name for name in costs if name not in feature_names]
     if unknown:
         near = get_close_matches(str(unknown[0]), feature_names, n=1)
         hint = f"Did you mean {near[0]!r}" if near else f"Its features are {_some(feature_names)}"
-        raise InputError(f"`costs` prices {_some(unknown)}, unknown to the model. {hint}.")
+        raise InputError(f"`{argument}` prices {_some(unknown)}, unknown to the model. {hint}.")
     missing = [name for name in feature_names if name not in costs]
     if missing:
-        raise InputError(f"`costs` has no price for {_some(missing)}: give 0 to what is free.")
+        raise InputError(f"`{argument}` has no price for {_some(missing)}: give 0 to what is free.")
     return [_price(name, costs[name]) for name in feature_names]
 
 

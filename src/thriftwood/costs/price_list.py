@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from difflib import get_close_matches
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from thriftwood.arguments import numbers, one_number
 from thriftwood.arrays import BoolArray, FloatArray, IndexArray, handed_over
-from thriftwood.costs.costs import A_PRICE, Costs, Feature
-from thriftwood.costs.per_feature import prices_per_feature
-from thriftwood.errors import InputError
 
 # Who pays a charge: each row for itself, or all rows together. From 0 on: each batch of rows of
 # that numbering of batches.
@@ -67,6 +59,8 @@ class PriceList:
     predictions : float
         What is paid once for the model is divided by it.
     unit : str
+    is_tied_to_rows : bool
+        Whether bills need `rows`.
     rows : RowPrices, optional
     """
 
@@ -76,11 +70,12 @@ class PriceList:
     start: IndexArray
     charge: IndexArray
     gate: IndexArray
-    per_split: float
-    per_node: float
-    predictions: float
-    unit: str
-    rows: RowPrices | None
+    per_split: float = 0.0
+    per_node: float = 0.0
+    predictions: float = 1.0
+    unit: str = ""
+    is_tied_to_rows: bool = False
+    rows: RowPrices | None = None
 
     @property
     def n_features(self) -> int:
@@ -97,7 +92,7 @@ class PriceList:
             self.n_charges == len(self.charge) == self.n_features
             and bool((self.payer == ROW).all())
             and self.per_split == self.per_node == 0
-            and self.rows is None
+            and not self.is_tied_to_rows
         )
 
     def price_of(self, charge: IndexArray, row: IndexArray) -> FloatArray:
@@ -107,3 +102,36 @@ class PriceList:
             own = charge < self.n_features
             prices[own] = self.rows.own_prices[row[own], charge[own]]
         return prices
+
+    def without_rows(self) -> PriceList:
+        """Return the list for rows that are not there, such as in a file."""
+        return replace(self, rows=None)
+
+    def bundle_prices(self) -> FloatArray:
+        """Return what using a feature costs a row on average, if the row has bought nothing yet.
+
+        Who pays together, pays equal parts.
+        """
+        parts = np.ones(len(self.charge))
+        if self.rows is not None:
+            gated = self.gate != OPEN
+            parts[gated] = self.rows.gates.mean(axis=1)[self.gate[gated]]
+            for number, batch_of in enumerate(self.rows.batch_of):
+                parts[self.payer[self.charge] == number] *= (batch_of.max() + 1) / len(batch_of)
+        parts[self.payer[self.charge] == MODEL] /= self.predictions
+        feature = np.repeat(np.arange(self.n_features), np.diff(self.start))
+        bundles = np.bincount(feature, self.prices[self.charge] * parts, self.n_features)
+        return bundles + self.per_split + self.per_node / self.predictions
+
+
+def plain_prices(prices: FloatArray, feature_names: tuple[str, ...] | None) -> PriceList:
+    """Return the list in which every feature has a price and nothing else costs anything."""
+    n_features = len(prices)
+    return PriceList(
+        names=feature_names or tuple(f"feature {k}" for k in range(n_features)),
+        prices=prices,
+        payer=handed_over(np.full(n_features, ROW, dtype=np.int32)),
+        start=handed_over(np.arange(n_features + 1, dtype=np.int32)),
+        charge=handed_over(np.arange(n_features, dtype=np.int32)),
+        gate=handed_over(np.full(n_features, OPEN, dtype=np.int32)),
+    )

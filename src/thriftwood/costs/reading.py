@@ -1,0 +1,343 @@
+"""From what the user says about costs to a price list."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from thriftwood.arguments import numbers, one_number
+from thriftwood.arrays import BoolArray, FloatArray, IndexArray, handed_over
+from thriftwood.costs.costs import Costs, Feature
+from thriftwood.costs.per_feature import A_PRICE, prices_per_feature
+from thriftwood.costs.price_list import MODEL, OPEN, ROW, PriceList, RowPrices, plain_prices
+from thriftwood.errors import InputError
+
+
+def read_prices(
+    costs: ArrayLike | Mapping[Any, float] | Costs | None,
+    n_features: int,
+    feature_names: tuple[str, ...] | None,
+    n_rows: int,
+) -> PriceList:
+    """Return what the user gave as a price list, checked.
+
+    Parameters
+    ----------
+    costs : array-like, mapping, Costs or None
+        As in `prune`.
+    n_features : int
+    feature_names : tuple of str, optional
+        Needed where prices go by name.
+    n_rows : int
+        How many rows are to pay.
+    """
+    if not isinstance(costs, Costs):
+        return plain_prices(prices_per_feature(costs, n_features, feature_names), feature_names)
+    columns = Columns(n_features, feature_names)
+    groups = _features_of_groups(costs, columns)
+    own_prices = _own_prices(costs, columns, n_rows)
+    batches = _read_batches(costs, columns, groups, n_rows)
+    charges = [
+        *_own_charges(own_prices, columns, batches),
+        *_fees(costs, groups, batches),
+        *_upkeep(costs, columns, groups),
+    ]
+    triggers = _triggers(charges, _needed_features(costs, columns, n_rows))
+    rows = RowPrices(
+        own_prices=handed_over(own_prices) if own_prices.ndim == 2 else None,
+        gates=handed_over(np.array(triggers.gates, dtype=np.bool_).reshape(-1, n_rows)),
+        batch_of=handed_over(np.array(batches.of_rows, dtype=np.int32).reshape(-1, n_rows)),
+    )
+    return PriceList(
+        names=tuple(charge.name for charge in charges),
+        prices=handed_over(np.array([charge.price for charge in charges])),
+        payer=handed_over(np.array([charge.payer for charge in charges], dtype=np.int32)),
+        start=handed_over(np.array(triggers.start, dtype=np.int32)),
+        charge=handed_over(np.array(triggers.charge, dtype=np.int32)),
+        gate=handed_over(np.array(triggers.gate, dtype=np.int32)),
+        per_split=float(costs.per_split),
+        per_node=float(costs.per_node),
+        predictions=1.0 if costs.predictions is None else float(costs.predictions),
+        unit=costs.unit,
+        is_tied_to_rows=costs.is_tied_to_rows,
+        rows=rows if costs.is_tied_to_rows else None,
+    )
+
+
+class Charge(NamedTuple):
+    """Something that is paid once, and the features that it is paid for."""
+
+    name: str
+    price: float
+    payer: int
+    features: frozenset[int]
+
+
+class Columns(NamedTuple):
+    """The columns of the table, by number and by name."""
+
+    n_features: int
+    names: tuple[str, ...] | None
+
+    def label(self, column: int) -> str:
+        return self.names[column] if self.names else f"feature {column}"
+
+    def find(self, feature: Feature, where: str, also: Iterable[Hashable] = ()) -> int:
+        """Return the number of a column, or raise; `also` are other names that would do."""
+        if self.names is not None and feature in self.names:
+            return self.names.index(feature)
+        if self.names is None:
+            is_number = isinstance(feature, int | np.integer) and not isinstance(feature, bool)
+            if is_number and 0 <= feature < self.n_features:
+                return int(feature)
+            raise InputError(
+                f"`{where}` names {feature!r}, but the columns have no names: use numbers from 0 to "
+                f"{self.n_features - 1}, or pass X as a data frame."
+            )
+        known = [str(name) for name in (*self.names, *also)]
+        near = get_close_matches(str(feature), known, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise InputError(f"`{where}` names {feature!r}, which is no feature of the model.{hint}")
+
+
+def _features_of_groups(costs: Costs, columns: Columns) -> dict[Hashable, frozenset[int]]:
+    """Return the features of every group, those of groups inside it included."""
+    groups = costs.groups or {}
+    for group in groups:
+        if columns.names is not None and group in columns.names:
+            raise InputError(f"`groups` has a group {group!r}, but that is the name of a feature.")
+
+    def features(group: Hashable) -> frozenset[int]:
+        inner = (
+            features(member) if member in groups else {columns.find(member, "groups", also=groups)}
+            for member in groups[group]
+        )
+        return frozenset().union(*inner)
+
+    return {group: features(group) for group in groups}
+
+
+def _own_prices(costs: Costs, columns: Columns, n_rows: int) -> FloatArray:
+    """Return the price of every feature, or of every feature for every row."""
+    if costs.per_feature is not None:
+        prices = prices_per_feature(costs.per_feature, columns.n_features, columns.names)
+    else:
+        prices = np.full(columns.n_features, 0.0 if _says_more(costs) else 1.0)
+    if costs.per_example is None:
+        return prices
+    if not isinstance(costs.per_example, Mapping):
+        if costs.per_feature is not None:
+            raise InputError(
+                "`per_feature` and `per_example` both price every feature: pass one of them."
+            )
+        shape = (n_rows, columns.n_features)
+        by_row = _of_rows(numbers(costs.per_example, "per_example"), shape, "per_example")
+    else:
+        by_row = np.tile(prices, (n_rows, 1))
+        for feature, column in costs.per_example.items():
+            values = numbers(column, f"per_example[{feature!r}]")
+            place = columns.find(feature, "per_example")
+            by_row[:, place] = _of_rows(values, (n_rows,), f"per_example[{feature!r}]")
+    wrong = np.argwhere(~(np.isfinite(by_row) & (by_row >= 0)))
+    if len(wrong):
+        row, column = wrong[0]
+        raise InputError(
+            f"`per_example` has {by_row[row, column]} for {columns.label(column)!r} in row {row}: "
+            f"{A_PRICE}."
+        )
+    return by_row
+
+
+def _says_more(costs: Costs) -> bool:
+    """Say whether anything is priced but single features."""
+    return bool(
+        costs.group_fee
+        or costs.per_model is not None
+        or costs.per_split
+        or costs.per_node
+        or costs.per_example is not None
+    )
+
+
+class Batches(NamedTuple):
+    """Rows that pay together: numberings of batches, and which one features and groups go by."""
+
+    of_rows: list[IndexArray]
+    of_name: dict[Hashable, int]
+    of_all: int
+
+    def payer(self, name: Hashable) -> int:
+        return self.of_name.get(name, self.of_all)
+
+
+def _read_batches(
+    costs: Costs, columns: Columns, groups: Mapping[Hashable, object], n_rows: int
+) -> Batches:
+    if costs.shared_by is None:
+        return Batches([], {}, ROW)
+    if not isinstance(costs.shared_by, Mapping):
+        return Batches([_numbered(costs.shared_by, n_rows, "shared_by")], {}, 0)
+    of_rows, of_name = [], {}
+    for number, (name, ids) in enumerate(costs.shared_by.items()):
+        place = name if name in groups else columns.find(name, "shared_by", also=groups)
+        of_name[place] = number
+        of_rows.append(_numbered(ids, n_rows, f"shared_by[{name!r}]"))
+    return Batches(of_rows, of_name, ROW)
+
+
+def _numbered(ids: ArrayLike, n_rows: int, name: str) -> IndexArray:
+    """Return batches numbered from 0."""
+    given = _of_rows(np.asarray(ids), (n_rows,), name)
+    if (given != given).any():
+        raise InputError(f"`{name}` is missing in row {np.flatnonzero(given != given)[0]}.")
+    return np.unique(given, return_inverse=True)[1].astype(np.int32)
+
+
+def _own_charges(own_prices: FloatArray, columns: Columns, batches: Batches) -> list[Charge]:
+    by_row = own_prices.ndim == 2
+    prices = own_prices.mean(axis=0) if by_row else own_prices
+    charges = []
+    for column, price in enumerate(prices):
+        payer = batches.payer(column)
+        if by_row and payer != ROW and np.ptp(own_prices[:, column]) > 0:
+            raise InputError(
+                f"`per_example` and `shared_by` both speak of {columns.label(column)!r}: rows that "
+                "pay together pay one price."
+            )
+        charges.append(Charge(columns.label(column), float(price), payer, frozenset([column])))
+    return charges
+
+
+def _fees(
+    costs: Costs, groups: Mapping[Hashable, frozenset[int]], batches: Batches
+) -> list[Charge]:
+    return [
+        Charge(
+            str(group), _price(fee, f"The fee of {group!r}"), batches.payer(group), groups[group]
+        )
+        for group, fee in (costs.group_fee or {}).items()
+    ]
+
+
+def _upkeep(
+    costs: Costs, columns: Columns, groups: Mapping[Hashable, frozenset[int]]
+) -> list[Charge]:
+    """Return what is paid once for the model, if it uses a feature or one of a group."""
+    if costs.per_model is None:
+        return []
+    if isinstance(costs.per_model, Mapping):
+        charges = []
+        for name, given in costs.per_model.items():
+            price = _price(given, f"The price per model of {name!r}")
+            features = groups.get(name) or {columns.find(name, "per_model", also=groups)}
+            charges.append(Charge(f"{name} (model)", price, MODEL, frozenset(features)))
+        return charges
+    prices = prices_per_feature(costs.per_model, columns.n_features, columns.names, "per_model")
+    return [
+        Charge(f"{columns.label(column)} (model)", float(price), MODEL, frozenset([column]))
+        for column, price in enumerate(prices)
+    ]
+
+
+# The rows that must pay for something; None means all.
+Payers = BoolArray | None
+
+
+def _needed_features(costs: Costs, columns: Columns, n_rows: int) -> list[dict[int, Payers]]:
+    """Return for each feature those that it takes, itself included, and who pays for them."""
+    unknown = _unknown(costs, columns, n_rows)
+    direct = {
+        columns.find(feature, "requires"): [columns.find(other, "requires") for other in others]
+        for feature, others in (costs.requires or {}).items()
+    }
+
+    def needed(column: int) -> dict[int, Payers]:
+        own = unknown.get(column)
+        takes: dict[int, Payers] = {column: own}
+        for other in direct.get(column, ()):
+            for far, payers in needed(other).items():
+                both = payers if own is None else own if payers is None else own & payers
+                takes[far] = _either(takes[far], both) if far in takes else both
+        return takes
+
+    return [needed(column) for column in range(columns.n_features)]
+
+
+def _either(one: Payers, other: Payers) -> Payers:
+    return None if one is None or other is None else one | other
+
+
+def _unknown(costs: Costs, columns: Columns, n_rows: int) -> dict[int, BoolArray]:
+    """Return which rows do not know a feature, for features that some row knows."""
+    if costs.known is None:
+        return {}
+    if isinstance(costs.known, Mapping):
+        known = {
+            columns.find(name, "known"): _truths(column, (n_rows,), f"known[{name!r}]")
+            for name, column in costs.known.items()
+        }
+    else:
+        table = _truths(costs.known, (n_rows, columns.n_features), "known")
+        known = dict(enumerate(table.T))
+    return {column: ~mask for column, mask in known.items() if mask.any()}
+
+
+class Triggers(NamedTuple):
+    """The charges that each feature triggers, as in `PriceList`, and the gates."""
+
+    start: list[int]
+    charge: list[int]
+    gate: list[int]
+    gates: list[BoolArray]
+
+
+def _triggers(charges: list[Charge], needed: list[dict[int, Payers]]) -> Triggers:
+    triggers = Triggers([0], [], [], [])
+    of_feature: dict[int, list[int]] = {}
+    for number, charge in enumerate(charges):
+        for feature in charge.features:
+            of_feature.setdefault(feature, []).append(number)
+    for takes in needed:
+        payers_of: dict[int, Payers] = {}
+        for feature, payers in takes.items():
+            for number in of_feature[feature]:
+                who = None if charges[number].payer == MODEL else payers
+                payers_of[number] = _either(payers_of[number], who) if number in payers_of else who
+        for number in sorted(payers_of):
+            who = payers_of[number]
+            triggers.charge.append(number)
+            triggers.gate.append(OPEN if who is None else len(triggers.gates))
+            if who is not None:
+                triggers.gates.append(who)
+        triggers.start.append(len(triggers.charge))
+    return triggers
+
+
+def _of_rows(values: NDArray[Any], shape: tuple[int, ...], name: str) -> NDArray[Any]:
+    if values.shape != shape:
+        raise InputError(
+            f"`{name}` has shape {values.shape}, but the rows that are to pay need {shape}: give "
+            "prices for exactly these rows, by `costs.for_rows(...)`."
+        )
+    return values
+
+
+def _truths(values: ArrayLike, shape: tuple[int, ...], name: str) -> BoolArray:
+    table = _of_rows(np.asarray(values), shape, name)
+    if table.dtype.kind != "b":
+        raise InputError(f"`{name}` must hold True or False for every row.")
+    return table
+
+
+def _price(price: object, what: str) -> float:
+    try:
+        number = one_number(price, what)
+    except InputError:
+        number = np.nan
+    if not (np.isfinite(number) and number >= 0):
+        raise InputError(f"{what} is {price!r}: {A_PRICE}.")
+    return number
