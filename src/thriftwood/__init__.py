@@ -11,6 +11,7 @@ from thriftwood import datasets, errors
 from thriftwood._version import __version__
 
 if TYPE_CHECKING:
+    from thriftwood.costs import Costs
     from thriftwood.estimators import (
         BudgetForestClassifier,
         PrunedEnsembleClassifier,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BudgetForestClassifier",
+    "Costs",
     "DantzigWolfe",
     "Evaluation",
     "FeatureBill",
@@ -53,6 +55,7 @@ __all__ = [
 
 _HOME = {
     "BudgetForestClassifier": "thriftwood.estimators",
+    "Costs": "thriftwood.costs",
     "DantzigWolfe": "thriftwood.solvers",
     "Evaluation": "thriftwood.pruning",
     "FeatureBill": "thriftwood.runtime",

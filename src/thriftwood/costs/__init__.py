@@ -4,7 +4,8 @@ Law: the bill of a row is the sum of the charges that the features it uses trigg
 once. Nothing here knows a tree.
 """
 
-from thriftwood.costs.costs import Costs
+from thriftwood.costs.bills import Bills, bills_of
+from thriftwood.costs.costs import AnyCosts, Costs
 from thriftwood.costs.per_feature import prices_per_feature
 from thriftwood.costs.price_list import MODEL, ROW, PriceList, RowPrices
 from thriftwood.costs.reading import read_prices
@@ -12,9 +13,12 @@ from thriftwood.costs.reading import read_prices
 __all__ = [
     "MODEL",
     "ROW",
+    "AnyCosts",
+    "Bills",
     "Costs",
     "PriceList",
     "RowPrices",
+    "bills_of",
     "prices_per_feature",
     "read_prices",
 ]

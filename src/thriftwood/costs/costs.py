@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from thriftwood.arguments import one_number_from_zero
 from thriftwood.errors import InputError
 
 # A feature by its name, or by its column where columns have no names.
-Feature = Hashable
+Feature = str | int
 A_PRICE = "A price is a finite number of at least 0."
 
 
@@ -74,17 +74,17 @@ class Costs:
     Costs(per_feature=..., groups=..., group_fee=..., unit='CAD')
     """
 
-    per_feature: ArrayLike | Mapping[Feature, float] | None = None
+    per_feature: ArrayLike | Mapping[Any, float] | None = None
     groups: Mapping[str, Sequence[Feature]] | None = None
     group_fee: Mapping[str, float] | None = None
-    requires: Mapping[Feature, Sequence[Feature]] | None = None
-    per_model: ArrayLike | Mapping[Feature, float] | None = None
+    requires: Mapping[Any, Sequence[Feature]] | None = None
+    per_model: ArrayLike | Mapping[Any, float] | None = None
     per_split: float = 0.0
     per_node: float = 0.0
     predictions: float | None = None
-    per_example: ArrayLike | Mapping[Feature, ArrayLike] | None = None
-    known: ArrayLike | Mapping[Feature, ArrayLike] | None = None
-    shared_by: ArrayLike | Mapping[Feature, ArrayLike] | None = None
+    per_example: ArrayLike | Mapping[Any, ArrayLike] | None = None
+    known: ArrayLike | Mapping[Any, ArrayLike] | None = None
+    shared_by: ArrayLike | Mapping[Any, ArrayLike] | None = None
     unit: str = ""
 
     def __post_init__(self) -> None:
@@ -117,9 +117,9 @@ class Costs:
     def for_rows(
         self,
         *,
-        per_example: ArrayLike | Mapping[Feature, ArrayLike] | None = None,
-        known: ArrayLike | Mapping[Feature, ArrayLike] | None = None,
-        shared_by: ArrayLike | Mapping[Feature, ArrayLike] | None = None,
+        per_example: ArrayLike | Mapping[Any, ArrayLike] | None = None,
+        known: ArrayLike | Mapping[Any, ArrayLike] | None = None,
+        shared_by: ArrayLike | Mapping[Any, ArrayLike] | None = None,
     ) -> Costs:
         """Return the same prices for other rows; what is left out holds for no row."""
         return replace(self, per_example=per_example, known=known, shared_by=shared_by)
@@ -138,6 +138,8 @@ class Costs:
         return f"Costs({', '.join(given)})"
 
 
+# Whatever a parameter `costs` may be.
+AnyCosts = ArrayLike | Mapping[str, float] | Costs | None
 ROW_FIELDS = ("per_example", "known", "shared_by")
 
 
@@ -151,7 +153,7 @@ def _check_lists(lists: object, name: str) -> None:
         if isinstance(members, str) or not isinstance(members, Iterable):
             raise InputError(f"`{name}` has {members!r} for {key!r}: pass a list of names.")
     for key in lists:
-        seen: set[Feature] = set()
+        seen: set[Any] = set()
         waiting = list(lists[key])
         while waiting:
             member = waiting.pop()

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from difflib import get_close_matches
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +15,7 @@ A_PRICE = "a price is a finite number of at least 0"
 
 
 def prices_per_feature(
-    costs: ArrayLike | Mapping[str, float] | None,
+    costs: ArrayLike | Mapping[Any, float] | None,
     n_features: int,
     feature_names: tuple[str, ...] | None,
     argument: str = "costs",
@@ -39,8 +40,8 @@ def prices_per_feature(
     prices = numbers(in_order, argument)
     if prices.ndim == 0:
         raise InputError(
-            f"`{argument}` is a single value: pass one price for each of the {n_features} features, "
-            "or nothing where each costs 1."
+            f"`{argument}` is a single value: pass one price for each of the {n_features} "
+            "features, or nothing where each costs 1."
         )
     if prices.shape != (n_features,):
         raise InputError(
@@ -67,8 +68,8 @@ def _as_mapping(costs: object, argument: str) -> Mapping[str, float] | None:
         return dict(zip(index, np.asarray(costs), strict=True))
     if list(index) != list(range(len(index))):
         raise InputError(
-            f"`{argument}` is a Series whose index is neither the feature names nor 0, 1, 2, ... in "
-            "order: it is not clear which price belongs to which feature."
+            f"`{argument}` is a Series whose index is neither the feature names nor 0, 1, 2, ... "
+            "in order: it is not clear which price belongs to which feature."
         )
     return None
 
@@ -78,8 +79,8 @@ def _look_up(
 ) -> list[float]:
     if feature_names is None:
         raise InputError(
-            f"`{argument}` goes by feature names, but neither the model nor X has column names that are "
-            f"text: pass X as a data frame with named columns, or `{argument}` as an array."
+            f"`{argument}` goes by feature names, but neither the model nor X has column names "
+            f"that are text: pass X as a data frame with named columns, or `{argument}` as an array."
         )
     unknown = [name for name in costs if name not in feature_names]
     if unknown:

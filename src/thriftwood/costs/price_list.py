@@ -7,7 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from thriftwood.arrays import BoolArray, FloatArray, IndexArray, handed_over
+from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray, handed_over
+
+AnyIndices = IndexArray | IntArray
 
 # Who pays a charge: each row for itself, or all rows together. From 0 on: each batch of rows of
 # that numbering of batches.
@@ -15,6 +17,8 @@ ROW = -1
 MODEL = -2
 # Of a gate that is open for all rows.
 OPEN = -1
+NO_GATES = handed_over(np.empty((0, 0), dtype=np.bool_))
+NO_BATCHES = handed_over(np.empty((0, 0), dtype=np.int32))
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +81,26 @@ class PriceList:
     is_tied_to_rows: bool = False
     rows: RowPrices | None = None
 
+    def check(self) -> PriceList:
+        """Return the list, or raise where its arrays contradict each other: kernels trust them."""
+        n_features, n_charges = len(self.start) - 1, len(self.prices)
+        fits = (
+            len(self.names) == len(self.payer) == n_charges >= n_features
+            and self.prices.dtype == np.float64
+            and all(
+                array.dtype == np.int32
+                for array in (self.payer, self.start, self.charge, self.gate)
+            )
+            and self.charge.shape == self.gate.shape == (self.start[-1],)
+            and self.start[0] == 0
+            and (np.diff(self.start) >= 0).all()
+            and ((self.charge >= 0) & (self.charge < n_charges)).all()
+            and (np.isfinite(self.prices) & (self.prices >= 0)).all()
+        )
+        if not fits:
+            raise ValueError("The arrays of a price list contradict each other.")
+        return self
+
     @property
     def n_features(self) -> int:
         return len(self.start) - 1
@@ -95,13 +119,30 @@ class PriceList:
             and not self.is_tied_to_rows
         )
 
-    def price_of(self, charge: IndexArray, row: IndexArray) -> FloatArray:
+    @property
+    def gates(self) -> BoolArray:
+        """Whether rows pass each gate; none where prices are not tied to rows."""
+        return NO_GATES if self.rows is None else self.rows.gates
+
+    @property
+    def batch_of(self) -> IndexArray:
+        """The batch of each row, in every numbering; none where prices are not tied to rows."""
+        return NO_BATCHES if self.rows is None else self.rows.batch_of
+
+    def price_of(self, charge: AnyIndices, row: AnyIndices) -> FloatArray:
         """Return what a row pays for a charge, for several of both."""
         prices = self.prices[charge]
         if self.rows is not None and self.rows.own_prices is not None:
             own = charge < self.n_features
             prices[own] = self.rows.own_prices[row[own], charge[own]]
         return prices
+
+    def model_cost(self, used: BoolArray, n_splits: int) -> float:
+        """Return what a model costs that uses these features, per prediction it will serve."""
+        triggered = np.zeros(self.n_charges, dtype=np.bool_)
+        triggered[self.charge[np.repeat(used, np.diff(self.start))]] = True
+        once = float(self.prices[triggered & (self.payer == MODEL)].sum())
+        return (once + self.per_node * n_splits) / self.predictions
 
     def without_rows(self) -> PriceList:
         """Return the list for rows that are not there, such as in a file."""
@@ -120,8 +161,11 @@ class PriceList:
                 parts[self.payer[self.charge] == number] *= (batch_of.max() + 1) / len(batch_of)
         parts[self.payer[self.charge] == MODEL] /= self.predictions
         feature = np.repeat(np.arange(self.n_features), np.diff(self.start))
-        bundles = np.bincount(feature, self.prices[self.charge] * parts, self.n_features)
-        return bundles + self.per_split + self.per_node / self.predictions
+        bundles: FloatArray = np.bincount(
+            feature, self.prices[self.charge] * parts, self.n_features
+        )
+        bundles += self.per_split + self.per_node / self.predictions
+        return bundles
 
 
 def plain_prices(prices: FloatArray, feature_names: tuple[str, ...] | None) -> PriceList:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from thriftwood.arguments import numbers, one_number
 from thriftwood.arrays import BoolArray, FloatArray, IndexArray, handed_over
-from thriftwood.costs.costs import Costs, Feature
+from thriftwood.costs.costs import AnyCosts, Costs, Feature
 from thriftwood.costs.per_feature import A_PRICE, prices_per_feature
 from thriftwood.costs.price_list import MODEL, OPEN, ROW, PriceList, RowPrices, plain_prices
 from thriftwood.errors import InputError
 
 
 def read_prices(
-    costs: ArrayLike | Mapping[Any, float] | Costs | None,
+    costs: AnyCosts,
     n_features: int,
     feature_names: tuple[str, ...] | None,
     n_rows: int,
@@ -86,7 +86,7 @@ class Columns(NamedTuple):
     def label(self, column: int) -> str:
         return self.names[column] if self.names else f"feature {column}"
 
-    def find(self, feature: Feature, where: str, also: Iterable[Hashable] = ()) -> int:
+    def find(self, feature: Any, where: str, also: Iterable[Feature] = ()) -> int:
         """Return the number of a column, or raise; `also` are other names that would do."""
         if self.names is not None and feature in self.names:
             return self.names.index(feature)
@@ -95,7 +95,7 @@ class Columns(NamedTuple):
             if is_number and 0 <= feature < self.n_features:
                 return int(feature)
             raise InputError(
-                f"`{where}` names {feature!r}, but the columns have no names: use numbers from 0 to "
+                f"`{where}` names {feature!r}, but columns have no names: use numbers from 0 to "
                 f"{self.n_features - 1}, or pass X as a data frame."
             )
         known = [str(name) for name in (*self.names, *also)]
@@ -104,14 +104,14 @@ class Columns(NamedTuple):
         raise InputError(f"`{where}` names {feature!r}, which is no feature of the model.{hint}")
 
 
-def _features_of_groups(costs: Costs, columns: Columns) -> dict[Hashable, frozenset[int]]:
+def _features_of_groups(costs: Costs, columns: Columns) -> dict[Feature, frozenset[int]]:
     """Return the features of every group, those of groups inside it included."""
     groups = costs.groups or {}
     for group in groups:
         if columns.names is not None and group in columns.names:
             raise InputError(f"`groups` has a group {group!r}, but that is the name of a feature.")
 
-    def features(group: Hashable) -> frozenset[int]:
+    def features(group: Feature) -> frozenset[int]:
         inner = (
             features(member) if member in groups else {columns.find(member, "groups", also=groups)}
             for member in groups[group]
@@ -167,15 +167,15 @@ class Batches(NamedTuple):
     """Rows that pay together: numberings of batches, and which one features and groups go by."""
 
     of_rows: list[IndexArray]
-    of_name: dict[Hashable, int]
+    of_name: dict[Feature, int]
     of_all: int
 
-    def payer(self, name: Hashable) -> int:
+    def payer(self, name: Feature) -> int:
         return self.of_name.get(name, self.of_all)
 
 
 def _read_batches(
-    costs: Costs, columns: Columns, groups: Mapping[Hashable, object], n_rows: int
+    costs: Costs, columns: Columns, groups: Mapping[Feature, object], n_rows: int
 ) -> Batches:
     if costs.shared_by is None:
         return Batches([], {}, ROW)
@@ -212,9 +212,7 @@ def _own_charges(own_prices: FloatArray, columns: Columns, batches: Batches) -> 
     return charges
 
 
-def _fees(
-    costs: Costs, groups: Mapping[Hashable, frozenset[int]], batches: Batches
-) -> list[Charge]:
+def _fees(costs: Costs, groups: Mapping[Feature, frozenset[int]], batches: Batches) -> list[Charge]:
     return [
         Charge(
             str(group), _price(fee, f"The fee of {group!r}"), batches.payer(group), groups[group]
@@ -224,7 +222,7 @@ def _fees(
 
 
 def _upkeep(
-    costs: Costs, columns: Columns, groups: Mapping[Hashable, frozenset[int]]
+    costs: Costs, columns: Columns, groups: Mapping[Feature, frozenset[int]]
 ) -> list[Charge]:
     """Return what is paid once for the model, if it uses a feature or one of a group."""
     if costs.per_model is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, Self
 
@@ -16,6 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from thriftwood.adapters import TreeAverage
 from thriftwood.arguments import one_number_from_zero, truth, whole_number
 from thriftwood.arrays import FloatArray, IntArray
+from thriftwood.costs import AnyCosts, PriceList
 from thriftwood.errors import InputError
 from thriftwood.estimators.budget_limit import BudgetLimit
 from thriftwood.estimators.growing import Draws, Grower, Rows
@@ -121,7 +121,7 @@ class BudgetForestClassifier(TreeAverage, ClassifierMixin, BaseEstimator):
         self,
         n_estimators: int = 100,
         *,
-        costs: ArrayLike | Mapping[str, float] | None = None,
+        costs: AnyCosts = None,
         impurity: str = "pairs",
         alpha: float = 0.0,
         power: int = 3,
@@ -159,7 +159,7 @@ class BudgetForestClassifier(TreeAverage, ClassifierMixin, BaseEstimator):
         X: Any,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
-        costs: ArrayLike | Mapping[str, float] | None = None,
+        costs: AnyCosts = None,
         X_valid: Any = None,
     ) -> Self:
         """Grow the trees.
@@ -177,8 +177,8 @@ class BudgetForestClassifier(TreeAverage, ClassifierMixin, BaseEstimator):
             Rows whose mean bill is held against the `budget`; None takes those of X.
         """
         rows, sample_weights = self._read_rows(X, y, sample_weight)
-        prices = prices_of(self, costs)
-        growth = self._growth(prices)
+        prices = prices_of(self, costs, len(rows.label))
+        growth = self._growth(prices.bundle_prices())
         limit = self._limit(rows, sample_weights, prices, X_valid)
         random = check_random_state(self.random_state)
         draws = Draws(
@@ -297,7 +297,7 @@ class BudgetForestClassifier(TreeAverage, ClassifierMixin, BaseEstimator):
         ).check()
 
     def _limit(
-        self, rows: Rows, sample_weights: FloatArray, prices: FloatArray, X_valid: Any
+        self, rows: Rows, sample_weights: FloatArray, prices: PriceList, X_valid: Any
     ) -> BudgetLimit | None:
         """Return what holds bills against the budget, where there is one."""
         if self.budget is None:
@@ -309,6 +309,11 @@ class BudgetForestClassifier(TreeAverage, ClassifierMixin, BaseEstimator):
         budget = one_number_from_zero(self.budget, "budget", "It is what a row costs on average.")
         if X_valid is None:
             return BudgetLimit(budget, rows.X, sample_weights, prices)
+        if prices.is_tied_to_rows:
+            raise InputError(
+                "Some prices belong to the rows of X, so bills of `X_valid` are not known: leave "
+                "it out, and the `budget` holds for the rows of X."
+            )
         X_valid = validate_data(
             self, X_valid, reset=False, dtype=np.float32, ensure_all_finite="allow-nan"
         )

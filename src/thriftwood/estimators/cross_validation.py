@@ -18,19 +18,22 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 
 from thriftwood.arrays import FloatArray, IntArray, handed_over
+from thriftwood.costs import AnyCosts, Costs
 from thriftwood.pruning import Evaluation, PruningPath
 
 
 class Rows(NamedTuple):
-    """What a model is trained or measured on; weights are None where all rows count the same."""
+    """What a model is trained or measured on, and what it pays; weights None means all the same."""
 
     X: Any
     y: NDArray[Any]
     weights: FloatArray | None
+    costs: AnyCosts = None
 
     def part(self, where: IntArray) -> Rows:
         weights = None if self.weights is None else self.weights[where]
-        return Rows(_safe_indexing(self.X, where), self.y[where], weights)
+        costs = self.costs.take(where) if isinstance(self.costs, Costs) else self.costs
+        return Rows(_safe_indexing(self.X, where), self.y[where], weights, costs)
 
     @property
     def total_weight(self) -> float:
@@ -142,6 +145,7 @@ def _measure(
         points=points.tolist(),
         quantiles=(),
         sample_weight=held_out.weights,
+        costs=held_out.costs,
         progress=False,
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Self
 
@@ -18,9 +17,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from thriftwood.adapters import read_forest
 from thriftwood.arguments import one_number_from_zero
 from thriftwood.arrays import FloatArray
+from thriftwood.costs import AnyCosts
 from thriftwood.errors import InputError, UnfittedModelError, UnsupportedModelError
 from thriftwood.estimators.cross_validation import Fold, Rows, cross_validate, folds_of
-from thriftwood.estimators.prices import prices_of
+from thriftwood.estimators.prices import costs_of, prices_of
 from thriftwood.formulation import read_weights
 from thriftwood.pruning import (
     Evaluation,
@@ -43,7 +43,7 @@ class _PrunedEnsemble(BaseEstimator):
         self,
         estimator: Any = None,
         *,
-        costs: ArrayLike | Mapping[str, float] | None = None,
+        costs: AnyCosts = None,
         budget: float | None = None,
         tradeoff: float | None = None,
         rule: str = "one_standard_error",
@@ -71,7 +71,7 @@ class _PrunedEnsemble(BaseEstimator):
         X: Any,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
-        costs: ArrayLike | Mapping[str, float] | None = None,
+        costs: AnyCosts = None,
     ) -> Self:
         """Grow the trees, compute their path and take a point of it.
 
@@ -88,13 +88,14 @@ class _PrunedEnsemble(BaseEstimator):
         """
         self._check_parameters()
         rows = self._read_rows(X, y, sample_weight)
-        prices = prices_of(self, costs)
+        prices_of(self, costs, len(rows.y))  # refuses what is no price list before any work
+        rows = rows._replace(costs=costs_of(self, costs))
         folds = self._folds(rows)
         if hasattr(self, "feature_names_in_"):
             rows = rows._replace(X=X)  # a model that is trained on a data frame knows their names
-        self.path_ = self._grow(rows, prices)
+        self.path_ = self._grow(rows)
         self.estimator_ = self.path_.model
-        self.evaluation_ = self._measured(rows, prices, folds)
+        self.evaluation_ = self._measured(rows, folds)
         self.pruned_ = self._chosen()
         self.model_ = self.pruned_.model
         return self
@@ -190,14 +191,14 @@ class _PrunedEnsemble(BaseEstimator):
     def _asks_out_of_bag(self) -> bool:
         return isinstance(self.cv, str) and self.cv == OUT_OF_BAG
 
-    def _grow(self, rows: Rows, prices: FloatArray) -> PruningPath:
+    def _grow(self, rows: Rows) -> PruningPath:
         """Train a new model and return its path."""
         weights = {} if rows.weights is None else {"sample_weight": rows.weights}
         return prune_path(
             self._new_model().fit(rows.X, rows.y, **weights),
             rows.X,
             rows.y,
-            costs=prices,
+            costs=rows.costs,
             loss=self.loss,
             rows=self._rows,
             sample_weight=rows.weights,
@@ -205,10 +206,10 @@ class _PrunedEnsemble(BaseEstimator):
             progress=False,
         )
 
-    def _measured(self, rows: Rows, prices: FloatArray, folds: list[Fold]) -> Evaluation | None:
+    def _measured(self, rows: Rows, folds: list[Fold]) -> Evaluation | None:
         """Measure the points, where that is to decide between them."""
         if folds:
-            return cross_validate(self.path_, lambda part: self._grow(part, prices), rows, folds)
+            return cross_validate(self.path_, self._grow, rows, folds)
         if self._is_decided or not self._asks_out_of_bag:
             return None
         return self.path_.evaluate(
@@ -217,6 +218,7 @@ class _PrunedEnsemble(BaseEstimator):
             rows=OUT_OF_BAG,
             quantiles=(),
             sample_weight=rows.weights,
+            costs=rows.costs,
             n_jobs=self.n_jobs,
             progress=False,
         )

@@ -5,24 +5,21 @@ splits of that set are kept instead of none, times rows, trees and the closure's
 are pruned each alone, the fall of the mean of their objectives.
 """
 
-from thriftwood.formulation.build import (
-    ClosureIndex,
-    build_closure,
-    build_complexity,
-    build_each_tree,
-)
+from thriftwood.formulation.asks import Asks, list_asks
+from thriftwood.formulation.build import ClosureIndex, build_closure, build_complexity
 from thriftwood.formulation.counting import CountArray, times_counted, weight_counted
 from thriftwood.formulation.losses import loss_named, node_losses
 from thriftwood.formulation.purchases import Purchases, list_purchases
 from thriftwood.formulation.targets import read_target, read_weights
 
 __all__ = [
+    "Asks",
     "ClosureIndex",
     "CountArray",
     "Purchases",
     "build_closure",
     "build_complexity",
-    "build_each_tree",
+    "list_asks",
     "list_purchases",
     "loss_named",
     "node_losses",

@@ -22,7 +22,6 @@ from thriftwood.errors import RangeError
 from thriftwood.forest import LEAF, Forest
 from thriftwood.formulation.purchases import Purchases
 from thriftwood.formulation.scaling import lost_to_rounding, whole_numbers
-from thriftwood.routing import Routes, are_first_uses
 
 # What gains and costs may add up to, in their units. The first has 13 digits and leaves room to
 # multiply gains by the denominator of a tradeoff; the second has 15, for prices far apart.
@@ -74,12 +73,7 @@ class ClosureIndex:
 
 
 def build_closure(
-    forest: Forest,
-    purchases: Purchases,
-    losses: FloatArray,
-    prices: FloatArray,
-    weights: FloatArray,
-    trees_per_row: Fraction | None = None,
+    forest: Forest, purchases: Purchases, losses: FloatArray, loss_per_cost: Fraction
 ) -> tuple[ClosureProblem, ClosureIndex]:
     """Write the pruning problem of a forest as a closure problem.
 
@@ -89,41 +83,11 @@ def build_closure(
         The trees, and what rows buy where.
     losses : shape (n_nodes,)
         What each node would lose as a leaf, from `node_losses` with the same weights.
-    prices : shape (n_features,)
-        What a feature costs one row.
-    weights : shape (n_rows,)
-        How much each row counts.
-    trees_per_row : Fraction, optional
-        In how many trees a row counts in `losses`; None means all.
+    loss_per_cost : Fraction
+        What a cost of 1, in the units of the purchases, weighs against losses at a tradeoff of 1.
     """
-    costs = _whole_costs(prices, purchases.item_feature, weights[purchases.item_row])
-    return _closure(
-        forest,
-        losses,
-        purchases.arc_start,
-        purchases.arc_item,
-        costs,
-        Fraction(forest.n_trees) if trees_per_row is None else trees_per_row,
-    )
-
-
-def build_each_tree(
-    forest: Forest,
-    routes: Routes,
-    losses: FloatArray,
-    prices: FloatArray,
-    weights: FloatArray,
-    trees_per_row: Fraction,
-) -> tuple[ClosureProblem, ClosureIndex]:
-    """Write the pruning problems of all trees, each alone, as one closure problem.
-
-    A row pays in every tree that asks for a feature. Parameters as in `build_closure`.
-    """
-    split = np.flatnonzero(forest.is_split)
-    pays = are_first_uses(forest)[split]
-    passing = _weight_of_rows(forest, routes, weights)[split]
-    costs = _whole_costs(prices, forest.feature[split], np.where(pays, passing, 0.0))
-    return _separate_closure(forest, losses, costs, trees_per_row / forest.n_trees)
+    costs = _whole_costs(purchases.item_cost, purchases.item_charge)
+    return _closure(forest, losses, purchases.arc_start, purchases.arc_item, costs, loss_per_cost)
 
 
 def build_complexity(
@@ -141,9 +105,16 @@ def build_complexity(
     weight_counted : float
         How much weight counts in `losses`, all trees together.
     """
-    ones = np.ones(forest.n_splits)
-    costs = WholeCosts(ones, ones.astype(np.int64), Fraction(1))
-    return _separate_closure(forest, losses, costs, Fraction(weight_counted) / forest.n_trees)
+    n_splits = forest.n_splits
+    ones = np.ones(n_splits)
+    return _closure(
+        forest,
+        losses,
+        np.arange(n_splits + 1),
+        np.arange(n_splits, dtype=np.int32),
+        WholeCosts(ones, ones.astype(np.int64), Fraction(1)),
+        Fraction(weight_counted) / forest.n_trees,
+    )
 
 
 class WholeCosts(NamedTuple):
@@ -152,15 +123,6 @@ class WholeCosts(NamedTuple):
     exact: FloatArray
     whole: IntArray
     unit: Fraction
-
-
-def _separate_closure(
-    forest: Forest, losses: FloatArray, costs: WholeCosts, loss_per_cost: Fraction
-) -> tuple[ClosureProblem, ClosureIndex]:
-    """Write the problem in which every split pays a cost of its own."""
-    n_splits = forest.n_splits
-    own_item = np.arange(n_splits, dtype=np.int32)
-    return _closure(forest, losses, np.arange(n_splits + 1), own_item, costs, loss_per_cost)
 
 
 def _closure(
@@ -195,32 +157,20 @@ def _closure(
     return problem.check(), index
 
 
-def _weight_of_rows(forest: Forest, routes: Routes, weights: FloatArray) -> FloatArray:
-    """Return the weight of the rows that pass each node; whole numbers, so nothing is rounded."""
-    before = np.zeros((forest.n_trees, routes.n_rows + 1))
-    np.cumsum(weights[routes.order], axis=1, out=before[:, 1:])
-    tree = forest.tree_of(np.arange(forest.n_nodes))
-    passing: FloatArray = before[tree, routes.stop] - before[tree, routes.start]
-    return passing
-
-
-def _whole_costs(
-    prices: FloatArray, feature: IntArray | IndexArray, weight: FloatArray
-) -> WholeCosts:
-    """Return whole numbers for prices times weights, at least 1 for what costs anything."""
-    exact = prices[feature] * weight
+def _whole_costs(exact: FloatArray, charge: IndexArray) -> WholeCosts:
+    """Return whole numbers for what items cost, at least 1 for what costs anything."""
     costs, unit = whole_numbers(exact, MOST_COST)
     costs = np.maximum(costs, exact > 0)
-    paid = np.bincount(feature, weights=exact, minlength=len(prices))
-    counted = np.bincount(feature, weights=costs * float(unit), minlength=len(prices))
+    place = charge + 1  # the charges of splits are -1
+    paid = np.bincount(place, weights=exact)
+    counted = np.bincount(place, weights=costs * float(unit))
     lost = np.flatnonzero(np.abs(counted - paid) > LOST_DIGITS * paid)
-    if len(lost) and prices[lost].max() == prices.max():
-        raise RangeError(
-            f"Prices up to {prices.max():g} are too small for doubles. Use a smaller unit."
-        )
-    if len(lost):
-        raise RangeError(
-            f"The prices reach from {prices[lost[0]]:g} to {prices.max():g}, too far apart to be "
-            "exact with this many rows. Give the smallest prices as 0, or raise them."
-        )
-    return WholeCosts(exact, costs, unit)
+    if not len(lost):
+        return WholeCosts(exact, costs, unit)
+    smallest, largest = exact[np.isin(place, lost)].max(), exact.max()
+    if smallest == largest:
+        raise RangeError(f"Prices up to {largest:g} are too small for doubles. Use a smaller unit.")
+    raise RangeError(
+        f"The prices reach from {smallest:g} to {largest:g}, too far apart to be exact with this "
+        "many rows. Give the smallest prices as 0, or raise them."
+    )

@@ -3,37 +3,128 @@
 import numpy as np
 
 from thriftwood.compiling import kernel
+from thriftwood.costs import MODEL, ROW
 
 NOTHING = -1
 
 
 @kernel
-def number_items(first_use, feature, tree_of, order, start, stop, arc_start, arc_item, most_items):
-    """Number the (feature, row) pairs that somebody pays for, and write each split's arcs.
+def find_asks(roots, left, right, feature, trigger_start, key, most_asks):
+    """Return the splits, and triggers of their features, whose key no split above has.
 
-    `first_use` lists splits sorted by feature; `arc_start` says where the arcs of each begin in
-    `arc_item`. Returns the feature and the row of every item.
+    Walks down each tree; the complement of a split on the stack says that all below it are done.
+    """
+    n_above = np.zeros(key.max() + 1, dtype=np.int32)
+    stack = np.empty(2 * len(left) + 2, dtype=np.int64)
+    node = np.empty(most_asks, dtype=np.int64)
+    trigger = np.empty(most_asks, dtype=np.int64)
+    n_asks = 0
+    for root in roots:
+        stack[0] = root
+        size = 1
+        while size > 0:
+            size -= 1
+            h = stack[size]
+            if h < 0:
+                k = feature[~h]
+                for place in range(trigger_start[k], trigger_start[k + 1]):
+                    n_above[key[place]] -= 1
+                continue
+            if left[h] == NOTHING:
+                continue
+            k = feature[h]
+            for place in range(trigger_start[k], trigger_start[k + 1]):
+                if n_above[key[place]] == 0:
+                    node[n_asks] = h
+                    trigger[n_asks] = place
+                    n_asks += 1
+            for place in range(trigger_start[k], trigger_start[k + 1]):
+                n_above[key[place]] += 1
+            stack[size] = ~h
+            stack[size + 1] = right[h]
+            stack[size + 2] = left[h]
+            size += 3
+    return node[:n_asks].copy(), trigger[:n_asks].copy()
+
+
+@kernel
+def count_arcs(node, charge, gate, payer, tree_of, order, start, stop, gates, batch_of):
+    """Return how many different payers ask for each charge at each node."""
+    n_arcs = np.empty(len(node), dtype=np.int64)
+    seen_at = np.full(order.shape[1], NOTHING, dtype=np.int64)
+    for ask in range(len(node)):
+        h = node[ask]
+        who = payer[charge[ask]]
+        if who == MODEL:
+            n_arcs[ask] = 1
+        elif who == ROW and gate[ask] == NOTHING:
+            n_arcs[ask] = stop[h] - start[h]
+        else:
+            n_arcs[ask] = 0
+            for place in range(start[h], stop[h]):
+                row = order[tree_of[ask], place]
+                if gate[ask] != NOTHING and not gates[gate[ask], row]:
+                    continue
+                unit = row if who == ROW else batch_of[who, row]
+                if seen_at[unit] != ask:
+                    seen_at[unit] = ask
+                    n_arcs[ask] += 1
+    return n_arcs
+
+
+@kernel
+def number_items(
+    node,
+    charge,
+    gate,
+    group,
+    payer,
+    tree_of,
+    order,
+    start,
+    stop,
+    gates,
+    batch_of,
+    arc_start,
+    arc_item,
+    most_items,
+):
+    """Number what somebody pays for, and write the arcs of each ask.
+
+    Asks of the same group, all for the same charge, are neighbours: whoever pays in several of them
+    pays one item. `arc_start` says where the arcs of each ask begin in `arc_item`. Returns the
+    charge and the payer of every item.
     """
     n_rows = order.shape[1]
-    item_of = np.full(n_rows, NOTHING, dtype=np.int32)  # of the feature at hand
-    seen_for = np.full(n_rows, NOTHING, dtype=np.int32)
-    item_feature = np.empty(most_items, dtype=np.int32)
-    item_row = np.empty(most_items, dtype=np.int32)
+    item_of = np.full(n_rows, NOTHING, dtype=np.int32)  # of the group at hand
+    seen_for = np.full(n_rows, NOTHING, dtype=np.int64)
+    seen_at = np.full(n_rows, NOTHING, dtype=np.int64)
+    item_charge = np.empty(most_items, dtype=np.int32)
+    item_payer = np.empty(most_items, dtype=np.int32)
     n_items = 0
-    for use in range(len(first_use)):
-        h = first_use[use]
-        arc = arc_start[use]
-        for place in range(start[h], stop[h]):
-            row = order[tree_of[use], place]
-            if seen_for[row] != feature[h]:
-                seen_for[row] = feature[h]
-                item_of[row] = n_items
-                item_feature[n_items] = feature[h]
-                item_row[n_items] = row
+    for ask in range(len(node)):
+        h = node[ask]
+        who = payer[charge[ask]]
+        first, last = (0, 1) if who == MODEL else (start[h], stop[h])
+        arc = arc_start[ask]
+        for place in range(first, last):
+            row = 0 if who == MODEL else order[tree_of[ask], place]
+            if gate[ask] != NOTHING and not gates[gate[ask], row]:
+                continue
+            unit = batch_of[who, row] if who >= 0 else row
+            if seen_for[unit] != group[ask]:
+                seen_for[unit] = group[ask]
+                item_of[unit] = n_items
+                item_charge[n_items] = charge[ask]
+                item_payer[n_items] = unit
                 n_items += 1
-            arc_item[arc] = item_of[row]
+            if who >= 0:
+                if seen_at[unit] == ask:
+                    continue
+                seen_at[unit] = ask
+            arc_item[arc] = item_of[unit]
             arc += 1
-    return item_feature[:n_items].copy(), item_row[:n_items].copy()
+    return item_charge[:n_items].copy(), item_payer[:n_items].copy()
 
 
 @kernel

@@ -1,35 +1,52 @@
-"""What rows buy at which splits."""
+"""What rows buy at which splits, and what it costs."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from thriftwood.arrays import BoolArray, IndexArray, IntArray, handed_over
-from thriftwood.errors import RangeError
+from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray, handed_over
+from thriftwood.costs import MODEL, ROW, PriceList
+from thriftwood.errors import InputError, RangeError
 from thriftwood.forest import Forest
 from thriftwood.formulation import kernels
-from thriftwood.routing import Routes, first_uses
+from thriftwood.formulation.asks import Asks, list_asks
+from thriftwood.routing import Routes
+
+# The charge of items that are no charge of the price list: one split, its tests and its place.
+OF_SPLIT = -1
 
 
 @dataclass(frozen=True, eq=False)
 class Purchases:
-    """The items of a forest, (feature, row) pairs, and the splits that ask for each.
+    """The items of a forest, each paid once, and the splits that ask for each.
 
     Split number `s`, in the order of the nodes, asks for `arc_item[arc_start[s]:arc_start[s + 1]]`:
-    its feature for every row that passes it, unless a split above has asked for that already.
+    the charges of its feature for every row that passes it, unless a split above has asked for that
+    already; and for its own tests, where these cost something.
 
     Attributes
     ----------
     arc_start : shape (n_splits + 1,)
     arc_item : shape (n_arcs,)
-    item_feature, item_row : shape (n_items,)
-        What each item is: this feature of this row.
+    item_charge, item_payer : shape (n_items,)
+        What each item is: this charge for this row, batch of rows, or the model (payer 0); or
+        `OF_SPLIT` and the number of the split.
+    item_cost : shape (n_items,)
+        What it costs for all rows together, as often as there are predictions.
+    scale : float
+        The weight of all rows times the predictions: costs divided by it are means.
     """
 
     arc_start: IntArray
     arc_item: IndexArray
-    item_feature: IntArray
-    item_row: IntArray
+    item_charge: IndexArray
+    item_payer: IndexArray
+    item_cost: FloatArray
+    scale: float
+
+    @property
+    def n_items(self) -> int:
+        return len(self.item_charge)
 
     def last_needed(self, step_of: IndexArray) -> IndexArray:
         """Return for each item the last step among the splits that ask for it.
@@ -39,9 +56,7 @@ class Purchases:
         step_of : shape (n_splits,)
             With which step of a path each split drops; -1 if it is never kept.
         """
-        last: IndexArray = kernels.last_need(
-            step_of, self.arc_start, self.arc_item, len(self.item_row)
-        )
+        last: IndexArray = kernels.last_need(step_of, self.arc_start, self.arc_item, self.n_items)
         return last
 
     def needed(self, kept: BoolArray) -> BoolArray:
@@ -50,34 +65,137 @@ class Purchases:
         return mask
 
 
-def list_purchases(forest: Forest, routes: Routes) -> Purchases:
-    """Find out what the rows of each split buy there."""
+def list_purchases(
+    forest: Forest,
+    routes: Routes,
+    prices: PriceList,
+    weights: FloatArray,
+    *,
+    each_tree: bool = False,
+) -> Purchases:
+    """Find out what the rows of each split buy there.
+
+    Parameters
+    ----------
+    forest, routes, prices
+    weights : shape (n_rows,)
+        How much each row counts.
+    each_tree : bool
+        Whether every tree pays for itself, so that no item is shared by two of them.
+    """
+    asks = list_asks(forest, prices)
+    group = asks.charge.astype(np.int64)
+    if each_tree:
+        group += forest.tree_of(asks.node) * prices.n_charges
+    order = np.argsort(group, kind="stable")
+    asks, group = asks.take(order), group[order]
+
     split = np.flatnonzero(forest.is_split)
-    uses = first_uses(forest)
-    n_arcs = np.zeros(forest.n_nodes, dtype=np.int64)
-    n_arcs[uses] = routes.n_rows_of[uses]
-    if n_arcs.sum() >= 2**31:
+    has_own = bool(prices.per_split or prices.per_node)
+    of_split = np.searchsorted(split, asks.node)
+    n_arcs = _count_arcs(forest, routes, prices, asks)
+    arc_start = np.zeros(len(split) + 1, dtype=np.int64)
+    np.cumsum(np.bincount(of_split, n_arcs, len(split)) + has_own, out=arc_start[1:])
+    if arc_start[-1] >= 2**31:
         raise RangeError(
-            f"The forest buys features at {n_arcs.sum()} (split, row) pairs; up to 2**31 fit. "
+            f"The forest buys features at {arc_start[-1]} (split, row) pairs; up to 2**31 fit. "
             "Prune on a sample of the rows."
         )
-    arc_start = np.zeros(len(split) + 1, dtype=np.int64)
-    np.cumsum(n_arcs[split], out=arc_start[1:])
     arc_item = np.empty(arc_start[-1], dtype=np.int32)
-    item_feature, item_row = kernels.number_items(
-        uses,
-        forest.feature,
-        forest.tree_of(uses),
+    item_charge, item_payer = kernels.number_items(
+        asks.node,
+        asks.charge,
+        asks.gate,
+        group,
+        prices.payer,
+        forest.tree_of(asks.node),
         routes.order,
         routes.start,
         routes.stop,
-        arc_start[np.searchsorted(split, uses)],
+        prices.gates,
+        prices.batch_of,
+        _first_arcs(of_split, n_arcs, has_own),
         arc_item,
-        min(len(arc_item), len(np.unique(forest.feature[uses])) * routes.n_rows),
+        min(len(arc_item), len(np.unique(group)) * routes.n_rows),
     )
+    item_cost = _item_costs(prices, weights, item_charge, item_payer)
+    if has_own:
+        number = np.arange(len(split), dtype=np.int32)
+        arc_item[arc_start[1:] - 1] = len(item_charge) + number
+        item_charge = np.append(item_charge, np.full_like(number, OF_SPLIT))
+        item_payer = np.append(item_payer, number)
+        item_cost = np.append(item_cost, _split_costs(forest, routes, prices, weights)[split])
     return Purchases(
         handed_over(arc_start),
         handed_over(arc_item),
-        handed_over(item_feature),
-        handed_over(item_row),
+        handed_over(item_charge),
+        handed_over(item_payer),
+        handed_over(item_cost),
+        float(weights.sum()) * prices.predictions,
     )
+
+
+def _count_arcs(forest: Forest, routes: Routes, prices: PriceList, asks: Asks) -> IntArray:
+    n_arcs: IntArray = kernels.count_arcs(
+        asks.node,
+        asks.charge,
+        asks.gate,
+        prices.payer,
+        forest.tree_of(asks.node),
+        routes.order,
+        routes.start,
+        routes.stop,
+        prices.gates,
+        prices.batch_of,
+    )
+    return n_arcs
+
+
+def _first_arcs(of_split: IntArray, n_arcs: IntArray, has_own: bool) -> IntArray:
+    """Return where the arcs of each ask begin, if those of each split follow each other."""
+    by_split = np.argsort(of_split, kind="stable")
+    first = np.empty(len(n_arcs), dtype=np.int64)
+    first[by_split] = np.cumsum(n_arcs[by_split]) - n_arcs[by_split]
+    return first + of_split * has_own
+
+
+def _item_costs(
+    prices: PriceList, weights: FloatArray, charge: IndexArray, payer: IndexArray
+) -> FloatArray:
+    """Return what items cost for all rows together, as often as there are predictions."""
+    who = prices.payer[charge]
+    cost = prices.prices[charge]
+    of_row = np.flatnonzero(who == ROW)
+    cost[of_row] = prices.price_of(charge[of_row], payer[of_row]) * weights[payer[of_row]]
+    for number, batch_of in enumerate(prices.batch_of):
+        of_batch = np.flatnonzero(who == number)
+        cost[of_batch] *= _batch_weights(batch_of, weights)[payer[of_batch]]
+    cost[who == MODEL] *= weights.sum()
+    cost[who != MODEL] *= prices.predictions
+    return cost
+
+
+def _batch_weights(batch_of: IndexArray, weights: FloatArray) -> FloatArray:
+    """Return how much batches count: as much as each of their rows."""
+    of_batch = np.empty(batch_of.max() + 1)
+    of_batch[batch_of] = weights
+    unequal = np.flatnonzero(of_batch[batch_of] != weights)
+    if len(unequal):
+        raise InputError(
+            f"Row {unequal[0]} shares what it pays with rows of another `sample_weight`: give all "
+            "rows that `shared_by` puts together the same weight."
+        )
+    return of_batch
+
+
+def _split_costs(
+    forest: Forest, routes: Routes, prices: PriceList, weights: FloatArray
+) -> FloatArray:
+    """Return what every node costs as a split, its feature aside."""
+    before = np.zeros((forest.n_trees, routes.n_rows + 1))
+    np.cumsum(weights[routes.order], axis=1, out=before[:, 1:])
+    tree = forest.tree_of(np.arange(forest.n_nodes))
+    passing = before[tree, routes.stop] - before[tree, routes.start]
+    tests = prices.per_split * passing * prices.predictions
+    costs: FloatArray = tests + prices.per_node * weights.sum()
+    return costs

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from numpy.typing import ArrayLike
 
+from thriftwood.costs import AnyCosts
 from thriftwood.formulation import build_complexity
 from thriftwood.pruning.nested import nested_path
 from thriftwood.pruning.path import PruningPath
@@ -18,7 +18,7 @@ def cost_complexity_path(
     X: Any,
     y: ArrayLike,
     *,
-    costs: ArrayLike | Mapping[str, float] | None = None,
+    costs: AnyCosts = None,
     loss: str | None = None,
     rows: str = "all",
     sample_weight: ArrayLike | None = None,

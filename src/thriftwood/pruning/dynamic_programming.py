@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from thriftwood.arrays import FloatArray, IndexArray, IntArray, handed_over
+from thriftwood.costs import AnyCosts
 from thriftwood.parallel import for_each
 from thriftwood.progress import progress_bar
 from thriftwood.pruning import size_kernels, walking
@@ -22,7 +22,7 @@ def dynamic_programming_path(
     X: Any,
     y: ArrayLike,
     *,
-    costs: ArrayLike | Mapping[str, float] | None = None,
+    costs: AnyCosts = None,
     loss: str | None = None,
     rows: str = "all",
     sample_weight: ArrayLike | None = None,
@@ -131,14 +131,15 @@ def _bills(
     """Walk the rows from the largest size to the smallest, and see what they pay."""
     forest, n_points = task.forest, layout.largest_size + 1
     nobody = np.broadcast_to(np.zeros(1, dtype=np.uint16), task.routes.order.shape)
-    walk, _ = walking.walk_of(forest, task.prices, task.routes, task.weights, nobody)
-    state = walking.nothing_yet(forest, len(task.weights))
+    walk, _ = walking.walk_of(forest, task.prices, task.routes, nobody)
+    state = walking.nothing_yet(forest, task.prices, len(task.weights))
     bills = _Bills(np.empty(n_points), np.empty(n_points, dtype=np.int64))
     masks = (layout.kept_nodes(size, choice) for size in range(n_points - 1, -1, -1))
     with progress_bar("Pruning", progress) as bar:
         for point, kept in enumerate(walking.visit(forest, masks, walk, state)):
             bar(point / n_points)
-            bills.costs[point] = state.buyers @ task.prices / task.weights.sum()
+            bill = walking.bills_now(walk, state)
+            bills.costs[point] = walking.mean_cost(forest, task.prices, kept, bill, task.weights)
             tested = np.bincount(forest.feature[kept], minlength=forest.n_features)
             bills.n_features[point] = np.count_nonzero(tested)
     return bills

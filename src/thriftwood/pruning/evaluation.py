@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from thriftwood.adapters import Samples, read_samples
 from thriftwood.arguments import numbers
 from thriftwood.arrays import FloatArray, IndexArray, IntArray, handed_over
+from thriftwood.costs import AnyCosts, PriceList, read_prices
 from thriftwood.errors import InputError
 from thriftwood.formulation import CountArray, read_target, read_weights, times_counted
 from thriftwood.progress import progress_bar
@@ -51,10 +52,10 @@ class Evaluation:
     log_loss, brier : float arrays, optional
         Of the averaged probabilities, as scikit-learn defines them.
     cost : float array
-        Mean bill of a row.
+        Mean bill of a row, its part of what is paid once for the model included.
     quantiles : tuple of float
     cost_quantiles : shape (n_points, n_quantiles)
-        Of the bills.
+        Of the bills, without what is paid for the model.
     n_rows : int
         How many rows were predicted.
     """
@@ -102,6 +103,7 @@ def evaluate_path(
     rows: str,
     quantiles: Sequence[float],
     sample_weight: ArrayLike | None,
+    costs: AnyCosts,
     n_jobs: int | None,
     progress: bool | None,
 ) -> Evaluation:
@@ -109,8 +111,9 @@ def evaluate_path(
     wanted = _read_points(points, len(path))
     shares = _read_quantiles(quantiles)
     given = _read_rows(path, X, y, rows, sample_weight, n_jobs)
-    walk, unit = walking.walk_of(path.forest, path.prices, given.routes, given.weights, given.times)
-    state = walking.nothing_yet(path.forest, len(given.weights))
+    prices = _read_prices(path, costs, len(given.weights))
+    walk, unit = walking.walk_of(path.forest, prices, given.routes, given.times)
+    state = walking.nothing_yet(path.forest, prices, len(given.weights))
     masks = (path.kept_nodes(point) for point in range(len(path)))
     names = CLASS_LOSSES if path.forest.is_classifier else CLASS_LOSSES[:1]
     losses = np.zeros((len(names), len(given.weights)))
@@ -118,7 +121,7 @@ def evaluate_path(
     standard_error, cost = np.empty(len(wanted)), np.empty(len(wanted))
     cost_quantiles = np.empty((len(wanted), len(shares)))
     with progress_bar("Evaluating", progress) as bar:
-        for point, _ in enumerate(walking.visit(path.forest, masks, walk, state)):
+        for point, kept in enumerate(walking.visit(path.forest, masks, walk, state)):
             bar(point / len(path))
             places = np.flatnonzero(wanted == point)
             if not len(places):
@@ -132,8 +135,9 @@ def evaluate_path(
                 raise InputError(f"With rows={rows!r} no row counts that has any weight.")
             means[:, places] = (losses @ judged / judged.sum())[:, None]
             standard_error[places] = _standard_error(losses[0], judged)
-            cost[places] = state.buyers @ path.prices / given.weights.sum()
-            cost_quantiles[places] = _quantiles(state.bill, given.weights, shares)
+            bill = walking.bills_now(walk, state)
+            cost[places] = walking.mean_cost(path.forest, prices, kept, bill, given.weights)
+            cost_quantiles[places] = _quantiles(bill, given.weights, shares)
     labels = {name: handed_over(label[wanted]) for name, label in path.labels.items()}
     mean = {name: handed_over(row.copy()) for name, row in zip(names, means, strict=True)}
     return Evaluation(
@@ -177,6 +181,18 @@ def _read_rows(
         times=times_counted(rows, _samples(path, rows), forest.n_trees, table.n_rows),
         routes=route_examples(forest, table, n_jobs),
     )
+
+
+def _read_prices(path: PruningSequence, costs: AnyCosts, n_rows: int) -> PriceList:
+    """Return the prices that the path was computed with, for these rows."""
+    if costs is not None:
+        return read_prices(costs, path.forest.n_features, path.forest.feature_names, n_rows)
+    if path.prices.is_tied_to_rows:
+        raise InputError(
+            "The prices of the path belong to the rows that it was computed on: pass `costs` for "
+            "these rows, made with `costs.for_rows(...)`."
+        )
+    return path.prices
 
 
 def _samples(path: PruningSequence, rows: str) -> Samples | None:

@@ -5,22 +5,30 @@ from collections import namedtuple
 import numpy as np
 
 from thriftwood.compiling import kernel
+from thriftwood.costs import MODEL
+from thriftwood.costs.price_list import OPEN
 
 # What rows get at the current point of the path.
 #
 #   total      sum of the values of the leaves they are in, in whole numbers so that nothing drifts
 #   votes      how many trees predict each class
 #   n_trees    how many trees predict the row
-#   n_askers   how many trees ask for each feature of the row
-#   bill, n_bought   what the row pays, and for how many features
-#   buyers     weight of the rows that buy each feature
+#   n_askers   how many splits ask each row for each charge
+#   bill       what the row pays for itself
+#   n_paid     how many charges and tests are on its bill
+#   n_payers   how many rows of each batch need each charge that batches pay
 #   changed    rows that are no longer as they were last measured
-State = namedtuple("State", "total votes n_trees n_askers bill n_bought buyers changed")
+State = namedtuple("State", "total votes n_trees n_askers bill n_paid n_payers changed")
 
 # The trees with all they have to say about the rows.
+#
+#   ask_start, ask_charge, ask_gate   what each node asks its rows for
+#   own_prices   what each row pays for a feature, or nothing where `prices` say it
+#   line         the line of `n_payers` of a charge that batches pay
 Walk = namedtuple(
     "Walk",
-    "tree_of left right feature first_use value winner prices order start stop times weights",
+    "tree_of left right value winner order start stop times "
+    "ask_start ask_charge ask_gate prices payer own_prices gates batch_of line per_split",
 )
 
 
@@ -42,7 +50,7 @@ def change(walk, state, tops, before, after):
 
 @kernel
 def count_below(walk, state, top, kept, sign, stack):
-    """Add the leaves and purchases at and below a node, or take them away."""
+    """Add the leaves and bills at and below a node, or take them away."""
     stack[0] = top
     size = 1
     while size > 0:
@@ -51,11 +59,7 @@ def count_below(walk, state, top, kept, sign, stack):
         if not kept[h]:
             move(walk, state, h, sign)
             continue
-        if walk.first_use[h]:
-            if sign > 0:
-                buy(walk, state, h)
-            else:
-                return_it(walk, state, h)
+        ask(walk, state, h, sign)
         stack[size] = walk.left[h]
         stack[size + 1] = walk.right[h]
         size += 2
@@ -77,31 +81,43 @@ def move(walk, state, leaf, sign):
 
 
 @kernel
-def buy(walk, state, h):
-    """Let the rows of a split ask for its feature."""
-    tree, feature = walk.tree_of[h], walk.feature[h]
-    for place in range(walk.start[h], walk.stop[h]):
-        row = walk.order[tree, place]
-        if state.n_askers[row, feature] == 0:
-            state.bill[row] += walk.prices[feature]
-            state.n_bought[row] += 1
-            state.buyers[feature] += walk.weights[row]
-        state.n_askers[row, feature] += 1
+def ask(walk, state, h, sign):
+    """Let a split ask its rows for its charges, or no longer do so."""
+    tree = walk.tree_of[h]
+    for number in range(walk.ask_start[h], walk.ask_start[h + 1]):
+        charge, gate = walk.ask_charge[number], walk.ask_gate[number]
+        if walk.payer[charge] == MODEL:
+            continue
+        for place in range(walk.start[h], walk.stop[h]):
+            row = walk.order[tree, place]
+            if gate != OPEN and not walk.gates[gate, row]:
+                continue
+            before = state.n_askers[row, charge]
+            state.n_askers[row, charge] += sign
+            if before == (0 if sign > 0 else 1):
+                settle(walk, state, row, charge, sign)
+    if walk.per_split > 0:
+        for place in range(walk.start[h], walk.stop[h]):
+            put_on_bill(state, walk.order[tree, place], walk.per_split, sign)
 
 
 @kernel
-def return_it(walk, state, h):
-    """Let the rows of a split no longer ask for its feature."""
-    tree, feature = walk.tree_of[h], walk.feature[h]
-    for place in range(walk.start[h], walk.stop[h]):
-        row = walk.order[tree, place]
-        state.n_askers[row, feature] -= 1
-        if state.n_askers[row, feature] == 0:
-            state.n_bought[row] -= 1
-            state.bill[row] -= walk.prices[feature]
-            state.buyers[feature] -= walk.weights[row]
-            if state.n_bought[row] == 0:
-                state.bill[row] = 0.0  # no rounding is left over
+def settle(walk, state, row, charge, sign):
+    """Let a row, or its batch, begin or stop to pay a charge."""
+    if walk.payer[charge] >= 0:
+        state.n_payers[walk.line[charge], walk.batch_of[walk.payer[charge], row]] += sign
+    elif charge < walk.own_prices.shape[1]:
+        put_on_bill(state, row, walk.own_prices[row, charge], sign)
+    else:
+        put_on_bill(state, row, walk.prices[charge], sign)
+
+
+@kernel
+def put_on_bill(state, row, price, sign):
+    state.bill[row] += sign * price
+    state.n_paid[row] += sign
+    if state.n_paid[row] == 0:
+        state.bill[row] = 0.0  # no rounding is left over
 
 
 @kernel

@@ -39,7 +39,7 @@ class PruningPath(PruningSequence):
         Its trees.
     rows : str
         On which rows each tree's loss counted: "all", "in_bag" or "out_of_bag".
-    prices : shape (n_features,)
+    prices : PriceList
     loss_name : str
         The loss that was counted.
     method : {"ensemble", "each_tree", "cost_complexity"}

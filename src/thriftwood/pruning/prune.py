@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -11,6 +10,7 @@ from numpy.typing import ArrayLike
 from thriftwood.adapters import write_model
 from thriftwood.arguments import one_number_from_zero
 from thriftwood.closure import check_certificate
+from thriftwood.costs import AnyCosts
 from thriftwood.errors import InputError
 from thriftwood.pruning.prune_path import prune_path
 from thriftwood.pruning.pruned import Pruned
@@ -25,7 +25,7 @@ def prune(
     *,
     tradeoff: float | None = None,
     budget: float | None = None,
-    costs: ArrayLike | Mapping[str, float] | None = None,
+    costs: AnyCosts = None,
     loss: str | None = None,
     rows: str = "all",
     sample_weight: ArrayLike | None = None,
@@ -53,8 +53,9 @@ def prune(
     budget : float, optional
         In place of a tradeoff: what a row may cost on average. Computes the whole path and returns
         `prune_path(...).at(budget=budget)`.
-    costs : array-like, mapping from feature name to price, or None
-        What it costs to look at each feature of one row. None means 1 each.
+    costs : array-like, mapping from feature name to price, Costs, or None
+        What it costs to look at each feature of one row. None means 1 each. `Costs` knows fees that
+        features share, prerequisites, prices per model and more.
     loss : str, optional
         What to count. For classifiers "error" (misclassified rows), "expected_error" (1 minus the
         probability of the right class), "brier" or "log_loss"; for regressors "squared_error".

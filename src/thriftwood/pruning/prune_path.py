@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from numpy.typing import ArrayLike
 
-from thriftwood.closure import ClosureProblem
+from thriftwood.costs import AnyCosts
 from thriftwood.errors import InputError
-from thriftwood.formulation import ClosureIndex, build_each_tree
 from thriftwood.pruning.nested import nested_path
 from thriftwood.pruning.path import PruningPath
-from thriftwood.pruning.task import PruningTask, read_task
+from thriftwood.pruning.task import read_task
 
 SCOPES = ("ensemble", "each_tree")
 
@@ -22,7 +20,7 @@ def prune_path(
     X: Any,
     y: ArrayLike,
     *,
-    costs: ArrayLike | Mapping[str, float] | None = None,
+    costs: AnyCosts = None,
     loss: str | None = None,
     rows: str = "all",
     scope: str = "ensemble",
@@ -73,15 +71,8 @@ def prune_path(
         sample_weight=sample_weight,
         n_jobs=n_jobs,
     )
-    return nested_path(model, task, _closure(task, scope), scope, n_jobs, progress)
-
-
-def _closure(task: PruningTask, scope: str) -> tuple[ClosureProblem, ClosureIndex]:
-    if scope == "ensemble":
-        return task.closure()
-    return build_each_tree(
-        task.forest, task.routes, task.losses, task.prices, task.weights, task.trees_per_row
-    )
+    closure = task.closure() if scope == "ensemble" else task.closure_of_each_tree()
+    return nested_path(model, task, closure, scope, n_jobs, progress)
 
 
 def _check_scope(scope: str) -> None:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from thriftwood.adapters import read_forest, write_model
 from thriftwood.arguments import is_whole, one_number_from_zero
 from thriftwood.arrays import BoolArray, FloatArray, IntArray
+from thriftwood.costs import AnyCosts, PriceList
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest
 from thriftwood.pruning import choosing, evaluation, plot, storage
@@ -41,7 +42,7 @@ class PruningSequence(ABC):
     model: Any
     forest: Forest
     rows: str
-    prices: FloatArray
+    prices: PriceList
     loss_name: str
     method: str
     costs: FloatArray
@@ -125,6 +126,7 @@ class PruningSequence(ABC):
         rows: str = "all",
         quantiles: Sequence[float] = (0.1, 0.5, 0.9),
         sample_weight: ArrayLike | None = None,
+        costs: AnyCosts = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
     ) -> evaluation.Evaluation:
@@ -145,13 +147,16 @@ class PruningSequence(ABC):
         quantiles : sequence of float
             Of the bills.
         sample_weight : array-like, optional
+        costs : Costs, optional
+            What these rows pay; None means the prices of the path. Needed where those belong to
+            the rows that the path was computed on.
         n_jobs : int, optional
             Threads to route the rows with.
         progress : bool, optional
             As in `prune_path`.
         """
         return evaluation.evaluate_path(
-            self, X, y, points, rows, quantiles, sample_weight, n_jobs, progress
+            self, X, y, points, rows, quantiles, sample_weight, costs, n_jobs, progress
         )
 
     def choose(
@@ -163,6 +168,7 @@ class PruningSequence(ABC):
         limit: float | None = None,
         rows: str = "all",
         sample_weight: ArrayLike | None = None,
+        costs: AnyCosts = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
     ) -> Pruned:
@@ -170,7 +176,7 @@ class PruningSequence(ABC):
 
         Parameters
         ----------
-        X, y, rows, sample_weight, n_jobs, progress
+        X, y, rows, sample_weight, costs, n_jobs, progress
             As in `evaluate`.
         rule : str
             "lowest_error": the cheapest point of lowest error. "one_standard_error": the cheapest
@@ -189,6 +195,7 @@ class PruningSequence(ABC):
             rows=rows,
             quantiles=(),
             sample_weight=sample_weight,
+            costs=costs,
             n_jobs=n_jobs,
             progress=progress,
         )
@@ -234,7 +241,7 @@ class PruningSequence(ABC):
         per_point = (self.costs, self.losses, self.n_splits, self.n_features)
         return (
             self.method in self.own_methods
-            and self.prices.shape == (self.forest.n_features,)
+            and self.prices.n_features == self.forest.n_features
             and all(array.shape == (len(self),) for array in per_point)
         )
 

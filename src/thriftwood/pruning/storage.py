@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from thriftwood.adapters import read_forest
 from thriftwood.arrays import handed_over
+from thriftwood.costs import PriceList
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest
 from thriftwood.pruning.pruned import Figures
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 Kind = TypeVar("Kind", bound="PruningSequence")
 FORMAT = "thriftwood pruning path"
-VERSION = 1
+VERSION = 2
 
 # What a file that is none of ours, or was cut or changed, makes the readers raise.
 DAMAGE = (
@@ -36,6 +37,8 @@ DAMAGE = (
     zlib.error,
 )
 
+PRICE_ARRAYS = ("prices", "payer", "start", "charge", "gate")
+PRICE_NUMBERS = ("names", "per_split", "per_node", "predictions", "unit", "is_tied_to_rows")
 FOREST_ARRAYS = (
     "tree_start",
     "feature",
@@ -46,7 +49,6 @@ FOREST_ARRAYS = (
     "values",
 )
 PATH_ARRAYS = (
-    "prices",
     "costs",
     "losses",
     "n_splits",
@@ -66,6 +68,7 @@ def save_path(path: PruningSequence, file: str | os.PathLike[str]) -> None:
         "loss": path.loss_name,
         "original": vars(path.original),
         "rows": path.rows,
+        "prices": {name: getattr(path.prices, name) for name in PRICE_NUMBERS},
         "forest": {
             "n_features": forest.n_features,
             "combine": forest.combine,
@@ -75,6 +78,7 @@ def save_path(path: PruningSequence, file: str | os.PathLike[str]) -> None:
         },
     }
     arrays = {f"forest_{name}": getattr(forest, name) for name in FOREST_ARRAYS}
+    arrays |= {f"prices_{name}": getattr(path.prices, name) for name in PRICE_ARRAYS}
     arrays |= {name: getattr(path, name) for name in (*PATH_ARRAYS, *path.own_arrays)}
     try:
         text = json.dumps(header)
@@ -114,6 +118,7 @@ def load_path(kind: type[Kind], file: str | os.PathLike[str], model: Any = None)
             model=forest if model is None else model,
             forest=forest,
             rows=header["rows"],
+            prices=_prices(header["prices"], arrays),
             loss_name=header["loss"],
             method=header["method"],
             original=Figures(**header["original"]),
@@ -138,6 +143,11 @@ def _forest(about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Forest:
         feature_names=None if about["feature_names"] is None else tuple(about["feature_names"]),
         input_dtype=np.dtype(about["input_dtype"]),
     ).check()
+
+
+def _prices(about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> PriceList:
+    parts: dict[str, Any] = {name: handed_over(arrays[f"prices_{name}"]) for name in PRICE_ARRAYS}
+    return PriceList(**parts | about | {"names": tuple(about["names"])}).check()
 
 
 def _read(file: Path, kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -14,7 +13,7 @@ from numpy.typing import ArrayLike
 from thriftwood.adapters import read_forest, read_samples
 from thriftwood.arrays import BoolArray, FloatArray, handed_over
 from thriftwood.closure import ClosureProblem
-from thriftwood.costs import prices_per_feature
+from thriftwood.costs import AnyCosts, PriceList, read_prices
 from thriftwood.errors import RangeError
 from thriftwood.forest import Forest
 from thriftwood.formulation import (
@@ -45,7 +44,7 @@ class PruningTask:
     routes : Routes
     rows : str
         On which rows each tree's loss counts.
-    prices : shape (n_features,)
+    prices : PriceList
     weights : shape (n_rows,)
         How much each row counts, in whole numbers.
     loss_name : str
@@ -58,16 +57,11 @@ class PruningTask:
     forest: Forest
     routes: Routes
     rows: str
-    prices: FloatArray
+    prices: PriceList
     weights: FloatArray
     loss_name: str
     losses: FloatArray
     weight_counted: float
-
-    @property
-    def trees_per_row(self) -> Fraction:
-        """In how many trees a row's loss counts, on average."""
-        return Fraction(self.weight_counted) / Fraction(float(self.weights.sum()))
 
     @cached_property
     def mean_losses(self) -> FloatArray:
@@ -76,19 +70,27 @@ class PruningTask:
 
     @cached_property
     def purchases(self) -> Purchases:
-        return list_purchases(self.forest, self.routes)
+        return list_purchases(self.forest, self.routes, self.prices, self.weights)
 
     @cached_property
     def bill_weights(self) -> FloatArray:
         """What each item adds to the mean bill."""
-        feature, row = self.purchases.item_feature, self.purchases.item_row
-        return handed_over(self.prices[feature] * self.weights[row] / self.weights.sum())
+        return handed_over(self.purchases.item_cost / self.purchases.scale)
 
     def closure(self) -> tuple[ClosureProblem, ClosureIndex]:
         """Return the pruning problem of the ensemble, in which trees share what rows bought."""
-        return build_closure(
-            self.forest, self.purchases, self.losses, self.prices, self.weights, self.trees_per_row
+        return self._closure(self.purchases, 1)
+
+    def closure_of_each_tree(self) -> tuple[ClosureProblem, ClosureIndex]:
+        """Return the pruning problems of all trees, each alone, as one; each pays for itself."""
+        purchases = list_purchases(
+            self.forest, self.routes, self.prices, self.weights, each_tree=True
         )
+        return self._closure(purchases, self.forest.n_trees)
+
+    def _closure(self, purchases: Purchases, n_payers: int) -> tuple[ClosureProblem, ClosureIndex]:
+        loss_per_cost = Fraction(self.weight_counted) / Fraction(purchases.scale) / n_payers
+        return build_closure(self.forest, purchases, self.losses, loss_per_cost)
 
     def figures(self, kept: BoolArray) -> Figures:
         """Return cost and loss of the forest with these splits, given as a mask over nodes."""
@@ -112,7 +114,7 @@ def read_task(
     X: Any,
     y: ArrayLike,
     *,
-    costs: ArrayLike | Mapping[str, float] | None,
+    costs: AnyCosts,
     loss: str | None,
     rows: str,
     sample_weight: ArrayLike | None,
@@ -124,7 +126,7 @@ def read_task(
     table = read_table(X, forest.input_dtype)
     routes = route_examples(forest, table, n_jobs)
     forest = replace(forest, feature_names=forest.feature_names or table.names)
-    prices = prices_per_feature(costs, forest.n_features, forest.feature_names)
+    prices = read_prices(costs, forest.n_features, forest.feature_names, table.n_rows)
     target = read_target(y, forest, table.n_rows)
     weights = read_weights(sample_weight, table.n_rows)
     _check_bills(prices, weights)
@@ -143,8 +145,8 @@ def read_task(
     )
 
 
-def _check_bills(prices: FloatArray, weights: FloatArray) -> None:
+def _check_bills(prices: PriceList, weights: FloatArray) -> None:
     with np.errstate(over="ignore"):
-        everything = (prices * weights.sum()).sum()
+        everything = (prices.prices * weights.sum() * prices.predictions).sum()
     if not np.isfinite(everything):
         raise RangeError("The prices are so large that bills are infinite. Use a larger unit.")

@@ -7,60 +7,94 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from thriftwood.arrays import BoolArray, FloatArray, IntArray
+from thriftwood.arrays import BoolArray, FloatArray, IntArray, handed_over
+from thriftwood.costs import PriceList
 from thriftwood.forest import LEAF, Forest
-from thriftwood.formulation import CountArray
+from thriftwood.formulation import CountArray, list_asks
 from thriftwood.pruning import kernels
-from thriftwood.routing import Routes, are_first_uses
+from thriftwood.routing import Routes
 
 # Values of nodes are added in whole numbers of this many bits.
 VALUE_BITS = 44
+NO_PRICES = handed_over(np.empty((0, 0)))
 
 
 def walk_of(
-    forest: Forest, prices: FloatArray, routes: Routes, weights: FloatArray, times: CountArray
+    forest: Forest, prices: PriceList, routes: Routes, times: CountArray
 ) -> tuple[kernels.Walk, float]:
     """Return the trees as the kernels walk them, and the unit of their values.
 
     Parameters
     ----------
-    forest, prices, routes, weights
-        The trees, what features cost, who passes where, and how much each row counts.
+    forest, prices, routes
+        The trees, what features cost, and who passes where.
     times : shape (n_trees, n_rows)
         0 where a tree does not predict a row; it buys what it meets there all the same.
     """
     value, unit = _whole_values(forest)
+    asks = list_asks(forest, prices)
+    paid_by_batches = prices.payer >= 0
+    rows = prices.rows
     walk = kernels.Walk(
         tree_of=forest.tree_of(np.arange(forest.n_nodes)),
         left=forest.left,
         right=forest.right,
-        feature=forest.feature,
-        first_use=are_first_uses(forest),
         value=value,
         winner=value.argmax(axis=1),
-        prices=prices,
         order=routes.order,
         start=routes.start,
         stop=routes.stop,
         times=times,
-        weights=weights,
+        ask_start=np.searchsorted(asks.node, np.arange(forest.n_nodes + 1)),
+        ask_charge=asks.charge,
+        ask_gate=asks.gate,
+        prices=prices.prices,
+        payer=prices.payer,
+        own_prices=NO_PRICES if rows is None or rows.own_prices is None else rows.own_prices,
+        gates=prices.gates,
+        batch_of=prices.batch_of,
+        line=np.cumsum(paid_by_batches) - 1,
+        per_split=prices.per_split,
     )
     return walk, unit
 
 
-def nothing_yet(forest: Forest, n_rows: int) -> kernels.State:
+def nothing_yet(forest: Forest, prices: PriceList, n_rows: int) -> kernels.State:
     """Return the state of rows that are nowhere and bought nothing."""
     n_outputs = forest.values.shape[1]
+    n_lines = np.count_nonzero(prices.payer >= 0)
+    n_batches = int(prices.batch_of.max(initial=-1)) + 1
     return kernels.State(
         total=np.zeros((n_rows, n_outputs), dtype=np.int64),
         votes=np.zeros((n_rows, n_outputs), dtype=np.int32),
         n_trees=np.zeros(n_rows, dtype=np.int32),
-        n_askers=np.zeros((n_rows, forest.n_features), dtype=np.uint16),
+        # Trees ask once for each charge, but where rows know values, more often.
+        n_askers=np.zeros((n_rows, prices.n_charges), np.int32 if len(prices.gates) else np.uint16),
         bill=np.zeros(n_rows),
-        n_bought=np.zeros(n_rows, dtype=np.int32),
-        buyers=np.zeros(forest.n_features),
+        n_paid=np.zeros(n_rows, dtype=np.int32),
+        n_payers=np.zeros((n_lines, n_batches), dtype=np.int32),
         changed=np.zeros(n_rows, dtype=np.bool_),
     )
+
+
+def bills_now(walk: kernels.Walk, state: kernels.State) -> FloatArray:
+    """Return what every row pays, equal parts of what its batches pay included."""
+    bill: FloatArray = state.bill.copy()
+    for charge in np.flatnonzero(walk.payer >= 0):
+        batch_of = walk.batch_of[walk.payer[charge]]
+        part = walk.prices[charge] / np.bincount(batch_of)
+        pays = state.n_payers[walk.line[charge], : len(part)] > 0
+        bill += np.where(pays, part, 0.0)[batch_of]
+    return bill
+
+
+def mean_cost(
+    forest: Forest, prices: PriceList, kept: BoolArray, bill: FloatArray, weights: FloatArray
+) -> float:
+    """Return what a row costs on average, its part of what the model costs included."""
+    used = np.bincount(forest.feature[kept], minlength=forest.n_features) > 0
+    of_model = prices.model_cost(used, int(np.count_nonzero(kept)))
+    return float(bill @ weights / weights.sum()) + of_model
 
 
 def visit(

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from thriftwood.adapters import read_forest
 from thriftwood.arrays import FloatArray, handed_over
-from thriftwood.costs import prices_per_feature
-from thriftwood.routing import first_uses, route_examples
+from thriftwood.costs import MODEL, AnyCosts, bills_of, read_prices
+from thriftwood.routing import route_examples
 from thriftwood.runtime import kernels
 from thriftwood.table import read_table
 
@@ -26,11 +24,19 @@ class FeatureBill:
     Attributes
     ----------
     per_example : shape (n_rows,)
-        The bill of each row: the prices of the features that it meets in any tree, each once.
+        The bill of each row: what it meets in any tree, each charge once; of what it shares with
+        other rows, an equal part. What is paid once for the model is not in it.
     by_feature : shape (n_features,)
-        What a row pays for each feature on average; the sum of these is `mean`.
+        What a row pays for each feature itself, on average.
     bought : shape (n_features,)
-        The share of rows that buy each feature.
+        The share of rows that buy each feature, for its own sake or for another that requires it.
+    fees : dict
+        What a row pays on average for the fee of each group; for "tests", where each test costs
+        something.
+    model_cost : float
+        What is paid once for the model, divided by the predictions that it will serve.
+    unit : str
+        What all this is counted in.
     feature_names : tuple of str, optional
         Where the model or the data frame has names.
     """
@@ -38,18 +44,23 @@ class FeatureBill:
     per_example: FloatArray
     by_feature: FloatArray
     bought: FloatArray
+    fees: dict[str, float]
+    model_cost: float
+    unit: str
     feature_names: tuple[str, ...] | None
 
     @property
     def mean(self) -> float:
-        """The mean bill of a row."""
-        return float(self.per_example.mean())
+        """The mean bill of a row, its part of what the model costs included."""
+        return float(self.per_example.mean()) + self.model_cost
 
     def __repr__(self) -> str:
         bought = np.flatnonzero(self.bought)
+        unit = f" {self.unit}" if self.unit else ""
         lines = [
-            f"FeatureBill: mean {self.mean:.6g} per example, from {self.per_example.min():.6g} to "
-            f"{self.per_example.max():.6g}; {len(bought)} of {len(self.bought)} features bought"
+            f"FeatureBill: mean {self.mean:.6g}{unit} per example, from "
+            f"{self.per_example.min():.6g} to {self.per_example.max():.6g}; "
+            f"{len(bought)} of {len(self.bought)} features bought"
         ]
         dearest_first = bought[np.argsort(-self.by_feature[bought], kind="stable")]
         for feature in dearest_first[:MOST_LINES]:
@@ -60,13 +71,17 @@ class FeatureBill:
             )
         if len(bought) > MOST_LINES:
             lines.append(f"  ... and {len(bought) - MOST_LINES} more")
+        for name, fee in self.fees.items():
+            lines.append(f"  {name:20s} {fee:10.6g} per example, shared")
+        if self.model_cost > 0:
+            lines.append(f"  {'model':20s} {self.model_cost:10.6g} per prediction")
         return "\n".join(lines)
 
 
 def feature_bill(
     model: Any,
     X: Any,
-    costs: ArrayLike | Mapping[str, float] | None = None,
+    costs: AnyCosts = None,
     *,
     n_jobs: int | None = None,
 ) -> FeatureBill:
@@ -77,7 +92,7 @@ def feature_bill(
     model : fitted model, pruned or not
         Any model that `prune` accepts.
     X : array-like or data frame, shape (n_rows, n_features)
-    costs : array-like, mapping from feature name to price, or None
+    costs : array-like, mapping from feature name to price, Costs, or None
         As in `prune`; None means 1 each, so that the bill counts features.
     n_jobs : int, optional
         Threads, as in scikit-learn.
@@ -95,16 +110,30 @@ def feature_bill(
     table = read_table(X, forest.input_dtype)
     routes = route_examples(forest, table, n_jobs)
     names = forest.feature_names or table.names
-    prices = prices_per_feature(costs, forest.n_features, names)
-    uses = first_uses(forest)
-    bill, n_buyers = kernels.charge(
-        uses,
+    prices = read_prices(costs, forest.n_features, names, table.n_rows)
+    splits = np.flatnonzero(forest.is_split)
+    used, n_tests = kernels.use_features(
+        splits,
         forest.feature,
-        forest.tree_of(uses),
+        forest.tree_of(splits),
         routes.order,
         routes.start,
         routes.stop,
-        prices,
+        forest.n_features,
     )
-    bought = n_buyers / table.n_rows
-    return FeatureBill(handed_over(bill), handed_over(bought * prices), handed_over(bought), names)
+    bills = bills_of(prices, used)
+    tests = prices.per_split * n_tests
+    is_fee = np.flatnonzero(prices.payer != MODEL)[forest.n_features :]
+    fees = {prices.names[charge]: float(bills.by_charge[charge]) for charge in is_fee}
+    if prices.per_split:
+        fees["tests"] = float(tests.mean())
+    tested = np.bincount(forest.feature[splits], minlength=forest.n_features) > 0
+    return FeatureBill(
+        per_example=handed_over(bills.per_row + tests),
+        by_feature=handed_over(bills.by_charge[: forest.n_features]),
+        bought=handed_over(bills.needed_by[: forest.n_features]),
+        fees=fees,
+        model_cost=prices.model_cost(tested, len(splits)),
+        unit=prices.unit,
+        feature_names=names,
+    )

@@ -4,26 +4,17 @@ import numpy as np
 
 from thriftwood.compiling import kernel
 
-NOTHING = -1
-
 
 @kernel
-def charge(first_use, feature, tree_of, order, start, stop, prices):
-    """Charge every row for each feature that it meets in any tree, once.
-
-    `first_use` lists splits sorted by feature. Returns the bill of each row and how many rows
-    bought each feature.
-    """
+def use_features(splits, feature, tree_of, order, start, stop, n_features):
+    """Return which features each row is tested for, and by how many splits in all."""
     n_rows = order.shape[1]
-    bill = np.zeros(n_rows, dtype=np.float64)
-    n_buyers = np.zeros(len(prices), dtype=np.int64)
-    paid_for = np.full(n_rows, NOTHING, dtype=np.int32)
-    for use in range(len(first_use)):
-        h = first_use[use]
+    used = np.zeros((n_rows, n_features), dtype=np.bool_)
+    n_tests = np.zeros(n_rows, dtype=np.int64)
+    for number in range(len(splits)):
+        h = splits[number]
         for place in range(start[h], stop[h]):
-            row = order[tree_of[use], place]
-            if paid_for[row] != feature[h]:
-                paid_for[row] = feature[h]
-                bill[row] += prices[feature[h]]
-                n_buyers[feature[h]] += 1
-    return bill, n_buyers
+            row = order[tree_of[number], place]
+            used[row, feature[h]] = True
+            n_tests[row] += 1
+    return used, n_tests
