@@ -80,7 +80,7 @@ def _look_up(
     if feature_names is None:
         raise InputError(
             f"`{argument}` goes by feature names, but neither the model nor X has column names "
-            f"that are text: pass X as a data frame with named columns, or `{argument}` as an array."
+            f"that are text: pass X as a data frame, or `{argument}` as an array."
         )
     unknown = [name for name in costs if name not in feature_names]
     if unknown:

@@ -111,7 +111,7 @@ def _features_of_groups(costs: Costs, columns: Columns) -> dict[Feature, frozens
         if columns.names is not None and group in columns.names:
             raise InputError(f"`groups` has a group {group!r}, but that is the name of a feature.")
 
-    def features(group: Feature) -> frozenset[int]:
+    def features(group: Any) -> frozenset[int]:
         inner = (
             features(member) if member in groups else {columns.find(member, "groups", also=groups)}
             for member in groups[group]
