@@ -61,6 +61,5 @@ def _amounts(prices: PriceList, charge: int, needs: BoolArray) -> FloatArray:
     batch_of = prices.batch_of[payer]
     pays = np.bincount(batch_of, needs) > 0
     part: FloatArray = prices.prices[charge] / np.bincount(batch_of)
-    of_batch = np.where(pays, part, 0.0)
-    amounts = of_batch[batch_of]
+    amounts: FloatArray = np.where(pays, part, 0.0)[batch_of]
     return amounts

@@ -161,7 +161,7 @@ class PriceList:
                 parts[self.payer[self.charge] == number] *= (batch_of.max() + 1) / len(batch_of)
         parts[self.payer[self.charge] == MODEL] /= self.predictions
         feature = np.repeat(np.arange(self.n_features), np.diff(self.start))
-        amounts = self.prices[self.charge] * parts
+        amounts: FloatArray = self.prices[self.charge] * parts
         bundles: FloatArray = np.bincount(feature, weights=amounts, minlength=self.n_features)
         bundles += self.per_split + self.per_node / self.predictions
         return bundles
