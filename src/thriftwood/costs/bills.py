@@ -53,13 +53,13 @@ def bills_of(prices: PriceList, used: BoolArray) -> Bills:
 def _amounts(prices: PriceList, charge: int, needs: BoolArray) -> FloatArray:
     """Return what each row pays for a charge."""
     payer = prices.payer[charge]
+    amounts: FloatArray
     if payer == ROW:
         rows = np.flatnonzero(needs)
         amounts = np.zeros(len(needs))
         amounts[rows] = prices.price_of(np.full(len(rows), charge), rows)
-        return amounts
-    batch_of = prices.batch_of[payer]
-    pays = np.bincount(batch_of, needs) > 0
-    part: FloatArray = prices.prices[charge] / np.bincount(batch_of)
-    amounts: FloatArray = np.where(pays, part, 0.0)[batch_of]
+    else:
+        batch_of = prices.batch_of[payer]
+        pays = np.bincount(batch_of, needs) > 0
+        amounts = np.where(pays, prices.prices[charge] / np.bincount(batch_of), 0.0)[batch_of]
     return amounts

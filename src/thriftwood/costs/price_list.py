@@ -161,9 +161,8 @@ class PriceList:
                 parts[self.payer[self.charge] == number] *= (batch_of.max() + 1) / len(batch_of)
         parts[self.payer[self.charge] == MODEL] /= self.predictions
         feature = np.repeat(np.arange(self.n_features), np.diff(self.start))
-        amounts: FloatArray = self.prices[self.charge] * parts
-        bundles: FloatArray = np.bincount(feature, weights=amounts, minlength=self.n_features)
-        bundles += self.per_split + self.per_node / self.predictions
+        bundles = np.full(self.n_features, self.per_split + self.per_node / self.predictions)
+        np.add.at(bundles, feature, self.prices[self.charge] * parts)
         return bundles
 
 
