@@ -144,7 +144,7 @@ ROW_FIELDS = ("per_example", "known", "shared_by")
 
 
 def _check_lists(lists: object, name: str) -> None:
-    """Refuse what is no mapping to lists, or leads from a name back to itself."""
+    """Refuse what is no mapping to lists, or leads in a circle."""
     if lists is None:
         return
     if not isinstance(lists, Mapping):
@@ -152,6 +152,11 @@ def _check_lists(lists: object, name: str) -> None:
     for key, members in lists.items():
         if isinstance(members, str) or not isinstance(members, Iterable):
             raise InputError(f"`{name}` has {members!r} for {key!r}: pass a list of names.")
+    refuse_circles(lists, name)
+
+
+def refuse_circles(lists: Mapping[Any, Iterable[Any]], name: str) -> None:
+    """Raise where lists lead from a name back to itself."""
     for key in lists:
         seen: set[Any] = set()
         waiting = list(lists[key])

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thriftwood.arguments import numbers, one_number
+from thriftwood.arguments import is_whole, numbers, one_number
 from thriftwood.arrays import BoolArray, FloatArray, IndexArray, handed_over
-from thriftwood.costs.costs import AnyCosts, Costs, Feature
+from thriftwood.costs.costs import AnyCosts, Costs, Feature, refuse_circles
 from thriftwood.costs.per_feature import A_PRICE, prices_per_feature
 from thriftwood.costs.price_list import MODEL, OPEN, ROW, PriceList, RowPrices, plain_prices
 from thriftwood.errors import InputError
@@ -90,10 +90,9 @@ class Columns(NamedTuple):
         """Return the number of a column, or raise; `also` are other names that would do."""
         if self.names is not None and feature in self.names:
             return self.names.index(feature)
+        if is_whole(feature) and 0 <= feature < self.n_features:
+            return int(feature)
         if self.names is None:
-            is_number = isinstance(feature, int | np.integer) and not isinstance(feature, bool)
-            if is_number and 0 <= feature < self.n_features:
-                return int(feature)
             raise InputError(
                 f"`{where}` names {feature!r}, but columns have no names: use numbers from 0 to "
                 f"{self.n_features - 1}, or pass X as a data frame."
@@ -252,6 +251,7 @@ def _needed_features(costs: Costs, columns: Columns, n_rows: int) -> list[dict[i
         columns.find(feature, "requires"): [columns.find(other, "requires") for other in others]
         for feature, others in (costs.requires or {}).items()
     }
+    refuse_circles(direct, "requires")  # by numbers now, since a feature may go by name and number
 
     def needed(column: int) -> dict[int, Payers]:
         own = unknown.get(column)

@@ -41,7 +41,15 @@ def read_npz(path: Path) -> Arrays:
         ) from problem
 
 
-def to_dataset(arrays: Arrays, *, name: str, unit: str, source: str, licence: str) -> Dataset:
+def to_dataset(
+    arrays: Arrays,
+    *,
+    name: str,
+    unit: str,
+    source: str,
+    licence: str,
+    requires: Mapping[str, tuple[str, ...]] | None = None,
+) -> Dataset:
     """Check that the arrays fit each other; without prices each feature costs 1.
 
     Raises
@@ -69,6 +77,7 @@ def to_dataset(arrays: Arrays, *, name: str, unit: str, source: str, licence: st
         ),
         categories=_words(arrays["cost_category"]) if "cost_category" in arrays else None,
         split=np.array(arrays["split"], np.int64) if "split" in arrays else None,
+        requires=requires or {},
     )
 
 

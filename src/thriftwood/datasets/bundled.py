@@ -21,7 +21,7 @@ def load_heart() -> Dataset:
     Prices are in Canadian dollars. Tests of a group share a fee: taking blood (A, for ``chol``
     and ``fbs``), and two examinations under stress (B, ``thalach`` and ``thal``; C, ``exang``,
     ``oldpeak`` and ``slope``). A sum of `costs` over several tests of a group overstates the
-    bill; the first one costs `costs`, each further one `costs_in_group`.
+    bill; the first one costs `costs`, each further one `costs_in_group`. `prices` has it right.
 
     Returns
     -------

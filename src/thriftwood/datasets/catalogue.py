@@ -6,8 +6,8 @@ projects; those of sonar and heart_statlog were also computed anew from the valu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from thriftwood.datasets import originals
@@ -46,6 +46,7 @@ class Entry:
     unit: str = "features"
     files: tuple[PublishedFile, ...] = ()
     read: Callable[[Sequence[Path]], Arrays] | None = None
+    requires: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 CATALOGUE = {
@@ -154,6 +155,7 @@ CATALOGUE = {
                 ),
             ),
             read=originals.read_thyroid_ann,
+            requires={"FTI": ("TT4", "T4U")},
         ),
     )
 }

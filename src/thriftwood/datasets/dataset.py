@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thriftwood.costs import Costs
 from thriftwood.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ class Dataset:
     feature_names, target_names
         Names of the columns of `X` and of the classes.
     costs
-        Price of each feature bought on its own, in `unit`.
+        Price of each feature bought on its own, in `unit`. `prices` knows what is shared, too.
     unit
         What prices are counted in, for example ``"CAD"``; ``"features"`` where each one costs 1.
     source, licence
@@ -47,6 +49,8 @@ class Dataset:
         a category shares no fee.
     split
         The published split, for each example 0 train, 1 validation or 2 test. None without one.
+    requires
+        Features that are computed from others: the names of those for each of them.
     """
 
     name: str
@@ -62,6 +66,27 @@ class Dataset:
     costs_in_group: NDArray[np.float64] | None = None
     categories: tuple[str, ...] | None = None
     split: NDArray[np.int64] | None = None
+    requires: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def prices(self) -> Costs:
+        """The whole price list: fees are paid once, and what is computed costs what it takes."""
+        number = {name: column for column, name in enumerate(self.feature_names)}
+        shared = self.cost_groups or ("",) * len(self.feature_names)
+        groups: dict[str, list[str | int]] = {}
+        for name, group in zip(self.feature_names, shared, strict=True):
+            if group != "" and name not in self.requires:
+                groups.setdefault(group, []).append(number[name])
+        return Costs(
+            per_feature=self.costs if self.costs_in_group is None else self.costs_in_group,
+            groups=groups,
+            group_fee={group: self.group_fees[group] for group in groups},
+            requires={
+                number[name]: [number[other] for other in others]
+                for name, others in self.requires.items()
+            },
+            unit=self.unit,
+        )
 
     @property
     def group_fees(self) -> dict[str, float]:

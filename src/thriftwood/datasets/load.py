@@ -48,9 +48,9 @@ def load_dataset(
     the size of each class must be the published ones.
 
     heart_statlog holds 270 of the 303 patients of `load_heart`: never use both as independent
-    data. The value ``FTI`` of thyroid_ann is computed from ``TT4`` and ``T4U`` and priced as both
-    together, so a bill that lists all three counts them twice; its discounts assume the fee of
-    2.10 dollars for taking blood that is published for the other medical sets.
+    data. The value ``FTI`` of thyroid_ann is computed from ``TT4`` and ``T4U``; in `costs` it is
+    priced as both together, in `prices` it requires them. The discounts of thyroid_ann assume the
+    fee of 2.10 dollars for taking blood that is published for the other medical sets.
     """
     entry = _entry(name)
     place = cache_folder() if folder is None else Path(folder)
@@ -60,6 +60,7 @@ def load_dataset(
         unit=entry.unit,
         source=entry.source,
         licence=entry.licence,
+        requires=entry.requires,
     )
     _check_size(entry, dataset)
     return dataset

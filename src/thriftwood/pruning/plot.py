@@ -36,7 +36,7 @@ def plot_path(path: PruningSequence, ax: Axes | None, measured: Evaluation | Non
         ax.plot(path.costs, path.losses, style, markersize=4, label=points)
         if "before pruning" not in ax.get_legend_handles_labels()[1]:
             ax.plot(path.original.cost, path.original.loss, "ks", label="before pruning")
-        ax.set_xlabel("mean cost of a row")
+        ax.set_xlabel("mean cost of a row" + (f" ({path.prices.unit})" if path.prices.unit else ""))
         ax.set_ylabel(f"{path.loss_name.replace('_', ' ')} per tree")
     else:
         (line,) = ax.plot(measured.cost, measured.error, style, markersize=4, label="error")

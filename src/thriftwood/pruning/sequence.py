@@ -82,7 +82,8 @@ class PruningSequence(ABC):
         points = points_in_words(self.method, len(self))
         lines = [
             f"{type(self).__name__} of a {kind}: {len(self)} {points}",
-            f"  {'':10s} {'cost':>10s} {'loss':>10s} {'splits':>8s} {'features':>8s}",
+            f"  {self.prices.unit:10.10s} {'cost':>10s} {'loss':>10s} {'splits':>8s} "
+            f"{'features':>8s}",
         ]
         rows = {"original": self.original, "first": self._figures(0), "last": self._figures(-1)}
         for name, row in rows.items():

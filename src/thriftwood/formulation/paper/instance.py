@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from thriftwood.adapters import read_forest, read_samples
 from thriftwood.arrays import FloatArray, IntArray, handed_over
-from thriftwood.costs import prices_per_feature
+from thriftwood.costs import AnyCosts, PriceList, read_prices
+from thriftwood.errors import InputError
 from thriftwood.forest import Forest
 from thriftwood.formulation.counting import times_counted, weight_counted
 from thriftwood.formulation.losses import node_losses
@@ -99,7 +99,7 @@ def read_instance(
     X: Any,
     y: ArrayLike,
     *,
-    costs: ArrayLike | Mapping[str, float] | None = None,
+    costs: AnyCosts = None,
     loss: str | None = None,
     rows: str = "all",
     sample_weight: ArrayLike | None = None,
@@ -117,7 +117,16 @@ def read_instance(
         forest=forest,
         routes=routes,
         losses=node_losses(forest, routes, target, weights, loss, times),
-        prices=prices_per_feature(costs, forest.n_features, names),
+        prices=_plain_prices(read_prices(costs, forest.n_features, names, table.n_rows)),
         weights=weights,
         weight_counted=weight_counted(rows, times, weights),
     )
+
+
+def _plain_prices(prices: PriceList) -> FloatArray:
+    if not prices.is_plain:
+        raise InputError(
+            "The paper's programs know one price per feature and nothing else: pass an array or a "
+            "mapping as `costs`, or use `prune`."
+        )
+    return prices.prices
