@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thriftwood.training import Growth, grow_tree, kernels, rank_columns
+from thriftwood.training import Bundles, Growth, grow_tree, kernels, rank_columns
 from thriftwood.training.plain import grow_plainly
 
 
@@ -36,9 +36,30 @@ def growing_cases(draw):
         max_features=draw(st.sampled_from([None, None, 1, 2])),
         free_once_bought=draw(st.booleans()),
     )
+    if draw(st.booleans()):
+        growth = with_a_shared_fee(growth, rng)
     if growth.impurity != "powers":
         growth = replace(growth, alpha=draw(st.sampled_from([0.0, 0.0, 0.5, 1.0])))
     return X, label, weight, n_classes, growth, draw(st.integers(0, 2**31))
+
+
+def with_a_shared_fee(growth, rng):
+    """Let some features share a fee, on top of their own prices."""
+    n_features = len(growth.prices)
+    shares = rng.random(n_features) < 0.6
+    fee = rng.choice([0.5, 2.0, 10.0])
+    bundles = [
+        [(k, growth.prices[k]), *([(n_features, fee)] * shares[k])] for k in range(n_features)
+    ]
+    return replace(
+        growth,
+        prices=growth.prices + fee * shares,
+        bundles=Bundles(
+            start=np.cumsum([0, *map(len, bundles)]).astype(np.int32),
+            charge=np.array([charge for one in bundles for charge, _ in one], dtype=np.int32),
+            amount=np.array([amount for one in bundles for _, amount in one]),
+        ),
+    )
 
 
 @settings(max_examples=300, deadline=None)

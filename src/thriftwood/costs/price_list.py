@@ -148,11 +148,8 @@ class PriceList:
         """Return the list for rows that are not there, such as in a file."""
         return replace(self, rows=None)
 
-    def bundle_prices(self) -> FloatArray:
-        """Return what using a feature costs a row on average, if the row has bought nothing yet.
-
-        Who pays together, pays equal parts.
-        """
+    def amounts(self) -> FloatArray:
+        """Return what each trigger costs a row on average; who pays together, pays equal parts."""
         parts = np.ones(len(self.charge))
         if self.rows is not None:
             gated = self.gate != OPEN
@@ -160,9 +157,14 @@ class PriceList:
             for number, batch_of in enumerate(self.rows.batch_of):
                 parts[self.payer[self.charge] == number] *= (batch_of.max() + 1) / len(batch_of)
         parts[self.payer[self.charge] == MODEL] /= self.predictions
+        amounts: FloatArray = self.prices[self.charge] * parts
+        return amounts
+
+    def bundle_prices(self) -> FloatArray:
+        """Return what using a feature costs a row on average, if the row has bought nothing yet."""
         feature = np.repeat(np.arange(self.n_features), np.diff(self.start))
         bundles = np.full(self.n_features, self.per_split + self.per_node / self.predictions)
-        np.add.at(bundles, feature, self.prices[self.charge] * parts)
+        np.add.at(bundles, feature, self.amounts())
         return bundles
 
 

@@ -24,7 +24,7 @@ from thriftwood.estimators.prices import prices_of
 from thriftwood.formulation import read_weights
 from thriftwood.parallel import for_each, n_workers
 from thriftwood.progress import progress_bar
-from thriftwood.training import Growth
+from thriftwood.training import Bundles, Growth
 
 # Within these, products of class weights stay within doubles.
 LEAST_WEIGHT, MOST_WEIGHT = 1e-12, 1e15
@@ -178,7 +178,7 @@ class BudgetForestClassifier(TreeAverage, ClassifierMixin, BaseEstimator):
         """
         rows, sample_weights = self._read_rows(X, y, sample_weight)
         prices = prices_of(self, costs, len(rows.label))
-        growth = self._growth(prices.bundle_prices())
+        growth = self._growth(prices)
         limit = self._limit(rows, sample_weights, prices, X_valid)
         random = check_random_state(self.random_state)
         draws = Draws(
@@ -277,7 +277,7 @@ class BudgetForestClassifier(TreeAverage, ClassifierMixin, BaseEstimator):
     def _balances_samples(self) -> bool:
         return isinstance(self.class_weight, str) and self.class_weight == BALANCED_SUBSAMPLE
 
-    def _growth(self, prices: FloatArray) -> Growth:
+    def _growth(self, prices: PriceList) -> Growth:
         whole_number(self.n_estimators, "n_estimators", 1)
         advice = "It is the share of a tree's rows in each leaf, up to 0.5."
         share = one_number_from_zero(
@@ -286,7 +286,8 @@ class BudgetForestClassifier(TreeAverage, ClassifierMixin, BaseEstimator):
         if share > 0.5:
             raise InputError(f"`min_weight_fraction_leaf` is {share}. {advice}")
         return Growth(
-            prices=prices,
+            prices=prices.bundle_prices(),
+            bundles=Bundles(prices.start, prices.charge, prices.amounts()),
             impurity=self.impurity,
             alpha=self.alpha,
             power=self.power,

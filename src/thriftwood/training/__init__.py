@@ -5,6 +5,6 @@ Law: a grown tree has the splits of the plain pseudo-code in `plain.py`, one by 
 
 from thriftwood.training.columns import RankedColumns, rank_columns
 from thriftwood.training.grow import GrownTree, grow_tree
-from thriftwood.training.growth import Growth
+from thriftwood.training.growth import Bundles, Growth
 
-__all__ = ["GrownTree", "Growth", "RankedColumns", "grow_tree", "rank_columns"]
+__all__ = ["Bundles", "GrownTree", "Growth", "RankedColumns", "grow_tree", "rank_columns"]

@@ -10,7 +10,7 @@ from thriftwood.errors import InputError
 from thriftwood.forest import LEAF, Forest
 from thriftwood.training import kernels
 from thriftwood.training.columns import RankedColumns
-from thriftwood.training.growth import IMPURITIES, Growth
+from thriftwood.training.growth import IMPURITIES, Bundles, Growth
 
 NO_LIMIT = 2**62
 
@@ -71,6 +71,9 @@ def _check(
     n_features, n_rows = columns.order.shape
     if growth.prices.shape != (n_features,):
         raise InputError(f"There are {growth.prices.size} prices for {n_features} features.")
+    bundles = growth.bundles
+    if bundles is not None and bundles.start.shape != (n_features + 1,):
+        raise InputError(f"The bundles of prices are not those of {n_features} features.")
     if label.shape != (n_rows,) or weight.shape != (n_rows,):
         raise InputError(f"Labels and weights must be {n_rows} numbers each, one per row.")
     if not (weight > 0).any():
@@ -102,6 +105,7 @@ def _sampled(columns: RankedColumns, label: IndexArray, weight: FloatArray) -> k
 def _rules(growth: Growth) -> kernels.Rules:
     # Only ratios of prices matter; near 1 they stay within doubles when divided by gains.
     largest = math.frexp(float(growth.prices.max(initial=0.0)))[1]
+    bundles = growth.bundles or _nothing_shared(len(growth.prices))
     return kernels.Rules(
         impurity=IMPURITIES[growth.impurity],
         alpha=float(growth.alpha),
@@ -112,7 +116,15 @@ def _rules(growth: Growth) -> kernels.Rules:
         max_features=min(growth.max_features or NO_LIMIT, NO_LIMIT),
         free_once_bought=bool(growth.free_once_bought),
         prices=np.ldexp(growth.prices, -largest),
+        bundle_start=bundles.start,
+        bundle_charge=bundles.charge,
+        bundle_amount=np.ldexp(bundles.amount, -largest),
     )
+
+
+def _nothing_shared(n_features: int) -> Bundles:
+    nothing = np.empty(0, dtype=np.int32)
+    return Bundles(np.zeros(n_features + 1, dtype=np.int32), nothing, np.empty(0))
 
 
 def _room(n_nodes: int, n_classes: int) -> kernels.Nodes:

@@ -1,9 +1,10 @@
 """How a tree is to grow."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from thriftwood.arguments import one_number_from_zero, truth, whole_number
-from thriftwood.arrays import FloatArray
+from thriftwood.arrays import FloatArray, IndexArray
 from thriftwood.errors import InputError
 from thriftwood.training.impurity_kernels import ENTROPY, PAIRS, POWERS
 
@@ -13,6 +14,18 @@ MOST_POWER = 20
 IMPURITIES = {"pairs": PAIRS, "powers": POWERS, "entropy": ENTROPY}
 
 
+class Bundles(NamedTuple):
+    """What the prices of features are made of: charges that several features may share.
+
+    The price of feature `k` is the sum of `amount[start[k]:start[k + 1]]`, for the charges beside
+    it, and of what is never shared.
+    """
+
+    start: IndexArray
+    charge: IndexArray
+    amount: FloatArray
+
+
 @dataclass(frozen=True, eq=False)
 class Growth:
     """The rules by which splits are chosen and growing stops.
@@ -20,7 +33,9 @@ class Growth:
     Attributes
     ----------
     prices : shape (n_features,)
-        What a feature costs one row.
+        What a feature costs one row that has bought nothing yet.
+    bundles : Bundles, optional
+        What these prices are made of, where features share some of it.
     impurity : {"pairs", "powers", "entropy"}
         What makes rows of different classes bad company, F(S) in the paper.
     alpha : float
@@ -37,10 +52,12 @@ class Growth:
         count, and it goes on until one is of use. None tries all.
     free_once_bought : bool
         Whether a feature that was tested above a node costs nothing more there: it is taken where
-        it gains at least as much as the one that the prices suggest.
+        it gains at least as much as the one that the prices suggest. Other features cost less by
+        what they share with those above.
     """
 
     prices: FloatArray
+    bundles: Bundles | None = None
     impurity: str = "pairs"
     alpha: float = 0.0
     power: int = 3

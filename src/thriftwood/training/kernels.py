@@ -26,7 +26,7 @@ Rows = namedtuple("Rows", "codes order members missing label weight")
 Rules = namedtuple(
     "Rules",
     "impurity alpha power max_depth min_samples_leaf min_weight_leaf max_features free_once_bought "
-    "prices",
+    "prices bundle_start bundle_charge bundle_amount",
 )
 
 # What is grown. Codes up to `below` go left; `above` is the next code among the rows of the split,
@@ -34,8 +34,9 @@ Rules = namedtuple(
 Nodes = namedtuple("Nodes", "parent left right feature below above missing_left n_rows counts")
 
 # Features that may still vary at a node are the first in `live`; `place` says where each stands.
-# `bought` marks those that cost nothing more, and `drawn` is the order in which they are tried.
-Features = namedtuple("Features", "live place bought drawn")
+# `bought` marks those that cost nothing more, `prices` says what the others cost where charges are
+# `paid`, and `drawn` is the order in which they are tried.
+Features = namedtuple("Features", "live place bought prices paid drawn")
 
 # Scratch memory.
 Work = namedtuple("Work", "left right missing with_missing goes_left moved_codes moved_rows")
@@ -51,7 +52,9 @@ def grow_nodes(rows, rules, seed, nodes):
     features = Features(
         live=np.arange(n_features),
         place=np.arange(n_features),
-        bought=np.empty(n_features, dtype=np.bool_),
+        bought=np.zeros(n_features, dtype=np.bool_),
+        prices=rules.prices.copy(),
+        paid=np.zeros(rules.bundle_charge.max() + 1 if len(rules.bundle_charge) else 0, np.bool_),
         drawn=np.arange(n_features),
     )
     work = Work(
@@ -77,7 +80,8 @@ def grow_nodes(rows, rules, seed, nodes):
         impurity = impurity_of(nodes.counts[node], rules)
         if impurity <= 0 or depth == rules.max_depth or stop - start < 2 * rules.min_samples_leaf:
             continue
-        mark_bought(nodes, rules, node, features.bought)
+        if rules.free_once_bought:
+            mark_bought(nodes, rules, node, features)
         seed = shuffle(features.drawn, rules.max_features, seed)
         split, n_live = best_split(
             rows, rules, features, n_live, nodes.counts[node], impurity, start, stop, work
@@ -130,14 +134,28 @@ def put_leaf(nodes, rows, node, parent, is_right, start, stop):
 
 
 @kernel
-def mark_bought(nodes, rules, node, bought):
-    """Mark the features that were tested above a node, where they cost nothing more."""
-    bought[:] = False
-    if rules.free_once_bought:
-        above = nodes.parent[node]
-        while above != NOTHING:
-            bought[nodes.feature[above]] = True
-            above = nodes.parent[above]
+def mark_bought(nodes, rules, node, features):
+    """Mark the features that were tested above a node, and take what was paid there off the prices.
+
+    A feature that was bought keeps its price: it competes without one, by its gain.
+    """
+    features.bought[:] = False
+    features.paid[:] = False
+    above = nodes.parent[node]
+    while above != NOTHING:
+        k = nodes.feature[above]
+        features.bought[k] = True
+        for place in range(rules.bundle_start[k], rules.bundle_start[k + 1]):
+            features.paid[rules.bundle_charge[place]] = True
+        above = nodes.parent[above]
+    for k in range(len(features.prices)):
+        features.prices[k] = rules.prices[k]
+        if features.bought[k]:
+            continue
+        for place in range(rules.bundle_start[k], rules.bundle_start[k + 1]):
+            if features.paid[rules.bundle_charge[place]]:
+                features.prices[k] -= rules.bundle_amount[place]
+        features.prices[k] = max(features.prices[k], 0.0)
 
 
 @kernel
@@ -191,7 +209,7 @@ def best_split(rows, rules, features, n_live, counts, impurity, start, stop, wor
         if not gain > NOISE * impurity:
             continue
         split = Split(feature, below, above, missing_left, gain)
-        prices = rules.prices[feature], rules.prices[cheapest.feature]
+        prices = features.prices[feature], features.prices[cheapest.feature]
         if costs_less(split, cheapest, *prices):
             cheapest = split
         if features.bought[feature] and costs_less(split, bought, 0.0, 0.0):

@@ -112,14 +112,31 @@ class _Grower:
         found = list(self._candidates(rows, before))
         if not found:
             return None
-        cheapest = min(found, key=self._price_per_gain)
+        cheapest = min(found, key=lambda split: self._price_per_gain(split, bought))
         owned = [split for split in found if growth.free_once_bought and split.feature in bought]
         most = min(owned, key=lambda split: (-split.gain, split.feature), default=cheapest)
         return most if most.gain >= cheapest.gain else cheapest
 
-    def _price_per_gain(self, split: Candidate) -> tuple[float, float, int]:
+    def _price_per_gain(self, split: Candidate, bought: frozenset[int]) -> tuple[float, float, int]:
         """Return what makes a split cheap; of equals one that gains more, or the lower feature."""
-        return self.growth.prices[split.feature] / split.gain, -split.gain, split.feature
+        return self._price(split.feature, bought) / split.gain, -split.gain, split.feature
+
+    def _price(self, feature: int, bought: frozenset[int]) -> float:
+        """Return what a feature costs below others, whose charges it may share."""
+        growth, price = self.growth, float(self.growth.prices[feature])
+        if growth.bundles is None or not growth.free_once_bought or feature in bought:
+            return price
+        paid = {charge for other in bought for charge, _ in self._charges(other)}
+        for charge, amount in self._charges(feature):
+            if charge in paid:
+                price -= amount
+        return max(price, 0.0)
+
+    def _charges(self, feature: int) -> list[tuple[int, float]]:
+        assert self.growth.bundles is not None
+        start, charge, amount = self.growth.bundles
+        own = slice(start[feature], start[feature + 1])
+        return list(zip(charge[own].tolist(), amount[own].tolist(), strict=True))
 
     def _candidates(self, rows: IntArray, before: float) -> Iterator[Candidate]:
         """Yield the best split of every feature that is tried and gains something."""
