@@ -64,10 +64,11 @@ def _read_settings(file: str, comments: Mapping[int, str]) -> dict[str, Setting]
     """Return what comments set; comments that set nothing, nor seem to, are free text."""
     settings: dict[str, Setting] = {}
     for number, comment in comments.items():
-        match = re.fullmatch(r'[\s"#]*([^=:]+?)\s*([=:])\s*(.*?)[\s",]*', comment)
-        if not match:
+        text = comment.lstrip(' \t"#').rstrip(' \t",')
+        parts = [part.strip() for part in re.split("([=:])", text, maxsplit=1)]
+        if len(parts) == 1:
             continue
-        word, sign, value = match.groups()
+        word, sign, value = parts
         for key in get_close_matches(word.lower(), SETTINGS, n=1, cutoff=0.75):
             if (word, sign) != (key, "="):
                 raise InputError(
