@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -127,6 +128,34 @@ class Costs:
     def take(self, rows: NDArray[Any]) -> Costs:
         """Return the same prices for some of the rows, by number or mask."""
         return replace(self, **{name: _take(getattr(self, name), rows) for name in ROW_FIELDS})
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> Costs:
+        """Return the prices in a file: a table (.csv), or these parameters (.json, .toml).
+
+        docs/prices.md describes the formats.
+
+        Raises
+        ------
+        InputError
+            With the place in the file where something is wrong.
+        """
+        from thriftwood.costs.files import read_costs_file
+
+        return read_costs_file(path)
+
+    def to_file(self, path: str | os.PathLike[str]) -> None:
+        """Write the prices to a file, all of it or nothing; `from_file` reads them back.
+
+        Raises
+        ------
+        InputError
+            Some prices hold for certain rows only, features go by numbers, or the format cannot
+            hold everything: a table needs a price for every feature.
+        """
+        from thriftwood.costs.files import write_costs_file
+
+        write_costs_file(self, path)
 
     def __repr__(self) -> str:
         unset = {field.name: field.default for field in fields(self)}
