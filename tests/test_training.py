@@ -49,7 +49,7 @@ def with_a_shared_fee(growth, rng):
     shares = rng.random(n_features) < 0.6
     fee = rng.choice([0.5, 2.0, 10.0])
     bundles = [
-        [(k, growth.prices[k]), *([(n_features, fee)] * shares[k])] for k in range(n_features)
+        [(k, growth.prices[k]), *([(n_features, fee)] * int(shares[k]))] for k in range(n_features)
     ]
     return replace(
         growth,
