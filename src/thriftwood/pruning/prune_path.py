@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from thriftwood.closure import ClosureProblem
 from thriftwood.errors import InputError
-from thriftwood.formulation import ClosureIndex, build_each_tree
+from thriftwood.formulation import ClassWeight, ClosureIndex, Loss, build_each_tree
 from thriftwood.pruning.nested import nested_path
 from thriftwood.pruning.path import PruningPath
 from thriftwood.pruning.task import PruningTask, read_task
@@ -23,7 +23,8 @@ def prune_path(
     y: ArrayLike,
     *,
     costs: ArrayLike | Mapping[str, float] | None = None,
-    loss: str | None = None,
+    loss: Loss = None,
+    class_weight: ClassWeight = None,
     rows: str = "all",
     scope: str = "ensemble",
     sample_weight: ArrayLike | None = None,
@@ -40,7 +41,7 @@ def prune_path(
 
     Parameters
     ----------
-    model, X, y, costs, loss, rows, sample_weight
+    model, X, y, costs, loss, class_weight, rows, sample_weight
         As in `prune`.
     scope : {"ensemble", "each_tree"}
         Whose objective is optimised. "ensemble": that of all trees together, in which a row pays
@@ -69,6 +70,7 @@ def prune_path(
         y,
         costs=costs,
         loss=loss,
+        class_weight=class_weight,
         rows=rows,
         sample_weight=sample_weight,
         n_jobs=n_jobs,
