@@ -96,34 +96,44 @@ def routes_of(forest: Forest, X) -> Routes:
     return route_examples(forest, read_table(X, forest.input_dtype))
 
 
+TWO_CLASSES = [(1.0, 0.0), (0.25, 0.75), (0.0, 1.0), (0.5, 0.5)]
+THREE_CLASSES = [(1.0, 0.0, 0.0), (0.25, 0.5, 0.25), (0.0, 0.4, 0.6), (0.0, 0.0, 1.0)]
+NUMBERS = [(0.0,), (1.5,), (-2.25,), (0.1,)]
+
+
 @st.composite
-def trees(draw, n_features, most_splits):
+def trees(draw, n_features, most_splits, values=TWO_CLASSES):
     """Draw a tree with at most `most_splits` splits; features may repeat on a path."""
-    value = draw(st.sampled_from([(1.0, 0.0), (0.25, 0.75), (0.0, 1.0), (0.5, 0.5)]))
+    value = draw(st.sampled_from(values))
     if most_splits == 0 or draw(st.integers(0, 4)) == 0:
         return leaf(value)
     n_below = draw(st.integers(0, most_splits - 1))
     return split(
         draw(st.integers(0, n_features - 1)),
         float(draw(st.integers(0, 2))),
-        draw(trees(n_features, n_below)),
-        draw(trees(n_features, most_splits - 1 - n_below)),
+        draw(trees(n_features, n_below, values)),
+        draw(trees(n_features, most_splits - 1 - n_below, values)),
         value,
     )
 
 
 @st.composite
-def pruning_cases(draw, most_trees=3, most_splits=3, most_rows=5):
+def pruning_cases(
+    draw, most_trees=3, most_splits=3, most_rows=5, values=TWO_CLASSES, classes=(0, 1)
+):
     """Draw a forest, rows, labels, prices and weights: single leaves, one row, one tree, ties."""
     n_features = draw(st.integers(1, 3))
     n_trees = draw(st.integers(1, most_trees))
     forest = forest_of(
-        *[draw(trees(n_features, most_splits)) for _ in range(n_trees)], n_features=n_features
+        *[draw(trees(n_features, most_splits, values)) for _ in range(n_trees)],
+        n_features=n_features,
+        classes=classes,
     )
     n_rows = draw(st.integers(1, most_rows))
     rows = st.lists(st.integers(0, 3), min_size=n_features, max_size=n_features)
     X = np.array([draw(rows) for _ in range(n_rows)], dtype=float)
-    y = np.array([draw(st.integers(0, 1)) for _ in range(n_rows)])
+    label = st.sampled_from([0.0, 1.0, -3.5, 0.2] if classes is None else classes)
+    y = np.array([draw(label) for _ in range(n_rows)])
     price = draw(
         st.sampled_from(
             [

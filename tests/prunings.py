@@ -9,7 +9,11 @@ from thriftwood.forest import Forest
 LOSSES = {
     "error": lambda p, label: float(p.argmax() != label),
     "expected_error": lambda p, label: 1 - p[label],
-    "brier": lambda p, label: ((p - np.eye(2)[label]) ** 2).sum() / 2,
+    "brier": lambda p, label: ((p - np.eye(len(p))[label]) ** 2).sum() / (1 + (len(p) == 2)),
+}
+NUMBER_LOSSES = {
+    "squared_error": lambda value, target: (value[0] - target) ** 2,
+    "absolute_error": lambda value, target: abs(value[0] - target),
 }
 
 
@@ -24,10 +28,16 @@ def all_masks(forest):
             yield kept
 
 
-def cost_and_loss(forest, X, y, weights, prices, kept, loss="error"):
-    """Return mean bill and loss of a pruning, by predicting each row with it."""
+def cost_and_loss(forest, X, y, weights, prices, kept, loss="error", class_weight=None):
+    """Return mean bill and loss of a pruning, by predicting each row with it.
+
+    `loss` is a name, or a function of the values of a node and the number of a class, or a target.
+    """
+    lost = (LOSSES | NUMBER_LOSSES).get(loss, loss)
     total_cost = total_loss = 0.0
-    for row, label, weight in zip(X, y, weights, strict=True):
+    per_row = [1.0 if class_weight is None else class_weight.get(label, 1.0) for label in y]
+    right = y if forest.classes is None else np.searchsorted(forest.classes, y)
+    for row, label, weight, times in zip(X, right, weights, per_row, strict=True):
         bought = set()
         for root in forest.tree_start[:-1]:
             node = root
@@ -35,9 +45,9 @@ def cost_and_loss(forest, X, y, weights, prices, kept, loss="error"):
                 bought.add(int(forest.feature[node]))
                 goes_left = row[forest.feature[node]] <= forest.threshold[node]
                 node = forest.left[node] if goes_left else forest.right[node]
-            total_loss += weight * LOSSES[loss](forest.values[node], label) / forest.n_trees
+            total_loss += times * weight * lost(forest.values[node], label) / forest.n_trees
         total_cost += weight * sum(prices[feature] for feature in bought)
-    return total_cost / weights.sum(), total_loss / weights.sum()
+    return total_cost / weights.sum(), total_loss / (weights * per_row).sum()
 
 
 def all_prunings(forest, X, y, weights, prices, loss="error"):

@@ -148,7 +148,7 @@ def test_bad_targets_of_a_regressor_are_refused(name: str) -> None:
 
 def test_targets_whose_squares_are_beyond_all_numbers_are_refused() -> None:
     huge = TARGETS * 1e200
-    assert_refused(lambda: prune("random_forest_regressor", y=huge), "`y` is too large")
+    assert_refused(lambda: prune("random_forest_regressor", y=huge), "squared error", "scale `y`")
 
 
 # --- costs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Self
 
@@ -21,7 +22,7 @@ from thriftwood.costs import AnyCosts
 from thriftwood.errors import InputError, UnfittedModelError, UnsupportedModelError
 from thriftwood.estimators.cross_validation import Fold, Rows, cross_validate, folds_of
 from thriftwood.estimators.prices import costs_of, prices_of
-from thriftwood.formulation import read_weights
+from thriftwood.formulation import ClassWeight, Loss, read_weights
 from thriftwood.pruning import (
     Evaluation,
     Pruned,
@@ -49,7 +50,8 @@ class _PrunedEnsemble(BaseEstimator):
         rule: str = "one_standard_error",
         limit: float | None = None,
         cv: Any = 5,
-        loss: str | None = None,
+        loss: Loss = None,
+        class_weight: ClassWeight = None,
         rows: str | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -62,6 +64,7 @@ class _PrunedEnsemble(BaseEstimator):
         self.limit = limit
         self.cv = cv
         self.loss = loss
+        self.class_weight = class_weight
         self.rows = rows
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -200,11 +203,19 @@ class _PrunedEnsemble(BaseEstimator):
             rows.y,
             costs=rows.costs,
             loss=self.loss,
+            class_weight=self._class_weight(rows),
             rows=self._rows,
             sample_weight=rows.weights,
             n_jobs=self.n_jobs,
             progress=False,
         )
+
+    def _class_weight(self, rows: Rows) -> ClassWeight:
+        """Leave out classes that a fold lacks, since its model does not know them."""
+        if not isinstance(self.class_weight, Mapping) or not is_classifier(self):
+            return self.class_weight
+        absent = set(self.classes_.tolist()) - set(rows.y.tolist())
+        return {label: w for label, w in self.class_weight.items() if label not in absent}
 
     def _measured(self, rows: Rows, folds: list[Fold]) -> Evaluation | None:
         """Measure the points, where that is to decide between them."""
@@ -258,8 +269,11 @@ class PrunedEnsembleClassifier(ClassifierMixin, _PrunedEnsemble):
         of rows of the rarest class; where that is 1, the first point is taken with a warning. For
         groups of rows pass ready-made splits. Or "out_of_bag", by the trees that did not see a row,
         without growing more models.
-    loss : str, optional
+    loss : str or callable, optional
         As in `prune`.
+    class_weight : "balanced", mapping from class to weight, or None
+        As in `prune`: it counts in the loss of pruning only. To grow with class weights give them
+        to the estimator, too. The errors that choose a point are plain ones, without class weights.
     rows : {"all", "in_bag", "out_of_bag"}, optional
         As in `prune`. None means all, but "in_bag" with `cv="out_of_bag"`, which needs trees that
         were not pruned on what measures them.
@@ -315,8 +329,9 @@ class PrunedEnsembleClassifier(ClassifierMixin, _PrunedEnsemble):
 class PrunedEnsembleRegressor(RegressorMixin, _PrunedEnsemble):
     """A tree ensemble for numbers that is grown and then pruned to what its features are worth.
 
-    Parameters and attributes are those of `PrunedEnsembleClassifier`, without classes. The errors
-    that choose a point are squared ones, and an int as `cv` is lowered to the number of rows.
+    Parameters and attributes are those of `PrunedEnsembleClassifier`, without classes and their
+    weights. The errors that choose a point are squared ones, whatever the loss, and an int as `cv`
+    is lowered to the number of rows.
 
     Examples
     --------

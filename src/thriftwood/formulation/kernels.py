@@ -146,19 +146,6 @@ def class_weight_per_node(
 
 
 @kernel
-def squared_error_per_node(order, start, stop, tree_start, value, target, weight, times):
-    """Add up the weighted squared distance of every node's rows to its value."""
-    total = np.zeros(len(value), dtype=np.float64)
-    for tree in range(len(tree_start) - 1):
-        for h in range(tree_start[tree], tree_start[tree + 1]):
-            for place in range(start[h], stop[h]):
-                row = order[tree, place]
-                distance = target[row] - value[h]
-                total[h] += weight[row] * times[tree, row] * distance**2
-    return total
-
-
-@kernel
 def last_need(step_of, arc_start, arc_item, n_items):
     """Return for each item the last step among the projects that need it."""
     last = np.full(n_items, NOTHING, dtype=np.int32)

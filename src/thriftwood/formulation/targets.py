@@ -1,13 +1,20 @@
 """What the rows should be predicted as, and how much each row counts."""
 
+import math
+import reprlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thriftwood.arguments import numbers
+from thriftwood.arguments import numbers, one_number_from_zero
 from thriftwood.arrays import FloatArray, IndexArray, handed_over
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest
 from thriftwood.formulation.scaling import whole_numbers
+
+ClassWeight = str | Mapping[Any, float] | None
 
 
 def read_target(y: ArrayLike, forest: Forest, n_rows: int) -> IndexArray | FloatArray:
@@ -51,6 +58,65 @@ def read_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
         )
     if not weights.any():
         raise InputError("`sample_weight` is 0 everywhere: at least one row must count.")
+    return _in_whole_numbers(weights)
+
+
+def read_loss_weights(
+    class_weight: ClassWeight,
+    forest: Forest,
+    target: IndexArray | FloatArray,
+    weights: FloatArray,
+) -> FloatArray:
+    """Return how much the loss of each row counts, checked, as whole numbers in the same ratios.
+
+    Parameters
+    ----------
+    class_weight : "balanced", mapping or None
+        As in `prune`.
+    forest, target
+        What the classes are, and which one each row has.
+    weights : shape (n_rows,)
+        How much each row counts, from `read_weights`.
+    """
+    if class_weight is None:
+        return weights
+    if forest.classes is None:
+        raise InputError("`class_weight` is for classifiers: a regressor has `sample_weight` only.")
+    if isinstance(class_weight, Mapping):
+        per_class = _weight_by_label(class_weight, forest.classes)
+    elif isinstance(class_weight, str) and class_weight == "balanced":
+        per_class = _balanced(target, weights, len(forest.classes))
+    else:
+        raise InputError(
+            f"`class_weight` is {reprlib.repr(class_weight)}: pass 'balanced', a mapping from "
+            "class to weight, or None."
+        )
+    per_row = np.where(weights > 0, per_class[target], 0.0)
+    if not per_row.any():
+        raise InputError("`class_weight` is 0 for every row that counts: weigh one class at least.")
+    return _in_whole_numbers(weights * _in_whole_numbers(per_row))
+
+
+def _weight_by_label(class_weight: Mapping[Any, float], classes: NDArray[np.generic]) -> FloatArray:
+    per_class = np.ones(len(classes))
+    number = _class_numbers(class_weight, classes, "class_weight")
+    per_class[number] = [
+        one_number_from_zero(
+            weight, f"class_weight[{label!r}]", "It is how much a row of this class counts."
+        )
+        for label, weight in class_weight.items()
+    ]
+    return per_class
+
+
+def _balanced(target: IndexArray | FloatArray, weights: FloatArray, n_classes: int) -> FloatArray:
+    """Return weights that make all classes with rows count the same, whole numbers if they fit."""
+    total = np.bincount(target, weights=weights, minlength=n_classes)
+    common = min(math.lcm(*(int(weight) for weight in total if weight)), 2**50)
+    return np.divide(common, total, out=np.zeros(n_classes), where=total > 0)
+
+
+def _in_whole_numbers(weights: FloatArray) -> FloatArray:
     # Only ratios matter, and whole numbers below 2**53 add up exactly even in doubles.
     whole, _ = whole_numbers(weights, 2**50)
     return handed_over((whole // np.gcd.reduce(whole)).astype(np.float64))
@@ -64,22 +130,27 @@ def _as_targets(target: NDArray[np.generic]) -> FloatArray:
 
 
 def _as_classes(target: NDArray[np.generic], classes: NDArray[np.generic]) -> IndexArray:
-    number_of = {label: number for number, label in enumerate(classes.tolist())}
     unlabelled = np.flatnonzero(target != target)  # only NaN differs from itself
     if len(unlabelled):
         raise InputError(
             f"`y` is missing in row {unlabelled[0]}: leave out rows whose label is not known."
         )
     found, inverse = _distinct(target)
-    unknown = [label for label in found if label not in number_of]
+    class_of = np.array(_class_numbers(found, classes, "y"), dtype=np.int32)
+    return handed_over(class_of[inverse])
+
+
+def _class_numbers(labels: Iterable[object], classes: NDArray[np.generic], name: str) -> list[int]:
+    """Return which class each label of the user's argument `name` is, or refuse it."""
+    number_of = {label: number for number, label in enumerate(classes.tolist())}
+    unknown = [label for label in labels if label not in number_of]
     if unknown:
         known = ", ".join(repr(label) for label in list(number_of)[:10])
         raise InputError(
-            f"`y` holds the label {unknown[0]!r}, which the model does not know; "
+            f"`{name}` holds the label {unknown[0]!r}, which the model does not know; "
             f"its classes are {known}."
         )
-    class_of = np.array([number_of[label] for label in found], dtype=np.int32)
-    return handed_over(class_of[inverse])
+    return [number_of[label] for label in labels]
 
 
 def _distinct(target: NDArray[np.generic]) -> tuple[list[object], NDArray[np.intp]]:

@@ -7,7 +7,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from thriftwood.costs import AnyCosts
-from thriftwood.formulation import build_complexity
+from thriftwood.formulation import ClassWeight, Loss, build_complexity
 from thriftwood.pruning.nested import nested_path
 from thriftwood.pruning.path import PruningPath
 from thriftwood.pruning.task import read_task
@@ -19,7 +19,8 @@ def cost_complexity_path(
     y: ArrayLike,
     *,
     costs: AnyCosts = None,
-    loss: str | None = None,
+    loss: Loss = None,
+    class_weight: ClassWeight = None,
     rows: str = "all",
     sample_weight: ArrayLike | None = None,
     n_jobs: int | None = None,
@@ -36,7 +37,7 @@ def cost_complexity_path(
 
     Parameters
     ----------
-    model, X, y, loss, rows, sample_weight, n_jobs, progress
+    model, X, y, loss, class_weight, rows, sample_weight, n_jobs, progress
         As in `prune_path`.
     costs : array-like, mapping from feature name to price, or None
         As in `prune_path`, but only to report the bills of the points.
@@ -63,6 +64,7 @@ def cost_complexity_path(
         y,
         costs=costs,
         loss=loss,
+        class_weight=class_weight,
         rows=rows,
         sample_weight=sample_weight,
         n_jobs=n_jobs,

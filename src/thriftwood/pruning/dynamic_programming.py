@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from thriftwood.arrays import FloatArray, IndexArray, IntArray, handed_over
 from thriftwood.costs import AnyCosts
+from thriftwood.formulation import ClassWeight, Loss
 from thriftwood.parallel import for_each
 from thriftwood.progress import progress_bar
 from thriftwood.pruning import size_kernels, walking
@@ -23,7 +24,8 @@ def dynamic_programming_path(
     y: ArrayLike,
     *,
     costs: AnyCosts = None,
-    loss: str | None = None,
+    loss: Loss = None,
+    class_weight: ClassWeight = None,
     rows: str = "all",
     sample_weight: ArrayLike | None = None,
     n_jobs: int | None = None,
@@ -38,7 +40,7 @@ def dynamic_programming_path(
 
     Parameters
     ----------
-    model, X, y, loss, rows, sample_weight, n_jobs, progress
+    model, X, y, loss, class_weight, rows, sample_weight, n_jobs, progress
         As in `prune_path`.
     costs : array-like, mapping from feature name to price, or None
         As in `prune_path`, but only to report the bills of the points.
@@ -59,6 +61,7 @@ def dynamic_programming_path(
         y,
         costs=costs,
         loss=loss,
+        class_weight=class_weight,
         rows=rows,
         sample_weight=sample_weight,
         n_jobs=n_jobs,

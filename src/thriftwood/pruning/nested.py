@@ -53,6 +53,7 @@ def _as_forests(
     prices = [index.tradeoff(steps.price(step)) for step in range(steps.n_steps)]
     gains = losses[split] - losses[forest.left[split]] - losses[forest.right[split]]
     loss_of_leaves = float(losses[forest.tree_start[:-1]].sum())
+    least_loss = float(np.minimum(losses, 0.0).sum())  # of any leaves; below is only rounding
     item_step = task.purchases.last_needed(steps.step_of)
     feature_step = np.full(forest.n_features, -1, dtype=np.int32)
     np.maximum.at(feature_step, forest.feature[split], steps.step_of)
@@ -70,7 +71,7 @@ def _as_forests(
         tradeoffs=handed_over(np.array([0.0, *prices])),
         costs=handed_over(_still_there(item_step, n_points, task.bill_weights)),
         losses=handed_over(
-            np.maximum(loss_of_leaves - _still_there(steps.step_of, n_points, gains), 0.0)
+            np.maximum(loss_of_leaves - _still_there(steps.step_of, n_points, gains), least_loss)
         ),
         n_splits=handed_over(_still_there(steps.step_of, n_points).astype(np.int64)),
         n_features=handed_over(_still_there(feature_step, n_points).astype(np.int64)),

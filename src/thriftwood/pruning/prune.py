@@ -12,6 +12,7 @@ from thriftwood.arguments import one_number_from_zero
 from thriftwood.closure import check_certificate
 from thriftwood.costs import AnyCosts
 from thriftwood.errors import InputError
+from thriftwood.formulation import ClassWeight, Loss
 from thriftwood.pruning.prune_path import prune_path
 from thriftwood.pruning.pruned import Pruned
 from thriftwood.pruning.task import read_task
@@ -26,7 +27,8 @@ def prune(
     tradeoff: float | None = None,
     budget: float | None = None,
     costs: AnyCosts = None,
-    loss: str | None = None,
+    loss: Loss = None,
+    class_weight: ClassWeight = None,
     rows: str = "all",
     sample_weight: ArrayLike | None = None,
     solver: str | DantzigWolfe = "min_cut",
@@ -56,10 +58,23 @@ def prune(
     costs : array-like, mapping from feature name to price, Costs, or None
         What it costs to look at each feature of one row. None means 1 each. `Costs` knows fees that
         features share, prerequisites, prices per model and more.
-    loss : str, optional
+    loss : str or callable, optional
         What to count. For classifiers "error" (misclassified rows), "expected_error" (1 minus the
-        probability of the right class), "brier" or "log_loss"; for regressors "squared_error".
-        None takes the first.
+        probability of the right class), "brier" or "log_loss"; for regressors "squared_error" or
+        "absolute_error", the distance of a row's target from what its leaf predicts. None takes
+        the first.
+
+        Or a function of your own. Of a classifier it is called as `loss(values)` with the class
+        probabilities of nodes, shape (n_nodes, n_classes) in the order of the model's classes, and
+        returns a table of that shape: what predicting with this node costs for a row of each class.
+        Of a regressor it is called as `loss(prediction, target)` with two equally long arrays, many
+        times, and returns what each prediction costs. All of it must be finite.
+    class_weight : "balanced", mapping from class to weight, or None
+        How much a row counts in the loss by its class, for classifiers: on top of its
+        `sample_weight`, and in the mean loss only; bills stay what rows really pay. Classes that
+        are not in the mapping weigh 1. "balanced" makes all classes count the same, by weights as
+        scikit-learn defines them, on all rows given and their `sample_weight`: the loss "error" of
+        all rows is then 1 minus the balanced accuracy of a tree, averaged over trees.
     rows : {"all", "in_bag", "out_of_bag"}
         On which rows each tree's loss counts: all; those in the sample that it was grown on, as
         often as they were drawn; or the others. The last two need the rows that the model was
@@ -99,6 +114,7 @@ def prune(
     options: dict[str, Any] = {
         "costs": costs,
         "loss": loss,
+        "class_weight": class_weight,
         "rows": rows,
         "sample_weight": sample_weight,
         "n_jobs": n_jobs,

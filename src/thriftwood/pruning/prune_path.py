@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from thriftwood.costs import AnyCosts
 from thriftwood.errors import InputError
+from thriftwood.formulation import ClassWeight, Loss
 from thriftwood.pruning.nested import nested_path
 from thriftwood.pruning.path import PruningPath
 from thriftwood.pruning.task import read_task
@@ -21,7 +22,8 @@ def prune_path(
     y: ArrayLike,
     *,
     costs: AnyCosts = None,
-    loss: str | None = None,
+    loss: Loss = None,
+    class_weight: ClassWeight = None,
     rows: str = "all",
     scope: str = "ensemble",
     sample_weight: ArrayLike | None = None,
@@ -38,7 +40,7 @@ def prune_path(
 
     Parameters
     ----------
-    model, X, y, costs, loss, rows, sample_weight
+    model, X, y, costs, loss, class_weight, rows, sample_weight
         As in `prune`.
     scope : {"ensemble", "each_tree"}
         Whose objective is optimised. "ensemble": that of all trees together, in which a row pays
@@ -67,6 +69,7 @@ def prune_path(
         y,
         costs=costs,
         loss=loss,
+        class_weight=class_weight,
         rows=rows,
         sample_weight=sample_weight,
         n_jobs=n_jobs,

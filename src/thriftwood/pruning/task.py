@@ -17,12 +17,15 @@ from thriftwood.costs import AnyCosts, PriceList, read_prices
 from thriftwood.errors import RangeError
 from thriftwood.forest import Forest
 from thriftwood.formulation import (
+    ClassWeight,
     ClosureIndex,
+    Loss,
     Purchases,
     build_closure,
     list_purchases,
     loss_named,
     node_losses,
+    read_loss_weights,
     read_target,
     read_weights,
     times_counted,
@@ -46,7 +49,7 @@ class PruningTask:
         On which rows each tree's loss counts.
     prices : PriceList
     weights : shape (n_rows,)
-        How much each row counts, in whole numbers.
+        How much each row counts in the mean bill, in whole numbers.
     loss_name : str
     losses : shape (n_nodes,)
         What each node would lose as a leaf, added up over rows.
@@ -115,7 +118,8 @@ def read_task(
     y: ArrayLike,
     *,
     costs: AnyCosts,
-    loss: str | None,
+    loss: Loss,
+    class_weight: ClassWeight,
     rows: str,
     sample_weight: ArrayLike | None,
     n_jobs: int | None,
@@ -132,7 +136,7 @@ def read_task(
     _check_bills(prices, weights)
     samples = None if rows == "all" else read_samples(model)
     times = times_counted(rows, samples, forest.n_trees, table.n_rows)
-    losses = node_losses(forest, routes, target, weights, loss_name, times)
+    loss_weights = read_loss_weights(class_weight, forest, target, weights)
     return PruningTask(
         forest=forest,
         routes=routes,
@@ -140,8 +144,8 @@ def read_task(
         prices=prices,
         weights=weights,
         loss_name=loss_name,
-        losses=losses,
-        weight_counted=weight_counted(rows, times, weights),
+        losses=node_losses(forest, routes, target, loss_weights, loss, times),
+        weight_counted=weight_counted(rows, times, loss_weights),
     )
 
 

@@ -16,8 +16,9 @@ from thriftwood.table import Table
 class Routes:
     """The rows that pass each node, as slices of one ordering per tree.
 
-    The rows that reach or pass node `h` of tree `t` are `order[t, start[h]:stop[h]]`, in increasing
-    order within a leaf. This takes one 32-bit number per row and tree, never one per row and node.
+    The rows that reach or pass node `h` of tree `t` are `order[t, start[h]:stop[h]]`: those of its
+    left child, then those of the right; in increasing order within a leaf. This takes one 32-bit
+    number per row and tree, never one per row and node.
     """
 
     order: IndexArray

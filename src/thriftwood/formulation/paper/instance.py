@@ -15,10 +15,15 @@ from thriftwood.costs import AnyCosts, PriceList, read_prices
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest
 from thriftwood.formulation.counting import times_counted, weight_counted
-from thriftwood.formulation.losses import node_losses
+from thriftwood.formulation.losses import Loss, node_losses
 from thriftwood.formulation.paper.numbering import Numbering, number_nodes
 from thriftwood.formulation.paper.uses import Uses, list_uses
-from thriftwood.formulation.targets import read_target, read_weights
+from thriftwood.formulation.targets import (
+    ClassWeight,
+    read_loss_weights,
+    read_target,
+    read_weights,
+)
 from thriftwood.routing import Routes, route_examples
 from thriftwood.table import read_table
 
@@ -35,11 +40,11 @@ class PaperInstance:
     forest, routes
         The trees, and S_h: the examples that reach or pass each node.
     losses : shape (n_nodes,)
-        e_h: what each node would lose as a leaf, from `node_losses` with the same weights.
+        e_h: what each node would lose as a leaf, from `node_losses`.
     prices : shape (n_features,)
         c_k.
     weights : shape (n_rows,)
-        How much each example counts; the paper's are all 1.
+        How much each example counts in the mean feature cost; the paper's are all 1.
     weight_counted : float
         How much weight counts in `losses`, all trees together; the paper's N times T.
     """
@@ -100,7 +105,8 @@ def read_instance(
     y: ArrayLike,
     *,
     costs: AnyCosts = None,
-    loss: str | None = None,
+    loss: Loss = None,
+    class_weight: ClassWeight = None,
     rows: str = "all",
     sample_weight: ArrayLike | None = None,
 ) -> PaperInstance:
@@ -112,14 +118,15 @@ def read_instance(
     samples = None if rows == "all" else read_samples(model)
     times = times_counted(rows, samples, forest.n_trees, table.n_rows)
     target = read_target(y, forest, table.n_rows)
+    loss_weights = read_loss_weights(class_weight, forest, target, weights)
     names = forest.feature_names or table.names
     return PaperInstance(
         forest=forest,
         routes=routes,
-        losses=node_losses(forest, routes, target, weights, loss, times),
+        losses=node_losses(forest, routes, target, loss_weights, loss, times),
         prices=_plain_prices(read_prices(costs, forest.n_features, names, table.n_rows)),
         weights=weights,
-        weight_counted=weight_counted(rows, times, weights),
+        weight_counted=weight_counted(rows, times, loss_weights),
     )
 
 
