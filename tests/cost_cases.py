@@ -86,7 +86,7 @@ def costs_for(draw, features, n_rows):
     }
     if prices["per_model"] is not None or prices["per_node"] or draw(st.booleans()):
         prices["predictions"] = draw(PREDICTIONS)
-    _pay_alike_in_batches(prices, features)
+    _one_price_for_batches(prices)
     return tw.Costs(**prices)
 
 
@@ -170,16 +170,16 @@ def _sometimes(strategy, often=2):
     return st.one_of(st.none(), *[strategy] * often)
 
 
-def _pay_alike_in_batches(prices, features):
-    """Give all rows of a batch the price of its first row."""
+def _one_price_for_batches(prices):
+    """Leave out prices of rows for features that rows pay for together."""
     table, shared = prices["per_example"], prices["shared_by"]
     if table is None or shared is None:
         return
-    columns = table if isinstance(table, dict) else dict(zip(features, table.T, strict=True))
-    for feature, column in columns.items():  # views of the table
-        ids = shared.get(feature) if isinstance(shared, dict) else shared
-        for batch in set() if ids is None else set(ids.tolist()):
-            column[ids == batch] = column[ids == batch][0]
+    if not (isinstance(table, dict) and isinstance(shared, dict)):
+        prices["per_example"] = None
+    else:
+        alone = {name: column for name, column in table.items() if name not in shared}
+        prices["per_example"] = alone or None
 
 
 @st.composite

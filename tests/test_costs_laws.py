@@ -10,7 +10,7 @@ from cost_cases import priced_cases
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from prunings import LOSSES, trees_alone
-from receipts import every_pruning, least_objective, loss_of, names_of, receipts
+from receipts import PER_SPLIT, every_pruning, least_objective, loss_of, names_of, receipts
 
 import thriftwood as tw
 
@@ -44,7 +44,7 @@ def test_the_bill_is_the_receipts(case):
     np.testing.assert_allclose(bill.bought, expected.bought, atol=1e-9)
     assert bill.model_cost == close(expected.model_cost)
     assert bill.mean == close(expected.mean)
-    assert set(bill.fees) <= {*(case.costs.group_fee or {}), "per split"}
+    assert set(bill.fees) <= {*(case.costs.group_fee or {}), PER_SPLIT}
     for name in {*bill.fees, *expected.fees}:
         assert bill.fees.get(name, 0) == close(expected.fees.get(name, 0)), name
 
