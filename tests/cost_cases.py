@@ -86,7 +86,7 @@ def costs_for(draw, features, n_rows):
     }
     if prices["per_model"] is not None or prices["per_node"] or draw(st.booleans()):
         prices["predictions"] = draw(PREDICTIONS)
-    _one_price_for_batches(prices)
+    _name_each_price_once(prices)
     return tw.Costs(**prices)
 
 
@@ -170,16 +170,17 @@ def _sometimes(strategy, often=2):
     return st.one_of(st.none(), *[strategy] * often)
 
 
-def _one_price_for_batches(prices):
-    """Leave out prices of rows for features that rows pay for together."""
+def _name_each_price_once(prices):
+    """Leave out prices of rows for what they pay together, and prices that all rows replace."""
     table, shared = prices["per_example"], prices["shared_by"]
-    if table is None or shared is None:
+    if table is None:
         return
-    if not (isinstance(table, dict) and isinstance(shared, dict)):
-        prices["per_example"] = None
-    else:
-        alone = {name: column for name, column in table.items() if name not in shared}
-        prices["per_example"] = alone or None
+    if shared is not None:
+        by_name = isinstance(table, dict) and isinstance(shared, dict)
+        alone = {name: table[name] for name in table if name not in shared} if by_name else {}
+        table = prices["per_example"] = alone or None
+    if table is not None and not isinstance(table, dict):
+        prices["per_feature"] = None
 
 
 @st.composite

@@ -177,18 +177,21 @@ def test_other_methods_are_billed_by_the_receipts_too(case):
 
 
 @settings(max_examples=60)
-@given(priced_cases())
-def test_evaluation_bills_rows_by_the_receipts(case):
+@given(priced_cases(), st.data())
+def test_evaluation_bills_rows_by_the_receipts(case, data):
     path = tw.prune_path(case.forest, case.X, case.y, **case.options)
     again = path.evaluate(case.X, case.y, costs=case.costs, sample_weight=case.weights)
-    np.testing.assert_allclose(again.costs, path.costs, rtol=1e-9, atol=1e-9)
-    # Other rows, for which nothing is known and nothing shared.
-    rows = case.X[::-1] if case.names is None else case.X[:1]
-    new = case.costs.for_rows()
-    evaluation = path.evaluate(rows, case.y[: len(rows)], costs=new)
-    for index, cost in enumerate(evaluation.costs):
-        expected = receipts(path[index].model, rows, new, case.names)
-        assert cost == close(expected.mean)
+    np.testing.assert_allclose(again.cost, path.costs, rtol=1e-9, atol=1e-9)
+    # Some of the rows, in any order, and their prices.
+    some = np.array(data.draw(st.lists(st.integers(0, len(case.y) - 1), min_size=1)))
+    rows = case.X[some] if isinstance(case.X, np.ndarray) else case.X.iloc[some]
+    costs = case.costs.take(some)
+    found = path.evaluate(rows, case.y[some], costs=costs, quantiles=(0, 1))
+    for index in range(len(path)):
+        expected = receipts(case.forest, rows, costs, case.names, kept=path.kept_nodes(index))
+        bills = expected.per_row
+        assert found.cost[index] == close(expected.mean)
+        assert found.cost_quantiles[index].tolist() == close([bills.min(), bills.max()])
 
 
 # --- each tree alone
