@@ -86,7 +86,7 @@ def costs_for(draw, features, n_rows):
     }
     if prices["per_model"] is not None or prices["per_node"] or draw(st.booleans()):
         prices["predictions"] = draw(PREDICTIONS)
-    _pay_alike_in_batches(prices, features)
+    _name_each_price_once(prices)
     return tw.Costs(**prices)
 
 
@@ -170,16 +170,17 @@ def _sometimes(strategy, often=2):
     return st.one_of(st.none(), *[strategy] * often)
 
 
-def _pay_alike_in_batches(prices, features):
-    """Give all rows of a batch the price of its first row."""
+def _name_each_price_once(prices):
+    """Leave out prices of rows for what they pay together, and prices that all rows replace."""
     table, shared = prices["per_example"], prices["shared_by"]
-    if table is None or shared is None:
+    if table is None:
         return
-    columns = table if isinstance(table, dict) else dict(zip(features, table.T, strict=True))
-    for feature, column in columns.items():  # views of the table
-        ids = shared.get(feature) if isinstance(shared, dict) else shared
-        for batch in set() if ids is None else set(ids.tolist()):
-            column[ids == batch] = column[ids == batch][0]
+    if shared is not None:
+        by_name = isinstance(table, dict) and isinstance(shared, dict)
+        alone = {name: table[name] for name in table if name not in shared} if by_name else {}
+        table = prices["per_example"] = alone or None
+    if table is not None and not isinstance(table, dict):
+        prices["per_feature"] = None
 
 
 @st.composite

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from prunings import LOSSES, all_masks
 
+PER_SPLIT = "per split"  # the line of a bill for all tests, among the fees
+
 
 class Receipts(NamedTuple):
     """What was paid for a forest on rows.
@@ -68,6 +70,8 @@ class Tariff:
         return ("row", row) if shared is None else ("batch", shared[row])
 
     def rows_of(self, batch, name):
+        if batch[0] == "row":
+            return [batch[1]]
         return [row for row in range(self.n_rows) if self.batch(row, name) == batch]
 
     def prerequisites(self, feature):
@@ -136,7 +140,7 @@ def receipts(forest, X, costs, feature_names=None, weights=None, kept=None) -> R
     total = costs.per_split * weights @ n_tests
     use = Counter({"per_split": weights @ n_tests, "per_node": kept.sum()})
     by_feature = np.zeros(len(names))
-    fees = Counter({"per split": costs.per_split * n_tests.mean()} if costs.per_split else {})
+    fees = Counter({PER_SPLIT: costs.per_split * n_tests.mean()} if costs.per_split else {})
     for what, name, batch in lines:
         sharers = tariff.rows_of(batch, name)
         assert len({weights[row] for row in sharers}) == 1, "one weight for each batch"

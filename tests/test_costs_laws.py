@@ -10,7 +10,7 @@ from cost_cases import priced_cases
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from prunings import LOSSES, trees_alone
-from receipts import every_pruning, least_objective, loss_of, names_of, receipts
+from receipts import PER_SPLIT, every_pruning, least_objective, loss_of, names_of, receipts
 
 import thriftwood as tw
 
@@ -44,7 +44,7 @@ def test_the_bill_is_the_receipts(case):
     np.testing.assert_allclose(bill.bought, expected.bought, atol=1e-9)
     assert bill.model_cost == close(expected.model_cost)
     assert bill.mean == close(expected.mean)
-    assert set(bill.fees) <= {*(case.costs.group_fee or {}), "per split"}
+    assert set(bill.fees) <= {*(case.costs.group_fee or {}), PER_SPLIT}
     for name in {*bill.fees, *expected.fees}:
         assert bill.fees.get(name, 0) == close(expected.fees.get(name, 0)), name
 
@@ -177,18 +177,21 @@ def test_other_methods_are_billed_by_the_receipts_too(case):
 
 
 @settings(max_examples=60)
-@given(priced_cases())
-def test_evaluation_bills_rows_by_the_receipts(case):
+@given(priced_cases(), st.data())
+def test_evaluation_bills_rows_by_the_receipts(case, data):
     path = tw.prune_path(case.forest, case.X, case.y, **case.options)
     again = path.evaluate(case.X, case.y, costs=case.costs, sample_weight=case.weights)
-    np.testing.assert_allclose(again.costs, path.costs, rtol=1e-9, atol=1e-9)
-    # Other rows, for which nothing is known and nothing shared.
-    rows = case.X[::-1] if case.names is None else case.X[:1]
-    new = case.costs.for_rows()
-    evaluation = path.evaluate(rows, case.y[: len(rows)], costs=new)
-    for index, cost in enumerate(evaluation.costs):
-        expected = receipts(path[index].model, rows, new, case.names)
-        assert cost == close(expected.mean)
+    np.testing.assert_allclose(again.cost, path.costs, rtol=1e-9, atol=1e-9)
+    # Some of the rows, in any order, and their prices.
+    some = np.array(data.draw(st.lists(st.integers(0, len(case.y) - 1), min_size=1)))
+    rows = case.X[some] if isinstance(case.X, np.ndarray) else case.X.iloc[some]
+    costs = case.costs.take(some)
+    found = path.evaluate(rows, case.y[some], costs=costs, quantiles=(0, 1))
+    for index in range(len(path)):
+        expected = receipts(case.forest, rows, costs, case.names, kept=path.kept_nodes(index))
+        bills = expected.per_row
+        assert found.cost[index] == close(expected.mean)
+        assert found.cost_quantiles[index].tolist() == close([bills.min(), bills.max()])
 
 
 # --- each tree alone
