@@ -18,6 +18,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from thriftwood.adapters import read_forest
 from thriftwood.closure import ClosureProblem, check_certificate, reduce_closure
+from thriftwood.costs import read_prices
 from thriftwood.forest import Forest
 from thriftwood.formulation import (
     build_closure,
@@ -104,8 +105,9 @@ def closure_of(forest: Forest, X: np.ndarray, y: np.ndarray) -> ClosureProblem:
     routes = route_examples(forest, read_table(X, forest.input_dtype), n_jobs=2)
     weights = read_weights(None, len(y))
     losses = node_losses(forest, routes, read_target(y, forest, len(y)), weights)
-    purchases = list_purchases(forest, routes)
-    return build_closure(forest, purchases, losses, np.ones(forest.n_features), weights)[0]
+    prices = read_prices(None, forest.n_features, None, len(y))
+    purchases = list_purchases(forest, routes, prices, weights)
+    return build_closure(forest, purchases, losses, Fraction(forest.n_trees))[0]
 
 
 def peak_of_build_and_solve(n_rows: int, n_trees: int, folder) -> int:

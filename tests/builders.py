@@ -1,11 +1,14 @@
 """A small vocabulary for tests: closure problems, forests and random ones of both."""
 
+from fractions import Fraction
+
 import numpy as np
 from hypothesis import strategies as st
 
 from thriftwood.closure import ClosureProblem
+from thriftwood.costs.price_list import plain_prices
 from thriftwood.forest import Forest
-from thriftwood.formulation import paper
+from thriftwood.formulation import build_closure, list_purchases, paper
 from thriftwood.routing import Routes, route_examples
 from thriftwood.table import read_table
 
@@ -149,6 +152,14 @@ def pruning_cases(
     weight = draw(st.sampled_from([st.just(1.0), st.integers(1, 3), st.floats(0.1, 2.0)]))
     weights = np.array([draw(weight) for _ in range(n_rows)], dtype=float)
     return forest, X, y, prices, weights
+
+
+def plain_closure(forest, routes, losses, prices, weights):
+    """Return the closure problem of one price per feature, its index and the purchases."""
+    price_list = plain_prices(np.asarray(prices, dtype=float), None)
+    purchases = list_purchases(forest, routes, price_list, np.asarray(weights, dtype=float))
+    problem, index = build_closure(forest, purchases, losses, Fraction(forest.n_trees))
+    return problem, index, purchases
 
 
 def instance_of(case) -> paper.PaperInstance:

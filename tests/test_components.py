@@ -1,12 +1,12 @@
 """A tree that prunes itself at prices: the paper's sub-problem, its network and our one pass."""
 
 import numpy as np
-from builders import instance_of, pruning_cases
+from builders import instance_of, plain_closure, pruning_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from thriftwood.formulation import build_closure, list_purchases, paper
+from thriftwood.formulation import paper
 from thriftwood.solvers.components import components_of
 
 
@@ -15,8 +15,9 @@ from thriftwood.solvers.components import components_of
 def test_one_pass_finds_the_optimum_of_the_network_program_of_every_tree(case, seed):
     instance = instance_of(case)
     forest, losses = instance.forest, instance.losses
-    purchases = list_purchases(forest, instance.routes)
-    problem, index = build_closure(forest, purchases, losses, instance.prices, instance.weights)
+    problem, index, purchases = plain_closure(
+        forest, instance.routes, losses, instance.prices, instance.weights
+    )
     most = max(losses.max(), 1.0)  # in the program everything is divided by it
     unit = float(index.gain_unit) / most
     eighths = np.random.default_rng(seed).integers(0, 4, problem.n_arcs) / 8
@@ -25,8 +26,8 @@ def test_one_pass_finds_the_optimum_of_the_network_program_of_every_tree(case, s
         answer = ask(prices)
 
     node = index.split[problem.arc_project()]
-    feature = purchases.item_feature[problem.arc_item]
-    row = purchases.item_row[problem.arc_item]
+    feature = purchases.item_charge[problem.arc_item]
+    row = purchases.item_payer[problem.arc_item]
     weight = dict(zip(instance.z_names, losses / most, strict=True))
     for t, k, i, price in zip(forest.tree_of(node), feature, row, prices, strict=True):
         weight[f"w({t + 1})_{k + 1},{i + 1}"] = price * unit

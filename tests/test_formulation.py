@@ -4,16 +4,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from builders import TRADEOFFS, forest_of, leaf, pruning_cases, routes_of, split
+from builders import TRADEOFFS, forest_of, leaf, plain_closure, pruning_cases, routes_of, split
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from prunings import all_masks, cost_and_loss
 
 from thriftwood.closure import check_certificate
 from thriftwood.closure.problem import exact_sum
+from thriftwood.costs.price_list import plain_prices
 from thriftwood.errors import InputError, RangeError
 from thriftwood.formulation import (
-    build_closure,
     list_purchases,
     node_losses,
     read_target,
@@ -27,7 +27,7 @@ def build(forest, X, y, prices, weights):
     routes = routes_of(forest, X)
     whole = read_weights(weights, len(X))
     losses = node_losses(forest, routes, read_target(y, forest, len(X)), whole)
-    return build_closure(forest, list_purchases(forest, routes), losses, prices, whole)
+    return plain_closure(forest, routes, losses, prices, whole)[:2]
 
 
 @settings(max_examples=150)
@@ -111,8 +111,9 @@ def test_a_feature_is_bought_at_its_first_use_and_once_for_all_trees():
 
     tree = split(0, 0.5, leaf((1, 0)), split(1, 0.5, deep((0, 1)), leaf((1, 0)), (0, 1)), (1, 0))
     forest = forest_of(tree, tree, n_features=2)
-    bought = list_purchases(forest, routes_of(forest, [[1, 0], [0, 0]]))
-    items = set(zip(bought.item_feature.tolist(), bought.item_row.tolist(), strict=True))
+    routes = routes_of(forest, [[1, 0], [0, 0]])
+    bought = list_purchases(forest, routes, plain_prices(np.ones(2), None), np.ones(2))
+    items = set(zip(bought.item_charge.tolist(), bought.item_payer.tolist(), strict=True))
     assert items == {(0, 0), (0, 1), (1, 0)}
     root, second, third = bought.arc_start[1], bought.arc_start[2], bought.arc_start[3]
     assert (root, second - root, third - second) == (2, 1, 0)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from builders import forest_of, instance_of, leaf, pruning_cases, split
+from builders import forest_of, instance_of, leaf, plain_closure, pruning_cases, split
 from figure_one import EXAMPLE, FOREST
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 import thriftwood as tw
 from thriftwood.errors import InputError
 from thriftwood.forest import collapse
-from thriftwood.formulation import build_closure, list_purchases, paper
+from thriftwood.formulation import paper
 from thriftwood.solvers import min_cut
 
 HEART = tw.datasets.load_heart()
@@ -29,9 +29,8 @@ TREE_1 = paper.read_instance(
 
 def closure_optimum(instance, tradeoff):
     """The least objective of the closure problem's cut, in the paper's units."""
-    purchases = list_purchases(instance.forest, instance.routes)
-    problem, index = build_closure(
-        instance.forest, purchases, instance.losses, instance.prices, instance.weights
+    problem, index, _ = plain_closure(
+        instance.forest, instance.routes, instance.losses, instance.prices, instance.weights
     )
     priced, scale = problem.at(index.closure_tradeoff(tradeoff))
     profit = priced.profit(min_cut(priced).kept) * index.gain_unit / scale

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from builders import routes_of
+from builders import plain_closure, routes_of
 from figure_one import (
     EQUALITIES_1,
     EQUALITIES_2,
@@ -16,7 +16,6 @@ from figure_one import (
 from scipy.optimize import linprog
 
 from thriftwood.closure import check_certificate
-from thriftwood.formulation import build_closure, list_purchases
 from thriftwood.solvers import min_cut
 
 
@@ -121,8 +120,8 @@ def test_ip3_is_integral_and_has_our_optimum(seed):
     relaxed = ip3(errors, prices, tradeoff)
     np.testing.assert_allclose(relaxed.x, np.rint(relaxed.x), atol=1e-9)
 
-    purchases = list_purchases(FOREST, routes_of(FOREST, EXAMPLE))
-    problem, index = build_closure(FOREST, purchases, errors, prices, np.ones(1))
+    routes = routes_of(FOREST, EXAMPLE)
+    problem, index, _ = plain_closure(FOREST, routes, errors, prices, np.ones(1))
     priced, scale = problem.at(index.closure_tradeoff(tradeoff))
     certificate = check_certificate(priced, min_cut(priced))
     all_leaves = (errors[0] + errors[5]) / 2

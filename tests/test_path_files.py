@@ -48,10 +48,10 @@ def test_files_that_hold_no_path_are_refused(tmp_path):
 
 
 def test_a_file_of_a_later_version_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("thriftwood.pruning.storage.VERSION", 2)
+    monkeypatch.setattr("thriftwood.pruning.storage.VERSION", 3)
     PATH.save(tmp_path / "path")
     monkeypatch.undo()
-    with pytest.raises(InputError, match="version 2"):
+    with pytest.raises(InputError, match="version 3"):
         tw.PruningPath.load(tmp_path / "path")
 
 
@@ -75,7 +75,9 @@ def test_changed_files_are_refused_or_harmless(tmp_path):
         ("drop_step", lambda steps: steps[:3]),
         ("drop_step", lambda steps: steps + 10**6),
         ("drop_step", lambda steps: steps.astype(float)),
-        ("prices", lambda prices: prices[:1]),
+        ("prices_prices", lambda prices: prices[:1]),
+        ("prices_charge", lambda charge: charge + 10**6),
+        ("prices_start", lambda start: start[::-1]),
         ("losses", lambda losses: losses[1:]),
         ("forest_left", lambda left: left + 1),
     ],

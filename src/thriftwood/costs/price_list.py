@@ -83,15 +83,13 @@ class PriceList:
 
     def check(self) -> PriceList:
         """Return the list, or raise where its arrays contradict each other: kernels trust them."""
-        n_features, n_charges = len(self.start) - 1, len(self.prices)
+        n_charges, whole = len(self.prices), (self.payer, self.start, self.charge, self.gate)
         fits = (
-            len(self.names) == len(self.payer) == n_charges >= n_features
-            and self.prices.dtype == np.float64
-            and all(
-                array.dtype == np.int32
-                for array in (self.payer, self.start, self.charge, self.gate)
-            )
-            and self.charge.shape == self.gate.shape == (self.start[-1],)
+            self.prices.dtype == np.float64
+            and all(array.dtype == np.int32 for array in whole)
+            and all(array.ndim == 1 for array in (self.prices, *whole))
+            and len(self.names) == len(self.payer) == n_charges >= len(self.start) - 1 >= 0
+            and len(self.charge) == len(self.gate) == self.start[-1]
             and self.start[0] == 0
             and (np.diff(self.start) >= 0).all()
             and ((self.charge >= 0) & (self.charge < n_charges)).all()
