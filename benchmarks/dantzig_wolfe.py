@@ -2,7 +2,8 @@
 
 Ratios within one run, alternating, medians, on the same closure problem. All times include the
 reductions; that of HiGHS is all of `linear_program`, which gets the problem as it is, and in a
-second column what the reductions leave of it. The last part runs the textbook's master, which mixes
+second column what the reductions leave of it. The second part spreads the trees over two processes
+and shows how little of the time is theirs. The last part runs the textbook's master, which mixes
 whole closed sets instead of pieces, to show what pieces are good for.
 """
 
@@ -13,10 +14,12 @@ from measure import alternate, arguments, seconds_of
 from one_tradeoff import closure_of, grown_forest
 
 from thriftwood.closure import ClosureProblem, check_certificate, reduce_until_stable
-from thriftwood.solvers import DecomposedSolution, dantzig_wolfe, linear_program, min_cut
+from thriftwood.solvers import DantzigWolfe, DecomposedSolution, linear_program, min_cut
+from thriftwood.solvers.components import components_of
 
 # From light to heavy pruning: how many rows' errors one unit of cost on one row is worth.
 ROWS_PER_COST = (0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.8, 3.0)
+WORKERS_ROWS_PER_COST = (0.1, 0.3, 0.8)
 TEXTBOOK_SECONDS = 120.0
 
 
@@ -27,34 +30,62 @@ def main() -> None:
     forest, X, y, title = grown_forest(n_rows, n_trees, options.data)
     problem = closure_of(forest, X, y)
     print(f"{title}, {n_trees} trees: {problem}")
-    print("tradeoff  splits kept  rounds  pieces   min_cut  decomposed     HiGHS  HiGHS reduced")
+    print(
+        "tradeoff  splits kept  rounds  pieces  columns   min_cut  decomposed     HiGHS  "
+        "HiGHS reduced"
+    )
     solutions = {rows: compare(problem, rows, n_trees, repeats) for rows in ROWS_PER_COST}
-    print("\nGap after each round, as a fraction of the profit that is not sure")
+    print("\nGap after each round, as a fraction of the bound")
     for rows, solution in solutions.items():
-        gaps = [one.gap / max(solution.rounds[-1].profit, 1) for one in solution.rounds]
+        gaps = [one.gap / max(one.bound, 1) for one in solution.rounds]
         print(f"{rows / n_trees:8.5f}  " + " ".join(f"{gap:.0e}" if gap else "0" for gap in gaps))
+    print("\nWorkers: this process, and two others that are up and running")
+    print("tradeoff  one worker  two workers  passes of the trees, on one worker")
+    for rows in WORKERS_ROWS_PER_COST:
+        compare_workers(problem, rows, n_trees, repeats)
     compare_with_textbook(problem, n_trees, 2.0 if options.quick else TEXTBOOK_SECONDS)
 
 
 def compare(problem: ClosureProblem, rows: float, n_trees: int, repeats: int) -> DecomposedSolution:
     priced, _ = problem.at(Fraction(rows))
-    solution = dantzig_wolfe(priced)
+    solution = DantzigWolfe()(priced)
     assert check_certificate(priced, solution).gap == 0
     assert (solution.kept == min_cut(priced).kept).all()
     cut, decomposed, program, program_reduced = alternate(
         repeats,
         lambda: seconds_of(lambda: min_cut(priced)),
-        lambda: seconds_of(lambda: dantzig_wolfe(priced)),
+        lambda: seconds_of(lambda: DantzigWolfe()(priced)),
         lambda: seconds_of(lambda: linear_program(priced)),
         lambda: seconds_of(lambda: linear_program(reduce_until_stable(priced)[0])),
     )
     print(
         f"{rows / n_trees:8.5f} {solution.kept.sum():12d} {len(solution.rounds):7d} "
-        f"{solution.rounds[-1].n_pieces:7d} {cut:7.3f} s {decomposed:9.3f} s {program:7.2f} s "
-        f"{program_reduced:12.2f} s",
+        f"{solution.rounds[-1].n_pieces:7d} {sum(one.n_columns for one in solution.rounds):8d} "
+        f"{cut:7.3f} s {decomposed:9.3f} s {program:7.2f} s {program_reduced:12.2f} s",
         flush=True,
     )
     return solution
+
+
+def compare_workers(problem: ClosureProblem, rows: float, n_trees: int, repeats: int) -> None:
+    """Print the time of one and of two workers, and how much of it is work that they can share."""
+    priced, _ = problem.at(Fraction(rows))
+    n_rounds = len(DantzigWolfe(n_jobs=2)(priced).rounds)  # two processes start here
+    smaller, _ = reduce_until_stable(priced)
+    components = components_of(smaller)
+    prices = smaller.costs[smaller.arc_item] // 2
+    with components.at_work(1) as ask:
+        one, two, one_pass = alternate(
+            repeats,
+            lambda: seconds_of(lambda: DantzigWolfe(n_jobs=1)(priced)),
+            lambda: seconds_of(lambda: DantzigWolfe(n_jobs=2)(priced)),
+            lambda: seconds_of(lambda: ask(prices)),
+        )
+    passes = one_pass * (n_rounds + 3)  # three start it all
+    print(
+        f"{rows / n_trees:8.5f} {one:9.3f} s {two:10.3f} s {passes:10.3f} s, {passes / one:.1%}",
+        flush=True,
+    )
 
 
 def compare_with_textbook(problem: ClosureProblem, n_trees: int, seconds: float) -> None:
