@@ -40,7 +40,7 @@ def main() -> None:
         gaps = [one.gap / max(one.bound, 1) for one in solution.rounds]
         print(f"{rows / n_trees:8.5f}  " + " ".join(f"{gap:.0e}" if gap else "0" for gap in gaps))
     print("\nWorkers: this process, and two others that are up and running")
-    print("tradeoff  one worker  two workers  passes of the trees, on one worker")
+    print("tradeoff  one worker  two workers  of one worker: reductions, passes of the trees")
     for rows in WORKERS_ROWS_PER_COST:
         compare_workers(problem, rows, n_trees, repeats)
     compare_with_textbook(problem, n_trees, 2.0 if options.quick else TEXTBOOK_SECONDS)
@@ -75,15 +75,17 @@ def compare_workers(problem: ClosureProblem, rows: float, n_trees: int, repeats:
     components = components_of(smaller)
     prices = smaller.costs[smaller.arc_item] // 2
     with components.at_work(1) as ask:
-        one, two, one_pass = alternate(
+        one, two, reductions, one_pass = alternate(
             repeats,
             lambda: seconds_of(lambda: DantzigWolfe(n_jobs=1)(priced)),
             lambda: seconds_of(lambda: DantzigWolfe(n_jobs=2)(priced)),
+            lambda: seconds_of(lambda: reduce_until_stable(priced)),
             lambda: seconds_of(lambda: ask(prices)),
         )
-    passes = one_pass * (n_rounds + 3)  # three start it all
+    passes = one_pass * (n_rounds + 2)  # two start it all
     print(
-        f"{rows / n_trees:8.5f} {one:9.3f} s {two:10.3f} s {passes:10.3f} s, {passes / one:.1%}",
+        f"{rows / n_trees:8.5f} {one:9.3f} s {two:10.3f} s {reductions / one:20.0%} "
+        f"{passes / one:10.1%}",
         flush=True,
     )
 
@@ -100,7 +102,7 @@ def compare_with_textbook(problem: ClosureProblem, n_trees: int, seconds: float)
     for rows in (0.1, 0.3, 0.8):
         priced, _ = problem.at(Fraction(rows))
         run = solve_by_columns(priced, seconds)
-        gap = 0.0 if run.finished else (run.bound - run.profit) / max(run.profit, 1)
+        gap = 0.0 if run.finished else (run.bound - run.profit) / max(run.bound, 1)
         print(
             f"{rows / n_trees:8.5f} {run.n_rounds:7d} {run.seconds:8.1f} {run.n_columns:8d} "
             f"{run.n_rows:24d}  {gap:.0e}",
