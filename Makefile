@@ -26,6 +26,7 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/whole_path.py
 	$(BIN)/python benchmarks/budget_forest.py
 	$(BIN)/python benchmarks/table1.py
+	$(BIN)/python benchmarks/dantzig_wolfe.py
 
 # Draws the pictures of the documents from the code that they show.
 docs: .venv/.dev

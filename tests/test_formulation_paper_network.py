@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from prunings import trees_alone
 
+from thriftwood.errors import InputError
 from thriftwood.formulation import paper
 
 FIGURE = paper.read_instance(FOREST, EXAMPLE, [1])
@@ -63,6 +64,12 @@ def test_every_column_of_the_network_form_has_a_1_and_a_minus_1(case):
     for tree in range(instance.forest.n_trees):
         columns = paper.network_form(paper.tree_equalities(instance, tree)).matrix.toarray().T
         assert all(sorted(column[column != 0]) == [-1, 1] for column in columns)
+
+
+@pytest.mark.parametrize("tree", [2, -1, "a", 0.0])
+def test_trees_that_are_not_there_are_refused(tree):
+    with pytest.raises(InputError, match="numbered from 0 to 1"):
+        paper.tree_equalities(FIGURE, tree)
 
 
 def test_fictitious_leaves_need_their_place_in_the_pre_order():

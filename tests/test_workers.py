@@ -2,8 +2,11 @@
 
 import os
 import signal
+import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -126,6 +129,28 @@ def test_data_are_written_for_processes_once():
     assert len({file for _, file in answers}) == 2
 
 
+def test_news_do_not_pile_up(executor):
+    config, n_jobs = executor
+    data, news = [np.arange(500), np.arange(600)], [np.ones(100_000), np.ones(90_000)]
+    with config(), workers(size_of, data, n_jobs) as ask:
+        ask(news)
+        before = n_shared_files()
+        for _ in range(5):
+            assert ask([array.copy() for array in news]) == [100_500, 90_600]
+        assert n_shared_files() == before
+
+
+def size_of(array, news):
+    return len(array) + len(news)
+
+
+def n_shared_files():
+    """Count what joblib keeps in files for this process."""
+    folders = (Path("/dev/shm"), Path(tempfile.gettempdir()))
+    pattern = f"joblib_memmapping_folder_{os.getpid()}_*/*"
+    return sum(len(list(folder.glob(pattern))) for folder in folders)
+
+
 def fail(data, news):
     raise ValueError(f"no luck with {data} and {news}")
 
@@ -170,6 +195,43 @@ def test_processes_that_are_killed_are_reported_and_all_ended():
 
 
 @pytest.mark.filterwarnings("ignore")  # what the cluster itself has to say about its end
+def test_nobody_waits_for_ever_for_workers_of_a_cluster_that_are_killed():
+    """The cluster starts new ones, without data: that is reported, or they get the data again."""
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+
+        def kill_all():
+            pids = {worker.process.pid for worker in cluster.workers.values()}
+            for pid in pids:
+                os.kill(pid, signal.SIGKILL)
+            wait_until(lambda: not any(map(is_running, pids)))
+
+        def solve():
+            with joblib.parallel_config("dask", client=client):
+                return DantzigWolfe(master=answer_after(1, kill_all))(PROBLEM)
+
+        waiting = ThreadPoolExecutor(1).submit(solve)
+        try:
+            kept = waiting.result(timeout=120).kept
+        except LostWorkersError:
+            return
+        np.testing.assert_array_equal(kept, min_cut(PROBLEM).kept)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_cluster_that_is_gone_before_is_reported():
+    cluster = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0")
+    client = Client(cluster)
+    context = joblib.parallel_config("dask", client=client)
+    client.close()
+    cluster.close()
+    with context, pytest.raises(LostWorkersError, match="The workers went away or failed"):
+        DantzigWolfe()(PROBLEM)
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_a_cluster_that_goes_away_is_reported():
     cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
     pids = {worker.process.pid for worker in cluster.workers.values()}

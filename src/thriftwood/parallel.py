@@ -53,7 +53,7 @@ def work_off(
     progress : callable, optional
         Told the share of the first items that is done.
     """
-    most = n_workers(n_jobs)
+    most = n_threads(n_jobs)
     waiting: list[tuple[int, int, Item]] = []
     running: set[Future[Iterable[Item]]] = set()
     number = count()  # so that items of equal size need not be compared
@@ -82,8 +82,8 @@ def work_off(
                 progress(1 - left / max(everything, 1))
 
 
-def n_workers(n_jobs: int | None) -> int:
-    """Return how many threads or other workers `n_jobs` means here and now."""
+def n_threads(n_jobs: int | None) -> int:
+    """Return how many threads `n_jobs` means here and now."""
     check_n_jobs(n_jobs)
     n_effective: int = effective_n_jobs(n_jobs)
     return n_effective
@@ -91,5 +91,6 @@ def n_workers(n_jobs: int | None) -> int:
 
 def check_n_jobs(n_jobs: int | None) -> None:
     """Refuse what joblib would not understand."""
-    if n_jobs is not None and (not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0):
+    is_number = isinstance(n_jobs, (int, np.integer)) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and (not is_number or n_jobs == 0):
         raise InputError(f"`n_jobs` is {n_jobs!r}: pass None, a number of workers, or -1 for all.")

@@ -52,6 +52,8 @@ def progress_line(title: str, shown: bool | None = None) -> Iterator[Callable[[s
         length = max(length, len(line))
 
     try:
+        if shown:
+            write("...")
         yield write
     finally:
         if length:

@@ -1,4 +1,4 @@
-"""What a solver returns: the kept projects, and a flow that proves them optimal."""
+"""What a solver returns: the kept projects, and a flow that proves how good they are."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ class Flow:
 
 @dataclass(frozen=True, eq=False)
 class ClosureSolution:
-    """The kept projects and, from solvers that have one, the flow that proves them optimal."""
+    """The kept projects and, from solvers that have one, the flow that proves their gap."""
 
     kept: BoolArray
     flow: Flow | None

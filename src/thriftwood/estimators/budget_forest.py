@@ -22,7 +22,7 @@ from thriftwood.estimators.growing import Draws, Grower, Rows
 from thriftwood.estimators.options import BALANCED_SUBSAMPLE, class_weights, n_features_tried
 from thriftwood.estimators.prices import prices_of
 from thriftwood.formulation import read_weights
-from thriftwood.parallel import for_each, n_workers
+from thriftwood.parallel import for_each, n_threads
 from thriftwood.progress import progress_bar
 from thriftwood.training import Bundles, Growth
 
@@ -217,7 +217,7 @@ class BudgetForestClassifier(TreeAverage, ClassifierMixin, BaseEstimator):
             for tree in self.estimators_:
                 total[rows] += tree.predict_proba(X[rows], check_input=False)
 
-        n_parts = min(n_workers(self.n_jobs), len(X))
+        n_parts = min(n_threads(self.n_jobs), len(X))
         borders = np.linspace(0, len(X), n_parts + 1).astype(int)
         parts = [slice(first, last) for first, last in pairwise(borders)]
         for_each(add_up, parts, self.n_jobs)

@@ -13,7 +13,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from thriftwood.adapters import decision_tree, read_forest
 from thriftwood.arrays import FloatArray, IndexArray, IntArray
 from thriftwood.estimators.budget_limit import BudgetLimit
-from thriftwood.parallel import Progress, for_each, n_workers
+from thriftwood.parallel import Progress, for_each, n_threads
 from thriftwood.training import Growth, RankedColumns, grow_tree, rank_columns
 
 
@@ -72,7 +72,7 @@ class Grower:
         """Grow all trees, or a few at a time until the budget is used up."""
         columns = rank_columns(self.rows.X, n_jobs)
         n_trees = len(self.draws.seeds)
-        n_at_once = n_trees if limit is None else n_workers(n_jobs)
+        n_at_once = n_trees if limit is None else n_threads(n_jobs)
         trees: list[DecisionTreeClassifier] = [None] * n_trees
 
         def grow(number: int) -> None:

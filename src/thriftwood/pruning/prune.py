@@ -88,7 +88,7 @@ def prune(
         at prices that a master adjusts. The same answer from all three, soonest from the first. A
         `DantzigWolfe(...)` has a tolerance, a limit on rounds and workers.
     n_jobs : int, optional
-        Threads, as in scikit-learn.
+        Threads, as in scikit-learn. The workers of `DantzigWolfe` have an `n_jobs` of their own.
 
     Returns
     -------
@@ -121,7 +121,10 @@ def prune(
     }
     if budget is not None:
         if solver != "min_cut":
-            raise InputError(f"The solver {solver!r} works at a tradeoff, not within a budget.")
+            raise InputError(
+                f"The solver {solver!r} works at a tradeoff, not within a budget: leave it out, or "
+                "pass `tradeoff` instead of `budget`."
+            )
         return prune_path(model, X, y, **options).at(budget=budget)
     tradeoff = one_number_from_zero(
         tradeoff, "tradeoff", "At 0 cost does not matter, the larger it is the more is pruned."

@@ -120,7 +120,7 @@ class Pruned(Figures):
         last, n_rounds = self.rounds[-1], len(self.rounds)
         n_columns = sum(one.n_columns for one in self.rounds)
         rounds = f"{n_rounds} round{'s' if n_rounds > 1 else ''}"
-        end = "gap closed" if last.gap == 0 else f"stopped at a gap of {last.gap / last.bound:.2g}"
+        end = "gap closed" if last.gap == 0 else f"stopped at a gap of {last.relative_gap:.2g}"
         return f"{rounds} of the decomposition, {n_columns} columns, {last.seconds:.2g} s: {end}."
 
     @property

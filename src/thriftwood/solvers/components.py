@@ -32,7 +32,7 @@ class Answer(NamedTuple):
 class Load(NamedTuple):
     """What a worker needs of some components; projects and arcs are numbered anew.
 
-    What a project is charged stops at `largest_charge`, more than all gains of the problem.
+    What a project is charged stops at `largest_charge`.
     """
 
     gains: IntArray
@@ -109,9 +109,14 @@ def _batch(problem: ClosureProblem, projects: IntArray) -> Batch:
         gains=problem.gains[projects],
         requires=np.where(requires < 0, requires, number[requires]),
         arc_start=arc_start,
-        largest_charge=exact_sum(np.maximum(problem.gains, 0)) + 1,
+        largest_charge=largest_charge(problem),
     )
     return Batch(projects, shift + np.arange(arc_start[-1]), load)
+
+
+def largest_charge(problem: ClosureProblem) -> int:
+    """Return more than all gains together: nobody keeps what is charged as much."""
+    return exact_sum(np.maximum(problem.gains, 0)) + 1
 
 
 def best_response(load: Load, prices: IntArray) -> Answer:

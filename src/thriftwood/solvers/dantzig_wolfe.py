@@ -7,19 +7,21 @@ whatever the shares, and whatever closed set the master finds is within the boun
 The plain master mixes whole closed sets of a component. Ours is that of Bienstock and Zuckerberg
 (2010), for problems with precedences: the closed sets proposed so far cut each component into
 connected *pieces*, and the master mixes pieces. It can form every mixture of the proposals and many
-more, has one variable per piece, and is itself a closure problem. Where the bound is not reached
-yet, some component proposes a set that is not made of pieces, so every round cuts: it ends.
+more, has one variable per piece, and is itself a closure problem, so that a minimum cut solves it
+instead of a linear program. Where the bound is not reached yet, some component proposes a set that
+is not made of pieces, so every round cuts: it ends. Prices do not jump from round to round, since
+the master shares out evenly whatever its flow leaves open: no other damping is needed.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
 
 from thriftwood.arguments import one_number_from_zero, truth, whole_number
-from thriftwood.arrays import BoolArray, IndexArray, IntArray, handed_over
+from thriftwood.arrays import BoolArray, IntArray
 from thriftwood.closure import (
     ClosureProblem,
     ClosureSolution,
@@ -27,15 +29,14 @@ from thriftwood.closure import (
     reduce_until_stable,
     smallest_optimum,
 )
-from thriftwood.closure import kernels as closure_kernels
 from thriftwood.closure.problem import exact_sum
-from thriftwood.closure.reductions import merge_twin_items
 from thriftwood.errors import CertificateError, InputError
-from thriftwood.parallel import check_n_jobs, n_workers
+from thriftwood.parallel import check_n_jobs
 from thriftwood.progress import progress_line
-from thriftwood.solvers import decomposition_kernels as kernels
 from thriftwood.solvers.components import Answer, Components, components_of
+from thriftwood.solvers.master import Master
 from thriftwood.solvers.min_cut import min_cut
+from thriftwood.workers import n_workers
 
 
 @dataclass(frozen=True)
@@ -50,13 +51,14 @@ class Round:
     n_pieces : int
         Variables of the master.
     n_columns : int
-        Trees whose proposal was new to the master, in this round.
+        Trees, or parts of trees that the reductions left, whose proposal is not made of the pieces
+        that the master had; those of the start, before the first round, do not count.
     profit : int
         Of the best pruning found so far.
     bound : int
         No pruning has a larger profit; the least of all rounds so far.
     seconds : float
-        Since the first round began.
+        Since the solver was called.
     """
 
     n_pieces: int
@@ -68,6 +70,11 @@ class Round:
     @property
     def gap(self) -> int:
         return self.bound - self.profit
+
+    @property
+    def relative_gap(self) -> float:
+        """The share of the bound that may be missed."""
+        return self.gap / max(self.bound, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,14 +103,16 @@ class DantzigWolfe:
     max_rounds : int
         Stop after so many rounds, with what was found and proven by then.
     n_jobs : int, optional
-        Workers that the trees are spread over, as in joblib: processes, or the cluster that a
+        Workers that the trees are spread over, as in joblib: processes, or the Dask cluster that a
         `joblib.parallel_config` names. None means 1 unless such a context says otherwise. The
-        answer does not depend on it.
+        answer does not depend on it; joblib's backend "multiprocessing" may hang when it is
+        interrupted.
     progress : bool, optional
         Whether to show rounds and gap on a line; None does on a terminal, for work of over a
         second.
     master : callable
-        What solves the master, a closure problem of pieces, and returns a flow with it.
+        What solves the master, a closure problem of pieces, and returns a flow with it: our minimum
+        cut, or another solver such as `thriftwood.solvers.linear_program` (HiGHS).
 
     Examples
     --------
@@ -127,10 +136,12 @@ class DantzigWolfe:
     max_rounds: int = 1000
     n_jobs: int | None = None
     progress: bool | None = None
-    master: Callable[[ClosureProblem], ClosureSolution] = min_cut
+    master: Callable[[ClosureProblem], ClosureSolution] = field(default=min_cut, repr=False)
 
     def __post_init__(self) -> None:
-        one_number_from_zero(self.tolerance, "tolerance", "At 0 the answer is the optimum.")
+        meaning = "It is the share of the profit that may be missed; at 0 none is."
+        if one_number_from_zero(self.tolerance, "tolerance", meaning) >= 1:
+            raise InputError(f"`tolerance` is {self.tolerance}: it must be below 1. {meaning}")
         whole_number(self.max_rounds, "max_rounds", 1)
         check_n_jobs(self.n_jobs)
         if self.progress is not None:
@@ -140,35 +151,36 @@ class DantzigWolfe:
 
     def __call__(self, problem: ClosureProblem) -> DecomposedSolution:
         """Return the smallest best set of projects, or the best found, with the flow it has."""
+        begin = perf_counter()
         smaller, undo = reduce_until_stable(problem)
         sure_profit = problem.profit(undo(_nothing(smaller)).kept)
         components = components_of(smaller, n_workers(self.n_jobs))
+        master = Master(smaller, self.master)
         with (
-            components.at_work(self.n_jobs) as ask,
             progress_line("Pruning by trees:", self.progress) as line,
+            components.at_work(self.n_jobs) as ask,
         ):
-            best, pieces = _start(components, ask)
+            proof, pieces = _start(components, master, ask)
             rounds: list[Round] = []
-            begin = perf_counter()
             while not self._is_done(rounds):
-                kept, prices = _solve_master(smaller, pieces, self.master)
+                kept, prices = master.solve(pieces)
                 answer = ask(prices)
-                best = best.improved_by(components, kept, prices, answer)
+                proof = proof.improved_by(smaller, prices, answer)
                 n_pieces = int(pieces.sum())
                 pieces, n_columns = _cut(pieces, components, answer)
                 rounds.append(
                     Round(
                         n_pieces,
                         n_columns,
-                        best.profit + sure_profit,
-                        best.bound + sure_profit,
-                        perf_counter() - begin,
+                        profit=smaller.profit(kept) + sure_profit,
+                        bound=proof.bound + sure_profit,
+                        seconds=perf_counter() - begin,
                     )
                 )
                 line(_words(rounds))
         if rounds[-1].gap == 0:
-            best = best._replace(kept=smallest_optimum(smaller, best.flow))
-        solution = undo(ClosureSolution(best.kept, best.flow))
+            kept = smallest_optimum(smaller, proof.flow)
+        solution = undo(ClosureSolution(kept, proof.flow))
         return DecomposedSolution(solution.kept, solution.flow, tuple(rounds))
 
     def _is_done(self, rounds: list[Round]) -> bool:
@@ -184,109 +196,52 @@ class DantzigWolfe:
 
 def _words(rounds: list[Round]) -> str:
     last = rounds[-1]
-    return f"round {len(rounds)}, gap {last.gap / max(last.bound, 1):.2g}, {last.n_pieces} pieces"
+    return f"round {len(rounds)}, gap {last.relative_gap:.2g}, {last.n_pieces} pieces"
 
 
 def _nothing(problem: ClosureProblem) -> ClosureSolution:
-    return ClosureSolution(np.zeros(problem.n_projects, np.bool_), _no_flow(problem))
+    no_flow = Flow(np.zeros(problem.n_projects, np.int64), np.zeros(problem.n_arcs, np.int64))
+    return ClosureSolution(np.zeros(problem.n_projects, np.bool_), no_flow)
 
 
-def _no_flow(problem: ClosureProblem) -> Flow:
-    return Flow(np.zeros(problem.n_projects, np.int64), np.zeros(problem.n_arcs, np.int64))
+class _Proof(NamedTuple):
+    """A flow, and the bound that it proves."""
 
-
-class _State(NamedTuple):
-    """The best set found, and the best proof."""
-
-    kept: BoolArray
-    profit: int
     flow: Flow
     bound: int
 
-    def improved_by(
-        self, components: Components, kept: BoolArray, prices: IntArray, answer: Answer
-    ) -> "_State":
-        better = self
-        problem = components.problem
-        for found in (kept, answer.chosen):
-            profit = problem.profit(found)
-            if profit > better.profit:
-                better = better._replace(kept=found, profit=profit)
+    def improved_by(self, problem: ClosureProblem, prices: IntArray, answer: Answer) -> "_Proof":
+        """Return the better of this proof and the one that an answer to prices gives."""
         is_root = problem.requires < 0
         worth = np.maximum(answer.values, 0)
         bound = exact_sum(worth[is_root])
-        if bound < better.bound:
-            flow = Flow(np.where(is_root, 0, worth), prices)
-            better = better._replace(bound=bound, flow=flow)
-        return better
+        if bound >= self.bound:
+            return self
+        return _Proof(Flow(np.where(is_root, 0, worth), prices), bound)
 
 
-def _start(components: Components, ask: Callable[[IntArray], Answer]) -> tuple[_State, BoolArray]:
-    """Ask components for what they want alone: everything free, shared equally, all to be paid."""
+def _start(
+    components: Components, master: Master, ask: Callable[[IntArray], Answer]
+) -> tuple[_Proof, BoolArray]:
+    """Ask components for what they want where everything is free, and where costs are shared.
+
+    What they would want alone, at full costs, the reductions have kept already.
+    """
     problem = components.problem
-    costs = problem.costs[problem.arc_item]
-    free = np.zeros_like(costs)
-    shared = _prices(problem, np.arange(problem.n_arcs, dtype=np.int32), free)
-    nothing = np.zeros(problem.n_projects, np.bool_)
-    best = _State(nothing, 0, _no_flow(problem), exact_sum(np.maximum(problem.gains, 0)))
+    free = np.zeros(problem.n_arcs, dtype=np.int64)
+    everything = exact_sum(np.maximum(problem.gains, 0))
+    proof = _Proof(Flow(np.zeros(problem.n_projects, np.int64), free), everything)
     pieces = problem.requires < 0
-    for prices in (free, shared, costs):
+    for prices in (free, master.equal_shares()):
         answer = ask(prices)
         pieces, _ = _cut(pieces, components, answer)
-        if prices is not costs:  # who all pay the whole cost pay too much together: no bound
-            best = best.improved_by(components, nothing, prices, answer)
-    return best, pieces
+        proof = proof.improved_by(problem, prices, answer)
+    return proof, pieces
 
 
 def _cut(pieces: BoolArray, components: Components, answer: Answer) -> tuple[BoolArray, int]:
-    """Start a piece wherever a proposal ends; return how many proposals were new, too."""
+    """Start a piece wherever a proposal ends; return how many proposals cut one, too."""
     requires = components.problem.requires
     ends = answer.chosen[requires] & ~answer.chosen & (requires >= 0)
     new = ends & ~pieces
     return pieces | ends, len(np.unique(components.root[new]))
-
-
-def _solve_master(
-    problem: ClosureProblem,
-    pieces: BoolArray,
-    master: Callable[[ClosureProblem], ClosureSolution],
-) -> tuple[BoolArray, IntArray]:
-    """Return the best set made of pieces, and prices for all arcs from the flow that proves it."""
-    gains, requires, arc_start, arc_item, piece, part_of = kernels.contract(
-        problem.gains,
-        problem.requires,
-        problem.arc_start,
-        problem.arc_item,
-        problem.n_items,
-        pieces,
-    )
-    whole = ClosureProblem(
-        gains, requires, handed_over(arc_start), handed_over(arc_item), problem.costs
-    )
-    merged, _ = merge_twin_items(whole)
-    group, _ = closure_kernels.twin_groups(arc_start, arc_item, problem.n_items)
-    solution = master(merged)
-    assert solution.flow is not None
-    shares = kernels.share_evenly(
-        problem.costs,
-        arc_start,
-        arc_item,
-        group,
-        merged.arc_start,
-        merged.arc_item,
-        solution.flow.to_item,
-    )
-    return solution.kept[piece], _prices(problem, part_of, shares)
-
-
-def _prices(problem: ClosureProblem, part_of: IndexArray, shares: IntArray) -> IntArray:
-    """Return prices of arcs: what the pieces they are part of pay, and what nobody pays."""
-    prices: IntArray = kernels.prices_of_arcs(
-        problem.costs,
-        problem.arc_start,
-        problem.arc_item,
-        part_of,
-        shares,
-        exact_sum(np.maximum(problem.gains, 0)) + 1,
-    )
-    return prices

@@ -1,4 +1,4 @@
-"""The solvers that a user can ask for for."""
+"""The solvers that a user can ask for."""
 
 from collections.abc import Callable
 
@@ -25,7 +25,7 @@ def read_solver(solver: str | DantzigWolfe) -> Solver:
     if not isinstance(solver, str) or solver not in SOLVERS:
         *known, last = map(repr, SOLVERS)
         raise InputError(
-            f"There is no solver {solver!r}: choose {', '.join(known)} or {last}, or pass a "
-            "DantzigWolfe(...)."
+            f"There is no solver {solver!r}: choose {', '.join(known)} or {last}, or pass an "
+            "object DantzigWolfe(...)."
         )
     return SOLVERS[solver]

@@ -14,7 +14,9 @@ column is an arc, and the right side -1, 0, ..., 0, 1 sends one unit through it.
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
+from thriftwood.arguments import is_whole
 from thriftwood.arrays import IntArray
+from thriftwood.errors import InputError
 from thriftwood.formulation.paper.instance import PaperInstance
 from thriftwood.formulation.paper.numbering import nodes_down_to
 from thriftwood.formulation.paper.program import Constraints
@@ -36,6 +38,10 @@ def tree_equalities(instance: PaperInstance, tree: int) -> Constraints:
         leaves, real and fictitious, in pre-order.
     """
     forest, uses = instance.forest, instance.uses
+    if not is_whole(tree) or not 0 <= tree < forest.n_trees:
+        raise InputError(
+            f"There is no tree {tree!r}: they are numbered from 0 to {forest.n_trees - 1}."
+        )
     nodes = instance.nodes_of(tree)
     leaves = nodes[~forest.is_split[nodes]]
     own = np.flatnonzero(uses.tree == tree)
