@@ -197,8 +197,8 @@ def test_evaluation_bills_rows_by_the_receipts(case, data):
 # --- each tree alone
 
 
-@settings(max_examples=60)
-@given(priced_cases(), st.lists(TRADEOFFS, max_size=2), st.sampled_from(list(LOSSES)))
+@settings(max_examples=100)
+@given(priced_cases(most_rows=8), st.lists(TRADEOFFS, max_size=2), st.sampled_from(list(LOSSES)))
 def test_no_pruning_of_a_tree_alone_is_better(case, drawn, loss):
     path = tw.prune_path(case.forest, case.X, case.y, loss=loss, scope="each_tree", **case.options)
     alone = list(trees_alone(case.forest))

@@ -6,6 +6,7 @@ from builders import TRADEOFFS
 from cost_cases import priced_cases
 from cost_program import solve_by_program
 from hypothesis import given, settings
+from prunings import trees_alone
 from receipts import every_pruning, least_objective, loss_of, receipts
 from sklearn.ensemble import RandomForestClassifier
 
@@ -91,3 +92,17 @@ def test_on_a_real_forest_the_path_has_the_objective_of_the_program(seed):
         cost = receipts(FOREST, X, costs, kept=path.kept_nodes(index)).mean
         assert path.costs[index] == pytest.approx(cost)
         assert path.n_splits[index] <= kept.sum()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_on_a_real_forest_each_tree_alone_has_the_objective_of_its_program(seed):
+    costs = random_costs(seed)
+    path = tw.prune_path(MODEL, X, Y, costs=costs, scope="each_tree")
+    tradeoff = float(path.tradeoffs[1:].mean())
+    kept = path.kept_nodes(path.at(tradeoff=tradeoff).index)
+    parts = np.split(kept, FOREST.tree_start[1:-1])
+    for tree, own in zip(trees_alone(FOREST), parts, strict=True):
+        objective, _ = solve_by_program(tree, X, Y, costs, tradeoff)
+        cost = receipts(tree, X, costs, kept=own).mean
+        loss = loss_of(tree, X, Y, kept=own)
+        assert loss + tradeoff * cost == pytest.approx(objective, rel=1e-7, abs=1e-9)
