@@ -35,7 +35,7 @@ def prunings_of(case, loss="error"):
 # --- the bill
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(priced_cases(most_trees=3, most_splits=5, most_rows=6))
 def test_the_bill_is_the_receipts(case):
     bill = tw.feature_bill(case.forest, case.X, case.costs)
@@ -239,7 +239,7 @@ def test_no_pruning_of_a_tree_alone_is_better(case, drawn, loss):
 # --- dearer is never used more
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(priced_cases(most_trees=3, most_splits=5), POSITIVE_TRADEOFFS, st.data())
 def test_what_gets_dearer_is_not_used_more(case, tradeoff, data):
     item = data.draw(st.sampled_from(_items(case)))
