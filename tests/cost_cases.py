@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from builders import forest_of, trees
 from hypothesis import strategies as st
+from receipts import rows_as_compared, stop
 
 import thriftwood as tw
 from thriftwood.forest import Forest
@@ -55,7 +56,7 @@ def priced_cases(draw, most_trees=3, most_splits=3, most_rows=5):
     n_rows = draw(st.integers(1, most_rows))
     names = NAMES[:n_features] if draw(st.booleans()) else None
     forest, X = draw(_forests_and_rows(n_features, n_rows, most_trees, most_splits))
-    y = np.array([draw(st.integers(0, 1)) for _ in range(n_rows)])
+    y = draw(_labels(forest, X))
     if names is not None:
         # Names come from the model, or else from the rows.
         if draw(st.booleans()):
@@ -101,13 +102,31 @@ def id_arrays(costs):
 @st.composite
 def _forests_and_rows(draw, n_features, n_rows, most_trees, most_splits):
     """Draw trees and rows with ties, missing values, and values that only float32 calls equal."""
-    n_trees = draw(st.integers(1, most_trees))
-    drawn = [draw(trees(n_features, most_splits)) for _ in range(n_trees)]
+    drawn = [draw(trees(n_features, most_splits)) for _ in range(draw(st.integers(1, most_trees)))]
+    if len(drawn) < most_trees and draw(st.booleans()):
+        drawn.append(drawn[0])  # what one tree has paid is free for another
     forest = forest_of(*drawn, n_features=n_features)
     flags = [draw(st.booleans()) for _ in range(forest.n_nodes)]
     value = st.sampled_from([0.0, 1.0, 2.0, 3.0, 1.0 + 1e-9, np.nan])
     X = np.array([[draw(value) for _ in range(n_features)] for _ in range(n_rows)])
-    return replace(forest, missing_left=np.array(flags) & forest.is_split), X
+    values = forest.values.copy()
+    if draw(st.booleans()):  # both sides of every split say something else
+        values[forest.left[forest.is_split]] = (1.0, 0.0)
+        values[forest.right[forest.is_split]] = (0.25, 0.75)
+    missing_left = np.array(flags) & forest.is_split
+    return replace(forest, values=values, missing_left=missing_left), X
+
+
+@st.composite
+def _labels(draw, forest, X):
+    """Draw any labels or, so that splits are worth something, what one of the trees says."""
+    labels = np.array([draw(st.integers(0, 1)) for _ in range(len(X))])
+    tree = draw(st.integers(-2, forest.n_trees - 1))
+    if tree >= 0:
+        rows = rows_as_compared(forest, X)
+        leaves = [stop(forest, tree, values, forest.is_split) for values in rows]
+        labels[1:] = forest.values[leaves].argmax(axis=1)[1:]
+    return labels
 
 
 @st.composite

@@ -6,6 +6,8 @@ from receipts import Tariff, names_of, rows_as_compared, walk
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
+SCALE = 1e4  # HiGHS takes a gap of 1e-6 for none
+
 
 class Program:
     """Yes-or-no variables by name, what a yes costs, and rules "who says yes here must there"."""
@@ -43,7 +45,7 @@ class Program:
             shape=(len(rules), len(self.price)),
         )
         result = milp(
-            self.price,
+            SCALE * np.array(self.price),
             integrality=np.ones(len(self.price)),
             bounds=Bounds(0, 1),
             constraints=[LinearConstraint(matrix.tocsr(), ub=0)] if len(rules) else [],
@@ -51,7 +53,7 @@ class Program:
         )
         assert result.success, result.message
         yes = {name for name, at in self.number.items() if result.x[at] > 0.5}
-        return result.fun + self.constant, yes
+        return result.fun / SCALE + self.constant, yes
 
 
 def solve_by_program(forest, X, y, costs, tradeoff, feature_names=None, weights=None, loss="error"):

@@ -4,8 +4,9 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
-from builders import TRADEOFFS
+from builders import TRADEOFFS, forest_of, leaf, split
 from cost_cases import priced_cases
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -34,7 +35,7 @@ def prunings_of(case, loss="error"):
 # --- the bill
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(priced_cases(most_trees=3, most_splits=5, most_rows=6))
 def test_the_bill_is_the_receipts(case):
     bill = tw.feature_bill(case.forest, case.X, case.costs)
@@ -72,6 +73,26 @@ def test_prices_alone_are_the_plain_prices(case, prices):
     np.testing.assert_array_equal(
         nothing.per_example, tw.feature_bill(case.forest, case.X).per_example
     )
+
+
+@pytest.mark.parametrize("group", ["tests", "per split", "per_split"])
+def test_a_bill_adds_up_whatever_groups_are_called(group):
+    forest = forest_of(split(0, 0.5, leaf((1, 0)), leaf((0, 1)), (1, 0)), n_features=1)
+    costs = tw.Costs(groups={group: [0]}, group_fee={group: 2.0}, per_split=0.5)
+    bill = tw.feature_bill(forest, [[0.0], [1.0]], costs)
+    assert bill.mean == 2.5
+    assert sum(bill.fees.values()) == 2.5
+
+
+def test_tables_of_rows_go_by_the_names_of_their_columns():
+    forest = forest_of(split(0, 0.5, leaf((1, 0)), leaf((0, 1)), (1, 0)), n_features=2)
+    rows = pd.DataFrame({"age": [0.0, 1.0], "scan": [0.0, 0.0]})
+    prices = pd.DataFrame({"scan": [100.0, 200.0], "age": [1.0, 2.0]})
+    bill = tw.feature_bill(forest, rows, tw.Costs(per_example=prices))
+    assert bill.per_example.tolist() == [1.0, 2.0]
+    known = pd.DataFrame({"scan": [True, True], "age": [False, True]})
+    bill = tw.feature_bill(forest, rows, tw.Costs(known=known))
+    assert bill.per_example.tolist() == [1.0, 0.0]
 
 
 # --- one point
@@ -197,8 +218,8 @@ def test_evaluation_bills_rows_by_the_receipts(case, data):
 # --- each tree alone
 
 
-@settings(max_examples=60)
-@given(priced_cases(), st.lists(TRADEOFFS, max_size=2), st.sampled_from(list(LOSSES)))
+@settings(max_examples=100)
+@given(priced_cases(most_rows=8), st.lists(TRADEOFFS, max_size=2), st.sampled_from(list(LOSSES)))
 def test_no_pruning_of_a_tree_alone_is_better(case, drawn, loss):
     path = tw.prune_path(case.forest, case.X, case.y, loss=loss, scope="each_tree", **case.options)
     alone = list(trees_alone(case.forest))
@@ -218,7 +239,7 @@ def test_no_pruning_of_a_tree_alone_is_better(case, drawn, loss):
 # --- dearer is never used more
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(priced_cases(most_trees=3, most_splits=5), POSITIVE_TRADEOFFS, st.data())
 def test_what_gets_dearer_is_not_used_more(case, tradeoff, data):
     item = data.draw(st.sampled_from(_items(case)))

@@ -217,6 +217,25 @@ def test_rows_of_a_batch_must_weigh_the_same(call):
     call(FOREST, FRAME, Y, costs=alone, sample_weight=weights)
 
 
+@pytest.mark.parametrize(
+    "ids",
+    [["a", None, "b", "b"], [1.0, np.nan, 2, 2], pd.Series(["a", pd.NA, "b", "b"], dtype=object)],
+    ids=["None", "NaN", "NA"],
+)
+def test_an_id_that_is_missing_is_refused(ask, ids):
+    with refused("shared_by", "row 1"):
+        ask(shared_by={"chol": ids})
+
+
+def test_words_and_numbers_may_both_be_ids(ask):
+    ask(shared_by={"chol": np.array(["a", 1, 1, "a"], dtype=object)})
+
+
+def test_a_group_of_nothing_costs_nothing(ask):
+    ask(groups={"none": []}, group_fee={"none": 1.0})
+    ask(groups={"none": []}, per_model={"none": 1.0}, predictions=10)
+
+
 def test_who_pays_together_pays_one_price(ask):
     ids = ["a", "a", "b", "b"]
     for shared in (ids, {"chol": ids}):
