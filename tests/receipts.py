@@ -7,8 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from prunings import LOSSES, all_masks
 
-PER_SPLIT = "per split"  # the line of a bill for all tests, among the fees
-
 
 class Receipts(NamedTuple):
     """What was paid for a forest on rows.
@@ -23,6 +21,7 @@ class Receipts(NamedTuple):
     by_feature: np.ndarray  # the rest as in `tw.FeatureBill`, without weights
     bought: np.ndarray
     fees: dict
+    test_cost: float
     model_cost: float
     use: Counter
 
@@ -140,7 +139,7 @@ def receipts(forest, X, costs, feature_names=None, weights=None, kept=None) -> R
     total = costs.per_split * weights @ n_tests
     use = Counter({"per_split": weights @ n_tests, "per_node": kept.sum()})
     by_feature = np.zeros(len(names))
-    fees = Counter({PER_SPLIT: costs.per_split * n_tests.mean()} if costs.per_split else {})
+    fees = Counter()
     for what, name, batch in lines:
         sharers = tariff.rows_of(batch, name)
         assert len({weights[row] for row in sharers}) == 1, "one weight for each batch"
@@ -162,7 +161,10 @@ def receipts(forest, X, costs, feature_names=None, weights=None, kept=None) -> R
         use["model", name] = 1
     model_cost /= costs.predictions or 1
     mean = total / weights.sum() + model_cost
-    return Receipts(bills, mean, by_feature, bought / n_rows, dict(fees), model_cost, use)
+    test_cost = costs.per_split * n_tests.mean()
+    return Receipts(
+        bills, mean, by_feature, bought / n_rows, dict(fees), test_cost, model_cost, use
+    )
 
 
 def loss_of(forest, X, y, weights=None, kept=None, loss="error"):

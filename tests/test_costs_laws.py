@@ -11,7 +11,7 @@ from cost_cases import priced_cases
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from prunings import LOSSES, trees_alone
-from receipts import PER_SPLIT, every_pruning, least_objective, loss_of, names_of, receipts
+from receipts import every_pruning, least_objective, loss_of, names_of, receipts
 
 import thriftwood as tw
 
@@ -45,7 +45,8 @@ def test_the_bill_is_the_receipts(case):
     np.testing.assert_allclose(bill.bought, expected.bought, atol=1e-9)
     assert bill.model_cost == close(expected.model_cost)
     assert bill.mean == close(expected.mean)
-    assert set(bill.fees) <= {*(case.costs.group_fee or {}), PER_SPLIT}
+    assert bill.test_cost == close(expected.test_cost)
+    assert set(bill.fees) == set(case.costs.group_fee or {})
     for name in {*bill.fees, *expected.fees}:
         assert bill.fees.get(name, 0) == close(expected.fees.get(name, 0)), name
 
@@ -54,7 +55,7 @@ def test_the_bill_is_the_receipts(case):
 @given(priced_cases())
 def test_a_bill_adds_up(case):
     bill = tw.feature_bill(case.forest, case.X, case.costs)
-    lines = bill.by_feature.sum() + sum(bill.fees.values()) + bill.model_cost
+    lines = bill.by_feature.sum() + sum(bill.fees.values()) + bill.test_cost + bill.model_cost
     assert lines == close(bill.mean)
     assert bill.per_example.mean() + bill.model_cost == close(bill.mean)
 
@@ -81,7 +82,7 @@ def test_a_bill_adds_up_whatever_groups_are_called(group):
     costs = tw.Costs(groups={group: [0]}, group_fee={group: 2.0}, per_split=0.5)
     bill = tw.feature_bill(forest, [[0.0], [1.0]], costs)
     assert bill.mean == 2.5
-    assert sum(bill.fees.values()) == 2.5
+    assert (bill.fees, bill.test_cost) == ({group: 2.0}, 0.5)
 
 
 def test_tables_of_rows_go_by_the_names_of_their_columns():

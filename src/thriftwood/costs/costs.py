@@ -93,8 +93,9 @@ class Costs:
             one_number_from_zero(getattr(self, name), name, A_PRICE)
         if self.predictions is not None:
             most = "It is the number of predictions that the model will serve."
-            if one_number_from_zero(self.predictions, "predictions", most) == 0:
-                raise InputError(f"`predictions` is 0. {most}")
+            number = one_number_from_zero(self.predictions, "predictions", most)
+            if number == 0 or isinstance(self.predictions, bool):
+                raise InputError(f"`predictions` is {self.predictions}. {most}")
         elif self.per_model is not None or self.per_node:
             raise InputError(
                 "`per_model` and `per_node` are paid once, but rows pay for every prediction: pass "

@@ -1,13 +1,13 @@
 """Price lists: what it costs to look at a feature of one example."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thriftwood.arguments import numbers, one_number
+from thriftwood.arguments import is_whole, numbers, one_number
 from thriftwood.arrays import FloatArray, handed_over
 from thriftwood.errors import InputError
 
@@ -36,7 +36,7 @@ def prices_per_feature(
     if costs is None:
         return handed_over(np.ones(n_features))
     by_name = _as_mapping(costs, argument)
-    in_order = costs if by_name is None else _look_up(by_name, feature_names, argument)
+    in_order = costs if by_name is None else _look_up(by_name, n_features, feature_names, argument)
     prices = numbers(in_order, argument)
     if prices.ndim == 0:
         raise InputError(
@@ -75,22 +75,27 @@ def _as_mapping(costs: object, argument: str) -> Mapping[str, float] | None:
 
 
 def _look_up(
-    costs: Mapping[str, float], feature_names: tuple[str, ...] | None, argument: str
+    costs: Mapping[Any, float],
+    n_features: int,
+    feature_names: tuple[str, ...] | None,
+    argument: str,
 ) -> list[float]:
-    if feature_names is None:
+    by_number = bool(costs) and all(is_whole(name) for name in costs)
+    names: tuple[Any, ...] | None = tuple(range(n_features)) if by_number else feature_names
+    if names is None:
         raise InputError(
             f"`{argument}` goes by feature names, but neither the model nor X has column names "
             f"that are text: pass X as a data frame, or `{argument}` as an array."
         )
-    unknown = [name for name in costs if name not in feature_names]
+    unknown = [name for name in costs if name not in names]
     if unknown:
-        near = get_close_matches(str(unknown[0]), feature_names, n=1)
-        hint = f"Did you mean {near[0]!r}" if near else f"Its features are {_some(feature_names)}"
+        near = get_close_matches(str(unknown[0]), map(str, names), n=1)
+        hint = f"Did you mean {near[0]!r}" if near else f"Its features are {_some(names)}"
         raise InputError(f"`{argument}` prices {_some(unknown)}, unknown to the model. {hint}.")
-    missing = [name for name in feature_names if name not in costs]
+    missing = [name for name in names if name not in costs]
     if missing:
         raise InputError(f"`{argument}` has no price for {_some(missing)}: give 0 to what is free.")
-    return [_price(name, costs[name]) for name in feature_names]
+    return [_price(name, costs[name]) for name in names]
 
 
 def _price(name: str, price: object) -> float:
@@ -100,6 +105,6 @@ def _price(name: str, price: object) -> float:
         raise InputError(f"The price of feature {name!r} is {price!r}: {A_PRICE}.") from None
 
 
-def _some(names: list[str] | tuple[str, ...]) -> str:
+def _some(names: Sequence[Any]) -> str:
     shown = ", ".join(repr(name) for name in names[:5])
     return f"{shown} and {len(names) - 5} more" if len(names) > 5 else shown

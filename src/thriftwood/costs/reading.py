@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -102,6 +103,12 @@ class Columns(NamedTuple):
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise InputError(f"`{where}` names {feature!r}, which is no feature of the model.{hint}")
 
+    def by_name(self, table: Any) -> Any:
+        """Return a data frame as a mapping, since its columns may come in another order."""
+        if self.names is None or not hasattr(table, "columns"):
+            return table
+        return {name: table[name] for name in table.columns}
+
 
 def _features_of_groups(costs: Costs, columns: Columns) -> dict[Feature, frozenset[int]]:
     """Return the features of every group, those of groups inside it included."""
@@ -110,6 +117,7 @@ def _features_of_groups(costs: Costs, columns: Columns) -> dict[Feature, frozens
         if columns.names is not None and group in columns.names:
             raise InputError(f"`groups` has a group {group!r}, but that is the name of a feature.")
 
+    @cache
     def features(group: Any) -> frozenset[int]:
         inner = (
             features(member) if member in groups else {columns.find(member, "groups", also=groups)}
@@ -123,21 +131,20 @@ def _features_of_groups(costs: Costs, columns: Columns) -> dict[Feature, frozens
 def _own_prices(costs: Costs, columns: Columns, n_rows: int) -> FloatArray:
     """Return the price of every feature, or of every feature for every row."""
     if costs.per_feature is not None:
-        prices = prices_per_feature(costs.per_feature, columns.n_features, columns.names)
+        prices = prices_per_feature(
+            costs.per_feature, columns.n_features, columns.names, "per_feature"
+        )
     else:
         prices = np.full(columns.n_features, 0.0 if _says_more(costs) else 1.0)
-    if costs.per_example is None:
+    given = columns.by_name(costs.per_example)
+    if given is None:
         return prices
-    if not isinstance(costs.per_example, Mapping):
-        if costs.per_feature is not None:
-            raise InputError(
-                "`per_feature` and `per_example` both price every feature: pass one of them."
-            )
+    if not isinstance(given, Mapping):
         shape = (n_rows, columns.n_features)
-        by_row = _of_rows(numbers(costs.per_example, "per_example"), shape, "per_example")
+        by_row = _of_rows(numbers(given, "per_example"), shape, "per_example")
     else:
         by_row = np.tile(prices, (n_rows, 1))
-        for feature, column in costs.per_example.items():
+        for feature, column in given.items():
             values = numbers(column, f"per_example[{feature!r}]")
             place = columns.find(feature, "per_example")
             by_row[:, place] = _of_rows(values, (n_rows,), f"per_example[{feature!r}]")
@@ -191,9 +198,19 @@ def _read_batches(
 def _numbered(ids: ArrayLike, n_rows: int, name: str) -> IndexArray:
     """Return batches numbered from 0."""
     given = _of_rows(np.asarray(ids), (n_rows,), name)
-    if (given != given).any():
-        raise InputError(f"`{name}` is missing in row {np.flatnonzero(given != given)[0]}.")
-    return np.unique(given, return_inverse=True)[1].astype(np.int32)
+    number_of: dict[Any, int] = {}
+    numbers = np.empty(n_rows, dtype=np.int32)
+    for row, one in enumerate(given.tolist()):
+        if _is_missing(one):
+            raise InputError(f"`{name}` is missing in row {row}: every row has an id.")
+        numbers[row] = number_of.setdefault((type(one), one), len(number_of))
+    return numbers
+
+
+def _is_missing(value: Any) -> bool:
+    """Say whether a value is what Python, NumPy or pandas put where none is."""
+    is_nan = isinstance(value, float) and value != value
+    return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
 def _own_charges(own_prices: FloatArray, columns: Columns, batches: Batches) -> list[Charge]:
@@ -230,8 +247,11 @@ def _upkeep(
         charges = []
         for name, given in costs.per_model.items():
             price = _price(given, f"The price per model of {name!r}")
-            features = groups.get(name) or {columns.find(name, "per_model", also=groups)}
-            charges.append(Charge(f"{name} (model)", price, MODEL, frozenset(features)))
+            if name in groups:
+                features = groups[name]
+            else:
+                features = frozenset([columns.find(name, "per_model", also=groups)])
+            charges.append(Charge(f"{name} (model)", price, MODEL, features))
         return charges
     prices = prices_per_feature(costs.per_model, columns.n_features, columns.names, "per_model")
     return [
@@ -253,6 +273,7 @@ def _needed_features(costs: Costs, columns: Columns, n_rows: int) -> list[dict[i
     }
     refuse_circles(direct, "requires")  # by numbers now, since a feature may go by name and number
 
+    @cache
     def needed(column: int) -> dict[int, Payers]:
         own = unknown.get(column)
         takes: dict[int, Payers] = {column: own}
@@ -271,15 +292,16 @@ def _either(one: Payers, other: Payers) -> Payers:
 
 def _unknown(costs: Costs, columns: Columns, n_rows: int) -> dict[int, BoolArray]:
     """Return which rows do not know a feature, for features that some row knows."""
-    if costs.known is None:
+    given = columns.by_name(costs.known)
+    if given is None:
         return {}
-    if isinstance(costs.known, Mapping):
+    if isinstance(given, Mapping):
         known = {
             columns.find(name, "known"): _truths(column, (n_rows,), f"known[{name!r}]")
-            for name, column in costs.known.items()
+            for name, column in given.items()
         }
     else:
-        table = _truths(costs.known, (n_rows, columns.n_features), "known")
+        table = _truths(given, (n_rows, columns.n_features), "known")
         known = dict(enumerate(table.T))
     return {column: ~mask for column, mask in known.items() if mask.any()}
 

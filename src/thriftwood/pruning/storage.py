@@ -32,6 +32,7 @@ DAMAGE = (
     EOFError,
     ValueError,
     KeyError,
+    NotImplementedError,
     TypeError,
     zipfile.BadZipFile,
     zlib.error,

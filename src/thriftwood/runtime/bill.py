@@ -31,8 +31,9 @@ class FeatureBill:
     bought : shape (n_features,)
         The share of rows that buy each feature, for its own sake or for another that requires it.
     fees : dict
-        What a row pays on average for the fee of each group; for "tests", where each test costs
-        something.
+        What a row pays on average for the fee of each group.
+    test_cost : float
+        What it pays for being put to tests, where each costs something.
     model_cost : float
         What is paid once for the model, divided by the predictions that it will serve.
     unit : str
@@ -45,6 +46,7 @@ class FeatureBill:
     by_feature: FloatArray
     bought: FloatArray
     fees: dict[str, float]
+    test_cost: float
     model_cost: float
     unit: str
     feature_names: tuple[str, ...] | None
@@ -73,6 +75,8 @@ class FeatureBill:
             lines.append(f"  ... and {len(bought) - MOST_LINES} more")
         for name, fee in self.fees.items():
             lines.append(f"  {name:20s} {fee:10.6g} per example, shared")
+        if self.test_cost > 0:
+            lines.append(f"  {'tests':20s} {self.test_cost:10.6g} per example")
         if self.model_cost > 0:
             lines.append(f"  {'model':20s} {self.model_cost:10.6g} per prediction")
         return "\n".join(lines)
@@ -125,14 +129,13 @@ def feature_bill(
     tests = prices.per_split * n_tests
     is_fee = np.flatnonzero(prices.payer != MODEL)[forest.n_features :]
     fees = {prices.names[charge]: float(bills.by_charge[charge]) for charge in is_fee}
-    if prices.per_split:
-        fees["tests"] = float(tests.mean())
     tested = np.bincount(forest.feature[splits], minlength=forest.n_features) > 0
     return FeatureBill(
         per_example=handed_over(bills.per_row + tests),
         by_feature=handed_over(bills.by_charge[: forest.n_features]),
         bought=handed_over(bills.needed_by[: forest.n_features]),
         fees=fees,
+        test_cost=float(tests.mean()),
         model_cost=prices.model_cost(tested, len(splits)),
         unit=prices.unit,
         feature_names=names,
