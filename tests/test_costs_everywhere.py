@@ -1,0 +1,157 @@
+"""Price lists wherever costs are taken: estimators, growing, files, evaluation, data sets."""
+
+import pickle
+
+import numpy as np
+import pytest
+from shared_data import SHARED, needs_shared_data
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.model_selection import GridSearchCV
+
+import thriftwood as tw
+from thriftwood.errors import InputError
+
+HEART = tw.datasets.load_heart()
+X, y = HEART.X, HEART.y
+FOREST = RandomForestClassifier(10, max_features=None, max_depth=4, random_state=0).fit(X, y)
+KNOWN = np.random.default_rng(0).random(X.shape) < 0.3
+UPKEEP = tw.Costs(
+    per_feature=HEART.prices.per_feature,
+    groups=HEART.prices.groups,
+    group_fee=HEART.prices.group_fee,
+    per_model={"B": 5_000.0, 11: 2_000.0},
+    per_split=0.01,
+    per_node=0.5,
+    predictions=1_000,
+    unit="CAD",
+)
+
+
+def test_a_patient_of_heart_pays_every_fee_once_to_the_cent():
+    """Whoever takes several tests of a group pays less than their single prices, by its fee."""
+    bill = tw.feature_bill(FOREST, X, HEART.prices)
+    alone = tw.feature_bill(FOREST, X, HEART.costs)
+    taken = np.array([tw.feature_bill(FOREST, X, price).per_example for price in np.eye(13)])
+    saved = np.zeros(len(X))
+    for fee, group in ((2.10, [4, 5]), (101.90, [7, 12]), (86.30, [8, 9, 10])):
+        saved += fee * np.maximum(taken[group].sum(axis=0) - 1, 0)
+    np.testing.assert_allclose(alone.per_example - bill.per_example, saved, atol=1e-9)
+    assert saved.max() > 100
+    assert bill.unit == "CAD"
+
+
+@needs_shared_data
+def test_the_prices_of_thyroid_know_that_one_test_is_computed_from_two():
+    thyroid = tw.datasets.load_dataset("thyroid_ann", SHARED)
+    names = list(thyroid.feature_names)
+    rows = slice(0, 400)
+    only = np.zeros_like(thyroid.X[rows])
+    only[:, names.index("FTI")] = thyroid.X[rows, names.index("FTI")]
+    stump = RandomForestClassifier(1, max_features=None, max_depth=1, random_state=0)
+    stump.fit(only, thyroid.y[rows])
+    bill = tw.feature_bill(stump, only, thyroid.prices)
+    assert bill.per_example == pytest.approx(12.41 + 9.31 + 2.10)  # TT4, T4U, blood taken once
+    assert bill.bought[names.index("TT4")] == 1
+
+
+@pytest.mark.parametrize("costs", [HEART.prices, UPKEEP, HEART.prices.for_rows(known=KNOWN)])
+def test_an_estimator_prunes_as_the_function_does(costs):
+    estimator = tw.PrunedEnsembleClassifier(
+        RandomForestClassifier(10, max_features=None, max_depth=4, random_state=0),
+        costs=costs,
+        tradeoff=0.0005,
+    )
+    fitted = clone(estimator).fit(X, y)
+    pruned = tw.prune(FOREST, X, y, costs=costs, tradeoff=0.0005)
+    assert fitted.pruned_.cost == pytest.approx(pruned.cost)
+    assert fitted.pruned_.n_splits == pruned.n_splits
+
+
+def test_folds_take_the_prices_of_their_rows_along():
+    costs = HEART.prices.for_rows(known=KNOWN)
+    estimator = tw.PrunedEnsembleClassifier(FOREST, costs=costs, cv=3).fit(X, y)
+    free = tw.PrunedEnsembleClassifier(FOREST, costs=HEART.prices, cv=3).fit(X, y)
+    assert (estimator.evaluation_.cost[0]) < free.evaluation_.cost[0]
+    out_of_bag = tw.PrunedEnsembleClassifier(FOREST, costs=costs, cv="out_of_bag").fit(X, y)
+    assert out_of_bag.evaluation_.n_rows <= len(y)
+
+
+def test_a_search_over_price_lists_works():
+    estimator = tw.PrunedEnsembleClassifier(FOREST, tradeoff=0.001)
+    search = GridSearchCV(estimator, {"costs": [HEART.prices, UPKEEP]}, cv=2).fit(X, y)
+    assert search.best_params_["costs"].unit == "CAD"
+
+
+def test_trees_grow_with_all_prices_in_mind():
+    grow = tw.BudgetForestClassifier(10, impurity="entropy", max_depth=4, random_state=0)
+    plain = grow.fit(X, y, costs=HEART.prices)
+    bundles = grow.fit(X, y, costs=HEART.costs)  # what a test costs alone, its fee included
+    for one, other in zip(plain.estimators_, bundles.estimators_, strict=True):
+        np.testing.assert_array_equal(one.tree_.feature, other.tree_.feature)
+    shared = clone(grow).set_params(free_once_bought=True).fit(X, y, costs=HEART.prices)
+    assert tw.feature_bill(shared, X, HEART.prices).mean > 0
+    known = clone(grow).fit(X, y, costs=HEART.prices.for_rows(known=KNOWN))
+    assert len(known.estimators_) == 10
+
+
+def test_a_budget_holds_for_whole_bills():
+    grow = tw.BudgetForestClassifier(40, max_depth=3, random_state=0, budget=150)
+    forest = grow.fit(X, y, costs=UPKEEP)
+    assert tw.feature_bill(forest, X, UPKEEP).mean <= 150 + 1e-9
+    tied = HEART.prices.for_rows(known=KNOWN)
+    with pytest.raises(InputError, match="bills of `X_valid` are not known"):
+        clone(grow).fit(X, y, costs=tied, X_valid=X[:10])
+
+
+def test_a_path_keeps_its_prices_in_a_file(tmp_path):
+    path = tw.prune_path(FOREST, X, y, costs=UPKEEP)
+    path.save(tmp_path / "path")
+    loaded = tw.PruningPath.load(tmp_path / "path", FOREST)
+    assert loaded.prices.names == path.prices.names
+    assert loaded.prices.unit == "CAD"
+    np.testing.assert_allclose(loaded.evaluate(X, y).cost, path.costs)
+    np.testing.assert_allclose(pickle.loads(pickle.dumps(path)).evaluate(X, y).cost, path.costs)
+
+
+def test_rows_that_are_not_those_of_the_prices_need_prices_of_their_own(tmp_path):
+    tied = HEART.prices.for_rows(known=KNOWN)
+    path = tw.prune_path(FOREST, X, y, costs=tied)
+    path.save(tmp_path / "path")
+    loaded = tw.PruningPath.load(tmp_path / "path", FOREST)
+    for one in (path, loaded):
+        with pytest.raises(InputError, match=r"pass `costs` for these rows"):
+            one.evaluate(X[:50], y[:50])
+        measured = one.evaluate(X[:50], y[:50], costs=tied.take(np.arange(50)))
+        everything = tw.feature_bill(one.at(index=0).model, X[:50], tied.take(np.arange(50)))
+        assert measured.cost[0] == pytest.approx(everything.mean)
+        chosen = one.choose(X[:50], y[:50], costs=tied.take(np.arange(50)), rule="lowest_error")
+        assert chosen.index in range(len(path))
+
+
+@pytest.mark.parametrize("scope", ["ensemble", "each_tree"])
+def test_regressors_pay_like_classifiers(scope):
+    age = X[:, 0]
+    forest = RandomForestRegressor(5, max_depth=3, random_state=0).fit(X, age)
+    path = tw.prune_path(forest, X, age, costs=UPKEEP, scope=scope, loss="absolute_error")
+    for point in (0, len(path) // 2):
+        bill = tw.feature_bill(path[point].model, X, UPKEEP)
+        assert bill.mean == pytest.approx(path.costs[point])
+
+
+def test_the_unit_is_shown():
+    path = tw.prune_path(FOREST, X, y, costs=UPKEEP)
+    assert "CAD" in repr(path)
+    assert path.plot().get_xlabel() == "mean cost of a row (CAD)"
+    printed = repr(tw.feature_bill(FOREST, X, UPKEEP))
+    for words in ("CAD per example", "B ", "shared", "tests", "model"):
+        assert words in printed
+
+
+def test_the_papers_programs_refuse_what_they_do_not_know():
+    from thriftwood.formulation import paper
+
+    with pytest.raises(InputError, match="one price per feature and nothing else"):
+        paper.read_instance(FOREST, X, y, costs=UPKEEP)
+    plain = paper.read_instance(FOREST, X, y, costs=tw.Costs(per_feature=HEART.costs))
+    np.testing.assert_array_equal(plain.prices, HEART.costs)
