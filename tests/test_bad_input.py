@@ -180,7 +180,7 @@ BAD_COSTS_BY_NAME = {
         {**BY_NAME, "ecg": 3},
         ["`costs` prices 'ecg'", "features are 'age', 'pulse'"],
     ),
-    "numbers_as_names": (dict(enumerate(PRICES)), ["`costs` prices 0, 1, 2, 3", "'age'"]),
+    "wrong_number": ({0: 1, 1: 2, 2: 3, 9: 4}, ["`costs` prices 9", "features are 0, 1, 2, 3"]),
     "missing_name": ({"age": 1, "scan": 2}, ["no price for 'pulse', 'sugar'", "0 to what is free"]),
     "empty": ({}, ["no price for 'age', 'pulse', 'sugar', 'scan'"]),
     "negative": ({**BY_NAME, "sugar": -1}, ["price of feature 'sugar' is -1.0"]),

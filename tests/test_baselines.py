@@ -158,7 +158,7 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
         ("choice", lambda choice: choice.astype(np.int64)),
         ("choice", lambda choice: np.zeros_like(choice)),
         ("costs", lambda costs: costs[1:]),
-        ("prices", lambda prices: prices[1:]),
+        ("prices_prices", lambda prices: prices[1:]),
     ],
 )
 def test_choices_that_do_not_fit_are_refused(tmp_path, name, change):

@@ -350,7 +350,7 @@ def test_weights_and_prices_are_routed():
         plain = classifier(TREE, tradeoff=0.01).fit(X, Y, sample_weight=WEIGHTS)
         pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), model)
         pipeline.fit(X, Y, sample_weight=WEIGHTS, costs=PRICES)
-        np.testing.assert_array_equal(pipeline[-1].path_.prices, PRICES)
+        np.testing.assert_array_equal(pipeline[-1].path_.prices.prices, PRICES)
         assert pipeline[-1].pruned_.cost == pytest.approx(plain.pruned_.cost)
         for prices in (PRICES, BY_NAME):
             search = GridSearchCV(model, {"tradeoff": [0.01]}, cv=3, error_score="raise")
