@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from shared_data import SHARED, needs_shared_data
 from sklearn.base import clone
@@ -10,7 +11,8 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.model_selection import GridSearchCV
 
 import thriftwood as tw
-from thriftwood.errors import InputError
+from thriftwood.costs import read_prices
+from thriftwood.errors import InputError, RangeError
 
 HEART = tw.datasets.load_heart()
 X, y = HEART.X, HEART.y
@@ -83,25 +85,116 @@ def test_a_search_over_price_lists_works():
     assert search.best_params_["costs"].unit == "CAD"
 
 
+def grown(costs, **options):
+    forest = tw.BudgetForestClassifier(10, impurity="entropy", random_state=0, **options)
+    trees = [tree.tree_ for tree in forest.fit(X, y, costs=costs).estimators_]
+    return [(tree.feature.tolist(), tree.threshold.tolist()) for tree in trees]
+
+
+LABORATORY = [4, 5, 7, 9, 11, 12]
+
+
+def with_a_fee(fee):
+    return tw.Costs(per_feature=np.ones(13), groups={"lab": LABORATORY}, group_fee={"lab": fee})
+
+
 def test_trees_grow_with_all_prices_in_mind():
-    grow = tw.BudgetForestClassifier(10, impurity="entropy", max_depth=4, random_state=0)
-    plain = grow.fit(X, y, costs=HEART.prices)
-    bundles = grow.fit(X, y, costs=HEART.costs)  # what a test costs alone, its fee included
-    for one, other in zip(plain.estimators_, bundles.estimators_, strict=True):
-        np.testing.assert_array_equal(one.tree_.feature, other.tree_.feature)
-    shared = clone(grow).set_params(free_once_bought=True).fit(X, y, costs=HEART.prices)
-    assert tw.feature_bill(shared, X, HEART.prices).mean > 0
-    known = clone(grow).fit(X, y, costs=HEART.prices.for_rows(known=KNOWN))
-    assert len(known.estimators_) == 10
+    alone = np.ones(13)
+    alone[LABORATORY] += 3.0
+    assert grown(with_a_fee(3.0)) == grown(alone)
+    assert grown(with_a_fee(3.0)) != grown(np.ones(13))
+    known = with_a_fee(3.0).for_rows(known=KNOWN * (np.arange(13) > 6))
+    assert grown(with_a_fee(3.0)) != grown(known)
+
+
+def test_fees_that_were_paid_above_no_longer_count():
+    alone = np.ones(13)
+    alone[LABORATORY] += 3.0
+    assert grown(with_a_fee(3.0), free_once_bought=True) != grown(alone, free_once_bought=True)
+    assert grown(with_a_fee(0.0), free_once_bought=True) == grown(None, free_once_bought=True)
+
+
+def test_what_a_feature_brings_along_is_added_up():
+    costs = tw.Costs(
+        per_feature=[1.0, 2.0, 4.0],
+        groups={"g": [0, 1]},
+        group_fee={"g": 8.0},
+        requires={2: [0]},
+        per_model={"g": 100.0},
+        predictions=10,
+        per_split=0.25,
+        per_node=5.0,
+        known={1: [True, False, False, False]},
+        shared_by={0: [0, 0, 1, 1]},
+    )
+    prices = read_prices(costs, 3, None, 4)
+    own = np.array([1.0 / 2, 2.0 * 3 / 4, 4.0])  # half a price each; three of four pay; all pay
+    fees = np.array([8.0, 8.0 * 3 / 4, 8.0])
+    upkeep = 100.0 / 10
+    brought = np.array([0.0, 0.0, own[0]])  # the third takes the first, its fee and its upkeep
+    expected = own + fees + upkeep + brought + 0.25 + 5.0 / 10
+    np.testing.assert_allclose(prices.bundle_prices(), expected)
 
 
 def test_a_budget_holds_for_whole_bills():
-    grow = tw.BudgetForestClassifier(40, max_depth=3, random_state=0, budget=150)
-    forest = grow.fit(X, y, costs=UPKEEP)
-    assert tw.feature_bill(forest, X, UPKEEP).mean <= 150 + 1e-9
+    grow = tw.BudgetForestClassifier(40, max_depth=3, random_state=0)
+    bills = []
+    for n_trees in range(1, 41):
+        forest = clone(grow).set_params(n_estimators=n_trees).fit(X, y, costs=UPKEEP)
+        bills.append(tw.feature_bill(forest, X, UPKEEP).mean)
+    assert bills[0] < bills[-1]
+    budget = (bills[0] + bills[-1]) / 2
+    within = clone(grow).set_params(budget=budget).fit(X, y, costs=UPKEEP)
+    n_allowed = sum(bill <= budget for bill in bills)
+    assert len(within.estimators_) == n_allowed
     tied = HEART.prices.for_rows(known=KNOWN)
     with pytest.raises(InputError, match="bills of `X_valid` are not known"):
-        clone(grow).fit(X, y, costs=tied, X_valid=X[:10])
+        clone(within).fit(X, y, costs=tied, X_valid=X[:10])
+
+
+@pytest.mark.parametrize("kind", ["per_example", "known"])
+def test_frames_go_by_name_for_some_of_the_rows_too(kind):
+    rng = np.random.default_rng(0)
+    frame = HEART.frame()
+    table = rng.integers(1, 9, X.shape).astype(float) if kind == "per_example" else KNOWN
+    named = pd.DataFrame(table, columns=HEART.feature_names)
+    shuffled = named[named.columns[::-1]]
+    forest = RandomForestClassifier(5, max_depth=4, random_state=0).fit(frame, y)
+    rows = np.arange(0, 300, 3)
+    bills = [
+        tw.feature_bill(forest, frame.iloc[rows], tw.Costs(**{kind: given}).take(rows)).per_example
+        for given in (table, named, shuffled)
+    ]
+    np.testing.assert_array_equal(bills[0], bills[1])
+    np.testing.assert_array_equal(bills[0], bills[2])
+
+
+@pytest.mark.parametrize("costs", [{"per_split": 1e308}, {"per_node": 1e307, "predictions": 1}])
+def test_infinite_costs_are_refused(costs):
+    for call in (
+        lambda: tw.prune(FOREST, X, y, costs=tw.Costs(**costs), tradeoff=0.1),
+        lambda: tw.prune_path(FOREST, X, y, costs=tw.Costs(**costs)),
+    ):
+        with pytest.raises(RangeError, match="bills are infinite"):
+            call()
+
+
+def test_prices_of_rows_are_not_dropped_by_accident():
+    tied = HEART.prices.for_rows(known=KNOWN)
+    with pytest.raises(InputError, match="`known` belongs to other rows"):
+        tied.for_rows(shared_by=np.zeros(303))
+    with pytest.raises(InputError, match="`per_split` does not belong to rows"):
+        tied.for_rows(per_split=1.0)
+    assert not tied.for_rows(known=None).is_tied_to_rows
+
+
+def test_ids_stay_apart_in_lists():
+    stump = RandomForestClassifier(1, max_depth=1, max_features=None, random_state=0).fit(X, y)
+    large = [2**60 + i for i in range(302)] + [0.5]
+    bill = tw.feature_bill(stump, X, tw.Costs(per_feature=np.ones(13), shared_by=large))
+    assert bill.mean == 1
+    with pytest.raises(InputError, match="missing in row 1"):
+        tw.feature_bill(stump, X[:2], tw.Costs(per_feature=np.ones(13), shared_by=["q", np.nan]))
 
 
 def test_a_path_keeps_its_prices_in_a_file(tmp_path):

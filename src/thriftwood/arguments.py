@@ -20,6 +20,8 @@ def numbers(values: object, name: str) -> FloatArray:
         array = np.array(values)
         if array.dtype.kind in COMPLEX_OR_TIME + TEXT:
             raise TypeError
+        if array.dtype == object and any(isinstance(one, str) for one in array.flat):
+            raise TypeError
         return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         raise InputError(f"`{name}` holds something that is not a number.") from None

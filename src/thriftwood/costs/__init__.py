@@ -7,11 +7,12 @@ once. Nothing here knows a tree.
 from thriftwood.costs.bills import Bills, bills_of
 from thriftwood.costs.costs import AnyCosts, Costs
 from thriftwood.costs.per_feature import prices_per_feature
-from thriftwood.costs.price_list import MODEL, ROW, PriceList, RowPrices
+from thriftwood.costs.price_list import MODEL, OPEN, ROW, PriceList, RowPrices
 from thriftwood.costs.reading import read_prices
 
 __all__ = [
     "MODEL",
+    "OPEN",
     "ROW",
     "AnyCosts",
     "Bills",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thriftwood.arguments import one_number_from_zero
+from thriftwood.arguments import is_whole, one_number_from_zero
 from thriftwood.errors import InputError
 
 # A feature by its name, or by its column where columns have no names.
@@ -60,8 +60,12 @@ class Costs:
 
     Notes
     -----
-    `per_example`, `known` and `shared_by` belong to the rows that they were made for. Give a new
-    `Costs` along with other rows: `costs.for_rows(known=...)`.
+    `per_example`, `known` and `shared_by` belong to the rows that they were made for, and go by the
+    order of rows, whatever an index says. Give a new `Costs` along with other rows:
+    `costs.for_rows(known=...)`, or `costs.take(rows)` for some of them.
+
+    A price per model is due, too, for features that others require, and for values that rows know.
+    Rows that share what they pay have one price and one `sample_weight`.
 
     Examples
     --------
@@ -95,7 +99,7 @@ class Costs:
             most = "It is the number of predictions that the model will serve."
             number = one_number_from_zero(self.predictions, "predictions", most)
             if number == 0 or isinstance(self.predictions, bool):
-                raise InputError(f"`predictions` is {self.predictions}. {most}")
+                raise InputError(f"`predictions` is {self.predictions}: it must be above 0. {most}")
         elif self.per_model is not None or self.per_node:
             raise InputError(
                 "`per_model` and `per_node` are paid once, but rows pay for every prediction: pass "
@@ -107,6 +111,9 @@ class Costs:
             _check_lists(getattr(self, name), name)
         if not isinstance(self.group_fee, Mapping | None):
             raise InputError("`group_fee` must be a mapping from group to fee, such as a dict.")
+        for group in self.groups or {}:
+            if not isinstance(group, str):
+                raise InputError(f"`groups` has a group {group!r}: name groups by text.")
         for group in self.group_fee or {}:
             if group not in (self.groups or {}):
                 raise InputError(f"`group_fee` names {group!r}, which is not in `groups`.")
@@ -116,15 +123,24 @@ class Costs:
         """Whether some prices hold for certain rows only."""
         return any(getattr(self, name) is not None for name in ROW_FIELDS)
 
-    def for_rows(
-        self,
-        *,
-        per_example: ArrayLike | Mapping[Any, ArrayLike] | None = None,
-        known: ArrayLike | Mapping[Any, ArrayLike] | None = None,
-        shared_by: ArrayLike | Mapping[Any, ArrayLike] | None = None,
-    ) -> Costs:
-        """Return the same prices for other rows; what is left out holds for no row."""
-        return replace(self, per_example=per_example, known=known, shared_by=shared_by)
+    def for_rows(self, **row_prices: Any) -> Costs:
+        """Return the same prices for other rows.
+
+        Parameters
+        ----------
+        per_example, known, shared_by
+            As in `Costs`, for these rows. Each that the list has must be given anew; None drops it.
+        """
+        for name in row_prices:
+            if name not in ROW_FIELDS:
+                raise InputError(f"`{name}` does not belong to rows: {_listed(ROW_FIELDS)} do.")
+        for name in ROW_FIELDS:
+            if getattr(self, name) is not None and name not in row_prices:
+                raise InputError(
+                    f"`{name}` belongs to other rows: pass it for these, too, or `{name}=None` "
+                    "where it no longer holds."
+                )
+        return replace(self, **row_prices)
 
     def take(self, rows: NDArray[Any]) -> Costs:
         """Return the same prices for some of the rows, by number or mask."""
@@ -173,6 +189,10 @@ AnyCosts = ArrayLike | Mapping[str, float] | Costs | None
 ROW_FIELDS = ("per_example", "known", "shared_by")
 
 
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
 def _check_lists(lists: object, name: str) -> None:
     """Refuse what is no mapping to lists, or leads in a circle."""
     if lists is None:
@@ -182,6 +202,9 @@ def _check_lists(lists: object, name: str) -> None:
     for key, members in lists.items():
         if isinstance(members, str) or not isinstance(members, Iterable):
             raise InputError(f"`{name}` has {members!r} for {key!r}: pass a list of names.")
+        for member in members:
+            if not isinstance(member, str) and not is_whole(member):
+                raise InputError(f"`{name}` has {member!r} for {key!r}: pass names or numbers.")
     refuse_circles(lists, name)
 
 
@@ -202,6 +225,8 @@ def refuse_circles(lists: Mapping[Any, Iterable[Any]], name: str) -> None:
 def _take(values: Any, rows: NDArray[Any]) -> Any:
     if values is None:
         return None
+    if hasattr(values, "columns"):  # a data frame, whose columns may come in any order
+        values = {name: values[name] for name in values.columns}
     if isinstance(values, Mapping):
         return {name: np.asarray(column)[rows] for name, column in values.items()}
     return np.asarray(values)[rows]

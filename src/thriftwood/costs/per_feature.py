@@ -1,4 +1,4 @@
-"""Price lists: what it costs to look at a feature of one example."""
+"""One price per feature: arrays, and mappings that go by name or number."""
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
@@ -87,11 +87,14 @@ def _look_up(
             f"`{argument}` goes by feature names, but neither the model nor X has column names "
             f"that are text: pass X as a data frame, or `{argument}` as an array."
         )
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"`{argument}` goes by name, but X has two columns {twice!r}.")
     unknown = [name for name in costs if name not in names]
     if unknown:
         near = get_close_matches(str(unknown[0]), map(str, names), n=1)
-        hint = f"Did you mean {near[0]!r}" if near else f"Its features are {_some(names)}"
-        raise InputError(f"`{argument}` prices {_some(unknown)}, unknown to the model. {hint}.")
+        hint = f"Did you mean {near[0]!r}?" if near else f"Its features are {_some(names)}."
+        raise InputError(f"`{argument}` prices {_some(unknown)}, unknown to the model. {hint}")
     missing = [name for name in names if name not in costs]
     if missing:
         raise InputError(f"`{argument}` has no price for {_some(missing)}: give 0 to what is free.")

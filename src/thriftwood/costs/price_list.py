@@ -94,6 +94,12 @@ class PriceList:
             and (np.diff(self.start) >= 0).all()
             and ((self.charge >= 0) & (self.charge < n_charges)).all()
             and (np.isfinite(self.prices) & (self.prices >= 0)).all()
+            and (self.payer >= MODEL).all()
+            and (self.gate >= OPEN).all()
+            and (self.is_tied_to_rows or ((self.payer < 0).all() and (self.gate < 0).all()))
+            and 0 <= self.per_split < np.inf
+            and 0 <= self.per_node < np.inf
+            and 0 < self.predictions < np.inf
         )
         if not fits:
             raise ValueError("The arrays of a price list contradict each other.")

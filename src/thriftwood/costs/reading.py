@@ -90,6 +90,10 @@ class Columns(NamedTuple):
     def find(self, feature: Any, where: str, also: Iterable[Feature] = ()) -> int:
         """Return the number of a column, or raise; `also` are other names that would do."""
         if self.names is not None and feature in self.names:
+            if self.names.count(feature) > 1:
+                raise InputError(
+                    f"`{where}` names {feature!r}, but X has two columns of that name."
+                )
             return self.names.index(feature)
         if is_whole(feature) and 0 <= feature < self.n_features:
             return int(feature)
@@ -195,12 +199,17 @@ def _read_batches(
     return Batches(of_rows, of_name, ROW)
 
 
-def _numbered(ids: ArrayLike, n_rows: int, name: str) -> IndexArray:
+def _numbered(ids: Any, n_rows: int, name: str) -> IndexArray:
     """Return batches numbered from 0."""
-    given = _of_rows(np.asarray(ids), (n_rows,), name)
+    # A list is not made an array, which would turn numbers beside text or NaN into something else.
+    given = ids.tolist() if hasattr(ids, "tolist") else list(ids)
+    if len(given) != n_rows or any(isinstance(one, list) for one in given):
+        raise InputError(
+            f"`{name}` must be {n_rows} ids, one for each of the rows that are to pay."
+        )
     number_of: dict[Any, int] = {}
     numbers = np.empty(n_rows, dtype=np.int32)
-    for row, one in enumerate(given.tolist()):
+    for row, one in enumerate(given):
         if _is_missing(one):
             raise InputError(f"`{name}` is missing in row {row}: every row has an id.")
         numbers[row] = number_of.setdefault((type(one), one), len(number_of))
@@ -348,6 +357,8 @@ def _of_rows(values: NDArray[Any], shape: tuple[int, ...], name: str) -> NDArray
 
 def _truths(values: ArrayLike, shape: tuple[int, ...], name: str) -> BoolArray:
     table = _of_rows(np.asarray(values), shape, name)
+    if table.dtype == object and all(isinstance(one, bool | np.bool_) for one in table.flat):
+        table = table.astype(np.bool_)
     if table.dtype.kind != "b":
         raise InputError(f"`{name}` must hold True or False for every row.")
     return table

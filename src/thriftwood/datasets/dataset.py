@@ -70,12 +70,15 @@ class Dataset:
 
     @property
     def prices(self) -> Costs:
-        """The whole price list: fees are paid once, and what is computed costs what it takes."""
+        """The whole price list: fees are paid once, and what is computed costs what it takes.
+
+        Features go by their columns, since `X` has no names.
+        """
         number = {name: column for column, name in enumerate(self.feature_names)}
         shared = self.cost_groups or ("",) * len(self.feature_names)
         groups: dict[str, list[str | int]] = {}
         for name, group in zip(self.feature_names, shared, strict=True):
-            if group != "" and name not in self.requires:
+            if group in self.group_fees and name not in self.requires:
                 groups.setdefault(group, []).append(number[name])
         return Costs(
             per_feature=self.costs if self.costs_in_group is None else self.costs_in_group,

@@ -51,7 +51,7 @@ class BudgetForestClassifier(TreeAverage, ClassifierMixin, BaseEstimator):
     ----------
     n_estimators : int
         How many trees to grow, or with a `budget` at most.
-    costs : array-like or mapping, optional
+    costs : array-like, mapping or Costs, optional
         What it costs to look at each feature of one row. None means 1 each; names need data frames.
     impurity : {"pairs", "powers", "entropy"}
         How mixed n_1, n_2, ... rows of each class are. "pairs" is the paper's threshold-Pairs, the
@@ -171,7 +171,7 @@ class BudgetForestClassifier(TreeAverage, ClassifierMixin, BaseEstimator):
         y : array-like, shape (n_rows,)
         sample_weight : array-like, shape (n_rows,), optional
             How much each row counts, times how often it is drawn. Rows of weight 0 are left out.
-        costs : array-like or mapping, optional
+        costs : array-like, mapping or Costs, optional
             In place of the parameter `costs`, as in `PrunedEnsembleClassifier.fit`.
         X_valid : array-like or data frame, optional
             Rows whose mean bill is held against the `budget`; None takes those of X.

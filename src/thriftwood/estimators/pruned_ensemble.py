@@ -84,7 +84,7 @@ class _PrunedEnsemble(BaseEstimator):
         y : array-like, shape (n_rows,)
         sample_weight : array-like, shape (n_rows,), optional
             How much each row counts: in growing, in pruning and in choosing the point.
-        costs : array-like or mapping, optional
+        costs : array-like, mapping or Costs, optional
             In place of the parameter `costs`, for prices that come by metadata routing. Tools of
             scikit-learn that split rows also split an array that happens to have as many entries as
             there are rows; a mapping is always passed whole.
@@ -251,7 +251,7 @@ class PrunedEnsembleClassifier(ClassifierMixin, _PrunedEnsemble):
         What to grow: any model that `prune_path` accepts. It is not changed. None means a random
         forest whose trees choose among all features, which saves more than the usual one. A
         `BudgetForestClassifier` has prices of its own to grow with: give them to it, too.
-    costs : array-like, mapping from feature name to price, or None
+    costs : array-like, mapping from feature name to price, Costs, or None
         What it costs to look at each feature of one row. None means 1 each; names need data frames.
     budget : float, optional
         Take the best point that costs at most this per row.

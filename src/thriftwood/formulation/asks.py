@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from thriftwood.arrays import IndexArray, IntArray, handed_over
-from thriftwood.costs import PriceList
+from thriftwood.costs import OPEN, PriceList
 from thriftwood.forest import Forest
 from thriftwood.formulation import kernels
 
@@ -41,7 +41,7 @@ def list_asks(forest: Forest, prices: PriceList) -> Asks:
     the feature triggers. Asking twice on the same way costs nothing.
     """
     n_triggers = np.diff(prices.start)
-    rows_differ = bool((prices.gate >= 0).any())
+    rows_differ = bool((prices.gate != OPEN).any())
     key = np.repeat(np.arange(prices.n_features), n_triggers) if rows_differ else prices.charge
     node, trigger = kernels.find_asks(
         forest.tree_start[:-1],

@@ -1,13 +1,14 @@
-"""Pruning as project selection: splits are projects, (feature, row) pairs are items.
+"""Pruning as project selection: splits are projects, what somebody pays once is an item.
 
-In the paper's variables, x = 1 for a split that stays; w(k, i) = 1 where row i buys feature k::
+In the paper's variables, x = 1 for a split that stays; w(c, i) = 1 where row i pays charge c, such
+as the price of a feature (with fees, batches and models, the payer i may be more than a row)::
 
-    maximise   sum_h gain_h x_h  -  tradeoff * n_trees * sum_(k,i) price_k w_(k,i)
+    maximise   sum_h gain_h x_h  -  tradeoff * n_trees * sum_(c,i) price_c w_(c,i)
     where      x_h <= x_parent(h)       a split stays only if its parent stays
-               x_h <= w_(k,i)           h is the first to test k on row i: the row pays, once
+               x_h <= w_(c,i)           h is the first to ask i for c: it is paid, once
 
-which is the paper's IP3 times rows and trees. Where trees share nothing, a row pays for a feature
-at exactly one split of each tree, so every split has one item of its own and no row is seen.
+which is the paper's IP3 times rows and trees. Where trees share nothing, a row pays a charge at
+exactly one split of each tree, so every split has one item of its own and no row is seen.
 """
 
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from thriftwood.closure import ClosureProblem
 from thriftwood.errors import RangeError
 from thriftwood.forest import LEAF, Forest
-from thriftwood.formulation.purchases import Purchases
+from thriftwood.formulation.purchases import OF_SPLIT, Purchases
 from thriftwood.formulation.scaling import lost_to_rounding, whole_numbers
 
 # What gains and costs may add up to, in their units. The first has 13 digits and leaves room to
@@ -86,7 +87,7 @@ def build_closure(
     loss_per_cost : Fraction
         What a cost of 1, in the units of the purchases, weighs against losses at a tradeoff of 1.
     """
-    costs = _whole_costs(purchases.item_cost, purchases.item_charge)
+    costs = _whole_costs(purchases)
     return _closure(forest, losses, purchases.arc_start, purchases.arc_item, costs, loss_per_cost)
 
 
@@ -157,20 +158,28 @@ def _closure(
     return problem.check(), index
 
 
-def _whole_costs(exact: FloatArray, charge: IndexArray) -> WholeCosts:
+def _whole_costs(purchases: Purchases) -> WholeCosts:
     """Return whole numbers for what items cost, at least 1 for what costs anything."""
+    exact, charge = purchases.item_cost, purchases.item_charge
     costs, unit = whole_numbers(exact, MOST_COST)
     costs = np.maximum(costs, exact > 0)
     place = charge + 1  # the charges of splits are -1
     paid = np.bincount(place, weights=exact)
     counted = np.bincount(place, weights=costs * float(unit))
-    lost = np.flatnonzero(np.abs(counted - paid) > LOST_DIGITS * paid)
+    lost = np.flatnonzero(np.abs(counted - paid) > LOST_DIGITS * paid) - 1
     if not len(lost):
         return WholeCosts(exact, costs, unit)
-    smallest, largest = exact[np.isin(place, lost)].max(), exact.max()
-    if smallest == largest:
-        raise RangeError(f"Prices up to {largest:g} are too small for doubles. Use a smaller unit.")
+    prices = purchases.charge_price
+    if lost[0] == OF_SPLIT:
+        raise RangeError(
+            f"`per_split` and `per_node` are too small to be exact beside prices of up to "
+            f"{prices.max():g}. Give 0 for them, or raise them."
+        )
+    if prices[lost].max() == prices.max():
+        raise RangeError(
+            f"Prices up to {prices.max():g} are too small for doubles. Use a smaller unit."
+        )
     raise RangeError(
-        f"The prices reach from {smallest:g} to {largest:g}, too far apart to be exact with this "
-        "many rows. Give the smallest prices as 0, or raise them."
+        f"The prices reach from {prices[lost].min():g} to {prices.max():g}, too far apart to be "
+        "exact with this many rows. Give the smallest prices as 0, or raise them."
     )

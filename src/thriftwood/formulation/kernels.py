@@ -3,7 +3,7 @@
 import numpy as np
 
 from thriftwood.compiling import kernel
-from thriftwood.costs import MODEL, ROW
+from thriftwood.costs import MODEL, OPEN, ROW
 
 NOTHING = -1
 
@@ -57,13 +57,13 @@ def count_arcs(node, charge, gate, payer, tree_of, order, start, stop, gates, ba
         who = payer[charge[ask]]
         if who == MODEL:
             n_arcs[ask] = 1
-        elif who == ROW and gate[ask] == NOTHING:
+        elif who == ROW and gate[ask] == OPEN:
             n_arcs[ask] = stop[h] - start[h]
         else:
             n_arcs[ask] = 0
             for place in range(start[h], stop[h]):
                 row = order[tree_of[ask], place]
-                if gate[ask] != NOTHING and not gates[gate[ask], row]:
+                if gate[ask] != OPEN and not gates[gate[ask], row]:
                     continue
                 unit = row if who == ROW else batch_of[who, row]
                 if seen_at[unit] != ask:
@@ -109,7 +109,7 @@ def number_items(
         arc = arc_start[ask]
         for place in range(first, last):
             row = 0 if who == MODEL else order[tree_of[ask], place]
-            if gate[ask] != NOTHING and not gates[gate[ask], row]:
+            if gate[ask] != OPEN and not gates[gate[ask], row]:
                 continue
             unit = batch_of[who, row] if who >= 0 else row
             if seen_for[unit] != group[ask]:

@@ -30,9 +30,12 @@ class Purchases:
     arc_item : shape (n_arcs,)
     item_charge, item_payer : shape (n_items,)
         What each item is: this charge for this row, batch of rows, or the model (payer 0); or
-        `OF_SPLIT` and the number of the split.
+        `OF_SPLIT` and the number of the split. (Where each tree pays for itself, an item may be
+        all that is paid at a split, and its charge one of them.)
     item_cost : shape (n_items,)
         What it costs for all rows together, as often as there are predictions.
+    charge_price : shape (n_charges,)
+        What charges cost, for messages.
     scale : float
         The weight of all rows times the predictions: costs divided by it are means.
     """
@@ -42,6 +45,7 @@ class Purchases:
     item_charge: IndexArray
     item_payer: IndexArray
     item_cost: FloatArray
+    charge_price: FloatArray
     scale: float
 
     @property
@@ -65,6 +69,7 @@ class Purchases:
         return mask
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what is infinite is refused in the end
 def list_purchases(
     forest: Forest,
     routes: Routes,
@@ -84,6 +89,8 @@ def list_purchases(
         Whether every tree pays for itself, so that no item is shared by two of them.
     """
     asks = list_asks(forest, prices)
+    if each_tree and prices.rows is None and not (prices.payer == MODEL).any():
+        return _one_item_each(forest, routes, prices, weights, asks)
     group = asks.charge.astype(np.int64)
     if each_tree:
         group += forest.tree_of(asks.node) * prices.n_charges
@@ -124,13 +131,45 @@ def list_purchases(
         arc_item[arc_start[1:] - 1] = len(item_charge) + number
         item_charge = np.append(item_charge, np.full_like(number, OF_SPLIT))
         item_payer = np.append(item_payer, number)
-        item_cost = np.append(item_cost, _split_costs(forest, routes, prices, weights)[split])
+        passing = _passing(forest, routes, weights)
+        item_cost = np.append(item_cost, _split_costs(prices, weights, passing)[split])
+    return _checked(arc_start, arc_item, item_charge, item_payer, item_cost, prices, weights)
+
+
+def _one_item_each(
+    forest: Forest, routes: Routes, prices: PriceList, weights: FloatArray, asks: Asks
+) -> Purchases:
+    """Return one item for each split, all that its rows pay there: nobody else pays for that."""
+    split = np.flatnonzero(forest.is_split)
+    number = np.arange(len(split), dtype=np.int32)
+    passing = _passing(forest, routes, weights)
+    cost = _split_costs(prices, weights, passing)
+    amounts = prices.prices[asks.charge] * passing[asks.node] * prices.predictions
+    np.add.at(cost, asks.node, amounts)
+    every = np.arange(len(split) + 1)
+    charge = np.full_like(number, OF_SPLIT)
+    charge[np.searchsorted(split, asks.node)] = asks.charge
+    return _checked(every, number, charge, number.copy(), cost[split], prices, weights)
+
+
+def _checked(
+    arc_start: IntArray,
+    arc_item: IndexArray,
+    item_charge: IndexArray,
+    item_payer: IndexArray,
+    item_cost: FloatArray,
+    prices: PriceList,
+    weights: FloatArray,
+) -> Purchases:
+    if not np.isfinite(item_cost.sum()):
+        raise RangeError("The prices are so large that bills are infinite. Use a larger unit.")
     return Purchases(
         handed_over(arc_start),
         handed_over(arc_item),
         handed_over(item_charge),
         handed_over(item_payer),
         handed_over(item_cost),
+        prices.prices,
         float(weights.sum()) * prices.predictions,
     )
 
@@ -188,14 +227,17 @@ def _batch_weights(batch_of: IndexArray, weights: FloatArray) -> FloatArray:
     return of_batch
 
 
-def _split_costs(
-    forest: Forest, routes: Routes, prices: PriceList, weights: FloatArray
-) -> FloatArray:
-    """Return what every node costs as a split, its feature aside."""
+def _passing(forest: Forest, routes: Routes, weights: FloatArray) -> FloatArray:
+    """Return the weight of the rows that pass each node; whole numbers, so nothing is rounded."""
     before = np.zeros((forest.n_trees, routes.n_rows + 1))
     np.cumsum(weights[routes.order], axis=1, out=before[:, 1:])
     tree = forest.tree_of(np.arange(forest.n_nodes))
-    passing = before[tree, routes.stop] - before[tree, routes.start]
+    passing: FloatArray = before[tree, routes.stop] - before[tree, routes.start]
+    return passing
+
+
+def _split_costs(prices: PriceList, weights: FloatArray, passing: FloatArray) -> FloatArray:
+    """Return what every node costs as a split, its feature aside."""
     tests = prices.per_split * passing * prices.predictions
     costs: FloatArray = tests + prices.per_node * weights.sum()
     return costs

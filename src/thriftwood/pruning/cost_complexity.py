@@ -39,7 +39,7 @@ def cost_complexity_path(
     ----------
     model, X, y, loss, class_weight, rows, sample_weight, n_jobs, progress
         As in `prune_path`.
-    costs : array-like, mapping from feature name to price, or None
+    costs : array-like, mapping from feature name to price, Costs, or None
         As in `prune_path`, but only to report the bills of the points.
 
     Returns

@@ -42,7 +42,7 @@ def dynamic_programming_path(
     ----------
     model, X, y, loss, class_weight, rows, sample_weight, n_jobs, progress
         As in `prune_path`.
-    costs : array-like, mapping from feature name to price, or None
+    costs : array-like, mapping from feature name to price, Costs, or None
         As in `prune_path`, but only to report the bills of the points.
 
     Examples
@@ -75,7 +75,7 @@ def dynamic_programming_path(
         model=model,
         forest=task.forest,
         rows=task.rows,
-        prices=task.prices,
+        prices=task.prices.without_rows(),
         loss_name=task.loss_name,
         method="dynamic_programming",
         costs=handed_over(bills.costs),

@@ -5,8 +5,7 @@ from collections import namedtuple
 import numpy as np
 
 from thriftwood.compiling import kernel
-from thriftwood.costs import MODEL
-from thriftwood.costs.price_list import OPEN
+from thriftwood.costs import MODEL, OPEN
 
 # What rows get at the current point of the path.
 #

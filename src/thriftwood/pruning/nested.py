@@ -64,7 +64,7 @@ def _as_forests(
         model=model,
         forest=forest,
         rows=task.rows,
-        prices=task.prices,
+        prices=task.prices.without_rows(),
         loss_name=task.loss_name,
         method=method,
         drop_step=handed_over(drop_step),

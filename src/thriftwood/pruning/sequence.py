@@ -148,7 +148,7 @@ class PruningSequence(ABC):
         quantiles : sequence of float
             Of the bills.
         sample_weight : array-like, optional
-        costs : Costs, optional
+        costs : array-like, mapping or Costs, optional
             What these rows pay; None means the prices of the path. Needed where those belong to
             the rows that the path was computed on.
         n_jobs : int, optional

@@ -10,6 +10,7 @@ import numpy as np
 from thriftwood.adapters import read_forest
 from thriftwood.arrays import FloatArray, handed_over
 from thriftwood.costs import MODEL, AnyCosts, bills_of, read_prices
+from thriftwood.errors import RangeError
 from thriftwood.routing import route_examples
 from thriftwood.runtime import kernels
 from thriftwood.table import read_table
@@ -125,8 +126,12 @@ def feature_bill(
         routes.stop,
         forest.n_features,
     )
-    bills = bills_of(prices, used)
-    tests = prices.per_split * n_tests
+    with np.errstate(over="ignore", invalid="ignore"):
+        bills = bills_of(prices, used)
+        tests = prices.per_split * n_tests
+        everything = bills.per_row.sum() + tests.sum()
+    if not np.isfinite(everything):
+        raise RangeError("The prices are so large that bills are infinite. Use a larger unit.")
     is_fee = np.flatnonzero(prices.payer != MODEL)[forest.n_features :]
     fees = {prices.names[charge]: float(bills.by_charge[charge]) for charge in is_fee}
     tested = np.bincount(forest.feature[splits], minlength=forest.n_features) > 0
