@@ -43,7 +43,7 @@ def assert_refused(
         attempt()
     assert isinstance(caught.value, ThriftwoodError)
     message = str(caught.value)
-    assert message.endswith("."), message
+    assert message.endswith((".", "?")), message
     for word in words:
         assert word in message, f"{word!r} is not in: {message}"
 
