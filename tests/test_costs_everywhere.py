@@ -188,6 +188,31 @@ def test_prices_of_rows_are_not_dropped_by_accident():
     assert not tied.for_rows(known=None).is_tied_to_rows
 
 
+def test_rows_that_share_have_one_weight_everywhere():
+    shared = HEART.prices.for_rows(shared_by=np.arange(303) // 3)
+    path = tw.prune_path(FOREST, X, y, costs=shared)
+    weights = np.arange(1.0, 304)
+    forest = tw.BudgetForestClassifier(3, max_depth=2, budget=1000)
+    for call in (
+        lambda: tw.prune_path(FOREST, X, y, costs=shared, sample_weight=weights),
+        lambda: path.evaluate(X, y, costs=shared, sample_weight=weights),
+        lambda: forest.fit(X, y, costs=shared, sample_weight=weights),
+    ):
+        with pytest.raises(InputError, match="shares what it pays with rows of another"):
+            call()
+
+
+def test_long_chains_are_read():
+    n_features = 3000
+    chain = tw.Costs(
+        per_feature=np.ones(n_features),
+        requires={k: [k + 1] for k in range(n_features - 1)},
+        groups={f"g{k}": [f"g{k + 1}"] for k in range(1000)} | {"g1000": [0]},
+        group_fee={"g0": 5.0},
+    )
+    assert read_prices(chain, n_features, None, 1).bundle_prices()[0] == n_features + 5
+
+
 def test_ids_stay_apart_in_lists():
     stump = RandomForestClassifier(1, max_depth=1, max_features=None, random_state=0).fit(X, y)
     large = [2**60 + i for i in range(302)] + [0.5]

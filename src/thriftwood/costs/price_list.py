@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray, handed_over
+from thriftwood.errors import InputError
 
 AnyIndices = IndexArray | IntArray
 
@@ -140,6 +141,21 @@ class PriceList:
             own = charge < self.n_features
             prices[own] = self.rows.own_prices[row[own], charge[own]]
         return prices
+
+    def batch_weights(self, weights: FloatArray) -> list[FloatArray]:
+        """Return how much the batches of every numbering count: as much as each of their rows."""
+        found = []
+        for batch_of in self.batch_of:
+            of_batch = np.empty(batch_of.max() + 1)
+            of_batch[batch_of] = weights
+            unequal = np.flatnonzero(of_batch[batch_of] != weights)
+            if len(unequal):
+                raise InputError(
+                    f"Row {unequal[0]} shares what it pays with rows of another `sample_weight`: "
+                    "give all rows that `shared_by` puts together the same weight."
+                )
+            found.append(of_batch)
+        return found
 
     def model_cost(self, used: BoolArray, n_splits: int) -> float:
         """Return what a model costs that uses these features, per prediction it will serve."""

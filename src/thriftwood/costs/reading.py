@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from functools import cache
+from graphlib import TopologicalSorter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -121,15 +121,17 @@ def _features_of_groups(costs: Costs, columns: Columns) -> dict[Feature, frozens
         if columns.names is not None and group in columns.names:
             raise InputError(f"`groups` has a group {group!r}, but that is the name of a feature.")
 
-    @cache
-    def features(group: Any) -> frozenset[int]:
-        inner = (
-            features(member) if member in groups else {columns.find(member, "groups", also=groups)}
+    features: dict[Any, frozenset[int]] = {}
+    inner: dict[Any, list[Any]] = {
+        group: [one for one in members if one in groups] for group, members in groups.items()
+    }
+    for group in TopologicalSorter(inner).static_order():  # inner groups come first
+        members = (
+            features[member] if member in groups else {columns.find(member, "groups", also=groups)}
             for member in groups[group]
         )
-        return frozenset().union(*inner)
-
-    return {group: features(group) for group in groups}
+        features[group] = frozenset().union(*members)
+    return {group: features[group] for group in groups}
 
 
 def _own_prices(costs: Costs, columns: Columns, n_rows: int) -> FloatArray:
@@ -282,17 +284,16 @@ def _needed_features(costs: Costs, columns: Columns, n_rows: int) -> list[dict[i
     }
     refuse_circles(direct, "requires")  # by numbers now, since a feature may go by name and number
 
-    @cache
-    def needed(column: int) -> dict[int, Payers]:
-        own = unknown.get(column)
-        takes: dict[int, Payers] = {column: own}
+    needed: dict[int, dict[int, Payers]] = {
+        column: {column: unknown.get(column)} for column in range(columns.n_features)
+    }
+    for column in TopologicalSorter(direct).static_order():  # what others require comes first
+        takes, own = needed[column], unknown.get(column)
         for other in direct.get(column, ()):
-            for far, payers in needed(other).items():
+            for far, payers in needed[other].items():
                 both = payers if own is None else own if payers is None else own & payers
                 takes[far] = _either(takes[far], both) if far in takes else both
-        return takes
-
-    return [needed(column) for column in range(columns.n_features)]
+    return list(needed.values())
 
 
 def _either(one: Payers, other: Payers) -> Payers:

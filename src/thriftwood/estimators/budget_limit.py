@@ -34,6 +34,7 @@ class BudgetLimit:
             everything = prices.prices.sum()
         if not np.isfinite(everything):
             raise RangeError("The prices are so large that bills are infinite. Use a larger unit.")
+        prices.batch_weights(weights)  # refuses weights that differ within a batch
         self._budget = budget
         self._table = Table(X, None)
         self._weights = weights

@@ -6,7 +6,7 @@ import numpy as np
 
 from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray, handed_over
 from thriftwood.costs import MODEL, ROW, PriceList
-from thriftwood.errors import InputError, RangeError
+from thriftwood.errors import RangeError
 from thriftwood.forest import Forest
 from thriftwood.formulation import kernels
 from thriftwood.formulation.asks import Asks, list_asks
@@ -206,25 +206,12 @@ def _item_costs(
     cost = prices.prices[charge]
     of_row = np.flatnonzero(who == ROW)
     cost[of_row] = prices.price_of(charge[of_row], payer[of_row]) * weights[payer[of_row]]
-    for number, batch_of in enumerate(prices.batch_of):
+    for number, weight in enumerate(prices.batch_weights(weights)):
         of_batch = np.flatnonzero(who == number)
-        cost[of_batch] *= _batch_weights(batch_of, weights)[payer[of_batch]]
+        cost[of_batch] *= weight[payer[of_batch]]
     cost[who == MODEL] *= weights.sum()
     cost[who != MODEL] *= prices.predictions
     return cost
-
-
-def _batch_weights(batch_of: IndexArray, weights: FloatArray) -> FloatArray:
-    """Return how much batches count: as much as each of their rows."""
-    of_batch = np.empty(batch_of.max() + 1)
-    of_batch[batch_of] = weights
-    unequal = np.flatnonzero(of_batch[batch_of] != weights)
-    if len(unequal):
-        raise InputError(
-            f"Row {unequal[0]} shares what it pays with rows of another `sample_weight`: give all "
-            "rows that `shared_by` puts together the same weight."
-        )
-    return of_batch
 
 
 def _passing(forest: Forest, routes: Routes, weights: FloatArray) -> FloatArray:

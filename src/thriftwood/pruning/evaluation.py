@@ -112,6 +112,7 @@ def evaluate_path(
     shares = _read_quantiles(quantiles)
     given = _read_rows(path, X, y, rows, sample_weight, n_jobs)
     prices = _read_prices(path, costs, len(given.weights))
+    prices.batch_weights(given.weights)  # refuses weights that differ within a batch
     walk, unit = walking.walk_of(path.forest, prices, given.routes, given.times)
     state = walking.nothing_yet(path.forest, prices, len(given.weights))
     masks = (path.kept_nodes(point) for point in range(len(path)))
