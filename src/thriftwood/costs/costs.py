@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thriftwood.arguments import is_whole, one_number_from_zero
+from thriftwood.costs.wording import A_PRICE
 from thriftwood.errors import InputError
 
 # A feature by its name, or by its column where columns have no names.
 Feature = str | int
-A_PRICE = "A price is a finite number of at least 0."
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -94,7 +94,7 @@ class Costs:
 
     def __post_init__(self) -> None:
         for name in ("per_split", "per_node"):
-            one_number_from_zero(getattr(self, name), name, A_PRICE)
+            one_number_from_zero(getattr(self, name), name, f"{A_PRICE.capitalize()}.")
         if self.predictions is not None:
             most = "It is the number of predictions that the model will serve."
             number = one_number_from_zero(self.predictions, "predictions", most)

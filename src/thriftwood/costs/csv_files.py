@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-from thriftwood.costs.document import Document, checked, did_you_mean, listed
+from thriftwood.costs.document import Document, checked, listed
+from thriftwood.costs.wording import did_you_mean
 from thriftwood.errors import InputError
 
 REQUIRED = ("name", "price")

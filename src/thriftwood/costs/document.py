@@ -11,11 +11,11 @@ import re
 import reprlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from difflib import get_close_matches
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple, TypeGuard
 
-from thriftwood.costs.costs import A_PRICE, ROW_FIELDS
+from thriftwood.costs.costs import ROW_FIELDS
+from thriftwood.costs.wording import A_PRICE, did_you_mean
 from thriftwood.errors import InputError
 
 # The value of a key that a file gives twice.
@@ -25,16 +25,16 @@ REPEATED = object()
 class Document(NamedTuple):
     """What a price file says, under the names of the parameters of `Costs`.
 
-    `lines` says where in a table a value stands; in other formats its keys say it.
+    `places` says where in a table a value stands; in other formats its keys say it.
     """
 
     file: str
     values: Any
-    lines: Mapping[tuple[str | int, ...], str]
+    places: Mapping[tuple[str | int, ...], str]
 
     def place(self, *keys: str | int) -> str:
         """Return the file and the place in it, such as ``prices.toml, group_fee.blood``."""
-        where = self.lines.get(keys) or "".join(map(_step, keys)).removeprefix(".")
+        where = self.places.get(keys) or "".join(map(_step, keys)).removeprefix(".")
         return f"{self.file}, {where}" if where else self.file
 
 
@@ -95,12 +95,6 @@ def _why_not(key: str) -> str:
     return f"there is no such key.{did_you_mean(key, CHECKS)} Keys are {listed(CHECKS)}."
 
 
-def did_you_mean(word: str, words: Iterable[str]) -> str:
-    """Return a suggestion with a space before it, or nothing."""
-    near = get_close_matches(word, list(words), n=1)
-    return f" Did you mean {near[0]!r}?" if near else ""
-
-
 def listed(words: Iterable[str]) -> str:
     """Return words as a sentence lists them."""
     return ", ".join(map(repr, words))
@@ -140,7 +134,7 @@ def _hint(value: object) -> str:
     if "," in number:
         return "write it with a decimal point and without commas."
     if number.count(".") > 1 or not number:
-        return A_PRICE[0].lower() + A_PRICE[1:]
+        return f"{A_PRICE}."
     if number == text:
         return f"write {number}, without quotes."
     return f"write {number} alone; `unit` says what prices are counted in."

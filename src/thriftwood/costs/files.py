@@ -37,7 +37,7 @@ def read_costs_file(path: str | os.PathLike[str]) -> Costs:
 def write_costs_file(costs: Costs, path: str | os.PathLike[str]) -> None:
     """Write prices to a file, all of it or nothing; parameters as in `Costs.to_file`."""
     file = _file(path)
-    document = checked(Document(str(file), _values(costs), lines={}))
+    document = checked(Document(str(file), _values(costs), places={}))
     _write_text(file, WRITERS[file.suffix.lower()](document))
 
 
@@ -79,7 +79,7 @@ def _parse_json(file: str, text: str) -> Document:
         ) from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"{file}: broken JSON: {error}.") from None
-    return Document(file, values, lines={})
+    return Document(file, values, places={})
 
 
 def _mark_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def _mark_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _parse_toml(file: str, text: str) -> Document:
     try:
         # The message says the line and column, but in a last line that does not end.
-        return Document(file, tomllib.loads(text + "\n"), lines={})
+        return Document(file, tomllib.loads(text + "\n"), places={})
     except (ValueError, RecursionError) as error:
         raise InputError(f"{file}: broken TOML: {error}.") from None
 

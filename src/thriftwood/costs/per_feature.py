@@ -1,17 +1,15 @@
 """One price per feature: arrays, and mappings that go by name or number."""
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thriftwood.arguments import is_whole, numbers, one_number
+from thriftwood.arguments import is_whole, numbers
 from thriftwood.arrays import FloatArray, handed_over
+from thriftwood.costs.wording import A_PRICE, did_you_mean, read_price
 from thriftwood.errors import InputError
-
-A_PRICE = "a price is a finite number of at least 0"
 
 
 def prices_per_feature(
@@ -92,20 +90,12 @@ def _look_up(
         raise InputError(f"`{argument}` goes by name, but X has two columns {twice!r}.")
     unknown = [name for name in costs if name not in names]
     if unknown:
-        near = get_close_matches(str(unknown[0]), map(str, names), n=1)
-        hint = f"Did you mean {near[0]!r}?" if near else f"Its features are {_some(names)}."
-        raise InputError(f"`{argument}` prices {_some(unknown)}, unknown to the model. {hint}")
+        hint = did_you_mean(unknown[0], names) or f" Its features are {_some(names)}."
+        raise InputError(f"`{argument}` prices {_some(unknown)}, unknown to the model.{hint}")
     missing = [name for name in names if name not in costs]
     if missing:
         raise InputError(f"`{argument}` has no price for {_some(missing)}: give 0 to what is free.")
-    return [_price(name, costs[name]) for name in names]
-
-
-def _price(name: str, price: object) -> float:
-    try:
-        return one_number(price, name)
-    except InputError:
-        raise InputError(f"The price of feature {name!r} is {price!r}: {A_PRICE}.") from None
+    return [read_price(costs[name], f"The price of feature {name!r}") for name in names]
 
 
 def _some(names: Sequence[Any]) -> str:

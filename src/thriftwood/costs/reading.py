@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from graphlib import TopologicalSorter
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thriftwood.arguments import is_whole, numbers, one_number
+from thriftwood.arguments import is_whole, numbers
 from thriftwood.arrays import BoolArray, FloatArray, IndexArray, handed_over
 from thriftwood.costs.costs import AnyCosts, Costs, Feature, refuse_circles
-from thriftwood.costs.per_feature import A_PRICE, prices_per_feature
+from thriftwood.costs.per_feature import prices_per_feature
 from thriftwood.costs.price_list import MODEL, OPEN, ROW, PriceList, RowPrices, plain_prices
+from thriftwood.costs.wording import A_PRICE, did_you_mean, read_price
 from thriftwood.errors import InputError
 
 
@@ -102,10 +102,10 @@ class Columns(NamedTuple):
                 f"`{where}` names {feature!r}, but columns have no names: use numbers from 0 to "
                 f"{self.n_features - 1}, or pass X as a data frame."
             )
-        known = [str(name) for name in (*self.names, *also)]
-        near = get_close_matches(str(feature), known, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise InputError(f"`{where}` names {feature!r}, which is no feature of the model.{hint}")
+        raise InputError(
+            f"`{where}` names {feature!r}, which is no feature of the model."
+            f"{did_you_mean(feature, (*self.names, *also))}"
+        )
 
     def by_name(self, table: Any) -> Any:
         """Return a data frame as a mapping, since its columns may come in another order."""
@@ -242,7 +242,10 @@ def _own_charges(own_prices: FloatArray, columns: Columns, batches: Batches) -> 
 def _fees(costs: Costs, groups: Mapping[Feature, frozenset[int]], batches: Batches) -> list[Charge]:
     return [
         Charge(
-            str(group), _price(fee, f"The fee of {group!r}"), batches.payer(group), groups[group]
+            str(group),
+            read_price(fee, f"The fee of {group!r}"),
+            batches.payer(group),
+            groups[group],
         )
         for group, fee in (costs.group_fee or {}).items()
     ]
@@ -257,7 +260,7 @@ def _upkeep(
     if isinstance(costs.per_model, Mapping):
         charges = []
         for name, given in costs.per_model.items():
-            price = _price(given, f"The price per model of {name!r}")
+            price = read_price(given, f"The price per model of {name!r}")
             if name in groups:
                 features = groups[name]
             else:
@@ -363,13 +366,3 @@ def _truths(values: ArrayLike, shape: tuple[int, ...], name: str) -> BoolArray:
     if table.dtype.kind != "b":
         raise InputError(f"`{name}` must hold True or False for every row.")
     return table
-
-
-def _price(price: object, what: str) -> float:
-    try:
-        number = one_number(price, what)
-    except InputError:
-        number = np.nan
-    if not (np.isfinite(number) and number >= 0):
-        raise InputError(f"{what} is {price!r}: {A_PRICE}.")
-    return number

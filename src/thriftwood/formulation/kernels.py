@@ -1,5 +1,7 @@
 """Numba loops of the formulation; the Python functions that call them check everything."""
 
+from collections import namedtuple
+
 import numpy as np
 
 from thriftwood.compiling import kernel
@@ -47,25 +49,29 @@ def find_asks(roots, left, right, feature, trigger_start, key, most_asks):
     return node[:n_asks].copy(), trigger[:n_asks].copy()
 
 
+# Asks with all that tells who pays there: `Asks`, `PriceList` and `Routes` in arrays.
+Asked = namedtuple("Asked", "node charge gate payer tree_of order start stop gates batch_of")
+
+
 @kernel
-def count_arcs(node, charge, gate, payer, tree_of, order, start, stop, gates, batch_of):
+def count_arcs(asked):
     """Return how many different payers ask for each charge at each node."""
-    n_arcs = np.empty(len(node), dtype=np.int64)
-    seen_at = np.full(order.shape[1], NOTHING, dtype=np.int64)
-    for ask in range(len(node)):
-        h = node[ask]
-        who = payer[charge[ask]]
+    n_arcs = np.empty(len(asked.node), dtype=np.int64)
+    seen_at = np.full(asked.order.shape[1], NOTHING, dtype=np.int64)
+    for ask in range(len(asked.node)):
+        h = asked.node[ask]
+        who = asked.payer[asked.charge[ask]]
         if who == MODEL:
             n_arcs[ask] = 1
-        elif who == ROW and gate[ask] == OPEN:
-            n_arcs[ask] = stop[h] - start[h]
+        elif who == ROW and asked.gate[ask] == OPEN:
+            n_arcs[ask] = asked.stop[h] - asked.start[h]
         else:
             n_arcs[ask] = 0
-            for place in range(start[h], stop[h]):
-                row = order[tree_of[ask], place]
-                if gate[ask] != OPEN and not gates[gate[ask], row]:
+            for place in range(asked.start[h], asked.stop[h]):
+                row = asked.order[asked.tree_of[ask], place]
+                if asked.gate[ask] != OPEN and not asked.gates[asked.gate[ask], row]:
                     continue
-                unit = row if who == ROW else batch_of[who, row]
+                unit = row if who == ROW else asked.batch_of[who, row]
                 if seen_at[unit] != ask:
                     seen_at[unit] = ask
                     n_arcs[ask] += 1
@@ -73,49 +79,34 @@ def count_arcs(node, charge, gate, payer, tree_of, order, start, stop, gates, ba
 
 
 @kernel
-def number_items(
-    node,
-    charge,
-    gate,
-    group,
-    payer,
-    tree_of,
-    order,
-    start,
-    stop,
-    gates,
-    batch_of,
-    arc_start,
-    arc_item,
-    most_items,
-):
+def number_items(asked, group, arc_start, arc_item, most_items):
     """Number what somebody pays for, and write the arcs of each ask.
 
     Asks of the same group, all for the same charge, are neighbours: whoever pays in several of them
     pays one item. `arc_start` says where the arcs of each ask begin in `arc_item`. Returns the
     charge and the payer of every item.
     """
-    n_rows = order.shape[1]
+    n_rows = asked.order.shape[1]
     item_of = np.full(n_rows, NOTHING, dtype=np.int32)  # of the group at hand
     seen_for = np.full(n_rows, NOTHING, dtype=np.int64)
     seen_at = np.full(n_rows, NOTHING, dtype=np.int64)
     item_charge = np.empty(most_items, dtype=np.int32)
     item_payer = np.empty(most_items, dtype=np.int32)
     n_items = 0
-    for ask in range(len(node)):
-        h = node[ask]
-        who = payer[charge[ask]]
-        first, last = (0, 1) if who == MODEL else (start[h], stop[h])
+    for ask in range(len(asked.node)):
+        h = asked.node[ask]
+        who = asked.payer[asked.charge[ask]]
+        first, last = (0, 1) if who == MODEL else (asked.start[h], asked.stop[h])
         arc = arc_start[ask]
         for place in range(first, last):
-            row = 0 if who == MODEL else order[tree_of[ask], place]
-            if gate[ask] != OPEN and not gates[gate[ask], row]:
+            row = 0 if who == MODEL else asked.order[asked.tree_of[ask], place]
+            if asked.gate[ask] != OPEN and not asked.gates[asked.gate[ask], row]:
                 continue
-            unit = batch_of[who, row] if who >= 0 else row
+            unit = asked.batch_of[who, row] if who >= 0 else row
             if seen_for[unit] != group[ask]:
                 seen_for[unit] = group[ask]
                 item_of[unit] = n_items
-                item_charge[n_items] = charge[ask]
+                item_charge[n_items] = asked.charge[ask]
                 item_payer[n_items] = unit
                 n_items += 1
             if who >= 0:

@@ -100,7 +100,8 @@ def list_purchases(
     split = np.flatnonzero(forest.is_split)
     has_own = bool(prices.per_split or prices.per_node)
     of_split = np.searchsorted(split, asks.node)
-    n_arcs = _count_arcs(forest, routes, prices, asks)
+    asked = _asked(forest, routes, prices, asks)
+    n_arcs = kernels.count_arcs(asked)
     arc_start = np.zeros(len(split) + 1, dtype=np.int64)
     np.cumsum(np.bincount(of_split, n_arcs, len(split)) + has_own, out=arc_start[1:])
     if arc_start[-1] >= 2**31:
@@ -110,17 +111,8 @@ def list_purchases(
         )
     arc_item = np.empty(arc_start[-1], dtype=np.int32)
     item_charge, item_payer = kernels.number_items(
-        asks.node,
-        asks.charge,
-        asks.gate,
+        asked,
         group,
-        prices.payer,
-        forest.tree_of(asks.node),
-        routes.order,
-        routes.start,
-        routes.stop,
-        prices.gates,
-        prices.batch_of,
         _first_arcs(of_split, n_arcs, has_own),
         arc_item,
         min(len(arc_item), len(np.unique(group)) * routes.n_rows),
@@ -174,20 +166,19 @@ def _checked(
     )
 
 
-def _count_arcs(forest: Forest, routes: Routes, prices: PriceList, asks: Asks) -> IntArray:
-    n_arcs: IntArray = kernels.count_arcs(
-        asks.node,
-        asks.charge,
-        asks.gate,
-        prices.payer,
-        forest.tree_of(asks.node),
-        routes.order,
-        routes.start,
-        routes.stop,
-        prices.gates,
-        prices.batch_of,
+def _asked(forest: Forest, routes: Routes, prices: PriceList, asks: Asks) -> kernels.Asked:
+    return kernels.Asked(
+        node=asks.node,
+        charge=asks.charge,
+        gate=asks.gate,
+        payer=prices.payer,
+        tree_of=forest.tree_of(asks.node),
+        order=routes.order,
+        start=routes.start,
+        stop=routes.stop,
+        gates=prices.gates,
+        batch_of=prices.batch_of,
     )
-    return n_arcs
 
 
 def _first_arcs(of_split: IntArray, n_arcs: IntArray, has_own: bool) -> IntArray:

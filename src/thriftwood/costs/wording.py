@@ -1,0 +1,27 @@
+"""Sentences about prices and names that several readers of price lists need."""
+
+import math
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from thriftwood.arguments import one_number
+from thriftwood.errors import InputError
+
+A_PRICE = "a price is a finite number of at least 0"
+
+
+def read_price(price: object, what: str) -> float:
+    """Return a price as a number, or say what is wrong with `what`."""
+    try:
+        number = one_number(price, what)
+    except InputError:
+        raise InputError(f"{what} is {price!r}: {A_PRICE}.") from None
+    if not math.isfinite(number) or number < 0:
+        raise InputError(f"{what} is {number}: {A_PRICE}.")
+    return number
+
+
+def did_you_mean(word: object, words: Iterable[object]) -> str:
+    """Return a suggestion with a space before it, or nothing."""
+    near = get_close_matches(str(word), list(map(str, words)), n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""
