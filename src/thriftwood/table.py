@@ -1,6 +1,6 @@
 """Rows as the user has them: arrays, lists, pandas or polars data frames."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +28,9 @@ class Table:
         return int(self.values.shape[1])
 
 
-def read_table(X: object, dtype: np.dtype[Any]) -> Table:
+def read_table(
+    X: object, dtype: np.dtype[Any], labels: Mapping[int, tuple[Any, ...]] | None = None
+) -> Table:
     """Read rows into an array of `dtype`; refuse what is not a table of numbers.
 
     Parameters
@@ -37,6 +39,9 @@ def read_table(X: object, dtype: np.dtype[Any]) -> Table:
         Anything NumPy can read, a pandas or a polars data frame.
     dtype : numpy dtype
         What the model casts its input to before it compares.
+    labels : mapping from column to labels, optional
+        Text and categorical types in these columns become the number of their label; a label that
+        is not known is missing.
     """
     if X is None:
         raise InputError("X is None: pass the rows.")
@@ -44,7 +49,7 @@ def read_table(X: object, dtype: np.dtype[Any]) -> Table:
         raise InputError("X is a sparse matrix: pass dense rows, for example X.toarray().")
     if hasattr(X, "collect"):
         raise InputError("X is a lazy frame: call its .collect() first.")
-    values = _as_numbers(X, dtype)
+    values = _as_numbers(_with_numbers_for(labels, X) if labels else X, dtype)
     if values.ndim != 2:
         raise InputError(
             f"X has {values.ndim} dimension(s), but rows and columns are needed: "
@@ -53,6 +58,41 @@ def read_table(X: object, dtype: np.dtype[Any]) -> Table:
     if values.shape[0] == 0:
         raise InputError("X has no rows: at least one example is needed.")
     return Table(handed_over(values), _column_names(X))
+
+
+def _with_numbers_for(labels: Mapping[int, tuple[Any, ...]], X: Any) -> Any:
+    """Return a table in which the labels of some columns are replaced by their numbers."""
+    if hasattr(X, "isetitem"):  # pandas
+        numbered = X.copy(deep=False)
+        for column in _in_table(labels, X):
+            if X.dtypes.iloc[column].kind == "O":  # categorical types and text
+                texts = X.iloc[:, column].tolist()
+                numbered.isetitem(column, _numbers_of(texts, labels[column]))
+        return numbered
+    if hasattr(X, "replace_column"):  # polars
+        numbered = X.clone()
+        for column in _in_table(labels, X):
+            texts = X.to_series(column)
+            if not texts.dtype.is_numeric():
+                numbers = _numbers_of(texts.to_list(), labels[column])
+                numbered.replace_column(column, type(texts)(texts.name, numbers))
+        return numbered
+    array = np.array(X)
+    if array.dtype.kind not in "OU" or array.ndim != 2:
+        return X
+    numbered = array.astype(object)
+    for column in _in_table(labels, array):
+        numbered[:, column] = _numbers_of(array[:, column].tolist(), labels[column])
+    return numbered
+
+
+def _in_table(labels: Mapping[int, tuple[Any, ...]], X: Any) -> list[int]:
+    return [column for column in labels if column < X.shape[1]]
+
+
+def _numbers_of(texts: list[Any], known: tuple[Any, ...]) -> NDArray[np.float64]:
+    number = {label: place for place, label in enumerate(known)}
+    return np.array([number.get(text, np.nan) for text in texts], dtype=np.float64)
 
 
 def _as_numbers(X: object, dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -5,6 +5,20 @@ every node, inner or leaf, carries the value that the model would predict there.
 """
 
 from thriftwood.forest.collapse import collapse
-from thriftwood.forest.forest import LEAF, Forest
+from thriftwood.forest.forest import ARRAYS, LEAF, NO_SET, Forest
+from thriftwood.forest.links import LINKS, Link, predictions
+from thriftwood.forest.scoring import leaves, predict, scores
 
-__all__ = ["LEAF", "Forest", "collapse"]
+__all__ = [
+    "ARRAYS",
+    "LEAF",
+    "LINKS",
+    "NO_SET",
+    "Forest",
+    "Link",
+    "collapse",
+    "leaves",
+    "predict",
+    "predictions",
+    "scores",
+]

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from thriftwood.arrays import BoolArray
 from thriftwood.errors import ForestError
-from thriftwood.forest.forest import LEAF, Forest
+from thriftwood.forest.forest import LEAF, NO_SET, Forest
 
 
 def collapse(forest: Forest, kept: BoolArray) -> tuple[Forest, NDArray[np.int64]]:
@@ -41,6 +41,9 @@ def collapse(forest: Forest, kept: BoolArray) -> tuple[Forest, NDArray[np.int64]
         right=np.where(split, new_index[forest.right[origin]], LEAF),
         missing_left=forest.missing_left[origin] & split,
         values=forest.values[origin],
+        zero_is_missing=forest.zero_is_missing[origin] & split,
+        category_set=np.where(split, forest.category_set[origin], NO_SET),
+        gains=None if forest.gains is None else np.where(split, forest.gains[origin], 0.0),
     )
     return collapsed, origin
 

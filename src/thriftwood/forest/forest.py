@@ -1,6 +1,7 @@
 """The frozen noun: all trees of an ensemble in flat arrays."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
@@ -9,9 +10,12 @@ from numpy.typing import NDArray
 
 from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen, handed_over
 from thriftwood.errors import ForestError
+from thriftwood.forest import kernels
+from thriftwood.forest.links import LINKS, Link
 
 LEAF = -1
 FLOAT32 = np.dtype(np.float32)
+NO_SET = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,17 +43,37 @@ class Forest:
     missing_left : shape (n_nodes,)
         Whether a missing value (NaN) goes left.
     values : shape (n_nodes, n_outputs)
-        What each node predicts on its own: class probabilities, or one number.
+        What each node says on its own: class probabilities, or what it adds to each score.
     n_features : int
         How many columns the model expects.
     combine : {"mean", "sum"}
-        How the trees' values make the prediction.
-    classes : shape (n_outputs,), optional
-        Labels of the outputs; None for a regressor.
+        How the trees' values make the score of a row: their mean, or their sum.
+    classes : shape (n_classes,), optional
+        Labels of the classes; None for a regressor. One for each output, or two for the one score
+        of a logistic model.
     feature_names : tuple of str, optional
         Names of the columns, where the model knows them.
     input_dtype : numpy dtype
         What the library casts a row to before it compares.
+    bias : shape (n_outputs,), optional
+        Added to the score of every row; None means nothing.
+    link : {"identity", "logistic", "softmax", "exp"}
+        What makes a prediction of a score: nothing, or the inverse link of a boosted model.
+    zero_is_missing : shape (n_nodes,), optional
+        Whether the split takes a value next to 0 for a missing one, as LightGBM can be told to.
+    category_set : shape (n_nodes,), optional
+        The set of categories that go left, -1 where a threshold decides. Every other category
+        goes right, negative and unheard-of ones included; a missing value as `missing_left` says.
+        A category is a whole number: what comes after the point is cut off.
+    set_start : shape (n_sets + 1,), optional
+    in_set : bool array, optional
+        Category `c` is in set `s` where `in_set[set_start[s] + c]`, and never beyond the set's end.
+    category_labels : mapping from column to labels, optional
+        Which category each label of a column is, by its place: for columns that hold text, or are
+        of a categorical type, in a data frame.
+    gains : shape (n_nodes,), optional
+        By how much each split reduced the training loss, where the library recorded that; 0 at
+        leaves.
     """
 
     tree_start: IntArray
@@ -64,12 +88,30 @@ class Forest:
     classes: NDArray[Any] | None = None
     feature_names: tuple[str, ...] | None = None
     input_dtype: np.dtype[Any] = FLOAT32
+    bias: FloatArray = field(default_factory=lambda: np.empty(0))
+    link: Link = "identity"
+    zero_is_missing: BoolArray = field(default_factory=lambda: np.empty(0, np.bool_))
+    category_set: IndexArray = field(default_factory=lambda: np.empty(0, np.int32))
+    set_start: IntArray = field(default_factory=lambda: np.zeros(1, np.int64))
+    in_set: BoolArray = field(default_factory=lambda: np.empty(0, np.bool_))
+    category_labels: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
+    gains: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        for name, dtype in _DTYPES.items():
+        self._fill_in("bias", np.shape(self.values)[-1:], 0.0)
+        self._fill_in("zero_is_missing", np.shape(self.feature), False)
+        self._fill_in("category_set", np.shape(self.feature), NO_SET)
+        for name, dtype in ARRAYS.items():
             object.__setattr__(self, name, frozen(getattr(self, name), dtype))
+        if self.gains is not None:
+            object.__setattr__(self, "gains", frozen(self.gains, np.float64))
         if self.classes is not None:
             object.__setattr__(self, "classes", frozen(self.classes, None))
+
+    def _fill_in(self, name: str, shape: tuple[int, ...], usual: float) -> None:
+        """Put the usual value everywhere into an array that was left out."""
+        if not np.size(getattr(self, name)):
+            object.__setattr__(self, name, np.full(shape, usual, dtype=ARRAYS[name]))
 
     @property
     def n_trees(self) -> int:
@@ -84,8 +126,34 @@ class Forest:
         return int(np.count_nonzero(self.is_split))
 
     @property
+    def n_outputs(self) -> int:
+        return int(self.values.shape[1])
+
+    @property
     def is_classifier(self) -> bool:
         return self.classes is not None
+
+    @property
+    def is_averaged(self) -> bool:
+        """Whether every tree predicts on its own, and their mean is the prediction."""
+        return self.combine == "mean" and self.link == "identity"
+
+    @cached_property
+    def splits(self) -> kernels.Splits:
+        """The trees as kernels walk them."""
+        kind = np.where(self.zero_is_missing, kernels.ZERO_IS_MISSING, kernels.THRESHOLD)
+        kind[self.category_set != NO_SET] = kernels.CATEGORIES
+        return kernels.Splits(
+            self.feature,
+            self.threshold,
+            self.left,
+            self.right,
+            self.missing_left,
+            handed_over(kind.astype(np.uint8)),
+            self.category_set,
+            self.set_start,
+            self.in_set,
+        )
 
     @cached_property
     def is_split(self) -> BoolArray:
@@ -119,8 +187,10 @@ class Forest:
         """
         names = self.feature_names, other.feature_names
         return (
-            all(np.array_equal(getattr(self, name), getattr(other, name)) for name in _DTYPES)
-            and self.n_features == other.n_features
+            all(np.array_equal(getattr(self, name), getattr(other, name)) for name in ARRAYS)
+            and (self.n_features, self.combine, self.link, self.input_dtype)
+            == (other.n_features, other.combine, other.link, other.input_dtype)
+            and dict(self.category_labels) == dict(other.category_labels)
             and np.array_equal(np.array(self.classes), np.array(other.classes))
             and (None in names or names[0] == names[1])
         )
@@ -141,11 +211,13 @@ class Forest:
         _check_shapes(self)
         _check_links(self)
         _check_splits(self)
+        _check_categories(self)
         _check_values(self)
         return self
 
 
-_DTYPES = {
+# What a forest is made of; the last five may be left out.
+ARRAYS = {
     "tree_start": np.int64,
     "feature": np.int32,
     "threshold": np.float64,
@@ -153,14 +225,29 @@ _DTYPES = {
     "right": np.int32,
     "missing_left": np.bool_,
     "values": np.float64,
+    "bias": np.float64,
+    "zero_is_missing": np.bool_,
+    "category_set": np.int32,
+    "set_start": np.int64,
+    "in_set": np.bool_,
 }
+PER_NODE = (
+    "feature",
+    "threshold",
+    "left",
+    "right",
+    "missing_left",
+    "zero_is_missing",
+    "category_set",
+    "gains",
+)
 
 
 def _check_shapes(forest: Forest) -> None:
     n_nodes = forest.n_nodes
-    for name in ("feature", "threshold", "left", "right", "missing_left"):
-        shape = getattr(forest, name).shape
-        if shape != (n_nodes,):
+    for name in PER_NODE:
+        shape = np.shape(getattr(forest, name))
+        if shape != (n_nodes,) and getattr(forest, name) is not None:
             raise ForestError(
                 f"`{name}` has shape {shape}, but the forest has {n_nodes} nodes: "
                 "its arrays need one entry per node."
@@ -220,22 +307,52 @@ def _check_splits(forest: Forest) -> None:
     _refuse(forest, split & np.isnan(forest.threshold), "splits at NaN: no value is below it")
 
 
+def _check_categories(forest: Forest) -> None:
+    start, chosen = forest.set_start, forest.category_set
+    if start.ndim != 1 or not len(start) or start[0] != 0 or (np.diff(start) < 0).any():
+        raise ForestError("`set_start` must begin with 0 and never fall.")
+    if forest.in_set.shape != (start[-1],):
+        raise ForestError(f"`in_set` must have {start[-1]} entries, where its last set ends.")
+    _refuse(
+        forest,
+        (chosen < NO_SET) | (chosen >= len(start) - 1),
+        f"names a set of categories outside 0 to {len(start) - 2}",
+    )
+    _refuse(forest, ~forest.is_split & (chosen != NO_SET), "is a leaf with a set of categories")
+    for column in forest.category_labels:
+        if not 0 <= column < forest.n_features:
+            raise ForestError(f"There are labels for column {column}, which the forest lacks.")
+
+
 def _check_values(forest: Forest) -> None:
     lost = np.zeros(forest.n_nodes, dtype=np.bool_)
     lost[np.nonzero(~np.isfinite(forest.values))[0]] = True
     _refuse(forest, lost, "has a value that is not finite")
-    n_outputs = forest.values.shape[1]
-    if forest.classes is None and n_outputs != 1:
-        raise ForestError(f"A regression forest has one value per node, this one {n_outputs}.")
-    if forest.classes is not None and len(forest.classes) != n_outputs:
-        raise ForestError(
-            f"The forest has {len(forest.classes)} classes but {n_outputs} values per node."
-        )
+    if forest.gains is not None:
+        _refuse(forest, ~np.isfinite(forest.gains), "has a gain that is not finite")
+    if forest.bias.shape != (forest.n_outputs,) or not np.isfinite(forest.bias).all():
+        raise ForestError(f"`bias` must hold {forest.n_outputs} finite numbers, one per output.")
+    _check_outputs(forest)
     if forest.combine not in ("mean", "sum"):
         raise ForestError(f"Trees combine by their 'mean' or 'sum', not by {forest.combine!r}.")
+    if forest.link not in LINKS:
+        raise ForestError(f"There is no link {forest.link!r}: choose {', '.join(LINKS)}.")
     names = forest.feature_names
     if names is not None and len(names) != forest.n_features:
         raise ForestError(f"The forest has {forest.n_features} features but {len(names)} names.")
+
+
+def _check_outputs(forest: Forest) -> None:
+    n_outputs = forest.n_outputs
+    if forest.classes is None:
+        if n_outputs != 1:
+            raise ForestError(f"A regression forest has one value per node, this one {n_outputs}.")
+        return
+    n_classes = len(forest.classes)
+    if n_outputs == 1 and n_classes == 2 and forest.link == "logistic":
+        return
+    if n_classes != n_outputs:
+        raise ForestError(f"The forest has {n_classes} classes but {n_outputs} values per node.")
 
 
 def _refuse(forest: Forest, wrong: BoolArray, what: str) -> None:

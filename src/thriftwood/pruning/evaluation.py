@@ -175,7 +175,7 @@ def _read_rows(
     n_jobs: int | None,
 ) -> Given:
     forest = path.forest
-    table = read_table(X, forest.input_dtype)
+    table = read_table(X, forest.input_dtype, forest.category_labels)
     return Given(
         target=read_target(y, forest, table.n_rows),
         weights=read_weights(sample_weight, table.n_rows),

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from thriftwood.arguments import numbers
 from thriftwood.arrays import BoolArray, FloatArray
 from thriftwood.errors import InputError
+from thriftwood.forest import Forest
 from thriftwood.pruning.pruned import Pruned
 from thriftwood.table import read_table
 
@@ -70,11 +71,11 @@ class MixedModel:
     rich: Any
     probability: float
     random_state: int
-    input_dtype: np.dtype[Any]
+    forest: Forest
 
     def draws_rich(self, X: Any, keys: ArrayLike | None = None) -> BoolArray:
         """Return which rows the rich model predicts."""
-        rows = read_table(X, self.input_dtype).values
+        rows = read_table(X, self.forest.input_dtype, self.forest.category_labels).values
         if keys is not None:
             n_rows, rows = len(rows), numbers(keys, "keys").reshape(-1, 1)
             if len(rows) != n_rows:
@@ -96,14 +97,14 @@ class MixedModel:
 
 
 def mixture_of(
-    cheap: Pruned, rich: Pruned, budget: float, random_state: int, input_dtype: np.dtype[Any]
+    cheap: Pruned, rich: Pruned, budget: float, random_state: int, forest: Forest
 ) -> Mixture:
     """Mix two points so that their costs meet the budget on average."""
     if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)):
         raise InputError(f"`random_state` is {random_state!r}: pass a whole number.")
     step = rich.cost - cheap.cost
     probability = min((budget - cheap.cost) / step, 1.0) if step > 0 else 1.0
-    model = MixedModel(cheap.model, rich.model, probability, int(random_state), input_dtype)
+    model = MixedModel(cheap.model, rich.model, probability, int(random_state), forest)
     return Mixture(cheap, rich, probability, model)
 
 

@@ -148,7 +148,7 @@ class PruningPath(PruningSequence):
             self._pruned(max(index - 1, 0)),
             number,
             random_state,
-            self.forest.input_dtype,
+            self.forest,
         )
 
     def fits(self) -> bool:

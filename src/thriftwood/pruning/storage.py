@@ -16,7 +16,7 @@ from thriftwood.adapters import read_forest
 from thriftwood.arrays import handed_over
 from thriftwood.costs import PriceList
 from thriftwood.errors import InputError
-from thriftwood.forest import Forest
+from thriftwood.forest import ARRAYS, Forest
 from thriftwood.pruning.pruned import Figures
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Kind = TypeVar("Kind", bound="PruningSequence")
 FORMAT = "thriftwood pruning path"
-VERSION = 2
+VERSION = 3
 
 # What a file that is none of ours, or was cut or changed, makes the readers raise.
 DAMAGE = (
@@ -33,6 +33,7 @@ DAMAGE = (
     ValueError,
     KeyError,
     NotImplementedError,
+    RuntimeError,
     TypeError,
     zipfile.BadZipFile,
     zlib.error,
@@ -40,15 +41,6 @@ DAMAGE = (
 
 PRICE_ARRAYS = ("prices", "payer", "start", "charge", "gate")
 PRICE_NUMBERS = ("names", "per_split", "per_node", "predictions", "unit", "is_tied_to_rows")
-FOREST_ARRAYS = (
-    "tree_start",
-    "feature",
-    "threshold",
-    "left",
-    "right",
-    "missing_left",
-    "values",
-)
 PATH_ARRAYS = (
     "costs",
     "losses",
@@ -76,9 +68,13 @@ def save_path(path: PruningSequence, file: str | os.PathLike[str]) -> None:
             "classes": None if forest.classes is None else forest.classes.tolist(),
             "feature_names": forest.feature_names,
             "input_dtype": forest.input_dtype.name,
+            "link": forest.link,
+            "category_labels": list(forest.category_labels.items()),
         },
     }
-    arrays = {f"forest_{name}": getattr(forest, name) for name in FOREST_ARRAYS}
+    arrays = {f"forest_{name}": getattr(forest, name) for name in ARRAYS}
+    if forest.gains is not None:
+        arrays["forest_gains"] = forest.gains
     arrays |= {f"prices_{name}": getattr(path.prices, name) for name in PRICE_ARRAYS}
     arrays |= {name: getattr(path, name) for name in (*PATH_ARRAYS, *path.own_arrays)}
     try:
@@ -136,8 +132,12 @@ def load_path(kind: type[Kind], file: str | os.PathLike[str], model: Any = None)
 
 
 def _forest(about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Forest:
+    parts: dict[str, Any] = {name: arrays[f"forest_{name}"] for name in ARRAYS}
     return Forest(
-        **{name: arrays[f"forest_{name}"] for name in FOREST_ARRAYS},
+        **parts,
+        gains=arrays.get("forest_gains"),
+        link=about["link"],
+        category_labels={column: tuple(labels) for column, labels in about["category_labels"]},
         n_features=about["n_features"],
         combine=about["combine"],
         classes=None if about["classes"] is None else np.array(about["classes"]),

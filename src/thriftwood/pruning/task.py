@@ -127,7 +127,7 @@ def read_task(
     """Read what the user gave; parameters as in `prune`."""
     forest = read_forest(model)
     loss_name = loss_named(loss, forest)
-    table = read_table(X, forest.input_dtype)
+    table = read_table(X, forest.input_dtype, forest.category_labels)
     routes = route_examples(forest, table, n_jobs)
     forest = replace(forest, feature_names=forest.feature_names or table.names)
     prices = read_prices(costs, forest.n_features, forest.feature_names, table.n_rows)

@@ -3,14 +3,11 @@
 import numpy as np
 
 from thriftwood.compiling import kernel
-
-LEAF = -1
+from thriftwood.forest.kernels import LEAF, leaf_of
 
 
 @kernel
-def route_tree(
-    rows, feature, threshold, left, right, missing_left, first, last, order, start, stop
-):
+def route_tree(rows, splits, first, last, order, start, stop):
     """Sort the rows of one tree so that the rows of each node `first:last` are a slice of `order`.
 
     Fills `order` with row numbers, and `start[h]:stop[h]` with the slice of node h::
@@ -19,19 +16,14 @@ def route_tree(
                 |<---- node 2 = parent of 3, 4 -->|
     """
     n_rows = rows.shape[0]
-    leaf_of = np.empty(n_rows, dtype=np.int32)
+    left, right = splits.left, splits.right
+    leaf = np.empty(n_rows, dtype=np.int32)
     for h in range(first, last):
         start[h] = 0
         stop[h] = 0
     for i in range(n_rows):
-        h = first
-        while left[h] != LEAF:
-            value = rows[i, feature[h]]
-            if np.isnan(value):
-                h = left[h] if missing_left[h] else right[h]
-            else:
-                h = left[h] if value <= threshold[h] else right[h]
-        leaf_of[i] = h
+        h = leaf_of(splits, first, rows[i])
+        leaf[i] = h
         stop[h] += 1  # for now the number of rows
 
     # Leaves get their place from left to right, so that the leaves below any node are neighbours.
@@ -51,7 +43,7 @@ def route_tree(
             stack[size + 1] = left[h]
             size += 2
     for i in range(n_rows):
-        h = leaf_of[i]
+        h = leaf[i]
         order[stop[h]] = i
         stop[h] += 1
     for h in range(last - 1, first - 1, -1):

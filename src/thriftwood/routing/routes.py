@@ -48,11 +48,7 @@ def route_examples(forest: Forest, table: Table, n_jobs: int | None = None) -> R
     def route(tree: int) -> None:
         kernels.route_tree(
             rows,
-            forest.feature,
-            forest.threshold,
-            forest.left,
-            forest.right,
-            forest.missing_left,
+            forest.splits,
             bounds[tree],
             bounds[tree + 1],
             order[tree],

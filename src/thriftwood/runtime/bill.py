@@ -112,7 +112,7 @@ def feature_bill(
     1.0
     """
     forest = read_forest(model)
-    table = read_table(X, forest.input_dtype)
+    table = read_table(X, forest.input_dtype, forest.category_labels)
     routes = route_examples(forest, table, n_jobs)
     names = forest.feature_names or table.names
     prices = read_prices(costs, forest.n_features, names, table.n_rows)

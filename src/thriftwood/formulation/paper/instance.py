@@ -112,7 +112,7 @@ def read_instance(
 ) -> PaperInstance:
     """Read a model with examples; parameters as in `prune`."""
     forest = read_forest(model)
-    table = read_table(X, forest.input_dtype)
+    table = read_table(X, forest.input_dtype, forest.category_labels)
     routes = route_examples(forest, table)
     weights = read_weights(sample_weight, table.n_rows)
     samples = None if rows == "all" else read_samples(model)
