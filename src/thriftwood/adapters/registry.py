@@ -4,7 +4,7 @@ from typing import Any, Protocol, TypeVar
 
 from thriftwood.adapters import forest_itself, sklearn_ensemble, sklearn_tree
 from thriftwood.adapters.samples import Samples
-from thriftwood.arrays import BoolArray
+from thriftwood.arrays import BoolArray, FloatArray
 from thriftwood.errors import UnsupportedModelError
 from thriftwood.forest import Forest
 
@@ -20,7 +20,7 @@ class Adapter(Protocol):
 
     def read(self, model: Any) -> Forest: ...
 
-    def write(self, model: Any, kept: BoolArray) -> Any: ...
+    def write(self, model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any: ...
 
     def samples(self, model: Any, /) -> Samples | None: ...
 
@@ -33,7 +33,7 @@ def read_forest(model: object) -> Forest:
     return _adapter_for(model).read(model).check()
 
 
-def write_model(model: Model, kept: BoolArray) -> Model:
+def write_model(model: Model, kept: BoolArray, values: FloatArray | None = None) -> Model:
     """Return a copy of a model with every split collapsed that is not kept.
 
     Parameters
@@ -42,8 +42,10 @@ def write_model(model: Model, kept: BoolArray) -> Model:
         It is not changed.
     kept : bool array
         Mask over the nodes of `read_forest(model)`.
+    values : shape (n_nodes, n_outputs), optional
+        What these nodes say from now on, in place of their own values.
     """
-    written: Model = _adapter_for(model).write(model, kept)
+    written: Model = _adapter_for(model).write(model, kept, values)
     return written
 
 

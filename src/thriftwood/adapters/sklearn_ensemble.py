@@ -70,9 +70,9 @@ def read(model: Any) -> Forest:
     return forest_of(model.estimators_, values, model, classes, features)
 
 
-def write(model: Any, kept: BoolArray) -> Any:
+def write(model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any:
     forest = read(model)
-    trees = collapsed_trees(model.estimators_, forest, kept)
+    trees = collapsed_trees(model.estimators_, forest, kept, values)
     # The copy takes the new trees wherever the old ones stood, alone or in their list.
     new_for_old = {id(old): new for old, new in zip(model.estimators_, trees, strict=True)}
     pruned = deepcopy(model, {id(model.estimators_): trees, **new_for_old})

@@ -40,8 +40,8 @@ def read(model: Any) -> Forest:
     return forest_of([model], [model.tree_.value[:, 0, :]], model, classes)
 
 
-def write(model: Any, kept: BoolArray) -> Any:
-    (tree,) = collapsed_trees([model], read(model), kept)
+def write(model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any:
+    (tree,) = collapsed_trees([model], read(model), kept, values)
     return tree
 
 
@@ -105,8 +105,17 @@ def forest_of(
     )
 
 
-def collapsed_trees(trees: list[Any], forest: Forest, kept: BoolArray) -> list[Any]:
-    """Return copies of tree estimators, collapsed as the forest that was read from them."""
+def collapsed_trees(
+    trees: list[Any], forest: Forest, kept: BoolArray, values: FloatArray | None = None
+) -> list[Any]:
+    """Return copies of tree estimators, collapsed as the forest that was read from them.
+
+    Parameters
+    ----------
+    trees, forest, kept
+    values : shape (n_nodes of the forest, n_outputs), optional
+        New values of the nodes.
+    """
     collapsed, origin = collapse(forest, kept)
     depth = collapsed.depth
     new_trees = []
@@ -123,6 +132,9 @@ def collapsed_trees(trees: list[Any], forest: Forest, kept: BoolArray) -> list[A
         nodes["feature"][~split] = SKLEARN_UNDEFINED
         nodes["threshold"][~split] = SKLEARN_UNDEFINED
         nodes["missing_go_to_left"][~split] = 0
+        own_values = state["values"][own]
+        if values is not None:
+            own_values = values[origin[of_tree], None, :]
         new_tree = make(*arguments)
         new_tree.__setstate__(
             {
@@ -130,7 +142,7 @@ def collapsed_trees(trees: list[Any], forest: Forest, kept: BoolArray) -> list[A
                 "max_depth": int(depth[of_tree].max()),
                 "node_count": len(own),
                 "nodes": nodes,
-                "values": np.ascontiguousarray(state["values"][own]),
+                "values": np.ascontiguousarray(own_values),
             }
         )
         # The copy takes the new tree wherever the old one stood.

@@ -32,7 +32,6 @@ DAMAGE = (
     EOFError,
     ValueError,
     KeyError,
-    NotImplementedError,
     RuntimeError,
     TypeError,
     zipfile.BadZipFile,
