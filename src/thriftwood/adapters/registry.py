@@ -2,7 +2,12 @@
 
 from typing import Any, Protocol, TypeVar
 
-from thriftwood.adapters import forest_itself, sklearn_ensemble, sklearn_tree
+from thriftwood.adapters import (
+    forest_itself,
+    sklearn_ensemble,
+    sklearn_tree,
+    xgboost_model,
+)
 from thriftwood.adapters.samples import Samples
 from thriftwood.arrays import BoolArray, FloatArray
 from thriftwood.errors import UnsupportedModelError
@@ -25,7 +30,12 @@ class Adapter(Protocol):
     def samples(self, model: Any, /) -> Samples | None: ...
 
 
-ADAPTERS: tuple[Adapter, ...] = (sklearn_tree, sklearn_ensemble, forest_itself)
+ADAPTERS: tuple[Adapter, ...] = (
+    sklearn_tree,
+    sklearn_ensemble,
+    xgboost_model,
+    forest_itself,
+)
 
 
 def read_forest(model: object) -> Forest:
