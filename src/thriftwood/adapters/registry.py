@@ -3,6 +3,7 @@
 from typing import Any, Protocol, TypeVar
 
 from thriftwood.adapters import (
+    catboost_model,
     forest_itself,
     sklearn_ensemble,
     sklearn_tree,
@@ -34,6 +35,7 @@ ADAPTERS: tuple[Adapter, ...] = (
     sklearn_tree,
     sklearn_ensemble,
     xgboost_model,
+    catboost_model,
     forest_itself,
 )
 
