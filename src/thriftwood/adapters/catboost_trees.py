@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thriftwood.adapters.joining import TreeNodes
+from thriftwood.adapters.joining import TreeNodes, splits_bottom_up
 from thriftwood.arrays import BoolArray, FloatArray, IntArray
 from thriftwood.errors import UnsupportedModelError
 from thriftwood.forest import LEAF
@@ -40,7 +40,8 @@ def recorded_trees(document: Document) -> list[Document]:
 def nodes_of(tree: Document, columns: Columns, n_outputs: int) -> tuple[TreeNodes, list[Document]]:
     """Return the nodes of a tree, parents first, as arrays and as they are in the document."""
     nodes = [tree]
-    left, right = [], []
+    left: list[int] = []
+    right: list[int] = []
     for node in nodes:  # it grows while we walk
         if "split" not in node:
             left.append(LEAF)
@@ -96,7 +97,10 @@ def written_tree(
             }
         else:
             says = values[place].tolist()
-            new[node] = {"value": says if len(says) > 1 else says[0], "weight": weights[node]}
+            new[node] = {
+                "value": says if len(says) > 1 else says[0],
+                "weight": float(weights[node]),
+            }
     return new[0]
 
 
@@ -132,27 +136,28 @@ def _feature(split: Document | None) -> int:
     return int(split["float_feature_index"])
 
 
-def _weights(nodes: list[Document], left: IntArray, right: IntArray) -> list[float]:
-    weights = [float(node.get("weight", 0.0)) for node in nodes]
-    for node in range(len(nodes))[::-1]:
-        if left[node] != LEAF:
-            weights[node] = weights[left[node]] + weights[right[node]]
+def _weights(nodes: list[Document], left: IntArray, right: IntArray) -> FloatArray:
+    """Return the weight of the training rows at each node."""
+    weights = np.array([node.get("weight", 0.0) for node in nodes], dtype=np.float64)
+    for level in splits_bottom_up(left, right):
+        weights[level] = weights[left[level]] + weights[right[level]]
     return weights
 
 
 def _values_and_gains(
     nodes: list[Document], left: IntArray, right: IntArray, n_outputs: int
 ) -> tuple[FloatArray, FloatArray]:
-    values = np.zeros((len(nodes), n_outputs))
+    nothing = [0.0] * n_outputs if n_outputs > 1 else 0.0
+    values = np.array([node.get("value", nothing) for node in nodes], dtype=np.float64)
+    values = values.reshape(len(nodes), n_outputs)
     gains = np.zeros(len(nodes))
-    weights = np.array(_weights(nodes, left, right))
-    for node in range(len(nodes))[::-1]:
-        if left[node] == LEAF:
-            values[node] = nodes[node]["value"]
-            continue
-        both = [left[node], right[node]]
+    weights = _weights(nodes, left, right)
+    for level in splits_bottom_up(left, right):
+        both = np.stack([left[level], right[level]], axis=1)
         # Where no training row came by, both sides count alike.
-        share = weights[both] / weights[node] if weights[node] > 0 else np.full(2, 0.5)
-        values[node] = share @ values[both]
-        gains[node] = weights[both] @ ((values[both] - values[node]) ** 2).sum(axis=1)
+        empty = weights[level] == 0
+        mass = np.where(empty[:, None], 1.0, weights[both])[:, :, None]
+        values[level] = (mass * values[both]).sum(axis=1) / mass.sum(axis=1)
+        apart = ((values[both] - values[level][:, None]) ** 2).sum(axis=2)
+        gains[level] = (weights[both] * apart).sum(axis=1)
     return values, gains

@@ -76,6 +76,16 @@ def parents_first(left: IntArray, right: IntArray, number: int) -> IntArray:
     return np.concatenate(levels)
 
 
+def splits_bottom_up(left: IntArray, right: IntArray) -> list[IntArray]:
+    """Return the splits of a tree level by level, the deepest level first."""
+    level = np.zeros(1, dtype=np.int64)
+    levels = []
+    while len(level := level[left[level] != LEAF]):
+        levels.append(level)
+        level = np.concatenate([left[level], right[level]])
+    return levels[::-1]
+
+
 def _shifted(children: list[IntArray], start: IntArray, is_leaf: BoolArray) -> IndexArray:
     own = [numbers + first for numbers, first in zip(children, start, strict=False)]
     return np.where(is_leaf, LEAF, np.concatenate(own)).astype(np.int32)

@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from thriftwood.adapters.joining import splits_bottom_up
 from thriftwood.adapters.xgboost_trees import OUR_RATE, Recorded
 from thriftwood.arrays import BoolArray, FloatArray, IntArray
 
@@ -83,10 +84,10 @@ def _mean_below(tree: Recorded) -> FloatArray:
     """Return for each node the mean of its leaves, weighted by their hessians."""
     values = np.where(tree.is_leaf, tree.condition, 0.0)
     mass = np.where(tree.is_leaf, np.maximum(tree.hessian, np.finfo(np.float32).tiny), 0.0)
-    for node in np.flatnonzero(~tree.is_leaf)[::-1]:  # children come after their parent
-        both = [tree.left[node], tree.right[node]]
-        mass[node] = mass[both].sum()
-        values[node] = values[both] @ mass[both] / mass[node]
+    for level in splits_bottom_up(tree.left, tree.right):
+        both = np.stack([tree.left[level], tree.right[level]])
+        mass[level] = mass[both].sum(axis=0)
+        values[level] = (values[both] * mass[both]).sum(axis=0) / mass[level]
     return values
 
 
