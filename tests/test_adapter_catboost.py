@@ -205,7 +205,7 @@ def under(forest: Forest, node: int) -> list[int]:
     return under(forest, forest.left[node]) + under(forest, forest.right[node])
 
 
-@pytest.mark.parametrize("kind", ["depth_wise", "symmetric_of_three"])
+@pytest.mark.parametrize("kind", ["depth_wise", "symmetric_of_three", "scaled"])
 def test_gains_tell_how_much_nearer_the_leaves_are(kind: str) -> None:
     model, X, _ = fitted(kind)
     forest = read_forest(model)
@@ -348,6 +348,18 @@ def test_predicted_uncertainty_is_refused() -> None:
     model = cb.CatBoostRegressor(**FEW, loss_function="RMSEWithUncertainty")
     with pytest.raises(UnsupportedModelError, match="2 outputs"):
         read_forest(model.fit(rows(), latent(rows())))
+
+
+def test_a_sum_of_models_is_read_where_it_says_what_it_predicts() -> None:
+    numbers = [
+        fitted("symmetric_regressor").model,
+        _regressor("RMSE", grow_policy="SymmetricTree")[0],
+    ]
+    together = cb.sum_models(numbers, weights=[0.5, 2.0])
+    check_reading(together, rows(), score)
+    classes = cb.sum_models([fitted("symmetric").model] * 2)
+    with pytest.raises(UnsupportedModelError, match="no probability of each class"):
+        read_forest(classes)
 
 
 def test_impossible_masks_are_refused() -> None:

@@ -82,7 +82,10 @@ def _read(model: Any) -> _Read:
     if not trees:
         raise ForestError("This CatBoost model has no tree: train it for at least one iteration.")
     forest = join_trees(
-        [nodes._replace(values=scale * nodes.values) for nodes, _ in trees],
+        [
+            nodes._replace(values=scale * nodes.values, gains=scale**2 * nodes.gains)
+            for nodes, _ in trees
+        ],
         n_features=len(names),
         combine="sum",
         classes=classes,

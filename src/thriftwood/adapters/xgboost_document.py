@@ -71,7 +71,8 @@ def labels_of(learner: Document) -> dict[int, tuple[Any, ...]]:
     """Return the labels of categories, which XGBoost keeps since 3.1.
 
     It counts characters where it cuts text that it stores as bytes, so labels beyond ASCII cannot
-    be told apart: of such columns only the numbers of categories are known.
+    be told apart: of such columns only the numbers of categories are known. A label that training
+    has not seen is a missing value for us; XGBoost 3.2 takes it for the first category, silently.
     """
     labels: dict[int, tuple[Any, ...]] = {}
     for column, kept in enumerate(grown_part(learner).get("cats", {}).get("enc", [])):
