@@ -13,9 +13,11 @@ from thriftwood.closure import check_certificate
 from thriftwood.costs import AnyCosts
 from thriftwood.errors import InputError
 from thriftwood.formulation import ClassWeight, Loss
+from thriftwood.pruning.descent import descend, needs_descent, original_figures
+from thriftwood.pruning.methods import DESCENT
 from thriftwood.pruning.prune_path import prune_path
 from thriftwood.pruning.pruned import Pruned
-from thriftwood.pruning.task import read_task
+from thriftwood.pruning.task import PruningTask, read_task
 from thriftwood.solvers import DantzigWolfe, DecomposedSolution, read_solver
 
 
@@ -130,6 +132,8 @@ def prune(
         tradeoff, "tradeoff", "At 0 cost does not matter, the larger it is the more is pruned."
     )
     task = read_task(model, X, y, **options)
+    if needs_descent(task):
+        return _descended(model, task, tradeoff, n_jobs)
     problem, index = task.closure()
     priced, scale = problem.at(index.closure_tradeoff(tradeoff))
     solution = solve(priced)
@@ -143,4 +147,20 @@ def prune(
         model=write_model(model, kept),
         tradeoff=tradeoff,
         original=task.original(),
+        loss_name=task.loss_name,
+    )
+
+
+def _descended(model: Any, task: PruningTask, tradeoff: float, n_jobs: int | None) -> Pruned:
+    """Return where the true loss of a boosted model is descended to."""
+    descent = descend(task, tradeoff, n_jobs)
+    return Pruned(
+        **vars(descent.figures),
+        model=write_model(model, descent.kept),
+        tradeoff=tradeoff,
+        original=original_figures(task),
+        bound=None,
+        method=DESCENT,
+        loss_name=task.loss_name,
+        objectives=descent.objectives,
     )

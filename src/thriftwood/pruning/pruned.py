@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from thriftwood.closure import Certificate
-from thriftwood.pruning.methods import METHODS
+from thriftwood.pruning.methods import DESCENT, METHODS
 from thriftwood.solvers import Round
 
 
@@ -58,12 +58,18 @@ class Pruned(Figures):
         From `prune` at a tradeoff, no pruning at all has a smaller objective than
         `objective - bound`: 0 unless the solver stopped early. Proven for the method "ensemble"
         only, None for all others.
-    method : {"ensemble", "each_tree", "cost_complexity", "dynamic_programming"}
-        How the model was pruned.
+    method : {"ensemble", "each_tree", "cost_complexity", "dynamic_programming", "descent"}
+        How the model was pruned. "descent" is for the true loss of a boosted model, which is no sum
+        over trees: `prune` went down to where no step of its kind helps, and nothing is proven.
     size : int, optional
         How many splits each tree has, if it ever had as many; for "dynamic_programming".
     rounds : tuple of Round
         How the solver `DantzigWolfe` got there; empty for all others.
+    loss_name : str
+        What `loss` counts. "recorded_gain" is the share of the gains that the splits of a boosted
+        model recorded, given up with the splits that are gone.
+    objectives : tuple of float
+        For "descent", loss + tradeoff * cost at the start and after every step; it never rises.
     """
 
     model: Any
@@ -76,17 +82,19 @@ class Pruned(Figures):
     method: str = "ensemble"
     size: int | None = None
     rounds: tuple[Round, ...] = ()
+    loss_name: str = ""
+    objectives: tuple[float, ...] = ()
 
     @property
     def objective(self) -> float | None:
         """The paper's objective, loss + tradeoff * cost; None where it was not minimised."""
-        if self.tradeoff is None or self.method != "ensemble":
+        if self.tradeoff is None or self.method not in ("ensemble", DESCENT):
             return None
         return self.loss + self.tradeoff * self.cost
 
     def __repr__(self) -> str:
         lines = [f"Pruned {type(self.model).__name__} {self._where}"]
-        for label, name in _LABELS.items():
+        for label, name in self._labels.items():
             now, before = getattr(self, name), getattr(self.original, name)
             lines.append(f"  {label:14s} {now:<12.6g} was {before:.6g}")
         if self.budget is not None and self.bound is not None:
@@ -129,10 +137,9 @@ class Pruned(Figures):
             return "larger budget"
         return "smaller tradeoff" if self.size is None else "larger size"
 
-
-_LABELS = {
-    "cost": "cost",
-    "loss per tree": "loss",
-    "splits": "n_splits",
-    "features": "n_features",
-}
+    @property
+    def _labels(self) -> dict[str, str]:
+        loss = "loss per tree" if self.method != DESCENT else "loss"
+        if self.loss_name == "recorded_gain":
+            loss = "gain given up"
+        return {"cost": "cost", loss: "loss", "splits": "n_splits", "features": "n_features"}
