@@ -13,7 +13,7 @@ from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray, froze
 from thriftwood.errors import InputError
 from thriftwood.refitting import kernels
 from thriftwood.refitting.kernels import NO_LEAF
-from thriftwood.refitting.problem import LOSSES, LeafProblem
+from thriftwood.refitting.problem import SLOPES, LeafProblem
 
 # More folds cost more time and choose no better; see `docs/refitting.md`.
 N_FOLDS = 3
@@ -57,8 +57,7 @@ class HeldOutRows:
 
         The error is 1 for a row whose label is wrong; if the loss is squared, the squared error.
         """
-        total: float = kernels.slopes_of_rows(
-            LOSSES[loss],
+        total: float = SLOPES[loss](
             self.target,
             self.weights,
             scores,

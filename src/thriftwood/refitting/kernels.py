@@ -36,25 +36,53 @@ def sort_by_leaf(leaves, n_leaves):
 
 @kernel
 def add_leaves(leaves, values, bias, first, last, scores):
-    """Set the scores of rows `first:last` to the bias plus the values of their leaves."""
-    n_trees = leaves.shape[1]
+    """Set the scores of rows `first:last` to the bias plus the values of their leaves.
+
+    Outputs are added four, two or one at a time: the sums then stay in registers, which is more
+    than twice as fast as a loop over the outputs of each leaf.
+    """
     n_outputs = len(bias)
-    if n_outputs == 1:  # a loop less: twice as fast
-        for i in range(first, last):
-            total = bias[0]
-            for t in range(n_trees):
-                if leaves[i, t] != NO_LEAF:
-                    total += values[leaves[i, t], 0]
-            scores[i, 0] = total
-        return
     for i in range(first, last):
-        for k in range(n_outputs):
-            scores[i, k] = bias[k]
-        for t in range(n_trees):
-            j = leaves[i, t]
-            if j != NO_LEAF:
-                for k in range(n_outputs):
-                    scores[i, k] += values[j, k]
+        k = 0
+        while k + 4 <= n_outputs:
+            add_four(leaves[i], values, bias, k, scores[i])
+            k += 4
+        if k + 2 <= n_outputs:
+            add_two(leaves[i], values, bias, k, scores[i])
+            k += 2
+        if k < n_outputs:
+            add_one(leaves[i], values, bias, k, scores[i])
+
+
+@kernel
+def add_four(leaves, values, bias, k, scores):
+    a, b, c, d = bias[k], bias[k + 1], bias[k + 2], bias[k + 3]
+    for j in leaves:
+        if j != NO_LEAF:
+            a += values[j, k]
+            b += values[j, k + 1]
+            c += values[j, k + 2]
+            d += values[j, k + 3]
+    scores[k], scores[k + 1], scores[k + 2], scores[k + 3] = a, b, c, d
+
+
+@kernel
+def add_two(leaves, values, bias, k, scores):
+    a, b = bias[k], bias[k + 1]
+    for j in leaves:
+        if j != NO_LEAF:
+            a += values[j, k]
+            b += values[j, k + 1]
+    scores[k], scores[k + 1] = a, b
+
+
+@kernel
+def add_one(leaves, values, bias, k, scores):
+    a = bias[k]
+    for j in leaves:
+        if j != NO_LEAF:
+            a += values[j, k]
+    scores[k] = a
 
 
 @kernel
@@ -77,48 +105,60 @@ def sum_in_leaves(start, rows, per_row, first, last, sums):
                 sums[j, k] += per_row[i, k]
 
 
-@kernel
-def slopes_of_rows(loss, target, weights, scores, first, last, slopes, chances):
-    """Fill what the loss of rows `first:last` is at their scores, and return its sum.
+# The three kernels that follow fill what the loss of rows `first:last` is at their scores, and
+# return its sum. Each has the target in its own type, so they cannot be one.
+#
+#   slopes   (n_rows, n_outputs)  derivative of the row's loss by its scores, times its weight
+#   chances  (n_rows, n_outputs)  what the curvature is made of: probabilities
 
-    slopes   (n_rows, n_outputs)  derivative of the row's loss by its scores, times its weight
-    chances  (n_rows, n_outputs)  the probabilities that the scores stand for; 1 if squared
-    """
+
+@kernel
+def squared_slopes(target, weights, scores, first, last, slopes, chances):
+    """Half the squared error; chances have no meaning here."""
+    total = 0.0
+    for i in range(first, last):
+        error = scores[i, 0] - target[i]
+        slopes[i, 0] = weights[i] * error
+        chances[i, 0] = 1.0
+        total += 0.5 * weights[i] * error * error
+    return total
+
+
+@kernel
+def logistic_slopes(target, weights, scores, first, last, slopes, chances):
+    """log(1 + exp(-margin)), written so that nothing overflows; a chance is that of an error."""
+    total = 0.0
+    for i in range(first, last):
+        sign = 1.0 if target[i] == 1 else -1.0
+        margin = sign * scores[i, 0]
+        small = np.exp(-abs(margin))
+        wrong = (1.0 if margin < 0 else small) / (1.0 + small)
+        slopes[i, 0] = -sign * weights[i] * wrong
+        chances[i, 0] = wrong
+        total += weights[i] * (max(-margin, 0.0) + np.log1p(small))
+    return total
+
+
+@kernel
+def softmax_slopes(target, weights, scores, first, last, slopes, chances):
+    """Minus the logarithm of the chance of the right class."""
     total = 0.0
     n_outputs = scores.shape[1]
     for i in range(first, last):
-        if loss == SQUARED:
-            error = scores[i, 0] - target[i]
-            row_loss = 0.5 * error * error
-            slopes[i, 0] = weights[i] * error
-            chances[i, 0] = 1.0
-        elif loss == LOGISTIC:
-            # The loss is log(1 + exp(-margin)), written so that nothing overflows.
-            margin = scores[i, 0] if target[i] == 1 else -scores[i, 0]
-            small = np.exp(-abs(margin))
-            row_loss = max(-margin, 0.0) + np.log1p(small)
-            wrong = (1.0 if margin < 0 else small) / (1.0 + small)
-            slopes[i, 0] = weights[i] * (-wrong if target[i] == 1 else wrong)
-            chances[i, 0] = wrong
-        else:
-            top = scores[i, 0]
-            for k in range(1, n_outputs):
-                top = max(top, scores[i, k])
-            together = 0.0
-            for k in range(n_outputs):
-                chances[i, k] = np.exp(scores[i, k] - top)
-                together += chances[i, k]
-            for k in range(n_outputs):
-                chances[i, k] /= together
-                slopes[i, k] = weights[i] * chances[i, k]
-            row_loss = top + np.log(together) - scores[i, target[i]]
-            # One minus the chance, from those of the others: exact where it is tiny.
-            others = 0.0
-            for k in range(n_outputs):
-                if k != target[i]:
-                    others += chances[i, k]
-            slopes[i, target[i]] = -weights[i] * others
-        total += weights[i] * row_loss
+        right = target[i]
+        top = scores[i].max()
+        together = 0.0
+        for k in range(n_outputs):
+            chances[i, k] = np.exp(scores[i, k] - top)
+            together += chances[i, k]
+        others = 0.0  # one minus the chance of the right class, exact where it is tiny
+        for k in range(n_outputs):
+            chances[i, k] /= together
+            slopes[i, k] = weights[i] * chances[i, k]
+            if k != right:
+                others += chances[i, k]
+        slopes[i, right] = -weights[i] * others
+        total += weights[i] * (top - scores[i, right] + np.log(together))
     return total
 
 

@@ -14,7 +14,7 @@ from thriftwood.refitting.objective import Objective, Point
 MOST_PRODUCTS = 1000
 # A step must bring this part of what the slope promises, or it is halved.
 LEAST_PROGRESS = 1e-4
-MOST_HALVINGS = 40
+MOST_HALVINGS = 60
 # Two sums of many losses may differ by this part where they should be equal.
 ROUNDING = 1e-13
 

@@ -9,7 +9,11 @@ import numpy as np
 from thriftwood.arrays import FloatArray
 from thriftwood.refitting import kernels
 from thriftwood.refitting.passes import Passes
-from thriftwood.refitting.problem import LOSSES, LeafProblem
+from thriftwood.refitting.problem import LOSSES, SLOPES, LeafProblem
+
+# Where scores are far out, losses are straight lines to the last digit. A little curvature, as part
+# of all weights, then keeps Newton's steps below the inverse of it; elsewhere it is not felt.
+DAMPING = 1e-12
 
 
 @dataclass
@@ -47,6 +51,7 @@ class Objective:
         self.problem = problem
         self.passes = passes
         self.ridge = ridge
+        self.damping = DAMPING * float(problem.weights.sum())
         self.loss = LOSSES[problem.loss]
         self.prior = np.vstack([problem.prior, problem.bias])
         self.free = _free_biases(problem) * fit_bias
@@ -67,17 +72,10 @@ class Objective:
 
     def measured(self, unknowns: FloatArray, scores: FloatArray) -> Point:
         """Return the point with these values, whose scores are known."""
-        problem = self.problem
+        problem, fill = self.problem, SLOPES[self.problem.loss]
         losses = self.passes.over_rows(
-            lambda first, last: kernels.slopes_of_rows(
-                self.loss,
-                problem.target,
-                problem.weights,
-                scores,
-                first,
-                last,
-                self.slopes,
-                self.chances,
+            lambda first, last: fill(
+                problem.target, problem.weights, scores, first, last, self.slopes, self.chances
             )
         )
         moved = unknowns[:-1] - self.prior[:-1]
@@ -103,12 +101,12 @@ class Objective:
         diagonal = np.empty_like(self.prior)
         self.passes.sums(curvatures, diagonal)
         diagonal[-1] = curvatures.sum(axis=0).mean()
-        diagonal += self.ridge
+        diagonal += self.ridge + self.damping
         return diagonal
 
     def product(self, direction: FloatArray, product: FloatArray) -> float:
         """Fill the Hessian times `direction`; return the square of `direction` in its norm."""
-        changes = self._changes
+        changes, ridge = self._changes, self.ridge + self.damping
 
         def along(first: int, last: int) -> None:
             kernels.add_leaves(self.passes.leaves, direction, direction[-1], first, last, changes)
@@ -116,12 +114,12 @@ class Objective:
 
         def back(first: int, last: int) -> float:
             self.passes.sums_of(changes, first, last, product)
-            square: float = kernels.curve(self.ridge, direction, first, last, product)
+            square: float = kernels.curve(ridge, direction, first, last, product)
             return square
 
         self.passes.over_rows(along)
         squares = self.passes.over_leaves(back)
-        product[-1] = self._of_bias(changes)
+        product[-1] = self._of_bias(changes) + self.damping * direction[-1]
         return float(sum(squares) + direction[-1] @ product[-1])
 
     def gap(self, square: float, of_bias: FloatArray, diagonal: FloatArray) -> float:

@@ -8,9 +8,22 @@ from numpy.typing import NDArray
 
 from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen
 from thriftwood.errors import InputError
-from thriftwood.refitting.kernels import LOGISTIC, NO_LEAF, SOFTMAX, SQUARED
+from thriftwood.refitting.kernels import (
+    LOGISTIC,
+    NO_LEAF,
+    SOFTMAX,
+    SQUARED,
+    logistic_slopes,
+    softmax_slopes,
+    squared_slopes,
+)
 
 LOSSES = {"squared": SQUARED, "logistic": LOGISTIC, "softmax": SOFTMAX}
+SLOPES = {
+    "squared": squared_slopes,
+    "logistic": logistic_slopes,
+    "softmax": softmax_slopes,
+}
 
 
 @dataclass(frozen=True, eq=False)
