@@ -4,6 +4,7 @@ Law: a `Forest` that passes `check()` can be walked from any root without leavin
 every node, inner or leaf, carries the value that the model would predict there.
 """
 
+from thriftwood.forest import files
 from thriftwood.forest.collapse import collapse
 from thriftwood.forest.forest import ARRAYS, LEAF, NO_SET, Forest
 from thriftwood.forest.links import LINKS, Link, predictions
@@ -17,6 +18,7 @@ __all__ = [
     "Forest",
     "Link",
     "collapse",
+    "files",
     "leaves",
     "predict",
     "predictions",
