@@ -2,7 +2,7 @@
 
 from typing import Any, Protocol, TypeVar
 
-from thriftwood.adapters import forest_itself, sklearn_ensemble, sklearn_tree
+from thriftwood.adapters import forest_itself, lightgbm_booster, sklearn_ensemble, sklearn_tree
 from thriftwood.adapters.samples import Samples
 from thriftwood.arrays import BoolArray, FloatArray
 from thriftwood.errors import UnsupportedModelError
@@ -25,7 +25,7 @@ class Adapter(Protocol):
     def samples(self, model: Any, /) -> Samples | None: ...
 
 
-ADAPTERS: tuple[Adapter, ...] = (sklearn_tree, sklearn_ensemble, forest_itself)
+ADAPTERS: tuple[Adapter, ...] = (sklearn_tree, sklearn_ensemble, lightgbm_booster, forest_itself)
 
 
 def read_forest(model: object) -> Forest:
