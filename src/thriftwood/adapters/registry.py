@@ -5,6 +5,7 @@ from typing import Any, Protocol, TypeVar
 from thriftwood.adapters import (
     forest_itself,
     forest_models,
+    lightgbm_booster,
     sklearn_ensemble,
     sklearn_gradient_boosting,
     sklearn_hist,
@@ -38,6 +39,7 @@ ADAPTERS: tuple[Adapter, ...] = (
     sklearn_ensemble,
     sklearn_gradient_boosting,
     sklearn_hist,
+    lightgbm_booster,
     forest_models,
     forest_itself,
 )
