@@ -9,6 +9,7 @@ from thriftwood.forest.collapse import collapse
 from thriftwood.forest.forest import ARRAYS, LEAF, NO_SET, Forest
 from thriftwood.forest.links import LINKS, Link, predictions
 from thriftwood.forest.scoring import leaves, predict, scores
+from thriftwood.forest.sums import sums_below
 
 __all__ = [
     "ARRAYS",
@@ -23,4 +24,5 @@ __all__ = [
     "predict",
     "predictions",
     "scores",
+    "sums_below",
 ]

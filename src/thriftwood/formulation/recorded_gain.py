@@ -8,7 +8,7 @@ import numpy as np
 
 from thriftwood.arrays import FloatArray
 from thriftwood.errors import InputError
-from thriftwood.forest import Forest
+from thriftwood.forest import Forest, sums_below
 
 RECORDED_GAIN = "recorded_gain"
 
@@ -25,9 +25,6 @@ def recorded_losses(forest: Forest, needed: bool = True) -> tuple[FloatArray, fl
             "This model does not record by how much its splits reduced the loss, so there is no "
             f"loss {RECORDED_GAIN!r} for it: leave `loss` out."
         )
-    lost = forest.gains.copy()
-    for depth in range(int(forest.depth.max()), 0, -1):
-        below = np.flatnonzero(forest.depth == depth)
-        np.add.at(lost, forest.parent[below], lost[below])
+    lost = sums_below(forest, forest.gains)
     total = float(lost[forest.tree_start[:-1]].sum())
     return lost, total if total > 0 else 1.0

@@ -21,7 +21,7 @@ from thriftwood.formulation import RECORDED_GAIN, ensemble_losses, majorised_los
 from thriftwood.pruning.pruned import Figures
 from thriftwood.pruning.task import PruningTask
 from thriftwood.routing import Routes
-from thriftwood.solvers import closure_path, min_cut
+from thriftwood.solvers import Solver, closure_path
 
 # How many prunings by recorded gains may be the start.
 MOST_STARTS = 60
@@ -50,7 +50,9 @@ def refuse_descent(task: PruningTask, instead: str) -> None:
         )
 
 
-def descend(task: PruningTask, tradeoff: float, n_jobs: int | None = None) -> Descent:
+def descend(
+    task: PruningTask, tradeoff: float, solve: Solver, n_jobs: int | None = None
+) -> Descent:
     """Go down from the best pruning by recorded gains to where no step helps.
 
     Parameters
@@ -58,6 +60,8 @@ def descend(task: PruningTask, tradeoff: float, n_jobs: int | None = None) -> De
     task : PruningTask
         Of a boosted ensemble; its `losses` are recorded gains.
     tradeoff : float
+    solve : Solver
+        Of each step.
     n_jobs : int, optional
         Threads, as in scikit-learn.
     """
@@ -67,7 +71,7 @@ def descend(task: PruningTask, tradeoff: float, n_jobs: int | None = None) -> De
     )
     objectives = [best.objective(tradeoff)]
     while best.forest.n_splits:
-        after = _Standing.of(task, _step(task, best, tradeoff, n_jobs))
+        after = _Standing.of(task, _step(task, best, tradeoff, solve, n_jobs))
         if not after.objective(tradeoff) < objectives[-1]:
             break
         best = after
@@ -116,7 +120,9 @@ def _starts(task: PruningTask, n_jobs: int | None) -> Iterator[BoolArray]:
         yield index.kept_nodes(steps.kept(int(point)))
 
 
-def _step(task: PruningTask, now: _Standing, tradeoff: float, n_jobs: int | None) -> BoolArray:
+def _step(
+    task: PruningTask, now: _Standing, tradeoff: float, solve: Solver, n_jobs: int | None
+) -> BoolArray:
     """Return the splits that are best by the bound around the present ones."""
     losses = majorised_losses(
         now.forest, now.routes, now.scores, task.target, task.loss_weights, n_jobs
@@ -130,7 +136,7 @@ def _step(task: PruningTask, now: _Standing, tradeoff: float, n_jobs: int | None
     )
     problem, index = bounded.closure()
     priced, _ = problem.at(index.closure_tradeoff(tradeoff))
-    solution = min_cut(priced)
+    solution = solve(priced)
     check_certificate(priced, solution)
     stays = index.kept_nodes(solution.kept)
     kept = np.zeros_like(now.kept)

@@ -86,6 +86,7 @@ class Objective:
         """Return the derivatives by all unknowns."""
         gradient = np.empty_like(point.unknowns)
         self.passes.sums(self.slopes, gradient)
+        self._silence(gradient)
         gradient[:-1] += self.ridge * (point.unknowns[:-1] - self.prior[:-1])
         gradient[-1] = self._of_bias(self.slopes)
         return gradient
@@ -119,8 +120,14 @@ class Objective:
 
         self.passes.over_rows(along)
         squares = self.passes.over_leaves(back)
+        self._silence(product)
         product[-1] = self._of_bias(changes) + self.damping * direction[-1]
         return float(sum(squares) + direction[-1] @ product[-1])
+
+    def _silence(self, unknowns: FloatArray) -> None:
+        """Put 0 where leaves have nothing to say, so that their values stay."""
+        if self.problem.speaks is not None:
+            unknowns[:-1] *= self.problem.speaks
 
     def gap(self, square: float, of_bias: FloatArray, diagonal: FloatArray) -> float:
         """Return how far the objective can be above its least value.

@@ -48,6 +48,9 @@ class LeafProblem:
         Old values. There is one output for each class if the loss is softmax, else one.
     bias : shape (n_outputs,)
         The constant part of the score.
+    speaks : bool array, shape (n_leaves, n_outputs), optional
+        Which outputs the value of a leaf may change: the trees of many boosted models speak for one
+        class each. None means all.
     """
 
     leaves: IndexArray
@@ -57,6 +60,7 @@ class LeafProblem:
     loss: str
     prior: FloatArray
     bias: FloatArray
+    speaks: BoolArray | None = None
 
     def __post_init__(self) -> None:
         if self.loss not in LOSSES:
@@ -68,6 +72,8 @@ class LeafProblem:
         )
         for name, dtype in dtypes.items():
             object.__setattr__(self, name, frozen(getattr(self, name), dtype))
+        if self.speaks is not None:
+            object.__setattr__(self, "speaks", frozen(self.speaks, np.bool_))
 
     @property
     def n_rows(self) -> int:
@@ -108,6 +114,8 @@ class LeafProblem:
                 raise InputError(f"`{name}` must have one number for each of {self.n_rows} rows.")
         if self.bias.ndim != 1 or self.prior.shape != (self.n_leaves, self.n_outputs):
             raise InputError("`prior` must have a line for each leaf and a column for each bias.")
+        if self.speaks is not None and self.speaks.shape != self.prior.shape:
+            raise InputError("`speaks` must have the shape of `prior`.")
         if self.loss != "softmax" and self.n_outputs != 1:
             raise InputError(f"The {self.loss} loss has one output, but there are biases for more.")
         for name in ("target", "weights", "prior", "bias"):
