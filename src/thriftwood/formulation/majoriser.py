@@ -7,12 +7,18 @@ answer for shares of the row that add up to 1. Then, by Jensen's inequality,
 
 with equality where nothing changes. The right side adds up over trees and over the leaves of each,
 as pruning needs it; a pruning that lowers it by more than the cost it adds lowers the true loss by
-at least as much. A tree's share of a row is in proportion to how far it can move the row's score.
+at least as much.
+
+How far the bound is above the loss depends on the shares. They may be anything, so a pruning to go
+toward can be had in mind: with shares in proportion to how far each tree would then move the row's
+score, the bound touches the loss there, too, if all trees move it the same way. Without one, they
+are in proportion to how far each tree can move it at most.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
-from thriftwood.arrays import FloatArray, IndexArray
+from thriftwood.arrays import BoolArray, FloatArray, IndexArray
 from thriftwood.forest import Forest, predictions
 from thriftwood.formulation import majoriser_kernels as kernels
 from thriftwood.parallel import for_each
@@ -20,6 +26,8 @@ from thriftwood.routing import Routes
 
 LOG_LOSS = "log_loss"
 SQUARED_ERROR = "squared_error"
+# The part of each row that is shared out as if no pruning were in mind, so that others stay open.
+ASIDE = np.float32(0.1)
 
 
 def true_loss_name(forest: Forest) -> str | None:
@@ -51,6 +59,7 @@ def majorised_losses(
     scores: FloatArray,
     target: IndexArray | FloatArray,
     weights: FloatArray,
+    toward: BoolArray | None = None,
     n_jobs: int | None = None,
 ) -> FloatArray:
     """Return for every node by how much the bound rises, over its rows, if the node is a leaf.
@@ -63,25 +72,40 @@ def majorised_losses(
         What the trees say about the rows as they stand.
     target, weights
         What is right, and how much each row counts.
+    toward : bool array, shape (n_nodes,), optional
+        The splits of the pruning to have in mind.
+    n_jobs : int, optional
+        Threads, as in scikit-learn.
     """
     stand = _stand(forest, routes, scores, target, weights)
     shape = (forest.n_trees, routes.n_rows)
     leaf = np.empty(shape, dtype=np.int32)
-    share = np.empty(shape, dtype=np.float32)
+    span, move = np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.float32)
     losses = np.zeros(forest.n_nodes)
     bounds = forest.tree_start
 
     def measure(tree: int) -> None:
-        kernels.measure_spans(stand, tree, *bounds[tree : tree + 2], leaf[tree], share[tree])
+        nodes = bounds[tree : tree + 2]
+        kernels.measure_spans(stand, tree, *nodes, leaf[tree], span[tree])
+        if toward is not None:
+            kernels.measure_moves(stand, tree, *nodes, toward, leaf[tree], move[tree])
 
     def add(tree: int) -> None:
         kernels.add_losses(stand, tree, *bounds[tree : tree + 2], leaf[tree], share[tree], losses)
 
     for_each(measure, range(forest.n_trees), n_jobs)
-    total = share.sum(axis=0)
-    np.divide(share, total, out=share, where=total > 0)
+    share = _shares(span) if toward is None else ASIDE * _shares(span) + (1 - ASIDE) * _shares(move)
     for_each(add, range(forest.n_trees), n_jobs)
     return losses
+
+
+def _shares(amounts: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return for each row which part of its amounts each tree has."""
+    total = amounts.sum(axis=0)
+    shares: NDArray[np.float32] = np.divide(
+        amounts, total, out=np.zeros_like(amounts), where=total > 0
+    )
+    return shares
 
 
 def _stand(

@@ -38,6 +38,23 @@ def measure_spans(stand, tree, first, last, leaf, span):
 
 
 @kernel
+def measure_moves(stand, tree, first, last, toward, leaf, move):
+    """Write down how far each row's value in a tree moves if only the splits of `toward` stay."""
+    is_gone = np.zeros(len(move), dtype=np.bool_)
+    for h in range(first, last):
+        if stand.left[h] == LEAF or toward[h]:
+            continue
+        for place in range(stand.start[h], stand.stop[h]):
+            row = stand.order[tree, place]
+            if is_gone[row]:
+                continue  # with a split above this one
+            is_gone[row] = True
+            for k in range(stand.value.shape[1]):
+                far = abs(stand.value[h, k] - stand.value[leaf[row], k])
+                move[row] = max(move[row], far)
+
+
+@kernel
 def add_losses(stand, tree, first, last, leaf, share, losses):
     """Add up, for each split of a tree, by how much more its rows may lose if it is a leaf.
 
