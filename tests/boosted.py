@@ -17,13 +17,13 @@ LOSSES = ("squared", "logistic", "softmax", "one_against_rest")
 
 
 @st.composite
-def boosted_cases(draw, most_splits=3):
-    """A boosted forest of two or three trees, up to eight rows, what is right, and weights."""
+def boosted_cases(draw, most_splits=3, most_trees=3):
+    """A boosted forest of a few trees, up to eight rows, what is right, and weights."""
     loss = draw(st.sampled_from(LOSSES))
     n_features = 2
     n_outputs = 1 if loss in ("squared", "logistic") else 3
     grown = draw(
-        st.lists(trees(n_features, most_splits, VALUES[n_outputs]), min_size=1, max_size=3)
+        st.lists(trees(n_features, most_splits, VALUES[n_outputs]), min_size=1, max_size=most_trees)
     )
     classes = {"squared": None, "logistic": (0, 1)}.get(loss, (0, 1, 2))
     forest = forest_of(*grown, n_features=n_features, classes=None if n_outputs == 1 else classes)

@@ -94,7 +94,9 @@ def majorised_losses(
         kernels.add_losses(stand, tree, *bounds[tree : tree + 2], leaf[tree], share[tree], losses)
 
     for_each(measure, range(forest.n_trees), n_jobs)
-    share = _shares(span) if toward is None else ASIDE * _shares(span) + (1 - ASIDE) * _shares(move)
+    share = _shares(span)
+    moved = move.any(axis=0)
+    share[:, moved] = ASIDE * share[:, moved] + (1 - ASIDE) * _shares(move[:, moved])
     for_each(add, range(forest.n_trees), n_jobs)
     return losses
 
