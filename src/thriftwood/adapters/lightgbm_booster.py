@@ -118,8 +118,7 @@ def _forest(
     # Where nothing was missing in training, NaN is taken for 0.
     missing_left = np.where(missing == 0, threshold >= 0.0, decision & texts.MISSING_LEFT != 0)
     tree = np.repeat(np.arange(len(text.trees)), np.diff(nodes.tree_start))
-    first_set = np.cumsum([0] + [int(block.get("num_cat", "0")) for block in text.trees])
-    set_start, in_set = texts.category_sets(text.trees)
+    first_set, set_start, in_set = texts.category_sets(text.trees)
     spread = np.zeros((n_nodes, meaning.n_outputs))
     spread[np.arange(n_nodes), tree % meaning.n_outputs] = values * _scale(meaning)
     return Forest(
@@ -210,6 +209,10 @@ def _collapsed_tree(
             written[f"leaf_{what}"] = _chosen(tokens, in_text[~split])
     written["internal_value"] = " ".join(map(texts.exact, own[before[split]]))
     written["leaf_value"] = " ".join(map(texts.exact, own[before[~split]]))
+    if not split.any():  # LightGBM reads no sets for a leaf alone
+        written["num_cat"] = "0"
+        for key in ("cat_boundaries", "cat_threshold"):
+            written.pop(key, None)
     return written
 
 

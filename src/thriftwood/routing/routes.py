@@ -85,7 +85,8 @@ def _check_columns(forest: Forest, table: Table) -> None:
     if table.names is None or forest.feature_names is None:
         return
     for column, (given, known) in enumerate(zip(table.names, forest.feature_names, strict=True)):
-        if given != known:
+        # LightGBM writes the spaces of a name as underscores.
+        if known not in (given, given.replace(" ", "_")):
             raise InputError(
                 f"Column {column} of X is named {given!r}, but the model was trained with "
                 f"{known!r} there: pass the same columns in the same order."
