@@ -11,6 +11,7 @@ from thriftwood import datasets, errors
 from thriftwood._version import __version__
 
 if TYPE_CHECKING:
+    from thriftwood.adapters import ForestModel
     from thriftwood.costs import Costs
     from thriftwood.estimators import (
         BudgetForestClassifier,
@@ -37,6 +38,7 @@ __all__ = [
     "DantzigWolfe",
     "Evaluation",
     "FeatureBill",
+    "ForestModel",
     "Mixture",
     "Pruned",
     "PrunedEnsembleClassifier",
@@ -59,6 +61,7 @@ _HOME = {
     "DantzigWolfe": "thriftwood.solvers",
     "Evaluation": "thriftwood.pruning",
     "FeatureBill": "thriftwood.runtime",
+    "ForestModel": "thriftwood.adapters",
     "Mixture": "thriftwood.pruning",
     "Pruned": "thriftwood.pruning",
     "PrunedEnsembleClassifier": "thriftwood.estimators",

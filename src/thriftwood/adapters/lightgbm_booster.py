@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thriftwood.adapters import lightgbm_text as texts
+from thriftwood.adapters.boosting import own_column
 from thriftwood.adapters.lightgbm_objective import Meaning, labels_of, meaning_of, names_of
 from thriftwood.adapters.samples import Samples
 from thriftwood.arrays import BoolArray, FloatArray, IntArray
@@ -49,9 +50,7 @@ def write(model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any:
     collapsed, origin = collapse(source.forest, kept)
     own = source.values
     if values is not None:
-        tree = source.forest.tree_of(np.arange(len(values)))
-        column = tree % source.meaning.n_outputs
-        own = np.asarray(values)[np.arange(len(values)), column] / _scale(source.meaning)
+        own = own_column(values, source.forest) / _scale(source.meaning)
     trees = [
         _collapsed_tree(source, number, collapsed, origin, own)
         for number in range(collapsed.n_trees)
