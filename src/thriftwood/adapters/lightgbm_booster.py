@@ -4,7 +4,8 @@ We read the text that LightGBM saves, so a model, its pickle and its file are th
 values of leaves are exact there; those of inner nodes have six digits, which LightGBM itself leaves
 of them when training ends. With an objective that renews its leaves (L1, quantile, MAPE) an inner
 node does not know what its leaves were renewed to: it gets the mean of the leaves below, weighted
-as their rows. The same leaves stale values where `refit` or `set_leaf_output` changed leaves only.
+by their rows. After `refit` or `set_leaf_output`, which change leaves alone, inner nodes still say
+what they said before.
 """
 
 from copy import deepcopy
