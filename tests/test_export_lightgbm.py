@@ -10,10 +10,16 @@ import numpy as np
 import pytest
 from adapter_laws import awkward_rows, rows_of
 from boosters_lightgbm import KINDS as BOOSTED
-from boosters_lightgbm import LETTERS, contributions, frame, grown
+from boosters_lightgbm import LETTERS, contributions, frame, grown, numbers, rows, three, two
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import KINDS, extreme_rows, fitted, hard_rows, small_forests
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
 
 from thriftwood.adapters import read_forest
 from thriftwood.errors import InputError
@@ -53,11 +59,40 @@ def not_next_to_zero(rows: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_forest_of_scikit_learn_is_the_same_in_lightgbm(kind: str) -> None:
     forest = read_forest(fitted(kind).model)
-    rows = not_next_to_zero(hard_rows(forest))
-    booster = check_same_scores(forest, rows)
-    check_same_predictions(forest, booster, rows)
+    hard = not_next_to_zero(hard_rows(forest))
+    booster = check_same_scores(forest, hard)
+    check_same_predictions(forest, booster, hard)
     if forest.n_outputs > 1:  # an averaged classifier's scores are its probabilities
-        np.testing.assert_allclose(booster.predict(rows).sum(axis=1), 1.0)
+        np.testing.assert_allclose(booster.predict(hard).sum(axis=1), 1.0)
+
+
+SKLEARN_BOOSTED = {
+    "gradient": lambda: GradientBoostingRegressor(n_estimators=4).fit(plain(), numbers(plain())),
+    "gradient_words": lambda: GradientBoostingClassifier(n_estimators=3).fit(
+        plain(), three(plain())
+    ),
+    "histogram": lambda: HistGradientBoostingRegressor(
+        max_iter=4, categorical_features=[3], min_samples_leaf=5
+    ).fit(rows(), numbers(rows())),
+    "histogram_of_counts": lambda: HistGradientBoostingRegressor(loss="poisson", max_iter=3).fit(
+        rows(), two(rows())
+    ),
+    "histogram_of_classes": lambda: HistGradientBoostingClassifier(
+        max_iter=3, categorical_features=[3], min_samples_leaf=5
+    ).fit(rows(), three(rows())),
+}
+
+
+def plain() -> np.ndarray:
+    return rows(missing=0.0)
+
+
+@pytest.mark.parametrize("kind", SKLEARN_BOOSTED)
+def test_a_boosted_forest_of_scikit_learn_is_the_same_in_lightgbm(kind: str) -> None:
+    forest = read_forest(SKLEARN_BOOSTED[kind]())
+    hard = not_next_to_zero(awkward_rows(forest, rows()))
+    booster = check_same_scores(forest, hard)
+    check_same_predictions(forest, booster, hard)
 
 
 @pytest.mark.parametrize("kind", BOOSTED)
