@@ -1,0 +1,6 @@
+"""Forests for other programs.
+
+Law of this folder: what is written predicts what the model predicts, for every row, missing and
+infinite values included, up to the rounding that the format's own numbers bring; what a format
+cannot hold is refused.
+"""
