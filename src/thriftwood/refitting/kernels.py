@@ -219,3 +219,51 @@ def turn(share, residual, diagonal, first, last, direction):
     for j in range(first, last):
         for k in range(direction.shape[1]):
             direction[j, k] = residual[j, k] / diagonal[j, k] + share * direction[j, k]
+
+
+@kernel
+def excess_of_few_trees(loss, leaves, scale, weights, scores, values):
+    """Return by how much losses are too high because few trees judge each row, in expectation.
+
+    A row's score stands for that of all its trees, but only n of them, a random sample, were added
+    and multiplied by `scale` = N / n. Its variance is then scale * (scale - 1) * n times that of
+    the values of single trees, and the loss is higher by half its curvature times that: exactly if
+    it is squared, to second order else.
+    """
+    n_rows, n_outputs = scores.shape
+    mean = np.empty(n_outputs)
+    chance = np.empty(n_outputs)
+    total = 0.0
+    for i in range(n_rows):
+        n_judges = 0
+        mean[:] = 0.0
+        for j in leaves[i]:
+            if j != NO_LEAF:
+                n_judges += 1
+                mean += values[j]
+        if scale[i] == 1.0 or n_judges < 2:
+            continue
+        mean /= n_judges
+        if loss == LOGISTIC:
+            chance[0] = 1.0 / (1.0 + np.exp(-scores[i, 0]))
+        elif loss == SOFTMAX:
+            chance[:] = np.exp(scores[i] - scores[i].max())
+            chance /= chance.sum()
+        bent = 0.0  # sum over judges of their distance from the mean, squared by the curvature
+        for j in leaves[i]:
+            if j == NO_LEAF:
+                continue
+            if loss == SQUARED:
+                bent += (values[j, 0] - mean[0]) ** 2
+            elif loss == LOGISTIC:
+                bent += chance[0] * (1.0 - chance[0]) * (values[j, 0] - mean[0]) ** 2
+            else:
+                first, second = 0.0, 0.0
+                for k in range(n_outputs):
+                    away = values[j, k] - mean[k]
+                    first += chance[k] * away
+                    second += chance[k] * away * away
+                bent += second - first * first
+        variance = scale[i] * (scale[i] - 1.0) * n_judges / (n_judges - 1.0) * bent
+        total += 0.5 * weights[i] * variance
+    return total
