@@ -60,6 +60,7 @@ class HeldOutRows:
         fitted together err less together. The error is 1 for a row whose label is wrong, by those
         who judge it; if the loss is squared, it is twice the loss.
         """
+        values = np.array(values)  # kernels are compiled once more for arrays that are read-only
         scores = self.scores(values, bias)
         scratch = np.empty_like(scores), np.empty_like(scores)
         total: float = SLOPES[loss](self.target, self.weights, scores, 0, len(scores), *scratch)
