@@ -1,4 +1,4 @@
-"""Gradient boosting of scikit-learn: scores as the model has them, and splits that speak as leaves."""
+"""Gradient boosting of scikit-learn: scores of the model, splits that speak as leaves."""
 
 import pickle
 from collections.abc import Callable
@@ -278,7 +278,7 @@ def test_a_learning_rate_of_zero_can_say_nothing_new() -> None:
     assert (forest.values == 0).all()
     written = write_model(model, random_kept(forest, 0, 0.5))
     np.testing.assert_array_equal(written.predict(X), model.predict(X))
-    with pytest.raises(UnsupportedModelError, match="`learning_rate` .* is 0"):
+    with pytest.raises(UnsupportedModelError, match=r"`learning_rate` .* is 0"):
         write_model(model, forest.is_split.copy(), forest.values + 1)
 
 
