@@ -34,7 +34,8 @@ def awkward_rows(forest: Forest, X: NDArray[Any], n_rows: int = 400, seed: int =
         at = forest.threshold[forest.is_split & (forest.feature == column)]
         single = at.astype(np.float32)
         near = [at, np.nextafter(at, np.inf), np.nextafter(at, -np.inf)]
-        near += [np.nextafter(single, np.float32(s)).astype(float) for s in (np.inf, -np.inf)]
+        with np.errstate(over="ignore"):  # CatBoost splits at the largest float32
+            near += [np.nextafter(single, np.float32(s)).astype(float) for s in (np.inf, -np.inf)]
         choice = np.concatenate([*near, special, rng.choice(X[:, column], 30)])
         rows[:, column] = rng.choice(choice, n_rows)
     keep = rng.random(rows.shape) < 0.5  # half of it stays plain
