@@ -83,6 +83,13 @@ def test_numbers_come_in_one_column():
     np.testing.assert_allclose(found[:, 0], model.predict(X), rtol=1e-12)
 
 
+def test_a_logistic_regressor_predicts_one_number():
+    forest = replace(case("logistic"), classes=None)
+    rows = rows_for(forest)
+    found = run(export.to_onnx(forest, dtype="float64"), rows)["prediction"]
+    np.testing.assert_allclose(found, said_by(case("logistic"), rows)[:, 1:], rtol=1e-12)
+
+
 @pytest.mark.parametrize("name", ["words", "softmax", "categories", "zero_is_missing"])
 def test_the_reference_of_onnx_agrees(name):
     """Another program reads the file the same way."""

@@ -5,6 +5,7 @@ infinite values included, up to the rounding that the format's own numbers bring
 cannot hold is refused.
 """
 
+from thriftwood.export.c_source import to_c
 from thriftwood.export.onnx_file import to_onnx
 
-__all__ = ["to_onnx"]
+__all__ = ["to_c", "to_onnx"]

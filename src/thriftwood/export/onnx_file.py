@@ -84,7 +84,7 @@ def _add_link(graph: Graph, forest: Forest, score: str, dtype: np.dtype[Any]) ->
     if forest.link == "identity":
         return score
     probability = graph.add("Sigmoid", score)
-    if forest.n_outputs > 1:
+    if forest.n_outputs > 1 or not forest.is_classifier:
         return probability
     other = graph.add("Sub", graph.constant(np.array(1.0, dtype)), probability)
     return graph.add("Concat", other, probability, axis=1)

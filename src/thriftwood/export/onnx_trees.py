@@ -7,16 +7,17 @@ up in a table: the other way, a copy of all trees for each output, is as many ti
 six to twelve times slower.
 """
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.arrays import IndexArray, IntArray
 from thriftwood.errors import InputError
+from thriftwood.export.numbering import Numbering, number_nodes
 from thriftwood.export.onnx_graph import Graph
 from thriftwood.export.thresholds import for_single_rows
-from thriftwood.forest import LEAF, NO_SET, Forest
+from thriftwood.forest import NO_SET, Forest
 from thriftwood.forest.kernels import NEXT_TO_ZERO
 
 Dtype = Literal["float32", "float64"]
@@ -31,7 +32,7 @@ NOBODY = 0.5
 def add_trees(graph: Graph, forest: Forest, rows: str, dtype: np.dtype[Any]) -> str:
     """Add the sum over all trees of what they say; return the name of that result."""
     single = np.count_nonzero(forest.values[~forest.is_split], axis=1).max() <= 1
-    numbering = _number_nodes(forest)
+    numbering = number_nodes(forest)
     table, column = _add_columns(graph, forest, rows, dtype)
     splits = _splits(graph, forest, numbering, column, dtype)
     values = forest.values[numbering.leaves]
@@ -49,44 +50,6 @@ def add_trees(graph: Graph, forest: Forest, rows: str, dtype: np.dtype[Any]) -> 
     reached = graph.cast(_ensemble(graph, table, splits, places, trees, forest.n_trees), np.int32)
     said = graph.add("Gather", graph.constant(values.astype(dtype)), reached, axis=0)
     return graph.add("ReduceSum", said, graph.constant(np.array([1])), keepdims=0)
-
-
-class Numbering(NamedTuple):
-    """Splits and leaves are counted apart; a tree that is one leaf gets a split for show.
-
-    `splits` and `leaves` are nodes of the forest, `number` says which of either a node is.
-    """
-
-    splits: IntArray
-    leaves: IntArray
-    number: IntArray
-    lone: IntArray
-
-
-def _number_nodes(forest: Forest) -> Numbering:
-    order = _in_order(forest)
-    splits, leaves = order[forest.is_split[order]], order[~forest.is_split[order]]
-    number = np.empty(forest.n_nodes, dtype=np.int64)
-    number[splits] = np.arange(len(splits))
-    number[leaves] = np.arange(len(leaves))
-    roots = forest.tree_start[:-1]
-    return Numbering(splits, leaves, number, roots[~forest.is_split[roots]])
-
-
-def _in_order(forest: Forest) -> IntArray:
-    """Return the nodes as a walk meets them that goes left first.
-
-    Sets of categories belong to splits by their order. ONNX means the order of the list, but its
-    own reference takes that of the walk: here they are the same.
-    """
-    left, right = forest.left.tolist(), forest.right.tolist()
-    order, ahead = [], forest.tree_start[-2::-1].tolist()
-    while ahead:
-        h = ahead.pop()
-        order.append(h)
-        if left[h] != LEAF:
-            ahead += [right[h], left[h]]
-    return np.array(order, dtype=np.int64)
 
 
 def _add_columns(
