@@ -7,5 +7,6 @@ cannot hold is refused.
 
 from thriftwood.export.c_source import to_c
 from thriftwood.export.onnx_file import to_onnx
+from thriftwood.export.treelite_model import to_treelite
 
-__all__ = ["to_c", "to_onnx"]
+__all__ = ["to_c", "to_onnx", "to_treelite"]

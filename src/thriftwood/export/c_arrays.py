@@ -37,7 +37,9 @@ def c_arrays(forest: Forest, name: str) -> Arrays:
     """Return the declarations of the arrays that the code of `c_code` reads."""
     splits, leaves, number, _ = number_nodes(forest)
     code = np.where(forest.is_split, number, -1 - number)
-    threshold = for_single_rows(forest) if forest.input_dtype == np.float32 else forest.threshold
+    threshold = (
+        for_single_rows(forest.threshold) if forest.input_dtype == np.float32 else forest.threshold
+    )
     of_set = forest.category_set != NO_SET
     rule = (
         MISSING_LEFT * forest.missing_left

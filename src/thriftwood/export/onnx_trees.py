@@ -94,7 +94,7 @@ def _splits(
     splits, _, number, lone = numbering
     left, right = forest.left[splits], forest.right[splits]
     of_set = forest.category_set[splits] != NO_SET
-    threshold = for_single_rows(forest) if dtype == np.float32 else forest.threshold
+    threshold = for_single_rows(forest.threshold) if dtype == np.float32 else forest.threshold
     show = np.zeros(len(lone), dtype=np.int64)
     roots = forest.tree_start[:-1]
     start = number[roots]
