@@ -7,6 +7,7 @@ cannot hold is refused.
 
 from thriftwood.export.c_source import to_c
 from thriftwood.export.onnx_file import to_onnx
+from thriftwood.export.skops_file import from_skops, to_skops
 from thriftwood.export.treelite_model import to_treelite
 
-__all__ = ["to_c", "to_onnx", "to_treelite"]
+__all__ = ["from_skops", "to_c", "to_onnx", "to_skops", "to_treelite"]
