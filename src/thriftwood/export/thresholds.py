@@ -14,9 +14,9 @@ def for_single_rows(threshold: FloatArray) -> NDArray[np.float32]:
     `value <= threshold` holds for the same float32 values as with the largest float32 number that
     is not above the threshold.
     """
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"):  # beyond float32 is infinity, and that is meant
         nearest = threshold.astype(np.float32)
-    below = np.nextafter(nearest, np.float32(-np.inf))
+        below = np.nextafter(nearest, np.float32(-np.inf))
     return np.where(nearest.astype(np.float64) > threshold, below, nearest)
 
 
@@ -29,9 +29,9 @@ def for_double_rows(threshold: FloatArray, input_dtype: np.dtype[Any]) -> FloatA
     if input_dtype == np.float64:
         return threshold
     below = for_single_rows(threshold)
-    above = np.nextafter(below, np.float32(np.inf))
-    middle = (_in_reach(below) + _in_reach(above)) / 2
     with np.errstate(over="ignore"):
+        above = np.nextafter(below, np.float32(np.inf))
+        middle = (_in_reach(below) + _in_reach(above)) / 2
         goes_down = middle.astype(np.float32) <= below
     highest = np.where(goes_down, middle, np.nextafter(middle, -np.inf))
     return np.where(below == np.inf, np.inf, highest)
