@@ -16,6 +16,8 @@ from sklearn.ensemble import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     IsolationForest,
     RandomForestClassifier,
@@ -53,6 +55,10 @@ UNFITTED = (
     BaggingClassifier,
     BaggingRegressor,
     BudgetForestClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
 )
 
 
@@ -71,8 +77,6 @@ def _fit(model: Any) -> Any:
 
 UNSUPPORTED = {
     "IsolationForest": lambda: _fit(IsolationForest(n_estimators=3, random_state=0)),
-    "GradientBoostingClassifier": lambda: _fit(GradientBoostingClassifier(n_estimators=3)),
-    "HistGradientBoostingRegressor": lambda: _fit(HistGradientBoostingRegressor(max_iter=2)),
     "LogisticRegression": lambda: _fit(LogisticRegression()),
     "RandomTreesEmbedding": lambda: _fit(RandomTreesEmbedding(n_estimators=3)),
     "Pipeline": lambda: _fit(make_pipeline(StandardScaler(), DecisionTreeClassifier())),

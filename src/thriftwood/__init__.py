@@ -12,6 +12,7 @@ from thriftwood._version import __version__
 
 if TYPE_CHECKING:
     from thriftwood import export
+    from thriftwood.adapters import ForestModel
     from thriftwood.costs import Costs
     from thriftwood.estimators import (
         BudgetForestClassifier,
@@ -38,6 +39,7 @@ __all__ = [
     "DantzigWolfe",
     "Evaluation",
     "FeatureBill",
+    "ForestModel",
     "Mixture",
     "Pruned",
     "PrunedEnsembleClassifier",
@@ -61,6 +63,7 @@ _HOME = {
     "DantzigWolfe": "thriftwood.solvers",
     "Evaluation": "thriftwood.pruning",
     "FeatureBill": "thriftwood.runtime",
+    "ForestModel": "thriftwood.adapters",
     "Mixture": "thriftwood.pruning",
     "Pruned": "thriftwood.pruning",
     "PrunedEnsembleClassifier": "thriftwood.estimators",
