@@ -1,5 +1,6 @@
 """Forests: what contradicts itself is refused, and collapsing gives exactly what was asked for."""
 
+import pickle
 from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
@@ -319,3 +320,15 @@ def test_nothing_is_in_a_set_without_categories(value: float) -> None:
     ).check()
     row = np.full((1, 3), value, dtype=np.float32)
     assert leaves(forest, row)[0, 0] != forest.left[0]
+
+
+@few_examples
+@given(small_forests())
+def test_a_pickled_forest_is_the_same_and_as_frozen(forest: Forest) -> None:
+    forest.splits, forest.parent, forest.depth
+    again = pickle.loads(pickle.dumps(forest))
+    assert again.has_same_trees(forest)
+    assert again.feature_names == forest.feature_names
+    for name in ARRAYS:
+        assert not getattr(again, name).flags.writeable
+    assert "parent" not in vars(again)
