@@ -1,4 +1,4 @@
-"""Refitting: fitted values are the minimum of the objective, to a tolerance that is proven."""
+"""Refitting: fitted values are the minimum of the objective, to the tolerance."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -65,14 +65,13 @@ def test_at_the_minimum_the_gradient_is_zero(seed: int, loss: str, strength: flo
 
 @given(seeds, losses, strengths)
 @few_examples
-def test_the_gap_is_proven(seed: int, loss: str, strength: float) -> None:
-    """A loose tolerance still bounds the true distance to the minimum."""
+def test_a_loose_tolerance_is_kept(seed: int, loss: str, strength: float) -> None:
     problem = drawn_problem(seed, loss)
     least = exact(problem, strength).objective
     loose = fit_leaf_values(problem, strength, tolerance=1e-2)
     assert loose.converged
     assert least <= loose.objective * (1 + 1e-9)
-    assert loose.objective <= least * 1.02
+    assert loose.objective <= least * 1.01 + 1e-9
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])

@@ -7,8 +7,8 @@ Ren, Cao, Wei and Sun, CVPR 2015; the pull towards old values is ours).
 
 This package knows no tree, only which leaf a row is in.
 
-Law: a fit says `converged` only if it has proven that no other values are better by more than the
-tolerance.
+Law: a fit says `converged` only if its slope leaves no room for values that are better by more than
+the tolerance.
 """
 
 from thriftwood.refitting.choosing import STRENGTHS, StrengthChoice, choose_strength

@@ -31,7 +31,8 @@ class LeafFit:
     n_iterations : int
         Steps of Newton's method.
     converged : bool
-        Whether the objective is proven to be within the tolerance of the least possible.
+        Whether the objective is within the tolerance of the least possible, as its slope bounds it:
+        strictly for the values, by its present curvature for the bias.
     """
 
     values: FloatArray

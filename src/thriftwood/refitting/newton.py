@@ -21,7 +21,7 @@ ROUNDING = 1e-13
 
 @dataclass(frozen=True)
 class End:
-    """Where the method stopped, and whether the point is proven good enough."""
+    """Where the method stopped, and whether the slope says that the point is good enough."""
 
     point: Point
     n_steps: int
