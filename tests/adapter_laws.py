@@ -49,10 +49,10 @@ def check_reading(model: Any, X: Any, score: Says, leaf: Says | None = None) -> 
     expected = np.asarray(score(model, X), dtype=np.float64).reshape(len(rows), -1)
     np.testing.assert_allclose(scores(forest, rows), expected, rtol=2e-6, atol=2e-6)
     if leaf is not None:
-        found = leaves(forest, rows)
+        found, own = leaves(forest, rows), leaf(model, X)
         for tree in range(forest.n_trees):
             # The library may number leaves its own way: one name for each of ours.
-            pairs = np.unique(np.stack([found[:, tree], leaf(model, X)[:, tree]]), axis=1)
+            pairs = np.unique(np.stack([found[:, tree], own[:, tree]]), axis=1)
             assert pairs.shape[1] == len(np.unique(pairs[0])) == len(np.unique(pairs[1]))
     return forest
 

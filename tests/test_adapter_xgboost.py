@@ -28,12 +28,11 @@ from xgboost_models import (
     matrix,
     rows,
     score,
-    two,
 )
 
 import thriftwood as tw
 from thriftwood.adapters import read_forest, write_model
-from thriftwood.forest import Forest, collapse, scores
+from thriftwood.forest import Forest, collapse
 
 CATEGORIES = ("categories", "categories_one_by_one")
 NUMBERS = tuple(kind for kind in KINDS if kind not in CATEGORIES)
@@ -247,115 +246,3 @@ def test_the_bill_counts_the_features_on_the_way() -> None:
     assert bill.per_example.min() >= 1
     pruned, _ = written("classifier")
     assert (tw.feature_bill(pruned, X).per_example <= bill.per_example).all()
-
-
-# --- what inner nodes say
-
-
-def leaves_only_root(model: Any) -> np.ndarray:
-    """The score of each row when every tree is one leaf."""
-    forest = read_forest(model)
-    pruned = write_model(model, np.zeros(forest.n_nodes, dtype=bool))
-    return score(pruned, rows())
-
-
-def gradients(objective: str, margin: np.ndarray, y: np.ndarray) -> tuple[Any, Any]:
-    if objective == "squared":
-        return margin - y, np.ones(len(y))
-    p = 1 / (1 + np.exp(-margin))
-    return p - y, p * (1 - p)
-
-
-@pytest.mark.parametrize("method", ["hist", "exact", "approx"])
-@pytest.mark.parametrize("objective", ["squared", "logistic"])
-@pytest.mark.parametrize(
-    ("rate", "l2", "l1", "most"),
-    [(0.3, 1, 0, 0), (0.07, 5.5, 0, 0), (1.0, 0, 0, 0), (0.2, 2, 4, 0)],
-)
-@pytest.mark.parametrize("loaded", [False, True])
-def test_every_node_says_what_the_formula_of_boosting_gives_for_its_rows(
-    method: str, objective: str, rate: float, l2: float, l1: float, most: float, loaded: bool
-) -> None:
-    """Value = -rate * soft(G, l1) / (H + l2), G and H over the rows of the node."""
-    if loaded and l1:
-        pytest.skip("a saved model does not know its L1 penalty")
-    X = rows()
-    y = latent(X) if objective == "squared" else two(X)
-    kind = xgb.XGBRegressor if objective == "squared" else xgb.XGBClassifier
-    model = kind(
-        n_estimators=3,
-        max_depth=3,
-        learning_rate=rate,
-        reg_lambda=l2,
-        reg_alpha=l1,
-        max_delta_step=most,
-        tree_method=method,
-        n_jobs=1,
-    ).fit(X, y)
-    booster = model.get_booster()
-    forest = read_forest(xgb.Booster(model_file=booster.save_raw()) if loaded else model)
-    table = X.astype(np.float32)
-    for tree in range(forest.n_trees):
-        before = forest.bias + np.zeros(len(X))
-        if tree:
-            before = model.predict(X, output_margin=True, iteration_range=(0, tree))
-        g, h = gradients(objective, before.astype(np.float64), y)
-        for node, members in node_rows(forest, tree, table).items():
-            pull, mass = g[members].sum(), h[members].sum()
-            soft = np.sign(pull) * max(abs(pull) - l1, 0)
-            expected = -rate * soft / (mass + l2)
-            # Sums of gradients that cancel out leave float32 noise.
-            noise = rate * 2e-5 * np.abs(g[members]).sum() / (mass + l2)
-            assert forest.values[node, 0] == pytest.approx(expected, rel=2e-4, abs=noise)
-
-
-def node_rows(forest: Forest, tree: int, table: np.ndarray) -> dict[int, np.ndarray]:
-    found = {int(forest.tree_start[tree]): np.arange(len(table))}
-    for node in range(forest.tree_start[tree], forest.tree_start[tree + 1]):
-        if forest.left[node] < 0:
-            continue
-        members = found[node]
-        column = table[members, forest.feature[node]]
-        goes_left = np.where(
-            np.isnan(column), forest.missing_left[node], column <= forest.threshold[node]
-        )
-        found[int(forest.left[node])] = members[goes_left]
-        found[int(forest.right[node])] = members[~goes_left]
-    return found
-
-
-def test_a_schedule_of_learning_rates_is_seen_in_the_trees() -> None:
-    X = rows()
-    planned = [0.5, 0.3, 0.11, 0.02]
-    data = xgb.DMatrix(X, latent(X))
-    callback = xgb.callback.LearningRateScheduler(planned)
-    params = {"max_depth": 3, "nthread": 1, "lambda": 3}
-    booster = xgb.train(params, data, 4, callbacks=[callback])
-    forest = read_forest(booster)
-    table = booster.trees_to_dataframe()
-    recorded = json.loads(booster.save_raw("json"))["learner"]["gradient_booster"]["model"]
-    # The callback speaks after a round: the first one has the rate of the parameters.
-    for number, rate in enumerate([0.3, *planned[:-1]]):
-        nodes = slice(*forest.tree_start[number : number + 2])
-        inner = forest.is_split[nodes]
-        weights = np.array(recorded["trees"][number]["base_weights"])  # grown level by level
-        assert inner.sum() == (table.loc[table["Tree"] == number, "Feature"] != "Leaf").sum()
-        np.testing.assert_allclose(
-            forest.values[nodes, 0][inner], rate * weights[inner], rtol=1e-4, atol=1e-12
-        )
-
-
-@pytest.mark.parametrize("kind", ["booster_absolute", "booster_quantile"])
-def test_where_leaves_are_set_later_a_node_says_the_mean_of_its_leaves(kind: str) -> None:
-    booster, X, _ = fitted(kind)
-    forest = read_forest(booster)
-    bias = scores(forest, X.astype(np.float32)) - leaves_sum(forest, X)
-    np.testing.assert_allclose(bias, np.full_like(bias, bias[0, 0]))
-    # The hessian of these losses is 1 for every row: the mean over the leaves is that over rows.
-    root = forest.values[forest.tree_start[:-1], 0].sum()
-    assert root == pytest.approx(float(leaves_sum(forest, X).mean()), rel=1e-5)
-    assert leaves_only_root(booster)[0] == pytest.approx(float(score(booster, X).mean()), rel=1e-5)
-
-
-def leaves_sum(forest: Forest, X: np.ndarray) -> np.ndarray:
-    return scores(forest, X.astype(np.float32)) - forest.bias

@@ -125,9 +125,9 @@ def _document_of(booster: Any) -> Document:
 def _check_classifier(model: Any, learner: Document) -> None:
     if _is_a(model, "XGBClassifier") and link_of(learner) not in ("logistic", "softmax"):
         raise UnsupportedModelError(
-            f"This {type(model).__name__} was trained with {learner['objective']['name']!r} or an "
-            "objective of your own, and does not say which probabilities its scores mean. Train "
-            "it with 'binary:logistic' or 'multi:softprob', or pass its `get_booster()`."
+            f"This {type(model).__name__} was trained with {learner['objective']['name']!r}, whose "
+            "scores have no probabilities. Train it with 'binary:logistic' or 'multi:softprob', "
+            "or pass its `get_booster()`, which predicts scores."
         )
 
 
@@ -146,6 +146,7 @@ def _regularisation(booster: Any, grown: Document) -> Regularisation:
         l2=float(known.get("lambda", 1)),
         l1=float(known.get("alpha", 0)),
         rate=float(known.get("learning_rate", 0.3)) / parallel_trees(grown),
+        max_step=float(known.get("max_delta_step", 0)),
     )
 
 

@@ -12,13 +12,14 @@ laws tie what was recorded, with leaf values v = rate * w:
 (with an L1 penalty alpha, |w| (H + lambda) + alpha takes the place of |w| (H + lambda) in the
 first). The second gives the rate; the first must then hold, or the split is no witness:
 `max_delta_step` and monotone constraints change some weights. The rate of a tree is that of its
-witnesses.
+witnesses. (Where every weight was clipped, the largest leaf is the rate times `max_delta_step`.)
 
 Where no split of a tree is a witness, as for losses whose leaves are set to a quantile of the rows
 afterwards, an inner node gets the mean of the leaves below it, each weighted by its hessian: what
 the tree says there on average.
 """
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +42,7 @@ class Regularisation(NamedTuple):
     l2: float
     l1: float
     rate: float
+    max_step: float
 
 
 def node_values(
@@ -63,6 +65,8 @@ def node_values(
     families = _families(trees)
     if np.isnan(rates).any() and len(families.tree):
         rates = np.where(np.isnan(rates), _rates(families, len(trees), known), rates)
+    clipped = np.array([_is_clipped(tree, known) for tree in trees])
+    rates[np.isnan(rates) & clipped] = known.rate
     told = rates[np.isfinite(rates)]
     if len(told) and told.max() - told.min() < CLOSE * told.min():
         rates = np.where(np.isnan(rates), np.median(told), rates)  # they all have the same
@@ -95,6 +99,12 @@ def _rate_at_leaves(tree: Recorded) -> float:
     rate = float(np.median(rates))
     agree = (np.abs(rates / rate - 1) < CLOSE).all()
     return rate if agree and abs(rate - 1) > CLOSE else np.nan
+
+
+def _is_clipped(tree: Recorded, known: Regularisation) -> bool:
+    """Say whether the largest leaf is the largest step, which confirms the known rate."""
+    largest = np.abs(tree.condition[tree.is_leaf]).max()
+    return bool(known.max_step > 0) and np.isclose(largest, known.rate * known.max_step, rtol=1e-5)
 
 
 class _Families(NamedTuple):
@@ -145,12 +155,28 @@ def _rates(families: _Families, n_trees: int, known: Regularisation) -> FloatArr
         # One free number fits one split always; that three agree is no accident.
         if _convinces(other) and np.count_nonzero(other.agree) >= 3:
             found = other
-    rates = np.full(n_trees, np.nan)
-    for tree in np.unique(families.tree[found.agree]):
-        own = found.agree & (families.tree == tree)
-        rates[tree] = _weighted_median(found.rate[own], found.mass[own])
-    told = np.abs(rates / known.rate - 1) < CLOSE
-    return np.where(told, known.rate, rates)  # without the rounding of what was recorded
+    first = np.searchsorted(families.tree, np.arange(n_trees + 1))
+    of_trees = [
+        _Witnesses._make(column[start:stop] for column in found) for start, stop in pairwise(first)
+    ]
+    return np.array([_verdict(own, known.rate) for own in of_trees])
+
+
+def _verdict(found: _Witnesses, known: float) -> float:
+    """Return the rate that the witnesses of a tree agree on.
+
+    One of many may be there by accident, and is not believed alone.
+    """
+    agree = found.agree
+    if not agree.any():
+        return np.nan
+    rate = _weighted_median(found.rate[agree], found.mass[agree])
+    if abs(rate / known - 1) < CLOSE:
+        return known  # without the rounding of what was recorded
+    same = agree & (np.abs(found.rate / rate - 1) < CLOSE)
+    if np.count_nonzero(same) > 1 or found.mass[same].sum() > 0.5 * found.mass.sum():
+        return rate
+    return np.nan
 
 
 def _witnesses(families: _Families, l2: float, l1: float) -> _Witnesses:
