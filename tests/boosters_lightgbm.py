@@ -1,5 +1,6 @@
 """Small LightGBM models of every kind that we read, and the rows that they were trained on."""
 
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
@@ -32,12 +33,20 @@ class Grown(NamedTuple):
 
 
 def rows(seed: int = 0, missing: float = 0.15) -> np.ndarray:
-    """Two columns of numbers, one with many zeros, one of categories 0 to 5; some are missing."""
+    """Three columns of numbers, one with many zeros, and categories 0 to 5; some are missing."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(N_ROWS, 4))
     X[rng.random(N_ROWS) < 0.4, 2] = 0.0
     X[:, 3] = rng.integers(0, 6, N_ROWS)
     X[rng.random(X.shape) < missing] = np.nan
+    return X
+
+
+def rows_of_many_categories() -> np.ndarray:
+    """Rows whose categories lie far apart, up to a thousand."""
+    X = rows()
+    X[:, 3] = np.where(X[:, 3] < 2, X[:, 3], X[:, 3] * 200)
+    X[:, 0] += 2 * (X[:, 3] > 500)
     return X
 
 
@@ -52,7 +61,7 @@ def frame() -> pd.DataFrame:
 def numbers(X: np.ndarray) -> np.ndarray:
     noise = np.random.default_rng(9).normal(scale=0.3, size=len(X))
     zero = np.nan_to_num(X[:, 2], nan=1.0) == 0.0
-    own = np.nan_to_num(X[:, 0], nan=-1.0) * 3 + 1.5 * zero + np.isin(X[:, 3], [1, 4, 5]) * 2
+    own = np.nan_to_num(X[:, 0], nan=-1.0) * 3 + 1.5 * zero + np.isin(X[:, 3], [1, 4, 5]) * 4
     return own + np.isnan(X[:, 3]) + noise
 
 
@@ -78,8 +87,9 @@ def train(target: Callable[[Any], Any], objective: Any, **options: Any) -> Grown
         group=[N_ROWS // 10] * 10 if "rank" in str(objective) else None,
     )
     keep = options.pop("keep_training_booster", False)
+    n_trees = options.pop("n_trees", N_TREES)
     settings = {**SMALL, "objective": objective, **options}
-    return Grown(lightgbm.train(settings, data, N_TREES, keep_training_booster=keep), X)
+    return Grown(lightgbm.train(settings, data, n_trees, keep_training_booster=keep), X)
 
 
 def fit(kind: Any, target: Callable[[Any], Any], X: Any = None, **options: Any) -> Grown:
@@ -148,6 +158,7 @@ _MAKERS: dict[str, Callable[[], Grown]] = {
     "missing_unheard_of": lambda: train(numbers, "regression", use_missing=False),
     "nothing_missing": lambda: train(numbers, "regression", X=rows(missing=0.0)),
     "no_categories": lambda: train(numbers, "regression", categorical_feature="auto"),
+    "many_categories": lambda: train(numbers, "regression", X=rows_of_many_categories()),
     "one_against_all_categories": lambda: train(numbers, "regression", max_cat_to_onehot=9),
     "smoothed": lambda: train(numbers, "regression", path_smooth=2.0, lambda_l1=0.5, lambda_l2=3.0),
     "monotone": lambda: train(
@@ -174,6 +185,43 @@ _MAKERS: dict[str, Callable[[], Grown]] = {
 KINDS = tuple(_MAKERS)
 # Only their leaves are worth something: inner nodes are made of these.
 RENEWED = ("l1", "quantile", "mape")
+
+
+def raw_scores(model: Any, X: Any) -> np.ndarray:
+    """The scores that LightGBM's link is applied to, from the library alone."""
+    booster = booster_of(model)
+    score = booster.predict(X, raw_score=True, num_threads=1)
+    head = booster.model_to_string().partition("Tree=0")[0]
+    if "average_output" in head:  # raw scores are sums, whatever becomes of them
+        score = score / booster.current_iteration()
+    steepness = re.search(r"sigmoid:(\S+)", head)
+    return score * float(steepness[1]) if steepness else score
+
+
+def leaves_in(model: Any, X: Any) -> np.ndarray:
+    return booster_of(model).predict(X, pred_leaf=True, num_threads=1)
+
+
+def predictions_of(model: Any, X: Any) -> np.ndarray:
+    """Probabilities of all classes, or the predicted numbers."""
+    if hasattr(model, "predict_proba"):
+        return model.predict_proba(X)
+    found = model.predict(X)
+    objective = re.search(r"objective=(\S+)", booster_of(model).model_to_string())
+    two_classes = objective and objective[1] in ("binary", "cross_entropy")
+    return np.column_stack([1 - found, found]) if two_classes else found
+
+
+def contributions(model: Any, X: Any) -> np.ndarray:
+    """SHAP's contributions of all features, added up."""
+    booster = booster_of(model)
+    per_output = booster.predict(X, pred_contrib=True, num_threads=1)
+    shape = (len(X), booster.num_model_per_iteration(), booster.num_feature() + 1)
+    return per_output.reshape(shape).sum(axis=2)
+
+
+def booster_of(model: Any) -> lightgbm.Booster:
+    return getattr(model, "booster_", model)
 
 
 @cache

@@ -70,7 +70,8 @@ def check_columns(table: Table, n_features: int, names: tuple[str, ...] | None) 
     if table.names is None or names is None:
         return
     for column, (given, known) in enumerate(zip(table.names, names, strict=True)):
-        if given != known:
+        # LightGBM writes the spaces of a name as underscores.
+        if known not in (given, given.replace(" ", "_")):
             raise InputError(
                 f"Column {column} of X is named {given!r}, but the model was trained with "
                 f"{known!r} there: pass the same columns in the same order."

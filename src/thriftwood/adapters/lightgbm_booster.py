@@ -4,7 +4,8 @@ We read the text that LightGBM saves, so a model, its pickle and its file are th
 values of leaves are exact there; those of inner nodes have six digits, which LightGBM itself leaves
 of them when training ends. With an objective that renews its leaves (L1, quantile, MAPE) an inner
 node does not know what its leaves were renewed to: it gets the mean of the leaves below, weighted
-as their rows. The same leaves stale values where `refit` or `set_leaf_output` changed leaves only.
+by their rows. After `refit` or `set_leaf_output`, which change leaves alone, inner nodes still say
+what they said before.
 """
 
 from copy import deepcopy
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thriftwood.adapters import lightgbm_text as texts
+from thriftwood.adapters.boosting import own_column
 from thriftwood.adapters.lightgbm_objective import Meaning, labels_of, meaning_of, names_of
 from thriftwood.adapters.samples import Samples
 from thriftwood.arrays import BoolArray, FloatArray, IntArray
@@ -49,9 +51,7 @@ def write(model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any:
     collapsed, origin = collapse(source.forest, kept)
     own = source.values
     if values is not None:
-        tree = source.forest.tree_of(np.arange(len(values)))
-        column = tree % source.meaning.n_outputs
-        own = np.asarray(values)[np.arange(len(values)), column] / _scale(source.meaning)
+        own = own_column(values, source.forest) / _scale(source.meaning)
     trees = [
         _collapsed_tree(source, number, collapsed, origin, own)
         for number in range(collapsed.n_trees)
@@ -118,8 +118,7 @@ def _forest(
     # Where nothing was missing in training, NaN is taken for 0.
     missing_left = np.where(missing == 0, threshold >= 0.0, decision & texts.MISSING_LEFT != 0)
     tree = np.repeat(np.arange(len(text.trees)), np.diff(nodes.tree_start))
-    first_set = np.cumsum([0] + [int(block.get("num_cat", "0")) for block in text.trees])
-    set_start, in_set = texts.category_sets(text.trees)
+    first_set, set_start, in_set = texts.category_sets(text.trees)
     spread = np.zeros((n_nodes, meaning.n_outputs))
     spread[np.arange(n_nodes), tree % meaning.n_outputs] = values * _scale(meaning)
     return Forest(
@@ -210,6 +209,10 @@ def _collapsed_tree(
             written[f"leaf_{what}"] = _chosen(tokens, in_text[~split])
     written["internal_value"] = " ".join(map(texts.exact, own[before[split]]))
     written["leaf_value"] = " ".join(map(texts.exact, own[before[~split]]))
+    if not split.any():  # LightGBM reads no sets for a leaf alone
+        written["num_cat"] = "0"
+        for key in ("cat_boundaries", "cat_threshold"):
+            written.pop(key, None)
     return written
 
 

@@ -107,17 +107,14 @@ def numbers_of(trees: list[dict[str, str]], key: str, dtype: DTypeLike) -> NDArr
     return np.array(" ".join(tree.get(key, "") for tree in trees).split(), dtype=dtype)
 
 
-def category_sets(trees: list[dict[str, str]]) -> tuple[IntArray, BoolArray]:
-    """Return where the sets of categories begin, and which categories each of them has."""
-    words = numbers_of(trees, "cat_threshold", np.uint32)
-    sizes = [
-        WORD * np.diff(np.array(tree["cat_boundaries"].split(), dtype=np.int64))
-        for tree in trees
-        if "cat_boundaries" in tree
-    ]
-    start = np.concatenate([[0], np.cumsum(np.concatenate([*sizes, np.empty(0, np.int64)]))])
-    in_set = np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little")
-    return start, in_set.astype(np.bool_)
+def category_sets(trees: list[dict[str, str]]) -> tuple[IntArray, IntArray, BoolArray]:
+    """Return the first set of each tree, where the sets begin, and which categories they have."""
+    bounds = [np.array(tree.get("cat_boundaries", "0").split(), np.int64) for tree in trees]
+    first = np.cumsum([0, *(len(own) - 1 for own in bounds)])[:-1]
+    sizes = WORD * np.concatenate([np.diff(own) for own in bounds])
+    words = numbers_of(trees, "cat_threshold", "<u4")
+    in_set = np.unpackbits(words.view(np.uint8), bitorder="little").astype(np.bool_)
+    return first, np.concatenate([[0], np.cumsum(sizes)]), in_set
 
 
 def exact(number: float) -> str:

@@ -3,6 +3,7 @@
 from typing import Any, Protocol, TypeVar
 
 from thriftwood.adapters import (
+    catboost_model,
     forest_itself,
     forest_models,
     lightgbm_booster,
@@ -10,6 +11,7 @@ from thriftwood.adapters import (
     sklearn_gradient_boosting,
     sklearn_hist,
     sklearn_tree,
+    xgboost_model,
 )
 from thriftwood.adapters.refusals import reason_against
 from thriftwood.adapters.samples import Samples
@@ -40,6 +42,8 @@ ADAPTERS: tuple[Adapter, ...] = (
     sklearn_gradient_boosting,
     sklearn_hist,
     lightgbm_booster,
+    xgboost_model,
+    catboost_model,
     forest_models,
     forest_itself,
 )

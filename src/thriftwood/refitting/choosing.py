@@ -8,18 +8,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thriftwood.arguments import numbers, whole_number
+from thriftwood.arguments import numbers
 from thriftwood.arrays import FloatArray, frozen
 from thriftwood.errors import InputError
 from thriftwood.refitting.fit import LeafFit, check_strength, fit_leaf_values
 from thriftwood.refitting.held_out import Trial
 
-# From no refit to weak. Losses are least near 0.3 and errors near 0.05, for 2,000 rows and for
-# 36,603, for forests of 200 leaves and of 140,000.
-STRENGTHS = (math.inf, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
+# From no refit to weak. Log losses are least between 0.3 and 3, errors near 0.1, for 2,000 rows and
+# for 36,603, for forests of 200 leaves and of 140,000.
+STRENGTHS = (math.inf, 3.0, 1.0, 0.3, 0.1, 0.03)
+# Errors go on falling a little after the log loss has begun to rise, so a loss that is higher by
+# this part is good enough. Squared errors are the loss itself.
+SLACK = {"squared": 0.0, "logistic": 0.03, "softmax": 0.03}
 # Fits that are only judged need not be exact.
 TOLERANCE = 1e-3
-PATIENCE = 3
+# Stop after so many strengths that are not good enough, once there was a better one.
+PATIENCE = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +37,7 @@ class StrengthChoice:
     strengths : shape (n_tried,)
         From strong to weak.
     losses, errors : shape (n_tried,)
-        Weighted means over all held-out rows: the loss of the problem, and the share of wrong
-        labels or the squared error.
+        Weighted means over all held-out rows, as in `HeldOutRows.judge`.
     """
 
     strength: float
@@ -52,32 +55,30 @@ def choose_strength(
     strengths: Sequence[float] = STRENGTHS,
     fit_bias: bool = True,
     tolerance: float = TOLERANCE,
-    patience: int = PATIENCE,
     n_jobs: int | None = None,
 ) -> StrengthChoice:
-    """Fit every trial at every strength, from strong to weak, and return the best strength.
+    """Fit every trial at every strength, from strong to weak, and choose by the held-out rows.
 
-    The best has the least error on the held-out rows; among equals the least loss. "No refit",
-    infinity, is always among them.
+    The choice is the weakest strength whose loss is at most 3 % above the least (if squared, the
+    least). "No refit", infinity, is always tried, and chosen if its loss is the least.
 
     Parameters
     ----------
     trials : sequence of Trial
         One of `validation_trial`, or all of `out_of_bag_trials`.
     strengths : sequence of float
+        They are tried from strong to weak, until two in a row are too weak.
     fit_bias, tolerance, n_jobs
         As in `fit_leaf_values`.
-    patience : int
-        Stop when neither loss nor error has come to a new least in so many steps.
     """
     if not trials:
         raise InputError("There are no trials: pass at least one.")
-    patience = whole_number(patience, "patience", 1)
-    tried, losses, errors = [], [], []
-    fits: list[LeafFit | None] = [None] * len(trials)
+    slack = SLACK[trials[0].problem.loss]
     total = sum(float(trial.held_out.weights.sum()) for trial in trials)
+    fits: list[LeafFit | None] = [None] * len(trials)
+    tried, losses, errors = [], [], []
     for strength in _from_strong_to_weak(strengths):
-        loss = error = 0.0
+        judged = np.zeros(2)
         for number, trial in enumerate(trials):
             fit = fit_leaf_values(
                 trial.problem,
@@ -87,18 +88,16 @@ def choose_strength(
                 tolerance=tolerance,
                 n_jobs=n_jobs,
             )
+            judged += trial.held_out.judge(fit.values, fit.bias, trial.problem.loss)
             fits[number] = fit
-            scores = trial.held_out.scores(fit.values, fit.bias)
-            one_loss, one_error = trial.held_out.judge(scores, trial.problem.loss)
-            loss += one_loss
-            error += one_error
         tried.append(strength)
-        losses.append(loss / total)
-        errors.append(error / total)
-        if len(tried) > patience and _is_hopeless(losses, errors, patience):
+        losses.append(float(judged[0] / total))
+        errors.append(float(judged[1] / total))
+        if not any(_good_enough(losses, slack)[-PATIENCE:]):
             break
-    best = min(range(len(tried)), key=lambda number: (errors[number], losses[number]))
-    return StrengthChoice(tried[best], np.array(tried), np.array(losses), np.array(errors))
+    weakest = max(number for number, good in enumerate(_good_enough(losses, slack)) if good)
+    chosen = math.inf if losses[0] == min(losses) else tried[weakest]
+    return StrengthChoice(chosen, np.array(tried), np.array(losses), np.array(errors))
 
 
 def _from_strong_to_weak(strengths: Sequence[float]) -> list[float]:
@@ -108,6 +107,6 @@ def _from_strong_to_weak(strengths: Sequence[float]) -> list[float]:
     return sorted({check_strength(one) for one in given} | {math.inf}, reverse=True)
 
 
-def _is_hopeless(losses: list[float], errors: list[float], patience: int) -> bool:
-    """Say whether the last steps have brought nothing."""
-    return all(min(seen[-patience:]) >= min(seen[:-patience]) for seen in (losses, errors))
+def _good_enough(losses: list[float], slack: float) -> list[bool]:
+    least = min(losses)
+    return [loss <= least + slack * abs(least) for loss in losses]

@@ -13,9 +13,9 @@ from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray, froze
 from thriftwood.errors import InputError
 from thriftwood.refitting import kernels
 from thriftwood.refitting.kernels import NO_LEAF
-from thriftwood.refitting.problem import SLOPES, LeafProblem
+from thriftwood.refitting.problem import LOSSES, SLOPES, LeafProblem
 
-# More folds cost more time and choose no better; see `docs/refitting.md`.
+# More folds take more time and choose no better.
 N_FOLDS = 3
 
 
@@ -29,7 +29,7 @@ class HeldOutRows:
         As in `LeafProblem`.
     target, weights : shape (n_rows,)
     scale : shape (n_rows,)
-        1, or how many trees there are for each that counts: a row that only a third of the trees
+        1, or how many trees there are for each that judges: a row that only a third of the trees
         may judge gets the score that three times as many would give it.
     """
 
@@ -52,19 +52,20 @@ class HeldOutRows:
         scores += bias
         return scores
 
-    def judge(self, scores: FloatArray, loss: str) -> tuple[float, float]:
-        """Return the loss and the error of scores, summed with the weights of the rows.
+    def judge(self, values: FloatArray, bias: FloatArray, loss: str) -> tuple[float, float]:
+        """Return the loss and the error that values lead to, summed with the weights of the rows.
 
-        The error is 1 for a row whose label is wrong; if the loss is squared, the squared error.
+        The loss is what it would be if all trees judged each row, as far as the few that do can
+        tell; without this, weak strengths would look worse than they are, since values that were
+        fitted together err less together. The error is 1 for a row whose label is wrong, by those
+        who judge it; if the loss is squared, it is twice the loss.
         """
-        total: float = SLOPES[loss](
-            self.target,
-            self.weights,
-            scores,
-            0,
-            len(scores),
-            np.empty_like(scores),
-            np.empty_like(scores),
+        values = np.array(values)  # kernels are compiled once more for arrays that are read-only
+        scores = self.scores(values, bias)
+        scratch = np.empty_like(scores), np.empty_like(scores)
+        total: float = SLOPES[loss](self.target, self.weights, scores, 0, len(scores), *scratch)
+        total -= kernels.excess_of_few_trees(
+            LOSSES[loss], self.leaves, self.scale, self.weights, scores, values
         )
         if loss == "squared":
             return total, 2 * total
@@ -96,7 +97,8 @@ def out_of_bag_trials(
 
     Rows are dealt to folds. Each trial fits the rows of all other folds, with all trees, and judges
     those of its own fold by the trees that were grown without them. So neither the trees nor the
-    values have seen a row that judges them. Rows that all trees have seen judge nothing.
+    values have seen a row that judges them. Rows that all trees, or all but one, have seen judge
+    nothing.
 
     Parameters
     ----------
@@ -111,21 +113,25 @@ def out_of_bag_trials(
     n_folds = whole_number(n_folds, "n_folds", 2)
     judges = _judges(problem, out_of_bag)
     n_judges = judges.sum(axis=1)
-    may_judge = (n_judges > 0) & (problem.weights > 0)
+    n_counting = (problem.leaves != NO_LEAF).sum(axis=1)
+    # One judge of many is not heard: how far judges disagree about the row is not known.
+    is_judged = (n_judges > 1) | ((n_judges == 1) & (n_counting == 1))
+    is_judged &= problem.weights > 0
     fold = _folds(problem, n_folds, seed)
     trials = []
     for number in range(n_folds):
         fitted = np.flatnonzero(fold != number)
-        judging = np.flatnonzero((fold == number) & may_judge)
+        judging = np.flatnonzero((fold == number) & is_judged)
         if not problem.weights[fitted].any() or len(judging) == 0:
             raise InputError(
-                f"There are too few rows for {n_folds} folds: pass fewer, or rows for validation."
+                f"Too few rows are out of bag to deal them to {n_folds} folds: pass fewer folds, "
+                "or rows for validation."
             )
         held_out = HeldOutRows(
             np.where(judges[judging], problem.leaves[judging], NO_LEAF),
             problem.target[judging],
             problem.weights[judging],
-            problem.n_trees / n_judges[judging],
+            n_counting[judging] / n_judges[judging],
         )
         trials.append(Trial(problem.of_rows(fitted), held_out))
     return trials
@@ -137,11 +143,6 @@ def _judges(problem: LeafProblem, out_of_bag: BoolArray) -> BoolArray:
     if out_of_bag.dtype != np.bool_ or out_of_bag.shape != (problem.n_trees, problem.n_rows):
         raise InputError("`out_of_bag` must hold True or False for each tree and each row.")
     judges: BoolArray = out_of_bag.T & (problem.leaves != NO_LEAF)
-    if not judges.any():
-        raise InputError(
-            "No tree was grown without any of the rows, so they cannot judge: pass rows for "
-            "validation."
-        )
     return judges
 
 

@@ -219,3 +219,77 @@ def turn(share, residual, diagonal, first, last, direction):
     for j in range(first, last):
         for k in range(direction.shape[1]):
             direction[j, k] = residual[j, k] / diagonal[j, k] + share * direction[j, k]
+
+
+@kernel
+def excess_of_few_trees(loss, leaves, scale, weights, scores, values):
+    """Return by how much losses are too high because few trees judge each row, in expectation.
+
+    A row's score stands for that of all its trees, but only n of them, a random sample, were added
+    and multiplied by `scale` = N / n. Its variance is then scale * (scale - 1) * n times that of
+    the values of single trees, and the loss is higher by half its curvature times that: exactly if
+    it is squared, to second order else.
+    """
+    n_rows, n_outputs = scores.shape
+    mean = np.empty(n_outputs)
+    chances = np.empty(n_outputs)
+    total = 0.0
+    for i in range(n_rows):
+        if scale[i] == 1.0:
+            continue
+        n_judges = mean_of_leaves(leaves[i], values, mean)
+        if n_judges < 2:
+            continue
+        chances_of(loss, scores[i], chances)
+        bent = 0.0  # how far judges are from their mean, squared, as the curvature has it
+        for j in leaves[i]:
+            if j != NO_LEAF:
+                bent += bent_square(loss, chances, values[j], mean)
+        variance = scale[i] * (scale[i] - 1.0) * n_judges / (n_judges - 1.0) * bent
+        total += 0.5 * weights[i] * variance
+    return total
+
+
+@kernel
+def mean_of_leaves(leaves, values, mean):
+    """Fill the mean value of the leaves of one row, and return how many there are."""
+    n_leaves = 0
+    for k in range(len(mean)):
+        mean[k] = 0.0
+    for j in leaves:
+        if j != NO_LEAF:
+            n_leaves += 1
+            for k in range(len(mean)):
+                mean[k] += values[j, k]
+    for k in range(len(mean)):
+        mean[k] /= max(n_leaves, 1)
+    return n_leaves
+
+
+@kernel
+def chances_of(loss, scores, chances):
+    """Fill the probabilities that the scores of one row stand for."""
+    if loss == LOGISTIC:
+        chances[0] = 1.0 / (1.0 + np.exp(-scores[0]))
+    elif loss == SOFTMAX:
+        top, together = scores.max(), 0.0
+        for k in range(len(scores)):
+            chances[k] = np.exp(scores[k] - top)
+            together += chances[k]
+        for k in range(len(scores)):
+            chances[k] /= together
+
+
+@kernel
+def bent_square(loss, chances, value, mean):
+    """Return the square of `value - mean` in the norm of the curvature of one row's loss."""
+    if loss == SQUARED:
+        return (value[0] - mean[0]) ** 2
+    if loss == LOGISTIC:
+        return chances[0] * (1.0 - chances[0]) * (value[0] - mean[0]) ** 2
+    first, second = 0.0, 0.0
+    for k in range(len(mean)):
+        away = value[k] - mean[k]
+        first += chances[k] * away
+        second += chances[k] * away * away
+    return second - first * first

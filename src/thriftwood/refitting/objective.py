@@ -66,9 +66,10 @@ class Objective:
 
     def point(self, values: FloatArray, bias: FloatArray) -> Point:
         """Return the point with these values."""
+        unknowns = np.vstack([values, bias])
         scores = np.empty_like(self.slopes)
-        self.passes.scores(values, bias, scores)
-        return self.measured(np.vstack([values, bias]), scores)
+        self.passes.scores(unknowns, unknowns[-1], scores)
+        return self.measured(unknowns, scores)
 
     def measured(self, unknowns: FloatArray, scores: FloatArray) -> Point:
         """Return the point with these values, whose scores are known."""

@@ -45,11 +45,9 @@ def prior_of_probabilities(
     plain = probabilities[:, 1:] - 0.5 if is_binary else probabilities
     loss = "logistic" if is_binary else "softmax"
     bias = np.zeros(plain.shape[1])
-    scores = [rows.scores(plain, bias) for rows in held_out]
     least = round(-np.log2(n_trees)) + LEAST_POWER
     scales = [2.0**power for power in range(least, least + LARGEST_POWER - LEAST_POWER + 1)]
     losses = [
-        sum(rows.judge(scale * own, loss)[0] for rows, own in zip(held_out, scores, strict=True))
-        for scale in scales
+        sum(rows.judge(scale * plain, bias, loss)[0] for rows in held_out) for scale in scales
     ]
     return frozen(plain * scales[int(np.argmin(losses))], np.float64)
