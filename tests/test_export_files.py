@@ -17,6 +17,7 @@ from thriftwood.export.thresholds import for_double_rows, for_single_rows
 WRITERS = {
     "c": export.to_c,
     "json": export.to_json,
+    "lightgbm": export.to_lightgbm,
     "onnx": export.to_onnx,
     "skops": export.to_skops,
 }

@@ -21,6 +21,7 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
 )
 
+from thriftwood import export
 from thriftwood.adapters import read_forest
 from thriftwood.errors import InputError
 from thriftwood.export.lightgbm_text import lightgbm_text
@@ -216,7 +217,7 @@ def test_labels_of_categories_are_kept(tmp_path: Path) -> None:
     forest = read_forest(grown("frame").model)
     check_same_scores(forest, frame())
     file = tmp_path / "model.txt"
-    file.write_text(lightgbm_text(forest))
+    assert export.to_lightgbm(forest, file) == lightgbm_text(forest)
     again = read_forest(lightgbm.Booster(model_file=file))
     assert again.category_labels == {3: LETTERS}
 

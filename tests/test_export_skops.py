@@ -19,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 import thriftwood as tw
 from thriftwood import export
+from thriftwood.adapters import forest_model
 from thriftwood.errors import ForestError, InputError, UnsupportedModelError
 
 skops = pytest.importorskip("skops.io")
@@ -105,10 +106,13 @@ class Holder(ClassifierMixin, BaseEstimator):
         self.forest = forest
 
 
-def test_a_forest_inside_an_estimator_comes_back(tmp_path, monkeypatch):
-    monkeypatch.setattr("thriftwood.export.skops_file.TRUSTED_MODULE", f"{__name__}.")
-    again = through_a_file(Holder(case("words")), tmp_path)
-    assert again.forest.has_same_trees(case("words"))
+@pytest.mark.parametrize("name", ["words", "logistic", "exp", "categories"])
+def test_the_model_around_a_forest_comes_back(name, tmp_path):
+    model = forest_model(case(name), n_jobs=1)
+    again = through_a_file(model, tmp_path)
+    assert type(again) is type(model)
+    rows = rows_for(case(name))
+    np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
 
 
 def test_what_would_not_be_trusted_is_not_written(tmp_path):

@@ -8,6 +8,7 @@ cannot hold is refused.
 from thriftwood.export.c_source import to_c
 from thriftwood.export.json_file import to_json
 from thriftwood.export.json_reading import from_json
+from thriftwood.export.lightgbm_text import to_lightgbm
 from thriftwood.export.onnx_file import to_onnx
 from thriftwood.export.skops_file import from_skops, to_skops
 from thriftwood.export.treelite_model import to_treelite
@@ -17,6 +18,7 @@ __all__ = [
     "from_skops",
     "to_c",
     "to_json",
+    "to_lightgbm",
     "to_onnx",
     "to_skops",
     "to_treelite",

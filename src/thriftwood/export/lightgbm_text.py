@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from thriftwood.adapters import read_forest
 from thriftwood.errors import InputError
 from thriftwood.export.lightgbm_trees import (
     LONE_LEAF,
@@ -13,9 +14,28 @@ from thriftwood.export.lightgbm_trees import (
     lay_out,
     row,
     structure_of,
-    thresholds_of_doubles,
 )
+from thriftwood.export.thresholds import for_double_rows
+from thriftwood.export.writing import File, write_whole
 from thriftwood.forest import Forest
+
+
+def to_lightgbm(model: object, file: File | None = None) -> str:
+    """Return a model as the text of a LightGBM booster, and write it to a file if one is named.
+
+    `lightgbm.Booster(model_str=text)` or `lightgbm.Booster(model_file=file)` loads it;
+    `lightgbm_text` says what it predicts.
+
+    Parameters
+    ----------
+    model : a fitted model, or a `Forest`
+    file : optional
+        Where to write it; a file that is there is replaced.
+    """
+    text = lightgbm_text(read_forest(model))
+    if file is not None:
+        write_whole(file, text.encode())
+    return text
 
 
 def lightgbm_text(forest: Forest) -> str:
@@ -43,7 +63,7 @@ def lightgbm_text(forest: Forest) -> str:
         row, so that SHAP's contributions add up to the score, relative to the mean of all leaves.
     """
     layouts = [lay_out(forest, root) for root in forest.tree_start[:-1]]
-    thresholds = thresholds_of_doubles(forest)
+    thresholds = for_double_rows(forest.threshold, forest.input_dtype)
     structures = [structure_of(forest, layout, thresholds) for layout in [*layouts, LONE_LEAF]]
     lines = _header(forest)
     number = 0

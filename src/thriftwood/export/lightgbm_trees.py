@@ -67,26 +67,6 @@ def lay_out(forest: Forest, root: int) -> Layout:
     return layout
 
 
-def thresholds_of_doubles(forest: Forest) -> FloatArray:
-    """Return thresholds that part doubles as the forest parts what it makes of them.
-
-    LightGBM compares doubles. A float32 forest rounds them first: the highest double that goes left
-    is the last one that is rounded to a float32 number at or below the threshold.
-    """
-    if forest.input_dtype == np.float64:
-        return forest.threshold
-    with np.errstate(over="ignore"):
-        nearest = forest.threshold.astype(np.float32)
-        step_down = np.nextafter(nearest, np.float32(-np.inf))
-        last = np.where(nearest.astype(np.float64) > forest.threshold, step_down, nearest)
-        following = np.nextafter(last, np.float32(np.inf))
-        # Beyond the largest number float32 rounds as if 2**128 were the next one.
-        ends = [np.clip(one.astype(np.float64), -(2.0**128), 2.0**128) for one in (last, following)]
-        middle = (ends[0] + ends[1]) / 2
-        highest = np.where(middle.astype(np.float32) <= last, middle, np.nextafter(middle, -np.inf))
-    return np.where(last == np.inf, np.inf, highest)
-
-
 def structure_of(forest: Forest, layout: Layout, thresholds: FloatArray) -> dict[str, str]:
     """Return the lines of a tree, but for its values."""
     nodes = np.array(layout.splits, dtype=np.int64)

@@ -18,6 +18,8 @@ TRUSTED = frozenset(
         "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
         "sklearn.tree._tree.Tree",
         "sklearn.utils.validation.check_array",  # in the partial of a booster with categories
+        "thriftwood.adapters.forest_models.ForestClassifierModel",
+        "thriftwood.adapters.forest_models.ForestRegressorModel",
         "thriftwood.costs.price_list.PriceList",
         "thriftwood.estimators.budget_forest.BudgetForestClassifier",
         "thriftwood.estimators.growing.Draws",
@@ -27,6 +29,7 @@ TRUSTED = frozenset(
         "thriftwood.pruning.path.PruningPath",
         "thriftwood.pruning.pruned.Figures",
         "thriftwood.pruning.pruned.Pruned",
+        "thriftwood.pruning.refit.Refit",
         "lightgbm.basic.Booster",
         "lightgbm.sklearn.LGBMClassifier",
         "lightgbm.sklearn.LGBMRanker",
@@ -43,8 +46,6 @@ TRUSTED = frozenset(
         "catboost.core.CatBoostRegressor",
     }
 )
-# All of this module: the estimator around a forest that is no other library's.
-TRUSTED_MODULE = "thriftwood.adapters.forest_model."
 
 
 def to_skops(model: object, file: File) -> None:
@@ -109,7 +110,7 @@ def from_skops(file: File) -> Any:
 
 
 def _untrusted(names: Iterable[str]) -> list[str]:
-    return [name for name in names if name not in TRUSTED and not name.startswith(TRUSTED_MODULE)]
+    return [name for name in names if name not in TRUSTED]
 
 
 def _damaged(file: File, error: Exception) -> InputError:
