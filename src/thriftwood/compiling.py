@@ -1,7 +1,7 @@
 """How kernels are compiled, in one place."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from numba import njit
 
@@ -24,7 +24,9 @@ def small_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     return _compiled(function, inline="always")
 
 
-def _compiled(function: Callable[..., Any], inline: str) -> Callable[..., Any]:
+def _compiled(
+    function: Callable[..., Any], inline: Literal["never", "always"]
+) -> Callable[..., Any]:
     try:
         return njit(cache=True, nogil=True, inline=inline)(function)
     except RuntimeError:  # neither the package's folder nor the user's home can be written to

@@ -4,7 +4,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from thriftwood.compiling import kernel
+from thriftwood.compiling import kernel, small_kernel
 
 LEAF = -1
 SQUARED, LOGISTIC, SOFTMAX = 0, 1, 2
@@ -74,7 +74,7 @@ def add_losses(stand, tree, first, last, leaf, share, losses):
             losses[h] += stand.weight[row] * share[row] * rise(stand, row, change)
 
 
-@kernel
+@small_kernel
 def rise(stand, row, change):
     """Return by how much the loss of a row rises when its scores change."""
     if stand.loss == SQUARED:

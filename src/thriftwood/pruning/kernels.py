@@ -4,7 +4,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from thriftwood.compiling import kernel
+from thriftwood.compiling import kernel, small_kernel
 from thriftwood.costs import MODEL, OPEN
 from thriftwood.forest import LINKS
 
@@ -186,7 +186,7 @@ def judge_numbers(state, target, scale, losses):
         losses[0, row] = (predicted - target[row]) ** 2
 
 
-@kernel
+@small_kernel
 def score(state, row, k, scale):
     """Return what the trees say about an output of a row."""
     total = state.total[row, k] * scale.unit
