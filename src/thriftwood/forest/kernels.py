@@ -4,7 +4,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from thriftwood.compiling import kernel
+from thriftwood.compiling import kernel, small_kernel
 
 LEAF = -1
 
@@ -22,7 +22,7 @@ Splits = namedtuple(
 )
 
 
-@kernel
+@small_kernel
 def goes_left(splits, h, value):
     """Say where a split sends a value."""
     if np.isnan(value):
