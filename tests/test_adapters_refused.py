@@ -11,17 +11,25 @@ from models import (
 )
 from sklearn.base import clone
 from sklearn.ensemble import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
     BaggingClassifier,
     BaggingRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     IsolationForest,
     RandomForestClassifier,
     RandomForestRegressor,
     RandomTreesEmbedding,
+    StackingClassifier,
+    VotingClassifier,
+    VotingRegressor,
 )
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -53,6 +61,10 @@ UNFITTED = (
     BaggingClassifier,
     BaggingRegressor,
     BudgetForestClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
 )
 
 
@@ -71,8 +83,6 @@ def _fit(model: Any) -> Any:
 
 UNSUPPORTED = {
     "IsolationForest": lambda: _fit(IsolationForest(n_estimators=3, random_state=0)),
-    "GradientBoostingClassifier": lambda: _fit(GradientBoostingClassifier(n_estimators=3)),
-    "HistGradientBoostingRegressor": lambda: _fit(HistGradientBoostingRegressor(max_iter=2)),
     "LogisticRegression": lambda: _fit(LogisticRegression()),
     "RandomTreesEmbedding": lambda: _fit(RandomTreesEmbedding(n_estimators=3)),
     "Pipeline": lambda: _fit(make_pipeline(StandardScaler(), DecisionTreeClassifier())),
@@ -92,6 +102,36 @@ def test_other_models_are_refused_with_the_list_of_those_that_are_read(name: str
         assert isinstance(caught.value, ThriftwoodError)
         for supported in ("DecisionTree", "ExtraTree", "RandomForest", "ExtraTrees", "Bagging"):
             assert supported in str(caught.value)
+
+
+def two_trees() -> list[tuple[str, Any]]:
+    return [("one", DecisionTreeClassifier(max_depth=1)), ("two", DecisionTreeClassifier())]
+
+
+REASONS = {
+    "unusual a row is.*no loss": lambda: IsolationForest(n_estimators=3, random_state=0),
+    "predicts nothing": lambda: RandomTreesEmbedding(n_estimators=3),
+    "vote with weights.*GradientBoosting": lambda: AdaBoostClassifier(n_estimators=3),
+    "weighted median.*GradientBoosting": lambda: AdaBoostRegressor(n_estimators=3),
+    "voting is not supported.*`estimators_`": lambda: VotingClassifier(two_trees()),
+    "average of models": lambda: VotingRegressor([("one", DecisionTreeRegressor())]),
+    "stacking is not supported": lambda: StackingClassifier(two_trees()),
+    "pass its `estimator`": lambda: FrozenEstimator(_fit(DecisionTreeClassifier())),
+}
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_a_refusal_says_why_and_what_instead(reason: str) -> None:
+    with pytest.raises(UnsupportedModelError, match=reason):
+        read_forest(_fit(REASONS[reason]()))
+
+
+def test_a_kind_of_a_refused_kind_is_refused_for_the_same_reason() -> None:
+    class MyForest(IsolationForest):
+        pass
+
+    with pytest.raises(UnsupportedModelError, match=r"Cannot read this MyForest: .*unusual"):
+        read_forest(_fit(MyForest(n_estimators=2)))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Forests: what contradicts itself is refused, and collapsing gives exactly what was asked for."""
 
+import pickle
 from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
@@ -19,7 +20,7 @@ from models import (
 
 from thriftwood.adapters import read_forest
 from thriftwood.errors import ForestError, ThriftwoodError
-from thriftwood.forest import Forest, collapse
+from thriftwood.forest import Forest, collapse, leaves
 
 ARRAYS = ("tree_start", "feature", "threshold", "left", "right", "missing_left", "values")
 
@@ -306,3 +307,28 @@ def test_impossible_masks_are_refused(name: str) -> None:
 def test_what_is_not_a_mask_over_the_nodes_is_refused(kept: np.ndarray) -> None:
     with pytest.raises(ForestError, match="one entry for each of the 8 nodes"):
         collapse(two_trees(), kept)
+
+
+@pytest.mark.parametrize("value", [-0.999, -0.5, -0.0, 0.0, 0.5, 1.0])
+def test_nothing_is_in_a_set_without_categories(value: float) -> None:
+    """Not even what is cut off to 0: the set that follows has category 0."""
+    forest = replace(
+        two_trees(),
+        category_set=[0, -1, -1, -1, -1, -1, -1, -1],
+        set_start=[0, 0, 1],
+        in_set=[True],
+    ).check()
+    row = np.full((1, 3), value, dtype=np.float32)
+    assert leaves(forest, row)[0, 0] != forest.left[0]
+
+
+@few_examples
+@given(small_forests())
+def test_a_pickled_forest_is_the_same_and_as_frozen(forest: Forest) -> None:
+    forest.splits, forest.parent, forest.depth
+    again = pickle.loads(pickle.dumps(forest))
+    assert again.has_same_trees(forest)
+    assert again.feature_names == forest.feature_names
+    for name in ARRAYS:
+        assert not getattr(again, name).flags.writeable
+    assert "parent" not in vars(again)

@@ -9,7 +9,8 @@ from thriftwood.arrays import frozen
 from thriftwood.errors import InputError, RangeError
 
 
-def test_kernels_compile_where_nothing_can_be_kept_on_disk(monkeypatch):
+@pytest.mark.parametrize("name", ["kernel", "small_kernel"])
+def test_kernels_compile_where_nothing_can_be_kept_on_disk(monkeypatch, name):
     compile_for_real = compiling.njit
 
     def njit_without_a_cache(cache=False, **options):
@@ -21,7 +22,7 @@ def test_kernels_compile_where_nothing_can_be_kept_on_disk(monkeypatch):
         return decorate
 
     monkeypatch.setattr(compiling, "njit", njit_without_a_cache)
-    double = compiling.kernel(lambda values: values * 2)
+    double = getattr(compiling, name)(lambda values: values * 2)
     np.testing.assert_array_equal(double(np.arange(3)), [0, 2, 4])
 
 

@@ -11,6 +11,8 @@ from thriftwood import datasets, errors
 from thriftwood._version import __version__
 
 if TYPE_CHECKING:
+    from thriftwood import export
+    from thriftwood.adapters import ForestModel
     from thriftwood.costs import Costs
     from thriftwood.estimators import (
         BudgetForestClassifier,
@@ -37,6 +39,7 @@ __all__ = [
     "DantzigWolfe",
     "Evaluation",
     "FeatureBill",
+    "ForestModel",
     "Mixture",
     "Pruned",
     "PrunedEnsembleClassifier",
@@ -48,6 +51,7 @@ __all__ = [
     "datasets",
     "dynamic_programming_path",
     "errors",
+    "export",
     "feature_bill",
     "prune",
     "prune_path",
@@ -59,6 +63,7 @@ _HOME = {
     "DantzigWolfe": "thriftwood.solvers",
     "Evaluation": "thriftwood.pruning",
     "FeatureBill": "thriftwood.runtime",
+    "ForestModel": "thriftwood.adapters",
     "Mixture": "thriftwood.pruning",
     "Pruned": "thriftwood.pruning",
     "PrunedEnsembleClassifier": "thriftwood.estimators",
@@ -74,6 +79,8 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "export":  # a folder, not something in one
+        return import_module("thriftwood.export")
     if name not in _HOME:
         raise AttributeError(f"module 'thriftwood' has no attribute {name!r}")
     value = getattr(import_module(_HOME[name]), name)

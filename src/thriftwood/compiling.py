@@ -1,7 +1,7 @@
 """How kernels are compiled, in one place."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from numba import njit
 
@@ -12,7 +12,22 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     The compiled code is kept on disk for the next process, where there is a place to keep it, and
     runs without the GIL, so that threads can share the work.
     """
+    return _compiled(function, inline="never")
+
+
+def small_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function of a few lines into every kernel that calls it.
+
+    Called as a kernel of its own, each array of a bundle that it is given would be counted as used
+    and unused again at every call, which costs more than the few lines.
+    """
+    return _compiled(function, inline="always")
+
+
+def _compiled(
+    function: Callable[..., Any], inline: Literal["never", "always"]
+) -> Callable[..., Any]:
     try:
-        return njit(cache=True, nogil=True)(function)
+        return njit(cache=True, nogil=True, inline=inline)(function)
     except RuntimeError:  # neither the package's folder nor the user's home can be written to
-        return njit(nogil=True)(function)
+        return njit(nogil=True, inline=inline)(function)

@@ -60,6 +60,24 @@ def read_table(
     return Table(handed_over(values), _column_names(X))
 
 
+def check_columns(table: Table, n_features: int, names: tuple[str, ...] | None) -> None:
+    """Refuse a table whose columns are not those that a model was trained on, where they differ."""
+    if table.n_columns != n_features:
+        raise InputError(
+            f"X has {table.n_columns} columns, but the model was trained on {n_features} "
+            "features: pass the same columns in the same order."
+        )
+    if table.names is None or names is None:
+        return
+    for column, (given, known) in enumerate(zip(table.names, names, strict=True)):
+        # LightGBM writes the spaces of a name as underscores.
+        if known not in (given, given.replace(" ", "_")):
+            raise InputError(
+                f"Column {column} of X is named {given!r}, but the model was trained with "
+                f"{known!r} there: pass the same columns in the same order."
+            )
+
+
 def _with_numbers_for(labels: Mapping[int, tuple[Any, ...]], X: Any) -> Any:
     """Return a table in which the labels of some columns are replaced by their numbers."""
     if hasattr(X, "isetitem"):  # pandas

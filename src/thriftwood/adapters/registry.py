@@ -5,10 +5,15 @@ from typing import Any, Protocol, TypeVar
 from thriftwood.adapters import (
     catboost_model,
     forest_itself,
+    forest_models,
+    lightgbm_booster,
     sklearn_ensemble,
+    sklearn_gradient_boosting,
+    sklearn_hist,
     sklearn_tree,
     xgboost_model,
 )
+from thriftwood.adapters.refusals import reason_against
 from thriftwood.adapters.samples import Samples
 from thriftwood.arrays import BoolArray, FloatArray
 from thriftwood.errors import UnsupportedModelError
@@ -34,8 +39,12 @@ class Adapter(Protocol):
 ADAPTERS: tuple[Adapter, ...] = (
     sklearn_tree,
     sklearn_ensemble,
+    sklearn_gradient_boosting,
+    sklearn_hist,
+    lightgbm_booster,
     xgboost_model,
     catboost_model,
+    forest_models,
     forest_itself,
 )
 
@@ -71,19 +80,6 @@ def _adapter_for(model: object) -> Adapter:
         if adapter.reads(model):
             return adapter
     supported = ", ".join(adapter.SUPPORTED for adapter in ADAPTERS)
-    raise UnsupportedModelError(f"{_refusal(model)} Supported are fitted models of: {supported}.")
-
-
-def _refusal(model: object) -> str:
-    if isinstance(model, type):
-        return f"Cannot read the class {model.__name__}: make one and fit it."
-    name = type(model).__name__
-    if hasattr(model, "steps"):
-        return f"Cannot read this {name}: pass its last step, and X as the steps before make it."
-    if hasattr(model, "best_estimator_"):
-        return f"Cannot read this {name}: pass its `best_estimator_`."
-    if hasattr(model, "model_"):
-        return f"Cannot read this {name}: pass its `model_`."
-    if hasattr(model, "certificate"):
-        return f"Cannot read this {name}: pass its `model`."
-    return f"Cannot read this {name}."
+    raise UnsupportedModelError(
+        f"{reason_against(model)} Supported are fitted models of: {supported}."
+    )

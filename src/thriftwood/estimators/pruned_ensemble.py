@@ -53,6 +53,7 @@ class _PrunedEnsemble(BaseEstimator):
         loss: Loss = None,
         class_weight: ClassWeight = None,
         rows: str | None = None,
+        refit: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -66,6 +67,7 @@ class _PrunedEnsemble(BaseEstimator):
         self.loss = loss
         self.class_weight = class_weight
         self.rows = rows
+        self.refit = refit
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -100,6 +102,10 @@ class _PrunedEnsemble(BaseEstimator):
         self.estimator_ = self.path_.model
         self.evaluation_ = self._measured(rows, folds)
         self.pruned_ = self._chosen()
+        if self.refit:
+            self.pruned_ = self.pruned_.refit(
+                rows.X, rows.y, sample_weight=rows.weights, n_jobs=self.n_jobs
+            )
         self.model_ = self.pruned_.model
         return self
 
@@ -149,12 +155,12 @@ class _PrunedEnsemble(BaseEstimator):
         self._new_model()
 
     def _read_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        # Missing values are for the model to accept or refuse; float32 is what trees compare.
+        # Missing values, and values beyond float32, are for the model to accept or refuse.
         X, y = validate_data(
             self,
             X,
             y,
-            dtype=np.float32,
+            dtype=[np.float64, np.float32],
             ensure_all_finite="allow-nan",
             y_numeric=not is_classifier(self),
         )
@@ -277,6 +283,10 @@ class PrunedEnsembleClassifier(ClassifierMixin, _PrunedEnsemble):
     rows : {"all", "in_bag", "out_of_bag"}, optional
         As in `prune`. None means all, but "in_bag" with `cv="out_of_bag"`, which needs trees that
         were not pruned on what measures them.
+    refit : bool
+        Whether to fit the values of all leaves again after pruning, as `Pruned.refit` does, with a
+        strength that rows out of bag choose: for bagged estimators. (Boosted ones need rows that
+        they were not trained on: see `Pruned.refit`.)
     random_state : int, RandomState or None
         Given to the estimator, where it takes one; None leaves it as it is.
     n_jobs : int, optional

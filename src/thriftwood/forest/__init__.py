@@ -4,10 +4,12 @@ Law: a `Forest` that passes `check()` can be walked from any root without leavin
 every node, inner or leaf, carries the value that the model would predict there.
 """
 
+from thriftwood.forest import files
 from thriftwood.forest.collapse import collapse
 from thriftwood.forest.forest import ARRAYS, LEAF, NO_SET, Forest
 from thriftwood.forest.links import LINKS, Link, predictions
 from thriftwood.forest.scoring import leaves, predict, scores
+from thriftwood.forest.sums import sums_below
 
 __all__ = [
     "ARRAYS",
@@ -17,8 +19,10 @@ __all__ = [
     "Forest",
     "Link",
     "collapse",
+    "files",
     "leaves",
     "predict",
     "predictions",
     "scores",
+    "sums_below",
 ]

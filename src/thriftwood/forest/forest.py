@@ -1,7 +1,7 @@
 """The frozen noun: all trees of an ensemble in flat arrays."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Literal
 
@@ -112,6 +112,15 @@ class Forest:
         """Put the usual value everywhere into an array that was left out."""
         if not np.size(getattr(self, name)):
             object.__setattr__(self, name, np.full(shape, usual, dtype=ARRAYS[name]))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy is made of, without what can be worked out again."""
+        return {own.name: getattr(self, own.name) for own in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for own in fields(self):
+            object.__setattr__(self, own.name, state[own.name])
+        self.__post_init__()  # arrays that were on disk, or in another process, can be written to
 
     @property
     def n_trees(self) -> int:

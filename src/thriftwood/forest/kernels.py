@@ -4,7 +4,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from thriftwood.compiling import kernel
+from thriftwood.compiling import kernel, small_kernel
 
 LEAF = -1
 
@@ -22,7 +22,7 @@ Splits = namedtuple(
 )
 
 
-@kernel
+@small_kernel
 def goes_left(splits, h, value):
     """Say where a split sends a value."""
     if np.isnan(value):
@@ -33,7 +33,7 @@ def goes_left(splits, h, value):
         first = splits.set_start[splits.category_set[h]]
         size = splits.set_start[splits.category_set[h] + 1] - first
         # -0.5 is category 0, as for libraries that cast to whole numbers.
-        return value > -1.0 and value < size and splits.in_set[first + np.int64(value)]
+        return value > -1.0 and max(value, 0.0) < size and splits.in_set[first + np.int64(value)]
     if abs(value) <= NEXT_TO_ZERO:
         return splits.missing_left[h]
     return value <= splits.threshold[h]

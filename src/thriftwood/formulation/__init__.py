@@ -9,7 +9,9 @@ from thriftwood.formulation.asks import Asks, list_asks
 from thriftwood.formulation.build import ClosureIndex, build_closure, build_complexity
 from thriftwood.formulation.counting import CountArray, times_counted, weight_counted
 from thriftwood.formulation.losses import Loss, loss_named, node_losses
+from thriftwood.formulation.majoriser import ensemble_losses, majorised_losses
 from thriftwood.formulation.purchases import Purchases, list_purchases
+from thriftwood.formulation.recorded_gain import RECORDED_GAIN, recorded_losses
 from thriftwood.formulation.targets import (
     ClassWeight,
     read_loss_weights,
@@ -18,6 +20,7 @@ from thriftwood.formulation.targets import (
 )
 
 __all__ = [
+    "RECORDED_GAIN",
     "Asks",
     "ClassWeight",
     "ClosureIndex",
@@ -26,13 +29,16 @@ __all__ = [
     "Purchases",
     "build_closure",
     "build_complexity",
+    "ensemble_losses",
     "list_asks",
     "list_purchases",
     "loss_named",
+    "majorised_losses",
     "node_losses",
     "read_loss_weights",
     "read_target",
     "read_weights",
+    "recorded_losses",
     "times_counted",
     "weight_counted",
 ]

@@ -17,6 +17,8 @@ from thriftwood.errors import InputError
 from thriftwood.forest import Forest
 from thriftwood.formulation import kernels
 from thriftwood.formulation.counting import CountArray, once
+from thriftwood.formulation.majoriser import true_loss_name
+from thriftwood.formulation.recorded_gain import RECORDED_GAIN
 from thriftwood.routing import Routes
 
 Loss = str | Callable[..., Any] | None
@@ -64,18 +66,34 @@ def node_losses(
 
 def loss_named(loss: Loss, forest: Forest) -> str:
     """Return the name of a loss that fits the forest; None takes the usual one."""
-    known = tuple(_known(forest))
+    known = _names(forest)
     if loss is None:
         return known[0]
+    names = ", ".join(repr(name) for name in known)
+    kind = "classifier" if forest.is_classifier else "regressor"
     if callable(loss):
+        if not forest.is_averaged:
+            raise InputError(
+                f"The trees of a boosted {kind} predict only together, so no function says what a "
+                f"node of one of them loses: choose {names}."
+            )
         return str(getattr(loss, "__name__", type(loss).__name__))
     if loss not in known:
-        kind = "classifier" if forest.is_classifier else "regressor"
-        names = ", ".join(repr(name) for name in known)
+        if not forest.is_averaged:
+            raise InputError(f"There is no loss {loss!r} for a boosted {kind}: choose {names}.")
         raise InputError(
             f"There is no loss {loss!r} for a {kind}: choose {names}, or pass a function."
         )
     return loss
+
+
+def _names(forest: Forest) -> tuple[str, ...]:
+    """Return the losses that fit a forest, the usual one first."""
+    if not forest.is_averaged:
+        true = true_loss_name(forest)
+        return (RECORDED_GAIN,) if true is None else (RECORDED_GAIN, true)
+    recorded = () if forest.gains is None else (RECORDED_GAIN,)
+    return (*_known(forest), *recorded)
 
 
 def _known(forest: Forest) -> dict[str, Callable[..., FloatArray]]:

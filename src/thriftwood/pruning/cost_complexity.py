@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from thriftwood.costs import AnyCosts
 from thriftwood.formulation import ClassWeight, Loss, build_complexity
+from thriftwood.pruning.descent import refuse_descent
 from thriftwood.pruning.nested import nested_path
 from thriftwood.pruning.path import PruningPath
 from thriftwood.pruning.task import read_task
@@ -69,5 +70,6 @@ def cost_complexity_path(
         sample_weight=sample_weight,
         n_jobs=n_jobs,
     )
+    refuse_descent(task, "leave `loss` out.")
     closure = build_complexity(task.forest, task.losses, task.weight_counted)
     return nested_path(model, task, closure, "cost_complexity", n_jobs, progress)

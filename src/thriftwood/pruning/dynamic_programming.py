@@ -13,6 +13,7 @@ from thriftwood.formulation import ClassWeight, Loss
 from thriftwood.parallel import for_each
 from thriftwood.progress import progress_bar
 from thriftwood.pruning import size_kernels, walking
+from thriftwood.pruning.descent import refuse_descent
 from thriftwood.pruning.pruned import Figures
 from thriftwood.pruning.size_path import SizeLayout, SizePath
 from thriftwood.pruning.task import PruningTask, read_task
@@ -66,6 +67,7 @@ def dynamic_programming_path(
         sample_weight=sample_weight,
         n_jobs=n_jobs,
     )
+    refuse_descent(task, "leave `loss` out.")
     layout = SizeLayout(task.forest)
     choice, losses = _best_trees(task, layout, n_jobs)
     bills = _bills(task, layout, choice, progress)

@@ -44,13 +44,14 @@ class Evaluation:
     sizes : int array, optional
         The size of each point of a `SizePath`.
     error : float array
-        Share of rows that the averaged trees misclassify; for regressors the mean squared error.
+        Share of rows that the ensemble misclassifies; for regressors the mean squared error.
     standard_error : float array
         Of `error`.
     vote_error : float array, optional
-        Share of rows that the majority of the trees misclassifies.
+        Share of rows that the majority of the trees misclassifies; not of boosted trees, which do
+        not vote.
     log_loss, brier : float arrays, optional
-        Of the averaged probabilities, as scikit-learn defines them.
+        Of the ensemble's probabilities, as scikit-learn defines them.
     cost : float array
         Mean bill of a row, its part of what is paid once for the model included.
     quantiles : tuple of float
@@ -113,7 +114,7 @@ def evaluate_path(
     given = _read_rows(path, X, y, rows, sample_weight, n_jobs)
     prices = _read_prices(path, costs, len(given.weights))
     prices.batch_weights(given.weights)  # refuses weights that differ within a batch
-    walk, unit = walking.walk_of(path.forest, prices, given.routes, given.times)
+    walk, scale = walking.walk_of(path.forest, prices, given.routes, given.times)
     state = walking.nothing_yet(path.forest, prices, len(given.weights))
     masks = (path.kept_nodes(point) for point in range(len(path)))
     names = CLASS_LOSSES if path.forest.is_classifier else CLASS_LOSSES[:1]
@@ -128,9 +129,9 @@ def evaluate_path(
             if not len(places):
                 continue
             if path.forest.is_classifier:
-                kernels.judge_classes(state, given.target, losses)
+                kernels.judge_classes(state, given.target, scale, losses)
             else:
-                kernels.judge_numbers(state, given.target, unit, losses)
+                kernels.judge_numbers(state, given.target, scale, losses)
             judged = np.where(state.n_trees > 0, given.weights, 0.0)
             if judged.sum() == 0:
                 raise InputError(f"With rows={rows!r} no row counts that has any weight.")
@@ -147,7 +148,7 @@ def evaluate_path(
         sizes=labels.get("size"),
         error=mean["error"],
         standard_error=handed_over(standard_error),
-        vote_error=mean.get("vote_error"),
+        vote_error=mean.get("vote_error") if path.forest.is_averaged else None,
         brier=mean.get("brier"),
         log_loss=mean.get("log_loss"),
         cost=handed_over(cost),

@@ -4,8 +4,9 @@ from collections import namedtuple
 
 import numpy as np
 
-from thriftwood.compiling import kernel
+from thriftwood.compiling import kernel, small_kernel
 from thriftwood.costs import MODEL, OPEN
+from thriftwood.forest import LINKS
 
 # What rows get at the current point of the path.
 #
@@ -29,6 +30,10 @@ Walk = namedtuple(
     "tree_of left right value winner order start stop times "
     "ask_start ask_charge ask_gate prices payer own_prices gates batch_of line per_split",
 )
+
+# What makes predictions of these whole numbers; `link` is a place in `LINKS`.
+Scale = namedtuple("Scale", "unit is_mean bias link n_classes")
+IDENTITY, LOGISTIC, EXP = LINKS.index("identity"), LINKS.index("logistic"), LINKS.index("exp")
 
 
 @kernel
@@ -120,38 +125,71 @@ def put_on_bill(state, row, price, sign):
 
 
 @kernel
-def judge_classes(state, label, losses):
+def judge_classes(state, label, scale, losses):
     """Update the columns error, vote error, Brier and log loss of the rows that changed."""
-    n_classes = state.total.shape[1]
+    n_classes = scale.n_classes
     smallest = np.finfo(np.float64).eps
+    probability = np.empty(n_classes)
     for row in range(len(label)):
         if not state.changed[row] or state.n_trees[row] == 0:
             continue
         state.changed[row] = False
-        best, most_votes, total = 0, 0, 0.0
-        for k in range(n_classes):
-            total += state.total[row, k]
-            if state.total[row, k] > state.total[row, best]:
-                best = k
-            if state.votes[row, k] > state.votes[row, most_votes]:
-                most_votes = k
+        fill_probabilities(state, row, scale, probability)
+        best, most_votes = 0, 0
         distance = 0.0
         for k in range(n_classes):
-            truth = 1.0 if k == label[row] else 0.0
-            distance += (state.total[row, k] / total - truth) ** 2
-        right = state.total[row, label[row]] / total
+            if probability[k] > probability[best]:
+                best = k
+            distance += (probability[k] - (1.0 if k == label[row] else 0.0)) ** 2
+        for k in range(state.votes.shape[1]):
+            if state.votes[row, k] > state.votes[row, most_votes]:
+                most_votes = k
         losses[0, row] = best != label[row]
         losses[1, row] = most_votes != label[row]
         losses[2, row] = distance / 2 if n_classes == 2 else distance
-        losses[3, row] = -np.log(min(max(right, smallest), 1.0 - smallest))
+        losses[3, row] = -np.log(min(max(probability[label[row]], smallest), 1.0 - smallest))
 
 
 @kernel
-def judge_numbers(state, target, unit, losses):
+def fill_probabilities(state, row, scale, probability):
+    """Write down how likely each class of a row is; their sum is 1."""
+    n_outputs = state.total.shape[1]
+    if scale.link == LOGISTIC and n_outputs == 1:
+        probability[1] = 1.0 / (1.0 + np.exp(-score(state, row, 0, scale)))
+        probability[0] = 1.0 - probability[1]
+        return
+    largest = -np.inf
+    for k in range(n_outputs):
+        largest = max(largest, score(state, row, k, scale))
+    for k in range(n_outputs):
+        if scale.link == IDENTITY:
+            probability[k] = state.total[row, k]  # of averaged trees: whole numbers, no rounding
+        elif scale.link == LOGISTIC:
+            probability[k] = 1.0 / (1.0 + np.exp(-score(state, row, k, scale)))
+        else:
+            probability[k] = np.exp(score(state, row, k, scale) - largest)
+    total = probability.sum()
+    for k in range(n_outputs):
+        probability[k] /= total
+
+
+@kernel
+def judge_numbers(state, target, scale, losses):
     """Update the squared error of the rows that changed."""
     for row in range(len(target)):
         if not state.changed[row] or state.n_trees[row] == 0:
             continue
         state.changed[row] = False
-        predicted = state.total[row, 0] / state.n_trees[row] * unit
+        predicted = score(state, row, 0, scale)
+        if scale.link == EXP:
+            predicted = np.exp(predicted)
         losses[0, row] = (predicted - target[row]) ** 2
+
+
+@small_kernel
+def score(state, row, k, scale):
+    """Return what the trees say about an output of a row."""
+    total = state.total[row, k] * scale.unit
+    if scale.is_mean:
+        total /= state.n_trees[row]
+    return total + scale.bias[k]

@@ -10,11 +10,13 @@ class Words(NamedTuple):
     point: str  # what is said of one of them
 
 
+DESCENT = "descent"
 METHODS = {
     "ensemble": Words("optimal pruning{s}", "optimal"),
     "each_tree": Words("pruning{s} of each tree alone", "each tree alone"),
     "cost_complexity": Words("cost-complexity pruning{s}", "by cost-complexity"),
     "dynamic_programming": Words("pruning{s} by size", "each tree the best of its size"),
+    DESCENT: Words("pruning{s} by descent", "by descent on the true loss"),
 }
 
 

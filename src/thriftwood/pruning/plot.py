@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thriftwood.errors import InputError, MissingLibraryError
+from thriftwood.formulation import RECORDED_GAIN
 from thriftwood.pruning.evaluation import Evaluation
 from thriftwood.pruning.methods import points_in_words
 
@@ -37,7 +38,7 @@ def plot_path(path: PruningSequence, ax: Axes | None, measured: Evaluation | Non
         if "before pruning" not in ax.get_legend_handles_labels()[1]:
             ax.plot(path.original.cost, path.original.loss, "ks", label="before pruning")
         ax.set_xlabel("mean cost of a row" + (f" ({path.prices.unit})" if path.prices.unit else ""))
-        ax.set_ylabel(f"{path.loss_name.replace('_', ' ')} per tree")
+        ax.set_ylabel(_loss_in_words(path))
     else:
         (line,) = ax.plot(measured.cost, measured.error, style, markersize=4, label="error")
         by_cost = np.argsort(measured.cost, kind="stable")
@@ -55,3 +56,9 @@ def plot_path(path: PruningSequence, ax: Axes | None, measured: Evaluation | Non
         ax.set_ylabel("error" if path.forest.is_classifier else "mean squared error")
     ax.legend()
     return ax
+
+
+def _loss_in_words(path: PruningSequence) -> str:
+    if path.loss_name == RECORDED_GAIN:
+        return "share of the recorded gain given up"
+    return f"{path.loss_name.replace('_', ' ')} per tree"

@@ -13,10 +13,12 @@ from thriftwood.closure import check_certificate
 from thriftwood.costs import AnyCosts
 from thriftwood.errors import InputError
 from thriftwood.formulation import ClassWeight, Loss
+from thriftwood.pruning.descent import descend, needs_descent, original_figures
+from thriftwood.pruning.methods import DESCENT
 from thriftwood.pruning.prune_path import prune_path
 from thriftwood.pruning.pruned import Pruned
-from thriftwood.pruning.task import read_task
-from thriftwood.solvers import DantzigWolfe, DecomposedSolution, read_solver
+from thriftwood.pruning.task import PruningTask, read_task
+from thriftwood.solvers import DantzigWolfe, DecomposedSolution, Solver, read_solver
 
 
 def prune(
@@ -32,6 +34,8 @@ def prune(
     rows: str = "all",
     sample_weight: ArrayLike | None = None,
     solver: str | DantzigWolfe = "min_cut",
+    refit: bool = False,
+    validation: tuple[Any, ArrayLike] | None = None,
     n_jobs: int | None = None,
 ) -> Pruned:
     """Prune a tree ensemble to the exact optimum of loss + tradeoff * cost, or within a budget.
@@ -44,8 +48,9 @@ def prune(
     Parameters
     ----------
     model : fitted model
-        DecisionTree*, ExtraTree*, RandomForest*, ExtraTrees*, or Bagging* over decision trees of
-        scikit-learn, or a `BudgetForestClassifier`. It is not changed.
+        DecisionTree*, ExtraTree*, RandomForest*, ExtraTrees*, Bagging* over decision trees,
+        GradientBoosting* or HistGradientBoosting* of scikit-learn, a model of LightGBM, XGBoost or
+        CatBoost, a `BudgetForestClassifier` or a `ForestModel`. It is not changed.
     X : array-like or data frame, shape (n_rows, n_features)
         Rows to count losses and bills on; usually those the model was trained on.
     y : array-like, shape (n_rows,)
@@ -63,6 +68,11 @@ def prune(
         probability of the right class), "brier" or "log_loss"; for regressors "squared_error" or
         "absolute_error", the distance of a row's target from what its leaf predicts. None takes
         the first.
+
+        The trees of a boosted model predict only together. Its losses are "recorded_gain", the
+        default: the gains that its splits recorded in training, as a share of all of them, given
+        up; and the true ones, "log_loss" of classifiers and "squared_error" of regressors for
+        numbers, which are descended from the best pruning by recorded gains and only at a tradeoff.
 
         Or a function of your own. Of a classifier it is called as `loss(values)` with the class
         probabilities of nodes, shape (n_nodes, n_classes) in the order of the model's classes, and
@@ -87,6 +97,11 @@ def prune(
         Our own maximum flow; the linear relaxation through HiGHS; or trees that prune themselves
         at prices that a master adjusts. The same answer from all three, soonest from the first. A
         `DantzigWolfe(...)` has a tolerance, a limit on rounds and workers.
+    refit : bool
+        Whether to fit the values of all leaves again, as `Pruned.refit` does on the same rows.
+    validation : pair of X and y, optional
+        Rows that the model was not trained on, for `refit` to choose its strength by. Models that
+        are not bagged need them.
     n_jobs : int, optional
         Threads, as in scikit-learn. The workers of `DantzigWolfe` have an `n_jobs` of their own.
 
@@ -110,6 +125,8 @@ def prune(
     """
     if (tradeoff is None) == (budget is None):
         raise InputError("Pass either `tradeoff` or `budget`.")
+    if validation is not None and not refit:
+        raise InputError("`validation` rows are for the refit: pass `refit=True`, too.")
     solve = read_solver(solver)
     options: dict[str, Any] = {
         "costs": costs,
@@ -125,11 +142,23 @@ def prune(
                 f"The solver {solver!r} works at a tradeoff, not within a budget: leave it out, or "
                 "pass `tradeoff` instead of `budget`."
             )
-        return prune_path(model, X, y, **options).at(budget=budget)
-    tradeoff = one_number_from_zero(
-        tradeoff, "tradeoff", "At 0 cost does not matter, the larger it is the more is pruned."
-    )
-    task = read_task(model, X, y, **options)
+        pruned = prune_path(model, X, y, **options).at(budget=budget)
+    else:
+        number = one_number_from_zero(
+            tradeoff, "tradeoff", "At 0 cost does not matter, the larger it is the more is pruned."
+        )
+        pruned = _at_tradeoff(model, read_task(model, X, y, **options), number, solve, n_jobs)
+    if not refit:
+        return pruned
+    return pruned.refit(X, y, validation=validation, sample_weight=sample_weight, n_jobs=n_jobs)
+
+
+def _at_tradeoff(
+    model: Any, task: PruningTask, tradeoff: float, solve: Solver, n_jobs: int | None
+) -> Pruned:
+    """Return the optimum at a tradeoff, or where the true loss of a boosted model comes to."""
+    if needs_descent(task):
+        return _descended(model, task, tradeoff, solve, n_jobs)
     problem, index = task.closure()
     priced, scale = problem.at(index.closure_tradeoff(tradeoff))
     solution = solve(priced)
@@ -143,4 +172,22 @@ def prune(
         model=write_model(model, kept),
         tradeoff=tradeoff,
         original=task.original(),
+        loss_name=task.loss_name,
+    )
+
+
+def _descended(
+    model: Any, task: PruningTask, tradeoff: float, solve: Solver, n_jobs: int | None
+) -> Pruned:
+    """Return where the true loss of a boosted model is descended to."""
+    descent = descend(task, tradeoff, solve, n_jobs)
+    return Pruned(
+        **vars(descent.figures),
+        model=write_model(model, descent.kept),
+        tradeoff=tradeoff,
+        original=original_figures(task),
+        bound=None,
+        method=DESCENT,
+        loss_name=task.loss_name,
+        objectives=descent.objectives,
     )

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from thriftwood.costs import AnyCosts
 from thriftwood.errors import InputError
 from thriftwood.formulation import ClassWeight, Loss
+from thriftwood.pruning.descent import refuse_descent
 from thriftwood.pruning.nested import nested_path
 from thriftwood.pruning.path import PruningPath
 from thriftwood.pruning.task import read_task
@@ -74,6 +75,7 @@ def prune_path(
         sample_weight=sample_weight,
         n_jobs=n_jobs,
     )
+    refuse_descent(task, "leave `loss` out, or use prune(..., tradeoff=...).")
     closure = task.closure() if scope == "ensemble" else task.closure_of_each_tree()
     return nested_path(model, task, closure, scope, n_jobs, progress)
 

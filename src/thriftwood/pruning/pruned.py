@@ -1,10 +1,15 @@
 """What pruning returns."""
 
-from dataclasses import dataclass
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from thriftwood.closure import Certificate
-from thriftwood.pruning.methods import METHODS
+from thriftwood.pruning.methods import DESCENT, METHODS
+from thriftwood.pruning.refit import Refit, refit_model
 from thriftwood.solvers import Round
 
 
@@ -58,12 +63,20 @@ class Pruned(Figures):
         From `prune` at a tradeoff, no pruning at all has a smaller objective than
         `objective - bound`: 0 unless the solver stopped early. Proven for the method "ensemble"
         only, None for all others.
-    method : {"ensemble", "each_tree", "cost_complexity", "dynamic_programming"}
-        How the model was pruned.
+    method : {"ensemble", "each_tree", "cost_complexity", "dynamic_programming", "descent"}
+        How the model was pruned. "descent" is for the true loss of a boosted model, which is no sum
+        over trees: `prune` went down to where no step of its kind helps, and nothing is proven.
     size : int, optional
         How many splits each tree has, if it ever had as many; for "dynamic_programming".
     rounds : tuple of Round
         How the solver `DantzigWolfe` got there; empty for all others.
+    loss_name : str
+        What `loss` counts. "recorded_gain" is the share of the gains that the splits of a boosted
+        model recorded, given up with the splits that are gone.
+    objectives : tuple of float
+        For "descent", loss + tradeoff * cost at the start and after every step; it never rises.
+    refitted : Refit, optional
+        How `refit` chose the values of the leaves. Losses are those of the values before.
     """
 
     model: Any
@@ -76,17 +89,70 @@ class Pruned(Figures):
     method: str = "ensemble"
     size: int | None = None
     rounds: tuple[Round, ...] = ()
+    loss_name: str = ""
+    objectives: tuple[float, ...] = ()
+    refitted: Refit | None = None
+
+    def refit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        validation: tuple[Any, ArrayLike] | None = None,
+        strength: float | None = None,
+        sample_weight: ArrayLike | None = None,
+        n_jobs: int | None = None,
+    ) -> Pruned:
+        """Return the same pruning with the values of all leaves fitted again, together.
+
+        Splits stay as they are, and so does what a row pays. Errors fall most at small budgets. The
+        new values are those of an L2-regularised regression on the leaves of all trees (logistic
+        for classes, ridge for numbers), held to the old values with a strength that is chosen on
+        rows that the trees have not seen; leaving the values alone is among the choices.
+
+        The model has its own type, if that can hold the result. The averaged probabilities of a
+        classification forest cannot: for those it is a `ForestModel`, which predicts in the same
+        way as any classifier of scikit-learn.
+
+        Parameters
+        ----------
+        X, y
+            The rows that the model was trained on.
+        validation : pair of X and y, optional
+            Rows that the model was not trained on, to choose the strength. Without them, a bagged
+            model takes the rows out of its trees' bags; other models need them.
+        strength : float, optional
+            In place of choosing: above 0, the larger the closer to the old values. 0.03 to 1 is
+            usual.
+        sample_weight : array-like, optional
+            How much each row of X counts.
+        n_jobs : int, optional
+            Threads, as in scikit-learn.
+
+        Examples
+        --------
+        >>> import thriftwood as tw
+        >>> from sklearn.ensemble import RandomForestClassifier
+        >>> heart = tw.datasets.load_heart()
+        >>> forest = RandomForestClassifier(20, max_features=None, random_state=0)
+        >>> path = tw.prune_path(forest.fit(heart.X, heart.y), heart.X, heart.y, costs=heart.costs)
+        >>> refitted = path.at(budget=50).refit(heart.X, heart.y)
+        >>> refitted.model.predict_proba(heart.X).shape
+        (303, 2)
+        """
+        model, refitted = refit_model(self.model, X, y, validation, strength, sample_weight, n_jobs)
+        return replace(self, model=model, refitted=refitted)
 
     @property
     def objective(self) -> float | None:
         """The paper's objective, loss + tradeoff * cost; None where it was not minimised."""
-        if self.tradeoff is None or self.method != "ensemble":
+        if self.tradeoff is None or self.method not in ("ensemble", DESCENT):
             return None
         return self.loss + self.tradeoff * self.cost
 
     def __repr__(self) -> str:
         lines = [f"Pruned {type(self.model).__name__} {self._where}"]
-        for label, name in _LABELS.items():
+        for label, name in self._labels.items():
             now, before = getattr(self, name), getattr(self.original, name)
             lines.append(f"  {label:14s} {now:<12.6g} was {before:.6g}")
         if self.budget is not None and self.bound is not None:
@@ -95,6 +161,8 @@ class Pruned(Figures):
                 lines.append(f"  No pruning {least}, whatever it costs.")
             else:
                 lines.append(f"  No pruning within the budget {least}.")
+        if self.refitted is not None:
+            lines.append(f"  {self.refitted}.")
         if self.rounds:
             lines.append(f"  {self._rounds_in_words}")
         if self.n_splits == 0:
@@ -129,10 +197,9 @@ class Pruned(Figures):
             return "larger budget"
         return "smaller tradeoff" if self.size is None else "larger size"
 
-
-_LABELS = {
-    "cost": "cost",
-    "loss per tree": "loss",
-    "splits": "n_splits",
-    "features": "n_features",
-}
+    @property
+    def _labels(self) -> dict[str, str]:
+        loss = "loss per tree" if self.method != DESCENT else "loss"
+        if self.loss_name == "recorded_gain":
+            loss = "gain given up"
+        return {"cost": "cost", loss: "loss", "splits": "n_splits", "features": "n_features"}

@@ -272,6 +272,7 @@ class PruningSequence(ABC):
             original=self.original,
             index=index,
             method=self.method,
+            loss_name=self.loss_name,
         )
 
     def _read_index(self, index: Any) -> int:

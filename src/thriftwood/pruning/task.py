@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thriftwood.adapters import read_forest, read_samples
-from thriftwood.arrays import BoolArray, FloatArray, handed_over
+from thriftwood.arrays import BoolArray, FloatArray, IndexArray, handed_over
 from thriftwood.closure import ClosureProblem
 from thriftwood.costs import AnyCosts, PriceList, read_prices
-from thriftwood.errors import RangeError
+from thriftwood.errors import InputError, RangeError
 from thriftwood.forest import Forest
 from thriftwood.formulation import (
+    RECORDED_GAIN,
     ClassWeight,
     ClosureIndex,
     Loss,
@@ -28,6 +29,7 @@ from thriftwood.formulation import (
     read_loss_weights,
     read_target,
     read_weights,
+    recorded_losses,
     times_counted,
     weight_counted,
 )
@@ -50,9 +52,14 @@ class PruningTask:
     prices : PriceList
     weights : shape (n_rows,)
         How much each row counts in the mean bill, in whole numbers.
+    target : shape (n_rows,)
+        What is right for each row: the number of its class, or a number.
+    loss_weights : shape (n_rows,)
+        How much the loss of each row counts.
     loss_name : str
     losses : shape (n_nodes,)
-        What each node would lose as a leaf, added up over rows.
+        What each node would lose as a leaf, added up over rows. Of boosted trees the gains that
+        they recorded.
     weight_counted : float
         How much weight counts in `losses`, all trees together.
     """
@@ -62,6 +69,8 @@ class PruningTask:
     rows: str
     prices: PriceList
     weights: FloatArray
+    target: IndexArray | FloatArray
+    loss_weights: FloatArray
     loss_name: str
     losses: FloatArray
     weight_counted: float
@@ -137,16 +146,38 @@ def read_task(
     samples = None if rows == "all" else read_samples(model)
     times = times_counted(rows, samples, forest.n_trees, table.n_rows)
     loss_weights = read_loss_weights(class_weight, forest, target, weights)
+    if forest.is_averaged and loss_name != RECORDED_GAIN:
+        losses = node_losses(forest, routes, target, loss_weights, loss, times)
+        counted = weight_counted(rows, times, loss_weights)
+    else:
+        _check_gains_count(loss_name, class_weight, rows)
+        losses, counted = recorded_losses(forest, needed=loss_name == RECORDED_GAIN)
     return PruningTask(
         forest=forest,
         routes=routes,
         rows=rows,
         prices=prices,
         weights=weights,
+        target=target,
+        loss_weights=loss_weights,
         loss_name=loss_name,
-        losses=node_losses(forest, routes, target, loss_weights, loss, times),
-        weight_counted=weight_counted(rows, times, loss_weights),
+        losses=losses,
+        weight_counted=counted,
     )
+
+
+def _check_gains_count(loss_name: str, class_weight: ClassWeight, rows: str) -> None:
+    """Refuse what gains that were recorded long ago cannot know."""
+    if rows != "all":
+        raise InputError(
+            f"The gains of splits are recorded on the rows of the training, so rows={rows!r} has "
+            "no meaning for them. Use rows='all'."
+        )
+    if class_weight is not None and loss_name == RECORDED_GAIN:
+        raise InputError(
+            "The gains of splits were recorded with the weights of the training, so `class_weight` "
+            "changes nothing: leave it out, or train with it."
+        )
 
 
 def _check_bills(prices: PriceList, weights: FloatArray) -> None:

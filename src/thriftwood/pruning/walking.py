@@ -9,7 +9,7 @@ import numpy as np
 
 from thriftwood.arrays import BoolArray, FloatArray, IntArray, handed_over
 from thriftwood.costs import PriceList
-from thriftwood.forest import LEAF, Forest
+from thriftwood.forest import LEAF, LINKS, Forest
 from thriftwood.formulation import CountArray, list_asks
 from thriftwood.pruning import kernels
 from thriftwood.routing import Routes
@@ -21,8 +21,8 @@ NO_PRICES = handed_over(np.empty((0, 0)))
 
 def walk_of(
     forest: Forest, prices: PriceList, routes: Routes, times: CountArray
-) -> tuple[kernels.Walk, float]:
-    """Return the trees as the kernels walk them, and the unit of their values.
+) -> tuple[kernels.Walk, kernels.Scale]:
+    """Return the trees as the kernels walk them, and what makes predictions of their values.
 
     Parameters
     ----------
@@ -56,17 +56,23 @@ def walk_of(
         line=np.cumsum(paid_by_batches) - 1,
         per_split=prices.per_split,
     )
-    return walk, unit
+    scale = kernels.Scale(
+        unit=unit,
+        is_mean=forest.combine == "mean",
+        bias=forest.bias,
+        link=LINKS.index(forest.link),
+        n_classes=0 if forest.classes is None else len(forest.classes),
+    )
+    return walk, scale
 
 
 def nothing_yet(forest: Forest, prices: PriceList, n_rows: int) -> kernels.State:
     """Return the state of rows that are nowhere and bought nothing."""
-    n_outputs = forest.values.shape[1]
     n_lines = np.count_nonzero(prices.payer >= 0)
     n_batches = int(prices.batch_of.max(initial=-1)) + 1
     return kernels.State(
-        total=np.zeros((n_rows, n_outputs), dtype=np.int64),
-        votes=np.zeros((n_rows, n_outputs), dtype=np.int32),
+        total=np.zeros((n_rows, forest.n_outputs), dtype=np.int64),
+        votes=np.zeros((n_rows, forest.n_outputs), dtype=np.int32),
         n_trees=np.zeros(n_rows, dtype=np.int32),
         # Trees ask once for each charge, but where rows know values, more often.
         n_askers=np.zeros((n_rows, prices.n_charges), np.int32 if len(prices.gates) else np.uint16),

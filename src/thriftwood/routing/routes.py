@@ -5,11 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from thriftwood.arrays import BoolArray, IndexArray, IntArray, handed_over
-from thriftwood.errors import InputError
 from thriftwood.forest import Forest
 from thriftwood.parallel import for_each
 from thriftwood.routing import kernels
-from thriftwood.table import Table
+from thriftwood.table import Table, check_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +36,7 @@ class Routes:
 
 def route_examples(forest: Forest, table: Table, n_jobs: int | None = None) -> Routes:
     """Send every row of `table` through every tree of `forest`."""
-    _check_columns(forest, table)
+    check_columns(table, forest.n_features, forest.feature_names)
     with np.errstate(over="ignore"):
         rows = table.values.astype(forest.input_dtype, copy=False)
     order = np.empty((forest.n_trees, table.n_rows), dtype=np.int32)
@@ -74,19 +73,3 @@ def are_first_uses(forest: Forest) -> BoolArray:
     """Return the same splits as a mask over all nodes."""
     mask: BoolArray = kernels.first_use_of_each(forest.feature, forest.parent)
     return mask
-
-
-def _check_columns(forest: Forest, table: Table) -> None:
-    if table.n_columns != forest.n_features:
-        raise InputError(
-            f"X has {table.n_columns} columns, but the model was trained on {forest.n_features} "
-            "features: pass the same columns in the same order."
-        )
-    if table.names is None or forest.feature_names is None:
-        return
-    for column, (given, known) in enumerate(zip(table.names, forest.feature_names, strict=True)):
-        if given != known:
-            raise InputError(
-                f"Column {column} of X is named {given!r}, but the model was trained with "
-                f"{known!r} there: pass the same columns in the same order."
-            )

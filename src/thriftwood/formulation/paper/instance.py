@@ -112,6 +112,11 @@ def read_instance(
 ) -> PaperInstance:
     """Read a model with examples; parameters as in `prune`."""
     forest = read_forest(model)
+    if not forest.is_averaged:
+        raise InputError(
+            "The paper's programs add up the losses of trees, but boosted trees predict only "
+            "together: pass a forest, a bagged ensemble or a tree."
+        )
     table = read_table(X, forest.input_dtype, forest.category_labels)
     routes = route_examples(forest, table)
     weights = read_weights(sample_weight, table.n_rows)

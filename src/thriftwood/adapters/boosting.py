@@ -1,0 +1,63 @@
+"""What readers and writers of boosted trees share: one tree speaks for one output."""
+
+from typing import Any
+
+import numpy as np
+
+from thriftwood.arrays import FloatArray, IntArray
+from thriftwood.forest import Forest
+
+# Put on every tree that we write: its splits hold what they would say as leaves. A tree that is
+# trained again, or added by a warm start, is a new object without the mark.
+MARK = "splits_speak_as_leaves_"
+
+
+def is_marked(tree: Any) -> bool:
+    return bool(getattr(tree, MARK, False))
+
+
+def mark(tree: Any) -> None:
+    setattr(tree, MARK, True)
+
+
+def output_of_nodes(forest: Forest, n_outputs: int) -> IntArray:
+    """Return the output that each node speaks for: trees take turns, one for each output."""
+    return np.repeat(np.arange(forest.n_trees) % n_outputs, np.diff(forest.tree_start))
+
+
+def in_columns(own: FloatArray, forest: Forest, n_outputs: int) -> FloatArray:
+    """Return values of all outputs from what each node says to its own; 0 elsewhere."""
+    values = np.zeros((forest.n_nodes, n_outputs))
+    values[np.arange(forest.n_nodes), output_of_nodes(forest, n_outputs)] = own
+    return values
+
+
+def own_column(values: FloatArray, forest: Forest) -> FloatArray:
+    """Return from values of all outputs what each node says to its own."""
+    output = output_of_nodes(forest, forest.n_outputs)
+    own: FloatArray = values[np.arange(forest.n_nodes), output]
+    return own
+
+
+def leaf_means(forest: Forest, own: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return for each node the weighted mean of the leaves below it; leaves keep their value.
+
+    Parameters
+    ----------
+    forest : Forest
+        Only its shape counts.
+    own : shape (n_nodes,)
+        Read at the leaves alone.
+    weights : shape (n_nodes,)
+        How much training weight each node has; read at the leaves alone.
+    """
+    is_leaf = ~forest.is_split
+    total = np.where(is_leaf, own * weights, 0.0)
+    weight = np.where(is_leaf, weights, 0.0)
+    for depth in range(int(forest.depth.max()) - 1, -1, -1):
+        nodes = np.flatnonzero(forest.is_split & (forest.depth == depth))
+        left, right = forest.left[nodes], forest.right[nodes]
+        total[nodes] = total[left] + total[right]
+        weight[nodes] = weight[left] + weight[right]
+    with np.errstate(divide="ignore", invalid="ignore"):  # a forest refuses what is not finite
+        return np.where(is_leaf, own, total / weight)

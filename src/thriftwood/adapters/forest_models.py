@@ -1,0 +1,192 @@
+"""A scikit-learn model around a `Forest`, for forests that no other library can hold."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+
+from thriftwood.adapters.samples import Samples
+from thriftwood.arrays import BoolArray, FloatArray, IndexArray
+from thriftwood.errors import InputError, UnsupportedModelError
+from thriftwood.forest import Forest, collapse, files, leaves, predict, scores
+from thriftwood.table import check_columns, read_table
+
+SUPPORTED = "thriftwood's ForestModel"
+
+
+class ForestModel(BaseEstimator):
+    """A fitted model that predicts what a forest says.
+
+    Made where the result of pruning is not of a kind that the library of the model can hold, and
+    by `ForestModel.load`. It works wherever scikit-learn wants a fitted model: as the last step of
+    a pipeline that is fitted, in `permutation_importance`, inside a `FrozenEstimator` and thereby
+    in `CalibratedClassifierCV`. It cannot be trained.
+
+    Parameters
+    ----------
+    forest : Forest
+    n_jobs : int, optional
+        Threads, as in scikit-learn.
+
+    Attributes
+    ----------
+    classes_ : array, shape (n_classes,)
+        Of a classifier.
+    n_features_in_ : int
+    feature_names_in_ : array, shape (n_features,)
+        Where the forest knows the names of its columns.
+
+    Examples
+    --------
+    >>> import thriftwood as tw
+    >>> from thriftwood.adapters import forest_model, read_forest
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> heart = tw.datasets.load_heart()
+    >>> tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(heart.X, heart.y)
+    >>> model = forest_model(read_forest(tree))
+    >>> bool((model.predict(heart.X) == tree.predict(heart.X)).all())
+    True
+    """
+
+    def __init__(self, forest: Forest, n_jobs: int | None = None) -> None:
+        self.forest = forest
+        self.n_jobs = n_jobs
+
+    def fit(self, *_rows: Any, **_others: Any) -> NoReturn:
+        """Refuse: the trees are grown already, and a search over folds would not be honest."""
+        raise UnsupportedModelError(
+            f"A {type(self).__name__} is fitted already and cannot be trained: where a tool calls "
+            "`fit`, pass it inside scikit-learn's FrozenEstimator."
+        )
+
+    def apply(self, X: Any) -> IndexArray:
+        """Return the leaf of each tree that each row ends in, numbered within the tree."""
+        found = leaves(self.forest, self._rows(X), self.n_jobs)
+        within: IndexArray = found - self.forest.tree_start[:-1].astype(np.int32)
+        return within
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Write the forest to a file, all of it or nothing; `load` reads it.
+
+        The file holds arrays and text, nothing that could be run.
+        """
+        files.save_forest(self.forest, file)
+
+    @classmethod
+    def load(cls, file: str | os.PathLike[str], n_jobs: int | None = None) -> ForestModel:
+        """Read a model that `save` wrote; refuse a file that is damaged."""
+        model = forest_model(files.load_forest(file), n_jobs)
+        if not isinstance(model, cls):
+            raise InputError(
+                f"{file} holds a {type(model).__name__}, not a {cls.__name__}: use "
+                "`ForestModel.load`."
+            )
+        return model
+
+    @property
+    def n_features_in_(self) -> int:
+        return self.forest.n_features
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        if self.forest.feature_names is None:
+            raise AttributeError("The forest does not know the names of its columns.")
+        return np.array(self.forest.feature_names, dtype=object)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _rows(self, X: Any) -> NDArray[Any]:
+        forest = self.forest
+        table = read_table(X, forest.input_dtype, forest.category_labels)
+        check_columns(table, forest.n_features, forest.feature_names)
+        return table.values
+
+
+class ForestClassifierModel(ClassifierMixin, ForestModel):
+    """A `ForestModel` that predicts classes."""
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        if self.forest.classes is None:
+            raise AttributeError("The forest predicts numbers: it has no classes.")
+        return self.forest.classes
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the class of each row: the most probable, the first of those that tie."""
+        labels: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return labels
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Predict the probability of each class for each row.
+
+        Where each class has a score of its own against the rest they need not add up to 1.
+        """
+        return predict(self.forest, self._rows(X), self.n_jobs)
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Predict the logarithm of the probability of each class for each row."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the score of each class for each row, before the link.
+
+        For two classes one number: the score of the second, or by how much it is above the first.
+        """
+        found = scores(self.forest, self._rows(X), self.n_jobs)
+        if found.shape[1] == 1:
+            return found[:, 0]
+        if found.shape[1] == 2:
+            difference: FloatArray = found[:, 1] - found[:, 0]
+            return difference
+        return found
+
+
+class ForestRegressorModel(RegressorMixin, ForestModel):
+    """A `ForestModel` that predicts numbers."""
+
+    def predict(self, X: Any) -> FloatArray:
+        """Predict the number of each row."""
+        return predict(self.forest, self._rows(X), self.n_jobs)[:, 0]
+
+
+def forest_model(forest: Forest, n_jobs: int | None = None) -> ForestModel:
+    """Return a model that predicts what a forest says.
+
+    Parameters
+    ----------
+    forest : Forest
+    n_jobs : int, optional
+        Threads, as in scikit-learn.
+    """
+    kind = ForestClassifierModel if forest.is_classifier else ForestRegressorModel
+    return kind(forest.check(), n_jobs)
+
+
+def reads(model: object) -> bool:
+    return isinstance(model, ForestModel)
+
+
+def read(model: Any) -> Forest:
+    forest: Forest = model.forest
+    return forest
+
+
+def write(model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any:
+    forest = model.forest if values is None else replace(model.forest, values=values)
+    return forest_model(collapse(forest, kept)[0], model.n_jobs)
+
+
+def samples(_model: Any) -> Samples | None:
+    return None

@@ -1,0 +1,150 @@
+"""Forests in files: arrays and a line of JSON in a zip, no pickle, so that reading is harmless."""
+
+import json
+import os
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thriftwood.errors import InputError
+from thriftwood.forest.forest import ARRAYS, Forest
+
+FORMAT = "thriftwood forest"
+VERSION = 1
+WRITER = "ForestModel.save"
+
+# What a file that is none of ours, or was cut or changed, makes the readers raise.
+DAMAGE = (
+    OSError,
+    EOFError,
+    ValueError,
+    KeyError,
+    RuntimeError,
+    TypeError,
+    AttributeError,
+    OverflowError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def save_forest(forest: Forest, file: str | os.PathLike[str]) -> None:
+    """Write a forest, all of it or nothing."""
+    about, arrays = forest_parts(forest)
+    save_arrays(file, {"format": FORMAT, "version": VERSION, "forest": about}, arrays)
+
+
+def load_forest(file: str | os.PathLike[str]) -> Forest:
+    """Read a forest that `save_forest` wrote; refuse files that are damaged."""
+    header, arrays = load_arrays(file, FORMAT, f"no forest that `{WRITER}` wrote")
+    check_version(file, header, VERSION)
+    try:
+        return forest_from(header["forest"], arrays)
+    except DAMAGE:
+        raise InputError(f"{file} is damaged.") from None
+
+
+def forest_parts(forest: Forest) -> tuple[dict[str, Any], Arrays]:
+    """Return what a header says about a forest, and its arrays."""
+    about = {
+        "n_features": forest.n_features,
+        "combine": forest.combine,
+        "classes": None if forest.classes is None else forest.classes.tolist(),
+        "feature_names": forest.feature_names,
+        "input_dtype": forest.input_dtype.name,
+        "link": forest.link,
+        "category_labels": list(forest.category_labels.items()),
+    }
+    arrays = {f"forest_{name}": getattr(forest, name) for name in ARRAYS}
+    if forest.gains is not None:
+        arrays["forest_gains"] = forest.gains
+    return about, arrays
+
+
+def forest_from(about: dict[str, Any], arrays: Arrays) -> Forest:
+    """Return the forest of these parts, checked."""
+    parts: dict[str, Any] = {name: arrays[f"forest_{name}"] for name in ARRAYS}
+    return Forest(
+        **parts,
+        gains=arrays.get("forest_gains"),
+        link=about["link"],
+        category_labels={column: tuple(labels) for column, labels in about["category_labels"]},
+        n_features=about["n_features"],
+        combine=about["combine"],
+        classes=None if about["classes"] is None else np.array(about["classes"]),
+        feature_names=None if about["feature_names"] is None else tuple(about["feature_names"]),
+        input_dtype=np.dtype(about["input_dtype"]),
+    ).check()
+
+
+def save_arrays(file: str | os.PathLike[str], header: dict[str, Any], arrays: Arrays) -> None:
+    """Write a header and arrays to a file that appears when it is whole."""
+    try:
+        text = json.dumps(header)
+    except TypeError:
+        raise InputError(
+            "The classes of the model, or labels of its categories, are neither numbers nor text, "
+            "so no file can hold them."
+        ) from None
+    named: dict[str, Any] = {"header": np.array(text), **arrays}
+    target = _target(file)
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        with unfinished.open("wb") as stream:
+            np.savez_compressed(stream, **named)
+        unfinished.replace(target)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _target(file: str | os.PathLike[str]) -> Path:
+    """Return where to write, if that is a place for a file."""
+    if not isinstance(file, (str, os.PathLike)) or not str(file):
+        raise InputError(f"{file!r} is not the name of a file.")
+    target = Path(file)
+    if target.is_dir():
+        raise InputError(f"{target} is a folder: pass the name of a file.")
+    if not target.parent.is_dir():
+        raise InputError(f"There is no folder {target.parent}: make it first.")
+    return target
+
+
+def load_arrays(
+    file: str | os.PathLike[str], file_format: str, otherwise: str
+) -> tuple[dict[str, Any], Arrays]:
+    """Return the header and the arrays of a file.
+
+    Parameters
+    ----------
+    file
+    file_format : str
+        What the header must call itself.
+    otherwise : str
+        What to say that the file is, where it is not that.
+    """
+    if not isinstance(file, (str, os.PathLike)) or not str(file):
+        raise InputError(f"{file!r} is not the name of a file.")
+    try:
+        with Path(file).open("rb") as stream, np.load(stream, allow_pickle=False) as content:
+            arrays = {name: content[name] for name in content.files}
+        header: dict[str, Any] = json.loads(str(arrays.pop("header")))
+        if header["format"] != file_format or not isinstance(header["version"], int):
+            raise ValueError
+    except FileNotFoundError:
+        raise InputError(f"There is no file {file}.") from None
+    except DAMAGE:
+        raise InputError(f"{file} is {otherwise}, or is damaged.") from None
+    return header, arrays
+
+
+def check_version(file: str | os.PathLike[str], header: dict[str, Any], known: int) -> None:
+    if header["version"] != known:
+        raise InputError(
+            f"{file} has version {header['version']} of the format; this release reads {known}."
+        )

@@ -1,0 +1,235 @@
+"""Fit the values of all leaves of a pruned model again, together; the splits stay, and so the bill.
+
+A tree's values were right for the tree alone, or for the splits that are gone. The new ones are
+those of one regularised regression on the leaves of all trees, held to the old values with a
+strength that rows choose which the trees have not seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from thriftwood.adapters import Samples, forest_model, read_forest, read_samples, write_model
+from thriftwood.arrays import BoolArray, FloatArray, IndexArray
+from thriftwood.errors import InputError
+from thriftwood.forest import Forest, Link, leaves, sums_below
+from thriftwood.formulation import read_target, read_weights, times_counted
+from thriftwood.refitting import (
+    LeafFit,
+    LeafProblem,
+    StrengthChoice,
+    Trial,
+    choose_strength,
+    fit_leaf_values,
+    out_of_bag_trials,
+    prior_of_probabilities,
+    validation_trial,
+)
+from thriftwood.table import read_table
+
+LINK_OF: dict[str, Link] = {"squared": "identity", "logistic": "logistic", "softmax": "softmax"}
+GIVEN, VALIDATION, OUT_OF_BAG = "given", "validation", "out_of_bag"
+
+
+@dataclass(frozen=True, eq=False)
+class Refit:
+    """How the values of a model were fitted again.
+
+    Attributes
+    ----------
+    strength : float
+        How strongly they are held to the old ones; infinity means that they were left alone,
+        because no refit did better on the rows that judged.
+    judged_on : {"validation", "out_of_bag", "given"}
+        Which rows chose the strength, if it was not given.
+    choice : StrengthChoice, optional
+        Losses and errors of all strengths that were tried.
+    """
+
+    strength: float
+    judged_on: str
+    choice: StrengthChoice | None
+
+    @property
+    def changed_nothing(self) -> bool:
+        return bool(np.isinf(self.strength))
+
+    def __str__(self) -> str:
+        how = {
+            GIVEN: "as given",
+            VALIDATION: "chosen on validation rows",
+            OUT_OF_BAG: "chosen out of bag",
+        }
+        if self.changed_nothing:
+            return f"Values of leaves not refitted, {how[self.judged_on]}"
+        return f"Values of leaves refitted with strength {self.strength:g}, {how[self.judged_on]}"
+
+
+def refit_model(
+    model: Any,
+    X: Any,
+    y: ArrayLike,
+    validation: tuple[Any, ArrayLike] | None,
+    strength: float | None,
+    sample_weight: ArrayLike | None,
+    n_jobs: int | None,
+) -> tuple[Any, Refit]:
+    """Return a model with the same splits and new values; parameters as in `Pruned.refit`."""
+    forest = read_forest(model)
+    _check_link(forest)
+    problem = _problem(forest, X, y, sample_weight, n_jobs)
+    judged_on, trials = _trials(model, forest, problem, validation, strength, n_jobs)
+    if forest.is_averaged and forest.is_classifier:
+        prior = prior_of_probabilities(
+            forest.values[~forest.is_split], forest.n_trees, [trial.held_out for trial in trials]
+        )
+        problem = replace(problem, prior=prior)
+        trials = [replace(trial, problem=replace(trial.problem, prior=prior)) for trial in trials]
+    choice = None if strength is not None else choose_strength(trials, n_jobs=n_jobs)
+    chosen = choice.strength if choice is not None else float(strength or 0.0)
+    fit = fit_leaf_values(problem, chosen, n_jobs=n_jobs)
+    refit = Refit(chosen, judged_on if choice is not None else GIVEN, choice)
+    if refit.changed_nothing:
+        return model, refit
+    return _written(model, forest, problem, fit), refit
+
+
+def _check_link(forest: Forest) -> None:
+    if forest.link == "exp" or (forest.link == "logistic" and forest.n_outputs > 1):
+        what = "predicts rates" if forest.link == "exp" else "sets each class against the rest"
+        raise InputError(
+            f"This model {what}; only models for classes (two, or several by softmax) and for "
+            "plain numbers can be refitted. Use the pruned model as it is."
+        )
+    if not forest.n_splits:
+        raise InputError("Every tree is a single leaf: there is nothing to refit.")
+
+
+def _problem(
+    forest: Forest, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, n_jobs: int | None
+) -> LeafProblem:
+    """Return the rows in their leaves, with the values that the leaves have now."""
+    table = read_table(X, forest.input_dtype, forest.category_labels)
+    of_leaves = forest.values[~forest.is_split]
+    if forest.combine == "mean":
+        of_leaves = of_leaves / forest.n_trees
+    loss, n_outputs = "squared", 1
+    if forest.classes is not None:
+        is_binary = len(forest.classes) == 2
+        loss, n_outputs = ("logistic", 1) if is_binary else ("softmax", len(forest.classes))
+    return LeafProblem(
+        leaves=_leaf_numbers(forest, table.values, n_jobs),
+        n_leaves=len(of_leaves),
+        target=read_target(y, forest, table.n_rows),
+        weights=read_weights(sample_weight, table.n_rows),
+        loss=loss,
+        prior=of_leaves[:, -n_outputs:],
+        bias=forest.bias[-n_outputs:],
+        speaks=None if forest.is_averaged else _speaks(forest)[~forest.is_split],
+    )
+
+
+def _speaks(forest: Forest) -> BoolArray:
+    """Return the outputs that the tree of each node has anything to say about."""
+    of_trees = sums_below(forest, np.abs(forest.values))[forest.tree_start[:-1]] > 0
+    of_nodes: BoolArray = of_trees[forest.tree_of(np.arange(forest.n_nodes))]
+    return of_nodes
+
+
+def _leaf_numbers(forest: Forest, rows: Any, n_jobs: int | None) -> IndexArray:
+    number = np.cumsum(~forest.is_split, dtype=np.int32) - 1
+    found: IndexArray = number[leaves(forest, rows, n_jobs)]
+    return found
+
+
+def _trials(
+    model: Any,
+    forest: Forest,
+    problem: LeafProblem,
+    validation: tuple[Any, ArrayLike] | None,
+    strength: float | None,
+    n_jobs: int | None,
+) -> tuple[str, Sequence[Trial]]:
+    """Return what rows judge a strength, and how."""
+    if validation is not None:
+        X, y = _read_validation(validation)
+        table = read_table(X, forest.input_dtype, forest.category_labels)
+        numbers = _leaf_numbers(forest, table.values, n_jobs)
+        target = read_target(y, forest, table.n_rows)
+        return VALIDATION, [validation_trial(problem, numbers, target, np.ones(table.n_rows))]
+    samples = read_samples(model)
+    if _has_rows_out_of_bag(samples, problem.n_rows):
+        unseen = times_counted(OUT_OF_BAG, samples, forest.n_trees, problem.n_rows) > 0
+        return OUT_OF_BAG, out_of_bag_trials(problem, unseen)
+    if strength is None:
+        raise InputError(
+            "No row is out of the bags of this model's trees, so nothing can choose how strongly "
+            "to refit: pass `validation=(X, y)`, rows that the model was not trained on, or a "
+            "`strength`. (For a bagged model, pass the rows that it was trained on as X.)"
+        )
+    return GIVEN, [validation_trial(problem, problem.leaves, problem.target, problem.weights)]
+
+
+def _has_rows_out_of_bag(samples: Samples | None, n_rows: int) -> bool:
+    return (
+        samples is not None
+        and samples.n_rows == n_rows
+        and any(len(np.unique(sample)) < n_rows for sample in samples.of_trees)
+    )
+
+
+def _read_validation(validation: Any) -> tuple[Any, ArrayLike]:
+    if not isinstance(validation, (tuple, list)) or len(validation) != 2:
+        raise InputError("`validation` must be a pair: the rows and what is right for them.")
+    return validation[0], validation[1]
+
+
+def _written(model: Any, forest: Forest, problem: LeafProblem, fit: LeafFit) -> Any:
+    """Return the model with new values, of its own type if that can hold them."""
+    new = _with_values(forest, problem, fit)
+    if forest.is_averaged and forest.is_classifier:
+        return forest_model(new)
+    speaks = _speaks(forest)
+    n_trees = speaks[forest.tree_start[:-1]].sum(axis=0)
+    # Other types keep their bias, so the trees share what it moved by.
+    values = new.values + speaks * (new.bias - forest.bias) / np.maximum(n_trees, 1)
+    if forest.combine == "mean":
+        values = values * forest.n_trees
+    return write_model(model, forest.is_split, values)
+
+
+def _with_values(forest: Forest, problem: LeafProblem, fit: LeafFit) -> Forest:
+    """Return the forest with new values; those of splits are the means of the leaves below."""
+    is_leaf = ~forest.is_split
+    weight = np.zeros(forest.n_nodes)
+    weight[is_leaf] = _weight_of_leaves(problem)
+    values = np.zeros((forest.n_nodes, problem.n_outputs))
+    values[is_leaf] = fit.values
+    weight_below = sums_below(forest, weight)
+    mean = sums_below(forest, weight[:, None] * values) / weight_below[:, None]
+    values = np.where(is_leaf[:, None], values, mean)
+    moved = weight_below * (values**2).sum(axis=1)
+    gains = np.zeros(forest.n_nodes)
+    split = forest.is_split
+    gains[split] = moved[forest.left[split]] + moved[forest.right[split]] - moved[split]
+    return replace(
+        forest,
+        values=values,
+        bias=fit.bias,
+        combine="sum",
+        link=LINK_OF[problem.loss],
+        gains=np.maximum(gains, 0.0),
+    ).check()
+
+
+def _weight_of_leaves(problem: LeafProblem) -> FloatArray:
+    """Return how much weight is in each leaf, a little at least, so that means are defined."""
+    counted = np.repeat(problem.weights, problem.n_trees)
+    weight = np.bincount(problem.leaves.ravel(), weights=counted, minlength=problem.n_leaves)
+    some: FloatArray = np.maximum(weight, 1e-9 * problem.weights.sum())
+    return some

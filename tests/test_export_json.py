@@ -1,0 +1,222 @@
+"""Forests go through JSON unchanged; damaged files are refused."""
+
+import json
+from contextlib import suppress
+from dataclasses import replace
+from importlib.resources import files
+
+import numpy as np
+import pytest
+from export_cases import CASES, any_forests, case
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from models import fitted
+
+from thriftwood import export
+from thriftwood.adapters import read_forest
+from thriftwood.errors import InputError, UnsupportedModelError
+from thriftwood.forest import ARRAYS
+
+jsonschema = pytest.importorskip("jsonschema")
+
+SCHEMA = json.loads((files("thriftwood.export") / "forest.schema.json").read_text())
+
+
+def strict(text):
+    """JSON as the standard has it, without NaN and Infinity."""
+
+    def refuse(word):
+        raise AssertionError(word)
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def follows_the_schema(document):
+    return jsonschema.Draft202012Validator(SCHEMA).is_valid(document)
+
+
+def assert_same(found, expected):
+    for name in ARRAYS:
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), name)
+        assert getattr(found, name).tobytes() == getattr(expected, name).tobytes()  # -0.0 as well
+    for name in ("n_features", "combine", "link", "feature_names", "input_dtype"):
+        assert getattr(found, name) == getattr(expected, name)
+    assert dict(found.category_labels) == dict(expected.category_labels)
+    assert (found.gains is None) == (expected.gains is None)
+    if expected.gains is not None:
+        np.testing.assert_array_equal(found.gains, expected.gains)
+    assert (found.classes is None) == (expected.classes is None)
+    if expected.classes is not None:
+        assert found.classes.tolist() == expected.classes.tolist()
+        assert found.classes.dtype.kind == expected.classes.dtype.kind
+
+
+def test_the_schema_is_one():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_forests_come_back_to_the_last_bit(name):
+    text = export.to_json(case(name))
+    assert follows_the_schema(strict(text))
+    assert_same(export.from_json(text), case(name))
+
+
+@given(any_forests(), st.data())
+@settings(max_examples=60)
+def test_any_forest_comes_back(forest, data):
+    number = st.floats(allow_nan=False, allow_infinity=False)
+    gains = [data.draw(number) for _ in range(forest.n_nodes)]
+    values = [[data.draw(number)] for _ in range(forest.n_nodes)]
+    names = tuple(data.draw(st.text()) for _ in range(forest.n_features))
+    forest = replace(
+        forest,
+        values=values,
+        gains=np.where(forest.is_split, gains, 0.0),
+        feature_names=names,
+        category_labels={0: ("a", 'b"\n', 3, True, None, 0.1)},
+    ).check()
+    text = export.to_json(forest)
+    assert follows_the_schema(strict(text))
+    assert_same(export.from_json(text), forest)
+
+
+@pytest.mark.parametrize(
+    "labels", [[3, 5], [0.5, 1.5], [False, True], ["\u00fc", "b"], np.array(["x", "yy"], object)]
+)
+def test_labels_keep_their_type(labels):
+    forest = replace(read_forest(fitted("stump").model), classes=np.array(labels))
+    found = export.from_json(export.to_json(forest)).classes
+    assert found.tolist() == list(labels)
+    assert type(found.tolist()[0]) is type(np.array(labels).tolist()[0])
+
+
+@pytest.mark.parametrize("labels", [["a", 1], [None, "b"], [(1,), (2,)], [1, 0.5], [np.nan, 1.0]])
+def test_labels_that_json_lacks_are_refused(labels):
+    mixed = np.empty(2, dtype=object)
+    mixed[:] = labels
+    with pytest.raises(UnsupportedModelError, match=r"several types|neither a number nor text"):
+        export.to_json(replace(read_forest(fitted("stump").model), classes=mixed))
+
+
+def test_a_file_holds_what_is_returned(tmp_path):
+    model, _, _ = fitted("named_columns")
+    text = export.to_json(model, tmp_path / "forest.json")
+    assert (tmp_path / "forest.json").read_text(encoding="utf-8") == text
+    assert [file.name for file in tmp_path.iterdir()] == ["forest.json"]
+    for name in (tmp_path / "forest.json", str(tmp_path / "forest.json")):
+        assert_same(export.from_json(name), read_forest(model))
+
+
+def test_splits_at_infinity_are_words():
+    text = export.to_json(case("splits_at_infinity"))
+    assert '"Infinity"' in text
+    assert np.inf in export.from_json(text).threshold
+
+
+# --- damage
+
+
+def changed(path, value):
+    """The document of a forest in which one thing is different."""
+    document = strict(export.to_json(case("categories")))
+    at = document
+    for key in path[:-1]:
+        at = at[key]
+    if value is DROPPED:
+        del at[path[-1]]
+    else:
+        at[path[-1]] = value
+    return document
+
+
+DROPPED = object()
+DAMAGE = {
+    "format": (["format"], "other", 'its "format" is not'),
+    "version": (["version"], 2, "its version is 2, not 1"),
+    "no trees": (["trees"], DROPPED, 'has no "trees"'),
+    "another entry": (["more"], 1, 'has a "more", which is unknown'),
+    "trees": (["trees"], {}, "trees is no array"),
+    "no tree": (["trees"], [], "`tree_start` must begin with 0"),
+    "a tree": (["trees", 1], 3, r"trees\[1\] is no object"),
+    "a lost array": (["trees", 1, "left"], DROPPED, r'trees\[1\] has no "left"'),
+    "short": (["trees", 0, "left"], [-1], r"trees\[0\].left has 1 entries, but the tree has"),
+    "fraction": (["trees", 0, "feature", 0], 0.5, r"trees\[0\].feature has 0.5, which is no whole"),
+    "truth": (["trees", 0, "feature", 0], True, "has True, which is no whole number"),
+    "text": (
+        ["trees", 0, "threshold", 0],
+        "1",
+        r"trees\[0\].threshold has '1', which is no number",
+    ),
+    "null": (["trees", 0, "threshold", 0], None, "has None, which is no"),
+    "flag": (["trees", 0, "missing_left", 0], 1, "has 1, which is no truth value"),
+    "values": (["trees", 0, "values", 2], [1.0], r"trees\[0\].values\[2\] has not 3 numbers"),
+    "value": (["trees", 0, "values", 2], 1.0, r"values\[2\] is no array"),
+    "cycle": (["trees", 0, "left", 0], 0, "Node 0 of tree 0 has a child that does not"),
+    "outside": (["trees", 0, "left", 0], 10**6, "Node 0 of tree 0 has a child outside its tree"),
+    "column": (["trees", 0, "feature", 0], 99, "tests a feature outside 0 to 3"),
+    "a huge number": (["trees", 0, "feature", 0], 10**30, "far too large|does not fit"),
+    "a huge threshold": (["trees", 0, "threshold", 0], 10**400, "far too large"),
+    "set": (["category_sets", 2, "members"], [7], r"category_sets\[2\] has a member that is not"),
+    "set size": (["category_sets", 2, "size"], -1, r"category_sets\[2\] has a member"),
+    "unknown set": (["category_sets"], [], "names a set of categories outside"),
+    "dtype": (["input_dtype"], "float16", "input_dtype is 'float16', not one of float32, float64"),
+    "link": (["link"], "probit", "link is 'probit'"),
+    "unhashable": (["link"], [], r"link is \[\]"),
+    "classes": (["classes", "type"], "date", "type is 'date'"),
+    "labels": (["classes", "labels", 0], 3, "classes.labels has 3, which is no text"),
+    "too few labels": (["classes", "labels"], ["a"], "has 1 classes but 3 values"),
+    "names": (["feature_names"], ["a"], "4 features but 1 names"),
+    "name": (["feature_names"], [1, 2, 3, 4], "feature_names has 1, which is no text"),
+    "columns": (["category_labels"], {"x": []}, "category_labels has 'x', which is no column"),
+    "far column": (["category_labels"], {"9": ["a"]}, "labels for column 9"),
+    "bias": (["bias"], [1.0, "a", 0.0], "bias has 'a', which is no whole number or number"),
+    "number of features": (["n_features"], "4", "n_features has '4', which is no whole number"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_each_damage_has_its_own_sentence(name):
+    path, value, words = DAMAGE[name]
+    text = json.dumps(changed(path, value))
+    with pytest.raises(InputError, match=rf"^The text is .*{words}.*\.$"):
+        export.from_json(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "{}",
+        '{"format": ' + "9" * 5000 + "}",
+        '{"format": NaN}',
+        '{"a":' * 5000,
+        '{"format": "thriftwood forest", "version": 1}',
+    ],
+)
+def test_what_is_no_forest_is_refused(text):
+    with pytest.raises(InputError, match=r"^The text is not a forest that this version reads: "):
+        export.from_json(text)
+
+
+def test_files_that_are_no_text_are_refused(tmp_path):
+    (tmp_path / "it.json").write_bytes(b"\xff\xfe{}")
+    with pytest.raises(
+        InputError, match=r"it\.json is not a forest that this version reads: it is"
+    ):
+        export.from_json(tmp_path / "it.json")
+    for nothing in ("", None, 3, tmp_path / "lost.json", tmp_path):
+        with pytest.raises(InputError, match=r"is not the name of a file|cannot be read"):
+            export.from_json(nothing)
+
+
+@given(st.data())
+@settings(max_examples=150)
+def test_a_file_with_any_damage_is_read_or_refused(data):
+    """Never another error, and never a forest that contradicts itself."""
+    text = export.to_json(case("categories"))
+    at = data.draw(st.integers(0, len(text) - 1))
+    other = data.draw(st.sampled_from([*'0123456789-.eE,[]{}":tn ', "", "true", "null"]))
+    damaged = text[:at] + other + text[at + 1 :]
+    with suppress(InputError):
+        export.from_json(damaged).check()

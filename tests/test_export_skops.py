@@ -1,0 +1,162 @@
+"""Files of skops hold the whole model, and load nothing that is not trusted by name."""
+
+import io
+import warnings
+import zipfile
+
+import numpy as np
+import pytest
+from export_cases import CASES, case, rows_for, said_by
+from models import KINDS, fitted
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import thriftwood as tw
+from thriftwood import export
+from thriftwood.adapters import forest_model
+from thriftwood.errors import ForestError, InputError, UnsupportedModelError
+
+skops = pytest.importorskip("skops.io")
+
+
+def through_a_file(model, folder):
+    export.to_skops(model, folder / "it.skops")
+    assert [file.name for file in folder.iterdir()] == ["it.skops"]
+    return export.from_skops(folder / "it.skops")
+
+
+def says(model, X):
+    return model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_models_come_back_whole(kind, tmp_path):
+    model, X, _ = fitted(kind)
+    again = through_a_file(model, tmp_path)
+    assert type(again) is type(model)
+    np.testing.assert_array_equal(says(again, X), says(model, X))
+
+
+def boosters():
+    import catboost
+    import lightgbm
+    import xgboost
+
+    return {
+        "GradientBoosting": GradientBoostingClassifier(n_estimators=3),
+        "HistGradientBoosting": HistGradientBoostingRegressor(max_iter=3, categorical_features=[0]),
+        "LightGBM": lightgbm.LGBMClassifier(n_estimators=3, verbose=-1),
+        "XGBoost": xgboost.XGBRegressor(n_estimators=3),
+        "CatBoost": catboost.CatBoostClassifier(
+            iterations=3, verbose=False, allow_writing_files=False
+        ),
+        "pruned": tw.PrunedEnsembleClassifier(
+            RandomForestClassifier(4, random_state=0), budget=2.0
+        ),
+        "pipeline": make_pipeline(StandardScaler(), RandomForestClassifier(3, random_state=0)),
+    }
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "GradientBoosting",
+        "HistGradientBoosting",
+        "LightGBM",
+        "XGBoost",
+        "CatBoost",
+        "pruned",
+        "pipeline",
+    ],
+)
+def test_boosters_and_what_has_a_model_inside_come_back_whole(kind, tmp_path):
+    pytest.importorskip("lightgbm"), pytest.importorskip("xgboost"), pytest.importorskip("catboost")
+    _, X, y = fitted("tree_classifier")
+    X = np.abs(np.round(X))
+    model = boosters()[kind]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # those of the other libraries
+        model.fit(X, y)
+        again = through_a_file(model, tmp_path)
+        np.testing.assert_array_equal(says(again, X), says(model, X))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_forests_come_back_frozen(name, tmp_path):
+    forest = case(name)
+    forest.splits  # worked out once, and no part of the file
+    again = through_a_file(forest, tmp_path)
+    rows = rows_for(forest)
+    assert again.has_same_trees(forest)
+    assert again.feature_names == forest.feature_names
+    assert not again.threshold.flags.writeable
+    np.testing.assert_array_equal(said_by(again, rows), said_by(forest, rows))
+
+
+class Holder(ClassifierMixin, BaseEstimator):
+    """An estimator with a forest inside, of a module that nobody trusts."""
+
+    def __init__(self, forest=None):
+        self.forest = forest
+
+
+@pytest.mark.parametrize("name", ["words", "logistic", "exp", "categories"])
+def test_the_model_around_a_forest_comes_back(name, tmp_path):
+    model = forest_model(case(name), n_jobs=1)
+    again = through_a_file(model, tmp_path)
+    assert type(again) is type(model)
+    rows = rows_for(case(name))
+    np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
+
+
+def test_what_would_not_be_trusted_is_not_written(tmp_path):
+    with pytest.raises(UnsupportedModelError, match=r"Holder holds .*Holder, which"):
+        export.to_skops(Holder(), tmp_path / "it.skops")
+    with pytest.raises(UnsupportedModelError, match="cannot be written by skops"):
+        export.to_skops((i for i in range(3)), tmp_path / "it.skops")
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_not_trusted_is_not_loaded(tmp_path):
+    skops.dump(Holder(), tmp_path / "it.skops")
+    with pytest.raises(InputError, match=r"it\.skops holds .*Holder, which is not trusted"):
+        export.from_skops(tmp_path / "it.skops")
+
+
+def damaged_zip(schema: str) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as file:
+        file.writestr("schema.json", schema)
+    return content.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"hello", damaged_zip("{"), damaged_zip("[]"), damaged_zip("{}")]
+)
+def test_damaged_files_are_refused_with_a_sentence(content, tmp_path):
+    (tmp_path / "it.skops").write_bytes(content)
+    with pytest.raises(InputError, match=r"it\.skops is not a whole file of skops: .*\.$"):
+        export.from_skops(tmp_path / "it.skops")
+
+
+def test_trees_that_lead_nowhere_are_refused(tmp_path):
+    """scikit-learn itself would load them, and run out of its arrays."""
+    forest = case("numbers")
+    right = forest.right.copy()
+    right[0] = 10_000
+    broken = object.__new__(type(forest))
+    broken.__setstate__({**forest.__getstate__(), "right": right})
+    export.to_skops(broken, tmp_path / "it.skops")
+    with pytest.raises(ForestError, match="has a child outside its tree"):
+        export.from_skops(tmp_path / "it.skops")
+
+
+def test_a_file_that_is_not_there():
+    with pytest.raises(InputError, match="no_such_file cannot be read"):
+        export.from_skops("no_such_file")
