@@ -1,10 +1,10 @@
 """The arrays of a forest in C, each in the smallest type that holds it.
 
-Splits and leaves have arrays of their own. A child that is a split is its number, a child that is a
-leaf is -1 minus its number; so is a root::
+Splits have arrays of their own, and so have the different things that leaves say. A child that is a
+split is its number, a child that is a leaf is -1 minus the place of what it says; so is a root::
 
     at >= 0     split `at`
-    at < 0      leaf `-1 - at`
+    at < 0      a leaf that says `value[(-1 - at) * n_outputs ...]`
 """
 
 from collections.abc import Iterable
@@ -36,7 +36,9 @@ class Arrays(NamedTuple):
 def c_arrays(forest: Forest, name: str) -> Arrays:
     """Return the declarations of the arrays that the code of `c_code` reads."""
     splits, leaves, number, _ = number_nodes(forest)
-    code = np.where(forest.is_split, number, -1 - number)
+    said, place = np.unique(forest.values[leaves], axis=0, return_inverse=True)
+    code = number.copy()
+    code[leaves] = -1 - place.ravel()
     threshold = (
         for_single_rows(forest.threshold) if forest.input_dtype == np.float32 else forest.threshold
     )
@@ -54,7 +56,7 @@ def c_arrays(forest: Forest, name: str) -> Arrays:
         _whole(name, "left", code[forest.left[splits]]),
         _whole(name, "right", code[forest.right[splits]]),
         _whole(name, "rule", rule[splits], "uint8_t"),
-        _real(name, "value", forest.values[leaves].ravel()),
+        _real(name, "value", said.ravel()),
     ]
     if of_set.any():
         parts += _sets(forest, name, splits)

@@ -2,9 +2,9 @@
 
 A leaf of that operation adds one number to one of its results. Where every leaf of the forest
 speaks for one output, as in boosted models, these numbers are the leaves' values. Otherwise each
-tree gets a result of its own, the number of the leaf that a row ended in, and the values are looked
-up in a table: the other way, a copy of all trees for each output, is as many times larger and was
-six to twelve times slower.
+tree gets a result of its own, the place of what it says in a table of all different things that
+leaves say, and that is looked up: the other way, a copy of all trees for each output, is as many
+times larger and was six to twelve times slower on seven classes.
 """
 
 from typing import Any, Literal
@@ -40,16 +40,17 @@ def add_trees(graph: Graph, forest: Forest, rows: str, dtype: np.dtype[Any]) -> 
         speaks_for = np.abs(values).argmax(axis=1)
         weights = values[np.arange(len(values)), speaks_for]
         return _ensemble(graph, table, splits, weights.astype(dtype), speaks_for, forest.n_outputs)
-    places = np.arange(len(values)).astype(dtype)
-    if not np.array_equal(places, np.arange(len(values))):
+    said, place = np.unique(values, axis=0, return_inverse=True)
+    places = place.ravel().astype(dtype)
+    if not np.array_equal(places, place.ravel()):
         raise InputError(
-            f"The forest has {len(values)} leaves, too many to count in float32: "
+            f"The leaves say {len(said)} different things, too many to count in float32: "
             "pass dtype='float64'."
         )
     trees = forest.tree_of(numbering.leaves)
     reached = graph.cast(_ensemble(graph, table, splits, places, trees, forest.n_trees), np.int32)
-    said = graph.add("Gather", graph.constant(values.astype(dtype)), reached, axis=0)
-    return graph.add("ReduceSum", said, graph.constant(np.array([1])), keepdims=0)
+    found = graph.add("Gather", graph.constant(said.astype(dtype)), reached, axis=0)
+    return graph.add("ReduceSum", found, graph.constant(np.array([1])), keepdims=0)
 
 
 def _add_columns(

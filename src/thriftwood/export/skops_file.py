@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
+from zipfile import ZIP_DEFLATED
 
 from thriftwood.adapters import read_forest
 from thriftwood.errors import InputError, UnsupportedModelError
@@ -61,7 +62,7 @@ def to_skops(model: object, file: File) -> None:
     """
     skops = library("skops.io", "skops")
     try:
-        content: bytes = skops.dumps(model)
+        content: bytes = skops.dumps(model, compression=ZIP_DEFLATED)
     except (TypeError, ValueError, AttributeError) as error:
         raise UnsupportedModelError(
             f"This {type(model).__name__} cannot be written by skops: {error}."
