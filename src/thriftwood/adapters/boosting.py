@@ -37,27 +37,3 @@ def own_column(values: FloatArray, forest: Forest) -> FloatArray:
     output = output_of_nodes(forest, forest.n_outputs)
     own: FloatArray = values[np.arange(forest.n_nodes), output]
     return own
-
-
-def leaf_means(forest: Forest, own: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return for each node the weighted mean of the leaves below it; leaves keep their value.
-
-    Parameters
-    ----------
-    forest : Forest
-        Only its shape counts.
-    own : shape (n_nodes,)
-        Read at the leaves alone.
-    weights : shape (n_nodes,)
-        How much training weight each node has; read at the leaves alone.
-    """
-    is_leaf = ~forest.is_split
-    total = np.where(is_leaf, own * weights, 0.0)
-    weight = np.where(is_leaf, weights, 0.0)
-    for depth in range(int(forest.depth.max()) - 1, -1, -1):
-        nodes = np.flatnonzero(forest.is_split & (forest.depth == depth))
-        left, right = forest.left[nodes], forest.right[nodes]
-        total[nodes] = total[left] + total[right]
-        weight[nodes] = weight[left] + weight[right]
-    with np.errstate(divide="ignore", invalid="ignore"):  # a forest refuses what is not finite
-        return np.where(is_leaf, own, total / weight)

@@ -9,7 +9,7 @@ from thriftwood.forest.collapse import collapse
 from thriftwood.forest.forest import ARRAYS, LEAF, NO_SET, Forest
 from thriftwood.forest.links import LINKS, Link, predictions
 from thriftwood.forest.scoring import leaves, predict, scores
-from thriftwood.forest.sums import sums_below
+from thriftwood.forest.sums import leaf_means, sums_below
 
 __all__ = [
     "ARRAYS",
@@ -20,6 +20,7 @@ __all__ = [
     "Link",
     "collapse",
     "files",
+    "leaf_means",
     "leaves",
     "predict",
     "predictions",

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from thriftwood.adapters import Samples, forest_model, read_forest, read_samples, write_model
 from thriftwood.arrays import BoolArray, FloatArray, IndexArray
 from thriftwood.errors import InputError
-from thriftwood.forest import Forest, Link, leaves, sums_below
+from thriftwood.forest import Forest, Link, leaf_means, leaves, sums_below
 from thriftwood.formulation import read_target, read_weights, times_counted
 from thriftwood.refitting import (
     LeafFit,
@@ -210,10 +210,8 @@ def _with_values(forest: Forest, problem: LeafProblem, fit: LeafFit) -> Forest:
     weight[is_leaf] = _weight_of_leaves(problem)
     values = np.zeros((forest.n_nodes, problem.n_outputs))
     values[is_leaf] = fit.values
-    weight_below = sums_below(forest, weight)
-    mean = sums_below(forest, weight[:, None] * values) / weight_below[:, None]
-    values = np.where(is_leaf[:, None], values, mean)
-    moved = weight_below * (values**2).sum(axis=1)
+    values = leaf_means(forest, values, weight)
+    moved = sums_below(forest, weight) * (values**2).sum(axis=1)
     gains = np.zeros(forest.n_nodes)
     split = forest.is_split
     gains[split] = moved[forest.left[split]] + moved[forest.right[split]] - moved[split]
