@@ -13,7 +13,7 @@ from adapter_laws import check_predictions, check_reading
 from xgboost_models import FEW, fitted, latent, rows, score, three, two
 
 from thriftwood.adapters import read_forest, write_model
-from thriftwood.adapters.xgboost_trees import recorded_tree
+from thriftwood.adapters.xgboost.trees import recorded_tree
 from thriftwood.errors import ForestError, UnfittedModelError, UnsupportedModelError
 
 WRAPPERS = (

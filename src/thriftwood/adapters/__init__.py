@@ -7,8 +7,8 @@ raises; and reading what `write_model` wrote gives the collapsed forest.
 from thriftwood.adapters.forest_models import ForestModel, forest_model
 from thriftwood.adapters.registry import read_forest, read_samples, write_model
 from thriftwood.adapters.samples import Samples
-from thriftwood.adapters.sklearn_ensemble import TreeAverage
-from thriftwood.adapters.sklearn_grown import decision_tree
+from thriftwood.adapters.sklearn.ensemble import TreeAverage
+from thriftwood.adapters.sklearn.grown import decision_tree
 
 __all__ = [
     "ForestModel",

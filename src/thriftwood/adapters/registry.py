@@ -2,17 +2,7 @@
 
 from typing import Any, Protocol, TypeVar
 
-from thriftwood.adapters import (
-    catboost_model,
-    forest_itself,
-    forest_models,
-    lightgbm_booster,
-    sklearn_ensemble,
-    sklearn_gradient_boosting,
-    sklearn_hist,
-    sklearn_tree,
-    xgboost_model,
-)
+from thriftwood.adapters import catboost, forest_itself, forest_models, lightgbm, sklearn, xgboost
 from thriftwood.adapters.refusals import reason_against
 from thriftwood.adapters.samples import Samples
 from thriftwood.arrays import BoolArray, FloatArray
@@ -23,7 +13,7 @@ Model = TypeVar("Model")
 
 
 class Adapter(Protocol):
-    """What a module of this folder provides."""
+    """What a module here, or in the folder of a library, provides."""
 
     SUPPORTED: str
 
@@ -37,13 +27,13 @@ class Adapter(Protocol):
 
 
 ADAPTERS: tuple[Adapter, ...] = (
-    sklearn_tree,
-    sklearn_ensemble,
-    sklearn_gradient_boosting,
-    sklearn_hist,
-    lightgbm_booster,
-    xgboost_model,
-    catboost_model,
+    sklearn.tree,
+    sklearn.ensemble,
+    sklearn.gradient_boosting,
+    sklearn.hist,
+    lightgbm.booster,
+    xgboost.booster,
+    catboost.ensemble,
     forest_models,
     forest_itself,
 )

@@ -14,9 +14,9 @@ import numpy as np
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
 
-from thriftwood.adapters.boosting import in_columns, is_marked, mark, own_column
+from thriftwood.adapters.one_output_trees import in_columns, is_marked, mark, own_column
 from thriftwood.adapters.samples import Samples
-from thriftwood.adapters.sklearn_tree import check_fitted, collapsed_trees, forest_of
+from thriftwood.adapters.sklearn.tree import check_fitted, collapsed_trees, forest_of
 from thriftwood.arrays import BoolArray, FloatArray
 from thriftwood.errors import UnfittedModelError, UnsupportedModelError
 from thriftwood.forest import Forest, Link, leaf_means

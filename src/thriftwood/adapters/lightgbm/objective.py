@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.adapters.lightgbm_text import ModelText
+from thriftwood.adapters.lightgbm.text import ModelText
 from thriftwood.errors import UnsupportedModelError
 from thriftwood.forest import Link
 

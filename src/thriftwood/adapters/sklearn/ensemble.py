@@ -15,7 +15,7 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from thriftwood.adapters.samples import Samples
-from thriftwood.adapters.sklearn_tree import (
+from thriftwood.adapters.sklearn.tree import (
     check_fitted,
     check_single_output,
     collapsed_trees,

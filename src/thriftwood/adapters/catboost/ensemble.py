@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.adapters.catboost_trees import (
+from thriftwood.adapters.catboost.trees import (
     Columns,
     Document,
     nodes_of,

@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-from thriftwood.adapters.boosting import in_columns, is_marked, mark, own_column
+from thriftwood.adapters.one_output_trees import in_columns, is_marked, mark, own_column
 from thriftwood.adapters.samples import Samples
-from thriftwood.adapters.sklearn_hist_categories import (
+from thriftwood.adapters.sklearn.hist_categories import (
     Categories,
     left_sets,
     read_categories,
     user_columns,
 )
-from thriftwood.adapters.sklearn_tree import check_fitted
+from thriftwood.adapters.sklearn.tree import check_fitted
 from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from thriftwood.errors import ForestError, UnfittedModelError, UnsupportedModelError
 from thriftwood.forest import LEAF, NO_SET, Forest, Link, collapse, leaf_means

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thriftwood.adapters import lightgbm_text as texts
-from thriftwood.adapters.boosting import own_column
-from thriftwood.adapters.lightgbm_objective import Meaning, labels_of, meaning_of, names_of
+from thriftwood.adapters.lightgbm import text as texts
+from thriftwood.adapters.lightgbm.objective import Meaning, labels_of, meaning_of, names_of
+from thriftwood.adapters.one_output_trees import own_column
 from thriftwood.adapters.samples import Samples
 from thriftwood.arrays import BoolArray, FloatArray, IntArray
 from thriftwood.errors import UnfittedModelError, UnsupportedModelError

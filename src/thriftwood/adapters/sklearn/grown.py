@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from thriftwood.adapters.sklearn_tree import (
+from thriftwood.adapters.sklearn.tree import (
     SKLEARN_LEAF,
     SKLEARN_UNDEFINED,
     check_node_fields,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from thriftwood.adapters.joining import TreeNodes, join_trees
 from thriftwood.adapters.samples import Samples
-from thriftwood.adapters.xgboost_document import (
+from thriftwood.adapters.xgboost.document import (
     Document,
     bias_of,
     check_outputs,
@@ -22,8 +22,8 @@ from thriftwood.adapters.xgboost_document import (
     tree_weights,
     with_trees,
 )
-from thriftwood.adapters.xgboost_trees import Recorded, recorded_tree, written_tree
-from thriftwood.adapters.xgboost_values import Regularisation, node_values
+from thriftwood.adapters.xgboost.trees import Recorded, recorded_tree, written_tree
+from thriftwood.adapters.xgboost.values import Regularisation, node_values
 from thriftwood.arrays import BoolArray, FloatArray
 from thriftwood.errors import ForestError, UnfittedModelError, UnsupportedModelError
 from thriftwood.forest import Forest, collapse, scores
