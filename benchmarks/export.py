@@ -60,36 +60,34 @@ def compare(title: str, X, y, costs, repeats: int) -> None:
     rows = np.ascontiguousarray(np.resize(X, (10_000, X.shape[1])), dtype=np.float64)
     splits = [read_forest(model).n_splits for model in (forest, pruned.model)]
     print(f"\n{title}, {N_TREES} trees, {splits[0]} splits, pruned to {splits[1]}")
-    print("                    kilobytes                  microseconds a row")
-    print("                   before    after    ratio    before    after    ratio   of the first")
-    first = None
     with tempfile.TemporaryDirectory() as folder:
-        for name, make in FORMATS.items():
-            before, after = [
-                make(model, rows, Path(folder) / f"{stage}.{name[:2]}")
+        made = {
+            name: [
+                checked(name, model, make(model, rows, Path(folder) / f"{stage}.{name[:2]}"), rows)
                 for stage, model in enumerate((forest, pruned.model))
             ]
-            check(name, forest, before, rows)
-            check(name, pruned.model, after, rows)
-            times = alternate(
-                repeats,
-                lambda b=before: seconds_of(b.predict),
-                lambda a=after: seconds_of(a.predict),
-            )
-            micro = [1e6 * seconds / len(rows) for seconds in times]
-            first = first or micro[0]
-            print(
-                f"{name:16s} {before.size / 1e3:8.1f} {after.size / 1e3:8.1f} "
-                f"{after.size / before.size:8.2f}  {micro[0]:8.2f} {micro[1]:8.2f} "
-                f"{micro[1] / micro[0]:8.2f} {micro[0] / first:8.2f} -> {micro[1] / first:.2f}"
-            )
+            for name, make in FORMATS.items()
+        }
+        runs = [one.predict for both in made.values() for one in both]
+        seconds = alternate(repeats, *[lambda run=run: seconds_of(run) for run in runs])
+    print("                        kilobytes            microseconds a row      of scikit-learn")
+    print("                   before    after ratio   before    after ratio    before    after")
+    per_row = 1e6 * np.array(seconds).reshape(-1, 2) / len(rows)
+    for (name, (before, after)), times in zip(made.items(), per_row, strict=True):
+        shares = times / per_row[0, 0]
+        print(
+            f"{name:16s} {before.size / 1e3:8.1f} {after.size / 1e3:8.1f} "
+            f"{after.size / before.size:5.2f} {times[0]:8.2f} {times[1]:8.2f} "
+            f"{times[1] / times[0]:5.2f}  {shares[0]:8.2f} {shares[1]:8.2f}"
+        )
 
 
-def check(name: str, model, made: Format, rows) -> None:
+def checked(name: str, model, made: Format, rows) -> Format:
     """Refuse to time what does not predict the same."""
     np.testing.assert_allclose(
         made.predict(), model.predict_proba(rows), atol=1e-5, err_msg=f"{name} is wrong"
     )
+    return made
 
 
 def scikit_learn(model, rows, _file) -> Format:

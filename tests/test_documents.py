@@ -112,6 +112,7 @@ def test_the_paper_runs():
         ("one_tradeoff.py", ["bytes per requires-arc", "HiGHS"]),
         ("whole_path.py", ["of the fit", "one OR-tools solve", "resolution 0"]),
         ("budget_forest.py", ["of the first", "splits"]),
+        ("export.py", ["ONNX, float32", "of scikit-learn"]),
         ("dantzig_wolfe.py", ["two workers", "Gap after each round", "The textbook's master, for"]),
     ],
 )
