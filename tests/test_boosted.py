@@ -108,7 +108,7 @@ def test_evaluation_of_a_boosted_path_is_that_of_its_predictions(link, tmp_path)
     assert measured.vote_error is None
     rows = HEART.X.astype(np.float32)
     for index in (0, len(path) // 2, len(path) - 1):
-        trees = path[index].model
+        trees = path[index].model.forest
         said = predict(trees, rows)
         if link == "identity":
             assert measured.error[index] == pytest.approx(((said[:, 0] - y) ** 2).mean())

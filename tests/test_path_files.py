@@ -7,7 +7,6 @@ from sklearn.ensemble import RandomForestClassifier
 
 import thriftwood as tw
 from thriftwood.errors import ForestError, InputError
-from thriftwood.forest import Forest
 
 
 @pytest.mark.parametrize("with_model", [True, False])
@@ -20,7 +19,9 @@ def test_a_saved_path_comes_back(tmp_path, with_model):
     assert loaded.original == PATH.original
     assert loaded.forest.feature_names == PATH.forest.feature_names
     point = loaded.at(budget=200)
-    assert type(point.model) is (RandomForestClassifier if with_model else Forest)
+    assert isinstance(point.model, RandomForestClassifier if with_model else tw.ForestModel)
+    expected = PATH.at(budget=200).model.predict_proba(HEART.X)
+    np.testing.assert_allclose(point.model.predict_proba(HEART.X), expected, atol=1e-12)
     assert point.n_splits == PATH.at(budget=200).n_splits
     measured = loaded.evaluate(HEART.X, HEART.y, points=[2])
     assert measured.error == PATH.evaluate(HEART.X, HEART.y, points=[2]).error

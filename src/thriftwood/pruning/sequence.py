@@ -233,7 +233,7 @@ class PruningSequence(ABC):
         file : path
         model : optional
             The model that the path was computed for, to get pruned models of its type; without it
-            they are plain `Forest` objects, which hold the trees but do not predict.
+            they are of our own kind, `ForestModel`, and predict the same.
         """
         return storage.load_path(cls, file, model)
 

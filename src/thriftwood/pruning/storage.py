@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.typing import NDArray
 
-from thriftwood.adapters import read_forest
+from thriftwood.adapters import forest_model, read_forest
 from thriftwood.arrays import handed_over
 from thriftwood.costs import PriceList
 from thriftwood.errors import InputError
@@ -58,7 +58,7 @@ def load_path(kind: type[Kind], file: str | os.PathLike[str], model: Any = None)
         forest = files.forest_from(header["forest"], arrays)
         own = {name: header["numbers"][name] for name in kind.own_numbers}
         path = kind(
-            model=forest if model is None else model,
+            model=forest_model(forest) if model is None else model,
             forest=forest,
             rows=header["rows"],
             prices=_prices(header["prices"], arrays),
