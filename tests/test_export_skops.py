@@ -158,5 +158,5 @@ def test_trees_that_lead_nowhere_are_refused(tmp_path):
 
 
 def test_a_file_that_is_not_there():
-    with pytest.raises(InputError, match="no_such_file cannot be read"):
+    with pytest.raises(InputError, match="There is no file no_such_file"):
         export.from_skops("no_such_file")

@@ -22,6 +22,7 @@ from thriftwood.costs.document import (
     value_text,
 )
 from thriftwood.errors import InputError
+from thriftwood.files import place_of, read_whole, write_whole
 
 
 def read_costs_file(path: str | os.PathLike[str]) -> Costs:
@@ -38,28 +39,19 @@ def write_costs_file(costs: Costs, path: str | os.PathLike[str]) -> None:
     """Write prices to a file, all of it or nothing; parameters as in `Costs.to_file`."""
     file = _file(path)
     document = checked(Document(str(file), _values(costs), places={}))
-    _write_text(file, WRITERS[file.suffix.lower()](document))
+    write_whole(file, WRITERS[file.suffix.lower()](document))
 
 
 def _file(path: str | os.PathLike[str]) -> Path:
     """Return where to read or write, if that can be a price file."""
-    if not isinstance(path, str | os.PathLike) or not str(path):
-        raise InputError(f"{path!r} is not the name of a file.")
-    file = Path(path)
-    if os.path.isdir(file):
-        raise InputError(f"{file} is a folder: pass the name of a file.")
+    file = place_of(path)
     if file.suffix.lower() not in PARSERS:
         raise InputError(f"{file}: a price file must end in one of {listed(PARSERS)}.")
     return file
 
 
 def _read_text(file: Path) -> str:
-    try:
-        content = file.read_bytes()
-    except FileNotFoundError:
-        raise InputError(f"There is no file {file}.") from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"{file} cannot be read: {error}.") from None
+    content = read_whole(file)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -143,16 +135,3 @@ def _toml_text(document: Document) -> str:
 
 
 WRITERS = {".csv": csv_text, ".json": _json_text, ".toml": _toml_text}
-
-
-def _write_text(file: Path, text: str) -> None:
-    # Beside the file, so that the last step is a rename within one file system.
-    unfinished = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        try:
-            unfinished.write_bytes(text.encode())
-            os.replace(unfinished, file)
-        finally:
-            unfinished.unlink(missing_ok=True)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{file} cannot be written: {error}.") from None

@@ -9,7 +9,7 @@ from thriftwood.adapters import read_forest
 from thriftwood.errors import InputError
 from thriftwood.export.c_arrays import Arrays, c_arrays
 from thriftwood.export.c_code import c_code
-from thriftwood.export.writing import File, write_whole
+from thriftwood.files import File, write_whole
 from thriftwood.forest import Forest
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from thriftwood.adapters import read_forest
 from thriftwood.errors import UnsupportedModelError
-from thriftwood.export.writing import File, write_whole
+from thriftwood.files import File, write_whole
 from thriftwood.forest import LEAF, NO_SET, Forest
 
 FORMAT = "thriftwood forest"
@@ -31,7 +31,7 @@ def to_json(model: object, file: File | None = None) -> str:
     forest = read_forest(model)
     text = _text(_document(forest))
     if file is not None:
-        write_whole(file, text.encode())
+        write_whole(file, text)
     return text
 
 

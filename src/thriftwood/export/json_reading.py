@@ -11,7 +11,7 @@ import numpy as np
 from thriftwood.arrays import IntArray
 from thriftwood.errors import ForestError, InputError, RangeError
 from thriftwood.export.json_file import FORMAT, VERSION
-from thriftwood.export.writing import File, read_whole
+from thriftwood.files import File, read_whole
 from thriftwood.forest import LEAF, NO_SET, Forest
 
 

@@ -16,7 +16,7 @@ from thriftwood.export.lightgbm_trees import (
     structure_of,
 )
 from thriftwood.export.thresholds import for_double_rows
-from thriftwood.export.writing import File, write_whole
+from thriftwood.files import File, write_whole
 from thriftwood.forest import Forest
 
 
@@ -34,7 +34,7 @@ def to_lightgbm(model: object, file: File | None = None) -> str:
     """
     text = lightgbm_text(read_forest(model))
     if file is not None:
-        write_whole(file, text.encode())
+        write_whole(file, text)
     return text
 
 

@@ -10,7 +10,7 @@ from thriftwood.adapters import read_forest
 from thriftwood.errors import InputError, UnsupportedModelError
 from thriftwood.export.onnx_graph import TREES, TREES_VERSION, Graph
 from thriftwood.export.onnx_trees import Dtype, add_trees
-from thriftwood.export.writing import File, write_whole
+from thriftwood.files import File, write_whole
 from thriftwood.forest import Forest
 
 OLDEST_OPSET = 13

@@ -8,8 +8,8 @@ import numpy as np
 from thriftwood.adapters import read_forest
 from thriftwood.arrays import BoolArray, FloatArray
 from thriftwood.errors import UnsupportedModelError
+from thriftwood.export.libraries import library
 from thriftwood.export.thresholds import for_double_rows
-from thriftwood.export.writing import library
 from thriftwood.forest import LEAF, NO_SET, Forest
 from thriftwood.forest.kernels import NEXT_TO_ZERO
 

@@ -1,16 +1,16 @@
 """Forests in files: arrays and a line of JSON in a zip, no pickle, so that reading is harmless."""
 
 import json
-import os
 import zipfile
 import zlib
-from pathlib import Path
+from io import BytesIO
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.errors import InputError
+from thriftwood.files import File, read_whole, write_whole
 from thriftwood.forest.forest import ARRAYS, Forest
 
 FORMAT = "thriftwood forest"
@@ -34,13 +34,13 @@ DAMAGE = (
 Arrays = dict[str, NDArray[Any]]
 
 
-def save_forest(forest: Forest, file: str | os.PathLike[str]) -> None:
+def save_forest(forest: Forest, file: File) -> None:
     """Write a forest, all of it or nothing."""
     about, arrays = forest_parts(forest)
     save_arrays(file, {"format": FORMAT, "version": VERSION, "forest": about}, arrays)
 
 
-def load_forest(file: str | os.PathLike[str]) -> Forest:
+def load_forest(file: File) -> Forest:
     """Read a forest that `save_forest` wrote; refuse files that are damaged."""
     header, arrays = load_arrays(file, FORMAT, f"no forest that `{WRITER}` wrote")
     check_version(file, header, VERSION)
@@ -83,7 +83,7 @@ def forest_from(about: dict[str, Any], arrays: Arrays) -> Forest:
     ).check()
 
 
-def save_arrays(file: str | os.PathLike[str], header: dict[str, Any], arrays: Arrays) -> None:
+def save_arrays(file: File, header: dict[str, Any], arrays: Arrays) -> None:
     """Write a header and arrays to a file that appears when it is whole."""
     try:
         text = json.dumps(header)
@@ -93,31 +93,12 @@ def save_arrays(file: str | os.PathLike[str], header: dict[str, Any], arrays: Ar
             "so no file can hold them."
         ) from None
     named: dict[str, Any] = {"header": np.array(text), **arrays}
-    target = _target(file)
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        with unfinished.open("wb") as stream:
-            np.savez_compressed(stream, **named)
-        unfinished.replace(target)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    content = BytesIO()
+    np.savez_compressed(content, **named)
+    write_whole(file, content.getvalue())
 
 
-def _target(file: str | os.PathLike[str]) -> Path:
-    """Return where to write, if that is a place for a file."""
-    if not isinstance(file, (str, os.PathLike)) or not str(file):
-        raise InputError(f"{file!r} is not the name of a file.")
-    target = Path(file)
-    if target.is_dir():
-        raise InputError(f"{target} is a folder: pass the name of a file.")
-    if not target.parent.is_dir():
-        raise InputError(f"There is no folder {target.parent}: make it first.")
-    return target
-
-
-def load_arrays(
-    file: str | os.PathLike[str], file_format: str, otherwise: str
-) -> tuple[dict[str, Any], Arrays]:
+def load_arrays(file: File, file_format: str, otherwise: str) -> tuple[dict[str, Any], Arrays]:
     """Return the header and the arrays of a file.
 
     Parameters
@@ -128,22 +109,19 @@ def load_arrays(
     otherwise : str
         What to say that the file is, where it is not that.
     """
-    if not isinstance(file, (str, os.PathLike)) or not str(file):
-        raise InputError(f"{file!r} is not the name of a file.")
+    content = BytesIO(read_whole(file))
     try:
-        with Path(file).open("rb") as stream, np.load(stream, allow_pickle=False) as content:
-            arrays = {name: content[name] for name in content.files}
+        with np.load(content, allow_pickle=False) as found:
+            arrays = {name: found[name] for name in found.files}
         header: dict[str, Any] = json.loads(str(arrays.pop("header")))
         if header["format"] != file_format or not isinstance(header["version"], int):
             raise ValueError
-    except FileNotFoundError:
-        raise InputError(f"There is no file {file}.") from None
     except DAMAGE:
         raise InputError(f"{file} is {otherwise}, or is damaged.") from None
     return header, arrays
 
 
-def check_version(file: str | os.PathLike[str], header: dict[str, Any], known: int) -> None:
+def check_version(file: File, header: dict[str, Any], known: int) -> None:
     if header["version"] != known:
         raise InputError(
             f"{file} has version {header['version']} of the format; this release reads {known}."

@@ -1,0 +1,46 @@
+"""Files that are whole or not there."""
+
+import os
+from pathlib import Path
+
+from thriftwood.errors import InputError
+
+File = str | os.PathLike[str]
+
+
+def place_of(file: object) -> Path:
+    """Return where a file is or is to be, if that is a name for one."""
+    if not isinstance(file, (str, os.PathLike)) or not os.fspath(file):
+        raise InputError(f"{file!r} is not the name of a file.")
+    place = Path(os.fsdecode(file))
+    if os.path.isdir(place):
+        raise InputError(f"{place} is a folder: pass the name of a file.")
+    return place
+
+
+def read_whole(file: File) -> bytes:
+    """Return what a file holds."""
+    place = place_of(file)
+    try:
+        return place.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"There is no file {place}.") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{place} cannot be read: {error}.") from None
+
+
+def write_whole(file: File, content: bytes | str) -> None:
+    """Write a file whole or not at all, in place of one that is there already; text as UTF-8."""
+    place = place_of(file)
+    if not os.path.isdir(place.parent):
+        raise InputError(f"There is no folder {place.parent}: make it first.")
+    # Beside the file, so that the last step is a rename within one file system.
+    unfinished = place.with_name(f".{place.name}.{os.getpid()}")
+    try:
+        try:
+            unfinished.write_bytes(content.encode() if isinstance(content, str) else content)
+            unfinished.replace(place)
+        finally:
+            unfinished.unlink(missing_ok=True)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{place} cannot be written: {error}.") from None
