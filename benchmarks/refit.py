@@ -1,0 +1,113 @@
+"""Refitting all leaf values together: how long it takes, and what it does to errors.
+
+Times are ratios within one run: alternating, medians, against growing the forest on the same two
+cores. Errors are those of test rows, before and after, at budgets where a forest has lost much.
+"""
+
+from typing import Any
+
+import numpy as np
+from held_out import Rows
+from measure import alternate, arguments, covertype, local_dataset, seconds_of
+from sklearn.ensemble import RandomForestClassifier
+
+import thriftwood as tw
+
+N_TREES = 40
+FEATURES = "features"
+STRENGTH = 0.1  # of the fits whose strength is not chosen
+COSTS = (10.0, 5.3)  # mean features of a row; the nearest points of the path are taken
+
+
+def main() -> None:
+    options = arguments(__doc__.splitlines()[0])
+    n_rows = 2_000 if options.quick else 36_603
+    against_training(n_rows, 1 if options.quick else options.repeats, options.data)
+    errors(2 if options.quick else 10, options.data)
+
+
+def grow(seed: int) -> RandomForestClassifier:
+    return RandomForestClassifier(N_TREES, max_features=None, n_jobs=2, random_state=seed)
+
+
+def against_training(n_rows: int, repeats: int, folder) -> None:
+    X, y, title = covertype(n_rows, folder)
+    warm_up(X, y)
+    model = grow(0).fit(X, y)
+    path = tw.prune_path(model, X, y, n_jobs=2)
+    points = {
+        "first point of the path": path[0],
+        "half of its cost": path.at(budget=path.costs[0] / 2),
+    }
+    print(f"\n{title}, {N_TREES} trees, {len(model.classes_)} classes, two cores")
+    work = [lambda: seconds_of(lambda: grow(0).fit(X, y))]
+    for point in points.values():
+        work += [
+            lambda point=point: seconds_of(lambda: point.refit(X, y, n_jobs=2)),
+            lambda point=point: seconds_of(lambda: point.refit(X, y, strength=STRENGTH, n_jobs=2)),
+        ]
+    fit, *seconds = alternate(repeats, *work)
+    print(f"  growing the forest {fit:.2f} s")
+    for number, (name, point) in enumerate(points.items()):
+        chosen, given = seconds[2 * number : 2 * number + 2]
+        print(
+            f"  {name}, {point.n_splits} splits, {point.cost:.1f} features: refit with its "
+            f"strength chosen out of bag {chosen:.2f} s = {chosen / fit:.2f} of growing; at a "
+            f"given strength {given:.2f} s = {given / fit:.2f}"
+        )
+
+
+def warm_up(X: np.ndarray, y: np.ndarray) -> None:
+    """Load the compiled code, so that it is not timed."""
+    model = grow(0).fit(X[:500], y[:500])
+    tw.prune_path(model, X[:500], y[:500], n_jobs=2)[0].refit(X[:500], y[:500], n_jobs=2)
+
+
+def errors(n_seeds: int, folder) -> None:
+    (train, validation, test), title = rows_for_errors(folder)
+    print(
+        f"\n{title}: {len(train.y)} rows to train, {len(validation.y)} to validate, {len(test.y)} "
+        f"to test; {N_TREES} trees, {n_seeds} seeds of the forest\n  Test errors: mean, and range"
+    )
+    measured: dict[float, dict[str, list[float]]] = {cost: {} for cost in COSTS}
+    for seed in range(n_seeds):
+        path = tw.prune_path(grow(seed).fit(*train), *train, n_jobs=2)
+        for cost, lists in measured.items():
+            pruned = path.at(index=int(np.argmin(np.abs(path.costs - cost))))
+            bill = tw.feature_bill(pruned.model, test.X).mean
+            lists.setdefault(FEATURES, []).append(bill)
+            for name, model in before_and_after(pruned, train, validation).items():
+                error = float(np.mean(model.predict(test.X) != test.y))
+                lists.setdefault(name, []).append(error)
+    for cost, lists in measured.items():
+        bills = lists.pop(FEATURES)
+        print(
+            f"  about {cost:g} features: {np.mean(bills):.1f} on test rows ({min(bills):.1f} to "
+            f"{max(bills):.1f})"
+        )
+        for name, own in lists.items():
+            print(f"    {name:46s} {np.mean(own):.4f} ({min(own):.4f} to {max(own):.4f})")
+
+
+def before_and_after(pruned: tw.Pruned, train: Rows, validation: Rows) -> dict[str, Any]:
+    on_validation = pruned.refit(*train, validation=validation, n_jobs=2)
+    return {
+        "pruned": pruned.model,
+        "refitted, strength chosen out of bag": pruned.refit(*train, n_jobs=2).model,
+        "refitted, strength chosen on validation rows": on_validation.model,
+    }
+
+
+def rows_for_errors(folder) -> tuple[list[Rows], str]:
+    """Return the published parts of MiniBooNE, or parts of NHANES where it is not at hand."""
+    data = local_dataset("miniboone_tiny", folder)
+    part = None if data is None else data.split
+    if data is None or part is None:
+        print("Taking the bundled NHANES instead.")
+        data = tw.datasets.load_nhanes()
+        part = np.random.default_rng(0).choice(3, len(data.y), p=(0.4, 0.2, 0.4))
+    return [Rows(data.X[part == one], data.y[part == one]) for one in range(3)], data.name
+
+
+if __name__ == "__main__":
+    main()
