@@ -4,7 +4,10 @@ Times are ratios within one run: alternating, medians, against growing the fores
 cores. Errors are those of test rows, before and after, at budgets where a forest has lost much.
 """
 
-from typing import Any
+import time
+from collections import Counter
+from functools import partial
+from unittest.mock import patch
 
 import numpy as np
 from held_out import Rows
@@ -12,10 +15,12 @@ from measure import alternate, arguments, covertype, local_dataset, seconds_of
 from sklearn.ensemble import RandomForestClassifier
 
 import thriftwood as tw
+from thriftwood.pruning import refit
 
 N_TREES = 40
-FEATURES = "features"
-STRENGTH = 0.1  # of the fits whose strength is not chosen
+OF_THREE = refit.out_of_bag_trials
+STRENGTH = 0.1  # of the fits that are timed with a strength given
+GIVEN = (1.0, 0.3, 0.1, 0.03)  # of those whose errors are shown, too
 COSTS = (10.0, 5.3)  # mean features of a row; the nearest points of the path are taken
 
 
@@ -23,7 +28,10 @@ def main() -> None:
     options = arguments(__doc__.splitlines()[0])
     n_rows = 2_000 if options.quick else 36_603
     against_training(n_rows, 1 if options.quick else options.repeats, options.data)
-    errors(2 if options.quick else 10, options.data)
+    n_seeds = 2 if options.quick else 10
+    parts, title = rows_for_errors(options.data)
+    errors(parts, title, n_seeds)
+    folds(parts, title, n_seeds)
 
 
 def grow(seed: int) -> RandomForestClassifier:
@@ -63,39 +71,60 @@ def warm_up(X: np.ndarray, y: np.ndarray) -> None:
     tw.prune_path(model, X[:500], y[:500], n_jobs=2)[0].refit(X[:500], y[:500], n_jobs=2)
 
 
-def errors(n_seeds: int, folder) -> None:
-    (train, validation, test), title = rows_for_errors(folder)
+def errors(parts: list[Rows], title: str, n_seeds: int) -> None:
+    train, validation, test = parts
     print(
         f"\n{title}: {len(train.y)} rows to train, {len(validation.y)} to validate, {len(test.y)} "
         f"to test; {N_TREES} trees, {n_seeds} seeds of the forest\n  Test errors: mean, and range"
     )
-    measured: dict[float, dict[str, list[float]]] = {cost: {} for cost in COSTS}
-    for seed in range(n_seeds):
-        path = tw.prune_path(grow(seed).fit(*train), *train, n_jobs=2)
-        for cost, lists in measured.items():
-            pruned = path.at(index=int(np.argmin(np.abs(path.costs - cost))))
-            bill = tw.feature_bill(pruned.model, test.X).mean
-            lists.setdefault(FEATURES, []).append(bill)
-            for name, model in before_and_after(pruned, train, validation).items():
-                error = float(np.mean(model.predict(test.X) != test.y))
-                lists.setdefault(name, []).append(error)
-    for cost, lists in measured.items():
-        bills = lists.pop(FEATURES)
+    paths = [tw.prune_path(grow(seed).fit(*train), *train, n_jobs=2) for seed in range(n_seeds)]
+    for cost in COSTS:
+        prunings = [nearest(path, cost) for path in paths]
+        bills = [tw.feature_bill(pruned.model, test.X).mean for pruned in prunings]
         print(
             f"  about {cost:g} features: {np.mean(bills):.1f} on test rows ({min(bills):.1f} to "
             f"{max(bills):.1f})"
         )
-        for name, own in lists.items():
-            print(f"    {name:46s} {np.mean(own):.4f} ({min(own):.4f} to {max(own):.4f})")
+        show("pruned", prunings, test)
+        show("out of bag", [pruned.refit(*train, n_jobs=2) for pruned in prunings], test)
+        show(
+            "validation rows",
+            [pruned.refit(*train, validation=validation, n_jobs=2) for pruned in prunings],
+            test,
+        )
+        for strength in GIVEN:
+            refitted = [pruned.refit(*train, strength=strength, n_jobs=2) for pruned in prunings]
+            show("given", refitted, test)
 
 
-def before_and_after(pruned: tw.Pruned, train: Rows, validation: Rows) -> dict[str, Any]:
-    on_validation = pruned.refit(*train, validation=validation, n_jobs=2)
-    return {
-        "pruned": pruned.model,
-        "refitted, strength chosen out of bag": pruned.refit(*train, n_jobs=2).model,
-        "refitted, strength chosen on validation rows": on_validation.model,
-    }
+def nearest(path: tw.PruningPath, cost: float) -> tw.Pruned:
+    return path.at(index=int(np.argmin(np.abs(path.costs - cost))))
+
+
+def show(name: str, models: list[tw.Pruned], test: Rows) -> None:
+    """Print test errors, and how often the models were refitted with which strength."""
+    own = [float(np.mean(one.model.predict(test.X) != test.y)) for one in models]
+    strengths = Counter(one.refitted.strength for one in models if one.refitted is not None)
+    often = ", ".join(f"{strength:g} ({times})" for strength, times in sorted(strengths.items()))
+    words = f"refitted, {name}: {often}" if often else name
+    print(f"    {np.mean(own):.4f} ({min(own):.4f} to {max(own):.4f}) {words}")
+
+
+def folds(parts: list[Rows], title: str, n_seeds: int) -> None:
+    """Choose strengths out of bag with more and fewer folds than the usual three."""
+    train, _, test = parts
+    print(f"\n{title}: test error, and seconds of a refit, by the number of folds out of bag")
+    paths = [tw.prune_path(grow(seed).fit(*train), *train, n_jobs=2) for seed in range(n_seeds)]
+    for cost in COSTS:
+        for n_folds in (2, 3, 5, 10):
+            own, begin = [], time.perf_counter()
+            with patch.object(refit, "out_of_bag_trials", partial(OF_THREE, n_folds=n_folds)):
+                for path in paths:
+                    model = nearest(path, cost).refit(*train, n_jobs=2).model
+                    own.append(np.mean(model.predict(test.X) != test.y))
+            seconds = (time.perf_counter() - begin) / n_seeds
+            words = f"{np.mean(own):.4f}, {seconds:.2f} s"
+            print(f"  about {cost:g} features, {n_folds:2d} folds: {words}")
 
 
 def rows_for_errors(folder) -> tuple[list[Rows], str]:

@@ -112,6 +112,8 @@ def test_the_paper_runs():
         ("one_tradeoff.py", ["bytes per requires-arc", "HiGHS"]),
         ("whole_path.py", ["of the fit", "one OR-tools solve", "resolution 0"]),
         ("budget_forest.py", ["of the first", "splits"]),
+        ("boosters.py", ["CEGB alone", "Area between the curves", "Where to start", "descended"]),
+        ("refit.py", ["of growing", "validation rows", "10 folds"]),
         ("dantzig_wolfe.py", ["two workers", "Gap after each round", "The textbook's master, for"]),
     ],
 )
