@@ -28,7 +28,7 @@ def main() -> None:
     options = arguments(__doc__.splitlines()[0])
     n_rows = 2_000 if options.quick else 36_603
     against_training(n_rows, 1 if options.quick else options.repeats, options.data)
-    n_seeds = 2 if options.quick else 10
+    n_seeds = 1 if options.quick else 10
     parts, title = rows_for_errors(options.data)
     errors(parts, title, n_seeds)
     folds(parts, title, n_seeds)
