@@ -25,6 +25,8 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/one_tradeoff.py
 	$(BIN)/python benchmarks/whole_path.py
 	$(BIN)/python benchmarks/budget_forest.py
+	$(BIN)/python benchmarks/boosters.py
+	$(BIN)/python benchmarks/refit.py
 	$(BIN)/python benchmarks/table1.py
 	$(BIN)/python benchmarks/dantzig_wolfe.py
 

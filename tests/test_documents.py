@@ -113,6 +113,8 @@ def test_the_paper_runs():
         ("whole_path.py", ["of the fit", "one OR-tools solve", "resolution 0"]),
         ("budget_forest.py", ["of the first", "splits"]),
         ("export.py", ["ONNX, float32", "of scikit-learn"]),
+        ("boosters.py", ["CEGB alone", "Area between the curves", "Where to start", "descended"]),
+        ("refit.py", ["of growing", "validation rows", "10 folds"]),
         ("dantzig_wolfe.py", ["two workers", "Gap after each round", "The textbook's master, for"]),
     ],
 )
