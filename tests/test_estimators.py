@@ -409,7 +409,7 @@ def test_missing_values_where_the_estimator_takes_them():
         ({"costs": BY_NAME}, "column names"),
         ({"loss": "squared_error"}, "no loss 'squared_error'"),
         ({"rows": "some"}, "`rows` is 'some'"),
-        ({"estimator": TREE, "cv": "out_of_bag"}, "does not know which rows"),
+        ({"estimator": TREE, "cv": "out_of_bag"}, "has no rows out of bag"),
     ],
 )
 def test_wrong_parameters_are_refused_in_a_sentence(options, message):

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import lightgbm as lgb
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import is_classifier
@@ -11,6 +12,7 @@ from sklearn.ensemble import (
     BaggingClassifier,
     ExtraTreesClassifier,
     GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
@@ -224,6 +226,23 @@ def test_estimators_take_boosted_models():
         assert isinstance(model.model_, type(grown))
 
 
+def test_estimators_refuse_before_any_work_what_needs_bags():
+    booster = lightgbm(lgb.LGBMClassifier)
+    with pytest.raises(InputError, match=r"pruned_\.refit"):
+        tw.PrunedEnsembleClassifier(booster, budget=3, refit=True).fit(X, Y)
+    with pytest.raises(InputError, match="no rows out of bag"):
+        tw.PrunedEnsembleClassifier(booster, cv="out_of_bag").fit(X, Y)
+
+
+def test_estimators_take_frames_with_categories_and_check_columns():
+    frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(X.shape[1])])
+    frame["kind"] = pd.Categorical(np.where(X[:, 0] > 55, "old", "young"))
+    model = tw.PrunedEnsembleClassifier(lightgbm(lgb.LGBMClassifier), cv=3).fit(frame, Y)
+    assert model.predict(frame).shape == Y.shape
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[frame.columns[::-1]])
+
+
 def test_a_refitted_model_can_be_pruned_again():
     forest = RandomForestClassifier(10, random_state=0).fit(X, Y)
     model = tw.prune(forest, X, Y, costs=HEART.costs, budget=100).refit(X, Y, strength=0.3).model
@@ -252,11 +271,16 @@ def test_what_cannot_be_refitted_is_refused():
         before.refit(*SEEN, strength=0)
     with pytest.raises(InputError, match="pass `refit=True`"):
         tw.prune(model, *SEEN, budget=3, validation=UNSEEN)
-    with pytest.raises(InputError, match="single leaf"):
-        tw.prune(model, *SEEN, budget=0).refit(*SEEN, strength=1)
     rates = lightgbm(lgb.LGBMRegressor, objective="poisson").fit(X, AGE)
     with pytest.raises(InputError, match="predicts rates"):
         tw.prune(rates, X, AGE, budget=3).refit(X, AGE, strength=1)
+
+
+def test_where_no_split_is_left_nothing_is_refitted():
+    model = lightgbm(lgb.LGBMClassifier).fit(*SEEN)
+    cheapest = tw.prune(model, *SEEN, budget=0, refit=True)
+    assert cheapest.refitted.changed_nothing
+    assert "every tree is a single leaf" in repr(cheapest)
 
 
 def test_models_without_bags_need_validation_rows():
@@ -267,3 +291,68 @@ def test_models_without_bags_need_validation_rows():
     with pytest.raises(InputError, match="No row is out of the bags"):
         tw.prune(extra, X, Y, tradeoff=1e-4).refit(X, Y)
     assert replace(tw.prune(tree, X, AGE, tradeoff=1e-3)).refit(X, AGE, strength=1).refitted
+
+
+def test_columns_are_checked_before_rows_are_sent_down():
+    forest = RandomForestClassifier(5, random_state=0).fit(*SEEN)
+    before = pruned(forest, budget=200)
+    for rows in (X[HALF][:, :3], np.hstack([X[HALF], X[HALF]])):
+        with pytest.raises(InputError, match="columns"):
+            before.refit(rows, Y[HALF])
+    with pytest.raises(InputError, match="columns"):
+        before.refit(*SEEN, validation=(X[~HALF][:, :2], Y[~HALF]))
+
+
+@pytest.mark.parametrize("wrong", ["a", [1], -1.0, np.nan])
+def test_a_strength_is_a_number_above_0(wrong):
+    before = pruned(RandomForestClassifier(5, random_state=0).fit(*SEEN))
+    with pytest.raises(InputError, match="strength"):
+        before.refit(*SEEN, strength=wrong)
+
+
+@pytest.mark.parametrize("objective", ["quantile", "regression_l1", "huber"])
+def test_what_predicts_no_mean_is_not_made_to(objective):
+    model = lightgbm(lgb.LGBMRegressor, objective=objective).fit(X, AGE)
+    before = tw.prune(model, X, AGE, budget=3)
+    with pytest.raises(InputError, match="predicts no mean"):
+        before.refit(X, AGE, strength=1)
+    with pytest.raises(InputError, match="choose 'recorded_gain'"):
+        tw.prune(model, X, AGE, tradeoff=0.1, loss="squared_error")
+    path = tw.prune_path(model, X, AGE)
+    if objective == "quantile":
+        with pytest.raises(InputError, match="your own way"):
+            path.choose(X, AGE)
+    else:
+        assert path.choose(X, AGE).cost >= 0
+
+
+def test_two_classes_by_softmax_are_refitted_as_such():
+    model = lightgbm(lgb.LGBMClassifier, objective="multiclass", num_class=2).fit(X, Y)
+    before = tw.prune(model, X, Y, costs=HEART.costs, budget=60)
+    after = before.refit(X, Y, strength=0.3)
+    assert log_loss(Y, after.model.predict_proba(X)) < log_loss(Y, before.model.predict_proba(X))
+
+
+def test_a_class_whose_trees_say_nothing_still_gets_its_bias():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(400, 2))
+    label = np.where(rows[:, 0] > 0.3, 0, np.where(rows[:, 1] > 0, 1, 2))
+    model = HistGradientBoostingClassifier(max_iter=3, max_leaf_nodes=2, learning_rate=0.5)
+    before = tw.prune(model.fit(rows, label), rows, label, costs=[1, 100], budget=2)
+    after = before.refit(rows, label, strength=0.01)
+    values = read_forest(after.model)
+    said = predict(values, rows)
+    np.testing.assert_allclose(after.model.predict_proba(rows), said, atol=1e-12)
+    # At the optimum the mean probability of each class is its share of the rows.
+    share = np.bincount(label) / len(label)
+    np.testing.assert_allclose(said.mean(axis=0), share, atol=1e-3)
+
+
+def test_inner_nodes_of_a_refitted_model_say_the_mean_of_their_leaves():
+    forest = RandomForestClassifier(5, max_depth=3, random_state=0).fit(X, Y)
+    model = tw.prune(forest, X, Y, tradeoff=0).refit(X, Y, strength=0.1).model
+    trees = read_forest(model)
+    rows = X.astype(trees.input_dtype)
+    leaf_values = trees.values[leaves(trees, rows), 0]
+    for tree, root in enumerate(trees.tree_start[:-1]):
+        assert trees.values[root, 0] == pytest.approx(leaf_values[:, tree].mean())

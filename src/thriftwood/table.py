@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,16 +60,46 @@ def read_table(
     return Table(handed_over(values), _column_names(X))
 
 
-def check_columns(table: Table, n_features: int, names: tuple[str, ...] | None) -> None:
-    """Refuse a table whose columns are not those that a model was trained on, where they differ."""
-    if table.n_columns != n_features:
+class TrainedOn(Protocol):
+    """The columns that a model was trained on, as a `Forest` knows them."""
+
+    @property
+    def n_features(self) -> int: ...
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None: ...
+
+    @property
+    def input_dtype(self) -> np.dtype[Any]: ...
+
+    @property
+    def category_labels(self) -> Mapping[int, tuple[Any, ...]]: ...
+
+
+def read_rows(X: object, trained_on: TrainedOn) -> Table:
+    """Read rows for a model; refuse those with other columns than it was trained on."""
+    names = _column_names(X)
+    if names is not None:  # before what is in them, which may be no numbers in the wrong place
+        _check_columns(len(names), names, trained_on)
+    table = read_table(X, trained_on.input_dtype, trained_on.category_labels)
+    check_columns(table, trained_on)
+    return table
+
+
+def check_columns(table: Table, trained_on: TrainedOn) -> None:
+    """Refuse a table whose columns are not those that a model was trained on."""
+    _check_columns(table.n_columns, table.names, trained_on)
+
+
+def _check_columns(n_columns: int, names: tuple[str, ...] | None, trained_on: TrainedOn) -> None:
+    if n_columns != trained_on.n_features:
         raise InputError(
-            f"X has {table.n_columns} columns, but the model was trained on {n_features} "
+            f"X has {n_columns} columns, but the model was trained on {trained_on.n_features} "
             "features: pass the same columns in the same order."
         )
-    if table.names is None or names is None:
+    if names is None or trained_on.feature_names is None:
         return
-    for column, (given, known) in enumerate(zip(table.names, names, strict=True)):
+    for column, (given, known) in enumerate(zip(names, trained_on.feature_names, strict=True)):
         # LightGBM writes the spaces of a name as underscores.
         if known not in (given, given.replace(" ", "_")):
             raise InputError(

@@ -7,7 +7,7 @@ from thriftwood.adapters.samples import Samples
 from thriftwood.arrays import BoolArray, FloatArray
 from thriftwood.forest import Forest, collapse
 
-SUPPORTED = "thriftwood's own Forest"
+SUPPORTED = "Forest"
 
 
 def reads(model: object) -> bool:

@@ -14,9 +14,9 @@ from thriftwood.adapters.samples import Samples
 from thriftwood.arrays import BoolArray, FloatArray, IndexArray
 from thriftwood.errors import InputError, UnsupportedModelError
 from thriftwood.forest import Forest, collapse, files, leaves, predict, scores
-from thriftwood.table import check_columns, read_table
+from thriftwood.table import read_rows
 
-SUPPORTED = "thriftwood's ForestModel"
+SUPPORTED = "ForestModel"
 
 
 class ForestModel(BaseEstimator):
@@ -44,14 +44,20 @@ class ForestModel(BaseEstimator):
     Examples
     --------
     >>> import thriftwood as tw
-    >>> from thriftwood.adapters import forest_model, read_forest
+    >>> from thriftwood.adapters import read_forest
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> heart = tw.datasets.load_heart()
     >>> tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(heart.X, heart.y)
-    >>> model = forest_model(read_forest(tree))
+    >>> model = tw.ForestModel(read_forest(tree))
     >>> bool((model.predict(heart.X) == tree.predict(heart.X)).all())
     True
     """
+
+    def __new__(cls, forest: Any = None, *_args: Any, **_others: Any) -> ForestModel:
+        """Make a model for classes or for numbers, whichever the forest predicts."""
+        kind = _kind(forest) if cls is ForestModel else cls
+        model: ForestModel = super().__new__(kind)
+        return model
 
     def __init__(self, forest: Forest, n_jobs: int | None = None) -> None:
         self.forest = forest
@@ -107,10 +113,7 @@ class ForestModel(BaseEstimator):
         return tags
 
     def _rows(self, X: Any) -> NDArray[Any]:
-        forest = self.forest
-        table = read_table(X, forest.input_dtype, forest.category_labels)
-        check_columns(table, forest.n_features, forest.feature_names)
-        return table.values
+        return read_rows(X, self.forest).values
 
 
 class ForestClassifierModel(ClassifierMixin, ForestModel):
@@ -170,8 +173,13 @@ def forest_model(forest: Forest, n_jobs: int | None = None) -> ForestModel:
     n_jobs : int, optional
         Threads, as in scikit-learn.
     """
-    kind = ForestClassifierModel if forest.is_classifier else ForestRegressorModel
-    return kind(forest.check(), n_jobs)
+    return _kind(forest)(forest.check(), n_jobs=n_jobs)
+
+
+def _kind(forest: Any) -> type[ForestModel]:
+    if not isinstance(forest, Forest):
+        raise InputError(f"A ForestModel is made of a Forest, not of a {type(forest).__name__}.")
+    return ForestClassifierModel if forest.is_classifier else ForestRegressorModel
 
 
 def reads(model: object) -> bool:

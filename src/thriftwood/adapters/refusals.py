@@ -33,6 +33,7 @@ INSIDE = {
     "steps": "pass its last step, and X as the steps before make it",
     "best_estimator_": "pass its `best_estimator_`",
     "model_": "pass its `model_`",
+    "kept_nodes": "pick a point, such as path.at(budget=...), and pass its `model`",
     "certificate": "pass its `model`",
 }
 

@@ -13,7 +13,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, 
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
 from thriftwood.adapters import read_forest
 from thriftwood.arguments import one_number_from_zero
@@ -111,9 +117,15 @@ class _PrunedEnsemble(BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class, or the number, of each row with the pruned model."""
-        check_is_fitted(self)
-        predicted: NDArray[Any] = self.model_.predict(X)
+        predicted: NDArray[Any] = self._fitted_for(X).predict(X)
         return predicted
+
+    def _fitted_for(self, X: Any) -> Any:
+        """Return the pruned model, if X has the columns that it was fitted on."""
+        check_is_fitted(self)
+        if hasattr(X, "columns"):  # not every library looks at their names
+            validate_data(self, X, reset=False, skip_check_array=True)
+        return self.model_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -152,24 +164,40 @@ class _PrunedEnsemble(BaseEstimator):
         for name in ("budget", "tradeoff"):
             if getattr(self, name) is not None:
                 one_number_from_zero(getattr(self, name), name, "Or pass None and let `cv` choose.")
-        self._new_model()
+        model = self._new_model()
+        is_bagged = bool(getattr(model, "bootstrap", False))
+        if self.refit and not is_bagged:
+            raise InputError(
+                f"`refit=True` chooses by rows out of bag, and a {type(model).__name__} like this "
+                "one has none: leave it out, and call `pruned_.refit(X, y, validation=(X_val, "
+                "y_val))` afterwards, with rows that were not given to `fit`."
+            )
+        if self._asks_out_of_bag and not self._is_decided and not is_bagged:
+            raise InputError(
+                f"`cv` is {OUT_OF_BAG!r}, and a {type(model).__name__} like this one has no rows "
+                "out of bag: pass a number of folds, or train with bootstrap=True where it can."
+            )
 
     def _read_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        # Missing values, and values beyond float32, are for the model to accept or refuse.
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan",
-            y_numeric=not is_classifier(self),
-        )
+        if _has_labels(X):  # categories are for the model to accept or refuse
+            y = column_or_1d(y, warn=True)
+            check_consistent_length(X, y)
+            validate_data(self, X, skip_check_array=True)
+        else:  # so are missing values, and values beyond float32
+            X, y = validate_data(
+                self,
+                X,
+                y,
+                dtype=[np.float64, np.float32],
+                ensure_all_finite="allow-nan",
+                y_numeric=not is_classifier(self),
+            )
         if is_classifier(self):
             check_classification_targets(y)
             self.classes_ = np.unique(y)
         if sample_weight is None:
             return Rows(X, y, None)
-        weights = _check_sample_weight(sample_weight, X)
+        weights = _check_sample_weight(sample_weight, y)
         read_weights(weights, len(y))  # refuses what cannot be a weight
         return Rows(X, y, weights)
 
@@ -246,6 +274,11 @@ class _PrunedEnsemble(BaseEstimator):
         if self.evaluation_ is None:
             return self.path_.at(index=0)
         return self.path_.at(index=chosen_point(self.evaluation_, self.rule, self.limit))
+
+
+def _has_labels(X: Any) -> bool:
+    """Say whether a pandas data frame has columns of a categorical type or of text."""
+    return hasattr(X, "isetitem") and any(dtype.kind == "O" for dtype in X.dtypes)
 
 
 class PrunedEnsembleClassifier(ClassifierMixin, _PrunedEnsemble):
@@ -325,14 +358,12 @@ class PrunedEnsembleClassifier(ClassifierMixin, _PrunedEnsemble):
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Predict the probability of each class for each row."""
-        check_is_fitted(self)
-        predicted: FloatArray = self.model_.predict_proba(X)
+        predicted: FloatArray = self._fitted_for(X).predict_proba(X)
         return predicted
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Predict the logarithm of the probability of each class for each row."""
-        check_is_fitted(self)
-        predicted: FloatArray = self.model_.predict_log_proba(X)
+        predicted: FloatArray = np.log(self._fitted_for(X).predict_proba(X))
         return predicted
 
 

@@ -82,8 +82,8 @@ def from_skops(file: File) -> Any:
 
     A file may hold what skops trusts, the trees of the libraries that this package reads, and its
     own nouns. Anything else is refused before it is loaded. The trees of a model are checked, so
-    that no prediction can run out of them; what a booster keeps in bytes of its own, its library
-    reads.
+    that no prediction can run out of them; but not those of a model inside a pipeline or another
+    model, and what a booster keeps in bytes of its own, its library reads.
 
     Parameters
     ----------

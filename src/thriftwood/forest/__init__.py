@@ -7,7 +7,7 @@ every node, inner or leaf, carries the value that the model would predict there.
 from thriftwood.forest import files
 from thriftwood.forest.collapse import collapse
 from thriftwood.forest.forest import ARRAYS, LEAF, NO_SET, Forest
-from thriftwood.forest.links import LINKS, Link, predictions
+from thriftwood.forest.links import LINKS, Aim, Link, predictions
 from thriftwood.forest.scoring import leaves, predict, scores
 from thriftwood.forest.sums import leaf_means, sums_below
 
@@ -16,6 +16,7 @@ __all__ = [
     "LEAF",
     "LINKS",
     "NO_SET",
+    "Aim",
     "Forest",
     "Link",
     "collapse",

@@ -59,6 +59,7 @@ def forest_parts(forest: Forest) -> tuple[dict[str, Any], Arrays]:
         "feature_names": forest.feature_names,
         "input_dtype": forest.input_dtype.name,
         "link": forest.link,
+        "aim": forest.aim,
         "category_labels": list(forest.category_labels.items()),
     }
     arrays = {f"forest_{name}": getattr(forest, name) for name in ARRAYS}
@@ -74,6 +75,7 @@ def forest_from(about: dict[str, Any], arrays: Arrays) -> Forest:
         **parts,
         gains=arrays.get("forest_gains"),
         link=about["link"],
+        aim=about["aim"],
         category_labels={column: tuple(labels) for column, labels in about["category_labels"]},
         n_features=about["n_features"],
         combine=about["combine"],

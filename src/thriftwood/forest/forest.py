@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen, handed_over
 from thriftwood.errors import ForestError
 from thriftwood.forest import kernels
-from thriftwood.forest.links import LINKS, Link
+from thriftwood.forest.links import AIMS, LINKS, Aim, Link
 
 LEAF = -1
 FLOAT32 = np.dtype(np.float32)
@@ -59,6 +59,9 @@ class Forest:
         Added to the score of every row; None means nothing.
     link : {"identity", "logistic", "softmax", "exp"}
         What makes a prediction of a score: nothing, or the inverse link of a boosted model.
+    aim : {"mean", "median", "other"}
+        What the predictions of a regressor were trained to be: the mean of the target, its median
+        or something near that, or something else: a quantile, a rank, an aim of the user's own.
     zero_is_missing : shape (n_nodes,), optional
         Whether the split takes a value next to 0 for a missing one, as LightGBM can be told to.
     category_set : shape (n_nodes,), optional
@@ -90,6 +93,7 @@ class Forest:
     input_dtype: np.dtype[Any] = FLOAT32
     bias: FloatArray = field(default_factory=lambda: np.empty(0))
     link: Link = "identity"
+    aim: Aim = "mean"
     zero_is_missing: BoolArray = field(default_factory=lambda: np.empty(0, np.bool_))
     category_set: IndexArray = field(default_factory=lambda: np.empty(0, np.int32))
     set_start: IntArray = field(default_factory=lambda: np.zeros(1, np.int64))
@@ -197,8 +201,8 @@ class Forest:
         names = self.feature_names, other.feature_names
         return (
             all(np.array_equal(getattr(self, name), getattr(other, name)) for name in ARRAYS)
-            and (self.n_features, self.combine, self.link, self.input_dtype)
-            == (other.n_features, other.combine, other.link, other.input_dtype)
+            and (self.n_features, self.combine, self.link, self.aim, self.input_dtype)
+            == (other.n_features, other.combine, other.link, other.aim, other.input_dtype)
             and dict(self.category_labels) == dict(other.category_labels)
             and np.array_equal(np.array(self.classes), np.array(other.classes))
             and (None in names or names[0] == names[1])
@@ -346,6 +350,8 @@ def _check_values(forest: Forest) -> None:
         raise ForestError(f"Trees combine by their 'mean' or 'sum', not by {forest.combine!r}.")
     if forest.link not in LINKS:
         raise ForestError(f"There is no link {forest.link!r}: choose {', '.join(LINKS)}.")
+    if forest.aim not in AIMS:
+        raise ForestError(f"There is no aim {forest.aim!r}: choose {', '.join(AIMS)}.")
     names = forest.feature_names
     if names is not None and len(names) != forest.n_features:
         raise ForestError(f"The forest has {forest.n_features} features but {len(names)} names.")

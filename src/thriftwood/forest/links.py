@@ -9,6 +9,8 @@ from thriftwood.arrays import FloatArray
 
 Link = Literal["identity", "logistic", "softmax", "exp"]
 LINKS = ("identity", "logistic", "softmax", "exp")
+Aim = Literal["mean", "median", "other"]
+AIMS = ("mean", "median", "other")
 
 
 def predictions(link: Link, scores: FloatArray) -> FloatArray:

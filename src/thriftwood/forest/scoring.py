@@ -17,7 +17,8 @@ ROWS_AT_ONCE = 512
 
 def predict(forest: Forest, rows: NDArray[Any], n_jobs: int | None = None) -> FloatArray:
     """Return class probabilities, one column per class, or numbers, one column."""
-    return predictions(forest.link, scores(forest, rows, n_jobs))
+    predicted = predictions(forest.link, scores(forest, rows, n_jobs))
+    return predicted if forest.is_classifier else predicted[:, -1:]  # a share, if logistic
 
 
 def scores(forest: Forest, rows: NDArray[Any], n_jobs: int | None = None) -> FloatArray:

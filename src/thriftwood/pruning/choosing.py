@@ -12,6 +12,7 @@ import numpy as np
 
 from thriftwood.arguments import one_number_from_zero
 from thriftwood.errors import InputError
+from thriftwood.forest import Forest
 
 if TYPE_CHECKING:
     from thriftwood.arrays import BoolArray, FloatArray
@@ -19,6 +20,16 @@ if TYPE_CHECKING:
 
 # Means of losses and bills may differ in their last digits where they should be equal.
 ROUNDING = 1e-12
+
+
+def check_aim(forest: Forest) -> None:
+    """Refuse to judge by squared errors what was trained for something else."""
+    if not forest.is_classifier and forest.aim == "other":
+        raise InputError(
+            "This model predicts a quantile, a rank or something of your own, which squared errors "
+            "do not judge: measure the models of some points, `path[i].model`, your own way, and "
+            "take one by `path.at(...)`."
+        )
 
 
 def check_rule(rule: str, limit: float | None) -> None:

@@ -20,7 +20,7 @@ from thriftwood.progress import progress_bar
 from thriftwood.pruning import kernels, walking
 from thriftwood.pruning.frames import frame_of
 from thriftwood.routing import Routes, route_examples
-from thriftwood.table import read_table
+from thriftwood.table import read_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -176,7 +176,7 @@ def _read_rows(
     n_jobs: int | None,
 ) -> Given:
     forest = path.forest
-    table = read_table(X, forest.input_dtype, forest.category_labels)
+    table = read_rows(X, forest)
     return Given(
         target=read_target(y, forest, table.n_rows),
         weights=read_weights(sample_weight, table.n_rows),

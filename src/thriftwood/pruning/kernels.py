@@ -183,6 +183,8 @@ def judge_numbers(state, target, scale, losses):
         predicted = score(state, row, 0, scale)
         if scale.link == EXP:
             predicted = np.exp(predicted)
+        elif scale.link == LOGISTIC:
+            predicted = 1.0 / (1.0 + np.exp(-predicted))
         losses[0, row] = (predicted - target[row]) ** 2
 
 

@@ -13,7 +13,7 @@ from thriftwood.arrays import BoolArray, FloatArray
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest
 from thriftwood.pruning.pruned import Pruned
-from thriftwood.table import read_table
+from thriftwood.table import read_rows
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,7 +75,7 @@ class MixedModel:
 
     def draws_rich(self, X: Any, keys: ArrayLike | None = None) -> BoolArray:
         """Return which rows the rich model predicts."""
-        rows = read_table(X, self.forest.input_dtype, self.forest.category_labels).values
+        rows = read_rows(X, self.forest).values
         if keys is not None:
             n_rows, rows = len(rows), numbers(keys, "keys").reshape(-1, 1)
             if len(rows) != n_rows:

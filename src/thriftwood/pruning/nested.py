@@ -15,6 +15,9 @@ from thriftwood.pruning.path import PruningPath
 from thriftwood.pruning.task import PruningTask
 from thriftwood.solvers import closure_path
 
+# A loss that is smaller than this part of what single leaves lose is a rounded 0.
+NOISE = 1e-13
+
 
 def nested_path(
     model: Any,
@@ -51,13 +54,17 @@ def _as_forests(
     drop_step = np.full(forest.n_nodes, -1, dtype=np.int32)
     drop_step[split] = steps.step_of
     prices = [index.tradeoff(steps.price(step)) for step in range(steps.n_steps)]
+    n_points = steps.n_steps + 1
     gains = losses[split] - losses[forest.left[split]] - losses[forest.right[split]]
     loss_of_leaves = float(losses[forest.tree_start[:-1]].sum())
     least_loss = float(np.minimum(losses, 0.0).sum())  # of any leaves; below is only rounding
-    item_step = task.purchases.last_needed(steps.step_of)
+    kept_gains = _still_there(steps.step_of, n_points, gains)
+    point_losses = np.maximum(loss_of_leaves - kept_gains, least_loss)
+    point_losses[np.abs(point_losses) < NOISE * abs(loss_of_leaves)] = 0.0
+    purchases = task.purchases
+    item_step = purchases.last_needed(steps.step_of)
     feature_step = np.full(forest.n_features, -1, dtype=np.int32)
     np.maximum.at(feature_step, forest.feature[split], steps.step_of)
-    n_points = steps.n_steps + 1
     lost_loss = index.lost_gain / task.weight_counted
     lost_cost = Fraction(index.lost_cost) * index.loss_per_cost / Fraction(task.weight_counted)
     return PruningPath(
@@ -69,10 +76,9 @@ def _as_forests(
         method=method,
         drop_step=handed_over(drop_step),
         tradeoffs=handed_over(np.array([0.0, *prices])),
-        costs=handed_over(_still_there(item_step, n_points, task.bill_weights)),
-        losses=handed_over(
-            np.maximum(loss_of_leaves - _still_there(steps.step_of, n_points, gains), least_loss)
-        ),
+        # Divided once, at the end, so that whole prices make exact bills.
+        costs=handed_over(_still_there(item_step, n_points, purchases.item_cost) / purchases.scale),
+        losses=handed_over(point_losses),
         n_splits=handed_over(_still_there(steps.step_of, n_points).astype(np.int64)),
         n_features=handed_over(_still_there(feature_step, n_points).astype(np.int64)),
         original=task.original(),

@@ -185,7 +185,7 @@ class PruningPath(PruningSequence):
         if index > 0:
             # Every pruning lies on or above the line through two neighbouring points.
             costs, losses = self.costs[[index, index - 1]], self.losses[[index, index - 1]]
-            share = (budget - costs[0]) / (costs[1] - costs[0])
+            share = max(budget - costs[0], 0.0) / (costs[1] - costs[0])
             bound += float(share * (losses[0] - losses[1]))
         return self._pruned(index, budget=budget, bound=bound)
 

@@ -22,7 +22,7 @@ class Figures:
     cost : float
         Mean bill of a row: the prices of the features that it buys, each once.
     loss : float
-        Loss of a row, averaged over rows and trees.
+        Loss of a row, averaged over rows and trees; of a boosted model as `Pruned.loss_name` says.
     n_splits : int
     n_features : int
         How many features any split tests.
@@ -120,7 +120,8 @@ class Pruned(Figures):
             The rows that the model was trained on.
         validation : pair of X and y, optional
             Rows that the model was not trained on, to choose the strength. Without them, a bagged
-            model takes the rows out of its trees' bags; other models need them.
+            model takes the rows out of its trees' bags (which pruning has seen, unless its losses
+            counted with `rows="in_bag"`); other models need them.
         strength : float, optional
             In place of choosing: above 0, the larger the closer to the old values. 0.03 to 1 is
             usual.

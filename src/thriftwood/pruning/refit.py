@@ -14,7 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thriftwood.adapters import Samples, forest_model, read_forest, read_samples, write_model
+from thriftwood.adapters import (
+    ForestModel,
+    Samples,
+    forest_model,
+    read_forest,
+    read_samples,
+    write_model,
+)
 from thriftwood.arrays import BoolArray, FloatArray, IndexArray
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest, Link, leaf_means, leaves, sums_below
@@ -24,16 +31,17 @@ from thriftwood.refitting import (
     LeafProblem,
     StrengthChoice,
     Trial,
+    check_strength,
     choose_strength,
     fit_leaf_values,
     out_of_bag_trials,
     prior_of_probabilities,
     validation_trial,
 )
-from thriftwood.table import read_table
+from thriftwood.table import read_rows
 
 LINK_OF: dict[str, Link] = {"squared": "identity", "logistic": "logistic", "softmax": "softmax"}
-GIVEN, VALIDATION, OUT_OF_BAG = "given", "validation", "out_of_bag"
+GIVEN, VALIDATION, OUT_OF_BAG, NOTHING = "given", "validation", "out_of_bag", "nothing"
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +53,8 @@ class Refit:
     strength : float
         How strongly they are held to the old ones; infinity means that they were left alone,
         because no refit did better on the rows that judged.
-    judged_on : {"validation", "out_of_bag", "given"}
-        Which rows chose the strength, if it was not given.
+    judged_on : {"validation", "out_of_bag", "given", "nothing"}
+        Which rows chose the strength, if it was not given; nothing where no split is left.
     choice : StrengthChoice, optional
         Losses and errors of all strengths that were tried.
     """
@@ -64,6 +72,7 @@ class Refit:
             GIVEN: "as given",
             VALIDATION: "chosen on validation rows",
             OUT_OF_BAG: "chosen out of bag",
+            NOTHING: "every tree is a single leaf",
         }
         if self.changed_nothing:
             return f"Values of leaves not refitted, {how[self.judged_on]}"
@@ -81,47 +90,57 @@ def refit_model(
 ) -> tuple[Any, Refit]:
     """Return a model with the same splits and new values; parameters as in `Pruned.refit`."""
     forest = read_forest(model)
-    _check_link(forest)
+    given = None if strength is None else check_strength(strength)
     problem = _problem(forest, X, y, sample_weight, n_jobs)
-    judged_on, trials = _trials(model, forest, problem, validation, strength, n_jobs)
+    if not forest.n_splits:
+        return model, Refit(np.inf, NOTHING, None)
+    _check_refittable(forest)
+    judged_on, trials = _trials(model, forest, problem, validation, given, n_jobs)
     if forest.is_averaged and forest.is_classifier:
         prior = prior_of_probabilities(
             forest.values[~forest.is_split], forest.n_trees, [trial.held_out for trial in trials]
         )
         problem = replace(problem, prior=prior)
         trials = [replace(trial, problem=replace(trial.problem, prior=prior)) for trial in trials]
-    choice = None if strength is not None else choose_strength(trials, n_jobs=n_jobs)
-    chosen = choice.strength if choice is not None else float(strength or 0.0)
-    fit = fit_leaf_values(problem, chosen, n_jobs=n_jobs)
-    refit = Refit(chosen, judged_on if choice is not None else GIVEN, choice)
+    # A bias that moves has to go into trees that speak for its output.
+    fit_bias = problem.speaks is None or bool(problem.speaks.any(axis=0).all())
+    if given is not None:
+        refit = Refit(given, GIVEN, None)
+    else:
+        choice = choose_strength(trials, fit_bias=fit_bias, n_jobs=n_jobs)
+        refit = Refit(choice.strength, judged_on, choice)
     if refit.changed_nothing:
         return model, refit
+    fit = fit_leaf_values(problem, refit.strength, fit_bias=fit_bias, n_jobs=n_jobs)
     return _written(model, forest, problem, fit), refit
 
 
-def _check_link(forest: Forest) -> None:
-    if forest.link == "exp" or (forest.link == "logistic" and forest.n_outputs > 1):
-        what = "predicts rates" if forest.link == "exp" else "sets each class against the rest"
+def _check_refittable(forest: Forest) -> None:
+    what = ""
+    if forest.is_classifier:
+        if forest.link == "logistic" and forest.n_outputs > 1:
+            what = "sets each class against the rest"
+    elif forest.link != "identity":
+        what = "predicts rates" if forest.link == "exp" else "predicts shares"
+    elif forest.aim != "mean":
+        what = "predicts no mean but a median, a quantile, a rank or something of your own"
+    if what:
         raise InputError(
-            f"This model {what}; only models for classes (two, or several by softmax) and for "
-            "plain numbers can be refitted. Use the pruned model as it is."
+            f"This model {what}. Only models for classes (two, or several by softmax) and for the "
+            "mean of a number can be refitted: use the pruned model as it is."
         )
-    if not forest.n_splits:
-        raise InputError("Every tree is a single leaf: there is nothing to refit.")
 
 
 def _problem(
     forest: Forest, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, n_jobs: int | None
 ) -> LeafProblem:
     """Return the rows in their leaves, with the values that the leaves have now."""
-    table = read_table(X, forest.input_dtype, forest.category_labels)
+    table = read_rows(X, forest)
     of_leaves = forest.values[~forest.is_split]
     if forest.combine == "mean":
         of_leaves = of_leaves / forest.n_trees
-    loss, n_outputs = "squared", 1
-    if forest.classes is not None:
-        is_binary = len(forest.classes) == 2
-        loss, n_outputs = ("logistic", 1) if is_binary else ("softmax", len(forest.classes))
+    loss = _loss(forest)
+    n_outputs = forest.n_outputs if loss == "softmax" else 1
     return LeafProblem(
         leaves=_leaf_numbers(forest, table.values, n_jobs),
         n_leaves=len(of_leaves),
@@ -134,9 +153,26 @@ def _problem(
     )
 
 
+def _loss(forest: Forest) -> str:
+    if forest.classes is None:
+        return "squared"
+    if forest.is_averaged:
+        return "logistic" if len(forest.classes) == 2 else "softmax"
+    return forest.link
+
+
 def _speaks(forest: Forest) -> BoolArray:
-    """Return the outputs that the tree of each node has anything to say about."""
+    """Return the outputs that the tree of each node speaks for.
+
+    A tree speaks for what it says anything about; one that says nothing, where all others take
+    turns and speak for one output each, for the output whose turn it is.
+    """
     of_trees = sums_below(forest, np.abs(forest.values))[forest.tree_start[:-1]] > 0
+    takes_turns = np.arange(forest.n_trees)[:, None] % forest.n_outputs == np.arange(
+        forest.n_outputs
+    )
+    if not (of_trees & ~takes_turns).any():
+        of_trees = takes_turns
     of_nodes: BoolArray = of_trees[forest.tree_of(np.arange(forest.n_nodes))]
     return of_nodes
 
@@ -158,7 +194,7 @@ def _trials(
     """Return what rows judge a strength, and how."""
     if validation is not None:
         X, y = _read_validation(validation)
-        table = read_table(X, forest.input_dtype, forest.category_labels)
+        table = read_rows(X, forest)
         numbers = _leaf_numbers(forest, table.values, n_jobs)
         target = read_target(y, forest, table.n_rows)
         return VALIDATION, [validation_trial(problem, numbers, target, np.ones(table.n_rows))]
@@ -192,7 +228,7 @@ def _read_validation(validation: Any) -> tuple[Any, ArrayLike]:
 def _written(model: Any, forest: Forest, problem: LeafProblem, fit: LeafFit) -> Any:
     """Return the model with new values, of its own type if that can hold them."""
     new = _with_values(forest, problem, fit)
-    if forest.is_averaged and forest.is_classifier:
+    if isinstance(model, ForestModel) or (forest.is_averaged and forest.is_classifier):
         return forest_model(new)
     speaks = _speaks(forest)
     n_trees = speaks[forest.tree_start[:-1]].sum(axis=0)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-# Losses are sums of doubles: two that differ by less than this part are the same.
+# Losses and costs are sums of doubles: two that differ by less than this part are the same.
 ROUNDING = 1e-12
 
 
@@ -187,9 +187,11 @@ class PruningSequence(ABC):
         limit : float, optional
             For the last two rules.
 
-        Errors are those of the averaged trees; squared errors for regressors.
+        Errors are those of the whole ensemble; squared errors for regressors. Models that predict
+        a quantile or a rank are not judged by these: measure `path[i].model` your own way.
         """
         choosing.check_rule(rule, limit)
+        choosing.check_aim(self.forest)
         measured = self.evaluate(
             X,
             y,
@@ -296,7 +298,7 @@ class PruningSequence(ABC):
         return self._pruned(int(best[self.costs[best].argmin()]), budget=budget)
 
     def _affordable(self, budget: float) -> IntArray:
-        affordable = np.flatnonzero(self.costs <= budget)
+        affordable = np.flatnonzero(self.costs <= budget * (1 + ROUNDING))
         if not len(affordable):
             raise InputError(
                 f"No pruning costs {budget:g} or less; the cheapest costs {self.costs.min():g}."

@@ -35,7 +35,7 @@ from thriftwood.formulation import (
 )
 from thriftwood.pruning.pruned import Figures
 from thriftwood.routing import Routes, route_examples
-from thriftwood.table import read_table
+from thriftwood.table import read_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,11 +84,6 @@ class PruningTask:
     def purchases(self) -> Purchases:
         return list_purchases(self.forest, self.routes, self.prices, self.weights)
 
-    @cached_property
-    def bill_weights(self) -> FloatArray:
-        """What each item adds to the mean bill."""
-        return handed_over(self.purchases.item_cost / self.purchases.scale)
-
     def closure(self) -> tuple[ClosureProblem, ClosureIndex]:
         """Return the pruning problem of the ensemble, in which trees share what rows bought."""
         return self._closure(self.purchases, 1)
@@ -110,7 +105,7 @@ class PruningTask:
         is_leaf = ~kept & ((parent < 0) | kept[parent])
         needed = self.purchases.needed(kept[forest.is_split])
         return Figures(
-            cost=float(self.bill_weights[needed].sum()),
+            cost=float(self.purchases.item_cost[needed].sum() / self.purchases.scale),
             loss=float(self.mean_losses[is_leaf].sum()),
             n_splits=int(kept.sum()),
             n_features=len(np.unique(forest.feature[kept])),
@@ -136,7 +131,7 @@ def read_task(
     """Read what the user gave; parameters as in `prune`."""
     forest = read_forest(model)
     loss_name = loss_named(loss, forest)
-    table = read_table(X, forest.input_dtype, forest.category_labels)
+    table = read_rows(X, forest)
     routes = route_examples(forest, table, n_jobs)
     forest = replace(forest, feature_names=forest.feature_names or table.names)
     prices = read_prices(costs, forest.n_features, forest.feature_names, table.n_rows)

@@ -36,7 +36,7 @@ class Routes:
 
 def route_examples(forest: Forest, table: Table, n_jobs: int | None = None) -> Routes:
     """Send every row of `table` through every tree of `forest`."""
-    check_columns(table, forest.n_features, forest.feature_names)
+    check_columns(table, forest)
     with np.errstate(over="ignore"):
         rows = table.values.astype(forest.input_dtype, copy=False)
     order = np.empty((forest.n_trees, table.n_rows), dtype=np.int32)

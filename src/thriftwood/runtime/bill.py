@@ -13,7 +13,7 @@ from thriftwood.costs import MODEL, AnyCosts, bills_of, read_prices
 from thriftwood.errors import RangeError
 from thriftwood.routing import route_examples
 from thriftwood.runtime import kernels
-from thriftwood.table import read_table
+from thriftwood.table import read_rows
 
 MOST_LINES = 8  # of features in a printed bill
 
@@ -112,7 +112,7 @@ def feature_bill(
     1.0
     """
     forest = read_forest(model)
-    table = read_table(X, forest.input_dtype, forest.category_labels)
+    table = read_rows(X, forest)
     routes = route_examples(forest, table, n_jobs)
     names = forest.feature_names or table.names
     prices = read_prices(costs, forest.n_features, names, table.n_rows)

@@ -19,9 +19,9 @@ from thriftwood.adapters.joining import TreeNodes, join_trees
 from thriftwood.adapters.samples import Samples
 from thriftwood.arrays import BoolArray, FloatArray
 from thriftwood.errors import ForestError, UnfittedModelError, UnsupportedModelError
-from thriftwood.forest import Forest, Link, collapse
+from thriftwood.forest import Aim, Forest, Link, collapse
 
-SUPPORTED = "CatBoost* with numeric features (CatBoost)"
+SUPPORTED = "CatBoost (numeric features)"
 
 # What makes a prediction of a score; of a loss that is not here, the score itself.
 LINKS: dict[str, Link] = {
@@ -32,6 +32,18 @@ LINKS: dict[str, Link] = {
     "MultiClassOneVsAll": "logistic",
     "Poisson": "exp",
     "Tweedie": "exp",
+}
+
+# What regressors aim at; those that are not here, at something else.
+AIMS: dict[str, Aim] = {
+    "RMSE": "mean",
+    "Poisson": "mean",
+    "Tweedie": "mean",
+    "CrossEntropy": "mean",
+    "MAE": "median",
+    "MAPE": "median",
+    "Huber": "median",
+    "LogCosh": "median",
 }
 
 
@@ -93,6 +105,7 @@ def _read(model: Any) -> _Read:
         input_dtype=np.dtype(np.float32),
         bias=np.array(bias, dtype=np.float64),
         link=LINKS.get(loss, "identity"),
+        aim="mean" if classes is not None else AIMS.get(loss, "other"),
     )
     return _Read(forest, document, trees)
 

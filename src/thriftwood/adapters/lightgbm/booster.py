@@ -22,7 +22,7 @@ from thriftwood.errors import UnfittedModelError, UnsupportedModelError
 from thriftwood.forest import LEAF, NO_SET, Forest, collapse
 from thriftwood.forest.kernels import NEXT_TO_ZERO
 
-SUPPORTED = "Booster, LGBMClassifier, LGBMRegressor, LGBMRanker (LightGBM)"
+SUPPORTED = "LightGBM (Booster, LGBM*)"
 
 BOOSTER = ("lightgbm.basic", "Booster")
 WRAPPER = ("lightgbm.sklearn", "LGBMModel")
@@ -135,6 +135,7 @@ def _forest(
         feature_names=names_of(text),
         input_dtype=np.dtype(np.float64),
         link=meaning.link,
+        aim=meaning.aim,
         zero_is_missing=(missing == texts.ZERO_IS_MISSING) & split & ~by_set,
         category_set=np.where(by_set, first_set[tree] + threshold, NO_SET).astype(np.int64),
         set_start=set_start,

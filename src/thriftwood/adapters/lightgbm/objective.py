@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from thriftwood.adapters.lightgbm.text import ModelText
 from thriftwood.errors import UnsupportedModelError
-from thriftwood.forest import Link
+from thriftwood.forest import Aim, Link
 
+SHARES = "cross_entropy"  # of targets between 0 and 1, which need not be classes
 NO_OBJECTIVE = "none"  # the user's own: LightGBM then predicts the scores themselves
 
 LINK_OF: dict[str, Link] = {
@@ -30,6 +31,18 @@ LINK_OF: dict[str, Link] = {
     "cross_entropy": "logistic",
     "multiclassova": "logistic",
     "multiclass": "softmax",
+}
+
+# What regressors aim at; those that are not here, at the mean.
+AIM_OF: dict[str, Aim] = {
+    NO_OBJECTIVE: "other",
+    "regression_l1": "median",
+    "huber": "median",
+    "fair": "median",
+    "mape": "median",
+    "quantile": "other",
+    "lambdarank": "other",
+    "rank_xendcg": "other",
 }
 
 # Here LightGBM gives the leaves of a grown tree new values, medians and the like.
@@ -52,6 +65,8 @@ class Meaning(NamedTuple):
         Whether inner nodes know nothing of their rows' targets, because only leaves were given
         new values.
     classes : array, optional
+    aim : str
+        As in `Forest`.
     """
 
     link: Link
@@ -60,6 +75,7 @@ class Meaning(NamedTuple):
     steepness: float
     renews_leaves: bool
     classes: NDArray[Any] | None
+    aim: Aim
 
 
 def meaning_of(model: Any, text: ModelText) -> Meaning:
@@ -85,7 +101,8 @@ def meaning_of(model: Any, text: ModelText) -> Meaning:
         "average_output" in text.header,
         float(steepness),
         name in RENEWS_LEAVES,
-        _classes(model, link, n_outputs, is_own=name == NO_OBJECTIVE),
+        _classes(model, name, link, n_outputs),
+        AIM_OF.get(name, "mean"),
     )
 
 
@@ -120,11 +137,13 @@ def labels_of(model: Any, text: ModelText) -> dict[int, tuple[Any, ...]]:
     return {column: tuple(own) for column, own in zip(numbers, labels, strict=True)}
 
 
-def _classes(model: Any, link: Link, n_outputs: int, is_own: bool) -> NDArray[Any] | None:
+def _classes(model: Any, name: str, link: Link, n_outputs: int) -> NDArray[Any] | None:
     n_classes = max(2, n_outputs)
     known = getattr(model, "classes_", None)
+    if known is None and name == SHARES:
+        return None
     if link in ("identity", "exp"):
-        if known is not None and not is_own:
+        if known is not None and name != NO_OBJECTIVE:
             raise UnsupportedModelError(
                 f"This {type(model).__name__} has the objective of a regressor, so that its scores "
                 "are no probabilities. Train with 'binary' or 'multiclass'."

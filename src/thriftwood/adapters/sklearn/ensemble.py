@@ -26,8 +26,8 @@ from thriftwood.errors import ForestError, UnsupportedModelError
 from thriftwood.forest import Forest
 
 SUPPORTED = (
-    "RandomForest*, ExtraTrees*, Bagging* over decision trees (scikit-learn), "
-    "thriftwood's BudgetForestClassifier"
+    "scikit-learn (RandomForest*, ExtraTrees*, Bagging* over decision trees), "
+    "BudgetForestClassifier"
 )
 
 FORESTS = (

@@ -19,9 +19,12 @@ from thriftwood.adapters.samples import Samples
 from thriftwood.adapters.sklearn.tree import check_fitted, collapsed_trees, forest_of
 from thriftwood.arrays import BoolArray, FloatArray
 from thriftwood.errors import UnfittedModelError, UnsupportedModelError
-from thriftwood.forest import Forest, Link, leaf_means
+from thriftwood.forest import Aim, Forest, Link, leaf_means
 
-SUPPORTED = "GradientBoosting* (scikit-learn)"
+SUPPORTED = "scikit-learn (GradientBoosting*)"
+
+# What regressors aim at; those that are not here, at the mean.
+AIMS: dict[str, Aim] = {"AbsoluteError": "median", "HuberLoss": "median", "PinballLoss": "other"}
 
 LINKS: dict[str, Link] = {
     "HalfBinomialLoss": "logistic",
@@ -55,6 +58,7 @@ def read(model: Any) -> Forest:
         combine="sum",
         bias=_factor(model) * _start(model),
         link=_link(model),
+        aim=AIMS.get(type(model._loss).__name__, "mean"),
         gains=_gains(shape, trees),
     ).check()
     own = _scale(model) * _own_values(forest, trees)

@@ -25,9 +25,12 @@ from thriftwood.adapters.sklearn.hist_categories import (
 from thriftwood.adapters.sklearn.tree import check_fitted
 from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from thriftwood.errors import ForestError, UnfittedModelError, UnsupportedModelError
-from thriftwood.forest import LEAF, NO_SET, Forest, Link, collapse, leaf_means
+from thriftwood.forest import LEAF, NO_SET, Aim, Forest, Link, collapse, leaf_means
 
-SUPPORTED = "HistGradientBoosting* (scikit-learn)"
+SUPPORTED = "scikit-learn (HistGradientBoosting*)"
+
+# What regressors aim at; those that are not here, at the mean.
+AIMS: dict[str, Aim] = {"AbsoluteError": "median", "HuberLoss": "median", "PinballLoss": "other"}
 
 LINKS: dict[str, Link] = {
     "HalfBinomialLoss": "logistic",
@@ -166,6 +169,7 @@ def _read(model: Any, layout: _Layout) -> Forest:
         input_dtype=np.dtype(np.float64),
         bias=model._baseline_prediction.ravel(),
         link=_link(model),
+        aim=AIMS.get(type(model._loss).__name__, "mean"),
         category_set=chosen,
         set_start=set_start,
         in_set=in_set,

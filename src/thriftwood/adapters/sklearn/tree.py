@@ -11,7 +11,7 @@ from thriftwood.arrays import BoolArray, FloatArray, IntArray
 from thriftwood.errors import UnfittedModelError, UnsupportedModelError
 from thriftwood.forest import LEAF, Forest, collapse
 
-SUPPORTED = "DecisionTree*, ExtraTree*"
+SUPPORTED = "scikit-learn (DecisionTree*, ExtraTree*)"
 
 # scikit-learn marks leaves so: no child, and this in place of feature and threshold.
 SKLEARN_LEAF = -1
@@ -101,8 +101,13 @@ def forest_of(
         values=np.concatenate(values),
         n_features=model.n_features_in_,
         classes=classes,
+        aim="median" if _criterion(trees[0]) == "absolute_error" else "mean",
         feature_names=None if names is None else tuple(names),
     )
+
+
+def _criterion(tree: Any) -> str:
+    return str(getattr(tree, "criterion", ""))
 
 
 def collapsed_trees(

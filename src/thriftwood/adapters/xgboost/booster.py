@@ -11,6 +11,7 @@ from thriftwood.adapters.joining import TreeNodes, join_trees
 from thriftwood.adapters.samples import Samples
 from thriftwood.adapters.xgboost.document import (
     Document,
+    aim_of,
     bias_of,
     check_outputs,
     grown_part,
@@ -18,6 +19,7 @@ from thriftwood.adapters.xgboost.document import (
     link_of,
     n_outputs_of,
     parallel_trees,
+    predicts_shares,
     round_starts,
     tree_weights,
     with_trees,
@@ -28,7 +30,7 @@ from thriftwood.arrays import BoolArray, FloatArray
 from thriftwood.errors import ForestError, UnfittedModelError, UnsupportedModelError
 from thriftwood.forest import Forest, collapse, scores
 
-SUPPORTED = "Booster, XGBClassifier, XGBRegressor, XGBRanker, XGBRF* (XGBoost)"
+SUPPORTED = "XGBoost (Booster, XGB*)"
 
 # These objectives set their leaves to a quantile of the rows after the tree has grown.
 LEAVES_SET_LATER = ("reg:absoluteerror", "reg:quantileerror")
@@ -105,6 +107,11 @@ def _read(model: Any) -> _Read:
     later = learner["objective"]["name"] in LEAVES_SET_LATER
     values = node_values(trees, _regularisation(booster, grown), later)
     weighted = [w * own for w, own in zip(tree_weights(learner), values, strict=False)]
+    if not np.isfinite(bias_of(learner)).all():
+        raise UnsupportedModelError(
+            f"This {type(model).__name__} starts from an infinite score, as after a training on "
+            "one class only: there is nothing to prune. Train it on rows of both."
+        )
     forest = _forest_of(model, learner, trees, weighted).check()
     _check_score(booster, forest, n_rounds)
     return _Read(forest, document, trees)
@@ -168,6 +175,7 @@ def _forest_of(
         input_dtype=np.dtype(np.float32),
         bias=bias_of(learner),
         link=link_of(learner),
+        aim=aim_of(learner),
         category_labels=labels_of(learner),
     )
 
@@ -197,6 +205,8 @@ def _classes(model: Any, learner: Document) -> NDArray[Any] | None:
         return None
     if _is_a(model, "XGBClassifier"):
         return np.asarray(model.classes_)
+    if predicts_shares(learner):
+        return None
     return np.arange(max(n_outputs_of(learner), 2))
 
 

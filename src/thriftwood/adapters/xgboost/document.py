@@ -8,7 +8,7 @@ import numpy as np
 
 from thriftwood.arrays import FloatArray
 from thriftwood.errors import UnsupportedModelError
-from thriftwood.forest import Link
+from thriftwood.forest import Aim, Link
 
 # What makes a prediction of a score; of an objective that is not here, the score itself.
 LINKS: dict[str, Link] = {
@@ -22,6 +22,16 @@ LINKS: dict[str, Link] = {
     "survival:aft": "exp",
     "survival:cox": "exp",
 }
+
+# What regressors aim at: the mean, where they have one of these links, or else
+AIMS: dict[str, Aim] = {
+    "reg:squarederror": "mean",
+    "reg:linear": "mean",
+    "reg:squaredlogerror": "mean",
+    "reg:absoluteerror": "median",
+    "reg:pseudohubererror": "median",
+}
+SHARES = "reg:logistic"  # of targets between 0 and 1, which need not be classes
 
 Document = dict[str, Any]
 
@@ -49,6 +59,15 @@ def check_outputs(learner: Document, name: str) -> None:
 
 def link_of(learner: Document) -> Link:
     return LINKS.get(learner["objective"]["name"], "identity")
+
+
+def aim_of(learner: Document) -> Aim:
+    name = learner["objective"]["name"]
+    return AIMS.get(name, "mean" if name in LINKS else "other")
+
+
+def predicts_shares(learner: Document) -> bool:
+    return bool(learner["objective"]["name"] == SHARES)
 
 
 def n_outputs_of(learner: Document) -> int:

@@ -25,7 +25,7 @@ from thriftwood.formulation.targets import (
     read_weights,
 )
 from thriftwood.routing import Routes, route_examples
-from thriftwood.table import read_table
+from thriftwood.table import read_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +117,7 @@ def read_instance(
             "The paper's programs add up the losses of trees, but boosted trees predict only "
             "together: pass a forest, a bagged ensemble or a tree."
         )
-    table = read_table(X, forest.input_dtype, forest.category_labels)
+    table = read_rows(X, forest)
     routes = route_examples(forest, table)
     weights = read_weights(sample_weight, table.n_rows)
     samples = None if rows == "all" else read_samples(model)
