@@ -144,7 +144,7 @@ def test_classes_are_refitted_by_logistic_regression():
     for size in (1e-3, 1e-2, 0.1):
         for _ in range(20):
             other = moved - bias / forest.n_trees + size * rng.normal(size=len(moved))
-            assert objective(other, bias) > best - 1e-4
+            assert objective(other, bias) > best * (1 - 5e-4)
 
 
 def test_a_weak_hold_approaches_plain_logistic_regression():
@@ -180,7 +180,9 @@ def test_no_refit_is_among_the_choices_and_gives_the_same_model():
     assert "not refitted" in repr(kept)
     tried = before.refit(X, noise).refitted.choice
     assert np.isinf(tried.strengths[0])
-    assert tried.strength == tried.strengths[np.lexsort((tried.losses, tried.errors))[0]]
+    good = tried.losses <= 1.03 * tried.losses.min()
+    weakest = tried.strengths[good].min()
+    assert tried.strength == (np.inf if tried.losses.argmin() == 0 else weakest)
 
 
 def test_rows_out_of_bag_choose_unless_there_are_rows_for_validation():

@@ -22,7 +22,7 @@ from thriftwood.adapters import (
     read_samples,
     write_model,
 )
-from thriftwood.arrays import BoolArray, FloatArray, IndexArray
+from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest, Link, leaf_means, leaves, sums_below
 from thriftwood.formulation import read_target, read_weights, times_counted
@@ -41,6 +41,10 @@ from thriftwood.refitting import (
 from thriftwood.table import read_rows
 
 LINK_OF: dict[str, Link] = {"squared": "identity", "logistic": "logistic", "softmax": "softmax"}
+# A good strength hardly depends on the number of rows, so that more of them only take time.
+ENOUGH_ROWS = 10_000
+# The objective may be this part above its least; predictions move by far less than they are worth.
+TOLERANCE = 5e-4
 GIVEN, VALIDATION, OUT_OF_BAG, NOTHING = "given", "validation", "out_of_bag", "nothing"
 
 
@@ -104,14 +108,17 @@ def refit_model(
         trials = [replace(trial, problem=replace(trial.problem, prior=prior)) for trial in trials]
     # A bias that moves has to go into trees that speak for its output.
     fit_bias = problem.speaks is None or bool(problem.speaks.any(axis=0).all())
+    start = None
     if given is not None:
         refit = Refit(given, GIVEN, None)
     else:
         choice = choose_strength(trials, fit_bias=fit_bias, n_jobs=n_jobs)
-        refit = Refit(choice.strength, judged_on, choice)
+        refit, start = Refit(choice.strength, judged_on, choice), choice.start
     if refit.changed_nothing:
         return model, refit
-    fit = fit_leaf_values(problem, refit.strength, fit_bias=fit_bias, n_jobs=n_jobs)
+    fit = fit_leaf_values(
+        problem, refit.strength, start, fit_bias=fit_bias, tolerance=TOLERANCE, n_jobs=n_jobs
+    )
     return _written(model, forest, problem, fit), refit
 
 
@@ -192,23 +199,32 @@ def _trials(
     n_jobs: int | None,
 ) -> tuple[str, Sequence[Trial]]:
     """Return what rows judge a strength, and how."""
+    some = _some_rows(problem.n_rows)
+    of_some = problem.of_rows(some)
     if validation is not None:
         X, y = _read_validation(validation)
         table = read_rows(X, forest)
         numbers = _leaf_numbers(forest, table.values, n_jobs)
         target = read_target(y, forest, table.n_rows)
-        return VALIDATION, [validation_trial(problem, numbers, target, np.ones(table.n_rows))]
+        return VALIDATION, [validation_trial(of_some, numbers, target, np.ones(table.n_rows))]
     samples = read_samples(model)
     if _has_rows_out_of_bag(samples, problem.n_rows):
         unseen = times_counted(OUT_OF_BAG, samples, forest.n_trees, problem.n_rows) > 0
-        return OUT_OF_BAG, out_of_bag_trials(problem, unseen)
+        return OUT_OF_BAG, out_of_bag_trials(of_some, unseen[:, some])
     if strength is None:
         raise InputError(
             "No row is out of the bags of this model's trees, so nothing can choose how strongly "
             "to refit: pass `validation=(X, y)`, rows that the model was not trained on, or a "
             "`strength`. (For a bagged model, pass the rows that it was trained on as X.)"
         )
-    return GIVEN, [validation_trial(problem, problem.leaves, problem.target, problem.weights)]
+    return GIVEN, [validation_trial(of_some, of_some.leaves, of_some.target, of_some.weights)]
+
+
+def _some_rows(n_rows: int) -> IntArray:
+    """Return the rows that a strength is tried on: all, or enough of them to tell."""
+    if n_rows <= ENOUGH_ROWS:
+        return np.arange(n_rows)
+    return np.sort(np.random.default_rng(0).permutation(n_rows)[:ENOUGH_ROWS])
 
 
 def _has_rows_out_of_bag(samples: Samples | None, n_rows: int) -> bool:

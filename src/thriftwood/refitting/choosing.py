@@ -34,6 +34,8 @@ class StrengthChoice:
     ----------
     strength : float
         Infinity if no refit was better.
+    start : LeafFit
+        A fit of the chosen strength, to start from with all rows.
     strengths : shape (n_tried,)
         From strong to weak.
     losses, errors : shape (n_tried,)
@@ -41,6 +43,7 @@ class StrengthChoice:
     """
 
     strength: float
+    start: LeafFit
     strengths: FloatArray
     losses: FloatArray
     errors: FloatArray
@@ -77,6 +80,7 @@ def choose_strength(
     total = sum(float(trial.held_out.weights.sum()) for trial in trials)
     fits: list[LeafFit | None] = [None] * len(trials)
     tried, losses, errors = [], [], []
+    first_fits: list[LeafFit] = []
     for strength in _from_strong_to_weak(strengths):
         judged = np.zeros(2)
         for number, trial in enumerate(trials):
@@ -90,14 +94,18 @@ def choose_strength(
             )
             judged += trial.held_out.judge(fit.values, fit.bias, trial.problem.loss)
             fits[number] = fit
+            if number == 0:
+                first_fits.append(fit)
         tried.append(strength)
         losses.append(float(judged[0] / total))
         errors.append(float(judged[1] / total))
         if not any(_good_enough(losses, slack)[-PATIENCE:]):
             break
     weakest = max(number for number, good in enumerate(_good_enough(losses, slack)) if good)
-    chosen = math.inf if losses[0] == min(losses) else tried[weakest]
-    return StrengthChoice(chosen, np.array(tried), np.array(losses), np.array(errors))
+    chosen = 0 if losses[0] == min(losses) else weakest
+    return StrengthChoice(
+        tried[chosen], first_fits[chosen], np.array(tried), np.array(losses), np.array(errors)
+    )
 
 
 def _from_strong_to_weak(strengths: Sequence[float]) -> list[float]:

@@ -16,7 +16,7 @@ from thriftwood.refitting.kernels import NO_LEAF
 from thriftwood.refitting.problem import LOSSES, SLOPES, LeafProblem
 
 # More folds take more time and choose no better.
-N_FOLDS = 3
+N_FOLDS = 2
 
 
 @dataclass(frozen=True, eq=False)
