@@ -4,10 +4,7 @@ Times are ratios within one run: alternating, medians, against growing the fores
 cores. Errors are those of test rows, before and after, at budgets where a forest has lost much.
 """
 
-import time
 from collections import Counter
-from functools import partial
-from unittest.mock import patch
 
 import numpy as np
 from held_out import Rows
@@ -15,12 +12,11 @@ from measure import alternate, arguments, covertype, local_dataset, seconds_of
 from sklearn.ensemble import RandomForestClassifier
 
 import thriftwood as tw
-from thriftwood.pruning import refit
 
 N_TREES = 40
-OF_THREE = refit.out_of_bag_trials
 STRENGTH = 0.1  # of the fits that are timed with a strength given
 GIVEN = (1.0, 0.3, 0.1, 0.03)  # of those whose errors are shown, too
+LOSS = "expected_error"  # of the prunings whose errors are shown
 COSTS = (10.0, 5.3)  # mean features of a row; the nearest points of the path are taken
 
 
@@ -31,7 +27,6 @@ def main() -> None:
     n_seeds = 1 if options.quick else 10
     parts, title = rows_for_errors(options.data)
     errors(parts, title, n_seeds)
-    folds(parts, title, n_seeds)
 
 
 def grow(seed: int) -> RandomForestClassifier:
@@ -75,9 +70,13 @@ def errors(parts: list[Rows], title: str, n_seeds: int) -> None:
     train, validation, test = parts
     print(
         f"\n{title}: {len(train.y)} rows to train, {len(validation.y)} to validate, {len(test.y)} "
-        f"to test; {N_TREES} trees, {n_seeds} seeds of the forest\n  Test errors: mean, and range"
+        f"to test; {N_TREES} trees, {n_seeds} seeds of the forest, loss {LOSS!r}\n"
+        "  Test errors: mean, and range"
     )
-    paths = [tw.prune_path(grow(seed).fit(*train), *train, n_jobs=2) for seed in range(n_seeds)]
+    paths = [
+        tw.prune_path(grow(seed).fit(*train), *train, loss=LOSS, n_jobs=2)
+        for seed in range(n_seeds)
+    ]
     for cost in COSTS:
         prunings = [nearest(path, cost) for path in paths]
         bills = [tw.feature_bill(pruned.model, test.X).mean for pruned in prunings]
@@ -108,23 +107,6 @@ def show(name: str, models: list[tw.Pruned], test: Rows) -> None:
     often = ", ".join(f"{strength:g} ({times})" for strength, times in sorted(strengths.items()))
     words = f"refitted, {name}: {often}" if often else name
     print(f"    {np.mean(own):.4f} ({min(own):.4f} to {max(own):.4f}) {words}")
-
-
-def folds(parts: list[Rows], title: str, n_seeds: int) -> None:
-    """Choose strengths out of bag with more and fewer folds than the usual three."""
-    train, _, test = parts
-    print(f"\n{title}: test error, and seconds of a refit, by the number of folds out of bag")
-    paths = [tw.prune_path(grow(seed).fit(*train), *train, n_jobs=2) for seed in range(n_seeds)]
-    for cost in COSTS:
-        for n_folds in (2, 3, 5, 10):
-            own, begin = [], time.perf_counter()
-            with patch.object(refit, "out_of_bag_trials", partial(OF_THREE, n_folds=n_folds)):
-                for path in paths:
-                    model = nearest(path, cost).refit(*train, n_jobs=2).model
-                    own.append(np.mean(model.predict(test.X) != test.y))
-            seconds = (time.perf_counter() - begin) / n_seeds
-            words = f"{np.mean(own):.4f}, {seconds:.2f} s"
-            print(f"  about {cost:g} features, {n_folds:2d} folds: {words}")
 
 
 def rows_for_errors(folder) -> tuple[list[Rows], str]:

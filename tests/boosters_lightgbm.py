@@ -208,7 +208,7 @@ def predictions_of(model: Any, X: Any) -> np.ndarray:
         return model.predict_proba(X)
     found = model.predict(X)
     objective = re.search(r"objective=(\S+)", booster_of(model).model_to_string())
-    two_classes = objective and objective[1] in ("binary", "cross_entropy")
+    two_classes = objective and objective[1] == "binary"
     return np.column_stack([1 - found, found]) if two_classes else found
 
 

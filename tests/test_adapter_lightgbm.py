@@ -38,9 +38,9 @@ from boosters_lightgbm import (
 )
 from models import random_kept
 
-from thriftwood import feature_bill
+from thriftwood import feature_bill, prune_path
 from thriftwood.adapters import read_forest, read_samples, write_model
-from thriftwood.forest import collapse, leaves, scores
+from thriftwood.forest import collapse, leaves, predict, scores
 from thriftwood.routing import route_examples
 from thriftwood.table import read_table
 
@@ -308,3 +308,17 @@ def test_which_rows_a_tree_was_given_is_not_known() -> None:
 def test_lightgbm_is_imported_only_for_its_models() -> None:
     asks: Any = "import sys, thriftwood; sys.exit('lightgbm' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", asks], check=False).returncode == 0
+
+
+def test_shares_are_numbers_and_not_classes():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(200, 3))
+    share = 1 / (1 + np.exp(-rows[:, 0]))
+    model = lightgbm.LGBMRegressor(objective="cross_entropy", n_estimators=5, verbose=-1, n_jobs=1)
+    model.fit(rows, share)
+    forest = read_forest(model)
+    assert forest.classes is None
+    np.testing.assert_allclose(predict(forest, rows)[:, 0], model.predict(rows), rtol=1e-9)
+    path = prune_path(model, rows, share)
+    measured = path.evaluate(rows, share, points=[0])
+    assert measured.error[0] == pytest.approx(((model.predict(rows) - share) ** 2).mean())

@@ -33,7 +33,7 @@ from xgboost_models import (
 
 import thriftwood as tw
 from thriftwood.adapters import read_forest, write_model
-from thriftwood.forest import Forest, collapse
+from thriftwood.forest import Forest, collapse, predict
 
 CATEGORIES = ("categories", "categories_one_by_one")
 SOME = ("classifier_of_three", "dart_regressor", "categories", "booster_absolute", "stopped_early")
@@ -82,7 +82,7 @@ def test_a_forest_predicts_what_the_model_predicts(kind: str) -> None:
         if isinstance(model, xgb.Booster) and kind == "booster_softmax":
             return np.exp(score(model, X)) / np.exp(score(model, X)).sum(axis=1, keepdims=True)
         found = model.predict(matrix(model, X) if isinstance(model, xgb.Booster) else X)
-        if read_forest(model).link == "logistic":
+        if read_forest(model).is_classifier:
             return np.column_stack([1 - found, found])
         return found
 
@@ -250,3 +250,14 @@ def test_the_bill_counts_the_features_on_the_way() -> None:
     assert bill.per_example.min() >= 1
     pruned, _ = written("classifier")
     assert (tw.feature_bill(pruned, X).per_example <= bill.per_example).all()
+
+
+def test_shares_are_numbers_and_not_classes():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    share = 1 / (1 + np.exp(-X[:, 0]))
+    model = xgb.XGBRegressor(objective="reg:logistic", n_estimators=5, n_jobs=1).fit(X, share)
+    forest = read_forest(model)
+    assert forest.classes is None
+    said = predict(forest, X.astype(np.float32))[:, 0]
+    np.testing.assert_allclose(said, model.predict(X), rtol=1e-5)

@@ -16,6 +16,9 @@ from thriftwood.adapters import read_forest
 from thriftwood.errors import InputError
 from thriftwood.forest import collapse, predict, scores
 from thriftwood.formulation import ensemble_losses, majorised_losses, recorded_losses
+from thriftwood.pruning.descent import descend
+from thriftwood.pruning.task import read_task
+from thriftwood.solvers import min_cut
 
 HEART = tw.datasets.load_heart()
 
@@ -224,6 +227,26 @@ def test_the_descent_works_without_recorded_gains(tradeoff):
     pruned = tw.prune(forest, HEART.X, y, loss="log_loss", tradeoff=tradeoff)
     assert len(pruned.objectives) > 1
     assert pruned.cost < pruned.original.cost
+
+
+@pytest.mark.parametrize("tradeoff", [3e-4, 1e-3])
+def test_prunings_in_mind_help_where_the_plain_bound_takes_no_step(tradeoff):
+    forest, y = boosted_heart("softmax")
+    task = read_task(
+        forest,
+        HEART.X,
+        y,
+        costs=None,
+        loss="log_loss",
+        class_weight=None,
+        rows="all",
+        sample_weight=None,
+        n_jobs=None,
+    )
+    found = descend(task, tradeoff, min_cut)
+    plain = descend(replace(task, forest=replace(forest, gains=None)), tradeoff, min_cut)
+    assert len(found.objectives) > 1
+    assert found.objectives[-1] < plain.objectives[-1]
 
 
 def test_sample_and_class_weights_count_in_the_descent():

@@ -46,7 +46,7 @@ def check_same_scores(forest: Forest, X: Any) -> lightgbm.Booster:
 def check_same_predictions(forest: Forest, booster: lightgbm.Booster, X: Any) -> None:
     expected = predict(forest, rows_of(forest, X))
     if forest.link == "logistic" and forest.n_outputs == 1:
-        expected = expected[:, 1]  # LightGBM leaves the other class to the reader
+        expected = expected[:, -1]  # LightGBM leaves the other class to the reader
     found = booster.predict(X, num_threads=1)
     np.testing.assert_allclose(found, expected.reshape(found.shape), rtol=1e-9, atol=1e-9)
 

@@ -304,3 +304,13 @@ def test_the_share_of_a_gain_is_exact():
     # One mistake of three rows, for 1 + 2/3 features each: 1/3 = tradeoff * 5/3.
     assert len(path) == 2
     assert path.tradeoffs[1] == float(Fraction(1, 5))
+
+
+def test_a_budget_buys_the_point_that_costs_exactly_that():
+    forest = RandomForestClassifier(40, max_features=None, max_depth=4, random_state=0)
+    path = tw.prune_path(forest.fit(HEART.X, HEART.y), HEART.X, HEART.y)  # each feature for 1
+    for point, cost in enumerate(path.costs):
+        assert path.at(budget=float(cost)).index == point
+        bill = tw.feature_bill(path[point].model, HEART.X).mean
+        assert path.at(budget=bill).index == point
+    assert path.at(budget=1).cost == 1.0

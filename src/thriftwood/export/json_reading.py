@@ -18,6 +18,8 @@ from thriftwood.forest import LEAF, NO_SET, Forest
 def from_json(file_or_text: File) -> Forest:
     """Return the forest that `to_json` wrote, or say what is wrong with the file and where.
 
+    `ForestModel(forest)` predicts with it.
+
     Parameters
     ----------
     file_or_text
