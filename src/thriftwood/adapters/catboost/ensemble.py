@@ -16,6 +16,7 @@ from thriftwood.adapters.catboost.trees import (
     written_tree,
 )
 from thriftwood.adapters.joining import TreeNodes, join_trees
+from thriftwood.adapters.kinds import is_a
 from thriftwood.adapters.samples import Samples
 from thriftwood.arrays import BoolArray, FloatArray
 from thriftwood.errors import ForestError, UnfittedModelError, UnsupportedModelError
@@ -48,10 +49,7 @@ AIMS: dict[str, Aim] = {
 
 
 def reads(model: object) -> bool:
-    return any(
-        kind.__name__ == "CatBoost" and kind.__module__.split(".")[0] == "catboost"
-        for kind in type(model).__mro__
-    )
+    return is_a(model, "catboost", "CatBoost")
 
 
 def read(model: Any) -> Forest:

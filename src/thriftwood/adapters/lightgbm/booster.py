@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from thriftwood.adapters.kinds import is_a
 from thriftwood.adapters.lightgbm import text as texts
 from thriftwood.adapters.lightgbm.objective import Meaning, labels_of, meaning_of, names_of
 from thriftwood.adapters.one_output_trees import own_column
@@ -23,9 +24,6 @@ from thriftwood.forest import LEAF, NO_SET, Forest, collapse
 from thriftwood.forest.kernels import NEXT_TO_ZERO
 
 SUPPORTED = "LightGBM (Booster, LGBM*)"
-
-BOOSTER = ("lightgbm.basic", "Booster")
-WRAPPER = ("lightgbm.sklearn", "LGBMModel")
 
 
 class Source(NamedTuple):
@@ -39,7 +37,7 @@ class Source(NamedTuple):
 
 
 def reads(model: object) -> bool:
-    return _is(model, BOOSTER) or _is(model, WRAPPER)
+    return is_a(model, "lightgbm", "Booster") or is_a(model, "lightgbm", "LGBMModel")
 
 
 def read(model: Any) -> Forest:
@@ -71,12 +69,8 @@ def samples(_model: Any) -> Samples | None:
     return None  # LightGBM does not keep which rows a tree was given
 
 
-def _is(model: object, kind: tuple[str, str]) -> bool:
-    return any((base.__module__, base.__name__) == kind for base in type(model).__mro__)
-
-
 def _booster(model: Any) -> Any:
-    booster = model if _is(model, BOOSTER) else model._Booster
+    booster = model if is_a(model, "lightgbm", "Booster") else model._Booster
     if booster is None or not booster.num_trees():
         raise UnfittedModelError(
             f"This {type(model).__name__} is not fitted yet: call its `fit`, or `lightgbm.train`, "

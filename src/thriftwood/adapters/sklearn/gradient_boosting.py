@@ -16,25 +16,14 @@ from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegress
 
 from thriftwood.adapters.one_output_trees import in_columns, is_marked, mark, own_column
 from thriftwood.adapters.samples import Samples
+from thriftwood.adapters.sklearn.losses import aim_of, link_of
 from thriftwood.adapters.sklearn.tree import check_fitted, collapsed_trees, forest_of
 from thriftwood.arrays import BoolArray, FloatArray
 from thriftwood.errors import UnfittedModelError, UnsupportedModelError
-from thriftwood.forest import Aim, Forest, Link, leaf_means
+from thriftwood.forest import Forest, leaf_means
 
 SUPPORTED = "scikit-learn (GradientBoosting*)"
 
-# What regressors aim at; those that are not here, at the mean.
-AIMS: dict[str, Aim] = {"AbsoluteError": "median", "HuberLoss": "median", "PinballLoss": "other"}
-
-LINKS: dict[str, Link] = {
-    "HalfBinomialLoss": "logistic",
-    "HalfMultinomialLoss": "softmax",
-    "ExponentialLoss": "logistic",
-    "HalfSquaredError": "identity",
-    "AbsoluteError": "identity",
-    "HuberLoss": "identity",
-    "PinballLoss": "identity",
-}
 
 # Measured on the unpruned trees; a warm start wants them to be there.
 STALE = ("train_score_", "oob_improvement_", "oob_scores_", "oob_score_")
@@ -57,8 +46,8 @@ def read(model: Any) -> Forest:
         values=np.zeros((shape.n_nodes, n_outputs)),
         combine="sum",
         bias=_factor(model) * _start(model),
-        link=_link(model),
-        aim=AIMS.get(type(model._loss).__name__, "mean"),
+        link=link_of(model),
+        aim=aim_of(model),
         gains=_gains(shape, trees),
     ).check()
     own = _scale(model) * _own_values(forest, trees)
@@ -111,16 +100,6 @@ def _scale(model: Any) -> float:
 def _factor(model: Any) -> float:
     # The probability is expit(2 * score) after training on the exponential loss.
     return 2.0 if type(model._loss).__name__ == "ExponentialLoss" else 1.0
-
-
-def _link(model: Any) -> Link:
-    name = type(model._loss).__name__
-    if name not in LINKS:
-        raise UnsupportedModelError(
-            f"This {type(model).__name__} was trained on the loss {name}, whose predictions are "
-            "not known: use one of scikit-learn's own losses."
-        )
-    return LINKS[name]
 
 
 def _start(model: Any) -> FloatArray:

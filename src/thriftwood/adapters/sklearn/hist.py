@@ -22,25 +22,14 @@ from thriftwood.adapters.sklearn.hist_categories import (
     read_categories,
     user_columns,
 )
+from thriftwood.adapters.sklearn.losses import aim_of, link_of
 from thriftwood.adapters.sklearn.tree import check_fitted
 from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from thriftwood.errors import ForestError, UnfittedModelError, UnsupportedModelError
-from thriftwood.forest import LEAF, NO_SET, Aim, Forest, Link, collapse, leaf_means
+from thriftwood.forest import LEAF, NO_SET, Forest, collapse, leaf_means
 
 SUPPORTED = "scikit-learn (HistGradientBoosting*)"
 
-# What regressors aim at; those that are not here, at the mean.
-AIMS: dict[str, Aim] = {"AbsoluteError": "median", "HuberLoss": "median", "PinballLoss": "other"}
-
-LINKS: dict[str, Link] = {
-    "HalfBinomialLoss": "logistic",
-    "HalfMultinomialLoss": "softmax",
-    "HalfSquaredError": "identity",
-    "AbsoluteError": "identity",
-    "PinballLoss": "identity",
-    "HalfPoissonLoss": "exp",
-    "HalfGammaLoss": "exp",
-}
 
 NODE_FIELDS = {
     "value",
@@ -168,8 +157,8 @@ def _read(model: Any, layout: _Layout) -> Forest:
         feature_names=None if names is None else tuple(names),
         input_dtype=np.dtype(np.float64),
         bias=model._baseline_prediction.ravel(),
-        link=_link(model),
-        aim=AIMS.get(type(model._loss).__name__, "mean"),
+        link=link_of(model),
+        aim=aim_of(model),
         category_set=chosen,
         set_start=set_start,
         in_set=in_set,
@@ -223,16 +212,6 @@ def _classes(model: Any) -> NDArray[Any] | None:
             "nothing to decide."
         )
     return classes
-
-
-def _link(model: Any) -> Link:
-    name = type(model._loss).__name__
-    if name not in LINKS:
-        raise UnsupportedModelError(
-            f"This {type(model).__name__} was trained on the loss {name}, whose predictions are "
-            "not known: use one of scikit-learn's own losses."
-        )
-    return LINKS[name]
 
 
 def _mark_leaves(nodes: NDArray[Any], is_leaf: BoolArray) -> None:

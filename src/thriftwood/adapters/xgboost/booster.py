@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.adapters.joining import TreeNodes, join_trees
+from thriftwood.adapters.kinds import is_a
 from thriftwood.adapters.samples import Samples
 from thriftwood.adapters.xgboost.document import (
     Document,
@@ -37,7 +38,7 @@ LEAVES_SET_LATER = ("reg:absoluteerror", "reg:quantileerror")
 
 
 def reads(model: object) -> bool:
-    return _is_a(model, "Booster") or _is_a(model, "XGBModel")
+    return is_a(model, "xgboost", "Booster") or is_a(model, "xgboost", "XGBModel")
 
 
 def read(model: Any) -> Forest:
@@ -70,16 +71,8 @@ class _Read(NamedTuple):
     trees: list[Recorded]
 
 
-def _is_a(model: object, name: str) -> bool:
-    """Say whether the model's class or one above it is XGBoost's of this name."""
-    return any(
-        kind.__name__ == name and kind.__module__.split(".")[0] == "xgboost"
-        for kind in type(model).__mro__
-    )
-
-
 def _booster_of(model: Any) -> Any:
-    if _is_a(model, "Booster"):
+    if is_a(model, "xgboost", "Booster"):
         return model
     name = type(model).__name__
     if not model.__sklearn_is_fitted__():
@@ -130,7 +123,7 @@ def _document_of(booster: Any) -> Document:
 
 
 def _check_classifier(model: Any, learner: Document) -> None:
-    if _is_a(model, "XGBClassifier") and link_of(learner) not in ("logistic", "softmax"):
+    if is_a(model, "xgboost", "XGBClassifier") and link_of(learner) not in ("logistic", "softmax"):
         raise UnsupportedModelError(
             f"This {type(model).__name__} was trained with {learner['objective']['name']!r}, whose "
             "scores have no probabilities. Train it with 'binary:logistic' or 'multi:softprob', "
@@ -141,7 +134,7 @@ def _check_classifier(model: Any, learner: Document) -> None:
 def _rounds_used(model: Any, grown: Document) -> int:
     """Return how many rounds `predict` uses: a booster all, an estimator those up to its best."""
     n_rounds = len(round_starts(grown)) - 1
-    if _is_a(model, "Booster"):
+    if is_a(model, "xgboost", "Booster"):
         return n_rounds
     return min(getattr(model, "best_iteration", n_rounds - 1) + 1, n_rounds)
 
@@ -203,7 +196,7 @@ def _nodes(tree: Recorded, values: FloatArray, output: int, n_outputs: int) -> T
 def _classes(model: Any, learner: Document) -> NDArray[Any] | None:
     if link_of(learner) not in ("logistic", "softmax"):
         return None
-    if _is_a(model, "XGBClassifier"):
+    if is_a(model, "xgboost", "XGBClassifier"):
         return np.asarray(model.classes_)
     if predicts_shares(learner):
         return None
