@@ -43,12 +43,7 @@ def read_table(
         Text and categorical types in these columns become the number of their label; a label that
         is not known is missing.
     """
-    if X is None:
-        raise InputError("X is None: pass the rows.")
-    if hasattr(X, "tocsr"):
-        raise InputError("X is a sparse matrix: pass dense rows, for example X.toarray().")
-    if hasattr(X, "collect"):
-        raise InputError("X is a lazy frame: call its .collect() first.")
+    _check_kind(X)
     values = _as_numbers(_with_numbers_for(labels, X) if labels else X, dtype)
     if values.ndim != 2:
         raise InputError(
@@ -78,12 +73,22 @@ class TrainedOn(Protocol):
 
 def read_rows(X: object, trained_on: TrainedOn) -> Table:
     """Read rows for a model; refuse those with other columns than it was trained on."""
+    _check_kind(X)
     names = _column_names(X)
     if names is not None:  # before what is in them, which may be no numbers in the wrong place
         _check_columns(len(names), names, trained_on)
     table = read_table(X, trained_on.input_dtype, trained_on.category_labels)
     check_columns(table, trained_on)
     return table
+
+
+def _check_kind(X: object) -> None:
+    if X is None:
+        raise InputError("X is None: pass the rows.")
+    if hasattr(X, "tocsr"):
+        raise InputError("X is a sparse matrix: pass dense rows, for example X.toarray().")
+    if hasattr(X, "collect"):
+        raise InputError("X is a lazy frame: call its .collect() first.")
 
 
 def check_columns(table: Table, trained_on: TrainedOn) -> None:
