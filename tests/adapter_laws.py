@@ -1,14 +1,18 @@
 """What every adapter must keep, whatever library grew the trees."""
 
+import pickle
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 from models import random_kept
 from numpy.typing import NDArray
 
+from thriftwood import feature_bill
 from thriftwood.adapters import read_forest, write_model
+from thriftwood.errors import UnsupportedModelError
 from thriftwood.forest import Forest, collapse, leaves, predict, scores
 from thriftwood.table import read_table
 
@@ -107,3 +111,33 @@ def members(forest: Forest, h: int) -> NDArray[Any]:
     """The categories that a split sends left."""
     number = forest.category_set[h]
     return np.flatnonzero(forest.in_set[forest.set_start[number] : forest.set_start[number + 1]])
+
+
+def check_writing_again(model: Any, X: Any, score: Says) -> None:
+    """A written model, and its pickle, can be written like any other."""
+    forest = read_forest(model)
+    values = np.where(forest.values == 0, 0, 0.5)
+    once = write_model(model, random_kept(forest, 0, 0.8), values)
+    again = pickle.loads(pickle.dumps(once))
+    check_same(read_forest(again), read_forest(once))
+    twice = check_writing(again, X, score, seed=3)
+    assert set(np.unique(np.abs(read_forest(twice).values).round(9))) <= {0.0, 0.5}
+
+
+def check_smaller_bill(model: Any, X: Any) -> None:
+    """A model with fewer splits buys less."""
+    prices = np.arange(1.0, X.shape[1] + 1)
+    pruned = write_model(model, random_kept(read_forest(model), 1, 0.3))
+    full = feature_bill(model, X, prices).mean
+    assert 0 < feature_bill(pruned, X, prices).mean < full <= prices.sum()
+
+
+def check_unknown_loss_refused(model: Any) -> None:
+    """A model of scikit-learn whose loss is the user's own is not guessed at."""
+
+    class MyLoss(type(model._loss)):
+        pass
+
+    model._loss = MyLoss()
+    with pytest.raises(UnsupportedModelError, match="the loss MyLoss"):
+        read_forest(model)

@@ -13,7 +13,10 @@ from adapter_laws import (
     check_predictions,
     check_reading,
     check_same,
+    check_smaller_bill,
+    check_unknown_loss_refused,
     check_writing,
+    check_writing_again,
     rows_of,
 )
 from models import (
@@ -28,7 +31,6 @@ from models import (
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.inspection import partial_dependence
 
-import thriftwood as tw
 from thriftwood.adapters import read_forest, write_model
 from thriftwood.errors import ForestError, UnfittedModelError, UnsupportedModelError
 from thriftwood.forest import leaves
@@ -214,12 +216,7 @@ def test_a_written_model_is_the_collapsed_forest(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["three_classes", "quantile", "poisson"])
 def test_a_written_model_can_be_written_and_pickled_again(kind: str) -> None:
     model, X, _ = fitted(kind)
-    values = np.where(read_forest(model).values == 0, 0, 0.5)
-    once = write_model(model, random_kept(read_forest(model), 0, 0.8), values)
-    again = pickle.loads(pickle.dumps(once))
-    check_same(read_forest(again), read_forest(once))
-    twice = check_writing(again, X, score, seed=3)
-    assert set(np.unique(np.abs(read_forest(twice).values).round(9))) <= {0.0, 0.5}
+    check_writing_again(model, X, score)
 
 
 def test_a_written_model_has_the_tools_of_its_kind() -> None:
@@ -275,10 +272,7 @@ def test_boosting_without_a_gradient_goes_on_from_a_written_model() -> None:
 
 def test_predictions_have_a_bill() -> None:
     model, X, _ = fitted("two_classes")
-    forest = read_forest(model)
-    full = tw.feature_bill(model, X, [1.0, 2.0, 3.0, 4.0])
-    pruned = tw.feature_bill(write_model(model, random_kept(forest, 1, 0.3)), X, [1, 2, 3, 4])
-    assert 0 < pruned.mean < full.mean <= 10
+    check_smaller_bill(model, X)
 
 
 # --- refused
@@ -291,14 +285,7 @@ def test_one_class_is_refused() -> None:
 
 
 def test_an_unknown_loss_is_refused() -> None:
-    model = regressor().model
-
-    class MyLoss(type(model._loss)):
-        pass
-
-    model._loss = MyLoss()
-    with pytest.raises(UnsupportedModelError, match="the loss MyLoss"):
-        read_forest(model)
+    check_unknown_loss_refused(regressor().model)
 
 
 def test_trees_of_another_form_are_refused() -> None:
