@@ -6,7 +6,8 @@ every node, inner or leaf, carries the value that the model would predict there.
 
 from thriftwood.forest import files
 from thriftwood.forest.collapse import collapse
-from thriftwood.forest.forest import ARRAYS, LEAF, NO_SET, Forest
+from thriftwood.forest.forest import ARRAYS, Forest
+from thriftwood.forest.kernels import LEAF, NO_SET
 from thriftwood.forest.links import LINKS, Aim, Link, predictions
 from thriftwood.forest.scoring import leaves, predict, scores
 from thriftwood.forest.sums import leaf_means, sums_below

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from thriftwood.arrays import BoolArray
 from thriftwood.errors import ForestError
-from thriftwood.forest.forest import LEAF, NO_SET, Forest
+from thriftwood.forest.forest import Forest
+from thriftwood.forest.kernels import LEAF, NO_SET
 
 
 def collapse(forest: Forest, kept: BoolArray) -> tuple[Forest, NDArray[np.int64]]:

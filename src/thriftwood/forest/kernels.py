@@ -7,6 +7,7 @@ import numpy as np
 from thriftwood.compiling import kernel, small_kernel
 
 LEAF = -1
+NO_SET = -1
 
 # How a split decides; one of these for every node.
 THRESHOLD = 0
