@@ -40,7 +40,7 @@ def goes_left(splits, h, value):
     return value <= splits.threshold[h]
 
 
-@kernel
+@small_kernel
 def leaf_of(splits, root, row):
     """Return the leaf of a tree that a row ends in."""
     h = root

@@ -150,7 +150,7 @@ def judge_classes(state, label, scale, losses):
         losses[3, row] = -np.log(min(max(probability[label[row]], smallest), 1.0 - smallest))
 
 
-@kernel
+@small_kernel
 def fill_probabilities(state, row, scale, probability):
     """Write down how likely each class of a row is; their sum is 1."""
     n_outputs = state.total.shape[1]
@@ -160,15 +160,18 @@ def fill_probabilities(state, row, scale, probability):
         return
     largest = -np.inf
     for k in range(n_outputs):
-        largest = max(largest, score(state, row, k, scale))
-    for k in range(n_outputs):
         if scale.link == IDENTITY:
             probability[k] = state.total[row, k]  # of averaged trees: whole numbers, no rounding
-        elif scale.link == LOGISTIC:
-            probability[k] = 1.0 / (1.0 + np.exp(-score(state, row, k, scale)))
         else:
-            probability[k] = np.exp(score(state, row, k, scale) - largest)
-    total = probability.sum()
+            probability[k] = score(state, row, k, scale)
+            largest = max(largest, probability[k])
+    total = 0.0
+    for k in range(n_outputs):
+        if scale.link == LOGISTIC:
+            probability[k] = 1.0 / (1.0 + np.exp(-probability[k]))
+        elif scale.link != IDENTITY:
+            probability[k] = np.exp(probability[k] - largest)
+        total += probability[k]
     for k in range(n_outputs):
         probability[k] /= total
 
