@@ -113,6 +113,13 @@ def members(forest: Forest, h: int) -> NDArray[Any]:
     return np.flatnonzero(forest.in_set[forest.set_start[number] : forest.set_start[number + 1]])
 
 
+def pruned_pair(model: Any, share: float = 0.6) -> tuple[Any, Forest]:
+    """A model written with this share of its splits, and the forest that it should be."""
+    forest = read_forest(model)
+    kept = random_kept(forest, 3, share)
+    return write_model(model, kept), collapse(forest, kept)[0]
+
+
 def check_writing_again(model: Any, X: Any, score: Says) -> None:
     """A written model, and its pickle, can be written like any other."""
     forest = read_forest(model)

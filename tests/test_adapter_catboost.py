@@ -16,6 +16,7 @@ from adapter_laws import (
     check_reading,
     check_same,
     check_writing,
+    pruned_pair,
     rows_of,
 )
 from models import NAMES, Fitted, random_kept
@@ -131,10 +132,7 @@ def hard_rows(kind: str) -> Any:
 
 
 def written(kind: str, share: float = 0.6) -> tuple[Any, Forest]:
-    model = fitted(kind).model
-    forest = read_forest(model)
-    kept = random_kept(forest, 3, share)
-    return write_model(model, kept), collapse(forest, kept)[0]
+    return pruned_pair(fitted(kind).model, share)
 
 
 # --- reading

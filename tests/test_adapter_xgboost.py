@@ -18,8 +18,8 @@ from adapter_laws import (
     check_reading,
     check_same,
     check_writing,
+    pruned_pair,
 )
-from models import random_kept
 from xgboost_models import (
     KINDS,
     categories_frame,
@@ -33,7 +33,7 @@ from xgboost_models import (
 
 import thriftwood as tw
 from thriftwood.adapters import read_forest, write_model
-from thriftwood.forest import Forest, collapse, predict
+from thriftwood.forest import Forest, predict
 
 CATEGORIES = ("categories", "categories_one_by_one")
 SOME = ("classifier_of_three", "dart_regressor", "categories", "booster_absolute", "stopped_early")
@@ -60,10 +60,7 @@ def booster_of(model: Any) -> xgb.Booster:
 
 
 def written(kind: str) -> tuple[Any, Forest]:
-    model = fitted(kind).model
-    forest = read_forest(model)
-    kept = random_kept(forest, 3, 0.6)
-    return write_model(model, kept), collapse(forest, kept)[0]
+    return pruned_pair(fitted(kind).model)
 
 
 # --- reading

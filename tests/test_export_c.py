@@ -23,7 +23,9 @@ STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]
 GET = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_int, ctypes.c_void_p)
 DOUBLES = np.ctypeslib.ndpointer(np.float64, flags="C")
 
-needs_compiler = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler here")
+needs_compiler = pytest.mark.skipif(
+    COMPILER is None, reason="no C compiler (cc, gcc or clang) on this machine: install one"
+)
 
 
 class Compiled:

@@ -5,16 +5,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from thriftwood.adapters.lightgbm import (
+    CATEGORIES,
+    MISSING_LEFT,
+    NAN_IS_MISSING,
+    WORD,
+    ZERO_IS_MISSING,
+)
 from thriftwood.arrays import FloatArray, IntArray
 from thriftwood.forest import LEAF, NO_SET, Forest
-
-# Bits of `decision_type`: categories; a missing value goes left; what is missing.
-CATEGORIES = 1
-MISSING_LEFT = 2
-ZERO_IS_MISSING = 4
-NAN_IS_MISSING = 8
-
-WORD = 32  # categories in one number of `cat_threshold`
 
 
 class Layout(NamedTuple):
