@@ -4,13 +4,15 @@ Law: a `Forest` sends every row to the same leaf as the model, with the same val
 raises; and reading what `write_model` wrote gives the collapsed forest.
 """
 
+from thriftwood.adapters.fitted_models import FittedClassifier
 from thriftwood.adapters.forest_models import ForestModel, forest_model
-from thriftwood.adapters.registry import read_forest, read_samples, write_model
+from thriftwood.adapters.registry import read_forest, read_samples, read_stages, write_model
 from thriftwood.adapters.samples import Samples
 from thriftwood.adapters.sklearn.ensemble import TreeAverage
 from thriftwood.adapters.sklearn.grown import decision_tree
 
 __all__ = [
+    "FittedClassifier",
     "ForestModel",
     "Samples",
     "TreeAverage",
@@ -18,5 +20,6 @@ __all__ = [
     "forest_model",
     "read_forest",
     "read_samples",
+    "read_stages",
     "write_model",
 ]

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 
+from thriftwood.adapters.fitted_models import FittedClassifier, FittedModel
 from thriftwood.adapters.samples import Samples
 from thriftwood.arrays import BoolArray, FloatArray, IndexArray
-from thriftwood.errors import InputError, UnsupportedModelError
+from thriftwood.errors import InputError
 from thriftwood.forest import Forest, collapse, files, leaves, predict, scores
-from thriftwood.table import read_rows
 
 SUPPORTED = "ForestModel"
 
 
-class ForestModel(BaseEstimator):
+class ForestModel(FittedModel):
     """A fitted model that predicts what a forest says.
 
     Made where the result of pruning is not of a kind that the library of the model can hold, and
@@ -63,13 +62,6 @@ class ForestModel(BaseEstimator):
         self.forest = forest
         self.n_jobs = n_jobs
 
-    def fit(self, *_rows: Any, **_others: Any) -> NoReturn:
-        """Refuse: the trees are grown already, and a search over folds would not be honest."""
-        raise UnsupportedModelError(
-            f"A {type(self).__name__} is fitted already and cannot be trained: where a tool calls "
-            "`fit`, pass it inside scikit-learn's FrozenEstimator."
-        )
-
     def apply(self, X: Any) -> IndexArray:
         """Return the leaf of each tree that each row ends in, numbered within the tree."""
         found = leaves(self.forest, self._rows(X), self.n_jobs)
@@ -94,41 +86,9 @@ class ForestModel(BaseEstimator):
             )
         return model
 
-    @property
-    def n_features_in_(self) -> int:
-        return self.forest.n_features
 
-    @property
-    def feature_names_in_(self) -> NDArray[Any]:
-        if self.forest.feature_names is None:
-            raise AttributeError("The forest does not know the names of its columns.")
-        return np.array(self.forest.feature_names, dtype=object)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-    def _rows(self, X: Any) -> NDArray[Any]:
-        return read_rows(X, self.forest).values
-
-
-class ForestClassifierModel(ClassifierMixin, ForestModel):
+class ForestClassifierModel(FittedClassifier, ForestModel):
     """A `ForestModel` that predicts classes."""
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        if self.forest.classes is None:
-            raise AttributeError("The forest predicts numbers: it has no classes.")
-        return self.forest.classes
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of each row: the most probable, the first of those that tie."""
-        labels: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
-        return labels
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Predict the probability of each class for each row.
@@ -136,11 +96,6 @@ class ForestClassifierModel(ClassifierMixin, ForestModel):
         Where each class has a score of its own against the rest they need not add up to 1.
         """
         return predict(self.forest, self._rows(X), self.n_jobs)
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Predict the logarithm of the probability of each class for each row."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the score of each class for each row, before the link.

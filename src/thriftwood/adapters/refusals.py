@@ -35,6 +35,7 @@ INSIDE = {
     "model_": "pass its `model_`",
     "kept_nodes": "pick a point, such as path.at(budget=...), and pass its `model`",
     "certificate": "pass its `model`",
+    "stages": "it is several forests; pass one of its `stages.forests` at a time",
 }
 
 

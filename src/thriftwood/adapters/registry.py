@@ -7,7 +7,7 @@ from thriftwood.adapters.refusals import reason_against
 from thriftwood.adapters.samples import Samples
 from thriftwood.arrays import BoolArray, FloatArray
 from thriftwood.errors import UnsupportedModelError
-from thriftwood.forest import Forest
+from thriftwood.forest import Forest, Stages, one_stage
 
 Model = TypeVar("Model")
 
@@ -42,6 +42,12 @@ ADAPTERS: tuple[Adapter, ...] = (
 def read_forest(model: object) -> Forest:
     """Return the trees of a fitted model as a checked `Forest`."""
     return _adapter_for(model).read(model).check()
+
+
+def read_stages(model: object) -> Stages:
+    """Return the stages of a cascade, or the trees of any other model as a single stage."""
+    stages = getattr(model, "stages", None)
+    return stages if isinstance(stages, Stages) else one_stage(read_forest(model))
 
 
 def write_model(model: Model, kept: BoolArray, values: FloatArray | None = None) -> Model:

@@ -9,7 +9,17 @@ from thriftwood.forest.collapse import collapse
 from thriftwood.forest.forest import ARRAYS, Forest
 from thriftwood.forest.kernels import LEAF, NO_SET
 from thriftwood.forest.links import LINKS, Aim, Link, predictions
+from thriftwood.forest.ranges import leaf_ranges
 from thriftwood.forest.scoring import leaves, predict, scores
+from thriftwood.forest.stages import (
+    SKIPPED,
+    Passage,
+    Stages,
+    is_top_of,
+    margins_of,
+    one_stage,
+    pass_stages,
+)
 from thriftwood.forest.sums import leaf_means, sums_below
 
 __all__ = [
@@ -17,13 +27,21 @@ __all__ = [
     "LEAF",
     "LINKS",
     "NO_SET",
+    "SKIPPED",
     "Aim",
     "Forest",
     "Link",
+    "Passage",
+    "Stages",
     "collapse",
     "files",
+    "is_top_of",
     "leaf_means",
+    "leaf_ranges",
     "leaves",
+    "margins_of",
+    "one_stage",
+    "pass_stages",
     "predict",
     "predictions",
     "scores",

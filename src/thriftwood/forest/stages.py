@@ -1,0 +1,167 @@
+"""Forests from cheap to rich, each a part of the next: a row goes on only while it is not sure."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thriftwood.arrays import FloatArray, IntArray, frozen
+from thriftwood.errors import ForestError
+from thriftwood.forest.forest import Forest
+from thriftwood.forest.links import predictions
+from thriftwood.forest.scoring import predict, scores
+
+# A stage with this threshold is left out: nobody is ever so sure.
+SKIPPED = np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Stages:
+    """Nested forests, and how sure a row must be to stop at each.
+
+    How sure a forest is of a row is its margin: by how much the best score is above the second
+    best, before the link. Trees ask for features from the root down, so that what a row buys at one
+    stage is part of what it buys at the next.
+
+    Parameters
+    ----------
+    forests : tuple of Forest
+        Every tree is the top of the same tree of the next forest; what nodes say may differ.
+    thresholds : shape (n_stages,)
+        A row stops at the first stage where its margin is at least this. Infinity leaves a stage
+        out; at the last it is 0, so that every row stops.
+    """
+
+    forests: tuple[Forest, ...]
+    thresholds: FloatArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "forests", tuple(self.forests))
+        object.__setattr__(self, "thresholds", frozen(self.thresholds, np.float64))
+
+    @property
+    def richest(self) -> Forest:
+        return self.forests[-1]
+
+    @property
+    def in_use(self) -> list[int]:
+        """The stages that are not left out."""
+        return np.flatnonzero(self.thresholds < SKIPPED).tolist()
+
+    def __len__(self) -> int:
+        return len(self.forests)
+
+    def __repr__(self) -> str:
+        return f"Stages({len(self.in_use)} of {len(self)} in use, up to {self.richest!r})"
+
+    def check(self) -> "Stages":
+        """Return the stages, or raise `ForestError` where they do not belong together."""
+        if not self.forests or self.thresholds.shape != (len(self.forests),):
+            raise ForestError("There must be at least one stage, and a threshold for each.")
+        if not (self.thresholds >= 0).all() or self.thresholds[-1] != 0:
+            raise ForestError("Thresholds are at least 0, and that of the last stage is 0.")
+        for number, (cheap, rich) in enumerate(pairwise(self.forests)):
+            if not (_predict_the_same(cheap, rich) and is_top_of(cheap.check(), rich.check())):
+                raise ForestError(f"The forest of stage {number} is no part of the next one.")
+        self.richest.check()
+        return self
+
+
+def one_stage(forest: Forest) -> Stages:
+    """Return a forest as stages: a single one, at which every row stops."""
+    return Stages((forest,), np.zeros(1))
+
+
+class Passage(NamedTuple):
+    """How rows went through stages.
+
+    Attributes
+    ----------
+    stage : shape (n_rows,)
+        Where each row stopped.
+    margins : shape (n_rows, n_stages)
+        NaN at stages that a row did not look at.
+    predictions : shape (n_rows, n_classes)
+        As `predict` has them, of the stage where the row stopped.
+    """
+
+    stage: IntArray
+    margins: FloatArray
+    predictions: FloatArray
+
+
+def pass_stages(stages: Stages, rows: NDArray[Any], n_jobs: int | None = None) -> Passage:
+    """Send rows through stages until each is sure enough.
+
+    Parameters
+    ----------
+    stages : Stages
+        Of a classifier.
+    rows : shape (n_rows, n_features)
+        In the forests' `input_dtype`; missing values are NaN.
+    n_jobs : int, optional
+        Threads, as in scikit-learn.
+    """
+    stage = np.full(len(rows), len(stages) - 1)
+    margins = np.full((len(rows), len(stages)), np.nan)
+    predicted = predict(stages.richest, rows[:0])  # for the number of columns
+    predicted = np.empty((len(rows), predicted.shape[1]))
+    unsure = np.arange(len(rows))
+    for number in stages.in_use:
+        forest = stages.forests[number]
+        found = scores(forest, rows[unsure], n_jobs)
+        margins[unsure, number] = margins_of(found)
+        stops = margins[unsure, number] >= stages.thresholds[number]
+        stage[unsure[stops]] = number
+        predicted[unsure[stops]] = predictions(forest.link, found[stops])
+        unsure = unsure[~stops]
+    return Passage(stage, margins, predicted)
+
+
+def margins_of(found: FloatArray) -> FloatArray:
+    """Return by how much the best of each row's scores is above the second best.
+
+    One score is that of the second class, the first has 0.
+    """
+    if found.shape[1] == 1:
+        return np.abs(found[:, 0])
+    best_two = np.partition(found, -2, axis=1)[:, -2:]
+    margins: FloatArray = best_two[:, 1] - best_two[:, 0]
+    return margins
+
+
+def is_top_of(small: Forest, large: Forest) -> bool:
+    """Say whether every tree of a forest is the top of the same tree of another."""
+    if small.n_trees != large.n_trees:
+        return False
+    mine, theirs = small.tree_start[:-1], large.tree_start[:-1]
+    while len(mine):
+        split = small.is_split[mine]
+        mine, theirs = mine[split], theirs[split]
+        if not (large.is_split[theirs].all() and _splits_alike(small, mine, large, theirs)):
+            return False
+        mine = np.concatenate([small.left[mine], small.right[mine]])
+        theirs = np.concatenate([large.left[theirs], large.right[theirs]])
+    return True
+
+
+def _splits_alike(small: Forest, mine: IntArray, large: Forest, theirs: IntArray) -> bool:
+    names = ("feature", "threshold", "missing_left", "zero_is_missing", "category_set")
+    return all(
+        np.array_equal(getattr(small, name)[mine], getattr(large, name)[theirs]) for name in names
+    )
+
+
+def _predict_the_same(small: Forest, large: Forest) -> bool:
+    """Say whether two forests predict the same classes from the same columns."""
+    return (
+        small.classes is not None
+        and np.array_equal(small.classes, np.array(large.classes))
+        and (small.n_features, small.input_dtype, dict(small.category_labels))
+        == (large.n_features, large.input_dtype, dict(large.category_labels))
+        and small.feature_names == large.feature_names
+        and np.array_equal(small.set_start, large.set_start)
+        and np.array_equal(small.in_set, large.in_set)
+    )

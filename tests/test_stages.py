@@ -1,0 +1,96 @@
+"""Stages: nested forests, and rows that stop as soon as one is sure."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from paths import HEART, PATH
+
+from thriftwood.errors import ForestError
+from thriftwood.forest import (
+    SKIPPED,
+    Stages,
+    collapse,
+    is_top_of,
+    leaf_ranges,
+    leaves,
+    margins_of,
+    one_stage,
+    pass_stages,
+    predict,
+    scores,
+)
+from thriftwood.table import read_rows
+
+ROWS = read_rows(HEART.X, PATH.forest).values
+POINTS = (12, 6, 2, 0)
+FORESTS = tuple(collapse(PATH.forest, PATH.kept_nodes(point))[0] for point in POINTS)
+
+
+def stages_of(*thresholds):
+    return Stages(FORESTS[: len(thresholds) + 1], [*thresholds, 0.0]).check()
+
+
+def test_one_stage_is_the_forest():
+    passage = pass_stages(one_stage(FORESTS[1]).check(), ROWS)
+    np.testing.assert_array_equal(passage.stage, 0)
+    np.testing.assert_array_equal(passage.predictions, predict(FORESTS[1], ROWS))
+
+
+@given(st.lists(st.sampled_from([0.0, 0.2, 0.5, 0.9, SKIPPED]), min_size=0, max_size=3))
+def test_a_row_stops_where_it_is_first_sure_enough(thresholds):
+    stages = stages_of(*thresholds)
+    passage = pass_stages(stages, ROWS)
+    for row in range(0, len(ROWS), 7):
+        for number, forest in enumerate(stages.forests):
+            margin = margins_of(scores(forest, ROWS[row : row + 1]))[0]
+            if stages.thresholds[number] == SKIPPED:
+                assert np.isnan(passage.margins[row, number])
+                continue
+            assert passage.margins[row, number] == margin
+            if margin >= stages.thresholds[number]:
+                break
+        assert passage.stage[row] == number
+        assert np.isnan(passage.margins[row, number + 1 :]).all()
+        np.testing.assert_array_equal(
+            passage.predictions[row], predict(forest, ROWS[row : row + 1])[0]
+        )
+
+
+def test_margins():
+    np.testing.assert_array_equal(margins_of(np.array([[-2.0], [0.0], [3.0]])), [2, 0, 3])
+    np.testing.assert_array_equal(margins_of(np.array([[1.0, 4, 3], [2, 2, 0]])), [1, 0])
+
+
+def test_forests_must_be_nested_and_alike():
+    assert all(is_top_of(small, FORESTS[-1]) for small in FORESTS)
+    assert not is_top_of(FORESTS[-1], FORESTS[0])
+    cheap, rich = FORESTS[0], FORESTS[-1]
+    moved = replace(cheap, threshold=cheap.threshold + cheap.is_split)
+    for forests in ((rich, cheap), (moved, rich), (replace(cheap, classes=[0, 2]), rich)):
+        with pytest.raises(ForestError, match="stage 0 is no part of the next"):
+            Stages(forests, [0.5, 0.0]).check()
+    for thresholds in ([0.5, 0.1], [-0.1, 0.0], [np.nan, 0.0]):
+        with pytest.raises(ForestError, match="Thresholds are at least 0"):
+            Stages((cheap, rich), thresholds).check()
+    for forests, thresholds in (((), []), ((cheap,), [0.0, 0.0])):
+        with pytest.raises(ForestError, match="a threshold for each"):
+            Stages(forests, thresholds).check()
+
+
+def test_ranges_hold_the_leaves_below_and_are_reached():
+    forest = FORESTS[-1]
+    low, high = leaf_ranges(forest)
+    is_leaf = ~forest.is_split
+    np.testing.assert_array_equal(low[is_leaf], forest.values[is_leaf])
+    np.testing.assert_array_equal(high[is_leaf], forest.values[is_leaf])
+    for h in np.flatnonzero(forest.is_split):
+        below = [forest.left[h], forest.right[h]]
+        np.testing.assert_array_equal(low[h], low[below].min(axis=0))
+        np.testing.assert_array_equal(high[h], high[below].max(axis=0))
+    reached = forest.values[leaves(forest, ROWS)]
+    roots = forest.tree_start[:-1]
+    assert (reached >= low[roots]).all()
+    assert (reached <= high[roots]).all()
