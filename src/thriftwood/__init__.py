@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from thriftwood import export
     from thriftwood.adapters import ForestModel
     from thriftwood.billing import FeatureBill, Receipt, feature_bill
+    from thriftwood.cascade import CascadeClassifier
     from thriftwood.costs import Costs
     from thriftwood.estimators import (
         BudgetForestClassifier,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BudgetForestClassifier",
+    "CascadeClassifier",
     "Costs",
     "DantzigWolfe",
     "Evaluation",
@@ -60,6 +62,7 @@ __all__ = [
 
 _HOME = {
     "BudgetForestClassifier": "thriftwood.estimators",
+    "CascadeClassifier": "thriftwood.cascade",
     "Costs": "thriftwood.costs",
     "DantzigWolfe": "thriftwood.solvers",
     "Evaluation": "thriftwood.pruning",

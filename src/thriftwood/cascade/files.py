@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from thriftwood.cascade.rules import RULE_ARRAYS, StoppingRules
 from thriftwood.costs import PriceList, price_parts, prices_from
 from thriftwood.errors import InputError
@@ -26,6 +28,7 @@ def save_cascade(stages: Stages, prices: PriceList, rules: StoppingRules, file: 
         "stages": [about for about, _ in parts],
         "prices": about_prices,
         "full_loss": rules.full_loss,
+        "full_error": rules.full_error,
     }
     files.save_arrays(file, header, arrays)
 
@@ -42,9 +45,11 @@ def load_cascade(file: File) -> tuple[Stages, PriceList, StoppingRules]:
             for number, about in enumerate(header["stages"])
         )
         stages = Stages(forests, arrays["thresholds"]).check()
+        of_rules: dict[str, Any] = {name: arrays[f"rule_{name}"] for name in RULE_ARRAYS}
         rules = StoppingRules(
-            **{name: arrays[f"rule_{name}"] for name in RULE_ARRAYS},
+            **of_rules,
             full_loss=float(header["full_loss"]),
+            full_error=float(header["full_error"]),
         )
         prices = prices_from(header["prices"], arrays)
         if not rules.fits(len(stages)) or prices.n_features != stages.richest.n_features:

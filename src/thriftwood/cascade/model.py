@@ -96,7 +96,8 @@ class CascadeClassifier(FittedClassifier):
         ----------
         budget : float, optional
             What a row may cost on average, on the rows that the rules were tuned on. None means as
-            little as possible without more errors on those rows than the last stage makes.
+            little as possible without more errors on those rows, counted or expected, than the last
+            stage makes.
         """
         return cascade_at(self.stages.forests, self.prices, self.rules, budget, self.n_jobs)
 

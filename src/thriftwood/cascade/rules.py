@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from thriftwood.arguments import one_number_from_zero
-from thriftwood.arrays import FloatArray, frozen
+from thriftwood.arrays import BoolArray, FloatArray, frozen
 from thriftwood.errors import InputError
 
 # Means of bills may differ in their last digits where they should be equal.
@@ -30,8 +30,8 @@ class StoppingRules:
         `expected_losses`.
     errors : shape (n_rules,)
         Share of those rows that are misclassified.
-    full_loss : float
-        The loss of the last stage alone.
+    full_loss, full_error : float
+        Loss and error of the last stage alone.
     """
 
     thresholds: FloatArray
@@ -39,6 +39,7 @@ class StoppingRules:
     losses: FloatArray
     errors: FloatArray
     full_loss: float
+    full_error: float
 
     def __post_init__(self) -> None:
         for name in RULE_ARRAYS:
@@ -66,13 +67,14 @@ class StoppingRules:
     def within(self, budget: float | None) -> int:
         """Return the best rule within a budget.
 
-        Without a budget: the cheapest that is expected to be wrong no more often than the last
-        stage.
+        Without a budget: the cheapest that neither is, nor is expected to be, wrong more often than
+        the last stage; if there is none, the dearest.
         """
         if budget is None:
-            return int(np.argmax(self.losses <= self.full_loss * (1 + ROUNDING)))
+            as_good = _at_most(self.losses, self.full_loss) & _at_most(self.errors, self.full_error)
+            return int(np.argmax(as_good)) if as_good.any() else len(self) - 1
         most = one_number_from_zero(budget, "budget", "It is what a row may cost on average.")
-        affordable = np.flatnonzero(self.costs <= most * (1 + ROUNDING))
+        affordable = np.flatnonzero(_at_most(self.costs, most))
         if not len(affordable):
             raise InputError(
                 f"No stage costs {most:g} or less on these rows; the cheapest costs "
@@ -87,9 +89,16 @@ def best_rules(
     losses: FloatArray,
     errors: FloatArray,
     full_loss: float,
+    full_error: float,
 ) -> StoppingRules:
     """Return those of many rules that no other one beats in both cost and loss."""
     order = np.lexsort((losses, costs))
     lowest_before = np.minimum.accumulate(np.concatenate([[np.inf], losses[order][:-1]]))
     best = order[losses[order] < lowest_before]
-    return StoppingRules(thresholds[best], costs[best], losses[best], errors[best], full_loss)
+    return StoppingRules(
+        thresholds[best], costs[best], losses[best], errors[best], full_loss, full_error
+    )
+
+
+def _at_most(numbers: FloatArray, most: float) -> BoolArray:
+    return numbers <= most * (1 + ROUNDING)

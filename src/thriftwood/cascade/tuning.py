@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thriftwood.arrays import BoolArray, FloatArray, IntArray
+from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from thriftwood.cascade.expected import expected_losses
 from thriftwood.cascade.rules import StoppingRules, best_rules
 from thriftwood.forest import SKIPPED
@@ -29,7 +29,12 @@ class StageTrial(NamedTuple):
     ----------
     margins : shape (n_rows, n_stages)
         How sure each stage is of each row.
-    wrong : bool array, shape (n_rows, n_stages)
+    labels : int array, shape (n_rows, n_stages)
+        What each stage says, as the number of a class.
+    probability : shape (n_rows, n_classes)
+        What the surest stage says, calibrated.
+    target : shape (n_rows,)
+        What is right.
     bills : shape (n_rows, n_stages)
         What a row pays that stops at a stage; never less than at the stage before.
     weights : shape (n_rows,)
@@ -39,10 +44,18 @@ class StageTrial(NamedTuple):
     """
 
     margins: FloatArray
-    wrong: BoolArray
+    labels: IntArray
+    probability: FloatArray
+    target: IndexArray
     bills: FloatArray
     weights: FloatArray
     model_costs: FloatArray
+
+    @property
+    def wrong(self) -> BoolArray:
+        """Which rows each stage gets wrong."""
+        wrong: BoolArray = self.labels != self.target[:, None]
+        return wrong
 
 
 def tune_rules(trial: StageTrial) -> StoppingRules:
@@ -51,14 +64,14 @@ def tune_rules(trial: StageTrial) -> StoppingRules:
     Tried are: to stop all rows at one stage; rules that minimise expected errors plus a price for
     the bill, for many such prices; and rules between any two neighbours of these.
     """
-    losses = expected_losses(trial.margins, trial.wrong, trial.weights)
+    losses = expected_losses(trial.probability, trial.margins, trial.labels, trial.weights)
     rules = _judged(trial, losses, [*_single_stages(trial), *_descents(trial, losses)])
     return _judged(trial, losses, [*rules.thresholds, *_between(trial, rules)])
 
 
 def _judged(trial: StageTrial, losses: FloatArray, thresholds: list[FloatArray]) -> StoppingRules:
     """Return the best of many rules with what they cost and lose."""
-    rows = np.arange(len(losses))
+    rows, wrong = np.arange(len(losses)), trial.wrong
     stages = [(trial.margins >= rule).argmax(axis=1) for rule in thresholds]
     ends = [int(np.argmax(rule == 0)) for rule in thresholds]
     costs = [
@@ -69,8 +82,9 @@ def _judged(trial: StageTrial, losses: FloatArray, thresholds: list[FloatArray])
         thresholds=np.array(thresholds),
         costs=np.array(costs),
         losses=np.array([trial.weights @ losses[rows, stage] for stage in stages]),
-        errors=np.array([trial.weights @ trial.wrong[rows, stage] for stage in stages]),
+        errors=np.array([trial.weights @ wrong[rows, stage] for stage in stages]),
         full_loss=float(trial.weights @ losses[:, -1]),
+        full_error=float(trial.weights @ wrong[:, -1]),
     )
 
 

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from thriftwood.adapters import forest_model, read_forest
 from thriftwood.arguments import is_whole, whole_number
-from thriftwood.arrays import BoolArray, FloatArray, IndexArray
+from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from thriftwood.billing import bill_of_stages, model_cost_of
-from thriftwood.cascade import CascadeClassifier, StageTrial, cascade_at, tune_rules
+from thriftwood.cascade import CascadeClassifier, StageTrial, calibrated, cascade_at, tune_rules
 from thriftwood.costs import AnyCosts, PriceList, prices_of_rows
 from thriftwood.errors import InputError
 from thriftwood.forest import (
@@ -27,7 +27,7 @@ from thriftwood.forest import (
 from thriftwood.formulation import read_target, read_weights, times_counted
 from thriftwood.progress import progress_bar
 from thriftwood.pruning.evaluation import read_points, samples_for
-from thriftwood.pruning.refit import read_pair, refit_model
+from thriftwood.pruning.refit import OUT_OF_BAG, read_pair, refit_model
 from thriftwood.table import Table, read_rows
 
 # How many stages to try; more take longer and bring nothing.
@@ -53,25 +53,32 @@ def cascade_of(
     """Return a cascade of points of a path; parameters as in `PruningPath.cascade`."""
     _check_can_stop(path.forest)
     table = read_rows(X, path.forest)
-    target = read_target(y, path.forest, table.n_rows)
+    target = read_target(y, path.forest, table.n_rows).astype(np.int32)
     weights = read_weights(sample_weight, table.n_rows)
     prices = prices_of_rows(path.prices, "path", costs, path.forest.feature_names, table.n_rows)
     _check_prices(prices)
     predicts = _predicting_trees(path, rows, refit, table.n_rows)
     forests = _forests(path, stages)
-    looks = []
+    counts = np.where(predicts.any(axis=0), weights, 0.0)
+    counts /= counts.sum()
+    looks, surest, least = [], np.empty((0, 0)), np.inf
     with progress_bar("Cascading", progress) as bar:
         for number, forest in enumerate(forests):
             bar(number / len(forests))
             if refit is not None and forest.n_splits < path.forest.n_splits:
                 forests[number] = forest = _refitted(forest, refit, (X, y), n_jobs)
-            looks.append(_look(forest, table, target, prices, predicts, n_jobs))
-    counts = np.where(predicts.any(axis=0), weights, 0.0)
+            found = _scores(forest, table, predicts, n_jobs)
+            looks.append(_look(forest, table, found, prices, n_jobs))
+            probability, loss = calibrated(found, target, counts)
+            if loss < least:
+                surest, least = probability, loss
     trial = StageTrial(
         margins=np.column_stack([look.margins for look in looks]),
-        wrong=np.column_stack([look.wrong for look in looks]),
+        labels=np.column_stack([look.labels for look in looks]),
+        probability=surest,
+        target=target,
         bills=np.column_stack([look.bills for look in looks]),
-        weights=counts / counts.sum(),
+        weights=counts,
         model_costs=np.array([look.model_cost for look in looks]),
     )
     prices_kept = path.prices.without_rows()
@@ -136,7 +143,9 @@ def _refitted(
 
 def _predicting_trees(path: PruningPath, rows: str, refit: Any, n_rows: int) -> BoolArray:
     """Return which trees predict which rows, shape (n_trees, n_rows)."""
-    if rows != "all" and refit is not None:
+    if rows not in ("all", OUT_OF_BAG):
+        raise InputError(f"`rows` is {rows!r}: choose 'all' or {OUT_OF_BAG!r}.")
+    if rows == OUT_OF_BAG and refit is not None:
         raise InputError(
             f"Refitted values have seen every training row, so that rows={rows!r} has no meaning "
             "for them: pass rows that the model was not trained on, or leave `refit` out."
@@ -145,31 +154,28 @@ def _predicting_trees(path: PruningPath, rows: str, refit: Any, n_rows: int) -> 
     return times > 0
 
 
+def _scores(forest: Forest, table: Table, predicts: BoolArray, n_jobs: int | None) -> FloatArray:
+    """Return the scores of rows by the trees that predict them."""
+    if predicts.all():
+        return scores(forest, table.values, n_jobs)
+    return _scores_of_some(forest, leaves(forest, table.values, n_jobs), predicts)
+
+
 class _Look(NamedTuple):
     """What one stage says about the rows; as in `StageTrial`."""
 
     margins: FloatArray
-    wrong: BoolArray
+    labels: IntArray
     bills: FloatArray
     model_cost: float
 
 
 def _look(
-    forest: Forest,
-    table: Table,
-    target: IndexArray | FloatArray,
-    prices: PriceList,
-    predicts: BoolArray,
-    n_jobs: int | None,
+    forest: Forest, table: Table, found: FloatArray, prices: PriceList, n_jobs: int | None
 ) -> _Look:
-    if predicts.all():
-        found = scores(forest, table.values, n_jobs)
-    else:
-        found = _scores_of_some(forest, leaves(forest, table.values, n_jobs), predicts)
-    labels = predictions(forest.link, found).argmax(axis=1)
     return _Look(
         margins=margins_of(forest, table.values, found),
-        wrong=labels != target,
+        labels=predictions(forest.link, found).argmax(axis=1),
         bills=bill_of_stages(one_stage(forest), table, prices, n_jobs).per_example,
         model_cost=model_cost_of(forest, prices),
     )
