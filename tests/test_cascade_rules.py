@@ -9,16 +9,18 @@ from hypothesis import strategies as st
 
 from thriftwood.cascade import StageTrial, StoppingRules, tune_rules
 from thriftwood.cascade.expected import calibrated, expected_losses
-from thriftwood.cascade.rules import best_rules
+from thriftwood.cascade.rules import not_beaten
 from thriftwood.errors import InputError
 from thriftwood.forest import SKIPPED
 
 
-def trial(n_rows=60, n_stages=4, seed=0, model_costs=None, weights=None, atoms=False) -> StageTrial:
+def trial(
+    n_rows=60, n_stages=4, seed=0, model_costs=None, weights=None, atoms=False, least_noise=0.3
+) -> StageTrial:
     """Return stages that know more and more about a hidden number, and cost more and more."""
     random = np.random.default_rng(seed)
     hidden = random.normal(size=n_rows)
-    noise = random.normal(size=(n_rows, n_stages)) * np.linspace(2.0, 0.3, n_stages)
+    noise = random.normal(size=(n_rows, n_stages)) * np.linspace(2.0, least_noise, n_stages)
     seen = hidden[:, None] + noise
     margins = np.abs(np.round(seen) if atoms else seen)
     counts = np.ones(n_rows) if weights is None else np.asarray(weights, dtype=float)
@@ -85,12 +87,21 @@ def test_single_stages_are_among_the_rules(seed):
         rule[[stage, -1]] = 0
         cost, loss, _ = figures(own, rule)
         assert rules.losses[rules.within(cost)] <= loss + 1e-12
+
+
+def test_without_a_budget_the_cheapest_within_one_standard_error_is_taken():
+    own = trial(n_rows=500, least_noise=1.7)
+    rules = tune_rules(own)
     chosen = rules.within(None)
-    assert rules.losses[chosen] <= rules.full_loss + 1e-12
-    _, loss, error = figures(own, [SKIPPED] * 3 + [0.0])
-    assert (rules.full_loss, rules.full_error) == pytest.approx((loss, error))
-    as_good = (rules.losses <= loss + 1e-12) & (rules.errors <= error + 1e-12)
-    assert chosen == (np.argmax(as_good) if as_good.any() else len(rules) - 1)
+    assert 0 < chosen < len(rules) - 1
+    wrong = [
+        own.wrong[np.arange(500), (own.margins >= rule).argmax(1)] for rule in rules.thresholds
+    ]
+    noise = [np.std(one.astype(float) - wrong[-1]) / np.sqrt(500) for one in wrong]
+    np.testing.assert_allclose(rules.standard_errors, noise)
+    close = rules.losses <= rules.losses[-1] + noise
+    assert close[chosen]
+    assert not close[:chosen].any()
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -166,12 +177,13 @@ def test_budgets_are_read():
 
 
 def test_only_the_best_are_kept():
-    thresholds = np.array([[0.0], [1.0], [2.0], [3.0]])
-    costs, losses = np.array([1.0, 2, 2, 3]), np.array([0.5, 0.6, 0.4, 0.4])
-    rules = best_rules(thresholds, costs, losses, losses, 0.4, 0.4)
-    np.testing.assert_array_equal(rules.thresholds[:, 0], [0, 2])
-    assert not StoppingRules(thresholds, costs, losses, losses, 0.4, 0.4).fits(1)
-    assert not rules.fits(2)
+    costs, losses = np.array([3.0, 1, 2, 2, 3]), np.array([0.5, 0.5, 0.6, 0.4, 0.4])
+    np.testing.assert_array_equal(not_beaten(costs, losses), [1, 3])
+    thresholds = np.zeros((5, 1))
+    assert not StoppingRules(thresholds, costs, losses, losses, losses).fits(1)
+    kept = StoppingRules(*(one[[1, 3]] for one in (thresholds, costs, losses, losses, losses)))
+    assert kept.fits(1)
+    assert not kept.fits(2)
 
 
 def test_expected_losses_are_likelihoods_that_add_up():

@@ -27,8 +27,6 @@ def save_cascade(stages: Stages, prices: PriceList, rules: StoppingRules, file: 
         "version": VERSION,
         "stages": [about for about, _ in parts],
         "prices": about_prices,
-        "full_loss": rules.full_loss,
-        "full_error": rules.full_error,
     }
     files.save_arrays(file, header, arrays)
 
@@ -46,11 +44,7 @@ def load_cascade(file: File) -> tuple[Stages, PriceList, StoppingRules]:
         )
         stages = Stages(forests, arrays["thresholds"]).check()
         of_rules: dict[str, Any] = {name: arrays[f"rule_{name}"] for name in RULE_ARRAYS}
-        rules = StoppingRules(
-            **of_rules,
-            full_loss=float(header["full_loss"]),
-            full_error=float(header["full_error"]),
-        )
+        rules = StoppingRules(**of_rules)
         prices = prices_from(header["prices"], arrays)
         if not rules.fits(len(stages)) or prices.n_features != stages.richest.n_features:
             raise ValueError

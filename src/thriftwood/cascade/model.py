@@ -56,6 +56,15 @@ class CascadeClassifier(FittedClassifier):
         self.rules = rules
         self.n_jobs = n_jobs
 
+    def __repr__(self) -> str:
+        unit = f" {self.prices.unit}" if self.prices.unit else ""
+        rule = int((self.rules.thresholds == self.stages.thresholds).all(axis=1).argmax())
+        return (
+            f"CascadeClassifier: {len(self.stages.in_use)} of {len(self.stages)} stages in use\n"
+            f"  on the rows that tuned it: mean bill {self.rules.costs[rule]:.6g}{unit}, error "
+            f"{self.rules.errors[rule]:.4g}"
+        )
+
     @property
     def _trees(self) -> Forest:
         return self.stages.richest
@@ -95,9 +104,8 @@ class CascadeClassifier(FittedClassifier):
         Parameters
         ----------
         budget : float, optional
-            What a row may cost on average, on the rows that the rules were tuned on. None means as
-            little as possible without more errors on those rows, counted or expected, than the last
-            stage makes.
+            What a row may cost on average, on the rows that the rules were tuned on. None means the
+            cheapest rule whose loss is within one standard error of the best.
         """
         return cascade_at(self.stages.forests, self.prices, self.rules, budget, self.n_jobs)
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from thriftwood.arguments import one_number_from_zero
-from thriftwood.arrays import BoolArray, FloatArray, frozen
+from thriftwood.arrays import FloatArray, IntArray, frozen
 from thriftwood.errors import InputError
 
 # Means of bills may differ in their last digits where they should be equal.
 ROUNDING = 1e-12
-RULE_ARRAYS = ("thresholds", "costs", "losses", "errors")
+RULE_ARRAYS = ("thresholds", "costs", "losses", "errors", "standard_errors")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -30,16 +30,15 @@ class StoppingRules:
         `expected_losses`.
     errors : shape (n_rules,)
         Share of those rows that are misclassified.
-    full_loss, full_error : float
-        Loss and error of the last stage alone.
+    standard_errors : shape (n_rules,)
+        Of the difference in error to the last rule.
     """
 
     thresholds: FloatArray
     costs: FloatArray
     losses: FloatArray
     errors: FloatArray
-    full_loss: float
-    full_error: float
+    standard_errors: FloatArray
 
     def __post_init__(self) -> None:
         for name in RULE_ARRAYS:
@@ -60,21 +59,19 @@ class StoppingRules:
         return (
             n_rules > 0
             and self.thresholds.shape == (n_rules, n_stages)
-            and self.losses.shape == self.errors.shape == (n_rules,)
+            and self.losses.shape == self.errors.shape == self.standard_errors.shape == (n_rules,)
             and bool((np.diff(self.costs) > 0).all() and (np.diff(self.losses) < 0).all())
         )
 
     def within(self, budget: float | None) -> int:
         """Return the best rule within a budget.
 
-        Without a budget: the cheapest that neither is, nor is expected to be, wrong more often than
-        the last stage; if there is none, the dearest.
+        Without a budget: the cheapest whose loss is within one standard error of the last rule's.
         """
         if budget is None:
-            as_good = _at_most(self.losses, self.full_loss) & _at_most(self.errors, self.full_error)
-            return int(np.argmax(as_good)) if as_good.any() else len(self) - 1
+            return int(np.argmax(self.losses <= self.losses[-1] + self.standard_errors))
         most = one_number_from_zero(budget, "budget", "It is what a row may cost on average.")
-        affordable = np.flatnonzero(_at_most(self.costs, most))
+        affordable = np.flatnonzero(self.costs <= most * (1 + ROUNDING))
         if not len(affordable):
             raise InputError(
                 f"No stage costs {most:g} or less on these rows; the cheapest costs "
@@ -83,22 +80,8 @@ class StoppingRules:
         return int(affordable[-1])
 
 
-def best_rules(
-    thresholds: FloatArray,
-    costs: FloatArray,
-    losses: FloatArray,
-    errors: FloatArray,
-    full_loss: float,
-    full_error: float,
-) -> StoppingRules:
-    """Return those of many rules that no other one beats in both cost and loss."""
+def not_beaten(costs: FloatArray, losses: FloatArray) -> IntArray:
+    """Return the rules, from cheap to dear, that no other one beats in both cost and loss."""
     order = np.lexsort((losses, costs))
     lowest_before = np.minimum.accumulate(np.concatenate([[np.inf], losses[order][:-1]]))
-    best = order[losses[order] < lowest_before]
-    return StoppingRules(
-        thresholds[best], costs[best], losses[best], errors[best], full_loss, full_error
-    )
-
-
-def _at_most(numbers: FloatArray, most: float) -> BoolArray:
-    return numbers <= most * (1 + ROUNDING)
+    return order[losses[order] < lowest_before]

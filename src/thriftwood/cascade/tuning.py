@@ -10,7 +10,7 @@ import numpy as np
 
 from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from thriftwood.cascade.expected import expected_losses
-from thriftwood.cascade.rules import StoppingRules, best_rules
+from thriftwood.cascade.rules import StoppingRules, not_beaten
 from thriftwood.forest import SKIPPED
 
 # What a row may cost in errors to save the whole bill of the last stage; from dear to cheap rules.
@@ -69,22 +69,23 @@ def tune_rules(trial: StageTrial) -> StoppingRules:
     return _judged(trial, losses, [*rules.thresholds, *_between(trial, rules)])
 
 
-def _judged(trial: StageTrial, losses: FloatArray, thresholds: list[FloatArray]) -> StoppingRules:
+def _judged(trial: StageTrial, losses: FloatArray, tried: list[FloatArray]) -> StoppingRules:
     """Return the best of many rules with what they cost and lose."""
-    rows, wrong = np.arange(len(losses)), trial.wrong
-    stages = [(trial.margins >= rule).argmax(axis=1) for rule in thresholds]
-    ends = [int(np.argmax(rule == 0)) for rule in thresholds]
-    costs = [
-        trial.weights @ trial.bills[rows, stage] + trial.model_costs[end]
-        for stage, end in zip(stages, ends, strict=True)
-    ]
-    return best_rules(
-        thresholds=np.array(thresholds),
-        costs=np.array(costs),
-        losses=np.array([trial.weights @ losses[rows, stage] for stage in stages]),
-        errors=np.array([trial.weights @ wrong[rows, stage] for stage in stages]),
-        full_loss=float(trial.weights @ losses[:, -1]),
-        full_error=float(trial.weights @ wrong[:, -1]),
+    rows, thresholds = np.arange(len(losses)), np.array(tried)
+    stages = np.array([(trial.margins >= rule).argmax(axis=1) for rule in thresholds])
+    costs = trial.bills[rows, stages] @ trial.weights
+    costs += trial.model_costs[(thresholds == 0).argmax(axis=1)]
+    mean_losses = losses[rows, stages] @ trial.weights
+    best = not_beaten(costs, mean_losses)
+    wrong = trial.wrong[rows, stages[best]].astype(np.float64)
+    more_wrong = wrong - wrong[-1]
+    deviations = more_wrong - (more_wrong @ trial.weights)[:, None]
+    return StoppingRules(
+        thresholds=thresholds[best],
+        costs=costs[best],
+        losses=mean_losses[best],
+        errors=wrong @ trial.weights,
+        standard_errors=np.sqrt(deviations**2 @ trial.weights**2),
     )
 
 
