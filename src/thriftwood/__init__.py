@@ -13,6 +13,7 @@ from thriftwood._version import __version__
 if TYPE_CHECKING:
     from thriftwood import export
     from thriftwood.adapters import ForestModel
+    from thriftwood.billing import FeatureBill, Receipt, feature_bill
     from thriftwood.costs import Costs
     from thriftwood.estimators import (
         BudgetForestClassifier,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
         prune,
         prune_path,
     )
-    from thriftwood.runtime import FeatureBill, feature_bill
     from thriftwood.solvers import DantzigWolfe
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
     "PrunedEnsembleClassifier",
     "PrunedEnsembleRegressor",
     "PruningPath",
+    "Receipt",
     "SizePath",
     "__version__",
     "cost_complexity_path",
@@ -62,17 +63,18 @@ _HOME = {
     "Costs": "thriftwood.costs",
     "DantzigWolfe": "thriftwood.solvers",
     "Evaluation": "thriftwood.pruning",
-    "FeatureBill": "thriftwood.runtime",
+    "FeatureBill": "thriftwood.billing",
     "ForestModel": "thriftwood.adapters",
     "Mixture": "thriftwood.pruning",
     "Pruned": "thriftwood.pruning",
     "PrunedEnsembleClassifier": "thriftwood.estimators",
     "PrunedEnsembleRegressor": "thriftwood.estimators",
     "PruningPath": "thriftwood.pruning",
+    "Receipt": "thriftwood.billing",
     "SizePath": "thriftwood.pruning",
     "cost_complexity_path": "thriftwood.pruning",
     "dynamic_programming_path": "thriftwood.pruning",
-    "feature_bill": "thriftwood.runtime",
+    "feature_bill": "thriftwood.billing",
     "prune": "thriftwood.pruning",
     "prune_path": "thriftwood.pruning",
 }

@@ -49,6 +49,16 @@ def one_number_from_zero(value: object, name: str, advice: str) -> float:
     return abs(number)  # minus zero is zero
 
 
+def shares_of_one(values: object, name: str) -> tuple[float, ...]:
+    """Return the user's argument `name` as numbers between 0 and 1, or refuse it."""
+    shares = np.atleast_1d(numbers(values, name))
+    if shares.ndim > 1:
+        raise InputError(f"`{name}` must be a list of numbers.")
+    if not ((shares >= 0) & (shares <= 1)).all():
+        raise InputError(f"`{name}` is {values!r}: each must lie between 0 and 1.")
+    return tuple(shares.tolist())
+
+
 def is_whole(value: object) -> bool:
     """Say whether the user's argument is one whole number; True and False are none."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

@@ -4,7 +4,13 @@ Law: the bill of a row is the sum of the charges that the features it uses trigg
 once. Nothing here knows a tree.
 """
 
-from thriftwood.costs.bills import Bills, bills_of
+from thriftwood.costs.bills import (
+    Bills,
+    bills_of,
+    charges_of,
+    part_of_row,
+    shared_by_batches,
+)
 from thriftwood.costs.costs import AnyCosts, Costs
 from thriftwood.costs.per_feature import prices_per_feature
 from thriftwood.costs.price_list import MODEL, OPEN, ROW, PriceList, RowPrices
@@ -20,6 +26,9 @@ __all__ = [
     "PriceList",
     "RowPrices",
     "bills_of",
+    "charges_of",
+    "part_of_row",
     "prices_per_feature",
     "read_prices",
+    "shared_by_batches",
 ]

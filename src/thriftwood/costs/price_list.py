@@ -67,6 +67,9 @@ class PriceList:
     is_tied_to_rows : bool
         Whether bills need `rows`.
     rows : RowPrices, optional
+    groups : tuple of (name, features)
+        The features of each group, those of groups inside it included. Only reports need them:
+        what a fee is paid for stands among the charges.
     """
 
     names: tuple[str, ...]
@@ -81,6 +84,7 @@ class PriceList:
     unit: str = ""
     is_tied_to_rows: bool = False
     rows: RowPrices | None = None
+    groups: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
     def check(self) -> PriceList:
         """Return the list, or raise where its arrays contradict each other: kernels trust them."""
@@ -101,6 +105,7 @@ class PriceList:
             and 0 <= self.per_split < np.inf
             and 0 <= self.per_node < np.inf
             and 0 < self.predictions < np.inf
+            and all(0 <= k < self.n_features for _, members in self.groups for k in members)
         )
         if not fits:
             raise ValueError("The arrays of a price list contradict each other.")

@@ -66,6 +66,7 @@ def read_prices(
         unit=costs.unit,
         is_tied_to_rows=costs.is_tied_to_rows,
         rows=rows if costs.is_tied_to_rows else None,
+        groups=tuple((str(group), tuple(sorted(groups[group]))) for group in groups),
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thriftwood.adapters import Samples, read_samples
-from thriftwood.arguments import numbers
+from thriftwood.arguments import shares_of_one
 from thriftwood.arrays import FloatArray, IndexArray, IntArray, handed_over
 from thriftwood.costs import AnyCosts, PriceList, read_prices
 from thriftwood.errors import InputError
@@ -110,7 +110,7 @@ def evaluate_path(
 ) -> Evaluation:
     """Measure points of a path; parameters as in `PruningSequence.evaluate`."""
     wanted = _read_points(points, len(path))
-    shares = _read_quantiles(quantiles)
+    shares = shares_of_one(quantiles, "quantiles")
     given = _read_rows(path, X, y, rows, sample_weight, n_jobs)
     prices = _read_prices(path, costs, len(given.weights))
     prices.batch_weights(given.weights)  # refuses weights that differ within a batch
@@ -219,15 +219,6 @@ def _read_points(points: Sequence[int] | None, n_points: int) -> IntArray:
     if len(outside):
         raise InputError(f"The path has {n_points} points: there is no point {outside[0]}.")
     return wanted.astype(np.int64) % n_points
-
-
-def _read_quantiles(quantiles: Sequence[float]) -> tuple[float, ...]:
-    shares = np.atleast_1d(numbers(quantiles, "quantiles"))
-    if shares.ndim > 1:
-        raise InputError("`quantiles` must be a list of numbers.")
-    if not ((shares >= 0) & (shares <= 1)).all():
-        raise InputError(f"`quantiles` is {quantiles!r}: each must lie between 0 and 1.")
-    return tuple(shares.tolist())
 
 
 def _standard_error(losses: FloatArray, weights: FloatArray) -> float:

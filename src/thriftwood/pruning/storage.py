@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from operator import index
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.typing import NDArray
@@ -22,7 +23,15 @@ FORMAT = "thriftwood pruning path"
 VERSION = 3
 
 PRICE_ARRAYS = ("prices", "payer", "start", "charge", "gate")
-PRICE_NUMBERS = ("names", "per_split", "per_node", "predictions", "unit", "is_tied_to_rows")
+PRICE_NUMBERS = (
+    "names",
+    "per_split",
+    "per_node",
+    "predictions",
+    "unit",
+    "is_tied_to_rows",
+    "groups",
+)
 PATH_ARRAYS = (
     "costs",
     "losses",
@@ -79,7 +88,13 @@ def load_path(kind: type[Kind], file: str | os.PathLike[str], model: Any = None)
 
 def _prices(about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> PriceList:
     parts: dict[str, Any] = {name: handed_over(arrays[f"prices_{name}"]) for name in PRICE_ARRAYS}
-    return PriceList(**parts | about | {"names": tuple(about["names"])}).check()
+    groups = about.get("groups", ())  # older files have none
+    parts |= {
+        **about,
+        "names": tuple(about["names"]),
+        "groups": tuple((str(name), tuple(map(index, members))) for name, members in groups),
+    }
+    return PriceList(**parts).check()
 
 
 def _read(

@@ -1,0 +1,95 @@
+"""What rows are tested for on their way through a model, before anything has a price."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thriftwood.arrays import BoolArray, IntArray, handed_over
+from thriftwood.billing import kernels
+from thriftwood.billing.receipt import Value
+from thriftwood.forest import Forest
+from thriftwood.routing import route_examples
+from thriftwood.table import Table
+
+
+class Use(Protocol):
+    """What a bill needs to know of a model and of the rows that it predicts.
+
+    One forest is a `ForestUse`. A model of several stages is whatever can answer the same: a row
+    uses what the stages ask for that it goes through.
+    """
+
+    @property
+    def used(self) -> BoolArray:
+        """Which features each row is tested for, shape (n_rows, n_features)."""
+
+    @property
+    def n_tests(self) -> IntArray:
+        """How many splits test each row."""
+
+    def asked(self, row: int) -> list[tuple[int, int]]:
+        """Return the features that a row is tested for, in order, and the tree that asks first."""
+
+    def values(self, row: int, features: Iterable[int]) -> dict[int, Value]:
+        """Return some values of a row, as people read them."""
+
+
+def use_of(forest: Forest, table: Table, n_jobs: int | None = None) -> ForestUse:
+    """Send rows through a forest and note what they are tested for."""
+    routes = route_examples(forest, table, n_jobs)
+    splits = np.flatnonzero(forest.is_split)
+    used, n_tests = kernels.use_features(
+        splits,
+        forest.feature,
+        forest.tree_of(splits),
+        routes.order,
+        routes.start,
+        routes.stop,
+        forest.n_features,
+    )
+    return ForestUse(forest, table.values, handed_over(used), handed_over(n_tests))
+
+
+@dataclass(frozen=True, eq=False)
+class ForestUse:
+    """What rows are tested for by a forest; attributes as in `Use`."""
+
+    forest: Forest
+    rows: NDArray[Any]
+    used: BoolArray
+    n_tests: IntArray
+
+    def asked(self, row: int) -> list[tuple[int, int]]:
+        return first_asks(self.forest, self.rows[row])
+
+    def values(self, row: int, features: Iterable[int]) -> dict[int, Value]:
+        return values_shown(self.forest, self.rows[row], features)
+
+
+def first_asks(forest: Forest, row: NDArray[Any]) -> list[tuple[int, int]]:
+    """Walk one row down the trees: return each feature once, with the tree that asks first.
+
+    Tree after tree, in each from the root down.
+    """
+    with np.errstate(over="ignore"):
+        as_compared = row.astype(forest.input_dtype, copy=False)
+    features, trees = kernels.first_asks_of(forest.splits, forest.tree_start, as_compared)
+    return list(zip(features.tolist(), trees.tolist(), strict=True))
+
+
+def values_shown(forest: Forest, row: NDArray[Any], features: Iterable[int]) -> dict[int, Value]:
+    """Return some values of a row by feature: numbers, labels of categories, None if missing."""
+    return {feature: _shown(forest, feature, float(row[feature])) for feature in features}
+
+
+def _shown(forest: Forest, feature: int, value: float) -> Value:
+    if np.isnan(value):
+        return None
+    labels = forest.category_labels.get(feature, ())
+    is_label = -1 < value < len(labels)  # cut off after the point, as splits do
+    return str(labels[int(value)]) if is_label else value
