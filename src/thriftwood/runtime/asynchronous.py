@@ -9,6 +9,7 @@ from typing import Any
 
 from thriftwood.runtime.buying import Buyer, next_round, rounds_of
 from thriftwood.runtime.patience import Lost, Patience, Raised, Request, conversation
+from thriftwood.runtime.turns import Turns
 
 
 class AsyncSource:
@@ -28,21 +29,34 @@ class AsyncSource:
     ) -> None:
         self._function = function
         self._patience = patience
-        self._turns = asyncio.Semaphore(max_in_flight)
+        self._pauses = tuple(patience.pauses())
+        self._turns = Turns(max_in_flight)
 
-    async def ask(self, row: Any, feature: Any) -> Any:
-        """Return one value, or `Lost`."""
-        answer = await self._call(row, feature)
-        if type(answer) is not Raised:
-            return answer
-        attempts = 1
-        for pause in self._patience.pauses():
-            await sleep(pause)
-            answer = await self._call(row, feature)
-            if type(answer) is not Raised:
-                return answer
+    async def ask(self, *request: Any, retry: bool = True) -> Any:
+        """Return what the source says, or `Lost`."""
+        attempts = 0
+        while True:
             attempts += 1
-        return Lost(answer.error, attempts)
+            if not self._turns.take():
+                await self._turns.wait()
+            try:
+                if self._patience.timeout is None:
+                    return await self._function(*request)
+                async with asyncio.timeout(self._patience.timeout):
+                    return await self._function(*request)
+            except TimeoutError as failure:
+                error: Exception = self._in_words(failure)
+            except Exception as failure:
+                error = failure
+            except asyncio.CancelledError as failure:
+                if _is_being_cancelled():
+                    raise
+                error = _cancelled_itself(failure)
+            finally:
+                self._turns.give_back()
+            if not retry or attempts > len(self._pauses):
+                return Lost(error, attempts)
+            await sleep(self._pauses[attempts - 1])
 
     async def ask_many(self, requests: Sequence[Request]) -> list[Any]:
         """Return one value, or `Lost`, for each request."""
@@ -51,29 +65,14 @@ class AsyncSource:
         while True:
             if pause:
                 await sleep(pause)
-            answer = await self._call(asking)
+            answer = await self.ask(asking, retry=False)
+            if type(answer) is Lost:
+                answer = Raised(answer.error)
             try:
                 pause, asking = talk.send(answer)
             except StopIteration as end:
                 found: list[Any] = end.value
                 return found
-
-    async def _call(self, *arguments: Any) -> Any:
-        """Return what the source says, or `Raised`."""
-        async with self._turns:
-            try:
-                if self._patience.timeout is None:
-                    return await self._function(*arguments)
-                async with asyncio.timeout(self._patience.timeout):
-                    return await self._function(*arguments)
-            except TimeoutError as error:
-                return Raised(self._in_words(error))
-            except Exception as error:
-                return Raised(error)
-            except asyncio.CancelledError as error:
-                if _is_being_cancelled():
-                    raise
-                return Raised(_cancelled_itself(error))
 
     def _in_words(self, error: TimeoutError) -> TimeoutError:
         """Return an error that says what happened: that of `asyncio.timeout` has no words."""
@@ -99,18 +98,31 @@ async def buy_concurrently(buyer: Buyer, source: AsyncSource, n_slots: int) -> N
 async def _buy_for_one_after_the_other(
     buyer: Buyer, source: AsyncSource, waiting: Iterator[int], slot: int
 ) -> None:
-    walk, ids, names = buyer.walk, buyer.ids, buyer.names
+    walk = buyer.walk
     for row in waiting:
         walk.start(slot)
         n_rounds = 0
         while row not in buyer.dropped and (needs := walk.needs(row, slot)):
-            n_rounds += 1
+            await _buy(buyer, source, row, needs)
             buyer.n_requests += len(needs)
-            asking = [source.ask(ids[row], names[feature]) for feature in needs]
-            found = [await asking[0]] if len(asking) == 1 else await asyncio.gather(*asking)
-            for feature, one in zip(needs, found, strict=True):
-                buyer.take(row, feature, one)
+            n_rounds += 1
         buyer.n_rounds = max(buyer.n_rounds, n_rounds)
+
+
+async def _buy(buyer: Buyer, source: AsyncSource, row: int, needs: list[int]) -> None:
+    """Buy several values of a row at a time: the first here, the others in tasks."""
+    first, *others = needs
+    tasks = [
+        asyncio.create_task(source.ask(buyer.ids[row], buyer.names[feature])) for feature in others
+    ]
+    try:
+        buyer.take(row, first, await source.ask(buyer.ids[row], buyer.names[first]))
+        for feature, task in zip(others, tasks, strict=True):
+            buyer.take(row, feature, await task)
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        raise
 
 
 async def buy_in_rounds(buyer: Buyer, source: AsyncSource) -> None:

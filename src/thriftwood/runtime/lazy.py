@@ -253,14 +253,8 @@ class LazyPredictor:
         if isinstance(trip.costs, Costs) and trip.costs.is_tied_to_rows and len(good):
             prices = self._read_prices(trip.costs.take(good), len(good))
         answer = self._answer(trip, use.take(good), prices, good)
-        first = buyer.failures[0]
-        raise AcquisitionError(
-            f"The source failed for {len(buyer.dropped)} of {len(buyer.ids)} rows, first for "
-            f"{first!r}. The other {len(good)} are answered: look at `answer` and `failures` of "
-            "this error. To get an answer for all of them pass on_failure='missing' or 'node'.",
-            tuple(buyer.failures),
-            answer,
-        ) from first.error
+        error = AcquisitionError(_sentence(buyer, len(good)), answer.failures, answer)
+        raise error from answer.failures[0].error
 
     def _answer(
         self, trip: _Trip, use: LazyUse, prices: PriceList, rows: Any = slice(None)
@@ -293,6 +287,18 @@ class _Trip(NamedTuple):
     costs: AnyCosts
     prices: PriceList
     tolls: Tolls | None
+
+
+def _sentence(buyer: Buyer, n_answered: int) -> str:
+    """Say for whom the source failed, and what to do about it."""
+    n_rows, first = len(buyer.ids), buyer.failures[0]
+    which = f"{len(buyer.dropped)} of {n_rows} rows" if n_answered else f"all {n_rows} rows"
+    others = f"The other {n_answered} rows are in `answer` of this error. " if n_answered else ""
+    return (
+        f"The source failed for {which}, first for row {first.row!r}: "
+        f"{type(first.error).__name__}: {first.error} {others}To get an answer for all rows, pass "
+        "on_failure='missing' or 'node'."
+    )
 
 
 def _read_source(acquire: Any, acquire_many: Any) -> Callable[..., Any]:
