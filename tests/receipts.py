@@ -89,6 +89,22 @@ class Tariff:
                 waiting.extend(self.prerequisites(feature))
         return needed
 
+    def lines(self, features, row):
+        """What a row must pay for features: (what, name, who pays)."""
+        lines = set()
+        for feature in self.needs(features, row):
+            lines.add(("price", feature, self.batch(row, feature)))
+            for group in self.groups_of(feature):
+                lines.add(("fee", group, self.batch(row, group)))
+        return lines
+
+    def part(self, line):
+        """What each of those pays who share a line."""
+        what, name, batch = line
+        sharers = self.rows_of(batch, name)
+        due = self.fee(name) if what == "fee" else self.price(sharers[0], name)
+        return due / len(sharers)
+
     def _contains(self, group, feature):
         return any(
             member == feature or (member in self.groups and self._contains(member, feature))
@@ -129,11 +145,10 @@ def receipts(forest, X, costs, feature_names=None, weights=None, kept=None) -> R
             node for tree in range(forest.n_trees) for node in walk(forest, tree, values, kept)
         ]
         n_tests[row] = len(passed)
-        for feature in tariff.needs((names[forest.feature[node]] for node in passed), row):
+        asked = [names[forest.feature[node]] for node in passed]
+        for feature in tariff.needs(asked, row):
             bought[tariff.column[feature]] += 1
-            lines.add(("price", feature, tariff.batch(row, feature)))
-            for group in tariff.groups_of(feature):
-                lines.add(("fee", group, tariff.batch(row, group)))
+        lines |= tariff.lines(asked, row)
 
     bills = costs.per_split * n_tests
     total = costs.per_split * weights @ n_tests
@@ -165,6 +180,53 @@ def receipts(forest, X, costs, feature_names=None, weights=None, kept=None) -> R
     return Receipts(
         bills, mean, by_feature, bought / n_rows, dict(fees), test_cost, model_cost, use
     )
+
+
+class Story(NamedTuple):
+    """What one row pays, in the order in which it comes to that."""
+
+    purchases: list  # (feature, tree, {name: part})
+    shared: dict  # parts of what only others of its batches need
+    n_tests: int
+
+
+def story_of(forest, X, costs, row, feature_names=None) -> Story:
+    """Send a row down tree after tree and note every feature when it is first met."""
+    names = names_of(forest, feature_names)
+    tariff = Tariff(costs, names, len(X))
+    met_by = [
+        [
+            (names[forest.feature[node]], tree)
+            for tree in range(forest.n_trees)
+            for node in walk(forest, tree, values, forest.is_split)
+        ]
+        for values in rows_as_compared(forest, X)
+    ]
+    seen, paid, purchases = set(), set(), []
+    for feature, tree in met_by[row]:
+        if feature not in seen:
+            new = tariff.lines([feature], row) - paid
+            purchases.append((tariff.column[feature], tree, _parts(tariff, new)))
+            seen.add(feature)
+            paid |= new
+    of_others = set()
+    for other, met in enumerate(met_by):
+        of_others |= {
+            (what, name, batch)
+            for what, name, batch in tariff.lines((feature for feature, _ in met), other)
+            if batch == tariff.batch(row, name)
+        }
+    return Story(purchases, _parts(tariff, of_others - paid), len(met_by[row]))
+
+
+def _parts(tariff, lines):
+    """Return what is paid by the names of a price list, which knows groups only by their fees."""
+    fees = tariff.costs.group_fee or {}
+    return {
+        f"feature {name}" if isinstance(name, int) else name: tariff.part((what, name, batch))
+        for what, name, batch in lines
+        if what == "price" or name in fees
+    }
 
 
 def loss_of(forest, X, y, weights=None, kept=None, loss="error"):

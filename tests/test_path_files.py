@@ -1,5 +1,7 @@
 """A path in files, tables, pictures and words."""
 
+import json
+
 import numpy as np
 import pytest
 from paths import FOREST, HEART, PATH, assert_same_path, heart_path
@@ -7,6 +9,8 @@ from sklearn.ensemble import RandomForestClassifier
 
 import thriftwood as tw
 from thriftwood.errors import ForestError, InputError
+
+NAMED = RandomForestClassifier(3, random_state=0).fit(HEART.frame(), HEART.y)
 
 
 @pytest.mark.parametrize("with_model", [True, False])
@@ -25,6 +29,38 @@ def test_a_saved_path_comes_back(tmp_path, with_model):
     assert point.n_splits == PATH.at(budget=200).n_splits
     measured = loaded.evaluate(HEART.X, HEART.y, points=[2])
     assert measured.error == PATH.evaluate(HEART.X, HEART.y, points=[2]).error
+
+
+def test_groups_of_prices_come_back_and_files_without_them_are_read(tmp_path):
+    file = tmp_path / "path.tw"
+    path = heart_path(X=HEART.frame(), model=NAMED, costs=HEART.prices)
+    assert path.prices.groups
+    path.save(file)
+    assert tw.PruningPath.load(file).prices.groups == path.prices.groups
+
+    rewrite_prices(file, lambda prices: prices.pop("groups"))  # as older releases wrote them
+    loaded = tw.PruningPath.load(file)
+    assert loaded.prices.groups == ()
+    assert_same_path(loaded, path)
+
+
+@pytest.mark.parametrize("groups", [[["blood", [13]]], [["blood", [0.5]]], [["blood"]], 3, None])
+def test_impossible_groups_are_refused(tmp_path, groups):
+    file = tmp_path / "path.tw"
+    PATH.save(file)
+    rewrite_prices(file, lambda prices: prices.update(groups=groups))
+    with pytest.raises(InputError, match="damaged"):
+        tw.PruningPath.load(file)
+
+
+def rewrite_prices(file, change):
+    """Change what the header of a file says about prices."""
+    with np.load(file) as content:
+        arrays = dict(content)
+    header = json.loads(str(arrays["header"]))
+    change(header["prices"])
+    with file.open("wb") as stream:
+        np.savez(stream, **{**arrays, "header": np.array(json.dumps(header))})
 
 
 def test_files_that_hold_no_path_are_refused(tmp_path):

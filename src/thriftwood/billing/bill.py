@@ -45,7 +45,8 @@ class FeatureBill:
         What a row pays on average for the fee of each group.
     by_group : dict
         What a row pays on average for each group in all: its fee, if it has one, and the prices of
-        its features themselves. A feature of several groups counts in each.
+        its features themselves. A feature of several groups counts in each; the fee of a group
+        inside another only in its own.
     test_cost : float
         What it pays for being put to tests, where each costs something.
     model_cost : float

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from thriftwood.costs import PriceList, charges_of, part_of_row
 
-# A number, the label of a category, or None where it is missing.
-Value = float | str | None
+# A number, the label of a category (usually text), or None where it is missing.
+Value = Any
 # What something is called and what it costs.
 Charge = tuple[str, float]
 
@@ -29,9 +29,9 @@ class Purchase:
         What is due that was not due before: the price of the feature itself first, then those of
         features that it requires and the fees of groups; of what a batch pays together, the row's
         equal part. Nothing, if the value was known or came with another feature.
-    value : float, str or None
-        What the row turns out to have there, as the model compares it; the label of a category;
-        None where it is missing.
+    value : float, label or None
+        What the row turns out to have there, as the model compares it; the label of a category
+        where the model knows labels; None where it is missing.
     """
 
     feature: int
@@ -90,13 +90,13 @@ class Receipt:
             lines.append(_Line("", name, part, "needed by others of the batch"))
         if self.test_cost > 0:
             lines.append(_Line("", "tests", self.test_cost, ""))
-        tree_width = max((len(line.tree) for line in lines), default=0)
-        what_width = max((len(line.what) for line in lines), default=0)
+        left = max((len(line.tree) for line in lines), default=0)
+        middle = max((len(line.what) for line in lines), default=0)
         printed = [
-            f"  {line.tree:{tree_width}s}  {line.what:{what_width}s} {line.price:10.6g}  {line.more}"
+            f"  {line.tree:{left}s}  {line.what:{middle}s} {line.price:10.6g}  {line.more}".rstrip()
             for line in lines
         ]
-        return "\n".join([title, *(line.rstrip() for line in printed)])
+        return "\n".join([title, *printed])
 
 
 class _Line(NamedTuple):
@@ -167,7 +167,7 @@ def _sum(charges: tuple[Charge, ...]) -> float:
 def _words(value: Value) -> str:
     if value is None:
         return "missing"
-    return value if isinstance(value, str) else f"{value:.6g}"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _details(purchase: Purchase) -> str:

@@ -83,7 +83,7 @@ def first_asks(forest: Forest, row: NDArray[Any]) -> list[tuple[int, int]]:
 
 
 def values_shown(forest: Forest, row: NDArray[Any], features: Iterable[int]) -> dict[int, Value]:
-    """Return some values of a row by feature: numbers, labels of categories, None if missing."""
+    """Return some values of a row by feature: a number, a label, or None if missing."""
     return {feature: _shown(forest, feature, float(row[feature])) for feature in features}
 
 
@@ -91,5 +91,4 @@ def _shown(forest: Forest, feature: int, value: float) -> Value:
     if np.isnan(value):
         return None
     labels = forest.category_labels.get(feature, ())
-    is_label = -1 < value < len(labels)  # cut off after the point, as splits do
-    return str(labels[int(value)]) if is_label else value
+    return labels[int(value)] if value in range(len(labels)) else value
