@@ -120,3 +120,28 @@ def next_node(forest, node, value):
     else:
         goes_left = value <= forest.threshold[node]
     return forest.left[node] if goes_left else forest.right[node]
+
+
+class Cascade:
+    """Whatever has stages."""
+
+    def __init__(self, stages):
+        self.stages = stages
+
+
+def assert_decides_alike(model, X, costs=None, form="many"):
+    """Same labels on every row, never a higher bill; returns the mean bills, full and stopped."""
+    full, _ = ask(model, X, form, costs=costs)
+    answer, shop = ask(model, X, form, costs=costs, stop="decided")
+    np.testing.assert_array_equal(answer.labels, full.labels)
+    np.testing.assert_array_equal(answer.stages, full.stages)
+    assert (answer.bill.per_example <= full.bill.per_example + 1e-12).all()
+    assert not (answer.bill.used & ~full.bill.used).any()
+    assert max(shop.sold.values(), default=1) == 1
+    classes = read_stages(model).richest.classes
+    np.testing.assert_array_equal(classes[answer.proba.argmax(axis=1)], answer.labels)
+    finished = (answer.bill.used == full.bill.used).all(axis=1)
+    per_split_too = answer._use.n_tests == full._use.n_tests
+    arrived = finished & per_split_too
+    np.testing.assert_array_equal(answer.proba[arrived], full.proba[arrived])
+    return full.bill.mean, answer.bill.mean

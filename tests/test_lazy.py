@@ -20,7 +20,7 @@ from thriftwood.forest import predict
 from thriftwood.table import read_rows
 
 all_forms = pytest.mark.parametrize("form", FORMS)
-SMALL = PATH.at(budget=200).model
+SMALL = PATH.at(budget=400).model
 
 
 def assert_says_what_the_model_says(model, X, form="one", **options):

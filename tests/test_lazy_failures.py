@@ -19,7 +19,7 @@ from thriftwood.runtime.turns import Turns
 from thriftwood.table import read_rows
 
 all_forms = pytest.mark.parametrize("form", FORMS)
-MODEL = PATH.at(budget=200).model
+MODEL = PATH.at(budget=400).model
 FOREST = read_forest(MODEL)
 X = HEART.X[:12]
 ROWS = read_rows(X, FOREST).values
@@ -86,6 +86,7 @@ def test_all_other_rows_are_answered_before_the_failure_is_raised(form):
 @all_forms
 def test_prices_of_rows_stay_with_their_rows_when_one_fails(form):
     table = np.random.default_rng(1).random(X.shape)
+    table[:, 2] = 0.5  # paid together
     costs = tw.Costs(per_example=table, known={3: np.arange(12) < 6}, shared_by={2: [0, 1] * 6})
     shop = BrokenShop(X)
     with pytest.raises(AcquisitionError) as caught:
@@ -324,7 +325,7 @@ def test_coroutines_that_take_too_long_are_given_up(form):
 @pytest.mark.parametrize("timeout", [None, 5.0])
 def test_an_interrupt_passes_through(form, timeout):
     class Interrupted(Shop):
-        def look_up(self, row, feature):
+        def look_up(self, _row, _feature):
             raise KeyboardInterrupt
 
     lazy = lazy_for(MODEL, Interrupted(X), form, retries=3, timeout=timeout, on_failure="missing")
