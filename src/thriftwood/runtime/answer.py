@@ -42,8 +42,8 @@ class LazyAnswer:
     n_requests : int
         How many values the source was asked for, attempts after failures not counted.
     n_rounds : int
-        How often somebody had to wait for the source: with `acquire_many` the rounds in which it
-        was asked, otherwise the most that any row had to wait through one after the other.
+        How many rounds of requests depend on each other: with `acquire_many` the rounds in which
+        the source was asked, otherwise the most that any row went through.
     failures : tuple of Failure
         What could not be got.
     """

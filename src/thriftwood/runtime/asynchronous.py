@@ -9,7 +9,6 @@ from typing import Any
 
 from thriftwood.runtime.buying import Buyer, next_round, rounds_of
 from thriftwood.runtime.patience import Lost, Patience, Raised, Request, conversation
-from thriftwood.runtime.turns import Turns
 
 
 class AsyncSource:
@@ -20,25 +19,18 @@ class AsyncSource:
     function : coroutine function
         The user's `acquire` or `acquire_many`.
     patience : Patience
-    max_in_flight : int
-        How many calls may wait for their answer at a time.
     """
 
-    def __init__(
-        self, function: Callable[..., Awaitable[Any]], patience: Patience, max_in_flight: int
-    ) -> None:
+    def __init__(self, function: Callable[..., Awaitable[Any]], patience: Patience) -> None:
         self._function = function
         self._patience = patience
         self._pauses = tuple(patience.pauses())
-        self._turns = Turns(max_in_flight)
 
     async def ask(self, *request: Any, retry: bool = True) -> Any:
         """Return what the source says, or `Lost`."""
         attempts = 0
         while True:
             attempts += 1
-            if not self._turns.take():
-                await self._turns.wait()
             try:
                 if self._patience.timeout is None:
                     return await self._function(*request)
@@ -52,8 +44,6 @@ class AsyncSource:
                 if _is_being_cancelled():
                     raise
                 error = _cancelled_itself(failure)
-            finally:
-                self._turns.give_back()
             if not retry or attempts > len(self._pauses):
                 return Lost(error, attempts)
             await sleep(self._pauses[attempts - 1])
@@ -84,45 +74,78 @@ class AsyncSource:
         return in_words
 
 
-async def buy_concurrently(buyer: Buyer, source: AsyncSource, n_slots: int) -> None:
+async def buy_concurrently(
+    buyer: Buyer, source: AsyncSource, n_slots: int, max_in_flight: int
+) -> None:
     """Buy for many rows at a time; each goes on as soon as its own values are there.
 
-    A row asks at once for all values that it surely needs next.
+    Parameters
+    ----------
+    buyer, source
+    n_slots : int
+        How many rows are on their way at a time.
+    max_in_flight : int
+        How many calls may wait for their answer at a time. Every slot has one of them for its own.
+        A row asks at once for all that it surely needs next while there are calls to spare, and
+        otherwise for one value after the other: the source is as busy as it may be anyway.
     """
     waiting = iter(range(len(buyer.ids)))
+    spare = Spare(max_in_flight - n_slots)
     async with asyncio.TaskGroup() as tasks:
         for slot in range(n_slots):
-            tasks.create_task(_buy_for_one_after_the_other(buyer, source, waiting, slot))
+            tasks.create_task(_buy_for_one_after_the_other(buyer, source, waiting, slot, spare))
+
+
+class Spare:
+    """Calls that may be made besides the one of every slot."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def take(self, wanted: int) -> int:
+        """Take up to as many as are wanted."""
+        taken = min(wanted, self.number)
+        self.number -= taken
+        return taken
+
+    def give_back(self, taken: int) -> None:
+        self.number += taken
 
 
 async def _buy_for_one_after_the_other(
-    buyer: Buyer, source: AsyncSource, waiting: Iterator[int], slot: int
+    buyer: Buyer, source: AsyncSource, waiting: Iterator[int], slot: int, spare: Spare
 ) -> None:
     walk = buyer.walk
     for row in waiting:
         walk.start(slot)
         n_rounds = 0
         while row not in buyer.dropped and (needs := walk.needs(row, slot)):
-            await _buy(buyer, source, row, needs)
-            buyer.n_requests += len(needs)
+            await _buy(buyer, source, row, needs, spare)
             n_rounds += 1
         buyer.n_rounds = max(buyer.n_rounds, n_rounds)
+    spare.give_back(1)  # for rows that are still on their way in other slots
 
 
-async def _buy(buyer: Buyer, source: AsyncSource, row: int, needs: list[int]) -> None:
-    """Buy several values of a row at a time: the first here, the others in tasks."""
-    first, *others = needs
+async def _buy(buyer: Buyer, source: AsyncSource, row: int, needs: list[int], spare: Spare) -> None:
+    """Buy several values of a row: as many as can be spared in tasks, the others here."""
+    taken = spare.take(len(needs) - 1)
+    in_tasks, here = needs[:taken], needs[taken:]
     tasks = [
-        asyncio.create_task(source.ask(buyer.ids[row], buyer.names[feature])) for feature in others
+        asyncio.create_task(source.ask(buyer.ids[row], buyer.names[feature]))
+        for feature in in_tasks
     ]
     try:
-        buyer.take(row, first, await source.ask(buyer.ids[row], buyer.names[first]))
-        for feature, task in zip(others, tasks, strict=True):
+        for feature in here:
+            if row in buyer.dropped:
+                break
+            buyer.take(row, feature, await source.ask(buyer.ids[row], buyer.names[feature]))
+        for feature, task in zip(in_tasks, tasks, strict=True):
             buyer.take(row, feature, await task)
     except BaseException:
         for task in tasks:
             task.cancel()
         raise
+    spare.give_back(taken)
 
 
 async def buy_in_rounds(buyer: Buyer, source: AsyncSource) -> None:

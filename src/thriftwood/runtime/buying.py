@@ -39,7 +39,7 @@ class Buyer:
     n_requests : int
         How many values were asked for.
     n_rounds : int
-        How often somebody had to wait for the source.
+        How many rounds of requests depended on each other.
     """
 
     failures: list[Failure]
@@ -62,6 +62,7 @@ class Buyer:
 
     def take(self, row: int, feature: int, found: Any) -> None:
         """Hand a row what the source had for it."""
+        self.n_requests += 1
         if type(found) is not Lost:
             try:
                 self.walk.give(row, feature, self._number(feature, found))
@@ -87,7 +88,6 @@ def buy_one_by_one(buyer: Buyer, source: Source) -> None:
         while row not in buyer.dropped and (feature := walk.next_need(row)) != NOTHING:
             buyer.take(row, feature, source.ask(ids[row], names[feature]))
             n_rounds += 1
-        buyer.n_requests += n_rounds
         buyer.n_rounds = max(buyer.n_rounds, n_rounds)
 
 
@@ -116,7 +116,6 @@ def rounds_of(buyer: Buyer) -> Rounds:
             found = yield [(buyer.ids[row], buyer.names[feature]) for row, feature in wanted]
             for (row, feature), one in zip(wanted, found, strict=True):
                 buyer.take(row, feature, one)
-            buyer.n_requests += len(wanted)
             buyer.n_rounds += 1
             rows = _on_their_way(asking, buyer.dropped)
 

@@ -72,15 +72,16 @@ class LazyPredictor:
         counts as missing, and splits send the row where they send such values. "node": trees that
         need the value answer with the node that they have reached, the others go on.
     max_in_flight : int
-        How many calls of a coroutine function may wait for their answers at a time, for all rows
-        together.
+        How many calls of a coroutine `acquire` may wait for their answers at a time, for all rows
+        together. No more rows than that are on their way at a time.
 
     Notes
     -----
     Order. Without `stop` every value that is asked for is needed whatever the others are, so the
     order changes no bill. `acquire` is called row after row, for tree after tree, from the root
-    down. `acquire_many` is asked in rounds, and a coroutine function at once, for what all trees
-    need next, which takes the fewest rounds. With ``stop="decided"`` each row asks for one value at
+    down. `acquire_many` is asked in rounds for what all trees of all rows need next, which
+    takes the fewest rounds; a coroutine `acquire` for what all trees of a row need next, at once if
+    `max_in_flight` leaves calls to spare. With ``stop="decided"`` each row asks for one value at
     a time: the one with the largest ratio of (how far the leaves that are still possible lie apart,
     for the two leading classes, added up over the trees that wait for the value) to (what it would
     add to the bill of the row); what is free comes first, and the lower column where two tie.
@@ -187,11 +188,13 @@ class LazyPredictor:
                 "by `async def`."
             )
         trip = self._set_out(rows, known, costs)
-        source = AsyncSource(self._function, self._patience, self._max_in_flight)
+        source = AsyncSource(self._function, self._patience)
         if self._in_rounds:
             await asynchronous.buy_in_rounds(trip.buyer, source)
         else:
-            await asynchronous.buy_concurrently(trip.buyer, source, trip.n_slots)
+            await asynchronous.buy_concurrently(
+                trip.buyer, source, trip.n_slots, self._max_in_flight
+            )
         return self._arrive(trip)
 
     def __repr__(self) -> str:
@@ -293,11 +296,11 @@ def _sentence(buyer: Buyer, n_answered: int) -> str:
     """Say for whom the source failed, and what to do about it."""
     n_rows, first = len(buyer.ids), buyer.failures[0]
     which = f"{len(buyer.dropped)} of {n_rows} rows" if n_answered else f"all {n_rows} rows"
-    others = f"The other {n_answered} rows are in `answer` of this error. " if n_answered else ""
+    others = f"The others ({n_answered}) are in `answer` of this error. " if n_answered else ""
+    why = f"{type(first.error).__name__}: {first.error}".rstrip(".")
     return (
-        f"The source failed for {which}, first for row {first.row!r}: "
-        f"{type(first.error).__name__}: {first.error} {others}To get an answer for all rows, pass "
-        "on_failure='missing' or 'node'."
+        f"The source failed for {which}, first for row {first.row!r}: {why}. {others}To get an "
+        "answer for all rows, pass on_failure='missing' or 'node'."
     )
 
 
