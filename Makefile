@@ -27,6 +27,7 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/budget_forest.py
 	$(BIN)/python benchmarks/boosters.py
 	$(BIN)/python benchmarks/refit.py
+	$(BIN)/python benchmarks/lazy.py
 	$(BIN)/python benchmarks/export.py
 	$(BIN)/python benchmarks/table1.py
 	$(BIN)/python benchmarks/dantzig_wolfe.py

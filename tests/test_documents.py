@@ -92,6 +92,21 @@ def test_the_demo_shows_a_saving_and_draws_it(tmp_path):
 
 
 @pytest.mark.slow
+def test_the_database_is_asked_rarely_and_the_bill_is_logged():
+    result = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "lazy_sqlite.py")], capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stderr
+    bills = [float(bill) for bill in re.findall(r"mean bill ([\d.]+) CAD", result.stdout)]
+    total, n_patients = re.search(r"log: ([\d.]+) paid for (\d+)", result.stdout).groups()
+    assert bills[1] <= bills[0]
+    assert float(total) / int(n_patients) == pytest.approx(bills[1], rel=1e-4)
+    accuracies = re.findall(r"accuracy ([\d.]+)", result.stdout)
+    assert accuracies[0] == accuracies[1]
+    assert max(int(number) for number in re.findall(r"(\d+) queries", result.stdout)) < 20
+
+
+@pytest.mark.slow
 def test_the_paper_runs():
     result = subprocess.run(
         [sys.executable, str(ROOT / "examples" / "paper.py")], capture_output=True, text=True
@@ -117,6 +132,7 @@ def test_the_paper_runs():
         ("budget_forest.py", ["of the first", "splits"]),
         ("export.py", ["ONNX, float32", "of scikit-learn"]),
         ("boosters.py", ["CEGB alone", "Area between the curves", "Where to start", "descended"]),
+        ("lazy.py", ["microseconds of our own", "concurrent rows", "saved"]),
         ("refit.py", ["of growing", "validation rows"]),
         ("dantzig_wolfe.py", ["two workers", "Gap after each round", "The textbook's master, for"]),
     ],

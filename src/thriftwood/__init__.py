@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         prune,
         prune_path,
     )
+    from thriftwood.runtime import LazyAnswer, LazyPredictor
     from thriftwood.solvers import DantzigWolfe
 
 __all__ = [
@@ -42,6 +43,8 @@ __all__ = [
     "Evaluation",
     "FeatureBill",
     "ForestModel",
+    "LazyAnswer",
+    "LazyPredictor",
     "Mixture",
     "Pruned",
     "PrunedEnsembleClassifier",
@@ -68,6 +71,8 @@ _HOME = {
     "Evaluation": "thriftwood.pruning",
     "FeatureBill": "thriftwood.billing",
     "ForestModel": "thriftwood.adapters",
+    "LazyAnswer": "thriftwood.runtime",
+    "LazyPredictor": "thriftwood.runtime",
     "Mixture": "thriftwood.pruning",
     "Pruned": "thriftwood.pruning",
     "PrunedEnsembleClassifier": "thriftwood.estimators",

@@ -1,5 +1,7 @@
 """The one family of errors that this package raises; every message is a sentence for the user."""
 
+from typing import Any
+
 
 class ThriftwoodError(Exception):
     """Base of all errors of this package."""
@@ -35,6 +37,23 @@ class CertificateError(ThriftwoodError, RuntimeError):
 
 class LostWorkersError(ThriftwoodError, RuntimeError):
     """Processes or a cluster that did part of the work went away."""
+
+
+class AcquisitionError(ThriftwoodError, RuntimeError):
+    """The source of features failed for some rows; all others were answered first.
+
+    Attributes
+    ----------
+    failures : tuple of Failure
+        What could not be got, and why.
+    answer : LazyAnswer
+        Of the rows for which everything could be got.
+    """
+
+    def __init__(self, message: str, failures: tuple[Any, ...], answer: Any) -> None:
+        super().__init__(message)
+        self.failures = failures
+        self.answer = answer
 
 
 class DatasetError(ThriftwoodError, OSError):

@@ -12,6 +12,7 @@ from thriftwood.costs.bills import (
     shared_by_batches,
 )
 from thriftwood.costs.costs import AnyCosts, Costs
+from thriftwood.costs.knowing import with_known
 from thriftwood.costs.per_feature import prices_per_feature
 from thriftwood.costs.price_list import MODEL, OPEN, ROW, PriceList, RowPrices
 from thriftwood.costs.reading import prices_of_rows, read_prices
@@ -35,4 +36,5 @@ __all__ = [
     "prices_per_feature",
     "read_prices",
     "shared_by_batches",
+    "with_known",
 ]

@@ -309,7 +309,7 @@ Payers = BoolArray | None
 
 def _needed_features(costs: Costs, columns: Columns, n_rows: int) -> list[dict[int, Payers]]:
     """Return for each feature those that it takes, itself included, and who pays for them."""
-    unknown = _unknown(costs, columns, n_rows)
+    unknown = rows_that_do_not_know(costs, columns, n_rows)
     direct = {
         columns.find(feature, "requires"): [columns.find(other, "requires") for other in others]
         for feature, others in (costs.requires or {}).items()
@@ -332,7 +332,7 @@ def _either(one: Payers, other: Payers) -> Payers:
     return None if one is None or other is None else one | other
 
 
-def _unknown(costs: Costs, columns: Columns, n_rows: int) -> dict[int, BoolArray]:
+def rows_that_do_not_know(costs: Costs, columns: Columns, n_rows: int) -> dict[int, BoolArray]:
     """Return which rows do not know a feature, for features that some row knows."""
     given = columns.by_name(costs.known)
     if given is None:

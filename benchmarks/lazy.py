@@ -1,0 +1,184 @@
+"""Lazy predictions: our own time for one row and for many, and what stopping when decided saves.
+
+Own time is all time but that which the source takes. The source of the first part is a look-up in
+a list; that of the concurrent part sleeps 5 ms for each value.
+"""
+
+import asyncio
+import statistics
+import time
+
+import numpy as np
+from measure import arguments, covertype, local_dataset, seconds_of
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+
+import thriftwood as tw
+
+N_TREES = 40
+LATENCY = 0.005  # seconds that a value takes in the concurrent part
+N_ROWS = 1_000
+
+
+def main() -> None:
+    options = arguments(__doc__.splitlines()[0])
+    heart = tw.datasets.load_heart()
+    forest = RandomForestClassifier(N_TREES, max_features=None, max_depth=4, random_state=0)
+    path = tw.prune_path(forest.fit(heart.X, heart.y), heart.X, heart.y, costs=heart.prices)
+    table = [row.tolist() for row in heart.X]
+    repeats = 1 if options.quick else options.repeats
+    for budget in (310, 280):
+        pruned = path.at(budget=budget)
+        print(f"\nheart, {N_TREES} trees pruned to {pruned.n_splits} splits")
+        one_row(pruned.model, table, heart.prices, 300 if options.quick else 3_000)
+        many_rows(pruned.model, table, heart.prices, repeats)
+        for max_in_flight in (N_ROWS, 10 * N_ROWS):
+            concurrent_rows(pruned.model, table, heart.prices, repeats, max_in_flight)
+    savings(options)
+
+
+def one_row(model, table, prices, n_calls: int) -> None:
+    """Show the median of our own time for a row alone, asked for value by value."""
+    spent = 0.0
+
+    def acquire(row, feature):
+        nonlocal spent
+        begin = time.perf_counter()
+        value = table[row][feature]
+        spent += time.perf_counter() - begin
+        return value
+
+    for stop in (None, "decided"):
+        lazy = tw.LazyPredictor(model, acquire=acquire, costs=prices, stop=stop)
+        lazy.predict([0])  # compiles
+        own, bills, n_requests, n_paid = [], [], 0, 0
+        for call in range(n_calls):
+            spent = 0.0
+            begin = time.perf_counter()
+            answer = lazy.predict([call % len(table)])
+            own.append(time.perf_counter() - begin - spent)
+            n_requests += answer.n_requests
+            begin = time.perf_counter()
+            n_paid += answer.bill.mean > 0  # it is worked out when it is looked at
+            bills.append(time.perf_counter() - begin)
+        assert n_paid == n_calls
+        print(
+            f"  one row, stop={stop!r}: {n_requests / n_calls:.1f} values, "
+            f"{1e6 * statistics.median(own):.0f} microseconds of our own (least "
+            f"{1e6 * min(own):.0f}); its bill, if looked at, {1e6 * statistics.median(bills):.0f}"
+        )
+
+
+def many_rows(model, table, prices, repeats: int) -> None:
+    rows = range(N_ROWS)
+
+    def acquire_many(requests):
+        return [table[row % len(table)][feature] for row, feature in requests]
+
+    lazy = tw.LazyPredictor(model, acquire_many=acquire_many, costs=prices)
+    answer = lazy.predict(rows)
+    seconds = statistics.median(seconds_of(lambda: lazy.predict(rows)) for _ in range(repeats))
+    print(
+        f"  {N_ROWS} rows by acquire_many: {1e3 * seconds:.0f} ms, {answer.n_requests} values in "
+        f"{answer.n_rounds} calls"
+    )
+
+
+def concurrent_rows(model, table, prices, repeats: int, max_in_flight: int) -> None:
+    async def acquire(row, feature):
+        await asyncio.sleep(LATENCY)
+        return table[row % len(table)][feature]
+
+    lazy = tw.LazyPredictor(model, acquire=acquire, costs=prices, max_in_flight=max_in_flight)
+
+    async def once():
+        return await lazy.predict_async(range(N_ROWS))
+
+    answer = asyncio.run(once())
+    seconds, busy, bare = [], [], []
+    for _ in range(repeats):
+        begin = time.process_time()
+        seconds.append(seconds_of(lambda: asyncio.run(once())))
+        busy.append(time.process_time() - begin)
+        begin = time.process_time()
+        asyncio.run(sleeps_alone(answer.n_requests))
+        bare.append(time.process_time() - begin)
+    print(
+        f"  {N_ROWS} concurrent rows, {1e3 * LATENCY:g} ms a value, {max_in_flight} in flight: "
+        f"{statistics.median(seconds):.2f} s, {answer.n_requests} values in {answer.n_rounds} "
+        f"rounds; processor {statistics.median(busy):.2f} s, as many tasks that only sleep "
+        f"{statistics.median(bare):.2f} s"
+    )
+
+
+async def sleeps_alone(number: int) -> None:
+    """Start as many tasks as there were values, and do nothing else."""
+    for first in range(0, number, 3 * N_ROWS):
+        some = range(min(3 * N_ROWS, number - first))
+        await asyncio.gather(*(asyncio.sleep(LATENCY) for _ in some))
+
+
+def savings(options) -> None:
+    print("\nStopping when decided: mean bills in full -> stopped, labels alike on every row")
+    for name, X, y, costs in data_sets(options):
+        half = len(y) // 2
+        for title, model in models(options.quick):
+            model.fit(X[:half], y[:half])
+            pruned = tw.prune_path(model, X[:half], y[:half], costs=costs)
+            for what, one in (
+                ("whole", model),
+                ("pruned to half", pruned.at(budget=pruned.costs[0] / 2).model),
+            ):
+                full, stopped = bills(one, X[half:], costs)
+                print(
+                    f"  {name}, {title}, {what}: {full:.4g} -> {stopped:.4g}, "
+                    f"{1 - stopped / full:.0%} saved"
+                )
+
+
+def data_sets(options):
+    heart, people = tw.datasets.load_heart(), tw.datasets.load_nhanes()
+    order = np.random.default_rng(0).permutation(len(heart.y))
+    yield "heart", heart.X[order], heart.y[order], heart.prices
+    n_rows = 600 if options.quick else 4_000
+    yield "nhanes", people.X[:n_rows], people.y[:n_rows], people.costs
+    if options.quick:
+        return
+    particles = local_dataset("miniboone_tiny", options.data)
+    if particles is not None:
+        yield "miniboone_tiny", particles.X[:n_rows], particles.y[:n_rows], None
+    X, y, name = covertype(n_rows, options.data)
+    yield name, X, y, None
+
+
+def models(quick: bool):
+    n_trees = 10 if quick else N_TREES
+    yield (
+        f"forest of {n_trees} trees",
+        RandomForestClassifier(n_trees, max_features=None, min_samples_leaf=2, random_state=0),
+    )
+    yield (
+        f"{n_trees} boosting rounds",
+        HistGradientBoostingClassifier(max_iter=n_trees, max_leaf_nodes=8, random_state=0),
+    )
+
+
+def bills(model, X, costs) -> tuple[float, float]:
+    """Return the mean bill of rows in full and stopped early, and check that labels are alike."""
+    table = X.tolist()
+
+    def acquire_many(requests):
+        return [table[row][feature] for row, feature in requests]
+
+    full, stopped = (
+        tw.LazyPredictor(model, acquire_many=acquire_many, costs=costs, stop=stop).predict(
+            range(len(X))
+        )
+        for stop in (None, "decided")
+    )
+    assert (full.labels == stopped.labels).all()
+    assert (stopped.bill.per_example <= full.bill.per_example + 1e-9).all()
+    return full.bill.mean, stopped.bill.mean
+
+
+if __name__ == "__main__":
+    main()
