@@ -1,15 +1,16 @@
 """Rows that pass the stages of a cascade lazily."""
 
 import numpy as np
+import pytest
 from builders import forest_of, leaf, split
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lazy_twin import FORMS, Cascade, ask, assert_decides_alike
-from paths import HEART
+from paths import HEART, PATH
 from test_stages import FORESTS, stages_of
 
 import thriftwood as tw
-from thriftwood.forest import SKIPPED, Stages, one_stage, pass_stages
+from thriftwood.forest import SKIPPED, Stages, margins_of, one_stage, pass_stages, scores
 from thriftwood.table import read_rows
 
 
@@ -69,3 +70,34 @@ def test_a_plain_model_is_a_single_stage():
         staged, _ = ask(Cascade(one_stage(FORESTS[1])), HEART.X, stop=stop)
         np.testing.assert_array_equal(alone.proba, staged.proba)
         np.testing.assert_array_equal(alone.bill.used, staged.bill.used)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("refit", [None, (HEART.X, HEART.y)])
+def test_a_tuned_cascade_is_followed_to_the_last_tie(form, refit):
+    """Refitted stages, averaged ones, and thresholds between rows with equal scores."""
+    cascade = PATH.cascade(HEART.X, HEART.y, stages=7, refit=refit, budget=120)
+    way = cascade.decision_path(HEART.X)
+    assert len(np.unique(way.stage)) > 2
+    answer, _ = ask(cascade, HEART.X, form, costs=HEART.costs)
+    np.testing.assert_array_equal(answer.stages, way.stage)
+    np.testing.assert_array_equal(answer.proba, way.predictions)
+    np.testing.assert_array_equal(answer.labels, cascade.predict(HEART.X))
+    np.testing.assert_array_equal(answer.bill.per_example, cascade.bill(HEART.X).per_example)
+    assert_decides_alike(cascade, HEART.X, HEART.costs, form)
+
+
+def test_a_threshold_between_equal_scores_parts_them_alike():
+    cheap, rich = FORESTS[0], FORESTS[-1]
+    rows = read_rows(HEART.X, rich).values
+    margins = margins_of(cheap, rows, scores(cheap, rows))
+    rounded, n_alike = np.unique(np.round(margins, 5), return_counts=True)
+    tied = np.sort(margins[np.round(margins, 5) == rounded[n_alike.argmax()]])
+    assert tied[0] < tied[-1]
+    stages = Stages((cheap, rich), [float(np.median(tied)), 0.0]).check()
+    passage = pass_stages(stages, rows)
+    assert 0 < (passage.stage == 0).sum() < len(rows)
+    for stop in (None, "decided"):
+        answer, _ = ask(Cascade(stages), HEART.X, stop=stop)
+        np.testing.assert_array_equal(answer.labels, rich.classes[passage.predictions.argmax(1)])
+    np.testing.assert_array_equal(ask(Cascade(stages), HEART.X)[0].stages, passage.stage)

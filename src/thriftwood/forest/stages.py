@@ -185,6 +185,7 @@ def _predict_the_same(small: Forest, large: Forest) -> bool:
         and np.array_equal(small.classes, np.array(large.classes))
         and (small.n_features, small.input_dtype, dict(small.category_labels))
         == (large.n_features, large.input_dtype, dict(large.category_labels))
+        and small.n_outputs == large.n_outputs
         and small.feature_names == large.feature_names
         and np.array_equal(small.set_start, large.set_start)
         and np.array_equal(small.in_set, large.in_set)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -138,7 +139,23 @@ def _refitted(
 ) -> Forest:
     """Return a forest with values fitted again, or as it is, if that predicts better."""
     X, y = read_pair(rows, "refit")
-    return read_forest(refit_model(forest_model(forest), X, y, validation, None, None, n_jobs)[0])
+    model, _ = refit_model(forest_model(forest), X, y, validation, None, None, n_jobs)
+    refitted = read_forest(model)
+    return refitted if refitted.n_outputs == forest.n_outputs else _in_two_scores(refitted)
+
+
+def _in_two_scores(forest: Forest) -> Forest:
+    """Return a forest that scores both of two classes and predicts what a logistic one does.
+
+    So all stages have the same outputs: forests that average probabilities have two.
+    """
+    nothing = np.zeros((forest.n_nodes, 1))
+    return replace(
+        forest,
+        values=np.hstack([nothing, forest.values]),
+        bias=np.concatenate([[0.0], forest.bias]),
+        link="softmax",
+    ).check()
 
 
 def _predicting_trees(path: PruningPath, rows: str, refit: Any, n_rows: int) -> BoolArray:

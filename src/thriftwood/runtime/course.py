@@ -18,7 +18,8 @@ class Track(NamedTuple):
     """What kernels walk along, in the order of their arguments.
 
     The nodes of all stages follow each other; `roots` has a row for each stage, and a row is sure
-    enough to stop at a stage if its margin is at least `enough`.
+    enough to stop at a stage if its margin is at least `enough`. Ties are broken by the features
+    `first_asked[first_asked_start[s]:first_asked_start[s + 1]]`, those at the roots of stage s.
     """
 
     feature: IndexArray
@@ -35,6 +36,8 @@ class Track(NamedTuple):
     bias: FloatArray
     divisor: FloatArray
     enough: FloatArray
+    first_asked: IntArray
+    first_asked_start: IntArray
 
 
 class Bounds(NamedTuple):
@@ -111,6 +114,10 @@ def lay_out(stages: Stages) -> Course:
             np.float64,
         ),
         enough=frozen(stages.thresholds[stages.in_use], np.float64),
+        first_asked=_joined([forest.features_at_roots for forest in forests]),
+        first_asked_start=frozen(
+            np.cumsum([0] + [len(forest.features_at_roots) for forest in forests]), np.int64
+        ),
     )
     return Course(stages, forests, track)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from thriftwood.compiling import kernel
 from thriftwood.costs.price_list import OPEN
+from thriftwood.forest import TIE_BREAK
 from thriftwood.forest.kernels import Splits
 from thriftwood.runtime.kernels import (
     NOTHING,
@@ -50,6 +51,8 @@ def go_on_until_decided(
     bias,
     divisor,
     enough,
+    first_asked,
+    first_asked_start,
     low,
     high,
     rule,
@@ -102,8 +105,9 @@ def go_on_until_decided(
                 sure = verdict(least, most, rule[stage[i]], enough[stage[i]])
             else:
                 add_up(says, bias, divisor, at, scores, stage[i], i, slot)
-                sure = STOPS if margin_of(scores, i) >= enough[stage[i]] else PASSES
-            if sure == STOPS or (sure == PASSES and is_last):
+                margin = margin_of(scores, values, first_asked, first_asked_start, stage[i], i)
+                sure = STOPS if is_last or margin >= enough[stage[i]] else PASSES
+            if sure == STOPS:
                 break
             if sure == PASSES:
                 enter_next_stage(roots, stage, at, n_tests, i, slot)
@@ -169,7 +173,8 @@ def verdict(least, most, rule, enough):
             label_is_sure &= share(least[leader]) - share(most[other]) > SURE
     if label_is_sure and margin >= enough:
         return STOPS
-    return PASSES if greatest_margin(least, most) < enough else UNDECIDED
+    # A draw raises margins by a part of `TIE_BREAK` at the most, and never lowers them.
+    return PASSES if greatest_margin(least, most) * (1.0 + TIE_BREAK) < enough else UNDECIDED
 
 
 @kernel

@@ -4,7 +4,11 @@ Rows are numbered by `i`; a row that is on its way also has a slot, where kernel
 needs once it has arrived.
 """
 
+import numpy as np
+
 from thriftwood.compiling import kernel
+from thriftwood.draws.kernels import uniform
+from thriftwood.forest import TIE_BREAK
 from thriftwood.forest.kernels import LEAF, Splits, goes_left
 
 # What is known about a feature of a row. From `KNOWN` on there is a value that splits can look at.
@@ -16,6 +20,7 @@ USED = 4
 MISSED = 5  # the source failed: splits look at a missing value instead
 
 NOTHING = -1
+NO_SEED = np.uint64(0)
 
 
 @kernel
@@ -34,6 +39,8 @@ def go_on(
     bias,
     divisor,
     enough,
+    first_asked,
+    first_asked_start,
     values,
     know,
     at,
@@ -69,7 +76,10 @@ def go_on(
             if wanted != NOTHING:
                 break
             add_up(says, bias, divisor, at, scores, stage[i], i, slot)
-            if stage[i] == len(enough) - 1 or margin_of(scores, i) >= enough[stage[i]]:
+            if stage[i] == len(enough) - 1:
+                break
+            margin = margin_of(scores, values, first_asked, first_asked_start, stage[i], i)
+            if margin >= enough[stage[i]]:
                 break
             enter_next_stage(roots, stage, at, n_tests, i, slot)
     return wanted
@@ -128,8 +138,15 @@ def add_up(says, bias, divisor, at, scores, stage, i, slot):
 
 
 @kernel
-def margin_of(scores, i):
-    """Return by how much the best score of a row is above the second, as `margins_of` does."""
+def margin_of(scores, values, first_asked, first_asked_start, stage, i):
+    """Return how sure a stage is of a row, as `margins_of` does."""
+    columns = first_asked[first_asked_start[stage] : first_asked_start[stage + 1]]
+    return gap_of(scores, i) * (1.0 + TIE_BREAK * uniform(values[i], columns, NO_SEED))
+
+
+@kernel
+def gap_of(scores, i):
+    """Return by how much the best score of a row is above the second."""
     if scores.shape[1] == 1:
         return abs(scores[i, 0])
     best, second = scores[i, 0], scores[i, 1]
