@@ -1,15 +1,16 @@
 """Rows that pass the stages of a cascade lazily."""
 
 import numpy as np
+import pytest
 from builders import forest_of, leaf, split
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lazy_twin import FORMS, Cascade, ask, assert_decides_alike
-from paths import HEART
+from paths import FOREST, HEART
 from test_stages import FORESTS, stages_of
 
 import thriftwood as tw
-from thriftwood.forest import SKIPPED, Stages, one_stage, pass_stages
+from thriftwood.forest import SKIPPED, Stages, margins_of, one_stage, pass_stages, scores
 from thriftwood.table import read_rows
 
 
@@ -41,6 +42,37 @@ def test_stages_are_passed_as_if_all_values_were_there(thresholds, form):
 )
 def test_stages_with_decided_labels(thresholds, form):
     assert_decides_alike(Cascade(stages_of(*thresholds)), HEART.X[:80], HEART.prices, form)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_thresholds_that_only_a_draw_tells_apart(form):
+    """Rows with the very same scores: some stop, some go on, lazily the same ones."""
+    rows = read_rows(HEART.X, FORESTS[0]).values
+    margins = margins_of(FORESTS[0], rows, scores(FORESTS[0], rows))
+    for threshold in np.quantile(margins, [0.1, 0.5, 0.9], method="lower"):
+        stages = stages_of(threshold)
+        passage = pass_stages(stages, rows)
+        answer, _ = ask(Cascade(stages), HEART.X, form)
+        np.testing.assert_array_equal(answer.stages, passage.stage)
+        assert_decides_alike(Cascade(stages), HEART.X, form=form)
+    gaps = np.round(margins, 5)
+    tied = gaps == gaps[np.argmin(np.abs(margins - threshold))]
+    assert len(set(answer.stages[tied])) == 2
+
+
+def test_a_tuned_cascade():
+    path = tw.prune_path(FOREST, HEART.X, HEART.y, costs=HEART.prices)
+    cascade = path.cascade(HEART.X, HEART.y, budget=path.costs[0] / 3)
+    answer, _ = ask(cascade, HEART.X, "many", costs=HEART.prices)
+    np.testing.assert_array_equal(answer.proba, cascade.predict_proba(HEART.X))
+    bill = tw.feature_bill(cascade, HEART.X, HEART.prices)
+    np.testing.assert_array_equal(answer.bill.per_example, bill.per_example)
+    assert answer.bill.model_cost == bill.model_cost
+    assert len(set(answer.stages)) > 1
+    one, _ = ask(cascade, HEART.X[:40], costs=HEART.prices)
+    assert [*one.receipts] == [bill.receipt(row) for row in range(40)]
+    full, stopped = assert_decides_alike(cascade, HEART.X, HEART.prices)
+    assert stopped < full
 
 
 def test_a_row_goes_on_to_the_next_stage_without_finishing_one_it_cannot_stop_at():

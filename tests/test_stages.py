@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from paths import HEART, PATH
 
+import thriftwood as tw
 from thriftwood.errors import ForestError
 from thriftwood.forest import (
     SKIPPED,
+    TIE_BREAK,
     Stages,
     collapse,
     is_top_of,
@@ -44,8 +46,9 @@ def test_a_row_stops_where_it_is_first_sure_enough(thresholds):
     stages = stages_of(*thresholds)
     passage = pass_stages(stages, ROWS)
     for row in range(0, len(ROWS), 7):
+        one = ROWS[row : row + 1]
         for number, forest in enumerate(stages.forests):
-            margin = margins_of(scores(forest, ROWS[row : row + 1]))[0]
+            margin = margins_of(forest, one, scores(forest, one))[0]
             if stages.thresholds[number] == SKIPPED:
                 assert np.isnan(passage.margins[row, number])
                 continue
@@ -54,14 +57,29 @@ def test_a_row_stops_where_it_is_first_sure_enough(thresholds):
                 break
         assert passage.stage[row] == number
         assert np.isnan(passage.margins[row, number + 1 :]).all()
-        np.testing.assert_array_equal(
-            passage.predictions[row], predict(forest, ROWS[row : row + 1])[0]
-        )
+        np.testing.assert_array_equal(passage.predictions[row], predict(forest, one)[0])
 
 
-def test_margins():
-    np.testing.assert_array_equal(margins_of(np.array([[-2.0], [0.0], [3.0]])), [2, 0, 3])
-    np.testing.assert_array_equal(margins_of(np.array([[1.0, 4, 3], [2, 2, 0]])), [1, 0])
+@pytest.mark.parametrize(
+    ("found", "gaps"), [([[-2.0], [0.0], [3.0]], [2, 0, 3]), ([[1.0, 4, 3], [2, 2, 0]], [1, 0])]
+)
+def test_margins_are_gaps_but_for_a_draw(found, gaps):
+    forest, rows = FORESTS[1], ROWS[: len(found)]
+    margins = margins_of(forest, rows, np.array(found))
+    np.testing.assert_allclose(margins, gaps, rtol=TIE_BREAK)
+    assert (margins >= gaps).all()
+
+
+def test_a_draw_depends_on_what_every_row_buys_alone():
+    forest = FORESTS[0]
+    found = np.ones((len(ROWS), 1))
+    margins = margins_of(forest, ROWS, found)
+    assert len(np.unique(margins)) > 5
+    other = ROWS + 1
+    other[:, forest.features_at_roots] = ROWS[:, forest.features_at_roots]
+    np.testing.assert_array_equal(margins_of(forest, other, found), margins)
+    used = tw.feature_bill(forest, HEART.X).used
+    assert used[:, forest.features_at_roots].all()
 
 
 def test_forests_must_be_nested_and_alike():

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from thriftwood import export
     from thriftwood.adapters import ForestModel
     from thriftwood.billing import FeatureBill, Receipt, feature_bill
+    from thriftwood.cascade import CascadeClassifier
     from thriftwood.costs import Costs
     from thriftwood.estimators import (
         BudgetForestClassifier,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BudgetForestClassifier",
+    "CascadeClassifier",
     "Costs",
     "DantzigWolfe",
     "Evaluation",
@@ -63,6 +65,7 @@ __all__ = [
 
 _HOME = {
     "BudgetForestClassifier": "thriftwood.estimators",
+    "CascadeClassifier": "thriftwood.cascade",
     "Costs": "thriftwood.costs",
     "DantzigWolfe": "thriftwood.solvers",
     "Evaluation": "thriftwood.pruning",

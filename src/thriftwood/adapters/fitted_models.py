@@ -16,12 +16,12 @@ from thriftwood.table import read_rows
 
 
 class FittedModel(BaseEstimator):
-    """A model of scikit-learn's kind that was made, not trained.
+    """A model of scikit-learn's kind that was made, not trained."""
 
-    Whoever derives from it has a `forest` that knows the columns.
-    """
-
-    forest: Forest
+    @property
+    @abstractmethod
+    def _trees(self) -> Forest:
+        """The trees that know the columns and the classes."""
 
     def fit(self, *_rows: Any, **_others: Any) -> NoReturn:
         """Refuse: the trees are grown already, and a search over folds would not be honest."""
@@ -32,13 +32,13 @@ class FittedModel(BaseEstimator):
 
     @property
     def n_features_in_(self) -> int:
-        return self.forest.n_features
+        return self._trees.n_features
 
     @property
     def feature_names_in_(self) -> NDArray[Any]:
-        if self.forest.feature_names is None:
+        if self._trees.feature_names is None:
             raise AttributeError("The forest does not know the names of its columns.")
-        return np.array(self.forest.feature_names, dtype=object)
+        return np.array(self._trees.feature_names, dtype=object)
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
@@ -49,7 +49,7 @@ class FittedModel(BaseEstimator):
         return tags
 
     def _rows(self, X: Any) -> NDArray[Any]:
-        return read_rows(X, self.forest).values
+        return read_rows(X, self._trees).values
 
 
 class FittedClassifier(ClassifierMixin, FittedModel):
@@ -57,9 +57,9 @@ class FittedClassifier(ClassifierMixin, FittedModel):
 
     @property
     def classes_(self) -> NDArray[Any]:
-        if self.forest.classes is None:
+        if self._trees.classes is None:
             raise AttributeError("The forest predicts numbers: it has no classes.")
-        return self.forest.classes
+        return self._trees.classes
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class of each row: the most probable, the first of those that tie."""

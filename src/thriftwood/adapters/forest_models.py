@@ -62,6 +62,10 @@ class ForestModel(FittedModel):
         self.forest = forest
         self.n_jobs = n_jobs
 
+    @property
+    def _trees(self) -> Forest:
+        return self.forest
+
     def apply(self, X: Any) -> IndexArray:
         """Return the leaf of each tree that each row ends in, numbered within the tree."""
         found = leaves(self.forest, self._rows(X), self.n_jobs)

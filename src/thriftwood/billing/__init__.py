@@ -3,7 +3,13 @@
 Law: the receipt of a row adds up to its bill.
 """
 
-from thriftwood.billing.bill import FeatureBill, bill_of, feature_bill
+from thriftwood.billing.bill import (
+    FeatureBill,
+    bill_of,
+    bill_of_stages,
+    feature_bill,
+    model_cost_of,
+)
 from thriftwood.billing.receipt import Purchase, Receipt, make_receipt
 from thriftwood.billing.use import Use, first_asks, use_of, values_shown
 
@@ -13,9 +19,11 @@ __all__ = [
     "Receipt",
     "Use",
     "bill_of",
+    "bill_of_stages",
     "feature_bill",
     "first_asks",
     "make_receipt",
+    "model_cost_of",
     "use_of",
     "values_shown",
 ]

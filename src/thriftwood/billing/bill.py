@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from thriftwood.adapters import read_forest
+from thriftwood.adapters import read_stages
 from thriftwood.arguments import is_whole, shares_of_one
 from thriftwood.arrays import BoolArray, FloatArray, handed_over
 from thriftwood.billing.receipt import Receipt, make_receipt
+from thriftwood.billing.stage_use import use_of_stages
 from thriftwood.billing.use import Use, use_of
 from thriftwood.costs import (
     MODEL,
@@ -23,7 +24,8 @@ from thriftwood.costs import (
     shared_by_batches,
 )
 from thriftwood.errors import InputError, RangeError
-from thriftwood.table import read_rows
+from thriftwood.forest import Forest, Stages
+from thriftwood.table import Table, read_rows
 
 MOST_LINES = 8  # of features in a printed bill, and of groups
 
@@ -151,7 +153,7 @@ def feature_bill(
     Parameters
     ----------
     model : fitted model, pruned or not
-        Any model that `prune` accepts.
+        Any model that `prune` accepts, or a cascade.
     X : array-like or data frame, shape (n_rows, n_features)
     costs : array-like, mapping from feature name to price, Costs, or None
         As in `prune`; None means 1 each, so that the bill counts features.
@@ -172,13 +174,30 @@ def feature_bill(
       tree 0  thal = 6      102.9  thal 1 + B 101.9
       tree 0  cp = 1            1
     """
-    forest = read_forest(model)
-    table = read_rows(X, forest)
-    names = forest.feature_names or table.names
-    prices = read_prices(costs, forest.n_features, names, table.n_rows)
+    stages = read_stages(model)
+    table = read_rows(X, stages.richest)
+    names = stages.richest.feature_names or table.names
+    prices = read_prices(costs, table.n_columns, names, table.n_rows)
+    return bill_of_stages(stages, table, prices, n_jobs)
+
+
+def bill_of_stages(
+    stages: Stages, table: Table, prices: PriceList, n_jobs: int | None = None
+) -> FeatureBill:
+    """Measure what rows pay on their way through stages, or through the only one."""
+    use: Use
+    if len(stages) == 1:
+        use = use_of(stages.richest, table, n_jobs)
+    else:
+        use = use_of_stages(stages, table, n_jobs)
+    names = stages.richest.feature_names or table.names
+    return bill_of(use, prices, model_cost_of(stages.last_in_use, prices), names)
+
+
+def model_cost_of(forest: Forest, prices: PriceList) -> float:
+    """Return what is paid once for a forest, per prediction that it will serve."""
     tested = np.bincount(forest.feature[forest.is_split], minlength=forest.n_features) > 0
-    model_cost = prices.model_cost(tested, forest.n_splits)
-    return bill_of(use_of(forest, table, n_jobs), prices, model_cost, names)
+    return prices.model_cost(tested, forest.n_splits)
 
 
 def bill_of(

@@ -15,7 +15,8 @@ from thriftwood.costs.costs import AnyCosts, Costs
 from thriftwood.costs.knowing import with_known
 from thriftwood.costs.per_feature import prices_per_feature
 from thriftwood.costs.price_list import MODEL, OPEN, ROW, PriceList, RowPrices
-from thriftwood.costs.reading import read_prices
+from thriftwood.costs.reading import prices_of_rows, read_prices
+from thriftwood.costs.stored import price_parts, prices_from
 
 __all__ = [
     "MODEL",
@@ -29,6 +30,9 @@ __all__ = [
     "bills_of",
     "charges_of",
     "part_of_row",
+    "price_parts",
+    "prices_from",
+    "prices_of_rows",
     "prices_per_feature",
     "read_prices",
     "shared_by_batches",

@@ -70,6 +70,34 @@ def read_prices(
     )
 
 
+def prices_of_rows(
+    own: PriceList,
+    whose: str,
+    costs: AnyCosts,
+    feature_names: tuple[str, ...] | None,
+    n_rows: int,
+) -> PriceList:
+    """Return what rows pay: by the costs given for them, or else by prices from before.
+
+    Parameters
+    ----------
+    own : PriceList
+        The prices that a path or a cascade was made with.
+    whose : str
+        What it was, for words.
+    costs, feature_names, n_rows
+        As in `read_prices`.
+    """
+    if costs is not None:
+        return read_prices(costs, own.n_features, feature_names, n_rows)
+    if own.is_tied_to_rows:
+        raise InputError(
+            f"The prices of the {whose} belong to the rows that it was computed on: pass `costs` "
+            "for these rows, made with `costs.for_rows(...)`."
+        )
+    return own
+
+
 class Charge(NamedTuple):
     """Something that is paid once, and the features that it is paid for."""
 

@@ -13,6 +13,7 @@ from thriftwood.forest.ranges import leaf_ranges
 from thriftwood.forest.scoring import leaves, predict, scores
 from thriftwood.forest.stages import (
     SKIPPED,
+    TIE_BREAK,
     Passage,
     Stages,
     is_top_of,
@@ -28,6 +29,7 @@ __all__ = [
     "LINKS",
     "NO_SET",
     "SKIPPED",
+    "TIE_BREAK",
     "Aim",
     "Forest",
     "Link",

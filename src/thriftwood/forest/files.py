@@ -50,8 +50,8 @@ def load_forest(file: File) -> Forest:
         raise InputError(f"{file} is damaged.") from None
 
 
-def forest_parts(forest: Forest) -> tuple[dict[str, Any], Arrays]:
-    """Return what a header says about a forest, and its arrays."""
+def forest_parts(forest: Forest, name: str = "forest") -> tuple[dict[str, Any], Arrays]:
+    """Return what a header says about a forest, and its arrays, named after it."""
     about = {
         "n_features": forest.n_features,
         "combine": forest.combine,
@@ -62,18 +62,18 @@ def forest_parts(forest: Forest) -> tuple[dict[str, Any], Arrays]:
         "aim": forest.aim,
         "category_labels": list(forest.category_labels.items()),
     }
-    arrays = {f"forest_{name}": getattr(forest, name) for name in ARRAYS}
+    arrays = {f"{name}_{own}": getattr(forest, own) for own in ARRAYS}
     if forest.gains is not None:
-        arrays["forest_gains"] = forest.gains
+        arrays[f"{name}_gains"] = forest.gains
     return about, arrays
 
 
-def forest_from(about: dict[str, Any], arrays: Arrays) -> Forest:
+def forest_from(about: dict[str, Any], arrays: Arrays, name: str = "forest") -> Forest:
     """Return the forest of these parts, checked."""
-    parts: dict[str, Any] = {name: arrays[f"forest_{name}"] for name in ARRAYS}
+    parts: dict[str, Any] = {own: arrays[f"{name}_{own}"] for own in ARRAYS}
     return Forest(
         **parts,
-        gains=arrays.get("forest_gains"),
+        gains=arrays.get(f"{name}_gains"),
         link=about["link"],
         aim=about["aim"],
         category_labels={column: tuple(labels) for column, labels in about["category_labels"]},

@@ -191,6 +191,12 @@ class Forest:
             level = below
         return handed_over(depth)
 
+    @cached_property
+    def features_at_roots(self) -> IntArray:
+        """The features that some tree tests first, in order."""
+        at_roots = self.feature[self.tree_start[:-1]]
+        return handed_over(np.unique(at_roots[at_roots != LEAF]).astype(np.int64))
+
     def has_same_trees(self, other: "Forest") -> bool:
         """Say whether another forest predicts the same from the same columns.
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.arrays import FloatArray, IntArray, frozen
+from thriftwood.draws import uniform_per_row
 from thriftwood.errors import ForestError
 from thriftwood.forest.forest import Forest
 from thriftwood.forest.links import predictions
@@ -15,6 +16,8 @@ from thriftwood.forest.scoring import predict, scores
 
 # A stage with this threshold is left out: nobody is ever so sure.
 SKIPPED = np.inf
+# By this part of it, at the most, a draw raises a margin; wide enough to tell a million rows apart.
+TIE_BREAK = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +50,13 @@ class Stages:
 
     @property
     def in_use(self) -> list[int]:
-        """The stages that are not left out."""
-        return np.flatnonzero(self.thresholds < SKIPPED).tolist()
+        """The stages that rows may look at: not left out, and none behind one where all stop."""
+        first_end = int(np.argmax(self.thresholds == 0))
+        return np.flatnonzero(self.thresholds[: first_end + 1] < SKIPPED).tolist()
+
+    @property
+    def last_in_use(self) -> Forest:
+        return self.forests[self.in_use[-1]]
 
     def __len__(self) -> int:
         return len(self.forests)
@@ -112,7 +120,7 @@ def pass_stages(stages: Stages, rows: NDArray[Any], n_jobs: int | None = None) -
     for number in stages.in_use:
         forest = stages.forests[number]
         found = scores(forest, rows[unsure], n_jobs)
-        margins[unsure, number] = margins_of(found)
+        margins[unsure, number] = margins_of(forest, rows[unsure], found)
         stops = margins[unsure, number] >= stages.thresholds[number]
         stage[unsure[stops]] = number
         predicted[unsure[stops]] = predictions(forest.link, found[stops])
@@ -120,16 +128,32 @@ def pass_stages(stages: Stages, rows: NDArray[Any], n_jobs: int | None = None) -
     return Passage(stage, margins, predicted)
 
 
-def margins_of(found: FloatArray) -> FloatArray:
-    """Return by how much the best of each row's scores is above the second best.
+def margins_of(forest: Forest, rows: NDArray[Any], found: FloatArray) -> FloatArray:
+    """Return how sure a forest is of rows: how far the best score is above the second best.
 
-    One score is that of the second class, the first has 0.
+    Cheap forests have few leaves, and many rows get the very same scores. So that a threshold can
+    let some of these go on and others not, ties are broken by a draw, which depends on values that
+    a row has bought anyway: those that the trees ask for first.
+
+    Parameters
+    ----------
+    forest : Forest
+    rows : shape (n_rows, n_features)
+        Only what the roots of trees test is looked at.
+    found : shape (n_rows, n_outputs)
+        The scores; a single one is that of the second class, the first has 0.
     """
+    drawn = uniform_per_row(rows[:, forest.features_at_roots])
+    margins: FloatArray = _gaps(found) * (1.0 + TIE_BREAK * drawn)
+    return margins
+
+
+def _gaps(found: FloatArray) -> FloatArray:
     if found.shape[1] == 1:
         return np.abs(found[:, 0])
     best_two = np.partition(found, -2, axis=1)[:, -2:]
-    margins: FloatArray = best_two[:, 1] - best_two[:, 0]
-    return margins
+    gaps: FloatArray = best_two[:, 1] - best_two[:, 0]
+    return gaps
 
 
 def is_top_of(small: Forest, large: Forest) -> bool:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from thriftwood.adapters import Samples, read_samples
 from thriftwood.arguments import shares_of_one
 from thriftwood.arrays import FloatArray, IndexArray, IntArray, handed_over
-from thriftwood.costs import AnyCosts, PriceList, read_prices
+from thriftwood.costs import AnyCosts, prices_of_rows
 from thriftwood.errors import InputError
 from thriftwood.formulation import CountArray, read_target, read_weights, times_counted
 from thriftwood.progress import progress_bar
@@ -109,10 +109,12 @@ def evaluate_path(
     progress: bool | None,
 ) -> Evaluation:
     """Measure points of a path; parameters as in `PruningSequence.evaluate`."""
-    wanted = _read_points(points, len(path))
+    wanted = np.arange(len(path)) if points is None else read_points(points, len(path))
     shares = shares_of_one(quantiles, "quantiles")
     given = _read_rows(path, X, y, rows, sample_weight, n_jobs)
-    prices = _read_prices(path, costs, len(given.weights))
+    prices = prices_of_rows(
+        path.prices, "path", costs, path.forest.feature_names, len(given.weights)
+    )
     prices.batch_weights(given.weights)  # refuses weights that differ within a batch
     walk, scale = walking.walk_of(path.forest, prices, given.routes, given.times)
     state = walking.nothing_yet(path.forest, prices, len(given.weights))
@@ -180,24 +182,12 @@ def _read_rows(
     return Given(
         target=read_target(y, forest, table.n_rows),
         weights=read_weights(sample_weight, table.n_rows),
-        times=times_counted(rows, _samples(path, rows), forest.n_trees, table.n_rows),
+        times=times_counted(rows, samples_for(path, rows), forest.n_trees, table.n_rows),
         routes=route_examples(forest, table, n_jobs),
     )
 
 
-def _read_prices(path: PruningSequence, costs: AnyCosts, n_rows: int) -> PriceList:
-    """Return the prices that the path was computed with, for these rows."""
-    if costs is not None:
-        return read_prices(costs, path.forest.n_features, path.forest.feature_names, n_rows)
-    if path.prices.is_tied_to_rows:
-        raise InputError(
-            "The prices of the path belong to the rows that it was computed on: pass `costs` for "
-            "these rows, made with `costs.for_rows(...)`."
-        )
-    return path.prices
-
-
-def _samples(path: PruningSequence, rows: str) -> Samples | None:
+def samples_for(path: PruningSequence, rows: str) -> Samples | None:
     """Return the rows that each tree was grown on, where only some trees predict a row."""
     if rows == "all":
         return None
@@ -209,12 +199,11 @@ def _samples(path: PruningSequence, rows: str) -> Samples | None:
     return read_samples(path.unchanged_model())
 
 
-def _read_points(points: Sequence[int] | None, n_points: int) -> IntArray:
-    if points is None:
-        return np.arange(n_points)
+def read_points(points: Any, n_points: int, name: str = "points") -> IntArray:
+    """Return the user's argument `name` as points of a path, or refuse it."""
     wanted = np.asarray(points)
     if wanted.ndim != 1 or wanted.dtype.kind not in "iu" or not len(wanted):
-        raise InputError(f"`points` is {points!r}: pass a list of points of the path, or None.")
+        raise InputError(f"`{name}` is {points!r}: pass a list of points of the path.")
     outside = wanted[(wanted < -n_points) | (wanted >= n_points)]
     if len(outside):
         raise InputError(f"The path has {n_points} points: there is no point {outside[0]}.")

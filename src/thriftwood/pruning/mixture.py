@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from thriftwood.arguments import numbers
 from thriftwood.arrays import BoolArray, FloatArray
+from thriftwood.draws import uniform_per_row
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest
 from thriftwood.pruning.pruned import Pruned
@@ -80,7 +81,7 @@ class MixedModel:
             n_rows, rows = len(rows), numbers(keys, "keys").reshape(-1, 1)
             if len(rows) != n_rows:
                 raise InputError(f"There are {len(rows)} keys for {n_rows} rows: pass one each.")
-        return _uniform_per_row(rows, self.random_state) < self.probability
+        return uniform_per_row(rows, self.random_state) < self.probability
 
     def predict(self, X: Any, keys: ArrayLike | None = None) -> NDArray[Any]:
         """Predict the class, or the number, of each row."""
@@ -106,24 +107,3 @@ def mixture_of(
     probability = min((budget - cheap.cost) / step, 1.0) if step > 0 else 1.0
     model = MixedModel(cheap.model, rich.model, probability, int(random_state), forest)
     return Mixture(cheap, rich, probability, model)
-
-
-def _uniform_per_row(rows: NDArray[Any], seed: int) -> FloatArray:
-    """Return a number between 0 and 1 for each row, by mixing the bits of its values."""
-    values = rows.astype(np.float64) + 0.0  # minus zero is zero
-    values[np.isnan(values)] = np.nan  # all NaNs are alike
-    bits = values.view(np.uint64)
-    state = np.full(len(rows), seed % 2**64, dtype=np.uint64)
-    with np.errstate(over="ignore"):
-        for column in range(bits.shape[1]):
-            state = _scramble(state ^ bits[:, column])
-        state = _scramble(state)
-    return np.ldexp((state >> np.uint64(11)).astype(np.float64), -53)
-
-
-def _scramble(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Spread every bit over all others, one to one: add an odd constant, fold, multiply, fold."""
-    state = state + np.uint64(0x9E3779B97F4A7C15)
-    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return state ^ (state >> np.uint64(31))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from thriftwood.arguments import one_number_from_zero
 from thriftwood.arrays import BoolArray, FloatArray, IndexArray
+from thriftwood.cascade import CascadeClassifier
+from thriftwood.costs import AnyCosts
 from thriftwood.errors import InputError
-from thriftwood.pruning import mixture
+from thriftwood.pruning import cascading, mixture
 from thriftwood.pruning.methods import points_in_words
 from thriftwood.pruning.pruned import Pruned
 from thriftwood.pruning.sequence import PruningSequence, check_only_one
@@ -149,6 +152,58 @@ class PruningPath(PruningSequence):
             number,
             random_state,
             self.forest,
+        )
+
+    def cascade(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        budget: float | None = None,
+        stages: int | Sequence[int] = cascading.N_STAGES,
+        refit: tuple[Any, ArrayLike] | None = None,
+        rows: str = "all",
+        sample_weight: ArrayLike | None = None,
+        costs: AnyCosts = None,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+    ) -> CascadeClassifier:
+        """Return a classifier that starts cheap, and buys more only where it is not sure.
+
+        Points of the path become stages. A row is predicted by the first one that is sure enough of
+        it; since points are nested, nothing that it bought before is wasted. How sure is sure
+        enough, at each stage, is tuned on the rows given, for every budget at once:
+        `cascade.at(budget=...)` takes another budget without further work. Any mean bill can be
+        met, also between two points of the path.
+
+        Parameters
+        ----------
+        X, y
+            Rows that the model was not trained on.
+        budget : float, optional
+            What a row may cost on average, measured on these rows. None means as little as
+            possible within one standard error of the best that was found.
+        stages : int or sequence of int
+            How many stages to try, the whole model as the last among them; or the points of the
+            path that are to be stages, and no others. Tuning leaves out those that do not help.
+        refit : pair of X and y, optional
+            The rows that the model was trained on, to fit the values of leaves again at each stage,
+            as `Pruned.refit` does; where that predicts worse, the values stay. It brings most at
+            small budgets. The whole model as the last stage stays as it is.
+        rows : {"all", "out_of_bag"}
+            With "out_of_bag" pass the rows that the model was trained on: each is then judged by
+            the trees that were not grown on it. It needs a path of
+            `prune_path(..., rows="in_bag")`, and goes without `refit`.
+        sample_weight : array-like, optional
+        costs : array-like, mapping or Costs, optional
+            What these rows pay; None means the prices of the path.
+        n_jobs : int, optional
+            Threads, as in scikit-learn.
+        progress : bool, optional
+            As in `prune_path`.
+        """
+        return cascading.cascade_of(
+            self, X, y, budget, stages, refit, rows, sample_weight, costs, n_jobs, progress
         )
 
     def fits(self) -> bool:

@@ -202,7 +202,7 @@ def _trials(
     some = _some_rows(problem.n_rows)
     of_some = problem.of_rows(some)
     if validation is not None:
-        X, y = _read_validation(validation)
+        X, y = read_pair(validation, "validation")
         table = read_rows(X, forest)
         numbers = _leaf_numbers(forest, table.values, n_jobs)
         target = read_target(y, forest, table.n_rows)
@@ -235,10 +235,11 @@ def _has_rows_out_of_bag(samples: Samples | None, n_rows: int) -> bool:
     )
 
 
-def _read_validation(validation: Any) -> tuple[Any, ArrayLike]:
-    if not isinstance(validation, (tuple, list)) or len(validation) != 2:
-        raise InputError("`validation` must be a pair: the rows and what is right for them.")
-    return validation[0], validation[1]
+def read_pair(pair: Any, name: str) -> tuple[Any, ArrayLike]:
+    """Return the user's argument `name` if it is a pair of X and y, or refuse it."""
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        raise InputError(f"`{name}` must be a pair: the rows and what is right for them.")
+    return pair[0], pair[1]
 
 
 def _written(model: Any, forest: Forest, problem: LeafProblem, fit: LeafFit) -> Any:

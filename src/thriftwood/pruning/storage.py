@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from operator import index
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.typing import NDArray
 
 from thriftwood.adapters import forest_model, read_forest
 from thriftwood.arrays import handed_over
-from thriftwood.costs import PriceList
+from thriftwood.costs import price_parts, prices_from
 from thriftwood.errors import InputError
 from thriftwood.forest import files
 from thriftwood.pruning.pruned import Figures
@@ -22,16 +21,6 @@ Kind = TypeVar("Kind", bound="PruningSequence")
 FORMAT = "thriftwood pruning path"
 VERSION = 3
 
-PRICE_ARRAYS = ("prices", "payer", "start", "charge", "gate")
-PRICE_NUMBERS = (
-    "names",
-    "per_split",
-    "per_node",
-    "predictions",
-    "unit",
-    "is_tied_to_rows",
-    "groups",
-)
 PATH_ARRAYS = (
     "costs",
     "losses",
@@ -43,6 +32,7 @@ PATH_ARRAYS = (
 def save_path(path: PruningSequence, file: str | os.PathLike[str]) -> None:
     """Write a path, all of it or nothing."""
     about_forest, arrays = files.forest_parts(path.forest)
+    about_prices, of_prices = price_parts(path.prices)
     header = {
         "format": FORMAT,
         "version": VERSION,
@@ -52,10 +42,10 @@ def save_path(path: PruningSequence, file: str | os.PathLike[str]) -> None:
         "loss": path.loss_name,
         "original": vars(path.original),
         "rows": path.rows,
-        "prices": {name: getattr(path.prices, name) for name in PRICE_NUMBERS},
+        "prices": about_prices,
         "forest": about_forest,
     }
-    arrays |= {f"prices_{name}": getattr(path.prices, name) for name in PRICE_ARRAYS}
+    arrays |= of_prices
     arrays |= {name: getattr(path, name) for name in (*PATH_ARRAYS, *path.own_arrays)}
     files.save_arrays(file, header, arrays)
 
@@ -70,7 +60,7 @@ def load_path(kind: type[Kind], file: str | os.PathLike[str], model: Any = None)
             model=forest_model(forest) if model is None else model,
             forest=forest,
             rows=header["rows"],
-            prices=_prices(header["prices"], arrays),
+            prices=prices_from(header["prices"], arrays),
             loss_name=header["loss"],
             method=header["method"],
             original=Figures(**header["original"]),
@@ -84,17 +74,6 @@ def load_path(kind: type[Kind], file: str | os.PathLike[str], model: Any = None)
     if model is not None and not forest.has_same_trees(read_forest(model)):
         raise InputError(f"{file} holds the path of another model than this one.")
     return path
-
-
-def _prices(about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> PriceList:
-    parts: dict[str, Any] = {name: handed_over(arrays[f"prices_{name}"]) for name in PRICE_ARRAYS}
-    groups = about.get("groups", ())  # older files have none
-    parts |= {
-        **about,
-        "names": tuple(about["names"]),
-        "groups": tuple((str(name), tuple(map(index, members))) for name, members in groups),
-    }
-    return PriceList(**parts).check()
 
 
 def _read(

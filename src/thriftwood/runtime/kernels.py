@@ -4,8 +4,12 @@ Rows are numbered by `i`; a row that is on its way also has a slot, where kernel
 needs once it has arrived.
 """
 
-from thriftwood.compiling import kernel
+import numpy as np
+
+from thriftwood.compiling import kernel, small_kernel
+from thriftwood.draws import scramble
 from thriftwood.forest.kernels import LEAF, Splits, goes_left
+from thriftwood.forest.stages import TIE_BREAK
 
 # What is known about a feature of a row. From `KNOWN` on there is a value that splits can look at.
 UNKNOWN = 0
@@ -16,6 +20,8 @@ USED = 4
 MISSED = 5  # the source failed: splits look at a missing value instead
 
 NOTHING = -1
+
+mix = small_kernel(scramble)
 
 
 @kernel
@@ -34,6 +40,8 @@ def go_on(
     bias,
     divisor,
     enough,
+    first_asked,
+    first_asked_start,
     values,
     know,
     at,
@@ -69,7 +77,10 @@ def go_on(
             if wanted != NOTHING:
                 break
             add_up(says, bias, divisor, at, scores, stage[i], i, slot)
-            if stage[i] == len(enough) - 1 or margin_of(scores, i) >= enough[stage[i]]:
+            if stage[i] == len(enough) - 1:
+                break
+            raised = raised_by(first_asked, first_asked_start, values, stage[i], i)
+            if gap_of(scores, i) * raised >= enough[stage[i]]:
                 break
             enter_next_stage(roots, stage, at, n_tests, i, slot)
     return wanted
@@ -128,8 +139,26 @@ def add_up(says, bias, divisor, at, scores, stage, i, slot):
 
 
 @kernel
-def margin_of(scores, i):
-    """Return by how much the best score of a row is above the second, as `margins_of` does."""
+def raised_by(first_asked, first_asked_start, values, stage, i):
+    """Return by what a draw multiplies the margin of a row at a stage, as `margins_of` does.
+
+    The draw depends on what the trees of the stage ask for first.
+    """
+    value = np.empty(1)
+    bits = value.view(np.uint64)
+    state = np.uint64(0)
+    for place in range(first_asked_start[stage], first_asked_start[stage + 1]):
+        value[0] = values[i, first_asked[place]] + 0.0  # minus zero is zero
+        if np.isnan(value[0]):
+            value[0] = np.nan  # all NaNs are alike
+        state = mix(state ^ bits[0])
+    state = mix(state)
+    return 1.0 + TIE_BREAK * (np.float64(state >> np.uint64(11)) * 2.0**-53)
+
+
+@kernel
+def gap_of(scores, i):
+    """Return by how much the best score of a row is above the second best."""
     if scores.shape[1] == 1:
         return abs(scores[i, 0])
     best, second = scores[i, 0], scores[i, 1]

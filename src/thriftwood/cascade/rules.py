@@ -1,0 +1,87 @@
+"""Rules to stop at the stages of a cascade, from free to dear, and what they came to on rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from thriftwood.arguments import one_number_from_zero
+from thriftwood.arrays import FloatArray, IntArray, frozen
+from thriftwood.errors import InputError
+
+# Means of bills may differ in their last digits where they should be equal.
+ROUNDING = 1e-12
+RULE_ARRAYS = ("thresholds", "costs", "losses", "errors", "standard_errors")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StoppingRules:
+    """The rules that a cascade can follow, each dearer and better than the one before.
+
+    Attributes
+    ----------
+    thresholds : shape (n_rules, n_stages)
+        How sure a row must be to stop at each stage; see `Stages`.
+    costs : shape (n_rules,)
+        Mean bill of a row, on the rows that the rules were tuned on.
+    losses : shape (n_rules,)
+        Share of those rows that are expected to be misclassified, by which rules were tuned; see
+        `expected_losses`.
+    errors : shape (n_rules,)
+        Share of those rows that are misclassified.
+    standard_errors : shape (n_rules,)
+        Of the difference in error to the last rule.
+    """
+
+    thresholds: FloatArray
+    costs: FloatArray
+    losses: FloatArray
+    errors: FloatArray
+    standard_errors: FloatArray
+
+    def __post_init__(self) -> None:
+        for name in RULE_ARRAYS:
+            object.__setattr__(self, name, frozen(getattr(self, name), np.float64))
+
+    def __len__(self) -> int:
+        return len(self.costs)
+
+    def __repr__(self) -> str:
+        return (
+            f"StoppingRules: {len(self)} rules, from cost {self.costs[0]:.6g} and error "
+            f"{self.errors[0]:.4g} to cost {self.costs[-1]:.6g} and error {self.errors[-1]:.4g}"
+        )
+
+    def fits(self, n_stages: int) -> bool:
+        """Say whether the arrays fit together and to so many stages."""
+        n_rules = len(self.costs)
+        return (
+            n_rules > 0
+            and self.thresholds.shape == (n_rules, n_stages)
+            and self.losses.shape == self.errors.shape == self.standard_errors.shape == (n_rules,)
+            and bool((np.diff(self.costs) > 0).all() and (np.diff(self.losses) < 0).all())
+        )
+
+    def within(self, budget: float | None) -> int:
+        """Return the best rule within a budget.
+
+        Without a budget: the cheapest whose loss is within one standard error of the last rule's.
+        """
+        if budget is None:
+            return int(np.argmax(self.losses <= self.losses[-1] + self.standard_errors))
+        most = one_number_from_zero(budget, "budget", "It is what a row may cost on average.")
+        affordable = np.flatnonzero(self.costs <= most * (1 + ROUNDING))
+        if not len(affordable):
+            raise InputError(
+                f"No stage costs {most:g} or less on these rows; the cheapest costs "
+                f"{self.costs[0]:g}."
+            )
+        return int(affordable[-1])
+
+
+def not_beaten(costs: FloatArray, losses: FloatArray) -> IntArray:
+    """Return the rules, from cheap to dear, that no other one beats in both cost and loss."""
+    order = np.lexsort((losses, costs))
+    lowest_before = np.minimum.accumulate(np.concatenate([[np.inf], losses[order][:-1]]))
+    return order[losses[order] < lowest_before]

@@ -1,0 +1,167 @@
+"""Tune how sure a row must be to stop at each stage of a cascade."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray
+from thriftwood.cascade.expected import expected_losses
+from thriftwood.cascade.rules import StoppingRules, not_beaten
+from thriftwood.forest import SKIPPED
+
+# What a row may cost in errors to save the whole bill of the last stage; from dear to cheap rules.
+TRADEOFFS = np.geomspace(4.0, 4e-4, 60)
+MOST_SWEEPS = 6
+# Between two rules there are others, about this part of the last stage's bill apart.
+STEP = 1 / 200
+# Sums of values that should be equal may differ by this.
+ROUNDING = 1e-12
+
+
+class StageTrial(NamedTuple):
+    """What every stage of a cascade says about rows that training did not see.
+
+    Attributes
+    ----------
+    margins : shape (n_rows, n_stages)
+        How sure each stage is of each row.
+    labels : int array, shape (n_rows, n_stages)
+        What each stage says, as the number of a class.
+    probability : shape (n_rows, n_classes)
+        What the surest stage says, calibrated.
+    target : shape (n_rows,)
+        What is right.
+    bills : shape (n_rows, n_stages)
+        What a row pays that stops at a stage; never less than at the stage before.
+    weights : shape (n_rows,)
+        How much each row counts; they add up to 1.
+    model_costs : shape (n_stages,)
+        What is paid once, per prediction, for a cascade that ends with a stage.
+    """
+
+    margins: FloatArray
+    labels: IntArray
+    probability: FloatArray
+    target: IndexArray
+    bills: FloatArray
+    weights: FloatArray
+    model_costs: FloatArray
+
+    @property
+    def wrong(self) -> BoolArray:
+        """Which rows each stage gets wrong."""
+        wrong: BoolArray = self.labels != self.target[:, None]
+        return wrong
+
+
+def tune_rules(trial: StageTrial) -> StoppingRules:
+    """Return rules from cheap to dear, of which none is beaten by another that was tried.
+
+    Tried are: to stop all rows at one stage; rules that minimise expected errors plus a price for
+    the bill, for many such prices; and rules between any two neighbours of these.
+    """
+    losses = expected_losses(trial.probability, trial.margins, trial.labels, trial.weights)
+    rules = _judged(trial, losses, [*_single_stages(trial), *_descents(trial, losses)])
+    return _judged(trial, losses, [*rules.thresholds, *_between(trial, rules)])
+
+
+def _judged(trial: StageTrial, losses: FloatArray, tried: list[FloatArray]) -> StoppingRules:
+    """Return the best of many rules with what they cost and lose."""
+    rows, thresholds = np.arange(len(losses)), np.array(tried)
+    stages = np.array([(trial.margins >= rule).argmax(axis=1) for rule in thresholds])
+    costs = trial.bills[rows, stages] @ trial.weights
+    costs += trial.model_costs[(thresholds == 0).argmax(axis=1)]
+    mean_losses = losses[rows, stages] @ trial.weights
+    best = not_beaten(costs, mean_losses)
+    wrong = trial.wrong[rows, stages[best]].astype(np.float64)
+    more_wrong = wrong - wrong[-1]
+    deviations = more_wrong - (more_wrong @ trial.weights)[:, None]
+    return StoppingRules(
+        thresholds=thresholds[best],
+        costs=costs[best],
+        losses=mean_losses[best],
+        errors=wrong @ trial.weights,
+        standard_errors=np.sqrt(deviations**2 @ trial.weights**2),
+    )
+
+
+def _single_stages(trial: StageTrial) -> Iterator[FloatArray]:
+    for stage in range(trial.margins.shape[1]):
+        rule = np.full(trial.margins.shape[1], SKIPPED)
+        rule[[stage, -1]] = 0.0
+        yield rule
+
+
+def _descents(trial: StageTrial, losses: FloatArray) -> Iterator[FloatArray]:
+    """Yield a rule for each tradeoff, by setting thresholds in turn until nothing gets better."""
+    full_bill = float(trial.weights @ trial.bills[:, -1])
+    order = np.argsort(-trial.margins, axis=0, kind="stable")
+    for tradeoff in TRADEOFFS / full_bill if full_bill > 0 else ():
+        values = trial.weights[:, None] * (losses + tradeoff * trial.bills)
+        rule, now = _sweep(trial.margins, values, order, None)
+        for _ in range(MOST_SWEEPS):
+            before = now
+            rule, now = _sweep(trial.margins, values, order, rule)
+            if now >= before - ROUNDING:
+                break
+        yield rule
+
+
+def _sweep(
+    margins: FloatArray, values: FloatArray, order: IntArray, rule: FloatArray | None
+) -> tuple[FloatArray, float]:
+    """Set each threshold to the best for all others, from the last stage back; return the sum.
+
+    Parameters
+    ----------
+    margins : shape (n_rows, n_stages)
+    values : shape (n_rows, n_stages)
+        What it costs, losses included, that a row stops at a stage.
+    order : shape (n_rows, n_stages)
+        Rows from the surest to the least sure, for each stage.
+    rule : shape (n_stages,), optional
+        The thresholds so far, which say who reaches a stage. None means that all rows do.
+    """
+    n_stages = margins.shape[1]
+    reaches = np.ones(margins.shape, dtype=np.bool_)
+    new = np.zeros(n_stages) if rule is None else rule.copy()
+    if rule is not None:
+        reaches[:, 1:] = np.logical_and.accumulate(margins < rule, axis=1)[:, :-1]
+    beyond = values[:, -1]
+    for s in range(n_stages - 2, -1, -1):
+        rows = order[reaches[order[:, s], s], s]
+        own = margins[rows, s]
+        # Entry k: the first k rows stop here, the others go on.
+        change = np.concatenate([[0.0], np.cumsum(values[rows, s] - beyond[rows])])
+        change[1:-1][own[1:] == own[:-1]] = np.inf  # rows alike stop together
+        best = int(change.argmin())
+        now = int(np.searchsorted(-own, -new[s], side="right"))
+        if rule is None or change[best] < change[now] - ROUNDING:
+            new[s] = _threshold(own, best)
+        beyond = np.where(margins[:, s] >= new[s], values[:, s], beyond)
+    return new, float(beyond.sum())
+
+
+def _threshold(own: FloatArray, n_stop: int) -> float:
+    """Return what lets the first so many margins stop, in falling order."""
+    if n_stop == 0:
+        return float(SKIPPED)
+    return 0.0 if n_stop == len(own) else float(own[n_stop - 1] + own[n_stop]) / 2
+
+
+def _between(trial: StageTrial, rules: StoppingRules) -> Iterator[FloatArray]:
+    """Yield rules between neighbours: at each stage, a number of rows between theirs is sure."""
+    falling = -np.sort(-trial.margins, axis=0)
+    n_sure = (trial.margins[None] >= rules.thresholds[:, None]).sum(axis=1)
+    step = STEP * float(trial.weights @ trial.bills[:, -1])
+    for number, (cheap, dear) in enumerate(pairwise(n_sure)):
+        gap = rules.costs[number + 1] - rules.costs[number]
+        n_steps = int(min(np.ceil(gap / step), 1 / STEP)) if step > 0 else 0
+        for share in np.arange(1, n_steps) / max(n_steps, 1):
+            wanted = np.rint(cheap + share * (dear - cheap)).astype(np.int64)
+            rule = [_threshold(falling[:, s], n_stop) for s, n_stop in enumerate(wanted)]
+            yield np.array([*rule[:-1], 0.0])
