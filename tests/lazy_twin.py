@@ -7,7 +7,6 @@ import numpy as np
 
 import thriftwood as tw
 from thriftwood.adapters import read_stages
-from thriftwood.forest import predictions
 
 FORMS = ("one", "many", "async", "async_many")
 
@@ -78,33 +77,16 @@ def ask(model, X, form="one", costs=None, known=None, **options):
     return run(lazy, shop.ids, form, known=known), shop
 
 
-def bought_by_twin(stages, row, known=()):
-    """Return the features that a row buys, in order, the stage where it stops, and its scores.
-
-    `row` is as the forest compares it; what is known is used without being bought.
-    """
+def bought_by_twin(forest, row):
+    """Return the features that a row buys, in order; it is as the forest compares it."""
     bought = []
-    for number, forest in enumerate(stages.forests):
-        if np.isinf(stages.thresholds[number]):
-            continue
-        total = np.zeros(forest.n_outputs)
-        for tree in range(forest.n_trees):
-            node = int(forest.tree_start[tree])
-            while forest.left[node] >= 0:
-                feature = int(forest.feature[node])
-                if feature not in bought and feature not in known:
-                    bought.append(feature)
-                node = int(next_node(forest, node, row[feature]))
-            total += forest.values[node]
-        scores = (total / forest.n_trees if forest.combine == "mean" else total) + forest.bias
-        if len(scores) == 1:
-            margin = abs(scores[0])
-        else:
-            best = np.sort(scores)
-            margin = best[-1] - best[-2]
-        if forest.classes is None or margin >= stages.thresholds[number]:
-            break
-    return bought, number, predictions(forest.link, scores[None])[0]
+    for node in forest.tree_start[:-1]:
+        while forest.left[node] >= 0:
+            feature = int(forest.feature[node])
+            if feature not in bought:
+                bought.append(feature)
+            node = next_node(forest, node, row[feature])
+    return bought
 
 
 def next_node(forest, node, value):

@@ -15,7 +15,7 @@ from paths import FOREST, HEART, PATH
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 import thriftwood as tw
-from thriftwood.adapters import read_forest, read_stages
+from thriftwood.adapters import read_forest
 from thriftwood.forest import predict
 from thriftwood.table import read_rows
 
@@ -41,7 +41,7 @@ def assert_says_what_the_model_says(model, X, form="one", **options):
     wanted = {
         (place, names[feature])
         for place, row in enumerate(rows)
-        for feature in bought_by_twin(read_stages(model), row)[0]
+        for feature in bought_by_twin(forest, row)
     }
     assert set(shop.sold) == wanted
     assert max(shop.sold.values(), default=1) == 1

@@ -12,7 +12,7 @@ from models import fitted
 from paths import HEART, PATH
 
 import thriftwood as tw
-from thriftwood.adapters import read_forest, read_stages
+from thriftwood.adapters import read_forest
 from thriftwood.errors import AcquisitionError, InputError, ThriftwoodError
 from thriftwood.forest import predict, predictions
 from thriftwood.table import read_rows
@@ -24,7 +24,7 @@ X = HEART.X[:12]
 ROWS = read_rows(X, FOREST).values
 BAD_ROW = 5
 # A feature that the bad row buys neither first nor last.
-BAD_FEATURE = bought_by_twin(read_stages(MODEL), ROWS[BAD_ROW])[0][1]
+BAD_FEATURE = bought_by_twin(FOREST, ROWS[BAD_ROW])[1]
 BAD = (BAD_ROW, BAD_FEATURE)
 
 

@@ -6,7 +6,7 @@ from builders import forest_of, leaf, split
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lazy_twin import FORMS, Cascade, ask, assert_decides_alike
-from paths import HEART, PATH
+from paths import FOREST, HEART
 from test_stages import FORESTS, stages_of
 
 import thriftwood as tw
@@ -44,6 +44,37 @@ def test_stages_with_decided_labels(thresholds, form):
     assert_decides_alike(Cascade(stages_of(*thresholds)), HEART.X[:80], HEART.prices, form)
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_thresholds_that_only_a_draw_tells_apart(form):
+    """Rows with the very same scores: some stop, some go on, lazily the same ones."""
+    rows = read_rows(HEART.X, FORESTS[0]).values
+    margins = margins_of(FORESTS[0], rows, scores(FORESTS[0], rows))
+    for threshold in np.quantile(margins, [0.1, 0.5, 0.9], method="lower"):
+        stages = stages_of(threshold)
+        passage = pass_stages(stages, rows)
+        answer, _ = ask(Cascade(stages), HEART.X, form)
+        np.testing.assert_array_equal(answer.stages, passage.stage)
+        assert_decides_alike(Cascade(stages), HEART.X, form=form)
+    gaps = np.round(margins, 5)
+    tied = gaps == gaps[np.argmin(np.abs(margins - threshold))]
+    assert len(set(answer.stages[tied])) == 2
+
+
+def test_a_tuned_cascade():
+    path = tw.prune_path(FOREST, HEART.X, HEART.y, costs=HEART.prices)
+    cascade = path.cascade(HEART.X, HEART.y, budget=path.costs[0] / 3)
+    answer, _ = ask(cascade, HEART.X, "many", costs=HEART.prices)
+    np.testing.assert_array_equal(answer.proba, cascade.predict_proba(HEART.X))
+    bill = tw.feature_bill(cascade, HEART.X, HEART.prices)
+    np.testing.assert_array_equal(answer.bill.per_example, bill.per_example)
+    assert answer.bill.model_cost == bill.model_cost
+    assert len(set(answer.stages)) > 1
+    one, _ = ask(cascade, HEART.X[:40], costs=HEART.prices)
+    assert [*one.receipts] == [bill.receipt(row) for row in range(40)]
+    full, stopped = assert_decides_alike(cascade, HEART.X, HEART.prices)
+    assert stopped < full
+
+
 def test_a_row_goes_on_to_the_next_stage_without_finishing_one_it_cannot_stop_at():
     """No leaf of the first stage is sure enough: nothing is bought for its sake alone."""
     cheap = forest_of(split(0, 1.0, leaf((0.6, 0.4)), leaf((0.4, 0.6)), (0.5, 0.5)), n_features=2)
@@ -73,31 +104,14 @@ def test_a_plain_model_is_a_single_stage():
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("refit", [None, (HEART.X, HEART.y)])
-def test_a_tuned_cascade_is_followed_to_the_last_tie(form, refit):
-    """Refitted stages, averaged ones, and thresholds between rows with equal scores."""
-    cascade = PATH.cascade(HEART.X, HEART.y, stages=7, refit=refit, budget=120)
+def test_refitted_stages_and_an_averaged_one(form):
+    path = tw.prune_path(FOREST, HEART.X, HEART.y, costs=HEART.costs)
+    cascade = path.cascade(HEART.X, HEART.y, stages=7, refit=(HEART.X, HEART.y), budget=120)
+    links = {cascade.stages.forests[stage].link for stage in (1, -1)}
+    assert links == {"softmax", "identity"}
     way = cascade.decision_path(HEART.X)
-    assert len(np.unique(way.stage)) > 2
     answer, _ = ask(cascade, HEART.X, form, costs=HEART.costs)
     np.testing.assert_array_equal(answer.stages, way.stage)
     np.testing.assert_array_equal(answer.proba, way.predictions)
-    np.testing.assert_array_equal(answer.labels, cascade.predict(HEART.X))
     np.testing.assert_array_equal(answer.bill.per_example, cascade.bill(HEART.X).per_example)
     assert_decides_alike(cascade, HEART.X, HEART.costs, form)
-
-
-def test_a_threshold_between_equal_scores_parts_them_alike():
-    cheap, rich = FORESTS[0], FORESTS[-1]
-    rows = read_rows(HEART.X, rich).values
-    margins = margins_of(cheap, rows, scores(cheap, rows))
-    rounded, n_alike = np.unique(np.round(margins, 5), return_counts=True)
-    tied = np.sort(margins[np.round(margins, 5) == rounded[n_alike.argmax()]])
-    assert tied[0] < tied[-1]
-    stages = Stages((cheap, rich), [float(np.median(tied)), 0.0]).check()
-    passage = pass_stages(stages, rows)
-    assert 0 < (passage.stage == 0).sum() < len(rows)
-    for stop in (None, "decided"):
-        answer, _ = ask(Cascade(stages), HEART.X, stop=stop)
-        np.testing.assert_array_equal(answer.labels, rich.classes[passage.predictions.argmax(1)])
-    np.testing.assert_array_equal(ask(Cascade(stages), HEART.X)[0].stages, passage.stage)

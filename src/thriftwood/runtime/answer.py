@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.arrays import BoolArray, FloatArray, IntArray, handed_over
-from thriftwood.billing import FeatureBill, Receipt, bill_of, values_shown
+from thriftwood.billing import FeatureBill, Receipt, bill_of, model_cost_of, values_shown
 from thriftwood.costs import PriceList
 from thriftwood.errors import InputError
 from thriftwood.runtime.course import Course
@@ -70,10 +70,9 @@ class LazyAnswer:
         """
         if not self.rows:
             raise InputError("There is no bill: no row was answered.")
-        forest = self._use.course.forest
-        tested = np.bincount(forest.feature[forest.is_split], minlength=forest.n_features) > 0
-        model_cost = self._prices.model_cost(tested, forest.n_splits)
-        return bill_of(self._use, self._prices, model_cost, forest.feature_names)
+        stages = self._use.course.stages
+        model_cost = model_cost_of(stages.last_in_use, self._prices)
+        return bill_of(self._use, self._prices, model_cost, stages.richest.feature_names)
 
     @property
     def receipts(self) -> Receipts:

@@ -18,8 +18,8 @@ class Track(NamedTuple):
     """What kernels walk along, in the order of their arguments.
 
     The nodes of all stages follow each other; `roots` has a row for each stage, and a row is sure
-    enough to stop at a stage if its margin is at least `enough`. Ties are broken by the features
-    `first_asked[first_asked_start[s]:first_asked_start[s + 1]]`, those at the roots of stage s.
+    enough to stop at a stage if its margin is at least `enough`. Stage `s` asks first for
+    ``first_asked[first_asked_start[s]:first_asked_start[s + 1]]``, on which draws depend.
     """
 
     feature: IndexArray
@@ -96,6 +96,7 @@ def lay_out(stages: Stages) -> Course:
     offsets = np.cumsum([0] + [forest.n_nodes for forest in forests[:-1]]).astype(np.int32)
     shifted = list(zip(forests, offsets, strict=True))
     splits = [forest.splits for forest in forests]
+    at_roots = [forest.features_at_roots for forest in forests]
     track = Track(
         feature=_joined([one.feature for one in splits]),
         threshold=_joined([one.threshold for one in splits]),
@@ -114,10 +115,8 @@ def lay_out(stages: Stages) -> Course:
             np.float64,
         ),
         enough=frozen(stages.thresholds[stages.in_use], np.float64),
-        first_asked=_joined([forest.features_at_roots for forest in forests]),
-        first_asked_start=frozen(
-            np.cumsum([0] + [len(forest.features_at_roots) for forest in forests]), np.int64
-        ),
+        first_asked=frozen(np.concatenate(at_roots), np.int64),
+        first_asked_start=frozen(np.cumsum([0, *map(len, at_roots)]), np.int64),
     )
     return Course(stages, forests, track)
 

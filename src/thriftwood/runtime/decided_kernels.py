@@ -9,14 +9,16 @@ import numpy as np
 
 from thriftwood.compiling import kernel
 from thriftwood.costs.price_list import OPEN
-from thriftwood.forest import TIE_BREAK
 from thriftwood.forest.kernels import Splits
+from thriftwood.forest.stages import TIE_BREAK
 from thriftwood.runtime.kernels import (
     NOTHING,
+    UNKNOWN,
     add_up,
     ask,
     enter_next_stage,
-    margin_of,
+    gap_of,
+    raised_by,
     walk_tree,
 )
 
@@ -97,16 +99,22 @@ def go_on_until_decided(
                     splits, values, know, at, n_tests, asked, n_asked, i, slot, tree
                 )
                 some_wait |= waits_for[tree] != NOTHING
-            is_last = stage[i] == len(enough) - 1
+            raised_least, raised_most = 1.0, 1.0
+            if stage[i] < len(enough) - 1:
+                raised_least, raised_most = bounds_of_raise(
+                    first_asked, first_asked_start, values, know, stage[i], i
+                )
             if some_wait:
                 add_up_bounds(
                     says, low, high, bias, divisor, at, scores, least, most, stage[i], i, slot
                 )
-                sure = verdict(least, most, rule[stage[i]], enough[stage[i]])
+                sure = verdict(
+                    least, most, rule[stage[i]], enough[stage[i]], raised_least, raised_most
+                )
             else:
                 add_up(says, bias, divisor, at, scores, stage[i], i, slot)
-                margin = margin_of(scores, values, first_asked, first_asked_start, stage[i], i)
-                sure = STOPS if is_last or margin >= enough[stage[i]] else PASSES
+                is_enough = gap_of(scores, i) * raised_least >= enough[stage[i]]
+                sure = STOPS if is_enough or stage[i] == len(enough) - 1 else PASSES
             if sure == STOPS:
                 break
             if sure == PASSES:
@@ -154,15 +162,28 @@ def add_up_bounds(says, low, high, bias, divisor, at, scores, least, most, stage
 
 
 @kernel
-def verdict(least, most, rule, enough):
+def bounds_of_raise(first_asked, first_asked_start, values, know, stage, i):
+    """Return between what the draw of a row may multiply its margin.
+
+    That is certain as soon as the row has all values that the draw depends on.
+    """
+    for place in range(first_asked_start[stage], first_asked_start[stage + 1]):
+        if know[i, first_asked[place]] == UNKNOWN:
+            return 1.0, 1.0 + TIE_BREAK
+    raised = raised_by(first_asked, first_asked_start, values, stage, i)
+    return raised, raised
+
+
+@kernel
+def verdict(least, most, rule, enough, raised_least, raised_most):
     """Say whether a row surely stops at a stage with a certain label, or surely goes on."""
     leader = np.argmax(least)
-    margin = np.inf
+    gap = np.inf
     label_is_sure = True
     for other in range(len(least)):
         if other == leader:
             continue
-        margin = min(margin, least[leader] - most[other])
+        gap = min(gap, least[leader] - most[other])
         if rule == EXACT:
             # The first of those that tie is the label.
             is_above = least[leader] > most[other]
@@ -171,10 +192,9 @@ def verdict(least, most, rule, enough):
             label_is_sure &= least[leader] - most[other] > SURE
         else:
             label_is_sure &= share(least[leader]) - share(most[other]) > SURE
-    if label_is_sure and margin >= enough:
+    if label_is_sure and gap * raised_least >= enough:
         return STOPS
-    # A draw raises margins by a part of `TIE_BREAK` at the most, and never lowers them.
-    return PASSES if greatest_margin(least, most) * (1.0 + TIE_BREAK) < enough else UNDECIDED
+    return PASSES if greatest_gap(least, most) * raised_most < enough else UNDECIDED
 
 
 @kernel
@@ -183,8 +203,8 @@ def share(score):
 
 
 @kernel
-def greatest_margin(least, most):
-    """Return the greatest margin that scores between bounds can have."""
+def greatest_gap(least, most):
+    """Return how far the best of scores between bounds can be above the second best."""
     greatest = -np.inf
     for one in range(len(least)):
         best_other = -np.inf

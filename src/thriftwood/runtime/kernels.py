@@ -8,8 +8,8 @@ import numpy as np
 
 from thriftwood.compiling import kernel
 from thriftwood.draws.kernels import uniform
-from thriftwood.forest import TIE_BREAK
 from thriftwood.forest.kernels import LEAF, Splits, goes_left
+from thriftwood.forest.stages import TIE_BREAK
 
 # What is known about a feature of a row. From `KNOWN` on there is a value that splits can look at.
 UNKNOWN = 0
@@ -78,8 +78,8 @@ def go_on(
             add_up(says, bias, divisor, at, scores, stage[i], i, slot)
             if stage[i] == len(enough) - 1:
                 break
-            margin = margin_of(scores, values, first_asked, first_asked_start, stage[i], i)
-            if margin >= enough[stage[i]]:
+            raised = raised_by(first_asked, first_asked_start, values, stage[i], i)
+            if gap_of(scores, i) * raised >= enough[stage[i]]:
                 break
             enter_next_stage(roots, stage, at, n_tests, i, slot)
     return wanted
@@ -138,15 +138,18 @@ def add_up(says, bias, divisor, at, scores, stage, i, slot):
 
 
 @kernel
-def margin_of(scores, values, first_asked, first_asked_start, stage, i):
-    """Return how sure a stage is of a row, as `margins_of` does."""
+def raised_by(first_asked, first_asked_start, values, stage, i):
+    """Return by what a draw multiplies the margin of a row at a stage, as `margins_of` does.
+
+    The draw depends on what the trees of the stage ask for first.
+    """
     columns = first_asked[first_asked_start[stage] : first_asked_start[stage + 1]]
-    return gap_of(scores, i) * (1.0 + TIE_BREAK * uniform(values[i], columns, NO_SEED))
+    return 1.0 + TIE_BREAK * uniform(values[i], columns, NO_SEED)
 
 
 @kernel
 def gap_of(scores, i):
-    """Return by how much the best score of a row is above the second."""
+    """Return by how much the best score of a row is above the second best."""
     if scores.shape[1] == 1:
         return abs(scores[i, 0])
     best, second = scores[i, 0], scores[i, 1]
