@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen, handed_over
-from thriftwood.forest import checks, kernels
-from thriftwood.forest.kernels import LEAF, NO_SET
+from thriftwood.forest import checks
+from thriftwood.forest.kernels import LEAF, NO_SET, Splits
 from thriftwood.forest.links import Aim, Link
+from thriftwood.forest.packing import pack
 
 FLOAT32 = np.dtype(np.float32)
 
@@ -150,21 +151,9 @@ class Forest:
         return self.combine == "mean" and self.link == "identity"
 
     @cached_property
-    def splits(self) -> kernels.Splits:
+    def splits(self) -> Splits:
         """The trees as kernels walk them."""
-        kind = np.where(self.zero_is_missing, kernels.ZERO_IS_MISSING, kernels.THRESHOLD)
-        kind[self.category_set != NO_SET] = kernels.CATEGORIES
-        return kernels.Splits(
-            self.feature,
-            self.threshold,
-            self.left,
-            self.right,
-            self.missing_left,
-            handed_over(kind.astype(np.uint8)),
-            self.category_set,
-            self.set_start,
-            self.in_set,
-        )
+        return pack(self)
 
     @cached_property
     def is_split(self) -> BoolArray:

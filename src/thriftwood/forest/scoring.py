@@ -11,8 +11,8 @@ from thriftwood.forest.forest import Forest
 from thriftwood.forest.links import predictions
 from thriftwood.parallel import for_each
 
-# Rows that stay in the fastest memory while tree after tree looks at them.
-ROWS_AT_ONCE = 512
+# Few enough to stay in fast memory while tree after tree looks at them, enough to fetch a tree for.
+ROWS_AT_ONCE = 1024
 
 
 def predict(forest: Forest, rows: NDArray[Any], n_jobs: int | None = None) -> FloatArray:
@@ -36,14 +36,13 @@ def scores(forest: Forest, rows: NDArray[Any], n_jobs: int | None = None) -> Flo
 
     def add(first: int) -> None:
         block = slice(first, first + ROWS_AT_ONCE)
-        kernels.add_values(
-            forest.splits, forest.values, forest.tree_start, rows[block], total[block]
-        )
+        kernels.add_values(forest.splits, forest.values, forest.n_trees, rows[block], total[block])
+        if forest.combine == "mean":
+            total[block] /= forest.n_trees
+        total[block] += forest.bias
 
     for_each(add, range(0, len(rows), ROWS_AT_ONCE), n_jobs)
-    if forest.combine == "mean":
-        total /= forest.n_trees
-    return total + forest.bias
+    return total
 
 
 def leaves(forest: Forest, rows: NDArray[Any], n_jobs: int | None = None) -> IndexArray:
@@ -52,7 +51,7 @@ def leaves(forest: Forest, rows: NDArray[Any], n_jobs: int | None = None) -> Ind
 
     def find(first: int) -> None:
         block = slice(first, first + ROWS_AT_ONCE)
-        kernels.leaves_of(forest.splits, forest.tree_start, rows[block], found[block])
+        kernels.leaves_of(forest.splits, rows[block], found[block])
 
     for_each(find, range(0, len(rows), ROWS_AT_ONCE), n_jobs)
     return found

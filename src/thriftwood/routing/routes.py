@@ -48,6 +48,7 @@ def route_examples(forest: Forest, table: Table, n_jobs: int | None = None) -> R
         kernels.route_tree(
             rows,
             forest.splits,
+            tree,
             bounds[tree],
             bounds[tree + 1],
             order[tree],
