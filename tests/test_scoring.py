@@ -10,7 +10,7 @@ from models import fitted, forests_of_all_splits, hard_rows, walk
 
 from thriftwood.adapters import read_forest
 from thriftwood.forest import Forest, leaves, scores
-from thriftwood.forest.scoring import ROWS_AT_ONCE
+from thriftwood.forest.scoring import FEWEST_ROWS
 from thriftwood.routing import route_examples
 from thriftwood.table import read_table
 
@@ -29,7 +29,7 @@ def forests_and_rows(draw: st.DrawFn) -> tuple[Forest, np.ndarray]:
     """A forest with rows at and around all that its splits tell apart."""
     forest = draw(forests_of_all_splits())
     row = st.lists(st.sampled_from(SPECIAL), min_size=forest.n_features, max_size=forest.n_features)
-    rows = np.array(draw(st.lists(row, min_size=1, max_size=12)), dtype=np.float64)
+    rows = np.array(draw(st.lists(row, min_size=1, max_size=20)), dtype=np.float64)
     return forest, read_table(rows, forest.input_dtype).values
 
 
@@ -71,13 +71,13 @@ def test_routes_lead_where_a_plain_walk_ends(drawn: tuple[Forest, np.ndarray]) -
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("more", [-1, 0, 1, ROWS_AT_ONCE + 5])
+@pytest.mark.parametrize("more", [-1, 0, 1, FEWEST_ROWS + 5])
 def test_many_rows_are_predicted_as_one_by_one(more: int, n_jobs: int, dtype: type) -> None:
     forest = replace(
         read_forest(fitted("missing_random_forest").model), input_dtype=np.dtype(dtype)
     )
     few = read_table(hard_rows(forest)[-150:], forest.input_dtype).values
-    which = np.arange(ROWS_AT_ONCE + more) % len(few)
+    which = np.arange(FEWEST_ROWS + more) % len(few)
     many = read_table(few[which], forest.input_dtype).values
     for say in (scores, leaves):
         alone = np.concatenate([say(forest, few[i : i + 1]) for i in range(len(few))])

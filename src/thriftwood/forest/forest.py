@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen, handed_over
-from thriftwood.forest import checks
-from thriftwood.forest.kernels import LEAF, NO_SET, Splits
+from thriftwood.forest import checks, kernels
+from thriftwood.forest.kernels import LEAF, NO_SET
 from thriftwood.forest.links import Aim, Link
-from thriftwood.forest.packing import pack
+from thriftwood.forest.steps import lay_steps
 
 FLOAT32 = np.dtype(np.float32)
 
@@ -151,9 +151,26 @@ class Forest:
         return self.combine == "mean" and self.link == "identity"
 
     @cached_property
-    def splits(self) -> Splits:
+    def splits(self) -> kernels.Splits:
         """The trees as kernels walk them."""
-        return pack(self)
+        kind = np.where(self.zero_is_missing, kernels.ZERO_IS_MISSING, kernels.THRESHOLD)
+        kind[self.category_set != NO_SET] = kernels.CATEGORIES
+        return kernels.Splits(
+            self.feature,
+            self.threshold,
+            self.left,
+            self.right,
+            self.missing_left,
+            handed_over(kind.astype(np.uint8)),
+            self.category_set,
+            self.set_start,
+            self.in_set,
+        )
+
+    @cached_property
+    def steps(self) -> kernels.Steps:
+        """The trees as kernels walk many rows over them."""
+        return lay_steps(self)
 
     @cached_property
     def is_split(self) -> BoolArray:

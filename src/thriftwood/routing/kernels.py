@@ -7,7 +7,7 @@ from thriftwood.forest.kernels import LEAF, find_leaves
 
 
 @kernel
-def route_tree(rows, splits, tree, first, last, order, start, stop):
+def route_tree(rows, steps, splits, tree, first, last, order, start, stop):
     """Sort the rows of one tree so that the rows of each node `first:last` are a slice of `order`.
 
     Fills `order` with row numbers, and `start[h]:stop[h]` with the slice of node h::
@@ -18,7 +18,7 @@ def route_tree(rows, splits, tree, first, last, order, start, stop):
     n_rows = rows.shape[0]
     left, right = splits.left, splits.right
     leaf = np.empty(n_rows, dtype=np.uint32)
-    find_leaves(splits, tree, rows, leaf)
+    find_leaves(steps, splits, tree, rows, leaf)
     for h in range(first, last):
         start[h] = 0
         stop[h] = 0
