@@ -29,6 +29,7 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/refit.py
 	$(BIN)/python benchmarks/lazy.py
 	$(BIN)/python benchmarks/export.py
+	$(BIN)/python benchmarks/predict.py
 	$(BIN)/python benchmarks/table1.py
 	$(BIN)/python benchmarks/dantzig_wolfe.py
 

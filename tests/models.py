@@ -1,6 +1,7 @@
 """Fitted models of every supported kind, rows that are hard to route, and small drawn forests."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -307,6 +308,35 @@ def small_forests(draw: st.DrawFn) -> Forest:
 
 
 @st.composite
+def forests_of_all_splits(draw: st.DrawFn) -> Forest:
+    """Small forests of several outputs, some of whose splits choose categories or miss zeros."""
+    forest = draw(small_forests())
+    splits = np.flatnonzero(forest.is_split)
+    sets = draw(st.lists(st.lists(st.booleans(), max_size=4), min_size=1, max_size=3))
+    category_set = np.full(forest.n_nodes, -1)
+    zero_is_missing = np.zeros(forest.n_nodes, dtype=bool)
+    for node in splits:
+        kind = draw(st.sampled_from(["threshold", "threshold", "zero", "categories"]))
+        zero_is_missing[node] = kind == "zero"
+        if kind == "categories":
+            category_set[node] = draw(st.integers(0, len(sets) - 1))
+    n_outputs = draw(st.integers(1, 3))
+    seed = draw(st.integers(0, 2**32 - 1))
+    return replace(
+        forest,
+        values=np.random.default_rng(seed).normal(size=(forest.n_nodes, n_outputs)),
+        bias=draw(st.lists(st.sampled_from([0.0, 0.1]), min_size=n_outputs, max_size=n_outputs)),
+        combine=draw(st.sampled_from(["mean", "sum"])),
+        classes=np.arange(n_outputs) if n_outputs > 1 else None,
+        input_dtype=np.dtype(draw(st.sampled_from([np.float32, np.float64]))),
+        zero_is_missing=zero_is_missing,
+        category_set=category_set,
+        set_start=np.cumsum([0, *map(len, sets)]),
+        in_set=np.array([own for members in sets for own in members], dtype=bool),
+    ).check()
+
+
+@st.composite
 def forests_and_masks(draw: st.DrawFn) -> tuple[Forest, np.ndarray]:
     forest = draw(small_forests())
     return forest, draw(masks_of(forest))
@@ -330,15 +360,23 @@ def masks_of(forest: Forest, inside: np.ndarray | None = None) -> st.SearchStrat
 
 def walk(forest: Forest, tree: int, row: np.ndarray) -> list[int]:
     """The nodes that a row passes, from the root to its leaf: the plain definition."""
+
+    def goes_left(value: float) -> bool:
+        if np.isnan(value) or (
+            forest.zero_is_missing[node] and abs(value) <= float(np.float32(1e-35))
+        ):
+            return bool(forest.missing_left[node])
+        chosen = forest.category_set[node]
+        if chosen == -1:
+            return bool(value <= forest.threshold[node])
+        members = forest.in_set[forest.set_start[chosen] : forest.set_start[chosen + 1]]
+        return any(np.trunc(value) == np.flatnonzero(members))
+
     node = int(forest.tree_start[tree])
     route = [node]
     while forest.left[node] != -1:
-        value = row[forest.feature[node]]
-        if np.isnan(value):
-            goes_left = forest.missing_left[node]
-        else:
-            goes_left = float(value) <= forest.threshold[node]
-        node = int(forest.left[node] if goes_left else forest.right[node])
+        value = float(row[forest.feature[node]])
+        node = int(forest.left[node] if goes_left(value) else forest.right[node])
         route.append(node)
     return route
 

@@ -13,6 +13,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import thriftwood as tw
+from thriftwood.adapters import forest_model, read_forest
+from thriftwood.table import read_rows
 
 
 def assert_same(one: tw.Pruned, other: tw.Pruned) -> None:
@@ -26,6 +28,12 @@ def read_only(array: np.ndarray) -> np.ndarray:
     return copy
 
 
+def unaligned(array: np.ndarray) -> np.ndarray:
+    singles = array.astype(np.float32)
+    behind = np.frombuffer(b"-" + singles.tobytes(), np.uint8)[1:]
+    return behind.view(np.float32).reshape(singles.shape)
+
+
 FORMS_OF_ROWS: dict[str, Callable[[np.ndarray], Any]] = {
     "lists": np.ndarray.tolist,
     "tuples": lambda rows: tuple(map(tuple, rows)),
@@ -34,6 +42,9 @@ FORMS_OF_ROWS: dict[str, Callable[[np.ndarray], Any]] = {
     "objects": lambda rows: rows.astype(object),
     "fortran": np.asfortranarray,
     "strided": lambda rows: np.repeat(rows, 2, axis=0)[::2],
+    "float32_strided": lambda rows: np.repeat(rows.astype(np.float32), 2, axis=0)[::2],
+    "float32_unaligned": unaligned,
+    "foreign_bytes": lambda rows: rows.astype(rows.dtype.newbyteorder()),
     "read_only": read_only,
     "pandas": pd.DataFrame,
     "pandas_names": lambda rows: pd.DataFrame(rows, columns=NAMES),
@@ -221,3 +232,21 @@ def test_nothing_that_the_user_passes_is_changed() -> None:
     for before, after in ((ROWS, X), (LABELS, y), (PRICES, costs), (ONES, weights)):
         np.testing.assert_array_equal(before, after)
         assert after.flags.writeable
+
+
+@pytest.mark.parametrize("kind", ["random_forest_classifier", "missing_tree_regressor"])
+def test_rows_that_need_no_copy_are_only_read(kind: str) -> None:
+    model, given_rows, y = fitted(kind)
+    X = given_rows.astype(np.float32)
+    before = X.copy()
+    ours = forest_model(read_forest(model))
+    assert np.shares_memory(read_rows(X, ours.forest).values, X)
+    assert not read_rows(X, ours.forest).values.flags.writeable
+    said = ours.predict(X)
+    path = tw.prune_path(model, X, y, progress=False)
+    held_out = path.evaluate(X, y)
+    np.testing.assert_array_equal(X, before)
+    X[:] = X[::-1].copy()  # what was worked out does not follow
+    np.testing.assert_array_equal(said, ours.predict(before))
+    np.testing.assert_array_equal(path.evaluate(before, y).error, held_out.error)
+    np.testing.assert_array_equal(path.costs, tw.prune_path(model, before, y, progress=False).costs)

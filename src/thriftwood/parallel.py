@@ -7,7 +7,7 @@ from itertools import count
 from typing import TypeVar
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 
 from thriftwood.errors import InputError
 
@@ -29,8 +29,16 @@ def for_each(
     n_jobs : int, optional
         As in joblib: None means 1 unless a `joblib.parallel_config` says otherwise, -1 all cores.
     """
-    check_n_jobs(n_jobs)
-    Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(work)(item) for item in items)
+    items = list(items)
+    most = min(n_threads(n_jobs), len(items))
+    if most <= 1:
+        for item in items:
+            work(item)
+        return
+    # Not joblib's threads: it looks only every hundredth of a second whether they are done.
+    with ThreadPoolExecutor(most) as pool:
+        for _ in pool.map(work, items):
+            pass  # but raise what the work has raised
 
 
 def work_off(

@@ -14,7 +14,10 @@ from thriftwood.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows of numbers (missing values are NaN), with the names of the columns if they have some."""
+    """Rows of numbers (missing values are NaN), with the names of the columns if they have some.
+
+    The values may lie in an array of the user, who can change it later: nobody keeps a table.
+    """
 
     values: NDArray[Any]
     names: tuple[str, ...] | None
@@ -52,7 +55,7 @@ def read_table(
         )
     if values.shape[0] == 0:
         raise InputError("X has no rows: at least one example is needed.")
-    return Table(handed_over(values), _column_names(X))
+    return Table(handed_over(values.view()), _column_names(X))
 
 
 class TrainedOn(Protocol):
@@ -151,7 +154,7 @@ def _numbers_of(texts: list[Any], known: tuple[Any, ...]) -> NDArray[np.float64]
 def _as_numbers(X: object, dtype: np.dtype[Any]) -> NDArray[Any]:
     try:
         with np.errstate(over="ignore"):  # beyond float32 a value becomes infinite, as in the model
-            return np.array(_as_array(X, dtype), dtype=dtype, order="C")
+            return np.require(_as_array(X, dtype), dtype, ["C", "ALIGNED", "ENSUREARRAY"])
     except (TypeError, ValueError) as error:
         if "inhomogeneous" in str(error):
             raise InputError("The rows of X have different lengths.") from None

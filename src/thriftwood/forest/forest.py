@@ -12,6 +12,7 @@ from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray, froze
 from thriftwood.forest import checks, kernels
 from thriftwood.forest.kernels import LEAF, NO_SET
 from thriftwood.forest.links import Aim, Link
+from thriftwood.forest.steps import lay_steps
 
 FLOAT32 = np.dtype(np.float32)
 
@@ -165,6 +166,11 @@ class Forest:
             self.set_start,
             self.in_set,
         )
+
+    @cached_property
+    def steps(self) -> kernels.Steps:
+        """The trees as kernels walk many rows over them."""
+        return lay_steps(self)
 
     @cached_property
     def is_split(self) -> BoolArray:

@@ -9,10 +9,12 @@ from thriftwood.arrays import FloatArray, IndexArray
 from thriftwood.forest import kernels
 from thriftwood.forest.forest import Forest
 from thriftwood.forest.links import predictions
-from thriftwood.parallel import for_each
+from thriftwood.parallel import for_each, n_threads
 
-# Rows that stay in the fastest memory while tree after tree looks at them.
-ROWS_AT_ONCE = 512
+# Rows that walk down one tree before they walk down the next. Fetching a tree for fewer would take
+# longer than their walk, and more would not stay in fast memory until the next tree.
+FEWEST_ROWS = 512
+MOST_ROWS = 16_384
 
 
 def predict(forest: Forest, rows: NDArray[Any], n_jobs: int | None = None) -> FloatArray:
@@ -34,25 +36,31 @@ def scores(forest: Forest, rows: NDArray[Any], n_jobs: int | None = None) -> Flo
     """
     total = np.zeros((len(rows), forest.n_outputs))
 
-    def add(first: int) -> None:
-        block = slice(first, first + ROWS_AT_ONCE)
+    def add(block: slice) -> None:
         kernels.add_values(
-            forest.splits, forest.values, forest.tree_start, rows[block], total[block]
+            forest.steps, forest.splits, forest.values, forest.n_trees, rows[block], total[block]
         )
+        if forest.combine == "mean":
+            total[block] /= forest.n_trees
+        total[block] += forest.bias
 
-    for_each(add, range(0, len(rows), ROWS_AT_ONCE), n_jobs)
-    if forest.combine == "mean":
-        total /= forest.n_trees
-    return total + forest.bias
+    for_each(add, _blocks(len(rows), n_jobs), n_jobs)
+    return total
 
 
 def leaves(forest: Forest, rows: NDArray[Any], n_jobs: int | None = None) -> IndexArray:
     """Return the node that each row ends in, shape (n_rows, n_trees)."""
     found = np.empty((len(rows), forest.n_trees), dtype=np.int32)
 
-    def find(first: int) -> None:
-        block = slice(first, first + ROWS_AT_ONCE)
-        kernels.leaves_of(forest.splits, forest.tree_start, rows[block], found[block])
+    def find(block: slice) -> None:
+        kernels.leaves_of(forest.steps, forest.splits, rows[block], found[block])
 
-    for_each(find, range(0, len(rows), ROWS_AT_ONCE), n_jobs)
+    for_each(find, _blocks(len(rows), n_jobs), n_jobs)
     return found
+
+
+def _blocks(n_rows: int, n_jobs: int | None) -> list[slice]:
+    """Cut rows into blocks, some for each thread, so that none waits long for the others."""
+    size = n_rows // (4 * n_threads(n_jobs))
+    size = min(max(size, FEWEST_ROWS), MOST_ROWS)
+    return [slice(first, first + size) for first in range(0, n_rows, size)]

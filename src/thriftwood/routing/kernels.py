@@ -3,11 +3,11 @@
 import numpy as np
 
 from thriftwood.compiling import kernel
-from thriftwood.forest.kernels import LEAF, leaf_of
+from thriftwood.forest.kernels import LEAF, find_leaves
 
 
 @kernel
-def route_tree(rows, splits, first, last, order, start, stop):
+def route_tree(rows, steps, splits, tree, first, last, order, start, stop):
     """Sort the rows of one tree so that the rows of each node `first:last` are a slice of `order`.
 
     Fills `order` with row numbers, and `start[h]:stop[h]` with the slice of node h::
@@ -17,14 +17,13 @@ def route_tree(rows, splits, first, last, order, start, stop):
     """
     n_rows = rows.shape[0]
     left, right = splits.left, splits.right
-    leaf = np.empty(n_rows, dtype=np.int32)
+    leaf = np.empty(n_rows, dtype=np.uint32)
+    find_leaves(steps, splits, tree, rows, leaf)
     for h in range(first, last):
         start[h] = 0
         stop[h] = 0
     for i in range(n_rows):
-        h = leaf_of(splits, first, rows[i])
-        leaf[i] = h
-        stop[h] += 1  # for now the number of rows
+        stop[leaf[i]] += 1  # for now the number of rows
 
     # Leaves get their place from left to right, so that the leaves below any node are neighbours.
     stack = np.empty(last - first, dtype=np.int32)

@@ -47,7 +47,9 @@ def route_examples(forest: Forest, table: Table, n_jobs: int | None = None) -> R
     def route(tree: int) -> None:
         kernels.route_tree(
             rows,
+            forest.steps,
             forest.splits,
+            tree,
             bounds[tree],
             bounds[tree + 1],
             order[tree],

@@ -1,0 +1,85 @@
+"""Predicting many rows: our ForestModel against the model's own library and treelite.
+
+Ratios within one run, alternating, medians, two threads on every side; each side gets rows in the
+type it likes best. Before its times count, every side must predict the same.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import lightgbm
+import numpy as np
+import treelite
+from measure import alternate, arguments, covertype, seconds_of
+from sklearn.ensemble import RandomForestClassifier
+
+import thriftwood as tw
+from thriftwood.adapters import read_forest
+
+N_TREES = 40
+N_THREADS = 2
+BATCHES = (100_000, 1_000)  # rows to predict
+ROWS_TIMED = 20_000  # at least, so that a small batch is predicted often enough to be timed
+
+Predict = Callable[[], np.ndarray]
+
+
+def main() -> None:
+    options = arguments(__doc__.splitlines()[0])
+    repeats = 2 if options.quick else options.repeats
+    n_rows = 1_000 if options.quick else 10_000
+    X, y, title = covertype(n_rows, options.data)
+    others, _, _ = covertype(max(BATCHES), options.data)
+    print(f"trained on {title}; seconds for ours, other columns are ours divided by theirs")
+    print("                        splits    rows     ours  its library  treelite")
+    for name, model in models(X, y).items():
+        for n_rows in BATCHES:
+            rows = np.ascontiguousarray(np.resize(others, (n_rows, X.shape[1])), dtype=np.float64)
+            ours, *theirs = times(sides(model, rows), n_rows, repeats)
+            ratios = "".join(f"{ours / their:11.2f}" for their in theirs)
+            n_splits = read_forest(model).n_splits
+            print(f"{name:22s} {n_splits:7d} {n_rows:7d} {ours:8.4f} {ratios}")
+
+
+def models(X, y) -> dict[str, Any]:
+    forest = RandomForestClassifier(N_TREES, max_features=None, n_jobs=N_THREADS, random_state=0)
+    path = tw.prune_path(forest.fit(X, y), X, y)
+    booster = lightgbm.LGBMClassifier(
+        n_estimators=100, num_leaves=31, n_jobs=N_THREADS, verbose=-1, random_state=0
+    )
+    return {
+        "forest": forest,
+        "forest, half its cost": path.at(budget=path.original.cost / 2).model,
+        "LightGBM, two classes": booster.fit(X, y == y[0]),
+    }
+
+
+def sides(model: Any, rows: np.ndarray) -> list[Predict]:
+    """Return ours, the library's and treelite's way to predict."""
+    forest = read_forest(model)
+    ours = tw.ForestModel(forest, n_jobs=N_THREADS)
+    cast = rows.astype(forest.input_dtype)
+    theirs = tw.export.to_treelite(model)
+    made = [
+        lambda: ours.predict_proba(cast),
+        lambda: model.predict_proba(cast),
+        lambda: treelite.gtil.predict(theirs, rows, nthread=N_THREADS).reshape(len(rows), -1),
+    ]
+    for predict in made:
+        found = predict()  # of two classes, treelite says only the second
+        np.testing.assert_allclose(found, made[0]()[:, -found.shape[1] :], atol=1e-6)
+    return made
+
+
+def times(made: list[Predict], n_rows: int, repeats: int) -> list[float]:
+    """Return the median seconds of each way to predict."""
+    often = range(max(1, ROWS_TIMED // n_rows))
+
+    def timed(predict: Predict) -> Callable[[], float]:
+        return lambda: seconds_of(lambda: [predict() for _ in often]) / len(often)
+
+    return alternate(repeats, *map(timed, made))
+
+
+if __name__ == "__main__":
+    main()
