@@ -9,6 +9,7 @@ from cost_cases import priced_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import fitted
+from paths import FOREST, HEART
 from receipts import story_of
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
 
@@ -281,3 +282,11 @@ def test_a_pickled_bill_still_writes_receipts():
     bill = tw.feature_bill(FOREST, HEART.frame(), HEART.prices)
     again = pickle.loads(pickle.dumps(bill))
     assert [again.receipt(row) for row in range(5)] == [bill.receipt(row) for row in range(5)]
+
+
+def test_a_receipt_does_not_change_with_the_users_array():
+    X = HEART.X.astype(np.float32)
+    bill = tw.feature_bill(FOREST, X, HEART.costs)
+    before = bill.receipt(5)
+    X[:] = 0
+    assert bill.receipt(5) == before

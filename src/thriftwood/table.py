@@ -16,7 +16,8 @@ from thriftwood.errors import InputError
 class Table:
     """Rows of numbers (missing values are NaN), with the names of the columns if they have some.
 
-    The values may lie in an array of the user, who can change it later: nobody keeps a table.
+    The values may lie in an array of the user, who can change it later. Who keeps a table for
+    longer than a call keeps a `copy`.
     """
 
     values: NDArray[Any]
@@ -29,6 +30,10 @@ class Table:
     @property
     def n_columns(self) -> int:
         return int(self.values.shape[1])
+
+    def copy(self) -> "Table":
+        """Return the same table with values that nobody else can change."""
+        return Table(handed_over(self.values.copy()), self.names)
 
 
 def read_table(

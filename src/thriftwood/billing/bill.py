@@ -175,7 +175,7 @@ def feature_bill(
       tree 0  cp = 1            1
     """
     stages = read_stages(model)
-    table = read_rows(X, stages.richest)
+    table = read_rows(X, stages.richest).copy()  # for receipts, whatever becomes of X
     names = stages.richest.feature_names or table.names
     prices = read_prices(costs, table.n_columns, names, table.n_rows)
     return bill_of_stages(stages, table, prices, n_jobs)

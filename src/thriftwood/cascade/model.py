@@ -93,7 +93,7 @@ class CascadeClassifier(FittedClassifier):
         costs : array-like, mapping or Costs, optional
             None means the prices that the cascade was tuned with.
         """
-        table = read_rows(X, self._trees)
+        table = read_rows(X, self._trees).copy()
         names = self._trees.feature_names or table.names
         prices = prices_of_rows(self.prices, "cascade", costs, names, table.n_rows)
         return bill_of_stages(self.stages, table, prices, self.n_jobs)
