@@ -9,7 +9,6 @@ from cost_cases import priced_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import fitted
-from paths import FOREST, HEART
 from receipts import story_of
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
 
