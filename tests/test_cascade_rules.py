@@ -28,6 +28,7 @@ def trial(
     target = (hidden > 0).astype(np.int32)
     return StageTrial(
         margins=margins,
+        margins_of_all=margins,
         labels=(seen > 0).astype(np.int64),
         probability=calibrated(seen[:, -1:], target, counts)[0],
         target=target,
@@ -89,7 +90,7 @@ def test_single_stages_are_among_the_rules(seed):
         assert rules.losses[rules.within(cost)] <= loss + 1e-12
 
 
-def test_without_a_budget_the_cheapest_within_one_standard_error_is_taken():
+def test_without_a_budget_the_cheapest_as_good_as_the_best_is_taken():
     own = trial(n_rows=500, least_noise=1.7)
     rules = tune_rules(own)
     chosen = rules.within(None)
@@ -99,7 +100,7 @@ def test_without_a_budget_the_cheapest_within_one_standard_error_is_taken():
     ]
     noise = [np.std(one.astype(float) - wrong[-1]) / np.sqrt(500) for one in wrong]
     np.testing.assert_allclose(rules.standard_errors, noise)
-    close = rules.losses <= rules.losses[-1] + noise
+    close = rules.losses <= rules.losses[-1] + 0.25 * np.array(noise)
     assert close[chosen]
     assert not close[:chosen].any()
 
@@ -146,6 +147,7 @@ def test_a_weight_of_two_is_a_row_twice():
     repeated = tune_rules(
         StageTrial(
             own.margins[twice],
+            own.margins[twice],
             own.labels[twice],
             weighted_trial.probability[twice],
             own.target[twice],
@@ -168,6 +170,7 @@ def test_stages_that_cost_nothing():
 
 def test_budgets_are_read():
     rules = tune_rules(trial(model_costs=[1.0, 1, 1, 1]))
+    assert rules.within(np.inf) == len(rules) - 1
     for wrong in (-1, np.nan, "much", [3]):
         with pytest.raises(InputError, match="`budget`"):
             rules.within(wrong)

@@ -10,6 +10,7 @@ from paths import FOREST, HEART
 from test_stages import FORESTS, stages_of
 
 import thriftwood as tw
+from thriftwood.errors import InputError
 from thriftwood.forest import SKIPPED, Stages, margins_of, one_stage, pass_stages, scores
 from thriftwood.table import read_rows
 
@@ -115,3 +116,28 @@ def test_refitted_stages_and_an_averaged_one(form):
     np.testing.assert_array_equal(answer.proba, way.predictions)
     np.testing.assert_array_equal(answer.bill.per_example, cascade.bill(HEART.X).per_example)
     assert_decides_alike(cascade, HEART.X, HEART.costs, form)
+
+
+@pytest.mark.parametrize("stop", [None, "decided"])
+def test_a_refitted_stage_alone_in_use_before_an_averaged_one(stop):
+    path = tw.prune_path(FOREST, HEART.X, HEART.y, costs=HEART.costs)
+    cascade = path.cascade(HEART.X, HEART.y, stages=4, refit=(HEART.X, HEART.y))
+    alone = Stages(cascade.stages.forests, [SKIPPED, 0.0, SKIPPED, 0.0])
+    refitted, averaged = alone.forests[1], alone.richest
+    assert (refitted.link, averaged.link) == ("softmax", "identity")
+    answer, _ = ask(Cascade(alone), HEART.X, stop=stop)
+    np.testing.assert_allclose(answer.proba.sum(axis=1), 1.0)
+    if stop is None:
+        np.testing.assert_array_equal(answer.proba, tw.ForestModel(refitted).predict_proba(HEART.X))
+
+
+def test_a_cascade_is_billed_at_its_own_prices():
+    path = tw.prune_path(FOREST, HEART.X, HEART.y, costs=HEART.costs)
+    cascade = path.cascade(HEART.X, HEART.y, stages=4, budget=100)
+    answer, _ = ask(cascade, HEART.X)
+    np.testing.assert_array_equal(answer.bill.per_example, cascade.bill(HEART.X).per_example)
+    grouped = tw.prune_path(FOREST, HEART.X, HEART.y, costs=HEART.prices)
+    cascade = grouped.cascade(HEART.X, HEART.y, stages=4)
+    assert tw.feature_bill(cascade, HEART.X).mean == cascade.bill(HEART.X).mean
+    with pytest.raises(InputError, match="more than one number for each feature"):
+        ask(cascade, HEART.X)

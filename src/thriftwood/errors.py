@@ -55,6 +55,9 @@ class AcquisitionError(ThriftwoodError, RuntimeError):
         self.failures = failures
         self.answer = answer
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.failures, self.answer)
+
 
 class DatasetError(ThriftwoodError, OSError):
     """A data set is not there, cannot be fetched or is not what it should be."""

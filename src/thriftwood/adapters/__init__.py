@@ -6,7 +6,13 @@ raises; and reading what `write_model` wrote gives the collapsed forest.
 
 from thriftwood.adapters.fitted_models import FittedClassifier
 from thriftwood.adapters.forest_models import ForestModel, forest_model
-from thriftwood.adapters.registry import read_forest, read_samples, read_stages, write_model
+from thriftwood.adapters.registry import (
+    own_prices,
+    read_forest,
+    read_samples,
+    read_stages,
+    write_model,
+)
 from thriftwood.adapters.samples import Samples
 from thriftwood.adapters.sklearn.ensemble import TreeAverage
 from thriftwood.adapters.sklearn.grown import decision_tree
@@ -18,6 +24,7 @@ __all__ = [
     "TreeAverage",
     "decision_tree",
     "forest_model",
+    "own_prices",
     "read_forest",
     "read_samples",
     "read_stages",

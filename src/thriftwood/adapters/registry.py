@@ -6,6 +6,7 @@ from thriftwood.adapters import catboost, forest_itself, forest_models, lightgbm
 from thriftwood.adapters.refusals import reason_against
 from thriftwood.adapters.samples import Samples
 from thriftwood.arrays import BoolArray, FloatArray
+from thriftwood.costs import PriceList
 from thriftwood.errors import UnsupportedModelError
 from thriftwood.forest import Forest, Stages, one_stage
 
@@ -48,6 +49,12 @@ def read_stages(model: object) -> Stages:
     """Return the stages of a cascade, or the trees of any other model as a single stage."""
     stages = getattr(model, "stages", None)
     return stages if isinstance(stages, Stages) else one_stage(read_forest(model))
+
+
+def own_prices(model: object) -> PriceList | None:
+    """Return the prices that a cascade was tuned with, None for any other model."""
+    prices = getattr(model, "prices", None)
+    return prices if isinstance(prices, PriceList) else None
 
 
 def write_model(model: Model, kept: BoolArray, values: FloatArray | None = None) -> Model:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from thriftwood.adapters import read_stages
+from thriftwood.adapters import own_prices, read_stages
 from thriftwood.arguments import is_whole, shares_of_one
 from thriftwood.arrays import BoolArray, FloatArray, handed_over
 from thriftwood.billing.receipt import Receipt, make_receipt
@@ -20,6 +20,7 @@ from thriftwood.costs import (
     AnyCosts,
     PriceList,
     bills_of,
+    prices_of_rows,
     read_prices,
     shared_by_batches,
 )
@@ -156,7 +157,8 @@ def feature_bill(
         Any model that `prune` accepts, or a cascade.
     X : array-like or data frame, shape (n_rows, n_features)
     costs : array-like, mapping from feature name to price, Costs, or None
-        As in `prune`; None means 1 each, so that the bill counts features.
+        As in `prune`; None means 1 each, so that the bill counts features, or the prices of a
+        cascade.
     n_jobs : int, optional
         Threads, as in scikit-learn.
 
@@ -177,7 +179,11 @@ def feature_bill(
     stages = read_stages(model)
     table = read_rows(X, stages.richest).copy()  # for receipts, whatever becomes of X
     names = stages.richest.feature_names or table.names
-    prices = read_prices(costs, table.n_columns, names, table.n_rows)
+    own = own_prices(model)
+    if own is None:
+        prices = read_prices(costs, table.n_columns, names, table.n_rows)
+    else:
+        prices = prices_of_rows(own, "cascade", costs, names, table.n_rows)
     return bill_of_stages(stages, table, prices, n_jobs)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -52,7 +53,8 @@ class Receipt:
 
     Attributes
     ----------
-    row : int
+    row
+        Its number, or its id in a `LazyAnswer`.
     purchases : tuple of Purchase
         In the order in which features are bought, each once.
     shared : tuple of (str, float)
@@ -63,7 +65,7 @@ class Receipt:
         What all this is counted in.
     """
 
-    row: int
+    row: Any
     purchases: tuple[Purchase, ...]
     shared: tuple[Charge, ...]
     test_cost: float
@@ -79,7 +81,7 @@ class Receipt:
         unit = f" {self.unit}" if self.unit else ""
         number = len(self.purchases)
         title = (
-            f"Receipt of row {self.row}: {self.total:.6g}{unit} for {number} "
+            f"Receipt of row {reprlib.repr(self.row)}: {self.total:.6g}{unit} for {number} "
             f"feature{'' if number == 1 else 's'}"
         )
         lines = [

@@ -9,12 +9,11 @@ import numpy as np
 
 from thriftwood.adapters import FittedClassifier
 from thriftwood.arrays import FloatArray
-from thriftwood.billing import FeatureBill, bill_of_stages
+from thriftwood.billing import FeatureBill, feature_bill
 from thriftwood.cascade import files
 from thriftwood.cascade.rules import StoppingRules
-from thriftwood.costs import AnyCosts, PriceList, prices_of_rows
+from thriftwood.costs import AnyCosts, PriceList
 from thriftwood.forest import Forest, Passage, Stages, pass_stages
-from thriftwood.table import read_rows
 
 
 class CascadeClassifier(FittedClassifier):
@@ -93,10 +92,7 @@ class CascadeClassifier(FittedClassifier):
         costs : array-like, mapping or Costs, optional
             None means the prices that the cascade was tuned with.
         """
-        table = read_rows(X, self._trees).copy()
-        names = self._trees.feature_names or table.names
-        prices = prices_of_rows(self.prices, "cascade", costs, names, table.n_rows)
-        return bill_of_stages(self.stages, table, prices, self.n_jobs)
+        return feature_bill(self, X, costs, n_jobs=self.n_jobs)
 
     def at(self, *, budget: float | None = None) -> CascadeClassifier:
         """Return the same stages with the rule for another budget.
@@ -105,7 +101,7 @@ class CascadeClassifier(FittedClassifier):
         ----------
         budget : float, optional
             What a row may cost on average, on the rows that the rules were tuned on. None means the
-            cheapest rule whose loss is within one standard error of the best.
+            cheapest rule whose loss is within a quarter of a standard error of the best.
         """
         return cascade_at(self.stages.forests, self.prices, self.rules, budget, self.n_jobs)
 

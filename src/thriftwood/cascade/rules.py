@@ -12,6 +12,8 @@ from thriftwood.errors import InputError
 
 # Means of bills may differ in their last digits where they should be equal.
 ROUNDING = 1e-12
+# Losses closer than this part of their standard error are as good as equal.
+CLOSE = 0.25
 RULE_ARRAYS = ("thresholds", "costs", "losses", "errors", "standard_errors")
 
 
@@ -66,10 +68,13 @@ class StoppingRules:
     def within(self, budget: float | None) -> int:
         """Return the best rule within a budget.
 
-        Without a budget: the cheapest whose loss is within one standard error of the last rule's.
+        Without a budget: the cheapest whose loss is above the last rule's by no more than a part,
+        `CLOSE`, of the standard error.
         """
         if budget is None:
-            return int(np.argmax(self.losses <= self.losses[-1] + self.standard_errors))
+            return int(np.argmax(self.losses <= self.losses[-1] + CLOSE * self.standard_errors))
+        if budget == np.inf:
+            return len(self) - 1
         most = one_number_from_zero(budget, "budget", "It is what a row may cost on average.")
         affordable = np.flatnonzero(self.costs <= most * (1 + ROUNDING))
         if not len(affordable):

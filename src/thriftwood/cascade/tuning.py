@@ -28,7 +28,9 @@ class StageTrial(NamedTuple):
     Attributes
     ----------
     margins : shape (n_rows, n_stages)
-        How sure each stage is of each row.
+        How sure each stage is of each row, by the trees that judge it.
+    margins_of_all : shape (n_rows, n_stages)
+        The same by all trees: rows will stop, and pay, by these.
     labels : int array, shape (n_rows, n_stages)
         What each stage says, as the number of a class.
     probability : shape (n_rows, n_classes)
@@ -44,6 +46,7 @@ class StageTrial(NamedTuple):
     """
 
     margins: FloatArray
+    margins_of_all: FloatArray
     labels: IntArray
     probability: FloatArray
     target: IndexArray
@@ -72,8 +75,8 @@ def tune_rules(trial: StageTrial) -> StoppingRules:
 def _judged(trial: StageTrial, losses: FloatArray, tried: list[FloatArray]) -> StoppingRules:
     """Return the best of many rules with what they cost and lose."""
     rows, thresholds = np.arange(len(losses)), np.array(tried)
-    stages = np.array([(trial.margins >= rule).argmax(axis=1) for rule in thresholds])
-    costs = trial.bills[rows, stages] @ trial.weights
+    stages = _stopping(trial.margins, thresholds)
+    costs = trial.bills[rows, _stopping(trial.margins_of_all, thresholds)] @ trial.weights
     costs += trial.model_costs[(thresholds == 0).argmax(axis=1)]
     mean_losses = losses[rows, stages] @ trial.weights
     best = not_beaten(costs, mean_losses)
@@ -87,6 +90,11 @@ def _judged(trial: StageTrial, losses: FloatArray, tried: list[FloatArray]) -> S
         errors=wrong @ trial.weights,
         standard_errors=np.sqrt(deviations**2 @ trial.weights**2),
     )
+
+
+def _stopping(margins: FloatArray, thresholds: FloatArray) -> IntArray:
+    """Return at which stage rows stop, shape (n_rules, n_rows)."""
+    return np.array([(margins >= rule).argmax(axis=1) for rule in thresholds])
 
 
 def _single_stages(trial: StageTrial) -> Iterator[FloatArray]:

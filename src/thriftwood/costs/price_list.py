@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray, handed_over
+from thriftwood.costs.costs import Costs
 from thriftwood.errors import InputError
 
 AnyIndices = IndexArray | IntArray
@@ -168,6 +169,15 @@ class PriceList:
         triggered[self.charge[np.repeat(used, np.diff(self.start))]] = True
         once = float(self.prices[triggered & (self.payer == MODEL)].sum())
         return (once + self.per_node * n_splits) / self.predictions
+
+    def as_costs(self) -> Costs:
+        """Return the list as a user would say it, if it is nothing but one price per feature."""
+        if not self.is_plain:
+            raise InputError(
+                "The cascade was tuned with prices that are more than one number for each feature: "
+                "pass them as `costs`, or measure by `cascade.bill(X)`."
+            )
+        return Costs(per_feature=self.prices, unit=self.unit)
 
     def without_rows(self) -> PriceList:
         """Return the list for rows that are not there, such as in a file."""

@@ -68,13 +68,15 @@ def cascade_of(
             bar(number / len(forests))
             if refit is not None and forest.n_splits < path.forest.n_splits:
                 forests[number] = forest = _refitted(forest, refit, (X, y), n_jobs)
-            found = _scores(forest, table, predicts, n_jobs)
-            looks.append(_look(forest, table, found, prices, n_jobs))
+            of_all = scores(forest, table.values, n_jobs)
+            found = _scores(forest, table, predicts, of_all, n_jobs)
+            looks.append(_look(forest, table, found, of_all, prices, n_jobs))
             probability, loss = calibrated(found, target, counts)
             if loss < least:
                 surest, least = probability, loss
     trial = StageTrial(
         margins=np.column_stack([look.margins for look in looks]),
+        margins_of_all=np.column_stack([look.margins_of_all for look in looks]),
         labels=np.column_stack([look.labels for look in looks]),
         probability=surest,
         target=target,
@@ -171,10 +173,12 @@ def _predicting_trees(path: PruningPath, rows: str, refit: Any, n_rows: int) -> 
     return times > 0
 
 
-def _scores(forest: Forest, table: Table, predicts: BoolArray, n_jobs: int | None) -> FloatArray:
+def _scores(
+    forest: Forest, table: Table, predicts: BoolArray, of_all: FloatArray, n_jobs: int | None
+) -> FloatArray:
     """Return the scores of rows by the trees that predict them."""
     if predicts.all():
-        return scores(forest, table.values, n_jobs)
+        return of_all
     return _scores_of_some(forest, leaves(forest, table.values, n_jobs), predicts)
 
 
@@ -182,16 +186,23 @@ class _Look(NamedTuple):
     """What one stage says about the rows; as in `StageTrial`."""
 
     margins: FloatArray
+    margins_of_all: FloatArray
     labels: IntArray
     bills: FloatArray
     model_cost: float
 
 
 def _look(
-    forest: Forest, table: Table, found: FloatArray, prices: PriceList, n_jobs: int | None
+    forest: Forest,
+    table: Table,
+    found: FloatArray,
+    of_all: FloatArray,
+    prices: PriceList,
+    n_jobs: int | None,
 ) -> _Look:
     return _Look(
         margins=margins_of(forest, table.values, found),
+        margins_of_all=margins_of(forest, table.values, of_all),
         labels=predictions(forest.link, found).argmax(axis=1),
         bills=bill_of_stages(one_stage(forest), table, prices, n_jobs).per_example,
         model_cost=model_cost_of(forest, prices),

@@ -182,7 +182,7 @@ class PruningPath(PruningSequence):
             Rows that the model was not trained on.
         budget : float, optional
             What a row may cost on average, measured on these rows. None means as little as
-            possible within one standard error of the best that was found.
+            possible within a quarter of a standard error of the best that was found.
         stages : int or sequence of int
             How many stages to try, the whole model as the last among them; or the points of the
             path that are to be stages, and no others. Tuning leaves out those that do not help.

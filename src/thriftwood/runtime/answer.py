@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, overload
 
@@ -81,7 +81,8 @@ class LazyAnswer:
 
     def __repr__(self) -> str:
         rows = "1 row" if len(self) == 1 else f"{len(self)} rows"
-        asked = f"{self.n_requests} requests in {self.n_rounds} rounds"
+        rounds = "1 round" if self.n_rounds == 1 else f"{self.n_rounds} rounds"
+        asked = f"{self.n_requests} requests in {rounds}"
         failed = f"{len(self.failures)} failed" if self.failures else "none failed"
         if not self.rows:
             return f"LazyAnswer for {rows}: {asked}, {failed}"
@@ -107,10 +108,10 @@ class Receipts(Sequence[Receipt]):
 
     def __getitem__(self, place: int | slice) -> Receipt | list[Receipt]:
         if isinstance(place, slice):
-            return [self._answer.bill.receipt(one) for one in range(len(self))[place]]
+            return [self[one] for one in range(len(self))[place]]
         if not -len(self) <= place < len(self):
             raise IndexError(f"There are {len(self)} receipts: there is none at {place}.")
-        return self._answer.bill.receipt(place)
+        return replace(self._answer.bill.receipt(place), row=self._answer.rows[place])
 
     def __iter__(self) -> Iterator[Receipt]:
         return (self[place] for place in range(len(self)))

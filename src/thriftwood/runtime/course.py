@@ -81,7 +81,7 @@ class Course:
     def predictions(self, scores: FloatArray, stage: IndexArray) -> FloatArray:
         """Return what rows are predicted, by their scores and the stages in use they stopped at."""
         if len(self.forests) == 1:
-            return predictions(self.forest.link, scores)
+            return predictions(self.forests[0].link, scores)
         n_columns = len(self.forest.classes) if self.forest.classes is not None else 1
         predicted = np.empty((len(scores), n_columns))
         for number, forest in enumerate(self.forests):

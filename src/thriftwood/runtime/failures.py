@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import Any, Literal, NamedTuple
 
 OnFailure = Literal["raise", "missing", "node"]
@@ -34,6 +35,15 @@ class Failure(NamedTuple):
     def __repr__(self) -> str:
         times = "once" if self.attempts == 1 else f"{self.attempts} times"
         return (
-            f"Failure(row {self.row!r}, feature {self.feature!r}, asked {times}: "
-            f"{type(self.error).__name__}: {self.error})"
+            f"Failure(row {reprlib.repr(self.row)}, feature {self.feature!r}, asked {times}: "
+            f"{in_words(self.error)})"
         )
+
+
+def in_words(error: Exception) -> str:
+    """Return what an error of somebody else says, if it can say anything."""
+    try:
+        said = str(error)
+    except Exception:
+        said = "it has no words"
+    return f"{type(error).__name__}: {said}"

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from thriftwood.adapters import read_stages
+from thriftwood.adapters import own_prices, read_stages
 from thriftwood.arguments import one_number_from_zero, whole_number
 from thriftwood.arrays import BoolArray, handed_over
 from thriftwood.costs import AnyCosts, Costs, PriceList, read_prices, with_known
@@ -21,7 +21,7 @@ from thriftwood.runtime.answer import LazyAnswer, LazyUse
 from thriftwood.runtime.asynchronous import AsyncSource
 from thriftwood.runtime.buying import Buyer
 from thriftwood.runtime.course import Course, lay_out
-from thriftwood.runtime.failures import CHOICES, OnFailure
+from thriftwood.runtime.failures import CHOICES, OnFailure, in_words
 from thriftwood.runtime.patience import Patience, Request
 from thriftwood.runtime.source import Source
 from thriftwood.runtime.tolls import Tolls, tolls_of
@@ -36,7 +36,7 @@ class LazyPredictor:
     """Predicts rows whose features are bought when a tree asks for them, and only then.
 
     Predictions and bills are those of the model and of `feature_bill`, had all values been there
-    from the start. A value is kept once it is there, and nothing is asked for twice.
+    from the start. A value is kept while rows are predicted, and no row is asked for it twice.
 
     Parameters
     ----------
@@ -48,13 +48,13 @@ class LazyPredictor:
         `feature` the name of a column, or its number where the model knows no names. May be a
         coroutine function: then await `predict_async`.
     acquire_many : callable, in place of `acquire`
-        ``acquire_many(requests)`` gets a list of (row, feature), the next needs of all rows
+        ``acquire_many(requests)`` gets a tuple of (row, feature), the next needs of all rows
         together, and returns one value for each in the same order, or a mapping from request to
         value. A value that is an exception says that this request failed. If the call itself
         fails, it is made again for each half of the requests, down to single ones. May be a
         coroutine function.
     costs : array-like, mapping from feature name to price, Costs, or None
-        As in `prune`; None means 1 each, so that bills count features.
+        As in `prune`; None means 1 each, so that bills count features, or the prices of a cascade.
     stop : {None, "decided"}
         "decided" stops as soon as no value that was not read can change the predicted label, and
         asks for the most telling value for its price first. Labels stay the same and no bill is
@@ -114,7 +114,7 @@ class LazyPredictor:
         model: Any,
         *,
         acquire: Callable[[Any, Any], Any] | None = None,
-        acquire_many: Callable[[list[Request]], Any] | None = None,
+        acquire_many: Callable[[tuple[Request, ...]], Any] | None = None,
         costs: AnyCosts = None,
         stop: Literal["decided"] | None = None,
         retries: int = 0,
@@ -140,8 +140,9 @@ class LazyPredictor:
         self._course = lay_out(read_stages(model).check())
         self._reader = _read_names(self._course)
         self._stops_early = _read_stop(stop, self._course)
-        self._costs = costs
-        self._prices = self._read_prices(_without_rows(costs), 1)
+        own = own_prices(model)
+        self._costs = own.as_costs() if costs is None and own is not None else costs
+        self._prices = self._read_prices(_without_rows(self._costs), 1)
         self._tolls = tolls_of(self._prices) if self._stops_early else None
 
     def predict(
@@ -295,12 +296,12 @@ class _Trip(NamedTuple):
 def _sentence(buyer: Buyer, n_answered: int) -> str:
     """Say for whom the source failed, and what to do about it."""
     n_rows, first = len(buyer.ids), buyer.failures[0]
-    which = f"{len(buyer.dropped)} of {n_rows} rows" if n_answered else f"all {n_rows} rows"
+    which = f"{len(buyer.dropped)} of {n_rows} rows" if n_answered else "every row"
     others = f"The others ({n_answered}) are in `answer` of this error. " if n_answered else ""
-    why = f"{type(first.error).__name__}: {first.error}".rstrip(".")
+    why = in_words(first.error).rstrip(".")
     return (
-        f"The source failed for {which}, first for row {first.row!r}: {why}. {others}To get an "
-        "answer for all rows, pass on_failure='missing' or 'node'."
+        f"The source failed for {which}, first for row {reprlib.repr(first.row)}: {why}. {others}"
+        "To get an answer for all rows, pass on_failure='missing' or 'node'."
     )
 
 
@@ -367,6 +368,8 @@ def _without_rows(costs: AnyCosts) -> AnyCosts:
 def _read_ids(rows: Any) -> list[Any]:
     if rows is None or isinstance(rows, str | bytes) or not isinstance(rows, Iterable):
         raise InputError(f"`rows` is {reprlib.repr(rows)}: pass a list of ids, one for each row.")
+    if hasattr(rows, "columns"):
+        raise InputError("`rows` is a data frame: pass the ids of its rows, such as its index.")
     # NumPy's own numbers are not what a database expects.
     ids = rows.tolist() if hasattr(rows, "tolist") and getattr(rows, "ndim", 1) == 1 else list(rows)
     if not ids:

@@ -52,7 +52,7 @@ class Raised(NamedTuple):
 
 # Yields what to do, seconds to wait and then requests to ask for in one call; is sent the answer,
 # or `Raised`; returns one value, or `Lost`, for each request.
-Conversation = Generator[tuple[float, list[Request]], Any, list[Any]]
+Conversation = Generator[tuple[float, tuple[Request, ...]], Any, list[Any]]
 
 
 def conversation(requests: Sequence[Request], patience: Patience) -> Conversation:
@@ -60,13 +60,14 @@ def conversation(requests: Sequence[Request], patience: Patience) -> Conversatio
 
     Single requests that fail are asked for again. A call that fails for good as a whole is made
     again for each half of its requests, and so on down to single ones, so that those which the
-    source cannot answer do not lose the others.
+    source cannot answer do not lose the others. Requests come in a tuple: in a list that somebody
+    sorts, values would no longer be in their order.
     """
     found: list[Any] = [None] * len(requests)
     places = list(range(len(requests)))
     attempts = 0
     for pause in (0.0, *patience.pauses()):
-        answer = yield pause, [requests[place] for place in places]
+        answer = yield pause, tuple(requests[place] for place in places)
         attempts += 1
         _sort_in(answer, requests, places, attempts, found)
         places = [place for place in places if isinstance(found[place], Lost)]
@@ -79,12 +80,12 @@ def conversation(requests: Sequence[Request], patience: Patience) -> Conversatio
 
 def _in_halves(
     requests: Sequence[Request], places: list[int], attempts: int, found: list[Any]
-) -> Generator[tuple[float, list[Request]], Any, None]:
+) -> Generator[tuple[float, tuple[Request, ...]], Any, None]:
     if len(places) < 2:
         return
     middle = len(places) // 2
     for half in (places[:middle], places[middle:]):
-        answer = yield 0.0, [requests[place] for place in half]
+        answer = yield 0.0, tuple(requests[place] for place in half)
         _sort_in(answer, requests, half, attempts + 1, found)
         if isinstance(answer, Raised):
             yield from _in_halves(requests, half, attempts + 1, found)

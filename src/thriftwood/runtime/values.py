@@ -20,6 +20,10 @@ from thriftwood.table import read_table
 MOST_WHOLE = 2**53
 
 
+def _is_sized(known: object) -> bool:
+    return hasattr(known, "__len__")
+
+
 class ValueReader:
     """Reads the values of a forest's columns, one by one, as `read_rows` reads tables.
 
@@ -76,10 +80,10 @@ class ValueReader:
             One for each row; None where nothing is known.
         n_rows : int
         """
-        if isinstance(known, Mapping | str) or not hasattr(known, "__len__"):
+        if isinstance(known, Mapping | str) or hasattr(known, "columns") or not _is_sized(known):
             raise InputError(
                 "`known` is no list: pass one mapping from feature to value for each row, and None "
-                "for rows that know nothing."
+                "for rows that know nothing; of a data frame, frame.to_dict('records')."
             )
         if len(known) != n_rows:
             raise InputError(
