@@ -173,8 +173,8 @@ class PruningPath(PruningSequence):
         Points of the path become stages. A row is predicted by the first one that is sure enough of
         it; since points are nested, nothing that it bought before is wasted. How sure is sure
         enough, at each stage, is tuned on the rows given, for every budget at once:
-        `cascade.at(budget=...)` takes another budget without further work. Any mean bill can be
-        met, also between two points of the path.
+        `cascade.at(budget=...)` takes another budget without further work. Budgets between two
+        points of the path are used, too, as far as rows differ in what they have bought.
 
         Parameters
         ----------
