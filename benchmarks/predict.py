@@ -19,6 +19,7 @@ from thriftwood.adapters import read_forest
 N_TREES = 40
 N_THREADS = 2
 BATCHES = (100_000, 1_000)  # rows to predict
+QUICK_BATCHES = (10_000, 1_000)
 ROWS_TIMED = 20_000  # at least, so that a small batch is predicted often enough to be timed
 
 Predict = Callable[[], np.ndarray]
@@ -29,11 +30,12 @@ def main() -> None:
     repeats = 2 if options.quick else options.repeats
     n_rows = 1_000 if options.quick else 10_000
     X, y, title = covertype(n_rows, options.data)
-    others, _, _ = covertype(max(BATCHES), options.data)
+    batches = QUICK_BATCHES if options.quick else BATCHES
+    others, _, _ = covertype(max(batches), options.data)
     print(f"trained on {title}; seconds for ours, other columns are ours divided by theirs")
     print("                        splits    rows     ours  its library  treelite")
     for name, model in models(X, y).items():
-        for n_rows in BATCHES:
+        for n_rows in batches:
             rows = np.ascontiguousarray(np.resize(others, (n_rows, X.shape[1])), dtype=np.float64)
             ours, *theirs = times(sides(model, rows), n_rows, repeats)
             ratios = "".join(f"{ours / their:11.2f}" for their in theirs)

@@ -107,13 +107,15 @@ def _single_stages(trial: StageTrial) -> Iterator[FloatArray]:
 def _descents(trial: StageTrial, losses: FloatArray) -> Iterator[FloatArray]:
     """Yield a rule for each tradeoff, by setting thresholds in turn until nothing gets better."""
     full_bill = float(trial.weights @ trial.bills[:, -1])
-    order = np.argsort(-trial.margins, axis=0, kind="stable")
+    # Sweeps go down the columns, which therefore should lie in one piece.
+    margins, losses, bills = map(np.asfortranarray, (trial.margins, losses, trial.bills))
+    order = np.asfortranarray(np.argsort(-margins, axis=0, kind="stable"))
     for tradeoff in TRADEOFFS / full_bill if full_bill > 0 else ():
-        values = trial.weights[:, None] * (losses + tradeoff * trial.bills)
-        rule, now = _sweep(trial.margins, values, order, None)
+        values = trial.weights[:, None] * (losses + tradeoff * bills)
+        rule, now = _sweep(margins, values, order, None)
         for _ in range(MOST_SWEEPS):
             before = now
-            rule, now = _sweep(trial.margins, values, order, rule)
+            rule, now = _sweep(margins, values, order, rule)
             if now >= before - ROUNDING:
                 break
         yield rule
@@ -135,7 +137,7 @@ def _sweep(
         The thresholds so far, which say who reaches a stage. None means that all rows do.
     """
     n_stages = margins.shape[1]
-    reaches = np.ones(margins.shape, dtype=np.bool_)
+    reaches = np.ones(margins.shape, dtype=np.bool_, order="F")
     new = np.zeros(n_stages) if rule is None else rule.copy()
     if rule is not None:
         reaches[:, 1:] = np.logical_and.accumulate(margins < rule, axis=1)[:, :-1]
