@@ -119,6 +119,28 @@ def test_a_bill_charges_what_the_stage_uses_where_a_row_stops():
         )
 
 
+def test_a_receipt_goes_through_the_stages():
+    cascade = nhanes()[2].at(budget=60)
+    stage, bill = cascade.decision_path(X_TEST).stage, cascade.bill(X_TEST)
+    row = int(np.argmax(stage))
+    looked_at = [number for number in cascade.stages.in_use if number <= stage[row]]
+    assert len(looked_at) > 2
+    expected = []
+    for number in looked_at:
+        alone = tw.feature_bill(cascade.stages.forests[number], X_TEST[[row]], NHANES.costs)
+        expected += [one.feature for one in alone.receipt(0).purchases]
+    bought = [one.feature for one in bill.receipt(row).purchases]
+    assert bought == list(dict.fromkeys(expected))
+
+
+def test_bills_are_at_the_prices_that_rules_were_tuned_with():
+    other = tw.Costs(per_feature=7 * HEART.costs, unit="EUR")
+    cascade = PATH.cascade(HEART.X, HEART.y, stages=5, costs=other, budget=900)
+    bill = cascade.bill(HEART.X)
+    assert bill.unit == "EUR"
+    assert bill.mean == pytest.approx(cascade.rules.costs[cascade.rules.within(900)])
+
+
 def test_the_model_is_paid_up_to_the_last_stage_that_is_in_use():
     costs = tw.Costs(per_feature=HEART.costs, per_model=np.full(13, 20.0), predictions=10)
     path = heart_path(costs=costs)
@@ -150,7 +172,9 @@ def test_stages_are_as_many_as_wanted_and_end_with_the_whole_model():
     assert len(cascade.stages) == 8
     assert cascade.stages.richest.has_same_trees(path.forest)
     assert len(path.cascade(X_VALID, Y_VALID, stages=1).stages) == 1
-    assert len(path.cascade(X_VALID, Y_VALID, stages=2).stages) == 2
+    two = path.cascade(X_VALID, Y_VALID, stages=2)
+    assert len(two.stages) == 2
+    assert two.at(budget=0).bill(X_VALID).mean == 0
     assert len(path.cascade(X_VALID, Y_VALID, stages=10_000).stages) <= len(path) + 1
     chosen = path.cascade(X_VALID, Y_VALID, stages=[5, -1, 5, 2]).stages
     sizes = [forest.n_splits for forest in chosen.forests]

@@ -1,14 +1,17 @@
 """What lazy predictors say when sources fail, and to whom."""
 
+import asyncio
 import pickle
+import queue
 
 import numpy as np
+import pandas as pd
 import pytest
 from lazy_twin import lazy_for
 from test_lazy_failures import MODEL, BrokenShop, X
 
 import thriftwood as tw
-from thriftwood.errors import AcquisitionError
+from thriftwood.errors import AcquisitionError, InputError
 
 
 class SpeechlessError(Exception):
@@ -60,3 +63,69 @@ def test_receipts_name_rows_by_their_ids():
     assert [one.row for one in receipts] == names
     assert repr(receipts[3]).startswith("Receipt of row 'patient 3'")
     assert [one.row for one in receipts[2:4]] == names[2:4]
+
+
+class StubbornNumber:
+    def __float__(self):
+        raise RuntimeError("not a number today")
+
+    __array__ = __float__
+
+
+def test_a_value_that_cannot_be_read_loses_only_its_row():
+    def acquire(row, feature):
+        return StubbornNumber() if row == 1 else X[row, feature]
+
+    with pytest.raises(AcquisitionError) as caught:
+        tw.LazyPredictor(MODEL, acquire=acquire).predict([0, 1, 2])
+    assert caught.value.answer.rows == (0, 2)
+
+
+@pytest.mark.parametrize(
+    "answer", [{1.0, 2.0}, np.array(3.0), pd.DataFrame({"a": [1]}), "text", 5, None, iter([1.0])]
+)
+def test_answers_without_an_order_are_refused(answer):
+    lazy = tw.LazyPredictor(MODEL, acquire_many=lambda _: answer)
+    with pytest.raises(InputError, match="return one value for each request, in their order"):
+        lazy.predict([0])
+
+
+def test_an_empty_queue_is_no_time_out():
+    def acquire(_row, _feature):
+        raise queue.Empty
+
+    lazy = tw.LazyPredictor(MODEL, acquire=acquire, timeout=5)
+    with pytest.raises(AcquisitionError, match="Empty"):
+        lazy.predict([0])
+
+
+def test_ids_that_are_times_stay_times():
+    ids = np.array(["2026-01-02", "2026-01-03"], dtype="datetime64[ns]")
+    lazy = tw.LazyPredictor(MODEL, acquire=lambda day, k: X[int(day == ids[1]), k])
+    assert lazy.predict(ids).rows == tuple(ids)
+    with pytest.raises(InputError, match="data frame: pass the ids"):
+        lazy.predict(pd.DataFrame(X))
+
+
+def test_cancelling_waits_until_the_source_has_cleaned_up():
+    cleaned, begun = [], []
+
+    async def acquire(row, feature):
+        begun.append(1)
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(0.01)
+            cleaned.append(1)
+        return X[row, feature]
+
+    async def give_up_soon():
+        lazy = tw.LazyPredictor(MODEL, acquire=acquire)
+        task = asyncio.create_task(lazy.predict_async(range(3)))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert len(cleaned) == len(begun) > 3
+
+    asyncio.run(give_up_soon())

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from paths import HEART, PATH
 
 import thriftwood as tw
+from thriftwood.draws import uniform_per_row
 from thriftwood.errors import ForestError
 from thriftwood.forest import (
     SKIPPED,
@@ -112,3 +113,19 @@ def test_ranges_hold_the_leaves_below_and_are_reached():
     roots = forest.tree_start[:-1]
     assert (reached >= low[roots]).all()
     assert (reached <= high[roots]).all()
+
+
+def test_splits_must_send_missing_values_the_same_way():
+    cheap, rich = FORESTS[0], FORESTS[-1]
+    assert not is_top_of(replace(cheap, missing_left=~cheap.missing_left & cheap.is_split), rich)
+
+
+def test_all_missing_values_draw_alike():
+    one, other = np.full((2, 3), np.nan), np.full((2, 3), np.nan)
+    other.view(np.uint64)[:] |= np.uint64(5)  # another NaN
+    assert np.isnan(other).all()
+    np.testing.assert_array_equal(uniform_per_row(one), uniform_per_row(other))
+    np.testing.assert_array_equal(
+        uniform_per_row(np.zeros((1, 2))), uniform_per_row(-np.zeros((1, 2)))
+    )
+    assert (uniform_per_row(np.zeros((1, 2)), 1) != uniform_per_row(np.zeros((1, 2)), 2)).all()

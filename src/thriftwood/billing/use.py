@@ -33,7 +33,10 @@ class Use(Protocol):
         """How many splits test each row."""
 
     def asked(self, row: int) -> list[tuple[int, int]]:
-        """Return the features that a row is tested for, in order, and the tree that asks first."""
+        """Return the features that a row is tested for, in order, and the tree that asks.
+
+        A feature may come more than once: the first time it is bought.
+        """
 
     def values(self, row: int, features: Iterable[int]) -> dict[int, Value]:
         """Return some values of a row, as people read them."""

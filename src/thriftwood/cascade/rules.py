@@ -57,11 +57,13 @@ class StoppingRules:
 
     def fits(self, n_stages: int) -> bool:
         """Say whether the arrays fit together and to so many stages."""
-        n_rules = len(self.costs)
+        n_rules = self.costs.size
+        per_rule = (self.costs, self.losses, self.errors, self.standard_errors)
         return (
             n_rules > 0
             and self.thresholds.shape == (n_rules, n_stages)
-            and self.losses.shape == self.errors.shape == self.standard_errors.shape == (n_rules,)
+            and bool((self.thresholds >= 0).all() and (self.thresholds[:, -1] == 0).all())
+            and all(one.shape == (n_rules,) and np.isfinite(one).all() for one in per_rule)
             and bool((np.diff(self.costs) > 0).all() and (np.diff(self.losses) < 0).all())
         )
 

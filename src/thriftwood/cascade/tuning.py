@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from thriftwood.cascade.expected import expected_losses
@@ -17,7 +18,7 @@ from thriftwood.forest import SKIPPED
 TRADEOFFS = np.geomspace(4.0, 4e-4, 60)
 MOST_SWEEPS = 6
 # Between two rules there are others, about this part of the last stage's bill apart.
-STEP = 1 / 200
+BILL_STEP = 1 / 200
 # Sums of values that should be equal may differ by this.
 ROUNDING = 1e-12
 
@@ -74,27 +75,42 @@ def tune_rules(trial: StageTrial) -> StoppingRules:
 
 def _judged(trial: StageTrial, losses: FloatArray, tried: list[FloatArray]) -> StoppingRules:
     """Return the best of many rules with what they cost and lose."""
-    rows, thresholds = np.arange(len(losses)), np.array(tried)
-    stages = _stopping(trial.margins, thresholds)
-    costs = trial.bills[rows, _stopping(trial.margins_of_all, thresholds)] @ trial.weights
+    thresholds = np.array(tried)
+    costs = _means(trial, trial.margins_of_all, trial.bills, thresholds)
     costs += trial.model_costs[(thresholds == 0).argmax(axis=1)]
-    mean_losses = losses[rows, stages] @ trial.weights
+    mean_losses = _means(trial, trial.margins, losses, thresholds)
     best = not_beaten(costs, mean_losses)
-    wrong = trial.wrong[rows, stages[best]].astype(np.float64)
-    more_wrong = wrong - wrong[-1]
-    deviations = more_wrong - (more_wrong @ trial.weights)[:, None]
     return StoppingRules(
         thresholds=thresholds[best],
         costs=costs[best],
         losses=mean_losses[best],
-        errors=wrong @ trial.weights,
-        standard_errors=np.sqrt(deviations**2 @ trial.weights**2),
+        errors=_means(trial, trial.margins, trial.wrong, thresholds[best]),
+        standard_errors=_standard_errors(trial, thresholds[best]),
     )
 
 
-def _stopping(margins: FloatArray, thresholds: FloatArray) -> IntArray:
-    """Return at which stage rows stop, shape (n_rules, n_rows)."""
-    return np.array([(margins >= rule).argmax(axis=1) for rule in thresholds])
+def _means(
+    trial: StageTrial, margins: FloatArray, amounts: NDArray[Any], thresholds: FloatArray
+) -> FloatArray:
+    """Return the mean of what rows have at the stage where they stop, for each rule."""
+    return np.array([trial.weights @ _at_stop(margins, amounts, rule) for rule in thresholds])
+
+
+def _standard_errors(trial: StageTrial, thresholds: FloatArray) -> FloatArray:
+    """Return those of the difference in error between each rule and the last."""
+    last = _at_stop(trial.margins, trial.wrong, thresholds[-1]).astype(np.float64)
+    found = np.empty(len(thresholds))
+    for number, rule in enumerate(thresholds):
+        more = _at_stop(trial.margins, trial.wrong, rule) - last
+        found[number] = np.sqrt((more - trial.weights @ more) ** 2 @ trial.weights**2)
+    return found
+
+
+def _at_stop(margins: FloatArray, amounts: NDArray[Any], rule: FloatArray) -> NDArray[Any]:
+    """Return what each row has at the stage where it stops."""
+    stage = (margins >= rule).argmax(axis=1)
+    stopped: NDArray[Any] = amounts[np.arange(len(amounts)), stage]
+    return stopped
 
 
 def _single_stages(trial: StageTrial) -> Iterator[FloatArray]:
@@ -166,11 +182,11 @@ def _threshold(own: FloatArray, n_stop: int) -> float:
 def _between(trial: StageTrial, rules: StoppingRules) -> Iterator[FloatArray]:
     """Yield rules between neighbours: at each stage, a number of rows between theirs is sure."""
     falling = -np.sort(-trial.margins, axis=0)
-    n_sure = (trial.margins[None] >= rules.thresholds[:, None]).sum(axis=1)
-    step = STEP * float(trial.weights @ trial.bills[:, -1])
+    n_sure = [(trial.margins >= rule).sum(axis=0) for rule in rules.thresholds]
+    step = BILL_STEP * float(trial.weights @ trial.bills[:, -1])
     for number, (cheap, dear) in enumerate(pairwise(n_sure)):
         gap = rules.costs[number + 1] - rules.costs[number]
-        n_steps = int(min(np.ceil(gap / step), 1 / STEP)) if step > 0 else 0
+        n_steps = int(min(np.ceil(gap / step), 1 / BILL_STEP)) if step > 0 else 0
         for share in np.arange(1, n_steps) / max(n_steps, 1):
             wanted = np.rint(cheap + share * (dear - cheap)).astype(np.int64)
             rule = [_threshold(falling[:, s], n_stop) for s, n_stop in enumerate(wanted)]

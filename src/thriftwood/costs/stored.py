@@ -11,7 +11,7 @@ from thriftwood.costs.price_list import PriceList
 Arrays = dict[str, NDArray[Any]]
 
 ARRAYS = ("prices", "payer", "start", "charge", "gate")
-NUMBERS = (
+FACTS = (
     "names",
     "per_split",
     "per_node",
@@ -24,7 +24,7 @@ NUMBERS = (
 
 def price_parts(prices: PriceList) -> tuple[dict[str, Any], Arrays]:
     """Return what a header says about prices, and their arrays; what rows pay is left out."""
-    about = {name: getattr(prices, name) for name in NUMBERS}
+    about = {name: getattr(prices, name) for name in FACTS}
     return about, {f"prices_{name}": getattr(prices, name) for name in ARRAYS}
 
 

@@ -14,6 +14,7 @@ from thriftwood.forest.links import AIMS, LINKS
 if TYPE_CHECKING:
     from thriftwood.forest.forest import Forest
 
+INPUTS = (np.dtype(np.float32), np.dtype(np.float64))
 PER_NODE = (
     "feature",
     "threshold",
@@ -28,11 +29,21 @@ PER_NODE = (
 
 def check(forest: Forest) -> None:
     """Raise `ForestError` where the arrays of a forest contradict each other."""
+    _check_columns(forest)
     _check_shapes(forest)
     _check_links(forest)
     _check_splits(forest)
     _check_categories(forest)
     _check_values(forest)
+
+
+def _check_columns(forest: Forest) -> None:
+    if not isinstance(forest.n_features, (int, np.integer)) or forest.n_features < 1:
+        raise ForestError(
+            f"`n_features` is {forest.n_features!r}: it is how many columns there are."
+        )
+    if forest.input_dtype not in INPUTS:
+        raise ForestError(f"`input_dtype` is {forest.input_dtype}: values are float32 or float64.")
 
 
 def _check_shapes(forest: Forest) -> None:

@@ -114,13 +114,14 @@ def pass_stages(stages: Stages, rows: NDArray[Any], n_jobs: int | None = None) -
     """
     stage = np.full(len(rows), len(stages) - 1)
     margins = np.full((len(rows), len(stages)), np.nan)
-    predicted = predict(stages.richest, rows[:0])  # for the number of columns
-    predicted = np.empty((len(rows), predicted.shape[1]))
+    n_columns = predict(stages.richest, rows[:0]).shape[1]
+    predicted = np.full((len(rows), n_columns), np.nan)
     unsure = np.arange(len(rows))
     for number in stages.in_use:
         forest = stages.forests[number]
-        found = scores(forest, rows[unsure], n_jobs)
-        margins[unsure, number] = margins_of(forest, rows[unsure], found)
+        own = rows[unsure]
+        found = scores(forest, own, n_jobs)
+        margins[unsure, number] = margins_of(forest, own, found)
         stops = margins[unsure, number] >= stages.thresholds[number]
         stage[unsure[stops]] = number
         predicted[unsure[stops]] = predictions(forest.link, found[stops])
@@ -164,7 +165,7 @@ def is_top_of(small: Forest, large: Forest) -> bool:
     while len(mine):
         split = small.is_split[mine]
         mine, theirs = mine[split], theirs[split]
-        if not (large.is_split[theirs].all() and _splits_alike(small, mine, large, theirs)):
+        if not _splits_alike(small, mine, large, theirs):
             return False
         mine = np.concatenate([small.left[mine], small.right[mine]])
         theirs = np.concatenate([large.left[theirs], large.right[theirs]])

@@ -61,6 +61,8 @@ def cascade_of(
     predicts = _predicting_trees(path, rows, refit, table.n_rows)
     forests = _forests(path, stages)
     counts = np.where(predicts.any(axis=0), weights, 0.0)
+    if not counts.any():
+        raise InputError(f"With rows={rows!r} no row counts that has any weight.")
     counts /= counts.sum()
     looks, surest, least = [], np.empty((0, 0)), np.inf
     with progress_bar("Cascading", progress) as bar:
@@ -84,8 +86,8 @@ def cascade_of(
         weights=counts,
         model_costs=np.array([look.model_cost for look in looks]),
     )
-    prices_kept = path.prices.without_rows()
-    return cascade_at(tuple(forests), prices_kept, tune_rules(trial), budget, n_jobs)
+    rules = tune_rules(trial)
+    return cascade_at(tuple(forests), prices.without_rows(), rules, budget, n_jobs)
 
 
 def _check_can_stop(forest: Forest) -> None:
@@ -120,12 +122,12 @@ def _forest_at(path: PruningPath, point: int) -> Forest:
 def _spread(path: PruningPath, n_points: int) -> list[int]:
     """Return points from cheap to rich, far apart from each other in the logarithm of their costs.
 
-    The first and the last point of the path are taken first, then always the point that is
+    The last and the first point of the path are taken first, then always the point that is
     farthest from all those taken.
     """
     some_cost = path.costs[path.costs > 0].min(initial=np.inf)
     place = np.log1p(path.costs / some_cost)
-    taken = [0, len(path) - 1][:n_points]
+    taken = [len(path) - 1, 0][:n_points]
     distance = np.abs(place[:, None] - place[taken]).min(axis=1, initial=np.inf)
     while len(taken) < n_points and distance.max() > 0:
         taken.append(int(distance.argmax()))

@@ -144,6 +144,7 @@ async def _buy(buyer: Buyer, source: AsyncSource, row: int, needs: list[int], sp
     except BaseException:
         for task in tasks:
             task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)  # let the source clean up
         raise
     spare.give_back(taken)
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from thriftwood.errors import InputError
 from thriftwood.runtime.failures import Failure, OnFailure
 from thriftwood.runtime.kernels import NOTHING
 from thriftwood.runtime.patience import Lost, Request
@@ -67,7 +66,7 @@ class Buyer:
             try:
                 self.walk.give(row, feature, self._number(feature, found))
                 return
-            except InputError as error:
+            except Exception as error:  # whatever the value of somebody else does when it is read
                 found = Lost(error, 1)
         failure = Failure(self.ids[row], self.names[feature], found.error, found.attempts, row)
         self.failures.append(failure)

@@ -2,6 +2,9 @@
 
 Rows are numbered by `i`; a row that is on its way also has a slot, where kernels keep what nobody
 needs once it has arrived.
+
+Arrays come one by one, not in a bundle: Python hands them over once per round, and a bundle would
+be taken apart and put together again every time.
 """
 
 import numpy as np

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
@@ -18,14 +17,21 @@ from thriftwood.costs import AnyCosts, Costs, PriceList, read_prices, with_known
 from thriftwood.errors import AcquisitionError, InputError
 from thriftwood.runtime import asynchronous, buying
 from thriftwood.runtime.answer import LazyAnswer, LazyUse
+from thriftwood.runtime.arguments import (
+    is_coroutine_function,
+    read_ids,
+    read_names,
+    read_source,
+    read_stop,
+    read_timeout,
+)
 from thriftwood.runtime.asynchronous import AsyncSource
 from thriftwood.runtime.buying import Buyer
-from thriftwood.runtime.course import Course, lay_out
+from thriftwood.runtime.course import lay_out
 from thriftwood.runtime.failures import CHOICES, OnFailure, in_words
 from thriftwood.runtime.patience import Patience, Request
 from thriftwood.runtime.source import Source
 from thriftwood.runtime.tolls import Tolls, tolls_of
-from thriftwood.runtime.values import ValueReader
 from thriftwood.runtime.walk import Walk
 
 # What rows know beforehand: for each a mapping from feature to value, or None.
@@ -123,13 +129,13 @@ class LazyPredictor:
         on_failure: OnFailure = "raise",
         max_in_flight: int = 100,
     ) -> None:
-        self._function = _read_source(acquire, acquire_many)
+        self._function = read_source(acquire, acquire_many)
         self._in_rounds = acquire is None
-        self._is_async = _is_coroutine_function(self._function)
+        self._is_async = is_coroutine_function(self._function)
         self._patience = Patience(
             whole_number(retries, "retries", 0),
             one_number_from_zero(wait, "wait", "It is the seconds before the first retry."),
-            _read_timeout(timeout),
+            read_timeout(timeout),
         )
         if on_failure not in CHOICES:
             raise InputError(
@@ -138,8 +144,8 @@ class LazyPredictor:
         self._on_failure = on_failure
         self._max_in_flight = whole_number(max_in_flight, "max_in_flight", 1)
         self._course = lay_out(read_stages(model).check())
-        self._reader = _read_names(self._course)
-        self._stops_early = _read_stop(stop, self._course)
+        self._reader = read_names(self._course)
+        self._stops_early = read_stop(stop, self._course)
         own = own_prices(model)
         self._costs = own.as_costs() if costs is None and own is not None else costs
         self._prices = self._read_prices(_without_rows(self._costs), 1)
@@ -203,7 +209,7 @@ class LazyPredictor:
         return f"LazyPredictor({self._course.forest!r}{stop})"
 
     def _set_out(self, rows: Iterable[Any], known: Known | None, costs: AnyCosts) -> _Trip:
-        ids = _read_ids(rows)
+        ids = read_ids(rows)
         mask = None
         if known is not None:
             mask, values = self._reader.known(known, len(ids))
@@ -305,73 +311,8 @@ def _sentence(buyer: Buyer, n_answered: int) -> str:
     )
 
 
-def _read_source(acquire: Any, acquire_many: Any) -> Callable[..., Any]:
-    if (acquire is None) == (acquire_many is None):
-        raise InputError(
-            "Pass either `acquire`, for one value at a time, or `acquire_many`, for the needs of "
-            "all rows together."
-        )
-    name = "acquire" if acquire_many is None else "acquire_many"
-    function = acquire if acquire_many is None else acquire_many
-    if not callable(function):
-        raise InputError(f"`{name}` is {reprlib.repr(function)}: pass a function.")
-    source: Callable[..., Any] = function
-    return source
-
-
-def _is_coroutine_function(function: Callable[..., Any]) -> bool:
-    """Say so of functions, and of objects that are called like one."""
-    return any(map(inspect.iscoroutinefunction, (function, type(function).__call__)))
-
-
-def _read_timeout(timeout: Any) -> float | None:
-    if timeout is None:
-        return None
-    advice = "It is the seconds that a call may take; pass None where there is no limit."
-    seconds = one_number_from_zero(timeout, "timeout", advice)
-    if seconds == 0:
-        raise InputError(f"`timeout` is 0, which no call could keep. {advice}")
-    return seconds
-
-
-def _read_names(course: Course) -> ValueReader:
-    names = course.forest.feature_names or ()
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(
-                f"The model has two columns named {name!r}, which a source could not tell apart: "
-                "train it on columns with different names."
-            )
-    return ValueReader(course.forest)
-
-
-def _read_stop(stop: Any, course: Course) -> bool:
-    if stop is None:
-        return False
-    if not isinstance(stop, str) or stop != "decided":
-        raise InputError(f"`stop` is {reprlib.repr(stop)}: choose None or 'decided'.")
-    if not course.forest.is_classifier:
-        raise InputError(
-            "`stop` is 'decided', but the model predicts numbers: any value may still change them. "
-            "Leave `stop` out."
-        )
-    return True
-
-
 def _without_rows(costs: AnyCosts) -> AnyCosts:
     """Return prices without those of certain rows, which come with the rows."""
     if not isinstance(costs, Costs):
         return costs
     return replace(costs, per_example=None, known=None, shared_by=None)
-
-
-def _read_ids(rows: Any) -> list[Any]:
-    if rows is None or isinstance(rows, str | bytes) or not isinstance(rows, Iterable):
-        raise InputError(f"`rows` is {reprlib.repr(rows)}: pass a list of ids, one for each row.")
-    if hasattr(rows, "columns"):
-        raise InputError("`rows` is a data frame: pass the ids of its rows, such as its index.")
-    # NumPy's own numbers are not what a database expects.
-    ids = rows.tolist() if hasattr(rows, "tolist") and getattr(rows, "ndim", 1) == 1 else list(rows)
-    if not ids:
-        raise InputError("`rows` is empty: at least one row is needed.")
-    return ids

@@ -118,7 +118,7 @@ def _look_up(answer: Mapping[Any, Any], request: Request) -> Any:
 
 
 def _in_order(answer: Any, n_requests: int) -> Sequence[Any]:
-    if hasattr(answer, "__len__") and not isinstance(answer, str | bytes):
+    if _is_in_order(answer):
         if len(answer) == n_requests:
             return answer.tolist() if hasattr(answer, "tolist") else list(answer)
         what = f"{len(answer)} values"
@@ -128,3 +128,10 @@ def _in_order(answer: Any, n_requests: int) -> Sequence[Any]:
         f"`acquire_many` was asked for {n_requests} values and returned {what}: return one value "
         "for each request, in their order, or a mapping from (row, feature) to value."
     )
+
+
+def _is_in_order(answer: Any) -> bool:
+    """Say whether there is one value after the other: no text, no set, no table, no single one."""
+    if isinstance(answer, Sequence):
+        return not isinstance(answer, str | bytes)
+    return hasattr(answer, "__len__") and getattr(answer, "ndim", 0) == 1

@@ -31,7 +31,7 @@ class WatchedCalls:
             self._servant = Servant(self._function)
         try:
             return self._servant.call(arguments, self._seconds)
-        except Empty:
+        except TimeUpError:
             self.close()  # busy for who knows how long: the next call gets another thread
             raise TimeoutError(
                 f"The source gave no answer within {self._seconds:g} seconds."
@@ -41,6 +41,10 @@ class WatchedCalls:
         if self._servant is not None:
             self._servant.dismiss()
             self._servant = None
+
+
+class TimeUpError(Exception):
+    """A call has not ended in time; no source raises this."""
 
 
 class Servant:
@@ -53,9 +57,12 @@ class Servant:
         Thread(target=self._serve, name="thriftwood-source", daemon=True).start()
 
     def call(self, arguments: tuple[Any, ...], seconds: float) -> Any:
-        """Return what the call returns, raise what it raises, or `Empty` when time is up."""
+        """Return what the call returns, raise what it raises, or `TimeUpError`."""
         self._orders.put(arguments)
-        value, error = self._results.get(timeout=seconds)
+        try:
+            value, error = self._results.get(timeout=seconds)
+        except Empty:
+            raise TimeUpError from None
         if error is not None:
             raise error
         return value
