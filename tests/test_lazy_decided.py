@@ -189,3 +189,20 @@ def test_prices_that_are_read_are_those_that_are_weighed():
     )
     tolls = tolls_of(read_prices(costs, 2, None, 3))
     np.testing.assert_allclose(tolls.amount, [2.0, 1.0, 0.0, 0.0])
+
+
+def test_shares_that_round_to_one_tie():
+    """Against the rest, 40 and 60 are both as sure as numbers can say: the first class wins."""
+    tree = split(0, 1.0, leaf((30.0, 60.0, 0.0)), leaf((50.0, 60.0, 0.0)), (40.0, 60.0, 0.0))
+    forest = forest_of(tree, n_features=1, classes=(0, 1, 2))
+    model = tw.ForestModel(replace(forest, link="logistic", combine="sum"))
+    X = np.array([[0.0], [2.0]])
+    np.testing.assert_array_equal(model.predict(X), [1, 0])
+    answer, _ = ask(model, X, stop="decided")
+    np.testing.assert_array_equal(answer.labels, [1, 0])
+
+
+def test_of_values_that_tell_as_much_for_their_price_the_lowest_column_is_bought_first():
+    trees = [split(k, 1.0, leaf((0.9, 0.1)), leaf((0.1, 0.9)), (0.5, 0.5)) for k in (2, 1, 3)]
+    answer, _ = ask(forest_of(*trees, n_features=4), np.zeros((1, 4)), stop="decided")
+    assert [one.feature for one in answer.receipts[0].purchases] == [1, 2]
