@@ -12,6 +12,7 @@ these data sets, after a look at their test errors; those here were drawn afterw
 
 import time
 from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,6 @@ from held_out import (
     standard_errors,
 )
 from measure import arguments
-from pruned_points import pruned_candidates
 from sklearn.ensemble import RandomForestClassifier
 from tasks import Task, heading, tasks
 
@@ -65,19 +65,39 @@ def all_candidates(task: Task, split: Split) -> dict[str, list[Candidate]]:
         base = train(split.train, price, N_TREES)
         origin = f"price {price:g}"
         pools[PEER] += [candidate(model, split, origin) for model in with_prefixes(base, PREFIXES)]
-        pruned, refitted = pruned_candidates(path_of(base, split), split, origin, task.budgets)
+        pruned, refitted = pruned_candidates(base, split, origin, task.budgets)
         pools[PRUNED] += pruned
         pools[OURS] += pruned + refitted
         if price in (0, task.light):
             pools[PLAIN if price == 0 else LIGHT] += pruned + refitted
     forest = RandomForestClassifier(40, max_features=None, n_jobs=2, random_state=0)
     forest.fit(*split.train)
-    pools[FOREST] += pruned_candidates(path_of(forest, split), split, "forest", task.budgets)[1]
+    pools[FOREST] += pruned_candidates(forest, split, "forest", task.budgets)[1]
     return pools
 
 
-def path_of(base: Any, split: Split) -> tw.PruningPath:
-    return tw.prune_path(base, *split.train, n_jobs=2)
+def pruned_candidates(
+    base: Any, split: Split, origin: str, budgets: tuple[float, ...]
+) -> tuple[list[Candidate], list[Candidate]]:
+    """Return points of the path of a model, as they are and refitted."""
+    path = tw.prune_path(base, *split.train, n_jobs=2)
+    costs = path.evaluate(*split.validation, n_jobs=2).cost
+    pruned, refitted = [], []
+    for point in points_to_try(costs, budgets):
+        choice = path.at(index=point)
+        about = (split, origin, costs[0], costs[point])
+        pruned.append(candidate(choice.model, *about))
+        if choice.n_splits:
+            again = choice.refit(*split.train, validation=split.validation, n_jobs=2)
+            refitted.append(candidate(again.model, *about))
+    return pruned, refitted
+
+
+def points_to_try(costs: np.ndarray, budgets: tuple[float, ...]) -> list[int]:
+    """Return the first point, and the richest within each budget and half-way between two."""
+    between = [(high + low) / 2 for high, low in pairwise(budgets)]
+    within = [int(np.argmax(costs <= cost)) for cost in (*budgets, *between)]
+    return sorted({0, *within})
 
 
 def show(task: Task, chosen: dict[str, list[list[Candidate]]]) -> None:
@@ -132,7 +152,7 @@ def against_descent(task: Task, split: Split, quick: bool) -> None:
     """Compare the best point by recorded gains with where the true loss is descended to."""
     base = train(split.train, task.light, N_TREES)
     begin = time.perf_counter()
-    path_of(base, split)
+    tw.prune_path(base, *split.train, n_jobs=2)
     of_path = time.perf_counter() - begin
     print(
         f"  Log loss + tradeoff * cost on training rows, light CEGB; the whole path by recorded "

@@ -1,6 +1,7 @@
 """LightGBM trained with CEGB: a split pays for a feature that its rows have not bought yet."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import lightgbm
 from held_out import Rows
@@ -8,7 +9,6 @@ from held_out import Rows
 PARAMETERS = {
     "objective": "binary",
     "learning_rate": 0.1,
-    "num_leaves": 31,
     "num_threads": 1,  # on this little data a second thread costs more than it brings
     "deterministic": True,
     "force_row_wise": True,
@@ -17,9 +17,9 @@ PARAMETERS = {
 }
 
 
-def train(rows: Rows, price: float, n_trees: int) -> lightgbm.Booster:
+def train(rows: Rows, price: float, n_trees: int, n_leaves: int = 31) -> lightgbm.Booster:
     """Train a booster with a price on every feature; 0 makes it a plain one."""
-    parameters = dict(PARAMETERS)
+    parameters: dict[str, Any] = PARAMETERS | {"num_leaves": n_leaves}
     if price:
         parameters["cegb_tradeoff"] = price
         parameters["cegb_penalty_feature_lazy"] = [1.0] * rows.X.shape[1]

@@ -116,7 +116,7 @@ def test_the_paper_runs():
         ("budget_forest.py", ["of the first", "splits"]),
         ("export.py", ["ONNX, float32", "of scikit-learn"]),
         ("boosters.py", ["CEGB alone", "Area between the curves", "Where to start", "descended"]),
-        ("cascade.py", ["CEGB alone", "cascade of the best base", "Bases chosen"]),
+        ("cascade.py", ["CEGB alone", "best base, cascade", "Bases chosen"]),
         ("refit.py", ["of growing", "validation rows"]),
         ("dantzig_wolfe.py", ["two workers", "Gap after each round", "The textbook's master, for"]),
     ],
