@@ -26,6 +26,7 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/whole_path.py
 	$(BIN)/python benchmarks/budget_forest.py
 	$(BIN)/python benchmarks/boosters.py
+	$(BIN)/python benchmarks/cascade.py
 	$(BIN)/python benchmarks/refit.py
 	$(BIN)/python benchmarks/lazy.py
 	$(BIN)/python benchmarks/export.py

@@ -12,36 +12,28 @@ these data sets, after a look at their test errors; those here were drawn afterw
 
 import time
 from collections import Counter
-from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
-import lightgbm
 import numpy as np
+from cegb import train, with_prefixes
 from held_out import (
     Candidate,
-    Rows,
     Split,
-    best_within,
     candidate,
+    choose,
     draw_split,
+    errors_of,
+    line,
     nothing_bought,
+    standard_errors,
 )
-from measure import arguments, local_dataset
+from measure import arguments
 from sklearn.ensemble import RandomForestClassifier
+from tasks import Task, heading, tasks
 
 import thriftwood as tw
 
-PARAMETERS = {
-    "objective": "binary",
-    "learning_rate": 0.1,
-    "num_leaves": 31,
-    "num_threads": 1,  # on this little data a second thread costs more than it brings
-    "deterministic": True,
-    "force_row_wise": True,
-    "seed": 0,
-    "verbose": -1,
-}
 N_TREES = 100
 PREFIXES = (10, 25, 50)  # CEGB alone may also stop early
 FIRST_SEED = 100  # the rule of choosing was settled on seeds 0 to 3
@@ -54,72 +46,15 @@ LIGHT = "light CEGB, pruned, refitted"
 FOREST = "forest, pruned, refitted"
 
 
-class Task(NamedTuple):
-    """A data set to compare on; the prices of a feature are CEGB's, 0 is a plain booster."""
-
-    name: str
-    X: np.ndarray
-    y: np.ndarray
-    sizes: tuple[int, int, int]
-    n_splits: int
-    budgets: tuple[float, ...]
-    prices: tuple[float, ...]
-    light: float
-
-
 def main() -> None:
     options = arguments(__doc__.splitlines()[0])
     for task in tasks(options.quick, options.data):
-        pools = []
+        chosen = []
         for number in range(task.n_splits):
             split = draw_split(task.X, task.y, task.sizes, FIRST_SEED + number)
-            pools.append(all_candidates(task, split))
-        show(task, pools)
+            chosen.append(choose(all_candidates(task, split), task.budgets))
+        show(task, {name: [own[name] for own in chosen] for name in chosen[0]})
         against_descent(task, draw_split(task.X, task.y, task.sizes, FIRST_SEED), options.quick)
-
-
-def tasks(quick: bool, folder) -> Iterator[Task]:
-    """Yield the data sets at hand; where there is none, one that comes with the package."""
-    found = False
-    for name, make in (("covertype", covertype_task), ("miniboone_tiny", small_task)):
-        data = local_dataset(name, folder)
-        if data is not None:
-            found = True
-            yield make(data, quick)
-    if not found:
-        print("Taking the bundled NHANES instead.")
-        yield small_task(tw.datasets.load_nhanes(), quick)
-
-
-def covertype_task(data: tw.datasets.Dataset, quick: bool) -> Task:
-    """Class 2, Lodgepole pine, against the rest."""
-    return Task(
-        "covertype",
-        data.X,
-        data.y == 1,
-        (1_000, 500, 5_000) if quick else (10_000, 5_000, 40_000),
-        1,
-        (12, 6, 4) if quick else (18, 15, 12, 10, 8, 6, 5, 4, 3),
-        (0, 0.01, 0.045)
-        if quick
-        else (0, 0.0005, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.045, 0.06, 0.08, 0.13),
-        0.01 if quick else 0.002,
-    )
-
-
-def small_task(data: tw.datasets.Dataset, quick: bool) -> Task:
-    return Task(
-        data.name,
-        data.X,
-        data.y == 1,
-        (1_000, 500, 1_000) if quick else (2_000, 1_000, 2_000),
-        2 if quick else 6,
-        (18, 10, 5) if quick else (36, 26, 18, 15, 12, 10, 8, 6, 5, 4, 3),
-        (0, 0.01, 0.06)
-        if quick
-        else (0, 0.003, 0.006, 0.01, 0.02, 0.03, 0.045, 0.06, 0.1, 0.14, 0.18, 0.25),
-        0.01 if quick else 0.003,
-    )
 
 
 def all_candidates(task: Task, split: Split) -> dict[str, list[Candidate]]:
@@ -127,9 +62,9 @@ def all_candidates(task: Task, split: Split) -> dict[str, list[Candidate]]:
     nothing = nothing_bought(split)
     pools = {name: [nothing] for name in (PEER, PRUNED, OURS, PLAIN, LIGHT, FOREST)}
     for price in task.prices:
-        base = train(split.train, price)
+        base = train(split.train, price, N_TREES)
         origin = f"price {price:g}"
-        pools[PEER] += [candidate(model, split, origin) for model in with_prefixes(base)]
+        pools[PEER] += [candidate(model, split, origin) for model in with_prefixes(base, PREFIXES)]
         pruned, refitted = pruned_candidates(base, split, origin, task.budgets)
         pools[PRUNED] += pruned
         pools[OURS] += pruned + refitted
@@ -139,19 +74,6 @@ def all_candidates(task: Task, split: Split) -> dict[str, list[Candidate]]:
     forest.fit(*split.train)
     pools[FOREST] += pruned_candidates(forest, split, "forest", task.budgets)[1]
     return pools
-
-
-def train(rows: Rows, price: float) -> lightgbm.Booster:
-    parameters = dict(PARAMETERS)
-    if price:
-        parameters["cegb_tradeoff"] = price
-        parameters["cegb_penalty_feature_lazy"] = [1.0] * rows.X.shape[1]
-    return lightgbm.train(parameters, lightgbm.Dataset(rows.X, rows.y.astype(float)), N_TREES)
-
-
-def with_prefixes(base: lightgbm.Booster) -> list[lightgbm.Booster]:
-    texts = [base.model_to_string(num_iteration=n_trees) for n_trees in PREFIXES]
-    return [base, *(lightgbm.Booster(model_str=text) for text in texts)]
 
 
 def pruned_candidates(
@@ -178,17 +100,9 @@ def points_to_try(costs: np.ndarray, budgets: tuple[float, ...]) -> list[int]:
     return sorted({0, *within})
 
 
-def show(task: Task, pools: list[dict[str, list[Candidate]]]) -> None:
-    n_train, n_validation, n_test = task.sizes
-    print(
-        f"\n{task.name}: {n_train} rows to train, {n_validation} to choose, {n_test} to test, "
-        f"{task.n_splits} split(s)\n  Errors on test rows, within a budget of so many features"
-    )
-    line("budget", [f"{budget:g}" for budget in task.budgets])
-    chosen = {
-        name: [[best_within(pool[name], budget) for budget in task.budgets] for pool in pools]
-        for name in pools[0]
-    }
+def show(task: Task, chosen: dict[str, list[list[Candidate]]]) -> None:
+    """Print test errors of the choices of each split, and what they say about where to start."""
+    heading(task)
     errors = {name: errors_of(models) for name, models in chosen.items()}
     for name, own in errors.items():
         line(name, [f"{error:.4f}" for error in own.mean(axis=0)])
@@ -204,27 +118,8 @@ def show(task: Task, pools: list[dict[str, list[Candidate]]]) -> None:
     show_best_start(task, errors, before_pruning)
 
 
-def line(name: str, entries: list[str]) -> None:
-    print(f"  {name:32s}" + "".join(f"{entry:>8s}" for entry in entries))
-
-
-def errors_of(models: list[list[Candidate]]) -> np.ndarray:
-    """Return test errors, a row for each split."""
-    return np.array([[one.wrong.mean() for one in of_split] for of_split in models])
-
-
 def base_costs(models: list[list[Candidate]]) -> np.ndarray:
     return np.mean([[one.base_cost for one in of_split] for of_split in models], axis=0)
-
-
-def standard_errors(ours: list[list[Candidate]], theirs: list[list[Candidate]]) -> np.ndarray:
-    """Return those of the difference: over splits, or over the test rows of the only one."""
-    if len(ours) > 1:
-        per_split = errors_of(ours) - errors_of(theirs)
-        return per_split.std(axis=0, ddof=1) / np.sqrt(len(ours))
-    pairs = zip(ours[0], theirs[0], strict=True)
-    per_row = np.array([one.wrong.astype(float) - other.wrong for one, other in pairs])
-    return per_row.std(axis=1, ddof=1) / np.sqrt(per_row.shape[1])
 
 
 def show_area(task: Task, difference: np.ndarray) -> None:
@@ -255,7 +150,7 @@ def show_best_start(task: Task, errors: dict[str, np.ndarray], before_pruning: n
 
 def against_descent(task: Task, split: Split, quick: bool) -> None:
     """Compare the best point by recorded gains with where the true loss is descended to."""
-    base = train(split.train, task.light)
+    base = train(split.train, task.light, N_TREES)
     begin = time.perf_counter()
     tw.prune_path(base, *split.train, n_jobs=2)
     of_path = time.perf_counter() - begin

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
+from sklearn.dummy import DummyClassifier
 
 import thriftwood as tw
 
@@ -31,7 +33,7 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True)
 class Candidate:
-    """A model as it looks on held-out rows.
+    """A model as it looks on validation rows; and on test rows, once somebody asks.
 
     Attributes
     ----------
@@ -42,39 +44,76 @@ class Candidate:
     cost : float
         Mean features that a validation row pays for; the budget is on this.
     loss : float
-        Calibrated log loss on the validation rows; candidates are chosen by it.
-    wrong : bool array
-        Which test rows it gets wrong. Nothing is chosen by this.
+        What candidates are chosen by; for most, the calibrated log loss on the validation rows.
+    error : float
+        Share of the validation rows that it gets wrong.
+    model : classifier or booster
+    test : Rows
+        Nothing is chosen by these.
     """
 
     origin: str
     base_cost: float
     cost: float
     loss: float
-    wrong: np.ndarray
+    error: float
+    model: Any
+    test: Rows
+
+    @cached_property
+    def wrong(self) -> np.ndarray:
+        """Which test rows it gets wrong."""
+        return wrong_rows(self.model, self.test)
+
+    @cached_property
+    def test_cost(self) -> float:
+        """Mean features that a test row pays for."""
+        return mean_bill(self.model, self.test.X)
 
 
 def candidate(
     model: Any, split: Split, origin: str, base_cost: float | None = None, cost: float | None = None
 ) -> Candidate:
-    """Measure a model on the validation and the test rows of a split."""
+    """Measure a model on the validation rows of a split."""
     if cost is None:
-        cost = tw.feature_bill(model, split.validation.X).mean
-    wrong = (log_odds(model, split.test.X) > 0) != split.test.y
-    loss = calibrated_loss(log_odds(model, split.validation.X), split.validation.y)
-    return Candidate(origin, cost if base_cost is None else base_cost, cost, loss, wrong)
+        cost = mean_bill(model, split.validation.X)
+    scores = log_odds(model, split.validation.X)
+    return Candidate(
+        origin,
+        cost if base_cost is None else base_cost,
+        cost,
+        calibrated_loss(scores, split.validation.y),
+        float(np.mean((scores > 0) != split.validation.y)),
+        model,
+        split.test,
+    )
 
 
 def nothing_bought(split: Split) -> Candidate:
     """Return the answer that costs nothing: the commoner class of the training rows."""
-    share = float(split.validation.y.mean())
-    loss = -share * np.log(share) - (1 - share) * np.log(1 - share)
-    return Candidate("nothing", 0.0, 0.0, loss, split.test.y != (split.train.y.mean() > 0.5))
+    return candidate(DummyClassifier().fit(*split.train), split, "nothing")
+
+
+def choose(
+    pools: dict[str, list[Candidate]], budgets: Sequence[float]
+) -> dict[str, list[Candidate]]:
+    """Return the best candidate of every pool within each budget."""
+    return {name: [best_within(pool, budget) for budget in budgets] for name, pool in pools.items()}
 
 
 def best_within(candidates: Sequence[Candidate], budget: float) -> Candidate:
     """Return the candidate with the least validation loss among those within a budget."""
     return min((one for one in candidates if one.cost <= budget), key=lambda one: one.loss)
+
+
+def wrong_rows(model: Any, rows: Rows) -> np.ndarray:
+    return (log_odds(model, rows.X) > 0) != rows.y
+
+
+def mean_bill(model: Any, X: np.ndarray) -> float:
+    if isinstance(model, DummyClassifier):
+        return 0.0
+    return tw.feature_bill(model, X).mean
 
 
 def log_odds(model: Any, X: np.ndarray) -> np.ndarray:
@@ -114,3 +153,22 @@ def draw_split(X: np.ndarray, y: np.ndarray, sizes: tuple[int, int, int], seed: 
     ends = np.cumsum([0, *sizes])
     parts = [order[first:last] for first, last in pairwise(ends)]
     return Split(*(Rows(X[part], y[part]) for part in parts))
+
+
+def line(name: str, entries: list[str]) -> None:
+    print(f"  {name:32s}" + "".join(f"{entry:>8s}" for entry in entries))
+
+
+def errors_of(models: list[list[Candidate]]) -> np.ndarray:
+    """Return test errors, a row for each split."""
+    return np.array([[one.wrong.mean() for one in of_split] for of_split in models])
+
+
+def standard_errors(ours: list[list[Candidate]], theirs: list[list[Candidate]]) -> np.ndarray:
+    """Return those of the difference: over splits, or over the test rows of the only one."""
+    if len(ours) > 1:
+        per_split = errors_of(ours) - errors_of(theirs)
+        return per_split.std(axis=0, ddof=1) / np.sqrt(len(ours))
+    pairs = zip(ours[0], theirs[0], strict=True)
+    per_row = np.array([one.wrong.astype(float) - other.wrong for one, other in pairs])
+    return per_row.std(axis=1, ddof=1) / np.sqrt(per_row.shape[1])
