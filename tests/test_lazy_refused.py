@@ -238,7 +238,9 @@ def test_labels_of_categories(column, value, number):
 
 
 @pytest.mark.parametrize(
-    "value", ["high", [1.0], 1j, np.datetime64("2020-01-01"), object(), 10**400, b"x", {}], ids=repr
+    "value",
+    ["high", [1.0], 1j, np.datetime64("2020-01-01"), object(), 10**400, b"x", {}],
+    ids=lambda value: type(value).__name__,
 )
 def test_what_is_no_number_is_refused(value):
     reader = ValueReader(Columns(np.float32))
