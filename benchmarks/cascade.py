@@ -8,8 +8,10 @@ stop early, and is chosen on the same rows, by its calibrated log loss (see `hel
 errors; it is compared by whichever did better on the test rows. Errors and bills are those of test
 rows. Every feature costs 1, and one meter counts for all.
 
-Bases and the rule to choose among them were settled on splits of seeds 0 to 2, after a look at
-their test errors; those here were drawn afterwards.
+Bases and the rule to choose among them were settled on splits of other seeds, after a look at
+their test errors: of 0 and 1 for covertype, of 0 to 2 for MiniBooNE. After a first run with seeds
+from 300 on two bases were left out, which validation rows had chosen once or never, to save time.
+The splits here were drawn afterwards.
 """
 
 from collections import Counter
@@ -41,7 +43,7 @@ import thriftwood as tw
 
 N_TREES = 200  # of boosters, alone or as bases
 PREFIXES = (10, 25, 50, 100)
-FIRST_SEED = 300  # how cascades are tuned was settled with splits of seeds up to 203
+FIRST_SEED = 400  # no split from here on was looked at before
 COVERTYPE_BUDGETS = (18, 14.9, 12.3, 10, 8, 6.9, 6, 5, 4.2, 3)
 # Of CEGB alone, besides those of the task.
 MORE_PRICES = (0.015, 0.025, 0.035, 0.04, 0.052, 0.07, 0.08, 0.1)
