@@ -8,8 +8,10 @@ stop early, and is chosen on the same rows, by its calibrated log loss (see `hel
 errors; it is compared by whichever did better on the test rows. Errors and bills are those of test
 rows. Every feature costs 1, and one meter counts for all.
 
-Bases and the rule to choose among them were settled on splits of seeds 0 to 2, after a look at
-their test errors; those here were drawn afterwards.
+Bases and the rule to choose among them were settled on splits of other seeds, after a look at
+their test errors: of 0 and 1 for covertype, of 0 to 2 for MiniBooNE. After a first run with seeds
+from 300 on two bases were left out, which validation rows had chosen once or never, to save time.
+The splits here were drawn afterwards.
 """
 
 from collections import Counter
@@ -41,11 +43,12 @@ import thriftwood as tw
 
 N_TREES = 200  # of boosters, alone or as bases
 PREFIXES = (10, 25, 50, 100)
-FIRST_SEED = 300  # how cascades are tuned was settled with splits of seeds up to 203
+FIRST_SEED = 400  # no split from here on was looked at before
 COVERTYPE_BUDGETS = (18, 14.9, 12.3, 10, 8, 6.9, 6, 5, 4.2, 3)
 # Of CEGB alone, besides those of the task.
 MORE_PRICES = (0.015, 0.025, 0.035, 0.04, 0.052, 0.07, 0.08, 0.1)
-N_THRESHOLDS = 60  # to try where there is one for all stages
+FEW_ROWS = 5_000  # up to here a second thread costs more than it brings
+N_THRESHOLDS = 25  # to try where there is one for all stages
 
 PEER = "CEGB alone"
 PEER_BY_ERROR = "CEGB alone, chosen by errors"
@@ -56,12 +59,11 @@ ONE_PRICE = "booster of one price, cascade"
 ONE_THRESHOLD = "the same, one threshold"
 OURS = "best base, cascade"
 
-# Bases with a line of their own bear its name. Trees of a forest, and the least rows of a leaf:
-FORESTS = {FOREST: (40, 1), "forest, 5 rows in a leaf": (40, 5), "forest of 100 trees": (100, 1)}
+# Bases with a line of their own bear its name. Trees of a forest:
+FORESTS = {FOREST: 40, "forest of 100 trees": 100}
 # The price of a feature, and the leaves of a tree:
 COVERTYPE_BOOSTERS = {
     PLAIN: (0, 31),
-    "price 0.01, 63 leaves": (0.01, 63),
     "price 0.02, 63 leaves": (0.02, 63),
     ONE_PRICE: (0.02, 31),
     "price 0.03": (0.03, 31),
@@ -99,16 +101,17 @@ def in_full(task: Task) -> Task:
 def all_candidates(task: Task, split: Split, quick: bool) -> dict[str, list[Candidate]]:
     """Return the models that each way of saving features has to choose from."""
     nothing = nothing_bought(split)
+    n_jobs = 2 if len(split.train.y) > FEW_ROWS else 1
     boosters = COVERTYPE_BOOSTERS if task.name == "covertype" else BOOSTERS
     alone = [nothing, *peers(task, split, sorted({size for _, size in boosters.values()}))]
     pools = {PEER: alone, PEER_BY_ERROR: by_error(alone), ONE_STAGE: [nothing]}
-    pools |= {name: [] for name in (FOREST, PLAIN, ONE_PRICE, ONE_THRESHOLD, OURS)}
+    pools |= {name: by_error([nothing]) for name in (*QUICK, ONE_THRESHOLD, OURS)}
     for name in QUICK if quick else (*FORESTS, *boosters):
         if name in FORESTS:
-            path = forest_path(split, *FORESTS[name])
+            path = forest_path(split, FORESTS[name])
         else:
             path = booster_path(split, *boosters[name])
-        cascade = path.cascade(*split.validation, refit=split.train, n_jobs=2)
+        cascade = path.cascade(*split.validation, refit=split.train, n_jobs=n_jobs)
         own = by_error(within_budgets(cascade, split, name, task.budgets))
         pools[OURS] += own
         if name in pools:
@@ -136,10 +139,8 @@ def by_error(candidates: Iterable[Candidate]) -> list[Candidate]:
     return [replace(one, loss=one.error) for one in candidates]
 
 
-def forest_path(split: Split, n_trees: int, leaf_size: int) -> tw.PruningPath:
-    forest = RandomForestClassifier(
-        n_trees, max_features=None, min_samples_leaf=leaf_size, n_jobs=2, random_state=0
-    )
+def forest_path(split: Split, n_trees: int) -> tw.PruningPath:
+    forest = RandomForestClassifier(n_trees, max_features=None, n_jobs=2, random_state=0)
     forest.fit(*split.train)
     return tw.prune_path(forest, *split.train, loss="log_loss", n_jobs=2)
 
@@ -162,7 +163,8 @@ def within_budgets(
 def with_one_threshold(cascade: Any, split: Split) -> Iterator[Candidate]:
     """Yield the stages of a cascade with the same threshold for all but the last."""
     margins = cascade.decision_path(split.validation.X).margins
-    for threshold in np.nanquantile(margins, np.linspace(0, 1, N_THRESHOLDS)):
+    shares = np.linspace(0, 1, N_THRESHOLDS) ** 2  # low ones matter most to the bill
+    for threshold in np.nanquantile(margins, shares):
         thresholds = np.full(len(cascade.stages.forests), threshold)
         yield candidate(with_thresholds(cascade, thresholds), split, ONE_THRESHOLD)
 
