@@ -20,7 +20,7 @@ from thriftwood.adapters import read_forest
 N_TREES = 40
 N_THREADS = 2
 # It refuses to have more than OpenMP was told to use.
-TREELITE_THREADS = min(N_THREADS, int(os.environ.get("OMP_NUM_THREADS", N_THREADS)))
+N_TREELITE = min(N_THREADS, int(os.environ.get("OMP_NUM_THREADS", N_THREADS)))
 BATCHES = (100_000, 1_000)  # rows to predict
 QUICK_BATCHES = (10_000, 1_000)
 ROWS_TIMED = 20_000  # at least, so that a small batch is predicted often enough to be timed
@@ -68,7 +68,7 @@ def sides(model: Any, rows: np.ndarray) -> list[Predict]:
     made = [
         lambda: ours.predict_proba(cast),
         lambda: model.predict_proba(cast),
-        lambda: treelite.gtil.predict(theirs, rows, nthread=TREELITE_THREADS).reshape(len(rows), -1),
+        lambda: treelite.gtil.predict(theirs, rows, nthread=N_TREELITE).reshape(len(rows), -1),
     ]
     for predict in made:
         found = predict()  # of two classes, treelite says only the second
