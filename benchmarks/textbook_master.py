@@ -24,7 +24,7 @@ from scipy.sparse import csr_array, vstack
 
 from thriftwood.arrays import BoolArray, FloatArray, IntArray
 from thriftwood.closure import ClosureProblem, reduce_until_stable
-from thriftwood.closure.problem import exact_sum
+from thriftwood.closure.sums import exact_sum
 from thriftwood.solvers.decomposition_kernels import best_response, roots
 
 SMOOTHING = 0.95  # how much of the best known prices is in those that trees are asked at

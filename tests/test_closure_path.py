@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from thriftwood.closure import check_certificate
-from thriftwood.closure.problem import exact_sum
+from thriftwood.closure.sums import exact_sum
 from thriftwood.errors import RangeError
 from thriftwood.solvers import brute_force, closure_path, linear_program, min_cut, plain_path
 from thriftwood.solvers import path as path_module

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from test_solvers import random_forest_like
 
 from thriftwood.closure import ClosureSolution, Flow, check_certificate
-from thriftwood.closure.problem import LARGEST_TOTAL
+from thriftwood.closure.sums import LARGEST_TOTAL
 from thriftwood.errors import CertificateError, InputError
 from thriftwood.solvers import DantzigWolfe, brute_force, linear_program, min_cut
 from thriftwood.solvers.components import components_of

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from thriftwood.closure import check_certificate, reduce_closure
 from thriftwood.closure import reductions as all_reductions
-from thriftwood.closure.problem import exact_sum
 from thriftwood.closure.reductions import (
     drop_free_items,
     drop_hopeless_projects,
@@ -21,6 +20,7 @@ from thriftwood.closure.reductions import (
     merge_twin_items,
     reduce_until_stable,
 )
+from thriftwood.closure.sums import exact_sum
 from thriftwood.errors import CertificateError, InputError, RangeError
 from thriftwood.solvers import DantzigWolfe, brute_force, linear_program, min_cut, read_solver
 from thriftwood.solvers.min_cut import optimal_flow

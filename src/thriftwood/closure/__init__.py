@@ -9,9 +9,11 @@ Law: a solution that passes `check_certificate` is optimal, whoever computed it.
 """
 
 from thriftwood.closure.certificate import Certificate, check_certificate
-from thriftwood.closure.path import ClosurePath
+from thriftwood.closure.path import ClosurePath, last_steps
+from thriftwood.closure.pricing import Pricing, pricing_at
 from thriftwood.closure.problem import ClosureProblem
 from thriftwood.closure.reductions import reduce_closure, reduce_until_stable
+from thriftwood.closure.shard import Shard, join_shards, side_by_side
 from thriftwood.closure.solution import ClosureSolution, Flow, smallest_optimum
 
 __all__ = [
@@ -20,8 +22,14 @@ __all__ = [
     "ClosureProblem",
     "ClosureSolution",
     "Flow",
+    "Pricing",
+    "Shard",
     "check_certificate",
+    "join_shards",
+    "last_steps",
+    "pricing_at",
     "reduce_closure",
     "reduce_until_stable",
+    "side_by_side",
     "smallest_optimum",
 ]

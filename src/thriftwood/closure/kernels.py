@@ -336,3 +336,13 @@ def move(rest, traffic, tail, head, amount):
     rest[head] += amount
     traffic[tail] += amount
     traffic[head] += amount
+
+
+@kernel
+def last_need(step_of, arc_start, arc_item, n_items):
+    """Return for each item the last step among the projects that need it."""
+    last = np.full(n_items, NOTHING, dtype=np.int32)
+    for h in range(len(step_of)):
+        for arc in range(arc_start[h], arc_start[h + 1]):
+            last[arc_item[arc]] = max(last[arc_item[arc]], step_of[h])
+    return last

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from thriftwood.arrays import BoolArray, IndexArray, IntArray
+from thriftwood.closure import kernels
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,3 +43,14 @@ class ClosurePath:
     def kept(self, n_dropped: int) -> BoolArray:
         """Return the projects that are kept after a number of steps."""
         return self.step_of >= n_dropped
+
+
+def last_steps(
+    step_of: IndexArray, arc_start: IntArray, arc_item: IndexArray, n_items: int
+) -> IndexArray:
+    """Return for each item the last step among the projects that need it, -1 if there is none.
+
+    The items that project `h` needs are `arc_item[arc_start[h]:arc_start[h + 1]]`.
+    """
+    last: IndexArray = kernels.last_need(step_of, arc_start, arc_item, n_items)
+    return last

@@ -6,15 +6,11 @@ from fractions import Fraction
 import numpy as np
 
 from thriftwood.arrays import BoolArray, IndexArray, IntArray, frozen
+from thriftwood.closure.pricing import pricing_at
+from thriftwood.closure.sums import LARGEST_TOTAL, exact_sum
 from thriftwood.errors import ClosureError, RangeError
 
 NOTHING = -1
-
-# All gains together, and each cost, stay below this. What passes through one vertex is then at most
-# three times as much, so no sum that a solver or the certificate forms leaves 64 bits.
-LARGEST_TOTAL = 2**60
-# A tradeoff is taken as a simple fraction if that agrees with it to one part in this many.
-TRADEOFF_PRECISION = 2**32
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,31 +77,15 @@ class ClosureProblem:
     def at(self, tradeoff: Fraction) -> tuple["ClosureProblem", int]:
         """Return the problem whose profit is gains minus `tradeoff` times costs, in whole numbers.
 
-        With the tradeoff as a simple fraction b / a, gains are multiplied by a and costs by b, and
-        nothing is rounded but the tradeoff, in its tenth digit. Where no simple fraction is near,
-        gains are multiplied by a large power of two, and each cost is rounded to one part in that
-        of the smallest gain.
-
         Returns
         -------
         problem : ClosureProblem
         scale : int
             What gains were multiplied by.
         """
-        total = exact_sum(np.abs(self.gains))
-        room = LARGEST_TOTAL // max(total, 1)
-        near = _simple_fraction(tradeoff, room)
-        scale = near.denominator if near is not None else 1 << (room.bit_length() - 1)
-        # What costs more than all gains together is never bought; how much more does not matter.
-        never = total * scale + 1
-        if near is not None:
-            affordable = never // max(near.numerator, 1)
-            exact = self.costs * min(near.numerator, never)
-            costs = np.where(self.costs <= affordable, exact, never if near.numerator else 0)
-        else:
-            rounded = np.rint(self.costs * float(tradeoff * scale))
-            costs = np.where(rounded < never, rounded, never).astype(np.int64)
-        return replace(self, gains=self.gains * scale, costs=costs), scale
+        pricing = pricing_at(tradeoff, exact_sum(np.abs(self.gains)))
+        costs = pricing.priced(self.costs)
+        return replace(self, gains=self.gains * pricing.scale, costs=costs), pricing.scale
 
     def check(self) -> "ClosureProblem":
         """Return the problem, or raise where its arrays contradict each other or do not fit."""
@@ -141,19 +121,3 @@ _DTYPES = {
     "arc_item": np.int32,
     "costs": np.int64,
 }
-
-
-def _simple_fraction(number: Fraction, largest_denominator: int) -> Fraction | None:
-    """Return a simple fraction that is near the number, if there is one."""
-    denominator = 1
-    while denominator <= largest_denominator:
-        near = number.limit_denominator(denominator)
-        if abs(near - number) * TRADEOFF_PRECISION <= number:
-            return near
-        denominator *= 8
-    return None
-
-
-def exact_sum(values: IntArray) -> int:
-    """Add without wrapping: the two halves of the bits separately."""
-    return (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())

@@ -10,8 +10,9 @@ import numpy as np
 
 from thriftwood.arrays import BoolArray, IndexArray, IntArray, handed_over
 from thriftwood.closure import kernels
-from thriftwood.closure.problem import NOTHING, ClosureProblem, exact_sum
+from thriftwood.closure.problem import NOTHING, ClosureProblem
 from thriftwood.closure.solution import ClosureSolution, Flow
+from thriftwood.closure.sums import exact_sum
 
 Undo = Callable[[ClosureSolution], ClosureSolution]
 Reduction = Callable[[ClosureProblem], tuple[ClosureProblem, Undo]]

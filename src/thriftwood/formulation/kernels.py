@@ -134,13 +134,3 @@ def class_weight_per_node(
                 for k in range(n_classes):
                     total[h, k] = total[left[h], k] + total[right[h], k]
     return total
-
-
-@kernel
-def last_need(step_of, arc_start, arc_item, n_items):
-    """Return for each item the last step among the projects that need it."""
-    last = np.full(n_items, NOTHING, dtype=np.int32)
-    for h in range(len(step_of)):
-        for arc in range(arc_start[h], arc_start[h + 1]):
-            last[arc_item[arc]] = max(last[arc_item[arc]], step_of[h])
-    return last

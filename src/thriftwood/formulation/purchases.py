@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray, handed_over
+from thriftwood.closure import last_steps
 from thriftwood.costs import MODEL, ROW, PriceList
 from thriftwood.errors import RangeError
 from thriftwood.forest import Forest
@@ -60,8 +61,7 @@ class Purchases:
         step_of : shape (n_splits,)
             With which step of a path each split drops; -1 if it is never kept.
         """
-        last: IndexArray = kernels.last_need(step_of, self.arc_start, self.arc_item, self.n_items)
-        return last
+        return last_steps(step_of, self.arc_start, self.arc_item, self.n_items)
 
     def needed(self, kept: BoolArray) -> BoolArray:
         """Return the items that the kept splits ask for."""

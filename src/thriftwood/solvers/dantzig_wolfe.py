@@ -29,7 +29,7 @@ from thriftwood.closure import (
     reduce_until_stable,
     smallest_optimum,
 )
-from thriftwood.closure.problem import exact_sum
+from thriftwood.closure.sums import exact_sum
 from thriftwood.errors import CertificateError, InputError
 from thriftwood.parallel import check_n_jobs
 from thriftwood.progress import progress_line

@@ -1,0 +1,26 @@
+"""Closure problems whose items lie in shards, each with its own worker; only numbers travel.
+
+Gains are shared out between shards, and each shard finds its own best sets for its share of the
+gains, at all prices at once. Whatever the shares, the shards' best profits add up to a bound: no
+closed set has a larger profit. Where all shards want the same set, it is the best.
+
+Law: the answer is closed, its profit is exact, and no closed set has a profit beyond the bound;
+where the rest that shards disagree on was gathered, the answer is the smallest best set.
+"""
+
+from thriftwood.solvers.shards.at_tradeoff import ShardedSolution, sharded_cut
+from thriftwood.solvers.shards.log import ShardRound
+from thriftwood.solvers.shards.options import RowShards
+from thriftwood.solvers.shards.rounds import Crew, Projects
+from thriftwood.solvers.shards.whole_path import ShardedPath, sharded_path
+
+__all__ = [
+    "Crew",
+    "Projects",
+    "RowShards",
+    "ShardRound",
+    "ShardedPath",
+    "ShardedSolution",
+    "sharded_cut",
+    "sharded_path",
+]

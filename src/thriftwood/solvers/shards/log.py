@@ -1,0 +1,80 @@
+"""How rounds went: what was found and proven, what it took."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+
+from thriftwood.solvers.shards.rounds import Crew
+
+
+@dataclass(frozen=True)
+class ShardRound:
+    """What one round came to.
+
+    Profits are those of pruning over single leaves, on all rows, in the units of the gains.
+
+    Attributes
+    ----------
+    profit : float
+        Of the best pruning found so far.
+    bound : float
+        No pruning has a larger profit; the least of all rounds so far.
+    n_open : int
+        Splits on which the shards disagree.
+    n_gathered : int
+        Arcs of the rest that was gathered in this round; 0 in rounds of prices.
+    n_bytes : int
+        What travelled in this round between the shards and the coordinator, both ways.
+    seconds : float
+        Since the rounds began.
+    """
+
+    profit: float
+    bound: float
+    n_open: int
+    n_gathered: int
+    n_bytes: int
+    seconds: float
+
+    @property
+    def gap(self) -> float:
+        return self.bound - self.profit
+
+    @property
+    def relative_gap(self) -> float:
+        """The share of the bound that may be missed."""
+        return self.gap / self.bound if self.bound > 0 else 0.0
+
+
+class RoundLog:
+    """The rounds so far; the best profit and the least bound are carried on."""
+
+    def __init__(self, crew: Crew, line: Callable[[str], None]) -> None:
+        self._crew = crew
+        self._line = line
+        self._begin = perf_counter()
+        self._bytes_before = crew.bytes_moved
+        self._rounds: list[ShardRound] = []
+
+    def __len__(self) -> int:
+        return len(self._rounds)
+
+    @property
+    def rounds(self) -> tuple[ShardRound, ...]:
+        return tuple(self._rounds)
+
+    def add(self, profit: float, bound: float, n_open: int, n_gathered: int = 0) -> None:
+        """Write down a round."""
+        if self._rounds:
+            profit = max(profit, self._rounds[-1].profit)
+            bound = min(bound, self._rounds[-1].bound)
+        n_bytes = self._crew.bytes_moved - self._bytes_before
+        self._bytes_before += n_bytes
+        seconds = perf_counter() - self._begin
+        self._rounds.append(ShardRound(profit, bound, n_open, n_gathered, n_bytes, seconds))
+        gap = self._rounds[-1].relative_gap
+        self._line(f"round {len(self)}, gap {gap:.2g}, {n_open} splits open")
+
+    def is_within(self, tolerance: float) -> bool:
+        """Say whether a tolerance above 0 is met."""
+        return bool(self._rounds) and self._rounds[-1].relative_gap <= tolerance > 0
