@@ -63,6 +63,16 @@ class Shard:
         needs = (self.requires, self.arc_start, self.arc_item, self.costs)
         return ClosureProblem(gains, *needs).check()
 
+    def without_free_items(self) -> "Shard":
+        """Return the same shard without items that cost nothing."""
+        return self.with_arcs(self.costs[self.arc_item] > 0)
+
+    def with_arcs(self, stays: BoolArray) -> "Shard":
+        """Return the same shard with some of its arcs, and the items that these lead to."""
+        needs = kernels.leave_out(self.arc_start, self.arc_item, self.costs, stays)
+        arc_start, arc_item, costs = map(handed_over, needs)
+        return replace(self, arc_start=arc_start, arc_item=arc_item, costs=costs)
+
     def at(self, pricing: Pricing) -> "Shard":
         """Return the same shard with costs in the unit of gains."""
         return replace(self, costs=handed_over(pricing.priced(self.costs)))

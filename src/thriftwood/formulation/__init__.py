@@ -6,14 +6,17 @@ are pruned each alone, the fall of the mean of their objectives.
 """
 
 from thriftwood.formulation.asks import Asks, list_asks
-from thriftwood.formulation.build import ClosureIndex, build_closure, build_complexity
+from thriftwood.formulation.build import ClosureIndex, build_closure, build_complexity, whole_gains
 from thriftwood.formulation.counting import CountArray, times_counted, weight_counted
 from thriftwood.formulation.losses import Loss, loss_named, node_losses
 from thriftwood.formulation.majoriser import ensemble_losses, majorised_losses
 from thriftwood.formulation.purchases import Purchases, list_purchases
 from thriftwood.formulation.recorded_gain import RECORDED_GAIN, recorded_losses
+from thriftwood.formulation.shards import ShardPlan, ShardReport, make_shard, whole_prices
 from thriftwood.formulation.targets import (
     ClassWeight,
+    in_whole_numbers,
+    read_class_weights,
     read_loss_weights,
     read_target,
     read_weights,
@@ -27,18 +30,25 @@ __all__ = [
     "CountArray",
     "Loss",
     "Purchases",
+    "ShardPlan",
+    "ShardReport",
     "build_closure",
     "build_complexity",
     "ensemble_losses",
+    "in_whole_numbers",
     "list_asks",
     "list_purchases",
     "loss_named",
     "majorised_losses",
+    "make_shard",
     "node_losses",
+    "read_class_weights",
     "read_loss_weights",
     "read_target",
     "read_weights",
     "recorded_losses",
     "times_counted",
     "weight_counted",
+    "whole_gains",
+    "whole_prices",
 ]

@@ -134,28 +134,53 @@ def _closure(
     costs: WholeCosts,
     loss_per_cost: Fraction,
 ) -> tuple[ClosureProblem, ClosureIndex]:
-    split = np.flatnonzero(forest.is_split)
-    number = np.cumsum(forest.is_split, dtype=np.int32) - 1
-    parent = forest.parent[split]
-    exact_gains = losses[split] - losses[forest.left[split]] - losses[forest.right[split]]
-    gains, gain_unit = whole_numbers(exact_gains, MOST_GAIN)
-    problem = ClosureProblem(
-        gains=gains,
-        requires=np.where(parent == LEAF, LEAF, number[parent]),
-        arc_start=arc_start,
-        arc_item=arc_item,
-        costs=costs.whole,
-    )
+    worth = whole_gains(forest, losses)
+    problem = ClosureProblem(worth.gains, worth.requires, arc_start, arc_item, costs.whole)
     index = ClosureIndex(
-        split,
-        gain_unit,
+        worth.split,
+        worth.unit,
         costs.unit,
         forest.n_nodes,
         loss_per_cost,
-        lost_to_rounding(exact_gains, gains, gain_unit),
+        worth.lost,
         lost_to_rounding(*costs),
     )
     return problem.check(), index
+
+
+class WholeGains(NamedTuple):
+    """The splits of a forest as projects: what each gains, in whole numbers of a unit.
+
+    Attributes
+    ----------
+    split, gains, requires : shape (n_splits,)
+        The node of each split, its gain, and the split that it needs.
+    unit : Fraction
+    lost : float
+        What all gains lost together when they were made whole.
+    """
+
+    split: IntArray
+    gains: IntArray
+    requires: IndexArray
+    unit: Fraction
+    lost: float
+
+
+def whole_gains(forest: Forest, losses: FloatArray) -> WholeGains:
+    """Return what splits gain over leaves in their place, given what nodes would lose as leaves."""
+    split = np.flatnonzero(forest.is_split)
+    exact = losses[split] - losses[forest.left[split]] - losses[forest.right[split]]
+    gains, unit = whole_numbers(exact, MOST_GAIN)
+    lost = lost_to_rounding(exact, gains, unit)
+    return WholeGains(split, gains, required_splits(forest), unit, lost)
+
+
+def required_splits(forest: Forest) -> IndexArray:
+    """Return for each split the number of the split above it, -1 for roots."""
+    number = np.cumsum(forest.is_split, dtype=np.int32) - 1
+    parent = forest.parent[forest.is_split]
+    return np.where(parent == LEAF, LEAF, number[parent]).astype(np.int32)
 
 
 def _whole_costs(purchases: Purchases) -> WholeCosts:

@@ -45,6 +45,14 @@ def read_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
     """Return how much each row counts, checked, as whole numbers in the same ratios."""
     if sample_weight is None:
         return handed_over(np.ones(n_rows))
+    weights = checked_weights(sample_weight, n_rows)
+    if not weights.any():
+        raise InputError("`sample_weight` is 0 everywhere: at least one row must count.")
+    return in_whole_numbers(weights)
+
+
+def checked_weights(sample_weight: ArrayLike, n_rows: int) -> FloatArray:
+    """Return the weights of rows, or refuse what is no weight."""
     weights = numbers(sample_weight, "sample_weight")
     if weights.shape != (n_rows,):
         raise InputError(
@@ -56,9 +64,7 @@ def read_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
             f"`sample_weight` is {weights[wrong[0]]} in row {wrong[0]}: it must be finite and at "
             "least 0 everywhere."
         )
-    if not weights.any():
-        raise InputError("`sample_weight` is 0 everywhere: at least one row must count.")
-    return _in_whole_numbers(weights)
+    return weights
 
 
 def read_loss_weights(
@@ -80,21 +86,32 @@ def read_loss_weights(
     """
     if class_weight is None:
         return weights
-    if forest.classes is None:
-        raise InputError("`class_weight` is for classifiers: a regressor has `sample_weight` only.")
-    if isinstance(class_weight, Mapping):
-        per_class = _weight_by_label(class_weight, forest.classes)
-    elif isinstance(class_weight, str) and class_weight == "balanced":
+    if isinstance(class_weight, str) and class_weight == "balanced" and forest.classes is not None:
         per_class = _balanced(target, weights, len(forest.classes))
     else:
+        per_class = read_class_weights(class_weight, forest)
+    per_row = np.where(weights > 0, per_class[target], 0.0)
+    if not per_row.any():
+        raise InputError("`class_weight` is 0 for every row that counts: weigh one class at least.")
+    return in_whole_numbers(weights * in_whole_numbers(per_row))
+
+
+def read_class_weights(class_weight: ClassWeight, forest: Forest) -> FloatArray:
+    """Return how much a row of each class counts, from a mapping."""
+    if forest.classes is None:
+        raise InputError("`class_weight` is for classifiers: a regressor has `sample_weight` only.")
+    if not isinstance(class_weight, Mapping):
         raise InputError(
             f"`class_weight` is {reprlib.repr(class_weight)}: pass 'balanced', a mapping from "
             "class to weight, or None."
         )
-    per_row = np.where(weights > 0, per_class[target], 0.0)
-    if not per_row.any():
-        raise InputError("`class_weight` is 0 for every row that counts: weigh one class at least.")
-    return _in_whole_numbers(weights * _in_whole_numbers(per_row))
+    return _weight_by_label(class_weight, forest.classes)
+
+
+def in_whole_numbers(weights: FloatArray) -> FloatArray:
+    """Return whole numbers in the same ratios; below 2**53 they add up exactly in doubles."""
+    whole, _ = whole_numbers(weights, 2**50)
+    return handed_over((whole // max(np.gcd.reduce(whole), 1)).astype(np.float64))
 
 
 def _weight_by_label(class_weight: Mapping[Any, float], classes: NDArray[np.generic]) -> FloatArray:
@@ -114,12 +131,6 @@ def _balanced(target: IndexArray | FloatArray, weights: FloatArray, n_classes: i
     total = np.bincount(target, weights=weights, minlength=n_classes)
     common = min(math.lcm(*(int(weight) for weight in total if weight)), 2**50)
     return np.divide(common, total, out=np.zeros(n_classes), where=total > 0)
-
-
-def _in_whole_numbers(weights: FloatArray) -> FloatArray:
-    # Only ratios matter, and whole numbers below 2**53 add up exactly even in doubles.
-    whole, _ = whole_numbers(weights, 2**50)
-    return handed_over((whole // np.gcd.reduce(whole)).astype(np.float64))
 
 
 def _as_targets(target: NDArray[np.generic]) -> FloatArray:

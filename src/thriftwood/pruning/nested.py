@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from thriftwood.arrays import FloatArray, IndexArray, handed_over
 from thriftwood.closure import ClosurePath, ClosureProblem
+from thriftwood.costs import PriceList
+from thriftwood.forest import Forest
 from thriftwood.formulation import ClosureIndex
 from thriftwood.progress import progress_bar
 from thriftwood.pruning.path import PruningPath
+from thriftwood.pruning.pruned import Figures
 from thriftwood.pruning.task import PruningTask
 from thriftwood.solvers import closure_path
 
@@ -43,13 +46,56 @@ def nested_path(
     problem, index = closure
     with progress_bar("Pruning", progress) as bar:
         steps = closure_path(problem, n_jobs, bar)
-    return _as_forests(model, task, index, steps, method)
+    purchases = task.purchases
+    # Divided once, at the end, so that whole prices make exact bills.
+    items = still_there(
+        purchases.last_needed(steps.step_of), steps.n_steps + 1, purchases.item_cost
+    )
+    return as_forests(model, task, index, steps, items / purchases.scale, method)
 
 
-def _as_forests(
-    model: Any, task: PruningTask, index: ClosureIndex, steps: ClosurePath, method: str
+class Counted(Protocol):
+    """What a path says of its task, in whatever pieces the rows were counted."""
+
+    @property
+    def forest(self) -> Forest: ...
+
+    @property
+    def mean_losses(self) -> FloatArray: ...
+
+    @property
+    def weight_counted(self) -> float: ...
+
+    @property
+    def rows(self) -> str: ...
+
+    @property
+    def prices(self) -> PriceList: ...
+
+    @property
+    def loss_name(self) -> str: ...
+
+    def original(self) -> Figures: ...
+
+
+def as_forests(
+    model: Any,
+    task: Counted,
+    index: ClosureIndex,
+    steps: ClosurePath,
+    costs: FloatArray,
+    method: str = "ensemble",
 ) -> PruningPath:
-    """Say what each set of projects on the closure's path means for the forest."""
+    """Say what each set of projects on the closure's path means for the forest.
+
+    Parameters
+    ----------
+    model, task, index
+    steps : ClosurePath
+    costs : shape (n_steps + 1,)
+        The mean bill of a row before each step, and after the last.
+    method : str
+    """
     forest, split, losses = task.forest, index.split, task.mean_losses
     drop_step = np.full(forest.n_nodes, -1, dtype=np.int32)
     drop_step[split] = steps.step_of
@@ -58,11 +104,9 @@ def _as_forests(
     gains = losses[split] - losses[forest.left[split]] - losses[forest.right[split]]
     loss_of_leaves = float(losses[forest.tree_start[:-1]].sum())
     least_loss = float(np.minimum(losses, 0.0).sum())  # of any leaves; below is only rounding
-    kept_gains = _still_there(steps.step_of, n_points, gains)
+    kept_gains = still_there(steps.step_of, n_points, gains)
     point_losses = np.maximum(loss_of_leaves - kept_gains, least_loss)
     point_losses[np.abs(point_losses) < NOISE * abs(loss_of_leaves)] = 0.0
-    purchases = task.purchases
-    item_step = purchases.last_needed(steps.step_of)
     feature_step = np.full(forest.n_features, -1, dtype=np.int32)
     np.maximum.at(feature_step, forest.feature[split], steps.step_of)
     lost_loss = index.lost_gain / task.weight_counted
@@ -76,11 +120,10 @@ def _as_forests(
         method=method,
         drop_step=handed_over(drop_step),
         tradeoffs=handed_over(np.array([0.0, *prices])),
-        # Divided once, at the end, so that whole prices make exact bills.
-        costs=handed_over(_still_there(item_step, n_points, purchases.item_cost) / purchases.scale),
+        costs=handed_over(costs),
         losses=handed_over(point_losses),
-        n_splits=handed_over(_still_there(steps.step_of, n_points).astype(np.int64)),
-        n_features=handed_over(_still_there(feature_step, n_points).astype(np.int64)),
+        n_splits=handed_over(still_there(steps.step_of, n_points).astype(np.int64)),
+        n_features=handed_over(still_there(feature_step, n_points).astype(np.int64)),
         original=task.original(),
         # Whole numbers may misstate the loss of the optimum and that of the forest taken instead.
         resolution=steps.slack * float(index.gain_unit) / task.weight_counted + 2 * lost_loss,
@@ -88,7 +131,7 @@ def _as_forests(
     )
 
 
-def _still_there(step: IndexArray, n_points: int, weights: FloatArray | None = None) -> FloatArray:
+def still_there(step: IndexArray, n_points: int, weights: FloatArray | None = None) -> FloatArray:
     """Return for each point how many, or how much, drops with its step or a later one."""
     ever = step >= 0
     counted = np.ones(np.count_nonzero(ever)) if weights is None else weights[ever]

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from thriftwood.arrays import BoolArray, IndexArray, IntArray
 from thriftwood.closure import ClosureProblem, Shard, join_shards, side_by_side
-from thriftwood.closure.kernels import leave_out
 from thriftwood.closure.problem import NOTHING
 from thriftwood.solvers.min_cut import min_cut
 from thriftwood.solvers.shards import kernels
@@ -45,14 +44,14 @@ def rest_of(shard: Shard, status: Status) -> Shard:
     is_open = status == OPEN
     bought = shard.needed_items(status == KEPT)
     stays = np.repeat(is_open, np.diff(shard.arc_start)) & ~bought[shard.arc_item]
-    arc_start, arc_item, costs = leave_out(shard.arc_start, shard.arc_item, shard.costs, stays)
+    sparse = shard.with_arcs(stays)
     number = np.cumsum(is_open, dtype=np.int32) - 1
     required = shard.requires[is_open]
     rest = Shard(
         np.where((required == NOTHING) | ~is_open[required], NOTHING, number[required]),
-        arc_start[np.append(np.flatnonzero(is_open), shard.n_projects)],
-        arc_item,
-        costs,
+        sparse.arc_start[np.append(np.flatnonzero(is_open), shard.n_projects)],
+        sparse.arc_item,
+        sparse.costs,
         shard.presence[is_open],
     )
     return join_shards([rest])
