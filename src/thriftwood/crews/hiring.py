@@ -2,7 +2,8 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from thriftwood.crews.chunks import read_chunks, read_stretches
 from thriftwood.crews.crew import Crew
 from thriftwood.crews.local import LocalCrew, build_states
 from thriftwood.crews.pieces import Piece
+from thriftwood.errors import MissingLibraryError
 from thriftwood.parallel import n_threads
 
 
@@ -39,12 +41,26 @@ def hire(
         Threads of this process, as in joblib; a cluster that the user has started has its own.
     """
     most = n_threads(n_jobs)
+    if is_dask(X):
+        with _hire_cluster(build, X, y, sample_weight, most) as cluster_crew:
+            yield cluster_crew
+        return
     read = (read_chunks if _is_iterator(X) else read_stretches)(X, y, sample_weight)
     crew = LocalCrew(build_states(build, read, most), most)
     try:
         yield crew
     finally:
         crew.dismiss()
+
+
+def _hire_cluster(*arguments: Any) -> AbstractContextManager[Crew]:
+    if find_spec("distributed") is None:
+        raise MissingLibraryError(
+            'Rows in a Dask collection need distributed: pip install "thriftwood[dask]"'
+        )
+    from thriftwood.crews.cluster import hire_cluster
+
+    return hire_cluster(*arguments)
 
 
 def is_chunked(X: Any) -> bool:
