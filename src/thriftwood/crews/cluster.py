@@ -37,8 +37,9 @@ def hire_cluster(
     n_threads : int
         Of the cluster that is started in this process if there is no current client.
     """
+    pieces = partitions(X, y, sample_weight)
     with _client(n_threads) as client, closing(ClusterCrew(client)) as crew:
-        crew.build(build, partitions(X, y, sample_weight))
+        crew.build(build, pieces)
         yield crew
 
 

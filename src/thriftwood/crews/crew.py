@@ -35,8 +35,9 @@ class Crew(Protocol):
         Parameters
         ----------
         work : callable
-            A function of a module, or a partial of one, so that other processes find it. It must
-            not change the state: who has lost a state builds it again from the rows.
+            A function of a module, or a partial of one, so that other processes find it. It changes
+            neither the state, which may be built again from the rows, nor the news, which other
+            states may look at too.
         news : sequence
             One for each state, in the order of the pieces.
         """

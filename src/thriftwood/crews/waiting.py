@@ -2,7 +2,7 @@
 
 from asyncio import run_coroutine_threadsafe
 from collections.abc import Coroutine, Sequence
-from concurrent.futures import CancelledError, Future, wait
+from concurrent.futures import Future, wait
 from typing import Any
 
 from distributed import Client, KilledWorker
@@ -26,7 +26,7 @@ def results(client: Client, tasks: Sequence[Task[Any]]) -> list[Any]:
         gathered: list[Any] = gathering.result()
     except ThriftwoodError:
         raise
-    except (Exception, CancelledError) as error:
+    except Exception as error:
         raise _in_our_words(client, tasks, error) from error
     finally:
         gathering.cancel()
