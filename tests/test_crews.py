@@ -196,6 +196,14 @@ def test_partitions_are_those_that_the_user_sees(tmp_path):
     assert [label for answer in answers for label in answer[2]] == wide.c3.tolist()
 
 
+def test_names_of_columns_mean_nothing():
+    rows = pd.DataFrame(X, columns=["chunks", "ndim", "npartitions", "rechunk"])
+    with hire(
+        remember, dd.from_pandas(rows, npartitions=2), da.ones(30, chunks=15), None, 1
+    ) as crew:
+        assert [answer[1] for answer in crew.ask(tell, "ab")] == [X[:15].tolist(), X[15:].tolist()]
+
+
 def test_what_travels_is_counted():
     rows, labels, _ = as_dask_array((10, 10, 10))
     with hire(remember, rows, labels, None, 1) as crew:

@@ -6,6 +6,7 @@ from typing import Any
 
 import dask
 import numpy as np
+from dask.array import Array
 
 from thriftwood.crews.pieces import check_length, cutter
 from thriftwood.errors import InputError
@@ -47,7 +48,7 @@ def _cut_like_rows(
         return [None] * n_partitions
     if not dask.is_dask_collection(values):
         return _cut_in_memory(name, values, lengths)
-    if not hasattr(values, "npartitions"):
+    if not isinstance(getattr(values, "ndim", None), int):
         raise InputError(f"`{name}` is a Dask {type(values).__name__}: {ADVICE}.")
     own = _lengths(values)
     if own is not None and lengths is not None and own != lengths:
@@ -77,8 +78,10 @@ def _cut_in_memory(name: str, values: Any, lengths: tuple[int, ...] | None) -> l
 
 def _lengths(values: Any) -> tuple[int, ...] | None:
     """Return how many rows each partition has; None where Dask does not know."""
-    lengths: tuple[int, ...] | None = values.chunks[0] if hasattr(values, "chunks") else None
-    return None if lengths is None or any(map(isnan, lengths)) else lengths
+    if not isinstance(values, Array):
+        return None
+    lengths: tuple[int, ...] = values.chunks[0]
+    return None if any(map(isnan, lengths)) else lengths
 
 
 def _delayed(values: Any) -> list[Any]:
@@ -87,7 +90,7 @@ def _delayed(values: Any) -> list[Any]:
     Tasks are not fused: then a source that X, y and the weights have in common is read once, and
     they surely belong together even if it would give other rows the next time.
     """
-    if hasattr(values, "chunks"):
+    if isinstance(values, Array):
         if values.ndim > 1:
             values = values.rechunk({1: -1})
         return list(values.to_delayed(optimize_graph=False).ravel())

@@ -64,9 +64,7 @@ def _has_workers(client: Client) -> bool:
         workers = asking.result()["workers"].values()
     finally:
         asking.cancel()
-    return any(
-        worker["status"] == "running" or _is_executing(worker) for worker in workers
-    )
+    return any(worker["status"] == "running" or _is_executing(worker) for worker in workers)
 
 
 def _is_executing(worker: dict[str, Any]) -> bool:
