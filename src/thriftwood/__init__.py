@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     )
     from thriftwood.runtime import LazyAnswer, LazyPredictor
     from thriftwood.solvers import DantzigWolfe
+    from thriftwood.solvers.shards import RowShards
 
 __all__ = [
     "BudgetForestClassifier",
@@ -51,6 +52,7 @@ __all__ = [
     "PrunedEnsembleRegressor",
     "PruningPath",
     "Receipt",
+    "RowShards",
     "SizePath",
     "__version__",
     "cost_complexity_path",
@@ -79,6 +81,7 @@ _HOME = {
     "PrunedEnsembleRegressor": "thriftwood.estimators",
     "PruningPath": "thriftwood.pruning",
     "Receipt": "thriftwood.billing",
+    "RowShards": "thriftwood.solvers.shards",
     "SizePath": "thriftwood.pruning",
     "cost_complexity_path": "thriftwood.pruning",
     "dynamic_programming_path": "thriftwood.pruning",

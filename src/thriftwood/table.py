@@ -60,7 +60,7 @@ def read_table(
         )
     if values.shape[0] == 0:
         raise InputError("X has no rows: at least one example is needed.")
-    return Table(handed_over(values.view()), _column_names(X))
+    return Table(handed_over(values.view()), column_names(X))
 
 
 class TrainedOn(Protocol):
@@ -82,7 +82,7 @@ class TrainedOn(Protocol):
 def read_rows(X: object, trained_on: TrainedOn) -> Table:
     """Read rows for a model; refuse those with other columns than it was trained on."""
     _check_kind(X)
-    names = _column_names(X)
+    names = column_names(X)
     if names is not None:  # before what is in them, which may be no numbers in the wrong place
         _check_columns(len(names), names, trained_on)
     table = read_table(X, trained_on.input_dtype, trained_on.category_labels)
@@ -184,7 +184,8 @@ def _refuse_complex_or_time(types: Iterable[Any]) -> None:
             raise TypeError(f"the type {found}")
 
 
-def _column_names(X: object) -> tuple[str, ...] | None:
+def column_names(X: object) -> tuple[str, ...] | None:
+    """Return the names of the columns, where X has some and all are text."""
     columns = getattr(X, "columns", None)
     if columns is None:
         return None

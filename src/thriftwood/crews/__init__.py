@@ -10,7 +10,7 @@ them and whatever happens to a worker on the way; or an error says why not.
 """
 
 from thriftwood.crews.crew import Crew
-from thriftwood.crews.hiring import hire, is_chunked
+from thriftwood.crews.hiring import hire, is_chunked, is_dask
 from thriftwood.crews.pieces import Piece
 
-__all__ = ["Crew", "Piece", "hire", "is_chunked"]
+__all__ = ["Crew", "Piece", "hire", "is_chunked", "is_dask"]

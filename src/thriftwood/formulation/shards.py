@@ -131,11 +131,6 @@ def whole_prices(prices: PriceList, n_splits: int) -> WholePrices:
     All shards must count in the same unit, before any of them has seen its rows. What is paid for
     each prediction is multiplied by their number, so that everything is paid once.
     """
-    if prices.is_tied_to_rows:
-        raise InputError(
-            "`costs` belong to certain rows (`known`, prices per row or `shared_by`), which is not "
-            "possible where rows come in pieces: give one price per feature or group."
-        )
     if (prices.payer == MODEL).any():
         raise InputError(
             "`costs` has prices that are paid once for the model (`per_model`): no piece of the "

@@ -18,6 +18,7 @@ from thriftwood.pruning import cascading, mixture
 from thriftwood.pruning.methods import points_in_words
 from thriftwood.pruning.pruned import Pruned
 from thriftwood.pruning.sequence import PruningSequence, check_only_one
+from thriftwood.solvers.shards import ShardRound
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,14 +63,18 @@ class PruningPath(PruningSequence):
         pruning has, but for the resolution, and may be smaller: splits that gain nothing are gone.
     resolution, cost_resolution : float
         By how much, at any tradeoff, what the method minimises may miss the optimum because numbers
-        had to be rounded: at most `resolution + tradeoff * cost_resolution`. Both are 0 for counted
-        errors and prices of up to six decimals, within a wide range.
+        had to be rounded, or because shards of rows could not agree: at most
+        `resolution + tradeoff * cost_resolution`. Both are 0 for counted errors and prices of up to
+        six decimals, within a wide range, of rows in memory or shards that were gathered.
+    rounds : tuple of ShardRound
+        How shards of rows came to it; empty for rows in memory, and in a path from a file.
     """
 
     drop_step: IndexArray
     tradeoffs: FloatArray
     resolution: float
     cost_resolution: float
+    rounds: tuple[ShardRound, ...] = ()
 
     is_nested: ClassVar = True
     own_methods: ClassVar = ("ensemble", "each_tree", "cost_complexity")

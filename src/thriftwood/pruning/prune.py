@@ -11,20 +11,24 @@ from thriftwood.adapters import write_model
 from thriftwood.arguments import one_number_from_zero
 from thriftwood.closure import check_certificate
 from thriftwood.costs import AnyCosts
+from thriftwood.crews import is_chunked
 from thriftwood.errors import InputError
 from thriftwood.formulation import ClassWeight, Loss
 from thriftwood.pruning.descent import descend, needs_descent, original_figures
 from thriftwood.pruning.methods import DESCENT
 from thriftwood.pruning.prune_path import prune_path
 from thriftwood.pruning.pruned import Pruned
+from thriftwood.pruning.sharded import prune_shards, read_shards
+from thriftwood.pruning.sharded_task import sharded_task
 from thriftwood.pruning.task import PruningTask, read_task
 from thriftwood.solvers import DantzigWolfe, DecomposedSolution, Solver, read_solver
+from thriftwood.solvers.shards import RowShards
 
 
 def prune(
     model: Any,
     X: Any,
-    y: ArrayLike,
+    y: Any = None,
     *,
     tradeoff: float | None = None,
     budget: float | None = None,
@@ -33,6 +37,7 @@ def prune(
     class_weight: ClassWeight = None,
     rows: str = "all",
     sample_weight: ArrayLike | None = None,
+    shards: RowShards | None = None,
     solver: str | DantzigWolfe = "min_cut",
     refit: bool = False,
     validation: tuple[Any, ArrayLike] | None = None,
@@ -52,8 +57,13 @@ def prune(
         GradientBoosting* or HistGradientBoosting* of scikit-learn, a model of LightGBM, XGBoost or
         CatBoost, a `BudgetForestClassifier` or a `ForestModel`. It is not changed.
     X : array-like or data frame, shape (n_rows, n_features)
-        Rows to count losses and bills on; usually those the model was trained on.
+        Rows to count losses and bills on; usually those the model was trained on. Rows beyond
+        memory may come in pieces: a Dask array or data frame, whose partitions are worked on by the
+        current Dask client; an `np.memmap`; or an iterator of pairs (X, y) or triples (X, y,
+        weight). The answer is the same.
     y : array-like, shape (n_rows,)
+        What is right for each row. A Dask array or series for rows in Dask; left out for an
+        iterator.
     tradeoff : float, optional
         The paper's lambda, at least 0: how much loss one unit of cost is worth. At 0 only splits
         that gain nothing are collapsed; the larger, the smaller the forest.
@@ -93,6 +103,9 @@ def prune(
         do.
     sample_weight : array-like, shape (n_rows,), optional
         How much each row counts, in loss and cost alike.
+    shards : RowShards, optional
+        How far to go where rows come in pieces: rounds, tolerance, how much may be gathered. With
+        it rows in memory are cut into pieces, too, which saves memory.
     solver : {"min_cut", "linear_program", "dantzig_wolfe"} or DantzigWolfe
         Our own maximum flow; the linear relaxation through HiGHS; or trees that prune themselves
         at prices that a master adjusts. The same answer from all three, soonest from the first. A
@@ -136,6 +149,8 @@ def prune(
         "sample_weight": sample_weight,
         "n_jobs": n_jobs,
     }
+    if shards is not None or is_chunked(X):
+        return _in_pieces(model, X, y, tradeoff, budget, shards, solver, refit, options)
     if budget is not None:
         if solver != "min_cut":
             raise InputError(
@@ -144,13 +159,46 @@ def prune(
             )
         pruned = prune_path(model, X, y, **options).at(budget=budget)
     else:
-        number = one_number_from_zero(
-            tradeoff, "tradeoff", "At 0 cost does not matter, the larger it is the more is pruned."
-        )
-        pruned = _at_tradeoff(model, read_task(model, X, y, **options), number, solve, n_jobs)
+        task = read_task(model, X, y, **options)
+        pruned = _at_tradeoff(model, task, _read_tradeoff(tradeoff), solve, n_jobs)
     if not refit:
         return pruned
     return pruned.refit(X, y, validation=validation, sample_weight=sample_weight, n_jobs=n_jobs)
+
+
+def _in_pieces(
+    model: Any,
+    X: Any,
+    y: Any,
+    tradeoff: float | None,
+    budget: float | None,
+    shards: RowShards | None,
+    solver: str | DantzigWolfe,
+    refit: bool,
+    options: dict[str, Any],
+) -> Pruned:
+    """Prune where rows come in pieces."""
+    if solver != "min_cut":
+        raise InputError(
+            f"The solver {solver!r} works on rows in memory: leave it out where rows come in "
+            "pieces."
+        )
+    if refit:
+        raise InputError(
+            "Leaves are refitted on rows in memory: prune without `refit`, then call "
+            "`pruned.refit(X, y)` with a sample of the rows."
+        )
+    if budget is not None:
+        return prune_path(model, X, y, shards=shards, **options).at(budget=budget)
+    how, number = read_shards(shards), _read_tradeoff(tradeoff)
+    with sharded_task(model, X, y, progress=how.progress, **options) as task:
+        return prune_shards(model, task, number, how)
+
+
+def _read_tradeoff(tradeoff: Any) -> float:
+    return one_number_from_zero(
+        tradeoff, "tradeoff", "At 0 cost does not matter, the larger it is the more is pruned."
+    )
 
 
 def _at_tradeoff(

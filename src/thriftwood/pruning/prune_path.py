@@ -7,12 +7,16 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from thriftwood.costs import AnyCosts
+from thriftwood.crews import is_chunked
 from thriftwood.errors import InputError
 from thriftwood.formulation import ClassWeight, Loss
 from thriftwood.pruning.descent import refuse_descent
 from thriftwood.pruning.nested import nested_path
 from thriftwood.pruning.path import PruningPath
+from thriftwood.pruning.sharded import path_of_shards, read_shards
+from thriftwood.pruning.sharded_task import sharded_task
 from thriftwood.pruning.task import read_task
+from thriftwood.solvers.shards import RowShards
 
 SCOPES = ("ensemble", "each_tree")
 
@@ -20,7 +24,7 @@ SCOPES = ("ensemble", "each_tree")
 def prune_path(
     model: Any,
     X: Any,
-    y: ArrayLike,
+    y: Any = None,
     *,
     costs: AnyCosts = None,
     loss: Loss = None,
@@ -28,6 +32,7 @@ def prune_path(
     rows: str = "all",
     scope: str = "ensemble",
     sample_weight: ArrayLike | None = None,
+    shards: RowShards | None = None,
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> PruningPath:
@@ -41,8 +46,10 @@ def prune_path(
 
     Parameters
     ----------
-    model, X, y, costs, loss, class_weight, rows, sample_weight
-        As in `prune`.
+    model, X, y, costs, loss, class_weight, rows, sample_weight, shards
+        As in `prune`. Where rows come in pieces the path is exact if all distinct purchases may be
+        gathered, as `shards` says; otherwise its points are nested, their figures exact, and
+        `resolution` is the proven gap.
     scope : {"ensemble", "each_tree"}
         Whose objective is optimised. "ensemble": that of all trees together, in which a row pays
         for a feature once. "each_tree": a baseline that shows what sharing is worth: every tree
@@ -64,6 +71,23 @@ def prune_path(
     True
     """
     _check_scope(scope)
+    if shards is not None or is_chunked(X):
+        if scope != "ensemble":
+            raise InputError("Where rows come in pieces, only scope='ensemble' is possible.")
+        how = read_shards(shards)
+        with sharded_task(
+            model,
+            X,
+            y,
+            costs=costs,
+            loss=loss,
+            class_weight=class_weight,
+            rows=rows,
+            sample_weight=sample_weight,
+            n_jobs=n_jobs,
+            progress=progress,
+        ) as pieces:
+            return path_of_shards(model, pieces, how, n_jobs)
     task = read_task(
         model,
         X,

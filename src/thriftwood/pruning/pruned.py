@@ -11,6 +11,7 @@ from thriftwood.closure import Certificate
 from thriftwood.pruning.methods import DESCENT, METHODS
 from thriftwood.pruning.refit import Refit, refit_model
 from thriftwood.solvers import Round
+from thriftwood.solvers.shards import ShardRound
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,8 @@ class Pruned(Figures):
         over trees: `prune` went down to where no step of its kind helps, and nothing is proven.
     size : int, optional
         How many splits each tree has, if it ever had as many; for "dynamic_programming".
-    rounds : tuple of Round
-        How the solver `DantzigWolfe` got there; empty for all others.
+    rounds : tuple of Round or of ShardRound
+        How the solver `DantzigWolfe`, or shards of rows, got there; empty for all others.
     loss_name : str
         What `loss` counts. "recorded_gain" is the share of the gains that the splits of a boosted
         model recorded, given up with the splits that are gone.
@@ -88,7 +89,7 @@ class Pruned(Figures):
     bound: float | None = 0.0
     method: str = "ensemble"
     size: int | None = None
-    rounds: tuple[Round, ...] = ()
+    rounds: tuple[Round, ...] | tuple[ShardRound, ...] = ()
     loss_name: str = ""
     objectives: tuple[float, ...] = ()
     refitted: Refit | None = None
@@ -187,10 +188,14 @@ class Pruned(Figures):
     @property
     def _rounds_in_words(self) -> str:
         last, n_rounds = self.rounds[-1], len(self.rounds)
-        n_columns = sum(one.n_columns for one in self.rounds)
         rounds = f"{n_rounds} round{'s' if n_rounds > 1 else ''}"
         end = "gap closed" if last.gap == 0 else f"stopped at a gap of {last.relative_gap:.2g}"
-        return f"{rounds} of the decomposition, {n_columns} columns, {last.seconds:.2g} s: {end}."
+        if isinstance(last, ShardRound):
+            how = f"{rounds} of shards of rows"
+        else:
+            n_columns = sum(one.n_columns for one in self.rounds if isinstance(one, Round))
+            how = f"{rounds} of the decomposition, {n_columns} columns"
+        return f"{how}, {last.seconds:.2g} s: {end}."
 
     @property
     def _advice(self) -> str:

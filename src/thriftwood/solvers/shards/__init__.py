@@ -13,14 +13,17 @@ from thriftwood.solvers.shards.log import ShardRound
 from thriftwood.solvers.shards.options import RowShards
 from thriftwood.solvers.shards.rounds import Crew, Projects
 from thriftwood.solvers.shards.whole_path import ShardedPath, sharded_path
+from thriftwood.solvers.shards.works import Order, bills
 
 __all__ = [
     "Crew",
+    "Order",
     "Projects",
     "RowShards",
     "ShardRound",
     "ShardedPath",
     "ShardedSolution",
+    "bills",
     "sharded_cut",
     "sharded_path",
 ]

@@ -68,6 +68,7 @@ class RoundLog:
         if self._rounds:
             profit = max(profit, self._rounds[-1].profit)
             bound = min(bound, self._rounds[-1].bound)
+        profit = min(profit, bound)  # sums of doubles may pass each other by their last digit
         n_bytes = self._crew.bytes_moved - self._bytes_before
         self._bytes_before += n_bytes
         seconds = perf_counter() - self._begin
