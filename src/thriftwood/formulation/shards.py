@@ -131,13 +131,9 @@ def whole_prices(prices: PriceList, n_splits: int) -> WholePrices:
     All shards must count in the same unit, before any of them has seen its rows. What is paid for
     each prediction is multiplied by their number, so that everything is paid once.
     """
-    if (prices.payer == MODEL).any():
-        raise InputError(
-            "`costs` has prices that are paid once for the model (`per_model`): no piece of the "
-            "rows could tell whether they are paid. Leave them out, or prune rows in memory."
-        )
     often = prices.predictions
-    exact = np.append(prices.prices * often, [prices.per_split * often, prices.per_node])
+    times = np.where(prices.payer == MODEL, 1.0, often)
+    exact = np.append(prices.prices * times, [prices.per_split * often, prices.per_node])
     whole, unit = whole_numbers(exact, MOST_PRICE)
     missed = np.abs(whole * float(unit) - exact)
     lost = np.flatnonzero(missed > LOST_DIGITS * exact)
@@ -176,8 +172,9 @@ def read_piece_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArr
 
 def _as_shard(forest: Forest, routes: Routes, prices: PriceList, bought: Purchases) -> Shard:
     presence = routes.n_rows_of[forest.is_split].astype(np.float64)
-    if prices.per_node:
-        presence += routes.n_rows  # a split costs something where no row passes it, too
+    if prices.per_node or (prices.payer == MODEL).any():
+        # What is paid once is paid in parts by all shards: also where no row passes the split.
+        presence += routes.n_rows
     return Shard(
         requires=required_splits(forest),
         arc_start=bought.arc_start,

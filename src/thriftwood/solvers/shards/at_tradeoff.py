@@ -123,7 +123,8 @@ def _settle(
         is_open = status == OPEN
         if is_open.any():
             rests = crew.ask(send_rest, [RestNews(status, pricing)] * projects.n_shards)
-            settled = settle_rest(rests, projects.gains[is_open] * pricing.scale)
+            gains = projects.gains[is_open] * pricing.scale
+            settled = settle_rest(rests, gains, projects.presence[:, is_open])
             kept[is_open] = settled.kept
             shares[:, is_open] = settled.shares
         judged = _judged(crew, projects, pricing, kept, shares)
@@ -134,7 +135,10 @@ def _settle(
             if judged.certificate.gap:
                 raise CertificateError("Shards want what was settled, but do not prove it best.")
             return kept, judged.certificate
-        status = consistent(np.where(wrong, OPEN, status), projects.requires)
+        status = np.where(wrong, OPEN, status).astype(np.int8)
+        status = consistent(status, projects.requires)
+        if (status == OPEN).sum() == is_open.sum():
+            raise CertificateError("What shards want is not closed, so it cannot be settled.")
         n_rest = _size_of(crew, status, projects)
         if n_rest > options.most_gathered or log.is_within(options.tolerance):
             return kept, judged.certificate

@@ -46,3 +46,16 @@ def consistent(status, requires):
         if requires[h] != NOTHING:
             status[h] = min(status[h], status[requires[h]])
     return status
+
+
+@kernel
+def present_somewhere(presence, requires):
+    """Put projects that are present nowhere to where the required one is, or everywhere."""
+    presence = presence.copy()
+    n_shards, n_projects = presence.shape
+    for h in range(n_projects):
+        if presence[:, h].sum() > 0:
+            continue
+        for shard in range(n_shards):
+            presence[shard, h] = 1.0 if requires[h] == NOTHING else presence[shard, requires[h]]
+    return presence

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.arrays import BoolArray, IndexArray, IntArray
+from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from thriftwood.closure import ClosureProblem, Shard, join_shards, side_by_side
 from thriftwood.closure.problem import NOTHING
 from thriftwood.solvers.min_cut import min_cut
@@ -67,7 +67,7 @@ class Settled(NamedTuple):
     shares: IntArray
 
 
-def settle_rest(rests: Sequence[Shard], gains: IntArray) -> Settled:
+def settle_rest(rests: Sequence[Shard], gains: IntArray, presence: FloatArray) -> Settled:
     """Find the smallest best set of the open projects, and shares of gains that prove it.
 
     Parameters
@@ -75,6 +75,7 @@ def settle_rest(rests: Sequence[Shard], gains: IntArray) -> Settled:
     rests : sequence of Shard
         What the open projects need in each shard.
     gains : shape (n_open,)
+    presence : shape (n_shards, n_open)
     """
     arc_start, arc_item = side_by_side(rests)
     requires = rests[0].requires
@@ -85,7 +86,6 @@ def settle_rest(rests: Sequence[Shard], gains: IntArray) -> Settled:
     assert flow is not None
     first_item = np.cumsum([rest.n_items for rest in rests])
     shard_of_arc = np.searchsorted(first_item, arc_item, side="right")
-    presence = np.array([rest.presence for rest in rests])
 
     paid = np.zeros(presence.shape, dtype=np.int64)
     np.add.at(paid, (shard_of_arc, problem.arc_project()), flow.to_item)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray
+from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray, handed_over
 from thriftwood.solvers.shards import kernels
 from thriftwood.solvers.shards.shares import (
     first_shares,
@@ -43,11 +43,17 @@ class Projects:
     ----------
     gains, requires : shape (n_projects,)
     presence : shape (n_shards, n_projects)
+        A project that is present nowhere is taken to be where the one that it requires is: who has
+        a say on a project has one on all that it needs.
     """
 
     gains: IntArray
     requires: IndexArray
     presence: FloatArray
+
+    def __post_init__(self) -> None:
+        somewhere = kernels.present_somewhere(self.presence, self.requires)
+        object.__setattr__(self, "presence", handed_over(somewhere))
 
     @property
     def n_shards(self) -> int:
@@ -55,8 +61,8 @@ class Projects:
 
     @cached_property
     def has_say(self) -> BoolArray:
-        """Which shards have something to say on each project; all where it is present nowhere."""
-        return (self.presence > 0) | ~(self.presence > 0).any(axis=0)
+        """Which shards have something to say on each project."""
+        return self.presence > 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +157,7 @@ def _agree(crew: Crew, projects: Projects, shares: FloatArray) -> Agreement:
 def _mean_price(drop_price: FloatArray, projects: Projects) -> FloatArray:
     """Return the mean price at which shards drop a project; infinity if none ever does."""
     counts = np.isfinite(drop_price) & projects.has_say
-    weight = np.where(counts, np.where(projects.presence > 0, projects.presence, 1.0), 0.0)
+    weight = np.where(counts, projects.presence, 0.0)
     total = weight.sum(axis=0)
     price = (weight * np.where(counts, drop_price, 0.0)).sum(axis=0)
     mean: FloatArray = np.divide(price, total, out=np.full_like(total, np.inf), where=total > 0)

@@ -82,8 +82,6 @@ def split_by(presence: FloatArray, amounts: IntArray) -> IntArray:
 
 
 def _parts(presence: FloatArray) -> FloatArray:
-    """Return presence as parts of 1; what is present nowhere is shared out evenly."""
-    total = presence.sum(axis=0)
-    even = np.full_like(presence, 1 / len(presence))
-    parts: FloatArray = np.divide(presence, total, out=even, where=total > 0)
+    """Return presence as parts of 1; nothing is present nowhere."""
+    parts: FloatArray = presence / presence.sum(axis=0)
     return parts

@@ -1,0 +1,222 @@
+"""Rows in pieces are pruned as rows in memory are."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from cost_cases import priced_cases
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from models import assert_equal_forests, fitted
+from paths import FOREST, HEART, assert_same_path
+from sklearn.ensemble import GradientBoostingClassifier
+
+import thriftwood as tw
+from thriftwood.adapters import read_forest
+from thriftwood.errors import InputError, RangeError
+from thriftwood.formulation import shards as making
+
+TRADEOFFS = (0.0, 1e-4, 0.001, 0.01)
+X, Y = HEART.X, HEART.y
+BOOSTED = GradientBoostingClassifier(n_estimators=10, random_state=0).fit(X, Y)
+
+
+def chunks(X, y, weight=None, sizes=(40, 1, 90, 500)):
+    """Yield the rows in chunks of some sizes."""
+    start = 0
+    for size in sizes:
+        rows = slice(start, start + size)
+        part = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+        if len(part):
+            yield (part, y[rows]) if weight is None else (part, y[rows], weight[rows])
+        start += size
+
+
+def assert_same_pruning(one, other):
+    """Two prunings are the same forest with the same figures, both proven optimal."""
+    assert_equal_forests(read_forest(one.model), read_forest(other.model))
+    assert one.cost == pytest.approx(other.cost, rel=1e-12)
+    assert one.loss == pytest.approx(other.loss, rel=1e-9, abs=1e-15)
+    assert one.original.cost == pytest.approx(other.original.cost, rel=1e-12)
+    assert one.certificate.gap == other.certificate.gap == 0
+    assert one.bound == other.bound == 0.0
+
+
+@pytest.mark.parametrize("tradeoff", TRADEOFFS)
+def test_chunks_give_the_pruning_of_all_rows(tradeoff):
+    whole = tw.prune(FOREST, X, Y, costs=HEART.costs, tradeoff=tradeoff)
+    pieces = tw.prune(FOREST, chunks(X, Y), costs=HEART.costs, tradeoff=tradeoff)
+    assert_same_pruning(pieces, whole)
+    assert len(pieces.rounds) >= 1
+    assert "shards of rows" in repr(pieces)
+
+
+def test_chunks_give_the_path_of_all_rows():
+    whole = tw.prune_path(FOREST, X, Y, costs=HEART.costs)
+    assert_same_path(tw.prune_path(FOREST, chunks(X, Y), costs=HEART.costs), whole)
+    budget = tw.prune(FOREST, chunks(X, Y), costs=HEART.costs, budget=50)
+    assert budget.cost == whole.at(budget=50).cost
+
+
+def test_a_path_by_rounds_has_exact_figures_and_a_proven_gap():
+    whole = tw.prune_path(FOREST, X, Y, costs=HEART.costs)
+    alone = tw.RowShards(max_rounds=8, most_gathered=0)
+    path = tw.prune_path(FOREST, chunks(X, Y), costs=HEART.costs, shards=alone)
+    assert len(path.rounds) == 8
+    assert path.resolution > 0
+    for index in range(0, len(path), max(len(path) // 8, 1)):
+        point = path[index]
+        bill = tw.feature_bill(point.model, X, costs=HEART.costs)
+        assert bill.mean == pytest.approx(point.cost, rel=1e-9, abs=1e-9)
+        best = whole.at(tradeoff=point.tradeoff)
+        assert best.objective <= point.objective + 1e-12
+        assert point.objective - point.bound <= best.objective + 1e-12
+
+
+@settings(max_examples=150)
+@given(priced_cases(), st.integers(1, 3), st.sampled_from([0.0, 0.003, 0.03, 0.11, 0.5]))
+def test_every_kind_of_price_works_in_pieces(case, size, tradeoff):
+    costs = case.costs
+    assume(not costs.is_tied_to_rows)
+    model = tw.ForestModel(case.forest)
+    weights = None if case.weights is None else np.asarray(case.weights, dtype=float)
+    whole = tw.prune(model, case.X, case.y, costs=costs, sample_weight=weights, tradeoff=tradeoff)
+    if case.forest.feature_names is None and case.names is not None:
+        case = case._replace(forest=whole_forest(case))
+    pieces = tw.prune(
+        tw.ForestModel(case.forest),
+        chunks(case.X, case.y, weights, sizes=(size, 1, 10)),
+        costs=costs,
+        tradeoff=tradeoff,
+    )
+    assert pieces.cost == pytest.approx(whole.cost, rel=1e-9, abs=1e-12)
+    assert pieces.loss == pytest.approx(whole.loss, rel=1e-9, abs=1e-12)
+    assert pieces.n_splits == whole.n_splits
+    assert pieces.certificate.gap == 0
+
+
+def whole_forest(case):
+    """Return the forest with the names of the columns, which chunks come too late to give."""
+    return replace(case.forest, feature_names=case.names)
+
+
+@pytest.mark.parametrize("loss", ["error", "expected_error", "brier", "log_loss"])
+@pytest.mark.parametrize("class_weight", [None, {1: 3.5}], ids=["plain", "weighed"])
+def test_every_loss_of_classes_adds_up_over_pieces(loss, class_weight):
+    options = {"costs": HEART.costs, "loss": loss, "class_weight": class_weight}
+    whole = tw.prune(FOREST, X, Y, tradeoff=0.001, **options)
+    pieces = tw.prune(FOREST, chunks(X, Y), tradeoff=0.001, **options)
+    assert pieces.objective == pytest.approx(whole.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error"])
+def test_losses_of_numbers_add_up_over_pieces(loss):
+    kind = fitted("random_forest_regressor")
+    whole = tw.prune(kind.model, kind.X, kind.y, tradeoff=0.01, loss=loss)
+    pieces = tw.prune(kind.model, chunks(kind.X, kind.y), tradeoff=0.01, loss=loss)
+    assert pieces.objective == pytest.approx(whole.objective, rel=1e-9)
+
+
+def test_a_loss_of_the_user_adds_up_over_pieces():
+    def twice(values):
+        return 2.0 * (1.0 - values)
+
+    whole = tw.prune(FOREST, X, Y, tradeoff=0.001, loss=twice)
+    pieces = tw.prune(FOREST, chunks(X, Y), tradeoff=0.001, loss=twice)
+    assert pieces.objective == pytest.approx(whole.objective, rel=1e-9)
+
+
+def test_weights_of_rows_count_in_pieces():
+    weight = np.where(Y == 1, 2.25, 1.0)
+    whole = tw.prune(FOREST, X, Y, sample_weight=weight, tradeoff=0.002)
+    assert_same_pruning(tw.prune(FOREST, chunks(X, Y, weight), tradeoff=0.002), whole)
+
+
+def test_boosted_models_lose_recorded_gains_in_pieces():
+    whole = tw.prune(BOOSTED, X, Y, tradeoff=0.01)
+    assert_same_pruning(tw.prune(BOOSTED, chunks(X, Y), tradeoff=0.01), whole)
+
+
+def test_rows_of_one_piece_are_merged_a_few_at_a_time(monkeypatch):
+    whole = tw.prune(FOREST, X, Y, costs=HEART.costs, tradeoff=0.001)
+    monkeypatch.setattr(making, "ROWS_AT_A_TIME", 17)
+    assert_same_pruning(tw.prune(FOREST, iter([(X, Y)]), costs=HEART.costs, tradeoff=0.001), whole)
+
+
+def test_rows_in_memory_may_be_cut(tmp_path):
+    whole = tw.prune(FOREST, X, Y, costs=HEART.costs, tradeoff=0.001)
+    cut = tw.prune(FOREST, X, Y, costs=HEART.costs, tradeoff=0.001, shards=tw.RowShards())
+    assert_same_pruning(cut, whole)
+    np.save(tmp_path / "rows.npy", np.asarray(X, dtype=np.float64))
+    mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    assert_same_pruning(tw.prune(FOREST, mapped, Y, costs=HEART.costs, tradeoff=0.001), whole)
+
+
+def test_data_frames_in_chunks_are_known_by_their_names():
+    names = [f"column {number}" for number in range(X.shape[1])]
+    frame = pd.DataFrame(np.asarray(X), columns=names)
+    whole = tw.prune(FOREST, X, Y, tradeoff=0.002)
+    assert_same_pruning(tw.prune(FOREST, chunks(frame, Y), tradeoff=0.002), whole)
+    first, second = frame.iloc[:100], frame.iloc[100:][names[::-1]]
+    with pytest.raises(InputError, match="columns of piece 1"):
+        tw.prune(FOREST, iter([(first, Y[:100]), (second, Y[100:])]), tradeoff=0.002)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"rows": "in_bag", "tradeoff": 1}, "order of the training"),
+        ({"class_weight": "balanced", "tradeoff": 1}, "needs all labels"),
+        ({"class_weight": "heavy", "tradeoff": 1}, "class_weight"),
+        ({"solver": "linear_program", "tradeoff": 1}, "rows in memory"),
+        ({"refit": True, "tradeoff": 1}, "rows in memory"),
+        ({"shards": 4, "tradeoff": 1}, "`shards` is 4"),
+        ({"tradeoff": -1}, "tradeoff"),
+        ({"y": Y, "tradeoff": 1}, "iterator"),
+        ({"sample_weight": Y, "tradeoff": 1}, "iterator"),
+        ({"costs": tw.Costs(known=np.zeros((303, 13), bool)), "tradeoff": 1}, "certain rows"),
+    ],
+    ids=[
+        "rows",
+        "balanced",
+        "class_weight",
+        "solver",
+        "refit",
+        "shards",
+        "tradeoff",
+        "y",
+        "weight",
+        "known",
+    ],
+)
+def test_what_pieces_cannot_do_is_refused(options, words):
+    with pytest.raises(InputError, match=words):
+        tw.prune(FOREST, chunks(X, Y), **options)
+
+
+def test_scopes_and_losses_without_a_path_are_refused():
+    with pytest.raises(InputError, match="scope"):
+        tw.prune_path(FOREST, chunks(X, Y), scope="each_tree")
+    with pytest.raises(InputError, match="in memory"):
+        tw.prune(BOOSTED, chunks(X, Y), loss="log_loss", tradeoff=0.1)
+    with pytest.raises(InputError, match="recorded with"):
+        tw.prune(BOOSTED, chunks(X, Y), class_weight={0: 2}, tradeoff=0.1)
+
+
+def test_weights_and_prices_beyond_what_pieces_count_in_are_refused():
+    with pytest.raises(InputError, match=r"Chunk 0: .*millionths"):
+        tw.prune(FOREST, chunks(X, Y, np.full(len(Y), 1e-9)), tradeoff=0.1)
+    with pytest.raises(InputError, match="0 everywhere"):
+        tw.prune(FOREST, chunks(X, Y, np.zeros(len(Y))), tradeoff=0.1)
+    with pytest.raises(RangeError, match="too far apart"):
+        tw.prune(FOREST, chunks(X, Y), costs=np.geomspace(1e-9, 1e9, 13), tradeoff=0.1)
+
+
+def test_wrong_pieces_are_named():
+    with pytest.raises(InputError, match="Chunk 1: X has 12 columns"):
+        tw.prune(FOREST, iter([(X, Y), (X[:, 1:], Y)]), tradeoff=0.1)
+    with pytest.raises(InputError, match=r"Chunk 0: .*label"):
+        tw.prune(FOREST, iter([(X, Y + 5)]), tradeoff=0.1)
+    gone = Y.astype(float)
+    gone[3] = np.nan
+    with pytest.raises(InputError, match="Chunk 1: `y` is missing in row 3"):
+        tw.prune(FOREST, iter([(X, Y), (X, gone)]), tradeoff=0.1)
