@@ -187,7 +187,7 @@ def test_the_first_chunk_that_is_wrong_is_named(n_jobs):
             raise ValueError("the file is broken")
 
         with (
-            pytest.raises(InputError, match="^Chunk 1: X has no rows"),
+            pytest.raises(InputError, match=r"^Chunk 1: X has no rows"),
             hire(remember, chunks(), None, None, n_jobs),
         ):
             pass
