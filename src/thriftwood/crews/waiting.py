@@ -88,9 +88,9 @@ def _in_our_words(
     failed = [number for number, task in enumerate(tasks) if task.status == "error"]
     if not failed:
         return LostWorkersError(
-            "The Dask cluster does not have what the work needs: it was restarted, or the rows were "
-            "persisted on another one. Call again with rows that it can read. The last that was "
-            f"heard: {type(error).__name__}: {error}"
+            "The Dask cluster does not have what the work needs: it was restarted, or the rows "
+            "were persisted on another one. Call again with rows that it can read. The last that "
+            f"was heard: {type(error).__name__}: {error}"
         )
     number = failed[0]
     error = tasks[number].exception() or error
