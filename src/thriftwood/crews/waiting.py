@@ -100,7 +100,7 @@ def _in_our_words(
         return LostWorkersError(f"Partition {number}: the work on it failed: {error}")
     if isinstance(error, KilledWorker):
         return LostWorkersError(
-            f"Partition {number}: workers died again and again while they worked on it; memory is "
-            f"a frequent cause, so make partitions smaller. The last that was heard: {error}"
+            f"Workers died again and again while partition {number} was theirs; memory is a "
+            f"frequent cause, so make partitions smaller. The last that was heard: {error}"
         )
     return InputError(f"Partition {number} could not be read: {type(error).__name__}: {error}")
