@@ -5,8 +5,6 @@ import time
 
 import numpy as np
 
-from thriftwood.errors import InputError
-
 
 def remember(piece):
     """Build a state that is all there is to know of a piece."""
@@ -24,11 +22,6 @@ def weigh(state, news):
     """Answer with one number."""
     number, X, y, _ = state
     return float((X.sum(axis=1) * y).sum() * news) + number
-
-
-def weigh_slowly(state, news):
-    time.sleep(0.5)
-    return weigh(state, news)
 
 
 def length_of_news(_state, news):
@@ -60,7 +53,26 @@ def end_the_process(piece):
     return remember(piece)
 
 
-def wrong_columns(piece):
-    if piece.X.shape[1] != 2:
-        raise InputError("X has the wrong columns.")
+def remember_slowly(piece):
+    time.sleep(0.3)
     return remember(piece)
+
+
+def measure_slowly(_state, news):
+    time.sleep(0.3)
+    return len(news)
+
+
+def unreadable(block, block_info=None):
+    """Be a part of a user's graph that fails at the third partition."""
+    if block_info[0]["chunk-location"][0] == 2:
+        raise OSError("the disk is gone")
+    return block
+
+
+def readable_later(block, path):
+    """Be a part of a user's graph that fails at first."""
+    if not path.exists():
+        path.touch()
+        raise OSError("the connection is down")
+    return block

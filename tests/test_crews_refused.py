@@ -8,7 +8,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from crew_work import fail_at, remember, remember_unless, tell
+from crew_work import fail_at, remember, remember_unless, tell, unreadable
 from dask.bag import from_sequence
 
 from thriftwood.crews import hire
@@ -37,12 +37,6 @@ def part_of(number, length):
 def frame_of(*lengths):
     parts = [dask.delayed(part_of)(number, length) for number, length in enumerate(lengths)]
     return dd.from_delayed(parts, meta=part_of(0, 1), verify_meta=False)
-
-
-def unreadable(block, block_info=None):
-    if block_info[0]["chunk-location"][0] == 2:
-        raise OSError("the disk is gone")
-    return block
 
 
 REFUSED = {
@@ -75,6 +69,7 @@ REFUSED = {
     ),
     "one_label_in_chunk": ((iter([(X, 3)]), None, None), "^Chunk 0: `y` is one value, but X has"),
     "array_without_rows": ((X[:0], Y[:0], None), "X has no rows"),
+    "array_without_dimensions": ((np.array(3.0), Y, None), "X has no rows"),
     "array_without_labels": ((X, None, None), "`y` is None"),
     "array_with_short_labels": ((X, Y[:7], None), "`y` has 7 values, but X has 20 rows"),
     "array_with_short_weight": ((X, Y, [1, 2]), "`sample_weight` has 2 values, but X has 20 rows"),

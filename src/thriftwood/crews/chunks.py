@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from thriftwood.crews.pieces import Piece, check_length, cutter
+from thriftwood.crews.pieces import Piece, check_length, count_rows, cutter
 from thriftwood.errors import InputError
 
 # Called with 0, 1, 2, ...: returns that piece, or None after the last one. A function and not a
@@ -45,8 +45,8 @@ def read_chunks(chunks: Iterator[Any], y: Any, sample_weight: Any) -> Read:
 
 def read_stretches(X: Any, y: Any, sample_weight: Any) -> Read:
     """Return what cuts the next `ROWS_PER_PIECE` rows out of an array, without reading them."""
-    n_rows = len(X)
-    if n_rows == 0:
+    n_rows = count_rows(X)
+    if not n_rows:
         raise InputError("X has no rows: at least one example is needed.")
     if y is None:
         raise InputError("`y` is None: pass the labels of the rows.")

@@ -15,9 +15,9 @@ class Crew(Protocol):
     n_shards : int
         How many states there are: one for each piece, in the order of the pieces.
     bytes_sent, bytes_received : int
-        What has travelled to the states and back since they were built: the sizes of the news and
-        of the answers when pickled. News that all states share count once, because they leave this
-        process once. Both stay 0 where the states lie in this process and nothing travels.
+        What has travelled to the states and back since they were built: the sizes, when pickled,
+        of the work with its news, and of the answers. News that several states share (the same
+        object) count once. Both stay 0 where the states lie in this process and nothing travels.
     """
 
     @property

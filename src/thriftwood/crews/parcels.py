@@ -58,8 +58,8 @@ def unchanged(parcel: Parcel) -> Parcel:
 
 def build_there(parcel: Parcel, number: int, X: Any, y: Any, weight: Any) -> Any:
     """Build a state on a worker."""
-    build: Callable[[Piece], Any] = parcel.content()
     try:
+        build: Callable[[Piece], Any] = parcel.content()
         return build_state(build, Piece(number, X, y, weight))
     except ThriftwoodError as error:
         return Refusal(error)
@@ -71,8 +71,8 @@ def work_there(state: Any, parcel: Parcel) -> bytes:
     """Do the work on a worker; the answer is pickled."""
     if isinstance(state, Refusal):
         raise RefusedError(state.error)
-    work, new = parcel.content()
     try:
+        work, new = parcel.content()
         return dumps(work(state, new), protocol=5)
     except ThriftwoodError as error:
         raise RefusedError(error) from error

@@ -31,7 +31,7 @@ class Piece(NamedTuple):
 
 def build_state(build: Callable[[Piece], State], piece: Piece) -> State:
     """Return `build(piece)`; refuse a piece that has no rows, or not one label for each."""
-    n_rows = _n_rows(piece.X)
+    n_rows = count_rows(piece.X)
     if n_rows == 0:
         raise InputError("X has no rows: repartition, or drop empty partitions.")
     for name, values in (("y", piece.y), ("sample_weight", piece.weight)):
@@ -40,9 +40,17 @@ def build_state(build: Callable[[Piece], State], piece: Piece) -> State:
     return build(piece)
 
 
+def count_rows(values: Any) -> int | None:
+    """Return how many rows there are; None if they cannot be counted."""
+    try:
+        return len(values)
+    except TypeError:
+        return None
+
+
 def check_length(name: str, values: Any, n_rows: int | None) -> None:
     """Refuse labels or weights, the user's argument `name`, that are not one for each row."""
-    n_values = _n_rows(values)
+    n_values = count_rows(values)
     if n_rows is not None and n_values != n_rows:
         has = "is one value" if n_values is None else f"has {n_values} values"
         raise InputError(f"`{name}` {has}, but X has {n_rows} rows: pass one per row.")
@@ -61,11 +69,3 @@ def cutter(values: Any) -> Callable[[int, int], Any]:
 def in_place(error: ThriftwoodError, place: str) -> ThriftwoodError:
     """Return the same error with a message that says first where it happened."""
     return type(error)(f"{place}: {error}")
-
-
-def _n_rows(values: Any) -> int | None:
-    """Count rows; None if there are none to be counted, which whoever reads them will refuse."""
-    try:
-        return len(values)
-    except TypeError:
-        return None

@@ -88,8 +88,9 @@ def _in_our_words(
     failed = [number for number, task in enumerate(tasks) if task.status == "error"]
     if not failed:
         return LostWorkersError(
-            "The Dask cluster has lost what its workers held, for example because it was "
-            f"restarted: call again. The last that was heard: {type(error).__name__}: {error}"
+            "The Dask cluster does not have what the work needs: it was restarted, or the rows "
+            "were persisted on another one. Call again with rows that it can read. The last that "
+            f"was heard: {type(error).__name__}: {error}"
         )
     number = failed[0]
     error = tasks[number].exception() or error
@@ -99,7 +100,7 @@ def _in_our_words(
         return LostWorkersError(f"Partition {number}: the work on it failed: {error}")
     if isinstance(error, KilledWorker):
         return LostWorkersError(
-            f"Partition {number}: workers died again and again while they worked on it; memory is "
-            f"a frequent cause, so make partitions smaller. The last that was heard: {error}"
+            f"Workers died again and again while partition {number} was theirs; memory is a "
+            f"frequent cause, so make partitions smaller. The last that was heard: {error}"
         )
     return InputError(f"Partition {number} could not be read: {type(error).__name__}: {error}")
