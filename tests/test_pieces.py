@@ -1,5 +1,7 @@
 """Rows in pieces are pruned as rows in memory are."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,7 +19,7 @@ from thriftwood.formulation import shards as making
 
 TRADEOFFS = (0.0, 1e-4, 0.001, 0.01)
 X, Y = HEART.X, HEART.y
-BOOSTED = GradientBoostingClassifier(n_estimators=10, random_state=0).fit(X, Y)
+BOOSTED = GradientBoostingClassifier(n_estimators=10, random_state=0).fit(np.nan_to_num(X), Y)
 
 
 def chunks(X, y, weight=None, sizes=(40, 1, 90, 500)):
@@ -72,7 +74,7 @@ def test_a_path_by_rounds_has_exact_figures_and_a_proven_gap():
         assert point.objective - point.bound <= best.objective + 1e-12
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(priced_cases(), st.integers(1, 3), st.sampled_from([0.0, 0.003, 0.03, 0.11, 0.5]))
 def test_every_kind_of_price_works_in_pieces(case, size, tradeoff):
     costs = case.costs
