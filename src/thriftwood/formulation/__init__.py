@@ -7,8 +7,8 @@ are pruned each alone, the fall of the mean of their objectives.
 
 from thriftwood.formulation.asks import Asks, list_asks
 from thriftwood.formulation.build import ClosureIndex, build_closure, build_complexity
-from thriftwood.formulation.counting import CountArray, times_counted, weight_counted
-from thriftwood.formulation.losses import Loss, loss_named, node_losses
+from thriftwood.formulation.counting import CountArray, once, times_counted, weight_counted
+from thriftwood.formulation.losses import Loss, loss_function, loss_named, node_losses
 from thriftwood.formulation.majoriser import ensemble_losses, majorised_losses
 from thriftwood.formulation.purchases import Purchases, list_purchases
 from thriftwood.formulation.recorded_gain import RECORDED_GAIN, recorded_losses
@@ -32,9 +32,11 @@ __all__ = [
     "ensemble_losses",
     "list_asks",
     "list_purchases",
+    "loss_function",
     "loss_named",
     "majorised_losses",
     "node_losses",
+    "once",
     "read_loss_weights",
     "read_target",
     "read_weights",
