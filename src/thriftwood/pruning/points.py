@@ -50,7 +50,7 @@ def still_there(step: IndexArray, n_points: int, weights: FloatArray | None = No
     ever = step >= 0
     counted = np.ones(np.count_nonzero(ever)) if weights is None else weights[ever]
     per_step = np.bincount(step[ever], weights=counted, minlength=n_points)
-    return from_the_end(per_step)
+    return from_the_end(per_step.astype(np.float64))
 
 
 def from_the_end(per_step: FloatArray) -> FloatArray:

@@ -14,10 +14,12 @@ from thriftwood.costs import AnyCosts
 from thriftwood.errors import InputError
 from thriftwood.formulation import ClassWeight, Loss
 from thriftwood.pruning.descent import descend, needs_descent, original_figures
+from thriftwood.pruning.given import read_given
 from thriftwood.pruning.methods import DESCENT
 from thriftwood.pruning.prune_path import prune_path
 from thriftwood.pruning.pruned import Pruned
-from thriftwood.pruning.task import PruningTask, read_task
+from thriftwood.pruning.sampling import read_sample, sampled_path
+from thriftwood.pruning.task import PruningTask, task_of
 from thriftwood.solvers import DantzigWolfe, DecomposedSolution, Solver, read_solver
 
 
@@ -37,6 +39,7 @@ def prune(
     refit: bool = False,
     validation: tuple[Any, ArrayLike] | None = None,
     n_jobs: int | None = None,
+    sample: int | None = None,
 ) -> Pruned:
     """Prune a tree ensemble to the exact optimum of loss + tradeoff * cost, or within a budget.
 
@@ -104,6 +107,9 @@ def prune(
         are not bagged need them.
     n_jobs : int, optional
         Threads, as in scikit-learn. The workers of `DantzigWolfe` have an `n_jobs` of their own.
+    sample : int, optional
+        As in `prune_path`: prune on so many rows, drawn at random, and measure on all. The result
+        is then nearly optimal, with an estimate, `sampling_error`, in place of a certificate.
 
     Returns
     -------
@@ -134,7 +140,6 @@ def prune(
         "class_weight": class_weight,
         "rows": rows,
         "sample_weight": sample_weight,
-        "n_jobs": n_jobs,
     }
     if budget is not None:
         if solver != "min_cut":
@@ -142,12 +147,23 @@ def prune(
                 f"The solver {solver!r} works at a tradeoff, not within a budget: leave it out, or "
                 "pass `tradeoff` instead of `budget`."
             )
-        pruned = prune_path(model, X, y, **options).at(budget=budget)
+        path = prune_path(model, X, y, **options, n_jobs=n_jobs, sample=sample)
+        pruned = path.at(budget=budget)
     else:
         number = one_number_from_zero(
             tradeoff, "tradeoff", "At 0 cost does not matter, the larger it is the more is pruned."
         )
-        pruned = _at_tradeoff(model, read_task(model, X, y, **options), number, solve, n_jobs)
+        given = read_given(model, X, y, **options)
+        size = read_sample(sample, given.n_rows)
+        if size is None:
+            pruned = _at_tradeoff(model, task_of(given, n_jobs), number, solve, n_jobs)
+        elif solver == "min_cut":
+            pruned = sampled_path(model, given, size, n_jobs, None).at(tradeoff=number)
+        else:
+            raise InputError(
+                f"With `sample` the whole path is computed, for which the solver {solver!r} is not "
+                "made: leave one of the two out."
+            )
     if not refit:
         return pruned
     return pruned.refit(X, y, validation=validation, sample_weight=sample_weight, n_jobs=n_jobs)

@@ -10,9 +10,11 @@ from thriftwood.costs import AnyCosts
 from thriftwood.errors import InputError
 from thriftwood.formulation import ClassWeight, Loss
 from thriftwood.pruning.descent import refuse_descent
+from thriftwood.pruning.given import GivenRows, read_given
 from thriftwood.pruning.nested import nested_path
 from thriftwood.pruning.path import PruningPath
-from thriftwood.pruning.task import read_task
+from thriftwood.pruning.sampling import read_sample, sampled_path
+from thriftwood.pruning.task import task_of
 
 SCOPES = ("ensemble", "each_tree")
 
@@ -29,6 +31,7 @@ def prune_path(
     scope: str = "ensemble",
     sample_weight: ArrayLike | None = None,
     n_jobs: int | None = None,
+    sample: int | None = None,
     progress: bool | None = None,
 ) -> PruningPath:
     """Compute every optimal pruning of a tree ensemble, from nearly untouched to single leaves.
@@ -50,6 +53,13 @@ def prune_path(
         path are the real bills of the ensemble either way.
     n_jobs : int, optional
         Threads, as in scikit-learn. The path does not depend on it.
+    sample : int, optional
+        Where rows are very many: how many of them to prune on, drawn at random, the same every
+        time. The optimal prunings of the sample are then measured on all rows, in little memory;
+        the path holds those that are the best of them, with the costs, losses and tradeoffs of all
+        rows, and an estimate of what they miss, `sampling_errors`, in place of a proof. With as
+        many as there are rows, or more, nothing is drawn. Not for rows="in_bag" or "out_of_bag",
+        scope="each_tree" or prices that belong to rows.
     progress : bool, optional
         Whether to show a progress bar; None shows one on a terminal, for work of over a second.
 
@@ -64,7 +74,7 @@ def prune_path(
     True
     """
     _check_scope(scope)
-    task = read_task(
+    given = read_given(
         model,
         X,
         y,
@@ -73,8 +83,23 @@ def prune_path(
         class_weight=class_weight,
         rows=rows,
         sample_weight=sample_weight,
-        n_jobs=n_jobs,
     )
+    size = read_sample(sample, given.n_rows)
+    if size is None:
+        return exact_path(model, given, scope, n_jobs, progress)
+    if scope != "ensemble":
+        raise InputError(
+            f"scope={scope!r} is a baseline for the exact path: leave `sample` out, or pass the "
+            "rows that you drew yourself."
+        )
+    return sampled_path(model, given, size, n_jobs, progress)
+
+
+def exact_path(
+    model: Any, given: GivenRows, scope: str, n_jobs: int | None, progress: bool | None
+) -> PruningPath:
+    """Return the path of all rows given; parameters as in `prune_path`."""
+    task = task_of(given, n_jobs)
     refuse_descent(task, "leave `loss` out, or use prune(..., tradeoff=...).")
     closure = task.closure() if scope == "ensemble" else task.closure_of_each_tree()
     return nested_path(model, task, closure, scope, n_jobs, progress)
