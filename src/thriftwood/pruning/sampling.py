@@ -1,13 +1,15 @@
 """A path from a sample of the rows, with figures of all rows and an estimate of what it misses.
 
-The optimum of a sample looks better there than any pruning is on all rows: on average its objective
-is at most that of the best pruning of all rows (Mak, Morton and Wood 1999)::
+What nodes lose is a number per node, however many rows there are, so losses are those of all rows.
+Bills are what grows with the rows: who buys what at which split. They are those of a sample. So the
+optimum of the sample, x_s, has the least F_s = loss of all rows + tradeoff * cost of the sample. Of
+any one pruning F_s is right on average; its minimum is too low, if anything (Mak, Morton and Wood
+1999)::
 
-    E[F_s] <= F* <= F(x_s)      F = loss + tradeoff * cost of all rows, F* the least, x_s and F_s
-                                the optimum of the sample and its objective there
+    E[F_s(x_s)] <= F* <= F(x_s)        F with the cost of all rows, F* its least
 
-So F(x_s) - F_s is on average at least what x_s misses. F_s is off its mean by chance, the more the
-more rows differ; 1.96 standard errors are added for that. This is an estimate, not a proof.
+So F(x_s) - F_s(x_s) is on average at least what x_s misses. F_s is off its mean by chance, the more
+the more bills differ; 1.96 standard errors are added for that. It is an estimate, not a proof.
 """
 
 from __future__ import annotations
@@ -25,9 +27,10 @@ from thriftwood.forest import Forest
 from thriftwood.pruning.descent import refuse_descent
 from thriftwood.pruning.given import GivenRows
 from thriftwood.pruning.hull import hull_of, slopes_of
-from thriftwood.pruning.measuring import Measure, measure_in_blocks
+from thriftwood.pruning.measuring import Measure, RowsInBlocks
 from thriftwood.pruning.methods import SAMPLE
 from thriftwood.pruning.nested import nested_path
+from thriftwood.pruning.node_losses import NodeLosses
 from thriftwood.pruning.path import PruningPath
 from thriftwood.pruning.points import features_at, splits_at
 from thriftwood.pruning.pruned import Figures
@@ -65,9 +68,9 @@ def sampled_path(
     """
     _check_rows_are_alike(given)
     sample = given.take(drawn_rows(given.n_rows, size, seed))
-    measure = measure_in_blocks(given, n_jobs, progress)
-    optima = optima_of(model, sample, given.n_rows, n_jobs, progress)
-    return path_on_all_rows(optima, measure)
+    every = RowsInBlocks(given, n_jobs, progress)
+    optima = optima_of(model, sample, given.n_rows, every.losses, n_jobs, progress)
+    return path_on_all_rows(optima, every.measure)
 
 
 def read_sample(sample: Any, n_rows: int) -> int | None:
@@ -86,12 +89,12 @@ def drawn_rows(n_rows: int, size: int, seed: int = SEED) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class SampleOptima:
-    """The optimal prunings of a sample, and what they say about those of all rows.
+    """The optimal prunings by a sample, and what they say about those of all rows.
 
     Attributes
     ----------
     path : PruningPath
-        Exact for the rows of the sample; its figures are of these.
+        Exact for the bills of the sample; its costs are of these.
     spread : Spread
         Of the rows at each point of the path.
     size, n_rows : int
@@ -123,9 +126,14 @@ class SampleOptima:
 
 
 def optima_of(
-    model: Any, sample: GivenRows, n_rows: int, n_jobs: int | None, progress: bool | None
+    model: Any,
+    sample: GivenRows,
+    n_rows: int,
+    losses: NodeLosses | None,
+    n_jobs: int | None,
+    progress: bool | None,
 ) -> SampleOptima:
-    """Prune on the rows of a sample alone.
+    """Prune on the bills of a sample.
 
     Parameters
     ----------
@@ -134,18 +142,20 @@ def optima_of(
         Rows drawn at random from all.
     n_rows : int
         How many rows there are in all.
+    losses : NodeLosses, optional
+        Of all rows; without them those of the sample count, which miss far more.
     n_jobs, progress
         As in `prune_path`.
     """
-    if not sample.loss_weights.any():
+    if not (sample.weights.any() if losses else sample.loss_weights.any()):
         raise InputError(
             f"None of the {sample.n_rows} rows that were drawn has any weight: draw more, by a "
             "larger `sample`."
         )
-    task = task_of(sample, n_jobs)
+    task = task_of(sample, n_jobs, losses)
     refuse_descent(task, "leave `loss` or `sample` out.")
     path = nested_path(model, task, task.closure(), "ensemble", n_jobs, progress)
-    spread = spread_along(sample, task, path.drop_step, len(path))
+    spread = spread_along(sample, task, path.drop_step, len(path), losses_vary=losses is None)
     return SampleOptima(path, spread, sample.n_rows, n_rows)
 
 

@@ -48,7 +48,12 @@ class Spread:
 
 
 def spread_along(
-    given: GivenRows, task: PruningTask, drop_step: IndexArray, n_points: int
+    given: GivenRows,
+    task: PruningTask,
+    drop_step: IndexArray,
+    n_points: int,
+    *,
+    losses_vary: bool = True,
 ) -> Spread:
     """Sweep over the points of a path, and return the spread of the rows at each.
 
@@ -61,10 +66,14 @@ def spread_along(
     drop_step : shape (n_nodes,)
         Point `i` keeps the splits with a step of at least `i`.
     n_points : int
+    losses_vary : bool
+        Whether the losses are those of these rows. Otherwise only bills are off by chance.
     """
     passed = passed_by(given.forest, task.routes)
-    steps = _steps(task, drop_step, n_points)
-    losses = _Losses.of(given)
+    losses = _Losses.of(given) if losses_vary else _Losses(given.forest, given.target)
+    # Only items change where neither losses nor tests differ from row to row.
+    all_change = losses.differ or given.prices.per_split > 0
+    steps = _steps(task, drop_step, n_points, _sorted_by(drop_step)[: None if all_change else 0])
     standing = _single_leaves(given, losses)
     sums = np.empty((n_points, kernels.N_SUMS))
     for first, last in _batches(steps.pair_start):
@@ -75,10 +84,11 @@ def spread_along(
     return _spread(sums, standing)
 
 
-def _steps(task: PruningTask, drop_step: IndexArray, n_points: int) -> kernels.Steps:
+def _steps(
+    task: PruningTask, drop_step: IndexArray, n_points: int, splits: IntArray
+) -> kernels.Steps:
     """Return splits and what rows buy for themselves, sorted by the step with which they drop."""
     points = np.arange(n_points + 1)
-    splits = _sorted_by(drop_step)
     split_start = np.searchsorted(drop_step[splits], points)
     n_pairs = np.append(0, np.cumsum(task.routes.n_rows_of[splits], dtype=np.int64))
     purchases, prices = task.purchases, task.prices
@@ -109,17 +119,21 @@ class _Losses:
 
     forest: Forest
     target: IndexArray | FloatArray
-    table: FloatArray | None
-    function: Callable[..., FloatArray] | None
+    table: FloatArray | None = None
+    function: Callable[..., FloatArray] | None = None
 
     @classmethod
     def of(cls, given: GivenRows) -> _Losses:
         if not given.adds_up_losses:  # gains were recorded once, and do not vary with rows
-            return cls(given.forest, given.target, None, None)
+            return cls(given.forest, given.target)
         function = loss_function(given.loss, given.forest)
         if given.forest.is_classifier:
-            return cls(given.forest, given.target, function(given.forest.values), None)
-        return cls(given.forest, given.target, None, function)
+            return cls(given.forest, given.target, table=function(given.forest.values))
+        return cls(given.forest, given.target, function=function)
+
+    @property
+    def differ(self) -> bool:
+        return self.table is not None or self.function is not None
 
     def at(self, node: IntArray, row: IntArray) -> FloatArray:
         """Return what each row loses at the node beside it."""

@@ -15,18 +15,15 @@ from thriftwood.closure import ClosureProblem
 from thriftwood.costs import AnyCosts, PriceList
 from thriftwood.forest import Forest
 from thriftwood.formulation import (
-    RECORDED_GAIN,
     ClassWeight,
     ClosureIndex,
     Loss,
     Purchases,
     build_closure,
     list_purchases,
-    node_losses,
-    recorded_losses,
-    weight_counted,
 )
 from thriftwood.pruning.given import GivenRows, read_given
+from thriftwood.pruning.node_losses import NodeLosses, node_losses_of, recorded_node_losses
 from thriftwood.pruning.pruned import Figures
 from thriftwood.routing import Routes, route_examples
 
@@ -135,24 +132,30 @@ def read_task(
     return task_of(given, n_jobs)
 
 
-def task_of(given: GivenRows, n_jobs: int | None) -> PruningTask:
-    """Send the rows through the trees, and count what their nodes lose."""
-    forest, loss_weights = given.forest, given.loss_weights
-    routes = route_examples(forest, given.table, n_jobs)
-    if given.adds_up_losses:
-        losses = node_losses(forest, routes, given.target, loss_weights, given.loss, given.times)
-        counted = weight_counted(given.rows, given.times, loss_weights)
-    else:
-        losses, counted = recorded_losses(forest, needed=given.loss_name == RECORDED_GAIN)
+def task_of(given: GivenRows, n_jobs: int | None, losses: NodeLosses | None = None) -> PruningTask:
+    """Send the rows through the trees, and count what their nodes lose.
+
+    Parameters
+    ----------
+    given : GivenRows
+    n_jobs : int, optional
+        Threads.
+    losses : NodeLosses, optional
+        Those to prune by, where they are not those of these rows.
+    """
+    routes = route_examples(given.forest, given.table, n_jobs)
+    if losses is None:
+        own = given.adds_up_losses
+        losses = node_losses_of(given, routes) if own else recorded_node_losses(given)
     return PruningTask(
-        forest=forest,
+        forest=given.forest,
         routes=routes,
         rows=given.rows,
         prices=given.prices,
         weights=given.weights,
         target=given.target,
-        loss_weights=loss_weights,
+        loss_weights=given.loss_weights,
         loss_name=given.loss_name,
-        losses=losses,
-        weight_counted=counted,
+        losses=losses.total,
+        weight_counted=losses.weight,
     )
