@@ -1,6 +1,7 @@
 """The lower hull of costs and losses."""
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -24,8 +25,7 @@ def test_at_every_tradeoff_the_hull_has_the_best_point_and_no_point_too_many(poi
     costs, losses = np.array(points).T
     hull = hull_of(costs, losses)
     ends = [
-        Fraction(losses[b] - losses[a]) / Fraction(costs[a] - costs[b])
-        for a, b in zip(hull[:-1], hull[1:], strict=True)
+        Fraction(losses[b] - losses[a]) / Fraction(costs[a] - costs[b]) for a, b in pairwise(hull)
     ]
     assert ends == sorted(set(ends))
     assert all(end > 0 for end in ends)

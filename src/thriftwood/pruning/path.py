@@ -236,7 +236,8 @@ class PruningPath(PruningSequence):
             return self.sampling_errors is None and self.sampled is None
         if self.sampling_errors is None or self.sampled is None:
             return False
-        return self.sampling_errors.shape == (len(self),) and len(self.sampled) == 2
+        are_two = len(self.sampled) == 2 and all(isinstance(count, int) for count in self.sampled)
+        return are_two and self.sampling_errors.shape == (len(self),)
 
     def _at_tradeoff(self, tradeoff: Any) -> Pruned:
         number = one_number_from_zero(
