@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from builders import TRADEOFFS, pruning_cases
+from builders import TRADEOFFS, forest_of, leaf, pruning_cases, split
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from models import fitted
@@ -73,7 +73,8 @@ def test_a_sampled_path_is_a_path_with_the_figures_of_all_rows(data, loss, weigh
     exact = tw.prune_path(forest, X, y, **options)
     for tradeoff in (*path.tradeoffs, *exact.tradeoffs):
         found, best = (one.at(tradeoff=float(tradeoff)).objective for one in (path, exact))
-        assert found >= best - 1e-9 * (1 + abs(best))
+        rounded = exact.resolution + tradeoff * exact.cost_resolution
+        assert found >= best - rounded - 1e-9 * (1 + abs(best))
     # Losses are those of all rows, so at no price the sample misses nothing.
     assert path.losses[0] == pytest.approx(exact.losses[0], abs=1e-9)
 
@@ -102,12 +103,27 @@ def test_fees_and_models_are_paid_as_on_all_rows():
     assert_figures_of_all_rows(path, given_rows(FOREST, HEART.X, HEART.y, costs=costs))
 
 
+def test_what_no_drawn_row_passes_does_not_stay_for_ever():
+    """A free split leads to one that costs something and gains, on a row that is not drawn."""
+    yes, no = (0.0, 1.0), (1.0, 0.0)
+    below = split(1, 0.0, leaf(no), leaf(yes), no)
+    forest = forest_of(split(0, 0.0, leaf(no), below, no), n_features=2)
+    rare = int(np.setdiff1d(np.arange(40), drawn_rows(40, 10))[0])
+    X, y = np.zeros((40, 2)), np.zeros(40, dtype=int)
+    X[rare], y[rare] = 1, 1
+    path = tw.prune_path(forest, X, y, costs=[0, 1], sample=10)
+    assert_laws_of_a_path(path)
+    assert path.n_splits.tolist() == [2, 1]
+    assert path.losses.tolist() == [0, 1 / 40]
+    assert path.costs.tolist() == [1 / 40, 0]
+
+
 @pytest.mark.parametrize("free", [(), (2, 11, 12)])
 def test_recorded_gains_are_the_same_for_all_rows_and_only_bills_are_drawn(free):
     model = HistGradientBoostingClassifier(max_iter=12, max_depth=4, random_state=0)
     model.fit(HEART.X, HEART.y)
     costs = HEART.costs.copy()
-    costs[list(free)] = 0  # below a free split, what no drawn row passes must not stay for ever
+    costs[list(free)] = 0
     path = tw.prune_path(model, HEART.X, HEART.y, costs=costs, sample=20)
     assert_laws_of_a_path(path)
     assert_figures_of_all_rows(path, given_rows(model, HEART.X, HEART.y, costs=costs))
