@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cost_cases import priced_cases
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import assert_equal_forests, fitted
 from paths import FOREST, HEART, assert_same_path
@@ -15,7 +15,7 @@ from sklearn.ensemble import GradientBoostingClassifier
 import thriftwood as tw
 from thriftwood.adapters import read_forest
 from thriftwood.errors import InputError, RangeError
-from thriftwood.formulation import shards as making
+from thriftwood.pruning import sharded_task as making
 
 TRADEOFFS = (0.0, 1e-4, 0.001, 0.01)
 X, Y = HEART.X, HEART.y
@@ -77,8 +77,7 @@ def test_a_path_by_rounds_has_exact_figures_and_a_proven_gap():
 @settings(max_examples=60)
 @given(priced_cases(), st.integers(1, 3), st.sampled_from([0.0, 0.003, 0.03, 0.11, 0.5]))
 def test_every_kind_of_price_works_in_pieces(case, size, tradeoff):
-    costs = case.costs
-    assume(not costs.is_tied_to_rows)
+    costs = replace(case.costs, known=None, per_example=None, shared_by=None)
     model = tw.ForestModel(case.forest)
     weights = None if case.weights is None else np.asarray(case.weights, dtype=float)
     whole = tw.prune(model, case.X, case.y, costs=costs, sample_weight=weights, tradeoff=tradeoff)

@@ -13,7 +13,7 @@ from test_pieces import assert_same_pruning
 
 import thriftwood as tw
 from thriftwood.errors import InputError, LostWorkersError
-from thriftwood.pruning import sharded_task as under_test
+from thriftwood.pruning import pieces as under_test
 
 da = pytest.importorskip("dask.array", reason="rows on a cluster need the extra `dask`")
 dd = pytest.importorskip("dask.dataframe", reason="rows on a cluster need the extra `dask`")
@@ -150,3 +150,20 @@ def test_many_models_are_pruned_on_the_cluster_through_joblib():
 
 def cost_at(model, X, y, tradeoff):
     return tw.prune(model, X, y, costs=HEART.costs, tradeoff=tradeoff).cost
+
+
+@pytest.mark.usefixtures("client")
+def test_a_sample_is_drawn_from_all_partitions_and_measured_on_all_rows():
+    path = tw.prune_path(FOREST, *rows_in_dask(), costs=HEART.costs, sample=150)
+    assert path.sampled == (150, len(X))
+    for index in (0, len(path) // 2):
+        bill = tw.feature_bill(path[index].model, X, costs=HEART.costs)
+        assert bill.mean == pytest.approx(path.costs[index], rel=1e-9)
+    whole = tw.prune_path(FOREST, X, Y, costs=HEART.costs)
+    for point in (path[1], path[len(path) // 2]):
+        best = whole.at(tradeoff=point.tradeoff).objective
+        assert best <= point.objective + 1e-12
+    again = tw.prune(FOREST, *rows_in_dask(), costs=HEART.costs, sample=150, tradeoff=0.001)
+    assert again.cost == path.at(tradeoff=0.001).cost
+    every = tw.prune_path(FOREST, *rows_in_dask(), costs=HEART.costs, sample=10_000)
+    assert_same_path(every, whole)

@@ -7,12 +7,12 @@ are pruned each alone, the fall of the mean of their objectives.
 
 from thriftwood.formulation.asks import Asks, list_asks
 from thriftwood.formulation.build import ClosureIndex, build_closure, build_complexity, whole_gains
-from thriftwood.formulation.counting import CountArray, times_counted, weight_counted
-from thriftwood.formulation.losses import Loss, loss_named, node_losses
+from thriftwood.formulation.counting import CountArray, once, times_counted, weight_counted
+from thriftwood.formulation.losses import Loss, loss_function, loss_named, node_losses
 from thriftwood.formulation.majoriser import ensemble_losses, majorised_losses
 from thriftwood.formulation.purchases import Purchases, list_purchases
 from thriftwood.formulation.recorded_gain import RECORDED_GAIN, recorded_losses
-from thriftwood.formulation.shards import ShardPlan, ShardReport, make_shard, whole_prices
+from thriftwood.formulation.shards import WholePrices, read_piece_weights, shard_of, whole_prices
 from thriftwood.formulation.targets import (
     ClassWeight,
     in_whole_numbers,
@@ -30,23 +30,25 @@ __all__ = [
     "CountArray",
     "Loss",
     "Purchases",
-    "ShardPlan",
-    "ShardReport",
+    "WholePrices",
     "build_closure",
     "build_complexity",
     "ensemble_losses",
     "in_whole_numbers",
     "list_asks",
     "list_purchases",
+    "loss_function",
     "loss_named",
     "majorised_losses",
-    "make_shard",
     "node_losses",
+    "once",
     "read_class_weights",
     "read_loss_weights",
+    "read_piece_weights",
     "read_target",
     "read_weights",
     "recorded_losses",
+    "shard_of",
     "times_counted",
     "weight_counted",
     "whole_gains",

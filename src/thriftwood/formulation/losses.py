@@ -49,8 +49,7 @@ def node_losses(
     times : shape (n_trees, n_rows), optional
         How often each row counts in each tree, from `times_counted`; None means once.
     """
-    name = loss_named(loss, forest)
-    function = partial(_own_loss, loss, name) if callable(loss) else _known(forest)[name]
+    name, function = loss_named(loss, forest), loss_function(loss, forest)
     if times is None:
         times = once(forest.n_trees, routes.n_rows)
     add_up = _of_classes if forest.is_classifier else _of_numbers
@@ -62,6 +61,12 @@ def node_losses(
             "your own, down."
         )
     return total
+
+
+def loss_function(loss: Loss, forest: Forest) -> Callable[..., FloatArray]:
+    """Return a loss that adds up over trees as a function; see the top of this file."""
+    name = loss_named(loss, forest)
+    return partial(_own_loss, loss, name) if callable(loss) else _known(forest)[name]
 
 
 def loss_named(loss: Loss, forest: Forest) -> str:

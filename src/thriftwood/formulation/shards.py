@@ -1,11 +1,11 @@
-"""From one piece of the rows to a shard of the closure problem, and what all must know of it.
+"""From some of the rows to a shard of the closure problem, in units that all shards share.
 
 Law: the shards of all pieces, joined, are the items of the closure problem of all rows at once.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,16 +16,11 @@ from thriftwood.costs import MODEL, PriceList
 from thriftwood.errors import InputError, RangeError
 from thriftwood.forest import Forest
 from thriftwood.formulation.build import required_splits
-from thriftwood.formulation.losses import Loss, node_losses
-from thriftwood.formulation.purchases import Purchases, list_purchases
-from thriftwood.formulation.recorded_gain import RECORDED_GAIN
+from thriftwood.formulation.purchases import list_purchases
 from thriftwood.formulation.scaling import NOISE, whole_numbers
-from thriftwood.formulation.targets import checked_weights, read_target
-from thriftwood.routing import Routes, route_examples
-from thriftwood.table import Table, read_rows
+from thriftwood.formulation.targets import checked_weights
+from thriftwood.routing import Routes
 
-# Rows are taken so many at a time: what they buy is merged before the next ones are looked at.
-ROWS_AT_A_TIME = 50_000
 # What all prices may add up to in whole numbers: a thousand million rows then still fit.
 MOST_PRICE = 2**30
 # How much of a price may be lost to rounding before it is refused.
@@ -34,87 +29,30 @@ LOST_DIGITS = 1e-6
 WEIGHT_UNIT = 1e-6
 
 
-@dataclass(frozen=True, eq=False)
-class ShardPlan:
-    """What every worker must know to make a shard of its rows.
+def shard_of(forest: Forest, routes: Routes, prices: PriceList, weights: FloatArray) -> Shard:
+    """Return what rows buy at which splits; who buys the same is merged, the rows are forgotten.
 
-    Attributes
+    Parameters
     ----------
-    forest : Forest
+    forest, routes
     prices : PriceList
         In whole numbers, from `whole_prices`.
-    loss : Loss
-    loss_name : str
-    class_weights : shape (n_classes,), optional
-        How much the loss of a row counts by its class, in whole numbers.
+    weights : shape (n_rows,)
+        How much each row counts, in whole numbers.
     """
-
-    forest: Forest
-    prices: PriceList
-    loss: Loss
-    loss_name: str
-    class_weights: FloatArray | None
-
-
-@dataclass(frozen=True, eq=False)
-class ShardReport:
-    """What the coordinator must know of a shard: a few numbers for every node.
-
-    Attributes
-    ----------
-    names : tuple of str, optional
-        Of the columns.
-    n_rows : int
-    weight, loss_weight : float
-        How much all rows count in bills, and in losses.
-    losses : shape (n_nodes,)
-        What each node would lose as a leaf, added up over rows.
-    presence : shape (n_splits,)
-    n_items, n_arcs, n_bytes : int
-        The size of the shard.
-    """
-
-    names: tuple[str, ...] | None
-    n_rows: int
-    weight: float
-    loss_weight: float
-    losses: FloatArray
-    presence: FloatArray
-    n_items: int
-    n_arcs: int
-    n_bytes: int
-
-
-def make_shard(
-    plan: ShardPlan, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
-) -> tuple[Shard, ShardReport]:
-    """Route rows, and keep what they buy as a shard; the rows themselves are not kept."""
-    forest, prices = plan.forest, plan.prices
-    table = read_rows(X, forest)
-    target = read_target(y, forest, table.n_rows)
-    weights = read_piece_weights(sample_weight, table.n_rows)
-    loss_weights = weights if plan.class_weights is None else weights * plan.class_weights[target]
-    losses = np.zeros(forest.n_nodes)
-    shards: list[Shard] = []
-    for start in range(0, table.n_rows, ROWS_AT_A_TIME):
-        rows = slice(start, start + ROWS_AT_A_TIME)
-        routes = route_examples(forest, Table(table.values[rows], table.names))
-        if plan.loss_name != RECORDED_GAIN:
-            losses += node_losses(forest, routes, target[rows], loss_weights[rows], plan.loss)
-        bought = list_purchases(forest, routes, prices, weights[rows])
-        shards = [join_shards([*shards, _as_shard(forest, routes, prices, bought)])]
-    shard = shards[0]
-    return shard, ShardReport(
-        names=table.names,
-        n_rows=table.n_rows,
-        weight=float(weights.sum()),
-        loss_weight=float(loss_weights.sum()),
-        losses=losses,
-        presence=shard.presence,
-        n_items=shard.n_items,
-        n_arcs=shard.n_arcs,
-        n_bytes=shard.n_bytes,
+    bought = list_purchases(forest, routes, prices, weights)
+    presence = routes.n_rows_of[forest.is_split].astype(np.float64)
+    if prices.per_node or (prices.payer == MODEL).any():
+        # What is paid once is paid in parts by all shards: also where no row passes the split.
+        presence += routes.n_rows
+    every = Shard(
+        requires=required_splits(forest),
+        arc_start=bought.arc_start,
+        arc_item=bought.arc_item,
+        costs=bought.item_cost.astype(np.int64),
+        presence=presence,
     )
+    return join_shards([every.without_free_items()])
 
 
 class WholePrices(NamedTuple):
@@ -168,17 +106,3 @@ def read_piece_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArr
             "pieces, weights count in millionths. Scale and round them to that."
         )
     return handed_over(whole)
-
-
-def _as_shard(forest: Forest, routes: Routes, prices: PriceList, bought: Purchases) -> Shard:
-    presence = routes.n_rows_of[forest.is_split].astype(np.float64)
-    if prices.per_node or (prices.payer == MODEL).any():
-        # What is paid once is paid in parts by all shards: also where no row passes the split.
-        presence += routes.n_rows
-    return Shard(
-        requires=required_splits(forest),
-        arc_start=bought.arc_start,
-        arc_item=bought.arc_item,
-        costs=bought.item_cost.astype(np.int64),
-        presence=presence,
-    ).without_free_items()

@@ -7,19 +7,17 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from thriftwood.arrays import FloatArray, IndexArray, handed_over
+from thriftwood.arrays import FloatArray, handed_over
 from thriftwood.closure import ClosurePath, ClosureProblem
 from thriftwood.costs import PriceList
 from thriftwood.forest import Forest
 from thriftwood.formulation import ClosureIndex
 from thriftwood.progress import progress_bar
 from thriftwood.pruning.path import PruningPath
+from thriftwood.pruning.points import features_at, losses_at, splits_at, still_there
 from thriftwood.pruning.pruned import Figures
 from thriftwood.pruning.task import PruningTask
 from thriftwood.solvers import closure_path
-
-# A loss that is smaller than this part of what single leaves lose is a rounded 0.
-NOISE = 1e-13
 
 
 def nested_path(
@@ -96,19 +94,11 @@ def as_forests(
         The mean bill of a row before each step, and after the last.
     method : str
     """
-    forest, split, losses = task.forest, index.split, task.mean_losses
+    forest = task.forest
     drop_step = np.full(forest.n_nodes, -1, dtype=np.int32)
-    drop_step[split] = steps.step_of
+    drop_step[index.split] = steps.step_of
     prices = [index.tradeoff(steps.price(step)) for step in range(steps.n_steps)]
     n_points = steps.n_steps + 1
-    gains = losses[split] - losses[forest.left[split]] - losses[forest.right[split]]
-    loss_of_leaves = float(losses[forest.tree_start[:-1]].sum())
-    least_loss = float(np.minimum(losses, 0.0).sum())  # of any leaves; below is only rounding
-    kept_gains = still_there(steps.step_of, n_points, gains)
-    point_losses = np.maximum(loss_of_leaves - kept_gains, least_loss)
-    point_losses[np.abs(point_losses) < NOISE * abs(loss_of_leaves)] = 0.0
-    feature_step = np.full(forest.n_features, -1, dtype=np.int32)
-    np.maximum.at(feature_step, forest.feature[split], steps.step_of)
     lost_loss = index.lost_gain / task.weight_counted
     lost_cost = Fraction(index.lost_cost) * index.loss_per_cost / Fraction(task.weight_counted)
     return PruningPath(
@@ -121,20 +111,11 @@ def as_forests(
         drop_step=handed_over(drop_step),
         tradeoffs=handed_over(np.array([0.0, *prices])),
         costs=handed_over(costs),
-        losses=handed_over(point_losses),
-        n_splits=handed_over(still_there(steps.step_of, n_points).astype(np.int64)),
-        n_features=handed_over(still_there(feature_step, n_points).astype(np.int64)),
+        losses=handed_over(losses_at(forest, task.mean_losses, drop_step, n_points)),
+        n_splits=handed_over(splits_at(forest, drop_step, n_points)),
+        n_features=handed_over(features_at(forest, drop_step, n_points)),
         original=task.original(),
         # Whole numbers may misstate the loss of the optimum and that of the forest taken instead.
         resolution=steps.slack * float(index.gain_unit) / task.weight_counted + 2 * lost_loss,
         cost_resolution=2 * float(lost_cost),
     )
-
-
-def still_there(step: IndexArray, n_points: int, weights: FloatArray | None = None) -> FloatArray:
-    """Return for each point how many, or how much, drops with its step or a later one."""
-    ever = step >= 0
-    counted = np.ones(np.count_nonzero(ever)) if weights is None else weights[ever]
-    per_step = np.bincount(step[ever], weights=counted, minlength=n_points)
-    from_the_end: FloatArray = np.cumsum(per_step[::-1], dtype=np.float64)
-    return from_the_end[::-1].copy()

@@ -11,16 +11,17 @@ from thriftwood.adapters import write_model
 from thriftwood.arguments import one_number_from_zero
 from thriftwood.closure import check_certificate
 from thriftwood.costs import AnyCosts
-from thriftwood.crews import is_chunked
 from thriftwood.errors import InputError
 from thriftwood.formulation import ClassWeight, Loss
 from thriftwood.pruning.descent import descend, needs_descent, original_figures
+from thriftwood.pruning.given import read_given
 from thriftwood.pruning.methods import DESCENT
 from thriftwood.pruning.prune_path import prune_path
 from thriftwood.pruning.pruned import Pruned
-from thriftwood.pruning.sharded import prune_shards, read_shards
+from thriftwood.pruning.sampling import read_sample, sampled_path
+from thriftwood.pruning.sharded import comes_in_pieces, prune_shards, read_shards
 from thriftwood.pruning.sharded_task import sharded_task
-from thriftwood.pruning.task import PruningTask, read_task
+from thriftwood.pruning.task import PruningTask, task_of
 from thriftwood.solvers import DantzigWolfe, DecomposedSolution, Solver, read_solver
 from thriftwood.solvers.shards import RowShards
 
@@ -42,6 +43,7 @@ def prune(
     refit: bool = False,
     validation: tuple[Any, ArrayLike] | None = None,
     n_jobs: int | None = None,
+    sample: int | None = None,
 ) -> Pruned:
     """Prune a tree ensemble to the exact optimum of loss + tradeoff * cost, or within a budget.
 
@@ -117,6 +119,9 @@ def prune(
         are not bagged need them.
     n_jobs : int, optional
         Threads, as in scikit-learn. The workers of `DantzigWolfe` have an `n_jobs` of their own.
+    sample : int, optional
+        As in `prune_path`: prune on so many rows, drawn at random, and measure on all. The result
+        is then nearly optimal, with an estimate, `sampling_error`, in place of a certificate.
 
     Returns
     -------
@@ -147,20 +152,41 @@ def prune(
         "class_weight": class_weight,
         "rows": rows,
         "sample_weight": sample_weight,
-        "n_jobs": n_jobs,
     }
-    if shards is not None or is_chunked(X):
-        return _in_pieces(model, X, y, tradeoff, budget, shards, solver, refit, options)
+    needs_all = solver != "min_cut" or refit or sample is not None
+    if comes_in_pieces(X, shards, model, needs_all, options):
+        if solver != "min_cut":
+            raise InputError(
+                f"The solver {solver!r} works on rows in memory: leave it out where rows come in "
+                "pieces."
+            )
+        if refit:
+            raise InputError(
+                "Leaves are refitted on rows in memory: prune without `refit`, then call "
+                "`pruned.refit(X, y)` with a sample of the rows."
+            )
+        return _in_pieces(model, X, y, tradeoff, budget, shards, sample, n_jobs, options)
     if budget is not None:
         if solver != "min_cut":
             raise InputError(
                 f"The solver {solver!r} works at a tradeoff, not within a budget: leave it out, or "
                 "pass `tradeoff` instead of `budget`."
             )
-        pruned = prune_path(model, X, y, **options).at(budget=budget)
+        path = prune_path(model, X, y, **options, n_jobs=n_jobs, sample=sample)
+        pruned = path.at(budget=budget)
     else:
-        task = read_task(model, X, y, **options)
-        pruned = _at_tradeoff(model, task, _read_tradeoff(tradeoff), solve, n_jobs)
+        number = _read_tradeoff(tradeoff)
+        given = read_given(model, X, y, **options)
+        size = read_sample(sample, given.n_rows)
+        if size is None:
+            pruned = _at_tradeoff(model, task_of(given, n_jobs), number, solve, n_jobs)
+        elif solver == "min_cut":
+            pruned = sampled_path(model, given, size, n_jobs, None).at(tradeoff=number)
+        else:
+            raise InputError(
+                f"With `sample` the whole path is computed, for which the solver {solver!r} is not "
+                "made: leave one of the two out."
+            )
     if not refit:
         return pruned
     return pruned.refit(X, y, validation=validation, sample_weight=sample_weight, n_jobs=n_jobs)
@@ -173,25 +199,16 @@ def _in_pieces(
     tradeoff: float | None,
     budget: float | None,
     shards: RowShards | None,
-    solver: str | DantzigWolfe,
-    refit: bool,
+    sample: int | None,
+    n_jobs: int | None,
     options: dict[str, Any],
 ) -> Pruned:
     """Prune where rows come in pieces."""
-    if solver != "min_cut":
-        raise InputError(
-            f"The solver {solver!r} works on rows in memory: leave it out where rows come in "
-            "pieces."
-        )
-    if refit:
-        raise InputError(
-            "Leaves are refitted on rows in memory: prune without `refit`, then call "
-            "`pruned.refit(X, y)` with a sample of the rows."
-        )
-    if budget is not None:
-        return prune_path(model, X, y, shards=shards, **options).at(budget=budget)
+    if budget is not None or sample is not None:
+        path = prune_path(model, X, y, shards=shards, sample=sample, n_jobs=n_jobs, **options)
+        return path.at(budget=budget) if tradeoff is None else path.at(tradeoff=tradeoff)
     how, number = read_shards(shards), _read_tradeoff(tradeoff)
-    with sharded_task(model, X, y, progress=how.progress, **options) as task:
+    with sharded_task(model, X, y, n_jobs=n_jobs, progress=how.progress, **options) as task:
         return prune_shards(model, task, number, how)
 
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from numpy.typing import ArrayLike
 
 from thriftwood.costs import AnyCosts
-from thriftwood.crews import is_chunked
 from thriftwood.errors import InputError
 from thriftwood.formulation import ClassWeight, Loss
 from thriftwood.pruning.descent import refuse_descent
+from thriftwood.pruning.given import GivenRows, read_given
 from thriftwood.pruning.nested import nested_path
 from thriftwood.pruning.path import PruningPath
-from thriftwood.pruning.sharded import path_of_shards, read_shards
+from thriftwood.pruning.sampled_pieces import sampled_path_of_pieces
+from thriftwood.pruning.sampling import read_sample, sampled_path
+from thriftwood.pruning.sharded import comes_in_pieces, path_of_shards, read_shards
 from thriftwood.pruning.sharded_task import sharded_task
-from thriftwood.pruning.task import read_task
+from thriftwood.pruning.task import task_of
 from thriftwood.solvers.shards import RowShards
 
 SCOPES = ("ensemble", "each_tree")
@@ -34,6 +37,7 @@ def prune_path(
     sample_weight: ArrayLike | None = None,
     shards: RowShards | None = None,
     n_jobs: int | None = None,
+    sample: int | None = None,
     progress: bool | None = None,
 ) -> PruningPath:
     """Compute every optimal pruning of a tree ensemble, from nearly untouched to single leaves.
@@ -57,6 +61,13 @@ def prune_path(
         path are the real bills of the ensemble either way.
     n_jobs : int, optional
         Threads, as in scikit-learn. The path does not depend on it.
+    sample : int, optional
+        Where rows are very many: how many of them to prune on, drawn at random, the same every
+        time. The optimal prunings of the sample are then measured on all rows, in little memory;
+        the path holds those that are the best of them, with the costs, losses and tradeoffs of all
+        rows, and an estimate of what they miss, `sampling_errors`, in place of a proof. With as
+        many as there are rows, or more, nothing is drawn. Not for rows="in_bag" or "out_of_bag",
+        scope="each_tree" or prices that belong to rows.
     progress : bool, optional
         Whether to show a progress bar; None shows one on a terminal, for work of over a second.
 
@@ -71,34 +82,57 @@ def prune_path(
     True
     """
     _check_scope(scope)
-    if shards is not None or is_chunked(X):
-        if scope != "ensemble":
-            raise InputError("Where rows come in pieces, only scope='ensemble' is possible.")
-        how = read_shards(shards)
-        with sharded_task(
-            model,
-            X,
-            y,
-            costs=costs,
-            loss=loss,
-            class_weight=class_weight,
-            rows=rows,
-            sample_weight=sample_weight,
-            n_jobs=n_jobs,
-            progress=progress,
-        ) as pieces:
-            return path_of_shards(model, pieces, how, n_jobs)
-    task = read_task(
-        model,
-        X,
-        y,
-        costs=costs,
-        loss=loss,
-        class_weight=class_weight,
-        rows=rows,
-        sample_weight=sample_weight,
-        n_jobs=n_jobs,
-    )
+    options: dict[str, Any] = {
+        "costs": costs,
+        "loss": loss,
+        "class_weight": class_weight,
+        "rows": rows,
+        "sample_weight": sample_weight,
+    }
+    if comes_in_pieces(X, shards, model, scope != "ensemble" or sample is not None, options):
+        return _path_in_pieces(model, X, y, scope, shards, sample, n_jobs, progress, options)
+    given = read_given(model, X, y, **options)
+    size = read_sample(sample, given.n_rows)
+    if size is None:
+        return exact_path(model, given, scope, n_jobs, progress)
+    if scope != "ensemble":
+        raise InputError(
+            f"scope={scope!r} is a baseline for the exact path: leave `sample` out, or pass the "
+            "rows that you drew yourself."
+        )
+    return sampled_path(model, given, size, n_jobs, progress)
+
+
+def _path_in_pieces(
+    model: Any,
+    X: Any,
+    y: Any,
+    scope: str,
+    shards: RowShards | None,
+    sample: int | None,
+    n_jobs: int | None,
+    progress: bool | None,
+    options: dict[str, Any],
+) -> PruningPath:
+    """Return the path where rows come in pieces."""
+    if scope != "ensemble":
+        raise InputError("Where rows come in pieces, only scope='ensemble' is possible.")
+    how = read_shards(shards)
+    if how.progress is None:
+        how = replace(how, progress=progress)
+    if sample is not None:
+        path = sampled_path_of_pieces(model, X, y, sample, n_jobs, how.progress, options)
+        if path is not None:
+            return path
+    with sharded_task(model, X, y, n_jobs=n_jobs, progress=how.progress, **options) as task:
+        return path_of_shards(model, task, how, n_jobs)
+
+
+def exact_path(
+    model: Any, given: GivenRows, scope: str, n_jobs: int | None, progress: bool | None
+) -> PruningPath:
+    """Return the path of all rows given; parameters as in `prune_path`."""
+    task = task_of(given, n_jobs)
     refuse_descent(task, "leave `loss` out, or use prune(..., tradeoff=...).")
     closure = task.closure() if scope == "ensemble" else task.closure_of_each_tree()
     return nested_path(model, task, closure, scope, n_jobs, progress)

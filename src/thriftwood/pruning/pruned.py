@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from thriftwood.closure import Certificate
-from thriftwood.pruning.methods import DESCENT, METHODS
+from thriftwood.pruning.methods import DESCENT, METHODS, SAMPLE
 from thriftwood.pruning.refit import Refit, refit_model
 from thriftwood.solvers import Round
 from thriftwood.solvers.shards import ShardRound
@@ -64,8 +64,10 @@ class Pruned(Figures):
         From `prune` at a tradeoff, no pruning at all has a smaller objective than
         `objective - bound`: 0 unless the solver stopped early. Proven for the method "ensemble"
         only, None for all others.
-    method : {"ensemble", "each_tree", "cost_complexity", "dynamic_programming", "descent"}
-        How the model was pruned. "descent" is for the true loss of a boosted model, which is no sum
+    method : {"ensemble", "each_tree", "cost_complexity", "sample", "dynamic_programming", \
+"descent"}
+        How the model was pruned. "sample" is for `sample=...`: nearly optimal on all rows.
+        "descent" is for the true loss of a boosted model, which is no sum
         over trees: `prune` went down to where no step of its kind helps, and nothing is proven.
     size : int, optional
         How many splits each tree has, if it ever had as many; for "dynamic_programming".
@@ -76,6 +78,13 @@ class Pruned(Figures):
         model recorded, given up with the splits that are gone.
     objectives : tuple of float
         For "descent", loss + tradeoff * cost at the start and after every step; it never rises.
+    sampling_error : float, optional
+        For "sample", in place of `bound`: by how much loss + tradeoff * cost of the best pruning
+        may be less than here, at the tradeoffs where this point is the best on its path; with a
+        budget, how much less the best pruning within the budget may lose. An estimate, which is
+        too low about once in forty draws, and no proof.
+    sampled : pair of int, optional
+        For "sample", how many rows were drawn, and from how many.
     refitted : Refit, optional
         How `refit` chose the values of the leaves. Losses are those of the values before.
     """
@@ -92,6 +101,8 @@ class Pruned(Figures):
     rounds: tuple[Round, ...] | tuple[ShardRound, ...] = ()
     loss_name: str = ""
     objectives: tuple[float, ...] = ()
+    sampling_error: float | None = None
+    sampled: tuple[int, int] | None = None
     refitted: Refit | None = None
 
     def refit(
@@ -148,7 +159,7 @@ class Pruned(Figures):
     @property
     def objective(self) -> float | None:
         """The paper's objective, loss + tradeoff * cost; None where it was not minimised."""
-        if self.tradeoff is None or self.method not in ("ensemble", DESCENT):
+        if self.tradeoff is None or self.method not in ("ensemble", SAMPLE, DESCENT):
             return None
         return self.loss + self.tradeoff * self.cost
 
@@ -163,6 +174,8 @@ class Pruned(Figures):
                 lines.append(f"  No pruning {least}, whatever it costs.")
             else:
                 lines.append(f"  No pruning within the budget {least}.")
+        if self.sampled is not None:
+            lines.append(f"  {self._sample_in_words}")
         if self.refitted is not None:
             lines.append(f"  {self.refitted}.")
         if self.rounds:
@@ -184,6 +197,14 @@ class Pruned(Figures):
             return f"at tradeoff {self.tradeoff:g}, {within}"
         proven = "" if self.certificate is None else "proven "
         return f"at tradeoff {self.tradeoff:g}, {proven}{words}"
+
+    @property
+    def _sample_in_words(self) -> str:
+        size, n_rows = self.sampled or (0, 0)
+        better = f"be better by about {self.sampling_error:.2g}"
+        if self.budget is not None:
+            better = f"lose about {self.sampling_error:.2g} less within the budget"
+        return f"A sample of {size} of {n_rows} rows: the best pruning may {better} (estimated)."
 
     @property
     def _rounds_in_words(self) -> str:

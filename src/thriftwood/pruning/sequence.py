@@ -57,6 +57,7 @@ class PruningSequence(ABC):
     own_methods: ClassVar[tuple[str, ...]]
     own_arrays: ClassVar[tuple[str, ...]]
     own_numbers: ClassVar[tuple[str, ...]]
+    optional_arrays: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def kept_nodes(self, index: int) -> BoolArray:

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from thriftwood.adapters import write_model
+from thriftwood.adapters import read_forest, write_model
 from thriftwood.arrays import FloatArray
 from thriftwood.closure import ClosurePath
+from thriftwood.costs import Costs
+from thriftwood.crews import is_chunked
 from thriftwood.errors import InputError
 from thriftwood.pruning.nested import as_forests
 from thriftwood.pruning.path import PruningPath
@@ -44,6 +46,35 @@ def path_of_shards(
     found = sharded_path(task.crew, task.projects, task.n_arcs, options, n_jobs)
     path = as_forests(model, task, task.index, found.path, _mean_costs(task, found.path))
     return replace(path, rounds=found.rounds)
+
+
+def comes_in_pieces(
+    X: Any, shards: RowShards | None, model: Any, needs_all: bool, options: dict[str, Any]
+) -> bool:
+    """Say whether rows are to be pruned in pieces.
+
+    A memory map is read as a whole where something needs all rows at once: joblib hands arrays to
+    its processes as memory maps, and what works on arrays must work there.
+
+    Parameters
+    ----------
+    X, shards, model
+        As in `prune`.
+    needs_all : bool
+        Whether something else than the options needs all rows.
+    options : dict
+        Costs, loss, class weight and rows, as in `prune`.
+    """
+    if shards is not None or not isinstance(X, np.memmap):
+        return shards is not None or is_chunked(X)
+    costs, loss = options["costs"], options["loss"]
+    return not (
+        needs_all
+        or options["rows"] != "all"
+        or options["class_weight"] is not None
+        or (isinstance(costs, Costs) and costs.is_tied_to_rows)
+        or (loss is not None and not read_forest(model).is_averaged)
+    )
 
 
 def read_shards(shards: Any) -> RowShards:

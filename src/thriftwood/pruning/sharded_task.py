@@ -4,39 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from thriftwood.adapters import read_forest
 from thriftwood.arrays import BoolArray, FloatArray, handed_over
-from thriftwood.closure import Shard
-from thriftwood.costs import AnyCosts, Costs, PriceList, read_prices
-from thriftwood.crews import Crew, Piece, hire, is_dask
+from thriftwood.closure import Shard, join_shards
+from thriftwood.costs import AnyCosts, PriceList
+from thriftwood.crews import Crew, Piece
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest
 from thriftwood.formulation import (
-    RECORDED_GAIN,
     ClassWeight,
     ClosureIndex,
     Loss,
-    ShardPlan,
-    ShardReport,
-    in_whole_numbers,
-    loss_named,
-    make_shard,
-    read_class_weights,
+    WholePrices,
     recorded_losses,
+    shard_of,
     whole_gains,
     whole_prices,
 )
-from thriftwood.progress import progress_line
+from thriftwood.pruning.node_losses import NodeLosses, node_losses_of
+from thriftwood.pruning.pieces import PiecePlan, hired, read_plan
 from thriftwood.pruning.pruned import Figures
+from thriftwood.routing import route_examples
 from thriftwood.solvers.shards import Order, Projects, bills
-from thriftwood.table import column_names
+
+# Rows are taken so many at a time: what they buy is merged before the next ones are looked at.
+ROWS_AT_A_TIME = 50_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,129 +140,108 @@ def sharded_task(
 
     The shards are freed at the end.
     """
-    if rows != "all":
-        raise InputError(
-            f"rows={rows!r} needs the rows in the order of the training, which pieces do not have. "
-            "Use rows='all'."
-        )
-    forest = read_forest(model)
-    forest = replace(forest, feature_names=forest.feature_names or column_names(X))
-    loss_name = loss_named(loss, forest)
-    if not forest.is_averaged and loss_name != RECORDED_GAIN:
-        raise InputError(
-            f"The {loss_name.replace('_', ' ')} of a boosted model is descended on rows in memory, "
-            "not in pieces: leave `loss` out."
-        )
-    prices = _read_prices(costs, forest)
-    counted = whole_prices(prices, forest.n_splits)
-    class_weights = _read_class_weights(class_weight, forest, loss_name)
-    plan = ShardPlan(forest, counted.prices, loss, loss_name, class_weights)
-    with (
-        _building(plan, X, progress) as build,
-        hire(build, X, y, sample_weight, n_jobs) as crew,
-    ):
+    plan = read_plan(model, X, costs, loss, class_weight, rows)
+    counted = whole_prices(plan.prices, plan.forest.n_splits)
+    build = partial(_make_shard, counted.prices)
+    with hired(build, plan, X, y, sample_weight, n_jobs, progress) as crew:
         reports = crew.ask(_report, [None] * crew.n_shards)
         _check_names(reports)
-        weight = sum(report.weight for report in reports)
-        if loss_name == RECORDED_GAIN:
-            losses, weight_counted = recorded_losses(forest)
-        else:
-            losses = np.sum([report.losses for report in reports], axis=0)
-            weight_counted = sum(report.loss_weight for report in reports) * forest.n_trees
-        if not weight or not weight_counted:
-            raise InputError("No row counts: `sample_weight` or `class_weight` is 0 everywhere.")
-        worth = whole_gains(forest, losses)
-        scale = Fraction(weight)
-        index = ClosureIndex(
-            worth.split,
-            worth.unit,
-            counted.unit,
-            forest.n_nodes,
-            Fraction(weight_counted) / scale,
-            worth.lost,
-            counted.lost * weight,
-        )
-        presence = np.array([report.presence for report in reports])
-        yield ShardedTask(
-            forest=forest,
-            prices=prices,
-            loss_name=loss_name,
-            losses=handed_over(losses),
-            weight_counted=weight_counted,
-            n_rows=sum(report.n_rows for report in reports),
-            n_arcs=sum(report.n_arcs for report in reports),
-            index=index,
-            projects=Projects(worth.gains, worth.requires, presence),
-            crew=ShardCrew(crew),
-            scale=scale,
-        )
+        yield _task_of(plan, counted, reports, crew)
+
+
+class _Report(NamedTuple):
+    """What the coordinator must know of a shard: a few numbers for every node.
+
+    Attributes
+    ----------
+    names : tuple of str, optional
+        Of the columns.
+    n_rows, n_arcs : int
+    weight : float
+        How much all rows count in bills.
+    losses : NodeLosses, optional
+        None where the loss is no sum over rows.
+    presence : shape (n_splits,)
+    """
+
+    names: tuple[str, ...] | None
+    n_rows: int
+    n_arcs: int
+    weight: float
+    losses: NodeLosses | None
+    presence: FloatArray
 
 
 class _State(NamedTuple):
     """What a worker keeps of its piece of the rows."""
 
     shard: Shard
-    report: ShardReport
+    report: _Report
 
 
-def _build(plan: ShardPlan, piece: Piece) -> _State:
-    return _State(*make_shard(plan, piece.X, piece.y, piece.weight))
+def _make_shard(prices: PriceList, plan: PiecePlan, piece: Piece) -> _State:
+    """Send rows through the trees, and keep what they buy; the rows themselves are not kept."""
+    given = plan.read(piece)
+    losses = None
+    shards: list[Shard] = []
+    for start in range(0, given.n_rows, ROWS_AT_A_TIME):
+        some = given.take(slice(start, start + ROWS_AT_A_TIME))
+        routes = route_examples(plan.forest, some.table, n_jobs=1)
+        if given.adds_up_losses:
+            lost = node_losses_of(some, routes)
+            losses = lost if losses is None else losses + lost
+        new = shard_of(plan.forest, routes, prices, some.weights)
+        shards = [join_shards([*shards, new])]
+    shard, weight = shards[0], float(given.weights.sum())
+    report = _Report(given.table.names, given.n_rows, shard.n_arcs, weight, losses, shard.presence)
+    return _State(shard, report)
 
 
 def _with_shard(work: Callable[[Shard, Any], Any], state: _State, news: Any) -> Any:
     return work(state.shard, news)
 
 
-def _report(state: _State, _: None) -> ShardReport:
+def _report(state: _State, _: None) -> _Report:
     return state.report
 
 
-@contextmanager
-def _building(
-    plan: ShardPlan, X: Any, progress: bool | None
-) -> Iterator[Callable[[Piece], _State]]:
-    """Yield what builds a state; in this process it says how far it has come."""
-    if is_dask(X):
-        yield partial(_build, plan)
-        return
-    with progress_line("Reading rows:", progress) as line:
-
-        def build(piece: Piece) -> _State:
-            state = _build(plan, piece)
-            line(f"{piece.number + 1} pieces")
-            return state
-
-        yield build
-
-
-def _read_prices(costs: AnyCosts, forest: Forest) -> PriceList:
-    if isinstance(costs, Costs) and costs.is_tied_to_rows:
-        raise InputError(
-            "`costs` belong to certain rows (`per_example`, `known` or `shared_by`), which is not "
-            "possible where rows come in pieces: give prices that are the same for all rows."
-        )
-    return read_prices(costs, forest.n_features, forest.feature_names, n_rows=1)
-
-
-def _read_class_weights(
-    class_weight: ClassWeight, forest: Forest, loss_name: str
-) -> FloatArray | None:
-    if class_weight is None:
-        return None
-    if loss_name == RECORDED_GAIN:
-        raise InputError(
-            "The gains of splits were recorded with the weights of the training, so `class_weight` "
-            "changes nothing: leave it out, or train with it."
-        )
-    if isinstance(class_weight, str) and class_weight == "balanced":
-        raise InputError(
-            "class_weight='balanced' needs all labels before the first loss is counted, which "
-            "pieces do not give: pass a mapping from class to weight."
-        )
-    return in_whole_numbers(read_class_weights(class_weight, forest))
+def _task_of(
+    plan: PiecePlan, counted: WholePrices, reports: Sequence[_Report], crew: Crew
+) -> ShardedTask:
+    """Add up what all shards report."""
+    forest = plan.forest
+    scale = Fraction(sum(report.weight for report in reports))
+    lost = [report.losses for report in reports if report.losses is not None]
+    losses = reduce(add, lost) if lost else NodeLosses(*recorded_losses(forest))
+    if not scale or not losses.weight:
+        raise InputError("No row counts: `sample_weight` or `class_weight` is 0 everywhere.")
+    worth = whole_gains(forest, losses.total)
+    index = ClosureIndex(
+        worth.split,
+        worth.unit,
+        counted.unit,
+        forest.n_nodes,
+        Fraction(losses.weight) / scale,
+        worth.lost,
+        counted.lost * float(scale),
+    )
+    presence = np.array([report.presence for report in reports])
+    return ShardedTask(
+        forest=forest,
+        prices=plan.prices,
+        loss_name=plan.loss_name,
+        losses=handed_over(losses.total),
+        weight_counted=losses.weight,
+        n_rows=sum(report.n_rows for report in reports),
+        n_arcs=sum(report.n_arcs for report in reports),
+        index=index,
+        projects=Projects(worth.gains, worth.requires, presence),
+        crew=ShardCrew(crew),
+        scale=scale,
+    )
 
 
-def _check_names(reports: Sequence[ShardReport]) -> None:
+def _check_names(reports: Sequence[_Report]) -> None:
     """Refuse pieces whose columns have different names, or another order."""
     first = reports[0].names
     for number, report in enumerate(reports):

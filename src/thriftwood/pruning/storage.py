@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.adapters import forest_model, read_forest
@@ -47,6 +48,8 @@ def save_path(path: PruningSequence, file: str | os.PathLike[str]) -> None:
     }
     arrays |= of_prices
     arrays |= {name: getattr(path, name) for name in (*PATH_ARRAYS, *path.own_arrays)}
+    optional = {name: getattr(path, name) for name in path.optional_arrays}
+    arrays |= {name: np.asarray(array) for name, array in optional.items() if array is not None}
     files.save_arrays(file, header, arrays)
 
 
@@ -65,6 +68,7 @@ def load_path(kind: type[Kind], file: str | os.PathLike[str], model: Any = None)
             method=header["method"],
             original=Figures(**header["original"]),
             **{name: handed_over(arrays[name]) for name in (*PATH_ARRAYS, *kind.own_arrays)},
+            **{name: _optional(arrays.get(name)) for name in kind.optional_arrays},
             **own,
         )
         if not path.fits():
@@ -74,6 +78,13 @@ def load_path(kind: type[Kind], file: str | os.PathLike[str], model: Any = None)
     if model is not None and not forest.has_same_trees(read_forest(model)):
         raise InputError(f"{file} holds the path of another model than this one.")
     return path
+
+
+def _optional(array: NDArray[Any] | None) -> Any:
+    """Return an array of doubles as it is, whole numbers as a tuple."""
+    if array is None or array.dtype.kind == "f":
+        return None if array is None else handed_over(array)
+    return tuple(array.tolist())
 
 
 def _read(

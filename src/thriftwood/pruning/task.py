@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -10,32 +10,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thriftwood.adapters import read_forest, read_samples
 from thriftwood.arrays import BoolArray, FloatArray, IndexArray, handed_over
 from thriftwood.closure import ClosureProblem
-from thriftwood.costs import AnyCosts, PriceList, read_prices
-from thriftwood.errors import InputError, RangeError
+from thriftwood.costs import AnyCosts, PriceList
 from thriftwood.forest import Forest
 from thriftwood.formulation import (
-    RECORDED_GAIN,
     ClassWeight,
     ClosureIndex,
     Loss,
     Purchases,
     build_closure,
     list_purchases,
-    loss_named,
-    node_losses,
-    read_loss_weights,
-    read_target,
-    read_weights,
-    recorded_losses,
-    times_counted,
-    weight_counted,
 )
+from thriftwood.pruning.given import GivenRows, read_given
+from thriftwood.pruning.node_losses import NodeLosses, node_losses_of, recorded_node_losses
 from thriftwood.pruning.pruned import Figures
 from thriftwood.routing import Routes, route_examples
-from thriftwood.table import read_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,54 +119,43 @@ def read_task(
     n_jobs: int | None,
 ) -> PruningTask:
     """Read what the user gave; parameters as in `prune`."""
-    forest = read_forest(model)
-    loss_name = loss_named(loss, forest)
-    table = read_rows(X, forest)
-    routes = route_examples(forest, table, n_jobs)
-    forest = replace(forest, feature_names=forest.feature_names or table.names)
-    prices = read_prices(costs, forest.n_features, forest.feature_names, table.n_rows)
-    target = read_target(y, forest, table.n_rows)
-    weights = read_weights(sample_weight, table.n_rows)
-    _check_bills(prices, weights)
-    samples = None if rows == "all" else read_samples(model)
-    times = times_counted(rows, samples, forest.n_trees, table.n_rows)
-    loss_weights = read_loss_weights(class_weight, forest, target, weights)
-    if forest.is_averaged and loss_name != RECORDED_GAIN:
-        losses = node_losses(forest, routes, target, loss_weights, loss, times)
-        counted = weight_counted(rows, times, loss_weights)
-    else:
-        _check_gains_count(loss_name, class_weight, rows)
-        losses, counted = recorded_losses(forest, needed=loss_name == RECORDED_GAIN)
-    return PruningTask(
-        forest=forest,
-        routes=routes,
+    given = read_given(
+        model,
+        X,
+        y,
+        costs=costs,
+        loss=loss,
+        class_weight=class_weight,
         rows=rows,
-        prices=prices,
-        weights=weights,
-        target=target,
-        loss_weights=loss_weights,
-        loss_name=loss_name,
-        losses=losses,
-        weight_counted=counted,
+        sample_weight=sample_weight,
     )
+    return task_of(given, n_jobs)
 
 
-def _check_gains_count(loss_name: str, class_weight: ClassWeight, rows: str) -> None:
-    """Refuse what gains that were recorded long ago cannot know."""
-    if rows != "all":
-        raise InputError(
-            f"The gains of splits are recorded on the rows of the training, so rows={rows!r} has "
-            "no meaning for them. Use rows='all'."
-        )
-    if class_weight is not None and loss_name == RECORDED_GAIN:
-        raise InputError(
-            "The gains of splits were recorded with the weights of the training, so `class_weight` "
-            "changes nothing: leave it out, or train with it."
-        )
+def task_of(given: GivenRows, n_jobs: int | None, losses: NodeLosses | None = None) -> PruningTask:
+    """Send the rows through the trees, and count what their nodes lose.
 
-
-def _check_bills(prices: PriceList, weights: FloatArray) -> None:
-    with np.errstate(over="ignore"):
-        everything = (prices.prices * weights.sum() * prices.predictions).sum()
-    if not np.isfinite(everything):
-        raise RangeError("The prices are so large that bills are infinite. Use a larger unit.")
+    Parameters
+    ----------
+    given : GivenRows
+    n_jobs : int, optional
+        Threads.
+    losses : NodeLosses, optional
+        Those to prune by, where they are not those of these rows.
+    """
+    routes = route_examples(given.forest, given.table, n_jobs)
+    if losses is None:
+        own = given.adds_up_losses
+        losses = node_losses_of(given, routes) if own else recorded_node_losses(given)
+    return PruningTask(
+        forest=given.forest,
+        routes=routes,
+        rows=given.rows,
+        prices=given.prices,
+        weights=given.weights,
+        target=given.target,
+        loss_weights=given.loss_weights,
+        loss_name=given.loss_name,
+        losses=losses.total,
+        weight_counted=losses.weight,
+    )
