@@ -20,9 +20,9 @@ class RowShards:
         Stop as soon as at most this share of the profit can be missed: 0.01 means that the pruning
         found is proven to gain 99 % of what the best one gains over single leaves.
     most_gathered : int
-        What shards disagree on is gathered here and solved exactly, if it has at most so many arcs
-        (pairs of a split and a distinct purchase). Ten million take about 1.5 GB. At 0 nothing is
-        gathered.
+        What shards disagree on is gathered in this process and solved exactly, if it has at most so
+        many arcs: pairs of a split and something that rows buy there, where all that the same
+        splits ask for is one thing. At 0 nothing is gathered.
     progress : bool, optional
         Whether to show rounds and gap on a line; None does on a terminal, for work of over a
         second.

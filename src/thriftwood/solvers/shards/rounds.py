@@ -23,6 +23,8 @@ from thriftwood.solvers.shards.works import Order, Wishes, bills, capacity, wish
 # Moving all the way at once overshoots, since many projects move; less where rounds still do.
 FIRST_STEP = 0.7
 SMALLEST_STEP = 0.05
+# By which part sums of doubles may be off: a bound is raised by it.
+ROUNDING = 1e-12
 
 
 class Crew(Protocol):
@@ -116,7 +118,7 @@ class Agreement:
         gain_to = np.concatenate([[0.0], np.cumsum(gain[dear_first])])
         cost_to = np.concatenate([[0.0], np.cumsum(cost[dear_first])])
         total: FloatArray = sure + gain_to[up_to] - prices * cost_to[up_to]
-        return total
+        return total + ROUNDING * (abs(sure) + gain_to[up_to])
 
     @property
     def disagreement(self) -> float:

@@ -15,6 +15,9 @@ from thriftwood.solvers.shards.options import RowShards
 from thriftwood.solvers.shards.rounds import Agreement, Crew, Projects, price_rounds
 from thriftwood.solvers.shards.works import send_all
 
+# Shards agree where they can miss no more than this part of what is gained: the rest is rounding.
+ENOUGH = 1e-11
+
 
 @dataclass(frozen=True, eq=False)
 class ShardedPath:
@@ -68,7 +71,8 @@ def _by_rounds(crew: Crew, projects: Projects, options: RowShards, log: RoundLog
             least_gap, best = gap, path
         bound = float(agreement.bounds(np.zeros(1))[0])
         log.add(bound - gap, bound, _n_open(agreement, projects))
-        if log.is_within(options.tolerance) or least_gap == 0 or len(log) == options.max_rounds:
+        is_done = least_gap <= ENOUGH * bound or log.is_within(options.tolerance)
+        if is_done or len(log) == options.max_rounds:
             break
     return ShardedPath(best, log.rounds)
 
