@@ -153,43 +153,42 @@ def prune(
         "rows": rows,
         "sample_weight": sample_weight,
     }
-    needs_all = solver != "min_cut" or refit or sample is not None
-    if comes_in_pieces(X, shards, model, needs_all, options):
-        if solver != "min_cut":
-            raise InputError(
-                f"The solver {solver!r} works on rows in memory: leave it out where rows come in "
-                "pieces."
-            )
-        if refit:
-            raise InputError(
-                "Leaves are refitted on rows in memory: prune without `refit`, then call "
-                "`pruned.refit(X, y)` with a sample of the rows."
-            )
+    is_plain = solver == "min_cut"
+    if comes_in_pieces(X, shards, model, not is_plain or refit or sample is not None, options):
+        _refuse_in_pieces(solver, refit)
         return _in_pieces(model, X, y, tradeoff, budget, shards, sample, n_jobs, options)
+    if not is_plain and (budget is not None or sample is not None):
+        raise InputError(
+            f"The solver {solver!r} works at a tradeoff on all rows, not within a budget or with a "
+            "sample: leave it out, or these."
+        )
     if budget is not None:
-        if solver != "min_cut":
-            raise InputError(
-                f"The solver {solver!r} works at a tradeoff, not within a budget: leave it out, or "
-                "pass `tradeoff` instead of `budget`."
-            )
-        path = prune_path(model, X, y, **options, n_jobs=n_jobs, sample=sample)
+        path = prune_path(model, X, y, sample=sample, n_jobs=n_jobs, **options)
         pruned = path.at(budget=budget)
     else:
-        number = _read_tradeoff(tradeoff)
-        given = read_given(model, X, y, **options)
+        given, number = read_given(model, X, y, **options), _read_tradeoff(tradeoff)
         size = read_sample(sample, given.n_rows)
         if size is None:
             pruned = _at_tradeoff(model, task_of(given, n_jobs), number, solve, n_jobs)
-        elif solver == "min_cut":
-            pruned = sampled_path(model, given, size, n_jobs, None).at(tradeoff=number)
         else:
-            raise InputError(
-                f"With `sample` the whole path is computed, for which the solver {solver!r} is not "
-                "made: leave one of the two out."
-            )
+            pruned = sampled_path(model, given, size, n_jobs, None).at(tradeoff=number)
     if not refit:
         return pruned
     return pruned.refit(X, y, validation=validation, sample_weight=sample_weight, n_jobs=n_jobs)
+
+
+def _refuse_in_pieces(solver: str | DantzigWolfe, refit: bool) -> None:
+    """Raise where something is asked for that needs all rows in memory."""
+    if solver != "min_cut":
+        raise InputError(
+            f"The solver {solver!r} works on rows in memory: leave it out where rows come in "
+            "pieces."
+        )
+    if refit:
+        raise InputError(
+            "Leaves are refitted on rows in memory: prune without `refit`, then call "
+            "`pruned.refit(X, y)` with a sample of the rows."
+        )
 
 
 def _in_pieces(
