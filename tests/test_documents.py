@@ -137,6 +137,7 @@ def test_the_paper_runs():
         ("lazy.py", ["microseconds of our own", "concurrent rows", "saved"]),
         ("cascade.py", ["CEGB alone", "best base, cascade", "Bases chosen"]),
         ("refit.py", ["of growing", "validation rows"]),
+        ("sampling.py", ["covered", "Losses and bills of the sample", "all rows"]),
         ("dantzig_wolfe.py", ["two workers", "Gap after each round", "The textbook's master, for"]),
     ],
 )
