@@ -132,6 +132,24 @@ def test_weights_of_rows_count_in_pieces():
     assert_same_pruning(tw.prune(FOREST, chunks(X, Y, weight), tradeoff=0.002), whole)
 
 
+@pytest.mark.parametrize("size", [1e-12, 1e-3, 1.0, 1e9, 1e20])
+def test_weights_of_any_size_count_in_pieces(size):
+    weight = size * np.exp(np.random.default_rng(5).normal(0, 3, len(Y)))
+    options = {"costs": HEART.costs, "sample_weight": weight}
+    pieces = {"costs": HEART.costs}
+    for tradeoff in (0.0005, 0.003):
+        whole = tw.prune(FOREST, X, Y, tradeoff=tradeoff, **options)
+        found = tw.prune(FOREST, chunks(X, Y, weight), tradeoff=tradeoff, **pieces)
+        assert found.n_splits == whole.n_splits
+        assert found.objective == pytest.approx(whole.objective, rel=1e-9)
+    path = tw.prune_path(FOREST, chunks(X, Y, weight), **pieces)
+    exact = tw.prune_path(FOREST, X, Y, **options)
+    assert path.resolution < 1e-6
+    for tradeoff in (0.0001, 0.001, 0.01):
+        best = exact.at(tradeoff=tradeoff).objective
+        assert path.at(tradeoff=tradeoff).objective == pytest.approx(best, rel=1e-6)
+
+
 def test_boosted_models_lose_recorded_gains_in_pieces():
     whole = tw.prune(BOOSTED, X, Y, tradeoff=0.01)
     assert_same_pruning(tw.prune(BOOSTED, chunks(X, Y), tradeoff=0.01), whole)
@@ -204,8 +222,12 @@ def test_scopes_and_losses_without_a_path_are_refused():
 
 
 def test_weights_and_prices_beyond_what_pieces_count_in_are_refused():
-    with pytest.raises(InputError, match=r"Chunk 0: .*millionths"):
-        tw.prune(FOREST, chunks(X, Y, np.full(len(Y), 1e-9)), tradeoff=0.1)
+    for size in (1e50, 1e-50):
+        with pytest.raises(InputError, match=r"Chunk 0: .*divide all weights"):
+            tw.prune(FOREST, chunks(X, Y, np.full(len(Y), size)), tradeoff=0.1)
+    half = iter([(X, Y, np.ones(len(Y))), (X, Y)])
+    with pytest.raises(InputError, match="Piece 0 has weights of rows, but piece 1 has none"):
+        tw.prune(FOREST, half, tradeoff=0.1)
     with pytest.raises(InputError, match="0 everywhere"):
         tw.prune(FOREST, chunks(X, Y, np.zeros(len(Y))), tradeoff=0.1)
     with pytest.raises(RangeError, match="too far apart"):

@@ -204,13 +204,9 @@ def twin_groups(arc_start, arc_item, n_items):
 
 
 @kernel
-def merge_items(arc_start, arc_item, costs, group, n_groups, largest_cost):
-    """Replace items by their groups; costs add up, to at most `largest_cost`."""
+def merge_arcs(arc_start, arc_item, group, n_groups):
+    """Replace items by their groups; a project needs each group once."""
     n_projects = len(arc_start) - 1
-    merged_cost = np.zeros(n_groups, dtype=np.int64)
-    for j in range(len(costs)):
-        if group[j] != NOTHING:
-            merged_cost[group[j]] = min(merged_cost[group[j]] + costs[j], largest_cost)
     seen_by = np.full(n_groups, NOTHING, dtype=np.int32)
     merged_start = np.empty_like(arc_start)
     merged_item = np.empty_like(arc_item)
@@ -224,8 +220,17 @@ def merge_items(arc_start, arc_item, costs, group, n_groups, largest_cost):
                 merged_item[n_merged] = merged
                 n_merged += 1
     merged_start[n_projects] = n_merged
-    merged_item = merged_item[:n_merged].copy()
-    return merged_start, merged_item, merged_cost
+    return merged_start, merged_item[:n_merged].copy()
+
+
+@kernel
+def merge_costs(costs, group, n_groups, largest_cost):
+    """Add up the costs of each group, to at most `largest_cost`."""
+    merged = np.zeros(n_groups, dtype=costs.dtype)
+    for j in range(len(costs)):
+        if group[j] != NOTHING:
+            merged[group[j]] = min(merged[group[j]] + costs[j], largest_cost)
+    return merged
 
 
 @kernel

@@ -107,9 +107,8 @@ def merge_twin_items(problem: ClosureProblem) -> tuple[ClosureProblem, Undo]:
     """Buy items together that exactly the same projects need, at the sum of their costs."""
     group, n_groups = kernels.twin_groups(problem.arc_start, problem.arc_item, problem.n_items)
     never = exact_sum(np.maximum(problem.gains, 0)) + 1
-    arc_start, arc_item, costs = kernels.merge_items(
-        problem.arc_start, problem.arc_item, problem.costs, group, n_groups, never
-    )
+    arc_start, arc_item = kernels.merge_arcs(problem.arc_start, problem.arc_item, group, n_groups)
+    costs = kernels.merge_costs(problem.costs, group, n_groups, never)
     merged = ClosureProblem(
         problem.gains, problem.requires, arc_start, handed_over(arc_item), handed_over(costs)
     )

@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen, handed_over
 from thriftwood.closure import kernels
@@ -26,6 +28,8 @@ class Shard:
     arc_start : shape (n_projects + 1,)
     arc_item : shape (n_arcs,)
     costs : shape (n_items,)
+        Real numbers while a shard is made, and whole ones, by `in_units`, once it is known what
+        all shards cost together: only these make a problem.
     presence : shape (n_projects,)
         How much of each project there is in this shard, in a unit that all shards share. Where
         there is none the shard has nothing to say about the project.
@@ -34,7 +38,7 @@ class Shard:
     requires: IndexArray
     arc_start: IntArray
     arc_item: IndexArray
-    costs: IntArray
+    costs: NDArray[Any]
     presence: FloatArray
 
     def __post_init__(self) -> None:
@@ -62,6 +66,11 @@ class Shard:
         """Return the closure problem of this shard, for its share of the gains."""
         needs = (self.requires, self.arc_start, self.arc_item, self.costs)
         return ClosureProblem(gains, *needs).check()
+
+    def in_units(self, per_unit: float) -> "Shard":
+        """Return the same shard with costs as whole numbers of units, 1 at least."""
+        whole = np.rint(self.costs * per_unit).astype(np.int64)
+        return replace(self, costs=handed_over(np.maximum(whole, self.costs > 0)))
 
     def without_free_items(self) -> "Shard":
         """Return the same shard without items that cost nothing."""
@@ -117,9 +126,9 @@ def join_shards(shards: Sequence[Shard]) -> Shard:
     arc_start, arc_item = side_by_side(shards)
     costs = np.concatenate([shard.costs for shard in shards])
     group, n_groups = kernels.twin_groups(arc_start, arc_item, len(costs))
-    arc_start, arc_item, costs = kernels.merge_items(
-        arc_start, arc_item, costs, group, n_groups, LARGEST_TOTAL
-    )
+    arc_start, arc_item = kernels.merge_arcs(arc_start, arc_item, group, n_groups)
+    most = LARGEST_TOTAL if costs.dtype.kind == "i" else np.inf
+    costs = kernels.merge_costs(costs, group, n_groups, most)
     return Shard(
         shards[0].requires,
         handed_over(arc_start),
@@ -148,6 +157,6 @@ _DTYPES = {
     "requires": np.int32,
     "arc_start": np.int64,
     "arc_item": np.int32,
-    "costs": np.int64,
+    "costs": None,
     "presence": np.float64,
 }

@@ -12,7 +12,15 @@ from thriftwood.formulation.losses import Loss, loss_function, loss_named, node_
 from thriftwood.formulation.majoriser import ensemble_losses, majorised_losses
 from thriftwood.formulation.purchases import Purchases, list_purchases
 from thriftwood.formulation.recorded_gain import RECORDED_GAIN, recorded_losses
-from thriftwood.formulation.shards import WholePrices, read_piece_weights, shard_of, whole_prices
+from thriftwood.formulation.shards import (
+    Digits,
+    WholePrices,
+    common_units,
+    digits_of,
+    read_piece_weights,
+    shard_of,
+    whole_prices,
+)
 from thriftwood.formulation.targets import (
     ClassWeight,
     in_whole_numbers,
@@ -28,11 +36,14 @@ __all__ = [
     "ClassWeight",
     "ClosureIndex",
     "CountArray",
+    "Digits",
     "Loss",
     "Purchases",
     "WholePrices",
     "build_closure",
     "build_complexity",
+    "common_units",
+    "digits_of",
     "ensemble_losses",
     "in_whole_numbers",
     "list_asks",

@@ -3,6 +3,8 @@
 Law: the shards of all pieces, joined, are the items of the closure problem of all rows at once.
 """
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
@@ -15,9 +17,9 @@ from thriftwood.closure import Shard, join_shards
 from thriftwood.costs import MODEL, PriceList
 from thriftwood.errors import InputError, RangeError
 from thriftwood.forest import Forest
-from thriftwood.formulation.build import required_splits
+from thriftwood.formulation.build import MOST_COST, required_splits
 from thriftwood.formulation.purchases import list_purchases
-from thriftwood.formulation.scaling import NOISE, whole_numbers
+from thriftwood.formulation.scaling import MOST_DECIMALS, NOISE, whole_numbers
 from thriftwood.formulation.targets import checked_weights
 from thriftwood.routing import Routes
 
@@ -25,8 +27,8 @@ from thriftwood.routing import Routes
 MOST_PRICE = 2**30
 # How much of a price may be lost to rounding before it is refused.
 LOST_DIGITS = 1e-6
-# The weights of rows in pieces count in parts of 1 of this size: no piece knows the others' digits.
-WEIGHT_UNIT = 1e-6
+# Beyond this, or below 1 divided by it, weights would leave doubles when they are added up.
+MOST_WEIGHT = 1e30
 
 
 def shard_of(forest: Forest, routes: Routes, prices: PriceList, weights: FloatArray) -> Shard:
@@ -38,7 +40,7 @@ def shard_of(forest: Forest, routes: Routes, prices: PriceList, weights: FloatAr
     prices : PriceList
         In whole numbers, from `whole_prices`.
     weights : shape (n_rows,)
-        How much each row counts, in whole numbers.
+        How much each row counts.
     """
     bought = list_purchases(forest, routes, prices, weights)
     presence = routes.n_rows_of[forest.is_split].astype(np.float64)
@@ -49,7 +51,7 @@ def shard_of(forest: Forest, routes: Routes, prices: PriceList, weights: FloatAr
         requires=required_splits(forest),
         arc_start=bought.arc_start,
         arc_item=bought.arc_item,
-        costs=bought.item_cost.astype(np.int64),
+        costs=bought.item_cost,
         presence=presence,
     )
     return join_shards([every.without_free_items()])
@@ -93,16 +95,60 @@ def whole_prices(prices: PriceList, n_splits: int) -> WholePrices:
     return WholePrices(counted, unit / Fraction(often), most)
 
 
+class Digits(NamedTuple):
+    """What must be known of numbers to choose a unit for them.
+
+    Attributes
+    ----------
+    decimals : int
+        How many they have; more than `MOST_DECIMALS` if they are no decimals.
+    total : float
+    n_numbers : int
+    """
+
+    decimals: int
+    total: float
+    n_numbers: int
+
+
+def digits_of(weights: FloatArray, shard: Shard) -> Digits:
+    """Return the decimals of weights, and what all items of a shard cost together."""
+    decimals = next((d for d in range(MOST_DECIMALS + 1) if _are_whole(weights * 10.0**d)), 99)
+    return Digits(decimals, float(shard.costs.sum()), shard.n_items)
+
+
+class Units(NamedTuple):
+    """How many units make 1, and what may be lost by counting in them."""
+
+    per_one: float
+    lost: float
+
+
+def common_units(digits: Sequence[Digits]) -> Units:
+    """Choose units for all shards, in which their costs are exact if they are decimals that fit."""
+    total = sum(one.total for one in digits)
+    per_one = 10.0 ** max(one.decimals for one in digits)
+    if total * per_one <= MOST_COST:
+        return Units(per_one, 0.0)
+    per_one = 2.0 ** math.floor(math.log2(MOST_COST / total))
+    # Half a unit each, but a whole one where something must not become free.
+    return Units(per_one, sum(one.n_numbers for one in digits) / per_one)
+
+
 def read_piece_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
-    """Return how much each row of a piece counts, as whole numbers in a unit that all share."""
+    """Return how much each row of a piece counts."""
     if sample_weight is None:
         return handed_over(np.ones(n_rows))
     weights = checked_weights(sample_weight, n_rows)
-    whole = np.rint(weights / WEIGHT_UNIT)
-    coarse = np.flatnonzero(np.abs(whole * WEIGHT_UNIT - weights) > LOST_DIGITS * weights)
-    if len(coarse):
+    if weights.max() > MOST_WEIGHT or 0 < weights.max() < 1 / MOST_WEIGHT:
         raise InputError(
-            f"`sample_weight` is {weights[coarse[0]]:g} in row {coarse[0]}: where rows come in "
-            "pieces, weights count in millionths. Scale and round them to that."
+            f"`sample_weight` is up to {weights.max():g}, beyond what sums are exact for: divide "
+            "all weights by one number."
         )
-    return handed_over(whole)
+    return handed_over(weights)
+
+
+def _are_whole(numbers: FloatArray) -> bool:
+    rounded = np.rint(numbers)
+    is_lost = (rounded == 0) & (numbers > 0)
+    return bool((np.abs(numbers - rounded) <= NOISE).all()) and not is_lost.any()

@@ -21,8 +21,11 @@ from thriftwood.forest import Forest
 from thriftwood.formulation import (
     ClassWeight,
     ClosureIndex,
+    Digits,
     Loss,
     WholePrices,
+    common_units,
+    digits_of,
     recorded_losses,
     shard_of,
     whole_gains,
@@ -104,10 +107,11 @@ class ShardedTask:
 
 
 class ShardCrew:
-    """A crew whose states hold a shard, asked for what shards can do."""
+    """A crew whose states hold a shard, asked for what shards can do, in units that all share."""
 
-    def __init__(self, crew: Crew) -> None:
+    def __init__(self, crew: Crew, per_unit: float) -> None:
         self._crew = crew
+        self._per_unit = per_unit
 
     @property
     def n_shards(self) -> int:
@@ -119,7 +123,7 @@ class ShardCrew:
 
     def ask(self, work: Callable[[Any, Any], Any], news: Sequence[Any]) -> list[Any]:
         """Return `work(shard, news)` of every shard, in their order."""
-        return self._crew.ask(partial(_with_shard, work), news)
+        return self._crew.ask(partial(_with_shard, work, self._per_unit), news)
 
 
 @contextmanager
@@ -145,7 +149,7 @@ def sharded_task(
     build = partial(_make_shard, counted.prices)
     with hired(build, plan, X, y, sample_weight, n_jobs, progress) as crew:
         reports = crew.ask(_report, [None] * crew.n_shards)
-        _check_names(reports)
+        _check_alike(reports)
         yield _task_of(plan, counted, reports, crew)
 
 
@@ -157,8 +161,12 @@ class _Report(NamedTuple):
     names : tuple of str, optional
         Of the columns.
     n_rows, n_arcs : int
+    weighs : bool
+        Whether rows came with weights.
     weight : float
         How much all rows count in bills.
+    digits : Digits
+        Of weights and costs.
     losses : NodeLosses, optional
         None where the loss is no sum over rows.
     presence : shape (n_splits,)
@@ -167,7 +175,9 @@ class _Report(NamedTuple):
     names: tuple[str, ...] | None
     n_rows: int
     n_arcs: int
+    weighs: bool
     weight: float
+    digits: Digits
     losses: NodeLosses | None
     presence: FloatArray
 
@@ -192,13 +202,24 @@ def _make_shard(prices: PriceList, plan: PiecePlan, piece: Piece) -> _State:
             losses = lost if losses is None else losses + lost
         new = shard_of(plan.forest, routes, prices, some.weights)
         shards = [join_shards([*shards, new])]
-    shard, weight = shards[0], float(given.weights.sum())
-    report = _Report(given.table.names, given.n_rows, shard.n_arcs, weight, losses, shard.presence)
+    shard = shards[0]
+    report = _Report(
+        names=given.table.names,
+        n_rows=given.n_rows,
+        n_arcs=shard.n_arcs,
+        weighs=piece.weight is not None,
+        weight=float(given.weights.sum()),
+        digits=digits_of(given.weights, shard),
+        losses=losses,
+        presence=shard.presence,
+    )
     return _State(shard, report)
 
 
-def _with_shard(work: Callable[[Shard, Any], Any], state: _State, news: Any) -> Any:
-    return work(state.shard, news)
+def _with_shard(
+    work: Callable[[Shard, Any], Any], per_unit: float, state: _State, news: Any
+) -> Any:
+    return work(state.shard.in_units(per_unit), news)
 
 
 def _report(state: _State, _: None) -> _Report:
@@ -216,14 +237,15 @@ def _task_of(
     if not scale or not losses.weight:
         raise InputError("No row counts: `sample_weight` or `class_weight` is 0 everywhere.")
     worth = whole_gains(forest, losses.total)
+    units = common_units([report.digits for report in reports])
     index = ClosureIndex(
         worth.split,
         worth.unit,
-        counted.unit,
+        counted.unit / Fraction(units.per_one),
         forest.n_nodes,
         Fraction(losses.weight) / scale,
         worth.lost,
-        counted.lost * float(scale),
+        counted.lost * float(scale) + units.lost * float(counted.unit),
     )
     presence = np.array([report.presence for report in reports])
     return ShardedTask(
@@ -236,17 +258,23 @@ def _task_of(
         n_arcs=sum(report.n_arcs for report in reports),
         index=index,
         projects=Projects(worth.gains, worth.requires, presence),
-        crew=ShardCrew(crew),
+        crew=ShardCrew(crew, units.per_one),
         scale=scale,
     )
 
 
-def _check_names(reports: Sequence[_Report]) -> None:
-    """Refuse pieces whose columns have different names, or another order."""
-    first = reports[0].names
+def _check_alike(reports: Sequence[_Report]) -> None:
+    """Refuse pieces whose columns have different names or order, or of which some have weights."""
+    first = reports[0]
     for number, report in enumerate(reports):
-        if report.names != first:
+        if report.names != first.names:
             raise InputError(
                 f"The columns of piece {number} are {report.names}, but those of piece 0 are "
-                f"{first}: pass the same columns in the same order."
+                f"{first.names}: pass the same columns in the same order."
+            )
+        if report.weighs != first.weighs:
+            with_weights, without = (number, 0) if report.weighs else (0, number)
+            raise InputError(
+                f"Piece {with_weights} has weights of rows, but piece {without} has none: pass "
+                "them for all pieces or for none."
             )

@@ -9,7 +9,13 @@ from collections import namedtuple
 
 import numpy as np
 
-from thriftwood.closure.kernels import best_alone, merge_items, twin_groups, without_hopeless
+from thriftwood.closure.kernels import (
+    best_alone,
+    merge_arcs,
+    merge_costs,
+    twin_groups,
+    without_hopeless,
+)
 from thriftwood.compiling import kernel
 from thriftwood.solvers.kernels import NOTHING, leads_up, pay_from_below, plant, settle
 
@@ -197,9 +203,8 @@ def take(part, inside, parent):
                 arc_item[n_arcs] = number[v] - len(projects)
                 n_arcs += 1
     group, n_groups = twin_groups(arc_start, arc_item, len(items))
-    arc_start, arc_item, costs = merge_items(
-        arc_start, arc_item, part.costs[items], group, n_groups, MOST
-    )
+    arc_start, arc_item = merge_arcs(arc_start, arc_item, group, n_groups)
+    costs = merge_costs(part.costs[items], group, n_groups, MOST)
     for k in range(len(items)):
         number[n_projects + items[k]] = len(projects) + group[k]
     return Part(

@@ -93,7 +93,7 @@ class RestNews(NamedTuple):
 
 def send_rest(shard: Shard, news: RestNews) -> Shard:
     """Return what open projects need of a shard, priced."""
-    return rest_of(shard, news.status).at(news.pricing)
+    return rest_of(shard.at(news.pricing), news.status)
 
 
 def send_all(shard: Shard, _: None) -> Shard:
