@@ -57,7 +57,7 @@ REFUSED = {
     ),
     "empty_chunk": (
         (chunks_of(3, 0, 3), None, None),
-        "^Chunk 1: X has no rows: repartition, or drop empty partitions.$",
+        "^Chunk 1: X has no rows: leave it out, or repartition a Dask collection.$",
     ),
     "short_labels_in_chunk": (
         (iter([(X, Y), (X, Y[:3])]), None, None),
@@ -102,7 +102,7 @@ REFUSED = {
     ),
     "empty_partition": (
         (frame_of(2, 3, 0, 2)[["a"]], frame_of(2, 3, 0, 2).y, None),
-        "^Partition 2: X has no rows: repartition, or drop empty partitions.$",
+        "^Partition 2: X has no rows: leave it out, or repartition a Dask collection.$",
     ),
     "no_rows_at_all": ((da.ones((0, 3)), da.ones(0), None), "^Partition 0: X has no rows"),
     "unreadable_partition": (

@@ -14,8 +14,11 @@ from sklearn.ensemble import GradientBoostingClassifier
 
 import thriftwood as tw
 from thriftwood.adapters import read_forest
+from thriftwood.crews import Piece
 from thriftwood.errors import InputError, RangeError
+from thriftwood.pruning import sampled_pieces
 from thriftwood.pruning import sharded_task as making
+from thriftwood.pruning.pieces import read_plan
 
 TRADEOFFS = (0.0, 1e-4, 0.001, 0.01)
 X, Y = HEART.X, HEART.y
@@ -65,6 +68,8 @@ def test_a_path_by_rounds_has_exact_figures_and_a_proven_gap():
     path = tw.prune_path(FOREST, chunks(X, Y), costs=HEART.costs, shards=alone)
     assert len(path.rounds) == 8
     assert path.resolution > 0
+    assert path.method == "rounds"
+    assert "optimal" not in repr(path) + repr(path[1])
     for index in range(0, len(path), max(len(path) // 8, 1)):
         point = path[index]
         bill = tw.feature_bill(point.model, X, costs=HEART.costs)
@@ -148,6 +153,27 @@ def test_weights_of_any_size_count_in_pieces(size):
     for tradeoff in (0.0001, 0.001, 0.01):
         best = exact.at(tradeoff=tradeoff).objective
         assert path.at(tradeoff=tradeoff).objective == pytest.approx(best, rel=1e-6)
+
+
+def test_what_is_paid_once_for_the_model_is_paid_once_for_all_pieces():
+    """Sorted rows: most splits are passed by no row of some piece."""
+    costs = tw.Costs(per_feature=HEART.costs, per_model=np.full(13, 900.0), predictions=100)
+    order = np.argsort(X[:, 2])
+    for tradeoff in (0.0002, 0.001, 0.004):
+        whole = tw.prune(FOREST, X, Y, costs=costs, tradeoff=tradeoff)
+        pieces = chunks(X[order], Y[order], sizes=(60, 60, 60, 200))
+        assert_same_pruning(tw.prune(FOREST, pieces, costs=costs, tradeoff=tradeoff), whole)
+
+
+def test_a_sample_of_sorted_pieces_is_drawn_from_all_their_rows():
+    order = np.argsort(Y, kind="stable")
+    plan = read_plan(FOREST, X, None, None, None, "all")
+    drawn = sampled_pieces._draw(20, plan, Piece(0, X[order], Y[order], None))
+    assert 3 < drawn.rows.target.sum() < 17
+    assert sampled_pieces._numbers_to_draw([5, 0, 3], 8) == [5, 0, 3]
+    many = sampled_pieces._numbers_to_draw([10**12, 10**12], 1000)
+    assert sum(many) == 1000
+    assert min(many) > 400
 
 
 def test_boosted_models_lose_recorded_gains_in_pieces():

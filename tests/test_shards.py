@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shard_crews import ListCrew, large_problem, projects_of, sharded_closures, shards_of
 
-from thriftwood.closure import join_shards
+from thriftwood.closure import ClosureProblem, join_shards
 from thriftwood.errors import InputError
 from thriftwood.solvers import closure_path, min_cut
 from thriftwood.solvers.shards import RowShards, sharded_cut, sharded_path
 from thriftwood.solvers.shards.hull import on_hull
+from thriftwood.solvers.shards.rounds import price_rounds
 from thriftwood.solvers.shards.shares import first_shares, split_by, whole_shares
 
 PRICES = st.sampled_from([0, Fraction(1, 7), Fraction(1, 2), 1, Fraction(5, 3), 3])
@@ -43,6 +44,7 @@ def test_joined_shards_cost_what_the_whole_costs(case, data):
     joined = join_shards(shards)
     assert joined.cost_of(kept) == problem.costs[problem.needed_items(kept)].sum()
     assert sum(shard.cost_of(kept) for shard in shards) == joined.cost_of(kept)
+    np.testing.assert_array_equal(joined.presence, sum(shard.presence for shard in shards))
     assert joined.n_arcs <= problem.n_arcs
 
 
@@ -128,6 +130,55 @@ def check_path_by_rounds(problem, shards):
         here = max(profit_at(problem, path.kept(k), price) for k in range(path.n_steps + 1))
         assert here <= best <= here + Fraction(path.slack) + Fraction(1, 10**6)
     return path
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_rounds_report_of_a_path_is_what_the_path_proves(seed):
+    problem = large_problem(seed)
+    shards = shards_of(problem, np.arange(problem.n_items) % 3, 3)
+    for tolerance in (0.0, 0.02):
+        options = RowShards(max_rounds=9, tolerance=tolerance, most_gathered=0)
+        found = sharded_path(ListCrew(shards), projects_of(problem, shards), 10**9, options)
+        assert found.rounds[-1].gap == pytest.approx(found.path.slack)
+        gaps = [one.gap for one in found.rounds]
+        assert gaps == sorted(gaps, reverse=True)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_certificate_proves_what_the_rounds_reached(seed):
+    problem = large_problem(seed)
+    shards = shards_of(problem, np.arange(problem.n_items) % 4, 4)
+    found = sharded_cut(ListCrew(shards), projects_of(problem, shards), Fraction(1), ROUNDS_ALONE)
+    gap = found.certificate.gap / found.scale
+    assert gap == pytest.approx(found.rounds[-1].gap, rel=1e-6, abs=1e-6)
+
+
+def test_prices_without_a_simple_fraction_are_proven_too():
+    for seed in range(8):
+        problem = large_problem(seed, n_items=60)
+        problem = ClosureProblem(
+            problem.gains * 2**40,
+            problem.requires,
+            problem.arc_start,
+            problem.arc_item,
+            problem.costs * 2**36,
+        )
+        price = Fraction(np.sqrt(7.0 + seed))
+        shards = shards_of(problem, np.arange(problem.n_items) % 3, 3)
+        found = sharded_cut(ListCrew(shards), projects_of(problem, shards), price, RowShards())
+        assert found.certificate.gap == 0
+        exact = profit_at(problem, found.kept, price)
+        assert float(exact) == pytest.approx(float(best_profit(problem, price)), rel=1e-9)
+
+
+@settings(max_examples=200)
+@given(sharded_closures(), PRICES)
+def test_bounds_of_every_round_hold(case, price):
+    problem, shards = case
+    best = best_profit(problem, Fraction(price))
+    rounds = price_rounds(ListCrew(shards), projects_of(problem, shards))
+    for _, agreement in zip(range(4), rounds, strict=False):
+        assert best <= Fraction(agreement.bounds(np.array([float(price)]))[0]) + Fraction(1, 10**9)
 
 
 def test_a_tolerance_ends_the_rounds_early():

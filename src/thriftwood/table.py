@@ -97,6 +97,16 @@ def _check_kind(X: object) -> None:
         raise InputError("X is a sparse matrix: pass dense rows, for example X.toarray().")
     if hasattr(X, "collect"):
         raise InputError("X is a lazy frame: call its .collect() first.")
+    if callable(X):
+        raise InputError("X is a function: pass what it returns, X=chunks() for chunks of rows.")
+    if type(X).__module__.startswith(("dask.bag", "dask.delayed")):
+        raise InputError(f"X is a Dask {type(X).__name__}: pass a Dask array or data frame.")
+    if isinstance(X, list) and X and isinstance(X[0], tuple) and X[0] and _is_table(X[0][0]):
+        raise InputError("X is a list of chunks of rows: pass an iterator of them, iter(X).")
+
+
+def _is_table(values: object) -> bool:
+    return getattr(values, "ndim", 0) == 2
 
 
 def check_columns(table: Table, trained_on: TrainedOn) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 
 from thriftwood.arrays import IntArray
 from thriftwood.closure.sums import LARGEST_TOTAL
+from thriftwood.errors import RangeError
 
 # A tradeoff is taken as a simple fraction if that agrees with it to one part in this many.
 TRADEOFF_PRECISION = 2**32
@@ -35,6 +36,12 @@ class Pricing:
     factor: int | float
     never: int
 
+    def as_fine_as_possible(self) -> "Pricing":
+        """Return the same prices in the smallest unit that has room for all gains."""
+        room = LARGEST_TOTAL // max(self.never, self.scale)
+        times = 1 << max(room.bit_length() - 1, 0)
+        return Pricing(self.scale * times, self.factor * times, self.never * times)
+
     def priced(self, costs: IntArray) -> IntArray:
         """Return what items cost, in the unit of the gains."""
         if isinstance(self.factor, float):
@@ -48,6 +55,11 @@ class Pricing:
 def pricing_at(tradeoff: Fraction, total_gain: int) -> Pricing:
     """Return the pricing at a tradeoff, for gains that add up to a total, signs aside."""
     room = LARGEST_TOTAL // max(total_gain, 1)
+    if room == 0:
+        raise RangeError(
+            f"The gains add up to {total_gain:.3g}; up to {LARGEST_TOTAL:.3g} is exact. Use a "
+            "coarser unit."
+        )
     near = _simple_fraction(tradeoff, room)
     if near is not None:
         return Pricing(near.denominator, near.numerator, total_gain * near.denominator + 1)

@@ -12,9 +12,17 @@ import dask
 from distributed import Client, Future, LocalCluster
 
 from thriftwood.crews.crew import Answer, News
-from thriftwood.crews.parcels import Parcel, build_there, nothing, pack, unchanged, work_there
+from thriftwood.crews.parcels import (
+    Parcel,
+    Refusal,
+    build_there,
+    nothing,
+    pack,
+    unchanged,
+    work_there,
+)
 from thriftwood.crews.partitions import Partition, partitions
-from thriftwood.crews.pieces import Piece
+from thriftwood.crews.pieces import Piece, in_place
 from thriftwood.crews.waiting import check_connection, results
 from thriftwood.errors import InputError, LostWorkersError
 
@@ -76,7 +84,7 @@ class ClusterCrew:
                     "Dask cannot compute X, y or `sample_weight` by its current client: "
                     f"{type(error).__name__}: {error}"
                 ) from error
-        self._results([pack((nothing, None))] * self.n_shards, retries=0)
+        _unpacked(self._results([pack((nothing, None))] * self.n_shards, retries=0))
 
     def ask(self, work: Callable[[Any, News], Answer], news: Sequence[News]) -> list[Answer]:
         if len(news) != self.n_shards:
@@ -85,7 +93,7 @@ class ClusterCrew:
         answers = self._results([packed[id(new)] for new in news], RETRIES)
         self.bytes_sent += sum(len(parcel.packed) for parcel in packed.values())
         self.bytes_received += sum(map(len, answers))
-        return [loads(answer) for answer in answers]
+        return _unpacked(answers)
 
     def close(self) -> None:
         """Let the cluster forget the states."""
@@ -194,6 +202,15 @@ def _losses_reported(client: Client) -> Iterator[None]:
 
 def _delayed(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
     return dask.delayed(function)(*arguments, dask_key_name=f"{name}-{uuid4().hex}")
+
+
+def _unpacked(answers: list[bytes]) -> list[Any]:
+    """Return the answers, or raise what a worker refused."""
+    contents = [loads(answer) for answer in answers]
+    for number, content in enumerate(contents):
+        if isinstance(content, Refusal):
+            raise in_place(content.error, f"Partition {number}")
+    return contents
 
 
 def _release(tasks: list[Future[Any]]) -> None:

@@ -34,7 +34,7 @@ class LocalCrew:
             try:
                 answers[number] = work(state, new)
             except ThriftwoodError as error:
-                raise in_place(error, f"Chunk {number}") from error
+                raise in_place(error, f"Chunk {number}") from None
 
         jobs = zip(range(self.n_shards), self._states, news, strict=True)
         for_each(answer, jobs, self._n_threads)
@@ -104,4 +104,4 @@ def _build_last(build: Callable[[Piece], State], pieces: list[Piece]) -> State:
     try:
         return build_state(build, pieces.pop())
     except ThriftwoodError as error:
-        raise in_place(error, f"Chunk {number}") from error
+        raise in_place(error, f"Chunk {number}") from None

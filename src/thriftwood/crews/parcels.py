@@ -33,14 +33,13 @@ class Parcel:
 
 
 class Refusal:
-    """The state of a piece that `build` has refused. Who builds it again would get the same."""
+    """An error of ours, in place of a state or an answer.
+
+    It is not raised on the worker: building again would refuse again, and Dask would log it.
+    """
 
     def __init__(self, error: ThriftwoodError) -> None:
         self.error = error
-
-
-class RefusedError(Exception):
-    """An error of ours on its way from a worker: its only argument."""
 
 
 class WorkError(Exception):
@@ -70,12 +69,12 @@ def build_there(parcel: Parcel, number: int, X: Any, y: Any, weight: Any) -> Any
 def work_there(state: Any, parcel: Parcel) -> bytes:
     """Do the work on a worker; the answer is pickled."""
     if isinstance(state, Refusal):
-        raise RefusedError(state.error)
+        return dumps(state, protocol=5)
     try:
         work, new = parcel.content()
         return dumps(work(state, new), protocol=5)
     except ThriftwoodError as error:
-        raise RefusedError(error) from error
+        return dumps(Refusal(error), protocol=5)
     except Exception as error:
         raise WorkError(f"{type(error).__name__}: {error}") from error
 

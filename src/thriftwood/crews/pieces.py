@@ -33,9 +33,9 @@ def build_state(build: Callable[[Piece], State], piece: Piece) -> State:
     """Return `build(piece)`; refuse a piece that has no rows, or not one label for each."""
     n_rows = count_rows(piece.X)
     if n_rows == 0:
-        raise InputError("X has no rows: repartition, or drop empty partitions.")
+        raise InputError("X has no rows: leave it out, or repartition a Dask collection.")
     for name, values in (("y", piece.y), ("sample_weight", piece.weight)):
-        if values is not None:
+        if values is not None and getattr(piece.X, "ndim", 2) == 2:
             check_length(name, values, n_rows)
     return build(piece)
 

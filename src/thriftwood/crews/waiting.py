@@ -8,8 +8,7 @@ from typing import Any
 from distributed import Client, KilledWorker
 from distributed import Future as Task
 
-from thriftwood.crews.parcels import RefusedError, WorkError
-from thriftwood.crews.pieces import in_place
+from thriftwood.crews.parcels import WorkError
 from thriftwood.errors import InputError, LostWorkersError, ThriftwoodError
 
 # How often to look whether anybody is still there, and for how long a cluster may be without.
@@ -94,8 +93,6 @@ def _in_our_words(
         )
     number = failed[0]
     error = tasks[number].exception() or error
-    if isinstance(error, RefusedError):
-        return in_place(error.args[0], f"Partition {number}")
     if isinstance(error, WorkError):
         return LostWorkersError(f"Partition {number}: the work on it failed: {error}")
     if isinstance(error, KilledWorker):

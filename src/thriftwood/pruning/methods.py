@@ -12,12 +12,14 @@ class Words(NamedTuple):
 
 DESCENT = "descent"
 SAMPLE = "sample"
+ROUNDS = "rounds"
 METHODS = {
     "ensemble": Words("optimal pruning{s}", "optimal"),
     "each_tree": Words("pruning{s} of each tree alone", "each tree alone"),
     "cost_complexity": Words("cost-complexity pruning{s}", "by cost-complexity"),
     "dynamic_programming": Words("pruning{s} by size", "each tree the best of its size"),
     SAMPLE: Words("pruning{s} from a sample of the rows", "from a sample of the rows"),
+    ROUNDS: Words("pruning{s} that shards of rows agreed on", "proven within its bound"),
     DESCENT: Words("pruning{s} by descent", "by descent on the true loss"),
 }
 

@@ -15,10 +15,13 @@ from thriftwood.cascade import CascadeClassifier
 from thriftwood.costs import AnyCosts
 from thriftwood.errors import InputError
 from thriftwood.pruning import cascading, mixture
-from thriftwood.pruning.methods import SAMPLE, points_in_words
+from thriftwood.pruning.methods import ROUNDS, SAMPLE, points_in_words
 from thriftwood.pruning.pruned import Pruned
 from thriftwood.pruning.sequence import PruningSequence, check_only_one
 from thriftwood.solvers.shards import ShardRound
+
+# Methods whose points are proven to be within the resolution of the optimum.
+PROVEN = ("ensemble", ROUNDS)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,7 +36,8 @@ class PruningPath(PruningSequence):
     with its own loss and cost; for "cost_complexity" with its number of leaves in place of its
     cost. Costs and losses are those of the ensemble in any case. "sample", of
     `prune_path(..., sample=...)`: the best on all rows among the optimal prunings of a sample;
-    nearly optimal, as `sampling_errors` estimate.
+    nearly optimal, as `sampling_errors` estimate. "rounds": what shards of rows agreed on where
+    they were too large to be gathered, proven to be within `resolution` of the optimum.
 
     `path[i]` is `path.at(index=i)`, and `len(path)` the number of points.
 
@@ -48,7 +52,7 @@ class PruningPath(PruningSequence):
     prices : PriceList
     loss_name : str
         The loss that was counted.
-    method : {"ensemble", "each_tree", "cost_complexity", "sample"}
+    method : {"ensemble", "each_tree", "cost_complexity", "sample", "rounds"}
         What is optimal at each point.
     drop_step : shape (n_nodes,)
         Point `i` keeps the splits with a step of at least `i`; -1 at leaves and at splits that gain
@@ -88,7 +92,7 @@ class PruningPath(PruningSequence):
     sampled: tuple[int, int] | None = None
 
     is_nested: ClassVar = True
-    own_methods: ClassVar = ("ensemble", "each_tree", "cost_complexity", SAMPLE)
+    own_methods: ClassVar = ("ensemble", "each_tree", "cost_complexity", SAMPLE, ROUNDS)
     own_arrays: ClassVar = ("drop_step", "tradeoffs")
     own_numbers: ClassVar = ("resolution", "cost_resolution")
     optional_arrays: ClassVar = ("sampling_errors", "sampled")
@@ -253,7 +257,7 @@ class PruningPath(PruningSequence):
 
     def _pruned(self, index: int, **about: Any) -> Pruned:
         known = {"tradeoff": float(self.tradeoffs[index])}
-        if self.method == "ensemble":
+        if self.method in PROVEN:
             known["bound"] = self._resolution_at(index)
         if self.sampling_errors is not None:
             known["sampling_error"] = float(self.sampling_errors[index])
@@ -265,7 +269,7 @@ class PruningPath(PruningSequence):
         if self.sampling_errors is not None:
             error = float(self.sampling_errors[index]) + self._unused(index, budget)
             return self._pruned(index, budget=budget, sampling_error=error)
-        if self.method != "ensemble":
+        if self.method not in PROVEN:
             return self._pruned(index, budget=budget)
         bound = self._resolution_at(index) + self._unused(index, budget)
         return self._pruned(index, budget=budget, bound=bound)

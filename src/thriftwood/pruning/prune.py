@@ -61,11 +61,13 @@ def prune(
     X : array-like or data frame, shape (n_rows, n_features)
         Rows to count losses and bills on; usually those the model was trained on. Rows beyond
         memory may come in pieces: a Dask array or data frame, whose partitions are worked on by the
-        current Dask client; an `np.memmap`; or an iterator of pairs (X, y) or triples (X, y,
-        weight). The answer is the same.
+        current Dask client, or by threads of this process where there is none; an `np.memmap`; or
+        an iterator of pairs (X, y) or triples (X, y, weight), best of thousands of rows each. The
+        answer is the same.
     y : array-like, shape (n_rows,)
-        What is right for each row. A Dask array or series for rows in Dask; left out for an
-        iterator.
+        What is right for each row. For rows in Dask a Dask array or series with the same
+        partitions, matched by position, or an array where the sizes of all partitions are known;
+        left out for an iterator.
     tradeoff : float, optional
         The paper's lambda, at least 0: how much loss one unit of cost is worth. At 0 only splits
         that gain nothing are collapsed; the larger, the smaller the forest.

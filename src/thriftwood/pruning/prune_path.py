@@ -63,11 +63,12 @@ def prune_path(
         Threads, as in scikit-learn. The path does not depend on it.
     sample : int, optional
         Where rows are very many: how many of them to prune on, drawn at random, the same every
-        time. The optimal prunings of the sample are then measured on all rows, in little memory;
-        the path holds those that are the best of them, with the costs, losses and tradeoffs of all
-        rows, and an estimate of what they miss, `sampling_errors`, in place of a proof. With as
+        time for the same pieces. The optimal prunings of the sample are then measured on all rows,
+        in little memory; the path holds those that are the best of them, with the costs, losses and
+        tradeoffs of all rows, and an estimate of what they miss, `sampling_errors`, in place of a
+        proof. With as
         many as there are rows, or more, nothing is drawn. Not for rows="in_bag" or "out_of_bag",
-        scope="each_tree" or prices that belong to rows.
+        scope="each_tree", prices that belong to rows, or an iterator, which is read only once.
     progress : bool, optional
         Whether to show a progress bar; None shows one on a terminal, for work of over a second.
 

@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from thriftwood.closure import Certificate
-from thriftwood.pruning.methods import DESCENT, METHODS, SAMPLE
+from thriftwood.pruning.methods import DESCENT, METHODS, ROUNDS, SAMPLE
 from thriftwood.pruning.refit import Refit, refit_model
 from thriftwood.solvers import Round
 from thriftwood.solvers.shards import ShardRound
@@ -64,9 +64,10 @@ class Pruned(Figures):
         From `prune` at a tradeoff, no pruning at all has a smaller objective than
         `objective - bound`: 0 unless the solver stopped early. Proven for the method "ensemble"
         only, None for all others.
-    method : {"ensemble", "each_tree", "cost_complexity", "sample", "dynamic_programming", \
-"descent"}
-        How the model was pruned. "sample" is for `sample=...`: nearly optimal on all rows.
+    method : {"ensemble", "each_tree", "cost_complexity", "sample", "rounds", \
+"dynamic_programming", "descent"}
+        How the model was pruned. "sample" is for `sample=...`: nearly optimal on all rows. "rounds"
+        is for paths of shards that were too large to be gathered: within `bound` of the optimum.
         "descent" is for the true loss of a boosted model, which is no sum
         over trees: `prune` went down to where no step of its kind helps, and nothing is proven.
     size : int, optional
@@ -159,7 +160,7 @@ class Pruned(Figures):
     @property
     def objective(self) -> float | None:
         """The paper's objective, loss + tradeoff * cost; None where it was not minimised."""
-        if self.tradeoff is None or self.method not in ("ensemble", SAMPLE, DESCENT):
+        if self.tradeoff is None or self.method not in ("ensemble", SAMPLE, ROUNDS, DESCENT):
             return None
         return self.loss + self.tradeoff * self.cost
 

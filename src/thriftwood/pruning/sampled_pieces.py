@@ -114,8 +114,10 @@ def _paid(state: Paid, _: None) -> Paid:
 
 def _numbers_to_draw(n_rows: list[int], size: int) -> list[int]:
     """Return how many rows of each piece are among `size` drawn from all of them."""
-    rng = np.random.default_rng(SEED)
-    numbers: list[int] = rng.multivariate_hypergeometric(n_rows, size, method="marginals").tolist()
+    ends = np.cumsum(n_rows)
+    drawn = np.random.default_rng(SEED).choice(ends[-1], size, replace=False, shuffle=False)
+    piece_of = np.searchsorted(ends, drawn, side="right")
+    numbers: list[int] = np.bincount(piece_of, minlength=len(n_rows)).tolist()
     return numbers
 
 

@@ -14,6 +14,7 @@ from thriftwood.closure import ClosurePath
 from thriftwood.costs import Costs
 from thriftwood.crews import is_chunked
 from thriftwood.errors import InputError
+from thriftwood.pruning.methods import ROUNDS
 from thriftwood.pruning.nested import as_forests
 from thriftwood.pruning.path import PruningPath
 from thriftwood.pruning.pruned import Pruned
@@ -44,7 +45,9 @@ def path_of_shards(
 ) -> PruningPath:
     """Return all optimal prunings, or those that were found with a proven gap."""
     found = sharded_path(task.crew, task.projects, task.n_arcs, options, n_jobs)
-    path = as_forests(model, task, task.index, found.path, _mean_costs(task, found.path))
+    method = "ensemble" if found.rounds[-1].gap == 0 else ROUNDS
+    costs = _mean_costs(task, found.path)
+    path = as_forests(model, task, task.index, found.path, costs, method)
     return replace(path, rounds=found.rounds)
 
 

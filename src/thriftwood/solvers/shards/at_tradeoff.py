@@ -52,7 +52,8 @@ def sharded_cut(
     settled here, and the shards are asked whether they want what came out. Where one does not, what
     it wants otherwise is opened again and gathered, too.
     """
-    pricing = pricing_at(price, SPREAD * exact_sum(np.abs(projects.gains)))
+    room = SPREAD * exact_sum(np.abs(projects.gains))
+    pricing = pricing_at(price, room).as_fine_as_possible()
     with progress_line("Pruning by shards of rows:", options.progress) as line:
         log = RoundLog(crew, line)
         found = _agree_on_prices(crew, projects, price, options, log)
@@ -88,7 +89,7 @@ def _agree_on_prices(
             least_bound, shares = bound, agreement.shares
         status = _agreed_at(price, agreement, projects)
         n_rest = _size_of(crew, status, projects)
-        log.add(best_profit, least_bound, int((status == OPEN).sum()))
+        log.add(best_profit, least_bound, status == OPEN)
         if (
             n_rest <= options.most_gathered
             or log.is_within(options.tolerance)
@@ -118,9 +119,9 @@ def _settle(
     """Gather and settle the rest, until all shards want what came out or it gets too large."""
     status, n_rest = found.status, found.n_rest
     shares = whole_shares(found.shares, projects.gains, pricing.scale)
+    best: tuple[BoolArray, Certificate] | None = None
     while True:
-        kept = status == KEPT
-        is_open = status == OPEN
+        kept, is_open = status == KEPT, status == OPEN
         if is_open.any():
             rests = crew.ask(send_rest, [RestNews(status, pricing)] * projects.n_shards)
             gains = projects.gains[is_open] * pricing.scale
@@ -128,8 +129,8 @@ def _settle(
             kept[is_open] = settled.kept
             shares[:, is_open] = settled.shares
         judged = _judged(crew, projects, pricing, kept, shares)
-        profit, bound = judged.certificate.profit, judged.certificate.bound
-        log.add(profit / pricing.scale, bound / pricing.scale, int(is_open.sum()), n_rest)
+        best = _better(best, kept, judged.certificate)
+        log.add(best[1].profit / pricing.scale, best[1].bound / pricing.scale, is_open, n_rest)
         wrong = ~is_open & judged.differs
         if not wrong.any():
             if judged.certificate.gap:
@@ -137,11 +138,22 @@ def _settle(
             return kept, judged.certificate
         status = np.where(wrong, OPEN, status).astype(np.int8)
         status = consistent(status, projects.requires)
-        if (status == OPEN).sum() == is_open.sum():
-            raise CertificateError("What shards want is not closed, so it cannot be settled.")
         n_rest = _size_of(crew, status, projects)
         if n_rest > options.most_gathered or log.is_within(options.tolerance):
-            return kept, judged.certificate
+            return best
+
+
+def _better(
+    best: tuple[BoolArray, Certificate] | None, kept: BoolArray, new: Certificate
+) -> tuple[BoolArray, Certificate]:
+    """Return the more profitable set, and the least bound of all so far."""
+    if best is None:
+        return kept, new
+    old = best[1]
+    bound = min(old.bound, new.bound)
+    if new.profit > old.profit:
+        return kept, Certificate(new.profit, bound)
+    return best[0], Certificate(old.profit, bound)
 
 
 class _Judged(NamedTuple):

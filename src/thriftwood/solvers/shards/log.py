@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
 
+from thriftwood.arrays import BoolArray
 from thriftwood.solvers.shards.rounds import Crew
 
 
@@ -16,9 +17,11 @@ class ShardRound:
     Attributes
     ----------
     profit : float
-        Of the best pruning found so far.
+        Of the best pruning found so far. Of a whole path: the bound less the largest gap, at any
+        price, of the best path found so far.
     bound : float
-        No pruning has a larger profit; the least of all rounds so far.
+        No pruning has a larger profit; the least of all rounds so far. Of a whole path: where
+        nothing costs anything, in the round of the best path.
     n_open : int
         Splits on which the shards disagree.
     n_gathered : int
@@ -47,7 +50,7 @@ class ShardRound:
 
 
 class RoundLog:
-    """The rounds so far; the best profit and the least bound are carried on."""
+    """The rounds so far."""
 
     def __init__(self, crew: Crew, line: Callable[[str], None]) -> None:
         self._crew = crew
@@ -63,16 +66,30 @@ class RoundLog:
     def rounds(self) -> tuple[ShardRound, ...]:
         return tuple(self._rounds)
 
-    def add(self, profit: float, bound: float, n_open: int, n_gathered: int = 0) -> None:
-        """Write down a round."""
-        if self._rounds:
-            profit = max(profit, self._rounds[-1].profit)
-            bound = min(bound, self._rounds[-1].bound)
-        profit = min(profit, bound)  # sums of doubles may pass each other by their last digit
+    def add(self, profit: float, bound: float, is_open: BoolArray, n_gathered: int = 0) -> None:
+        """Write down a round.
+
+        Parameters
+        ----------
+        profit, bound : float
+            The best of all rounds so far.
+        is_open : shape (n_projects,)
+            On which projects the shards disagree.
+        n_gathered : int
+        """
         n_bytes = self._crew.bytes_moved - self._bytes_before
         self._bytes_before += n_bytes
-        seconds = perf_counter() - self._begin
-        self._rounds.append(ShardRound(profit, bound, n_open, n_gathered, n_bytes, seconds))
+        n_open = int(is_open.sum())
+        self._rounds.append(
+            ShardRound(
+                min(profit, bound),  # sums of doubles may pass each other by their last digit
+                bound,
+                n_open,
+                n_gathered,
+                n_bytes,
+                perf_counter() - self._begin,
+            )
+        )
         gap = self._rounds[-1].relative_gap
         self._line(f"round {len(self)}, gap {gap:.2g}, {n_open} splits open")
 

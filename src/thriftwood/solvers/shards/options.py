@@ -15,7 +15,8 @@ class RowShards:
     Parameters
     ----------
     max_rounds : int
-        Shards agree on prices in rounds; stop after so many, with what was found and proven.
+        Shards agree on prices in rounds; stop after so many, with what was found and proven. Rounds
+        in which something is gathered are not counted.
     tolerance : float
         Stop as soon as at most this share of the profit can be missed: 0.01 means that the pruning
         found is proven to gain 99 % of what the best one gains over single leaves.

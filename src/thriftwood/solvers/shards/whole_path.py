@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from thriftwood.arrays import BoolArray
 from thriftwood.closure import ClosurePath, join_shards
 from thriftwood.progress import progress_line
 from thriftwood.solvers.path import closure_path
@@ -58,7 +59,7 @@ def _gathered(crew: Crew, projects: Projects, n_jobs: int | None, log: RoundLog)
     joined = join_shards(crew.ask(send_all, [None] * projects.n_shards))
     path = closure_path(joined.with_gains(projects.gains), n_jobs)
     gained = float(projects.gains[path.kept(0)].sum())
-    log.add(gained, gained, 0, joined.n_arcs)
+    log.add(gained, gained, np.zeros(len(projects.gains), dtype=np.bool_), joined.n_arcs)
     return ShardedPath(path, log.rounds)
 
 
@@ -69,19 +70,20 @@ def _by_rounds(crew: Crew, projects: Projects, options: RowShards, log: RoundLog
         path, gap = _nested(agreement)
         if gap < least_gap:
             least_gap, best = gap, path
-        bound = float(agreement.bounds(np.zeros(1))[0])
-        log.add(bound - gap, bound, _n_open(agreement, projects))
+            bound = float(agreement.bounds(np.zeros(1))[0])
+        log.add(bound - least_gap, bound, _is_open(agreement, projects))
         is_done = least_gap <= ENOUGH * bound or log.is_within(options.tolerance)
         if is_done or len(log) == options.max_rounds:
             break
     return ShardedPath(best, log.rounds)
 
 
-def _n_open(agreement: Agreement, projects: Projects) -> int:
-    """Return on how many projects the shards disagree: when to drop them."""
+def _is_open(agreement: Agreement, projects: Projects) -> BoolArray:
+    """Say on which projects the shards disagree: when to drop them."""
     earliest = np.where(projects.has_say, agreement.drop_price, np.inf).min(axis=0)
     latest = np.where(projects.has_say, agreement.drop_price, 0.0).max(axis=0)
-    return int((earliest < latest).sum())
+    is_open: BoolArray = earliest < latest
+    return is_open
 
 
 def _nested(agreement: Agreement) -> tuple[ClosurePath, float]:
