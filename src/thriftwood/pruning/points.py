@@ -1,9 +1,10 @@
-"""Figures of nested points: sums over what drops with each step, taken from the last point back."""
+"""Figures of forests: of one, and of nested points, whose sums are taken from the last one back."""
 
 import numpy as np
 
-from thriftwood.arrays import FloatArray, IndexArray, IntArray
+from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from thriftwood.forest import Forest
+from thriftwood.pruning.pruned import Figures
 
 # A loss that is smaller than this part of what single leaves lose is a rounded 0.
 NOISE = 1e-13
@@ -57,3 +58,24 @@ def from_the_end(per_step: FloatArray) -> FloatArray:
     """Return for each point the sum over its step and all later ones."""
     backwards: FloatArray = np.cumsum(per_step[::-1], dtype=np.float64)
     return backwards[::-1].copy()
+
+
+def figures_of(forest: Forest, losses: FloatArray, kept: BoolArray, cost: float) -> Figures:
+    """Return the figures of the forest with these splits, given as a mask over nodes.
+
+    Parameters
+    ----------
+    forest : Forest
+    losses : shape (n_nodes,)
+        What each node would lose as a leaf, per row and tree.
+    kept : shape (n_nodes,)
+    cost : float
+        The mean bill of a row.
+    """
+    is_leaf = ~kept & ((forest.parent < 0) | kept[forest.parent])
+    return Figures(
+        cost=cost,
+        loss=float(losses[is_leaf].sum()),
+        n_splits=int(kept.sum()),
+        n_features=len(np.unique(forest.feature[kept])),
+    )

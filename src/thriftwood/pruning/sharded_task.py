@@ -33,6 +33,7 @@ from thriftwood.formulation import (
 )
 from thriftwood.pruning.node_losses import NodeLosses, node_losses_of
 from thriftwood.pruning.pieces import PiecePlan, hired, read_plan
+from thriftwood.pruning.points import figures_of
 from thriftwood.pruning.pruned import Figures
 from thriftwood.routing import route_examples
 from thriftwood.solvers.shards import Order, Projects, bills
@@ -90,16 +91,10 @@ class ShardedTask:
 
     def figures(self, kept: BoolArray) -> Figures:
         """Return cost and loss of the forest with these splits, given as a mask over nodes."""
-        forest, parent = self.forest, self.forest.parent
-        is_leaf = ~kept & ((parent < 0) | kept[parent])
         step_of = np.where(kept[self.index.split], 0, -1).astype(np.int32)
         paid = self.crew.ask(bills, [Order(step_of, 1)] * self.crew.n_shards)
-        return Figures(
-            cost=self.mean_cost(sum(int(one[0]) for one in paid)),
-            loss=float(self.mean_losses[is_leaf].sum()),
-            n_splits=int(kept.sum()),
-            n_features=len(np.unique(forest.feature[kept])),
-        )
+        cost = self.mean_cost(sum(int(one[0]) for one in paid))
+        return figures_of(self.forest, self.mean_losses, kept, cost)
 
     def original(self) -> Figures:
         """Return cost and loss of the forest before pruning."""

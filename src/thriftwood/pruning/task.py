@@ -7,7 +7,6 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from thriftwood.arrays import BoolArray, FloatArray, IndexArray, handed_over
@@ -24,6 +23,7 @@ from thriftwood.formulation import (
 )
 from thriftwood.pruning.given import GivenRows, read_given
 from thriftwood.pruning.node_losses import NodeLosses, node_losses_of, recorded_node_losses
+from thriftwood.pruning.points import figures_of
 from thriftwood.pruning.pruned import Figures
 from thriftwood.routing import Routes, route_examples
 
@@ -91,15 +91,9 @@ class PruningTask:
 
     def figures(self, kept: BoolArray) -> Figures:
         """Return cost and loss of the forest with these splits, given as a mask over nodes."""
-        forest, parent = self.forest, self.forest.parent
-        is_leaf = ~kept & ((parent < 0) | kept[parent])
-        needed = self.purchases.needed(kept[forest.is_split])
-        return Figures(
-            cost=float(self.purchases.item_cost[needed].sum() / self.purchases.scale),
-            loss=float(self.mean_losses[is_leaf].sum()),
-            n_splits=int(kept.sum()),
-            n_features=len(np.unique(forest.feature[kept])),
-        )
+        needed = self.purchases.needed(kept[self.forest.is_split])
+        cost = float(self.purchases.item_cost[needed].sum() / self.purchases.scale)
+        return figures_of(self.forest, self.mean_losses, kept, cost)
 
     def original(self) -> Figures:
         """Return cost and loss of the forest before pruning."""
