@@ -322,7 +322,6 @@ def show_growth(
         lambda X, y: fit(X, y, sizes.n_trees, sizes)[0], model.feature_importances_, *fewer, numbers
     )
     show_measured("More and more features, the most important first", features)
-    show_powers("K", numbers, features)
     show_extrapolation(measured, bytes_per_split)
 
 

@@ -1,12 +1,13 @@
 """How a shard grows with rows, trees and features: its size, the time to make and to ask it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from copy import copy
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
+from measure import peak_bytes
 from sklearn.ensemble import RandomForestClassifier
 
 from thriftwood.closure import Shard
@@ -18,7 +19,7 @@ MANY_ROWS = 10**9
 
 
 class Measured(NamedTuple):
-    """One shard, made of so many rows."""
+    """One shard, made of so many rows; `peak` is the memory that making it took, in bytes."""
 
     n_rows: int
     n_trees: int
@@ -26,6 +27,7 @@ class Measured(NamedTuple):
     n_splits: int
     n_arcs: int
     n_bytes: int
+    peak: int
     making: float
     one_round: float
 
@@ -61,9 +63,8 @@ def shards_of(model: Any, X: Any, y: Any = None) -> Iterator[ShardedTask]:
 
 def measure_shard(model: Any, X: np.ndarray, y: np.ndarray) -> Measured:
     """Make one shard of all rows in this process, and time a round of prices with it."""
-    begin = perf_counter()
-    with shards_of(model, iter([(X, y)])) as task:
-        making = perf_counter() - begin
+    with ExitStack() as stack:
+        task, peak, making = make_measured(stack, model, X, y)
         rounds = price_rounds(task.crew, task.projects)
         next(rounds)  # it asks for what later rounds know
         begin = perf_counter()
@@ -73,7 +74,23 @@ def measure_shard(model: Any, X: np.ndarray, y: np.ndarray) -> Measured:
         forest = task.forest
         n_features = len(np.unique(forest.feature[forest.is_split]))
         sizes = (len(X), forest.n_trees, n_features, forest.n_splits, task.n_arcs, n_bytes)
-        return Measured(*sizes, making, one_round)
+        return Measured(*sizes, peak, making, one_round)
+
+
+def make_measured(
+    stack: ExitStack, model: Any, X: np.ndarray, y: np.ndarray
+) -> tuple[ShardedTask, int, float]:
+    """Return one shard that the stack frees, and the peak of memory and the seconds it took."""
+    made: list[tuple[ShardedTask, float]] = []
+
+    def make() -> None:
+        begin = perf_counter()
+        task = stack.enter_context(shards_of(model, iter([(X, y)])))
+        made.append((task, perf_counter() - begin))
+
+    peak = peak_bytes(make)
+    task, seconds = made[0]
+    return task, peak, seconds
 
 
 def bytes_of(shard: Shard, _: None) -> int:
@@ -122,7 +139,7 @@ def show_measured(title: str, measured: Sequence[Measured]) -> None:
     for one in measured:
         print(
             f"{one.n_rows:8d} {one.n_trees:6d} {one.n_features:9d} {one.n_splits:7d} "
-            f"{one.n_arcs:9d} {one.n_bytes / 1e6:11.2f} {one.making:11.2f} "
+            f"{one.n_arcs:9d} {one.n_bytes / 1e6:10.2f} {one.peak / 1e6:16.0f} {one.making:6.2f} "
             f"{one.n_rows / one.making:7.0f} {one.one_round:11.3f}",
             flush=True,
         )
@@ -135,12 +152,13 @@ def growth(x: Sequence[float], values: Sequence[float]) -> Growth:
 
 
 def show_powers(name: str, x: Sequence[float], measured: Sequence[Measured]) -> None:
-    arcs = growth(x, [one.n_arcs for one in measured])
-    seconds = growth(x, [one.one_round for one in measured])
-    print(
-        f"  Arcs grow like {name}^{arcs.power:.2f}, the seconds of a round like "
-        f"{name}^{seconds.power:.2f}"
-    )
+    """Print power laws, and the power between the two largest only: growth may slow down."""
+    for what, values in (
+        ("Arcs", [one.n_arcs for one in measured]),
+        ("Seconds of a round", [one.one_round for one in measured]),
+    ):
+        power, last = growth(x, values).power, growth(x[-2:], values[-2:]).power
+        print(f"  {what} grow like {name}^{power:.2f}, at the end like {name}^{last:.2f}")
 
 
 def show_extrapolation(measured: Sequence[Measured], bytes_per_split: float) -> None:
