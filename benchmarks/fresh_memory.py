@@ -8,22 +8,26 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
-from time import perf_counter
 from typing import Any, NamedTuple
 
 import joblib
 from distributed import Client, LocalCluster
-from measure import memory_kilobytes
+from measure import memory_kilobytes, seconds_of
 from row_files import RowFiles, in_memory, in_partitions
 
 import thriftwood as tw
 
 
 class Peak(NamedTuple):
-    """Peaks in MB of the process that was called, and of workers; and what the call took."""
+    """Peaks in MB of the process that was called, and of workers; and what the call took.
 
+    `before` is what the process had taken for libraries and model, before it saw rows.
+    """
+
+    before: float
     here: float
     workers: tuple[float, ...]
     seconds: float
@@ -53,35 +57,30 @@ def in_fresh_process(work: Callable[..., Peak], *arguments: Any) -> Peak:
         return other.submit(work, *arguments).result()
 
 
-def nothing_done(model: Path) -> Peak:
-    """Return what a process takes that has only loaded the libraries and the model."""
-    joblib.load(model)
-    return Peak(peak_megabytes(), (), 0.0)
-
-
-def path_in_memory(model: Path, files: RowFiles) -> Peak:
+def path_in_memory(path: Path, files: RowFiles) -> Peak:
+    model, before = joblib.load(path), peak_megabytes()
     X, y = in_memory(files)
-    return _timed(lambda: tw.prune_path(joblib.load(model), X, y))
+    seconds = seconds_of(lambda: tw.prune_path(model, X, y))
+    return Peak(before, peak_megabytes(), (), seconds)
 
 
-def path_on_cluster(model: Path, files: RowFiles, n_partitions: int) -> Peak:
+def path_on_cluster(path: Path, files: RowFiles, n_partitions: int) -> Peak:
+    return _on_cluster(path, files, n_partitions, tw.prune_path)
+
+
+def prune_on_cluster(path: Path, files: RowFiles, n_partitions: int, tradeoff: float) -> Peak:
+    return _on_cluster(path, files, n_partitions, partial(tw.prune, tradeoff=tradeoff))
+
+
+def _on_cluster(
+    path: Path, files: RowFiles, n_partitions: int, prune: Callable[..., object]
+) -> Peak:
+    model, before = joblib.load(path), peak_megabytes()
     X, y = in_partitions(files, n_partitions)
     with two_workers() as client:
-        return _timed(lambda: tw.prune_path(joblib.load(model), X, y), client)
-
-
-def prune_on_cluster(model: Path, files: RowFiles, n_partitions: int, tradeoff: float) -> Peak:
-    X, y = in_partitions(files, n_partitions)
-    with two_workers() as client:
-        return _timed(lambda: tw.prune(joblib.load(model), X, y, tradeoff=tradeoff), client)
-
-
-def _timed(call: Callable[[], object], client: Client | None = None) -> Peak:
-    begin = perf_counter()
-    call()
-    seconds = perf_counter() - begin
-    workers = () if client is None else tuple(client.run(peak_megabytes).values())
-    return Peak(peak_megabytes(), workers, seconds)
+        seconds = seconds_of(lambda: prune(model, X, y))
+        workers = tuple(client.run(peak_megabytes).values())
+    return Peak(before, peak_megabytes(), workers, seconds)
 
 
 def peak_megabytes() -> float:

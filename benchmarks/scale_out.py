@@ -17,7 +17,6 @@ import numpy as np
 from fresh_memory import (
     Peak,
     in_fresh_process,
-    nothing_done,
     path_in_memory,
     path_on_cluster,
     prune_on_cluster,
@@ -144,10 +143,9 @@ def fit(X: np.ndarray, y: np.ndarray, n_trees: int, sizes: Sizes) -> tuple[Any, 
 def show_memory(model: Path, files: dict[str, RowFiles], sizes: Sizes) -> None:
     """Print the peaks of one process alone, and of each process of a cluster."""
     n_shards = sizes.numbers_of_shards[-1]
-    empty = in_fresh_process(nothing_done, model)
     alone = in_fresh_process(path_in_memory, model, files["stored"])
     print(f"\nPeak memory of single processes, MB; {n_shards} partitions, two workers")
-    print(f"  libraries and model alone                {empty.here:6.0f}")
+    print(f"  libraries and model alone                {alone.before:6.0f}")
     print(f"  prune_path, all rows in one process      {alone.here:6.0f}, {alone.seconds:.1f} s")
     for order in sizes.orders_of_memory:
         peak = in_fresh_process(prune_on_cluster, model, files[order], n_shards, MIDDLE)

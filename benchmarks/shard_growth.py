@@ -134,7 +134,8 @@ def with_features(
 def show_measured(title: str, measured: Sequence[Measured]) -> None:
     print(f"\n{title}")
     print(
-        "    rows  trees  features  splits       arcs  memory, MB  to make, s  rows/s  a round, s"
+        "    rows  trees  features  splits      arcs  shard, MB  peak to make, MB      s  rows/s  "
+        "a round, s"
     )
     for one in measured:
         print(
