@@ -245,13 +245,13 @@ def rounds_of_prices(
     """
     prices = np.array([float(task.index.closure_tradeoff(tradeoff)) for tradeoff in tradeoffs])
     profit, bound = np.full(len(prices), -np.inf), np.full(len(prices), np.inf)
+    rounding = ROUNDING * np.abs(task.projects.gains).sum()
     begin, n_bytes = perf_counter(), task.crew.bytes_moved
     for number, agreement in enumerate(price_rounds(task.crew, task.projects), 1):
         profits = agreement.gain_from - prices[:, None] * agreement.cost_from
         profit = np.maximum(profit, profits.max(axis=1))
         bound = np.minimum(bound, agreement.bounds(prices))
-        gaps = (bound - profit) / bound
-        gaps[gaps < ROUNDING] = 0
+        gaps = np.where(bound - profit <= rounding, 0, (bound - profit) / np.maximum(bound, 1))
         moved = task.crew.bytes_moved - n_bytes
         n_bytes += moved
         yield PriceRound(tuple(gaps.tolist()), moved, perf_counter() - begin)

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from copy import copy
+from statistics import median
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from measure import peak_bytes
+from measure import peak_bytes, seconds_of
 from sklearn.ensemble import RandomForestClassifier
 
 from thriftwood.closure import Shard
@@ -19,7 +20,11 @@ MANY_ROWS = 10**9
 
 
 class Measured(NamedTuple):
-    """One shard, made of so many rows; `peak` is the memory that making it took, in bytes."""
+    """One shard, made of so many rows.
+
+    `extra` is the memory in bytes that this process had to get to make it, above what it had
+    already used and freed.
+    """
 
     n_rows: int
     n_trees: int
@@ -27,7 +32,7 @@ class Measured(NamedTuple):
     n_splits: int
     n_arcs: int
     n_bytes: int
-    peak: int
+    extra: int
     making: float
     one_round: float
 
@@ -64,23 +69,21 @@ def shards_of(model: Any, X: Any, y: Any = None) -> Iterator[ShardedTask]:
 def measure_shard(model: Any, X: np.ndarray, y: np.ndarray) -> Measured:
     """Make one shard of all rows in this process, and time a round of prices with it."""
     with ExitStack() as stack:
-        task, peak, making = make_measured(stack, model, X, y)
+        task, extra, making = make_measured(stack, model, X, y)
         rounds = price_rounds(task.crew, task.projects)
         next(rounds)  # it asks for what later rounds know
-        begin = perf_counter()
-        next(rounds)
-        one_round = perf_counter() - begin
+        one_round = median(seconds_of(lambda: next(rounds)) for _ in range(3))
         (n_bytes,) = task.crew.ask(bytes_of, [None])
         forest = task.forest
         n_features = len(np.unique(forest.feature[forest.is_split]))
         sizes = (len(X), forest.n_trees, n_features, forest.n_splits, task.n_arcs, n_bytes)
-        return Measured(*sizes, peak, making, one_round)
+        return Measured(*sizes, extra, making, one_round)
 
 
 def make_measured(
     stack: ExitStack, model: Any, X: np.ndarray, y: np.ndarray
 ) -> tuple[ShardedTask, int, float]:
-    """Return one shard that the stack frees, and the peak of memory and the seconds it took."""
+    """Return one shard that the stack frees, and the memory and the seconds that it took."""
     made: list[tuple[ShardedTask, float]] = []
 
     def make() -> None:
@@ -88,9 +91,9 @@ def make_measured(
         task = stack.enter_context(shards_of(model, iter([(X, y)])))
         made.append((task, perf_counter() - begin))
 
-    peak = peak_bytes(make)
+    extra = peak_bytes(make)
     task, seconds = made[0]
-    return task, peak, seconds
+    return task, extra, seconds
 
 
 def bytes_of(shard: Shard, _: None) -> int:
@@ -134,13 +137,13 @@ def with_features(
 def show_measured(title: str, measured: Sequence[Measured]) -> None:
     print(f"\n{title}")
     print(
-        "    rows  trees  features  splits      arcs  shard, MB  peak to make, MB      s  rows/s  "
+        "    rows  trees  features  splits      arcs  shard, MB  extra to make, MB      s  rows/s  "
         "a round, s"
     )
     for one in measured:
         print(
             f"{one.n_rows:8d} {one.n_trees:6d} {one.n_features:9d} {one.n_splits:7d} "
-            f"{one.n_arcs:9d} {one.n_bytes / 1e6:10.2f} {one.peak / 1e6:16.0f} {one.making:6.2f} "
+            f"{one.n_arcs:9d} {one.n_bytes / 1e6:10.2f} {one.extra / 1e6:17.0f} {one.making:6.2f} "
             f"{one.n_rows / one.making:7.0f} {one.one_round:11.3f}",
             flush=True,
         )

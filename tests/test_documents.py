@@ -138,6 +138,7 @@ def test_the_paper_runs():
         ("cascade.py", ["CEGB alone", "best base, cascade", "Bases chosen"]),
         ("refit.py", ["of growing", "validation rows"]),
         ("dantzig_wolfe.py", ["two workers", "Gap after each round", "The textbook's master, for"]),
+        ("scale_out.py", ["same drop steps True", "of one process", "Extrapolation, not measured"]),
     ],
 )
 def test_the_benchmarks_run(script, words):
