@@ -34,6 +34,7 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/sampling.py
 	$(BIN)/python benchmarks/table1.py
 	$(BIN)/python benchmarks/dantzig_wolfe.py
+	$(BIN)/python benchmarks/scale_out.py
 
 # Draws the pictures of the documents from the code that they show.
 docs: .venv/.dev

@@ -139,6 +139,7 @@ def test_the_paper_runs():
         ("refit.py", ["of growing", "validation rows"]),
         ("sampling.py", ["covered", "Losses and bills of the sample", "all rows"]),
         ("dantzig_wolfe.py", ["two workers", "Gap after each round", "The textbook's master, for"]),
+        ("scale_out.py", ["same drop steps True", "of one process", "Extrapolation, not measured"]),
     ],
 )
 def test_the_benchmarks_run(script, words):

@@ -1,0 +1,327 @@
+"""Rows in shards on a cluster of two processes: gaps, rounds, bytes, memory, and how they grow.
+
+Unit prices. Rows are in a Dask array whose partitions the workers read from a file: in their stored
+order, which is by area in Covertype, so that each shard sees other forests; and in random order.
+Each partition becomes a shard. Shards are made once for all tradeoffs here, and what that takes is
+told apart from rounds.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import joblib
+import numpy as np
+from fresh_memory import (
+    Peak,
+    in_fresh_process,
+    path_in_memory,
+    path_on_cluster,
+    prune_on_cluster,
+    two_workers,
+)
+from measure import arguments, local_dataset
+from row_files import RowFiles, in_partitions, write_rows
+from shard_growth import (
+    shards_of,
+    show_extrapolation,
+    show_measured,
+    show_powers,
+    with_features,
+    with_rows,
+    with_trees,
+)
+from sklearn.ensemble import RandomForestClassifier
+
+import thriftwood as tw
+from thriftwood.adapters import read_forest
+from thriftwood.pruning.sharded_task import ShardedTask
+from thriftwood.solvers.shards import RowShards, ShardRound, sharded_cut
+from thriftwood.solvers.shards.rounds import price_rounds
+
+TRADEOFFS = (0.004, 0.01, 0.02)  # light, middle, heavy pruning of this forest
+MIDDLE = 0.01
+ORDERS = ("stored", "random")
+SMALL_GAP = 1e-3
+FEWEST_ROUNDS = 3  # the first round says more than the others
+ROUNDING = 1e-12  # of sums of doubles
+
+
+class Sizes(NamedTuple):
+    """How much of everything there is."""
+
+    n_rows: int
+    n_rows_compared: int
+    n_trees: int
+    max_leaf_nodes: int
+    numbers_of_shards: tuple[int, ...]
+    most_rounds: int
+    numbers_of_trees: tuple[int, ...]
+    numbers_of_features: tuple[int, ...]
+    halvings: int
+    orders_of_memory: tuple[str, ...]
+
+
+FULL = Sizes(
+    n_rows=581_012,
+    n_rows_compared=60_000,
+    n_trees=10,
+    max_leaf_nodes=2_000,
+    numbers_of_shards=(1, 2, 4, 8),
+    most_rounds=40,
+    numbers_of_trees=(5, 10, 20, 40),
+    numbers_of_features=(5, 10, 20, 54),
+    halvings=6,
+    orders_of_memory=ORDERS,
+)
+QUICK = Sizes(
+    n_rows=12_000,
+    n_rows_compared=3_000,
+    n_trees=3,
+    max_leaf_nodes=200,
+    numbers_of_shards=(1, 4),
+    most_rounds=3,
+    numbers_of_trees=(2, 4),
+    numbers_of_features=(5, 54),
+    halvings=2,
+    orders_of_memory=("random",),
+)
+
+
+def main() -> None:
+    options = arguments(__doc__.splitlines()[0])
+    sizes = QUICK if options.quick else FULL
+    X, y = read_rows(sizes, options.data)
+    model, seconds = fit(X, y, sizes.n_trees, sizes)
+    forest = read_forest(model)
+    print(
+        f"{len(y)} rows, {X.shape[1]} features, {len(model.classes_)} classes; {sizes.n_trees} "
+        f"trees of {forest.n_splits} splits, fitted in {seconds:.1f} s"
+    )
+    shuffled = np.random.default_rng(0).permutation(len(y))
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        files = {
+            "stored": write_rows(folder, "stored", X, y),
+            "random": write_rows(folder, "random", X[shuffled], y[shuffled]),
+        }
+        joblib.dump(model, folder / "model.joblib")
+        show_memory(folder / "model.joblib", files, sizes)
+        with two_workers():
+            equal_to_memory(model, X, y, folder, sizes)
+            trials = list(all_trials(model, files, sizes))
+    show_gaps(trials, sizes)
+    bytes_per_split = show_rounds(trials, forest.n_splits)
+    show_growth(model, X[shuffled], y[shuffled], bytes_per_split, sizes)
+
+
+def read_rows(sizes: Sizes, folder: Path | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return Covertype in its stored order, or NHANES where it is not at hand."""
+    data = local_dataset("covertype", folder)
+    if data is None:
+        print("Taking the bundled NHANES instead.")
+        data = tw.datasets.load_nhanes()
+    rows = np.linspace(0, len(data.y) - 1, min(sizes.n_rows, len(data.y))).astype(int)
+    return data.X[rows].astype(np.float32), data.y[rows]
+
+
+def fit(X: np.ndarray, y: np.ndarray, n_trees: int, sizes: Sizes) -> tuple[Any, float]:
+    model = RandomForestClassifier(
+        n_trees,
+        max_leaf_nodes=sizes.max_leaf_nodes,
+        max_features=None,
+        n_jobs=2,
+        random_state=0,
+    )
+    begin = perf_counter()
+    model.fit(X, y)
+    return model, perf_counter() - begin
+
+
+def show_memory(model: Path, files: dict[str, RowFiles], sizes: Sizes) -> None:
+    """Print the peaks of one process alone, and of each process of a cluster."""
+    n_shards = sizes.numbers_of_shards[-1]
+    alone = in_fresh_process(path_in_memory, model, files["stored"])
+    print(f"\nPeak memory of single processes, MB; {n_shards} partitions, two workers")
+    print(f"  libraries and model alone                {alone.before:6.0f}")
+    print(f"  prune_path, all rows in one process      {alone.here:6.0f}, {alone.seconds:.1f} s")
+    for order in sizes.orders_of_memory:
+        peak = in_fresh_process(prune_on_cluster, model, files[order], n_shards, MIDDLE)
+        show_peak(f"prune, cluster, {order} order", peak, alone)
+        peak = in_fresh_process(path_on_cluster, model, files[order], n_shards)
+        show_peak(f"prune_path, cluster, {order} order", peak, alone)
+
+
+def show_peak(title: str, peak: Peak, alone: Peak) -> None:
+    workers = " ".join(f"{worker:.0f}" for worker in peak.workers)
+    print(
+        f"  {title:40s} {peak.here:6.0f}, {peak.seconds:.1f} s; workers {workers}; the largest is "
+        f"{peak.largest / alone.here:.2f} of one process",
+        flush=True,
+    )
+
+
+def equal_to_memory(model: Any, X: np.ndarray, y: np.ndarray, folder: Path, sizes: Sizes) -> None:
+    """Compare with the optimum of rows in memory, for as many rows as are easily solved there."""
+    rows = np.random.default_rng(1).permutation(len(y))[: sizes.n_rows_compared]
+    X, y = X[rows], y[rows]
+    there = in_partitions(write_rows(folder, "compared", X, y), sizes.numbers_of_shards[-1])
+    print(f"\nThe same as in memory, {len(y)} random rows")
+    for tradeoff in TRADEOFFS:
+        one = tw.prune(model, X, y, tradeoff=tradeoff)
+        other = tw.prune(model, *there, tradeoff=tradeoff)
+        same = np.array_equal(splits_of(one.model), splits_of(other.model))
+        print(
+            f"  tradeoff {tradeoff:g}: same splits {same} ({other.n_splits}), objectives differ "
+            f"by {abs(one.objective - other.objective):.0e}, gap {other.certificate.gap}"
+        )
+        assert same
+    path, other_path = tw.prune_path(model, X, y), tw.prune_path(model, *there)
+    same = np.array_equal(path.drop_step, other_path.drop_step)
+    print(f"  whole path: same drop steps {same}, {len(other_path)} points", flush=True)
+    assert same
+
+
+def splits_of(model: Any) -> np.ndarray:
+    forest = read_forest(model)
+    return np.column_stack([forest.feature, forest.left, forest.right])
+
+
+class PriceRound(NamedTuple):
+    """One round of prices: gaps at all tradeoffs, relative to their bounds."""
+
+    gaps: tuple[float, ...]
+    n_bytes: int
+    seconds: float
+
+
+class Trial(NamedTuple):
+    """Shards of one number and order: default options at tradeoffs, and rounds of prices alone."""
+
+    order: str
+    n_shards: int
+    n_arcs: int
+    making: float
+    settled: dict[float, tuple[ShardRound, ...]]
+    prices: list[PriceRound]
+
+    @property
+    def title(self) -> str:
+        return f"{self.order:6s} {self.n_shards:6d}"
+
+
+def all_trials(model: Any, files: dict[str, RowFiles], sizes: Sizes) -> Iterator[Trial]:
+    """Try all numbers of shards in both orders; the largest number at all tradeoffs."""
+    for order in ORDERS:
+        for n_shards in sizes.numbers_of_shards:
+            is_last = n_shards == sizes.numbers_of_shards[-1]
+            tradeoffs = TRADEOFFS if is_last else (MIDDLE,)
+            most_rounds = sizes.most_rounds if is_last else min(sizes.most_rounds, 10)
+            X, y = in_partitions(files[order], n_shards)
+            begin = perf_counter()
+            with shards_of(model, X, y) as task:
+                making = perf_counter() - begin
+                settled = {tradeoff: settle(task, tradeoff) for tradeoff in tradeoffs}
+                prices = list(rounds_of_prices(task, tradeoffs, most_rounds))
+                yield Trial(order, n_shards, task.n_arcs, making, settled, prices)
+
+
+def settle(task: ShardedTask, tradeoff: float) -> tuple[ShardRound, ...]:
+    """Return the rounds of `prune` with its default options."""
+    price = task.index.closure_tradeoff(tradeoff)
+    solution = sharded_cut(task.crew, task.projects, price, RowShards(progress=False))
+    assert solution.rounds[-1].gap == solution.certificate.gap == 0
+    return solution.rounds
+
+
+def rounds_of_prices(
+    task: ShardedTask, tradeoffs: tuple[float, ...], most_rounds: int
+) -> Iterator[PriceRound]:
+    """Yield rounds of prices, nothing gathered, until the gaps are small at all tradeoffs.
+
+    These rounds are the same for all tradeoffs, so that one run tells their gaps.
+    """
+    prices = np.array([float(task.index.closure_tradeoff(tradeoff)) for tradeoff in tradeoffs])
+    profit, bound = np.full(len(prices), -np.inf), np.full(len(prices), np.inf)
+    rounding = ROUNDING * np.abs(task.projects.gains).sum()
+    begin, n_bytes = perf_counter(), task.crew.bytes_moved
+    for number, agreement in enumerate(price_rounds(task.crew, task.projects), 1):
+        profits = agreement.gain_from - prices[:, None] * agreement.cost_from
+        profit = np.maximum(profit, profits.max(axis=1))
+        bound = np.minimum(bound, agreement.bounds(prices))
+        gaps = np.where(bound - profit <= rounding, 0, (bound - profit) / np.maximum(bound, 1))
+        moved = task.crew.bytes_moved - n_bytes
+        n_bytes += moved
+        yield PriceRound(tuple(gaps.tolist()), moved, perf_counter() - begin)
+        if number == most_rounds or (number >= FEWEST_ROUNDS and gaps.max() <= SMALL_GAP):
+            return
+
+
+def show_gaps(trials: list[Trial], sizes: Sizes) -> None:
+    """Print what is proven with the largest number of shards, at all tradeoffs."""
+    last = [trial for trial in trials if trial.n_shards == sizes.numbers_of_shards[-1]]
+    print(f"\nProven gaps, {last[0].n_shards} shards: default options, and rounds of prices alone")
+    print(
+        "order   tradeoff  to make  rounds  seconds  arcs gathered  gap   "
+        f"prices: rounds to {SMALL_GAP:g}  last gap  seconds"
+    )
+    for trial in last:
+        for place, (tradeoff, rounds) in enumerate(trial.settled.items()):
+            gaps = [one.gaps[place] for one in trial.prices]
+            end = next((n for n, gap in enumerate(gaps) if gap <= SMALL_GAP), len(gaps) - 1)
+            number = f"{end + 1}" if gaps[end] <= SMALL_GAP else f"over {end + 1}"
+            print(
+                f"{trial.order:6s} {tradeoff:9g} {trial.making:6.1f} s {len(rounds):7d} "
+                f"{rounds[-1].seconds:8.1f} {rounds[-1].n_gathered:14d} "
+                f"{rounds[-1].relative_gap:4.0e} {number:>24s}  {gaps[end]:8.1e} "
+                f"{trial.prices[end].seconds:8.1f}"
+            )
+
+
+def show_rounds(trials: list[Trial], n_splits: int) -> float:
+    """Print rounds and bytes of all trials, and return the bytes per split and shard of a round."""
+    print(f"\nRounds and bytes at tradeoff {MIDDLE:g}; kB per round, both ways")
+    print("order  shards    arcs  default: rounds, kB of each; seconds")
+    for trial in trials:
+        rounds = trial.settled[MIDDLE]
+        print(
+            f"{trial.title} {trial.n_arcs:8d} {len(rounds)}: "
+            f"{' '.join(f'{one.n_bytes / 1e3:.0f}' for one in rounds)}; {rounds[-1].seconds:.1f}"
+        )
+    print("order  shards  prices alone: kB of a round, s of a round; gaps of rounds 1, 2, ...")
+    for trial in trials:
+        place = list(trial.settled).index(MIDDLE)
+        gaps = " ".join(f"{one.gaps[place]:.0e}" for one in trial.prices[:10])
+        each = trial.prices[-1].seconds / len(trial.prices)
+        print(f"{trial.title} {trial.prices[-1].n_bytes / 1e3:8.0f} {each:8.2f}; {gaps}")
+    largest = trials[-1]
+    assert len(largest.prices) > 1, "The first round moves more than the others"
+    per_split = largest.prices[-1].n_bytes / largest.n_shards / n_splits
+    print(f"  A round of prices moves {per_split:.1f} bytes for each split and shard", flush=True)
+    return per_split
+
+
+def show_growth(
+    model: Any, X: np.ndarray, y: np.ndarray, bytes_per_split: float, sizes: Sizes
+) -> None:
+    """Print how one shard grows, and what that would come to for very many rows."""
+    measured = with_rows(model, X, y, sizes.halvings)
+    show_measured("One shard, more and more rows", measured)
+    show_powers("N", [one.n_rows for one in measured], measured)
+    fewer = (X[: sizes.n_rows_compared], y[: sizes.n_rows_compared])
+    many_trees, _ = fit(*fewer, sizes.numbers_of_trees[-1], sizes)
+    trees = with_trees(many_trees, *fewer, sizes.numbers_of_trees)
+    show_measured("More and more trees", trees)
+    show_powers("T", [one.n_trees for one in trees], trees)
+    numbers = [number for number in sizes.numbers_of_features if number <= X.shape[1]]
+    features = with_features(
+        lambda X, y: fit(X, y, sizes.n_trees, sizes)[0], model.feature_importances_, *fewer, numbers
+    )
+    show_measured("More and more features, the most important first", features)
+    show_extrapolation(measured, bytes_per_split)
+
+
+if __name__ == "__main__":
+    main()
