@@ -7,6 +7,7 @@ told apart from rounds.
 """
 
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -61,7 +62,7 @@ class Sizes(NamedTuple):
     numbers_of_trees: tuple[int, ...]
     numbers_of_features: tuple[int, ...]
     halvings: int
-    orders_of_memory: tuple[str, ...]
+    memory_of: tuple[tuple[str, str], ...]
 
 
 FULL = Sizes(
@@ -74,7 +75,7 @@ FULL = Sizes(
     numbers_of_trees=(5, 10, 20, 40),
     numbers_of_features=(5, 10, 20, 54),
     halvings=6,
-    orders_of_memory=ORDERS,
+    memory_of=tuple(product(("prune", "prune_path"), ORDERS)),
 )
 QUICK = Sizes(
     n_rows=12_000,
@@ -86,7 +87,7 @@ QUICK = Sizes(
     numbers_of_trees=(2, 4),
     numbers_of_features=(5, 54),
     halvings=2,
-    orders_of_memory=("random",),
+    memory_of=(("prune_path", "random"),),
 )
 
 
@@ -147,11 +148,11 @@ def show_memory(model: Path, files: dict[str, RowFiles], sizes: Sizes) -> None:
     print(f"\nPeak memory of single processes, MB; {n_shards} partitions, two workers")
     print(f"  libraries and model alone                {alone.before:6.0f}")
     print(f"  prune_path, all rows in one process      {alone.here:6.0f}, {alone.seconds:.1f} s")
-    for order in sizes.orders_of_memory:
-        peak = in_fresh_process(prune_on_cluster, model, files[order], n_shards, MIDDLE)
-        show_peak(f"prune, cluster, {order} order", peak, alone)
-        peak = in_fresh_process(path_on_cluster, model, files[order], n_shards)
-        show_peak(f"prune_path, cluster, {order} order", peak, alone)
+    for name, order in sizes.memory_of:
+        work = {"prune": prune_on_cluster, "prune_path": path_on_cluster}[name]
+        tradeoff = (MIDDLE,) if name == "prune" else ()
+        peak = in_fresh_process(work, model, files[order], n_shards, *tradeoff)
+        show_peak(f"{name}, cluster, {order} order", peak, alone)
 
 
 def show_peak(title: str, peak: Peak, alone: Peak) -> None:
