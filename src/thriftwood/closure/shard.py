@@ -57,11 +57,6 @@ class Shard:
     def n_arcs(self) -> int:
         return len(self.arc_item)
 
-    @property
-    def n_bytes(self) -> int:
-        """The memory that it takes."""
-        return sum(getattr(self, name).nbytes for name in _DTYPES)
-
     def with_gains(self, gains: IntArray) -> ClosureProblem:
         """Return the closure problem of this shard, for its share of the gains."""
         needs = (self.requires, self.arc_start, self.arc_item, self.costs)

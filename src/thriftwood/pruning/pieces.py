@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
+
 from thriftwood.adapters import read_forest
 from thriftwood.arrays import FloatArray
 from thriftwood.costs import AnyCosts, Costs, PriceList, read_prices
-from thriftwood.crews import Crew, Piece, hire, is_dask
+from thriftwood.crews import Crew, Piece, hire, is_chunked, is_dask
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest
 from thriftwood.formulation import (
@@ -70,6 +72,35 @@ class PiecePlan:
             loss=self.loss,
             loss_name=self.loss_name,
         )
+
+
+def comes_in_pieces(
+    X: Any, shards: Any, model: Any, needs_all: bool, options: dict[str, Any]
+) -> bool:
+    """Say whether rows are to be pruned in pieces.
+
+    A memory map is read as a whole where something needs all rows at once: joblib hands arrays to
+    its processes as memory maps, and what works on arrays must work there.
+
+    Parameters
+    ----------
+    X, shards, model
+        As in `prune`.
+    needs_all : bool
+        Whether something else than the options needs all rows.
+    options : dict
+        Costs, loss, class weight and rows, as in `prune`.
+    """
+    if shards is not None or not isinstance(X, np.memmap):
+        return shards is not None or is_chunked(X)
+    costs, loss = options["costs"], options["loss"]
+    return not (
+        needs_all
+        or options["rows"] != "all"
+        or isinstance(options["class_weight"], str)
+        or (isinstance(costs, Costs) and costs.is_tied_to_rows)
+        or (loss is not None and not read_forest(model).is_averaged)
+    )
 
 
 def read_plan(

@@ -16,10 +16,11 @@ from thriftwood.formulation import ClassWeight, Loss
 from thriftwood.pruning.descent import descend, needs_descent, original_figures
 from thriftwood.pruning.given import read_given
 from thriftwood.pruning.methods import DESCENT
+from thriftwood.pruning.pieces import comes_in_pieces
 from thriftwood.pruning.prune_path import prune_path
 from thriftwood.pruning.pruned import Pruned
 from thriftwood.pruning.sampling import read_sample, sampled_path
-from thriftwood.pruning.sharded import comes_in_pieces, prune_shards, read_shards
+from thriftwood.pruning.sharded import prune_shards, read_shards
 from thriftwood.pruning.sharded_task import sharded_task
 from thriftwood.pruning.task import PruningTask, task_of
 from thriftwood.solvers import DantzigWolfe, DecomposedSolution, Solver, read_solver

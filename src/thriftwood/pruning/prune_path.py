@@ -14,9 +14,10 @@ from thriftwood.pruning.descent import refuse_descent
 from thriftwood.pruning.given import GivenRows, read_given
 from thriftwood.pruning.nested import nested_path
 from thriftwood.pruning.path import PruningPath
+from thriftwood.pruning.pieces import comes_in_pieces
 from thriftwood.pruning.sampled_pieces import sampled_path_of_pieces
 from thriftwood.pruning.sampling import read_sample, sampled_path
-from thriftwood.pruning.sharded import comes_in_pieces, path_of_shards, read_shards
+from thriftwood.pruning.sharded import path_of_shards, read_shards
 from thriftwood.pruning.sharded_task import sharded_task
 from thriftwood.pruning.task import task_of
 from thriftwood.solvers.shards import RowShards

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from thriftwood.adapters import read_forest, write_model
+from thriftwood.adapters import write_model
 from thriftwood.arrays import FloatArray
 from thriftwood.closure import ClosurePath
-from thriftwood.costs import Costs
-from thriftwood.crews import is_chunked
+from thriftwood.closure.sums import from_the_end
 from thriftwood.errors import InputError
 from thriftwood.pruning.methods import ROUNDS
 from thriftwood.pruning.nested import as_forests
@@ -51,35 +50,6 @@ def path_of_shards(
     return replace(path, rounds=found.rounds)
 
 
-def comes_in_pieces(
-    X: Any, shards: RowShards | None, model: Any, needs_all: bool, options: dict[str, Any]
-) -> bool:
-    """Say whether rows are to be pruned in pieces.
-
-    A memory map is read as a whole where something needs all rows at once: joblib hands arrays to
-    its processes as memory maps, and what works on arrays must work there.
-
-    Parameters
-    ----------
-    X, shards, model
-        As in `prune`.
-    needs_all : bool
-        Whether something else than the options needs all rows.
-    options : dict
-        Costs, loss, class weight and rows, as in `prune`.
-    """
-    if shards is not None or not isinstance(X, np.memmap):
-        return shards is not None or is_chunked(X)
-    costs, loss = options["costs"], options["loss"]
-    return not (
-        needs_all
-        or options["rows"] != "all"
-        or options["class_weight"] is not None
-        or (isinstance(costs, Costs) and costs.is_tied_to_rows)
-        or (loss is not None and not read_forest(model).is_averaged)
-    )
-
-
 def read_shards(shards: Any) -> RowShards:
     """Return how shards are to be worked on; None means as usual."""
     if shards is None:
@@ -91,5 +61,5 @@ def read_shards(shards: Any) -> RowShards:
 
 def _mean_costs(task: ShardedTask, steps: ClosurePath) -> FloatArray:
     """Return the mean bill of a row before each step, and after the last."""
-    from_the_end = np.cumsum(np.append(steps.cost, 0)[::-1])[::-1]
-    return np.array([task.mean_cost(int(cost)) for cost in from_the_end])
+    costs = from_the_end(np.append(steps.cost, 0))
+    return np.array([task.mean_cost(int(cost)) for cost in costs])

@@ -138,6 +138,8 @@ def _settle(
             return kept, judged.certificate
         status = np.where(wrong, OPEN, status).astype(np.int8)
         status = consistent(status, projects.requires)
+        if np.array_equal(status == OPEN, is_open):
+            raise CertificateError("What shards want is not closed, so it cannot be settled.")
         n_rest = _size_of(crew, status, projects)
         if n_rest > options.most_gathered or log.is_within(options.tolerance):
             return best

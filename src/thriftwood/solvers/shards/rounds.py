@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray, handed_over
+from thriftwood.closure.sums import from_the_end
 from thriftwood.solvers.shards import kernels
 from thriftwood.solvers.shards.shares import (
     first_shares,
@@ -94,12 +95,12 @@ class Agreement:
     @cached_property
     def gain_from(self) -> IntArray:
         """What is gained by keeping all from each step on."""
-        return _from_the_end(self.gain)
+        return from_the_end(self.gain)
 
     @cached_property
     def cost_from(self) -> IntArray:
         """What it costs to keep all from each step on."""
-        return _from_the_end(self.cost)
+        return from_the_end(self.cost)
 
     def best_step(self, price: float) -> int:
         """Return from which step on to keep projects at a price of items."""
@@ -173,8 +174,3 @@ def _order(drop_price: FloatArray, requires: IndexArray) -> Order:
     step_of = np.searchsorted(prices, price).astype(np.int32)
     step_of[price <= 0] = -1
     return Order(step_of, len(prices) + 1)
-
-
-def _from_the_end(values: IntArray) -> IntArray:
-    total: IntArray = np.cumsum(values[::-1])[::-1].copy()
-    return total
