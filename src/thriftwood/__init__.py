@@ -11,7 +11,7 @@ from thriftwood import datasets, errors
 from thriftwood._version import __version__
 
 if TYPE_CHECKING:
-    from thriftwood import export
+    from thriftwood import export, report
     from thriftwood.adapters import ForestModel
     from thriftwood.billing import FeatureBill, Receipt, feature_bill
     from thriftwood.cascade import CascadeClassifier
@@ -63,6 +63,7 @@ __all__ = [
     "feature_bill",
     "prune",
     "prune_path",
+    "report",
 ]
 
 _HOME = {
@@ -92,8 +93,8 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
-    if name == "export":  # a folder, not something in one
-        return import_module("thriftwood.export")
+    if name in ("export", "report"):  # folders, not something in one
+        return import_module(f"thriftwood.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'thriftwood' has no attribute {name!r}")
     value = getattr(import_module(_HOME[name]), name)

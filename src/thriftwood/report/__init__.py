@@ -1,0 +1,5 @@
+"""What a path shows to people: a page to choose a point on, and pictures.
+
+Law of this folder: every number shown is one that the path, a bill or an evaluation holds; nothing
+here computes anything anew.
+"""

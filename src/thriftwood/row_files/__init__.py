@@ -1,0 +1,5 @@
+"""Rows in files: tables and arrays, with the columns that a model asks for.
+
+Law of this folder: a model gets its own columns, in its own order, or the reader says in a sentence
+which column of which file is wrong.
+"""
