@@ -1,0 +1,37 @@
+"""All commands together."""
+
+from typing import Annotated
+
+import typer
+
+from thriftwood._version import __version__
+from thriftwood.cli.export import export
+from thriftwood.cli.info import info
+
+app = typer.Typer(
+    help="Prune tree ensembles optimally where features cost money, time or energy.",
+    epilog="Begin with: thriftwood demo",
+    no_args_is_help=True,
+    rich_markup_mode=None,  # plain help: the same in a pipe, and nothing more to load
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+# In the order in which somebody needs them.
+for command in (export, info):
+    app.command()(command)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"thriftwood {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _version_asked: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", callback=_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Prune tree ensembles optimally where features cost money, time or energy."""

@@ -1,0 +1,137 @@
+"""What a command works on: the model, rows and prices that files hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from thriftwood.cli.request import Request
+from thriftwood.cli.voice import Voice
+from thriftwood.errors import InputError
+
+if TYPE_CHECKING:
+    from thriftwood.costs import Costs
+    from thriftwood.row_files import Rows
+
+BALANCED = "balanced"
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What the files of a request hold.
+
+    Attributes
+    ----------
+    model
+        As its library loads it.
+    rows : Rows
+        What to count losses and bills on.
+    validation : Rows, optional
+        What training did not see.
+    costs : Costs, optional
+        None where every feature costs 1.
+    loss : str, optional
+    class_weight : "balanced" or mapping from class to weight, optional
+    jobs : int, optional
+    """
+
+    model: Any
+    rows: Rows
+    validation: Rows | None
+    costs: Costs | None
+    loss: str | None
+    class_weight: Any
+    jobs: int | None
+
+    @property
+    def counting(self) -> dict[str, Any]:
+        """What says how losses count, as arguments of the package."""
+        return {
+            "loss": self.loss,
+            "class_weight": self.class_weight,
+            "sample_weight": self.rows.weight,
+            "n_jobs": self.jobs,
+        }
+
+    @property
+    def held_out(self) -> tuple[Any, Any] | None:
+        """The validation rows as a pair of X and y."""
+        return None if self.validation is None else (self.validation.X, self.validation.y)
+
+
+def read_inputs(request: Request, voice: Voice) -> Inputs:
+    """Read what a request names; small files first, so that a slip shows at once."""
+    costs = read_costs(request.costs)
+    model = read_model(request.model, request.trust_pickle, voice)
+    class_weight = read_class_weight(request.class_weight, model)
+    rows = read_rows(request.data, model, request, voice)
+    validation = None
+    if request.validation is not None:
+        validation = read_rows(request.validation, model, request, voice)
+    return Inputs(model, rows, validation, costs, request.loss, class_weight, request.jobs)
+
+
+def read_costs(file: Path | None) -> Costs | None:
+    """Return the prices in a file, if one is named."""
+    if file is None:
+        return None
+    from thriftwood.costs import Costs
+
+    return Costs.from_file(file)
+
+
+def read_model(file: Path, trust_pickle: bool, voice: Voice) -> Any:
+    """Return the model in a file."""
+    with voice.step(f"Reading {file}"):
+        from thriftwood.model_files import read_model
+
+        return read_model(file, trust_pickle=trust_pickle)
+
+
+def read_rows(file: Path, model: Any, request: Request, voice: Voice) -> Rows:
+    """Return the rows in a file, as the model wants them."""
+    with voice.step(f"Reading {file}"):
+        from thriftwood.row_files import read_table
+
+        return read_table(file).rows_for(model, target=request.target, weight=request.weight)
+
+
+def read_class_weight(parts: Sequence[str], model: Any) -> Any:
+    """Return what LABEL=NUMBER say as a mapping from classes of the model to weights."""
+    if not parts:
+        return None
+    if list(parts) == [BALANCED]:
+        return BALANCED
+    labels = _labels_by_name(model)
+    weights = {}
+    for part in parts:
+        name, _, number = part.rpartition("=")
+        if name not in labels:
+            known = ", ".join(labels)
+            raise InputError(
+                f"--class-weight is {part!r}: pass 'balanced', or LABEL=NUMBER with one of the "
+                f"classes {known}."
+            )
+        weights[labels[name]] = _weight(part, number)
+    return weights
+
+
+def _labels_by_name(model: Any) -> dict[str, Any]:
+    from thriftwood.adapters import read_forest
+
+    classes = read_forest(model).classes
+    if classes is None:
+        raise InputError("--class-weight is for classifiers: this model predicts numbers.")
+    return {str(label): label for label in classes.tolist()}
+
+
+def _weight(part: str, number: str) -> float:
+    try:
+        return float(number)
+    except ValueError:
+        raise InputError(
+            f"--class-weight is {part!r}: {number!r} is no number. Pass LABEL=NUMBER, such as "
+            "ill=5."
+        ) from None

@@ -1,0 +1,63 @@
+"""What a model gets wrong and what it costs, on rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from thriftwood.cli.words import amount, number, share
+
+if TYPE_CHECKING:
+    from thriftwood.costs import Costs
+    from thriftwood.row_files import Rows
+
+
+class Measured(NamedTuple):
+    """Means over rows.
+
+    Attributes
+    ----------
+    error : float
+        Share of rows that are misclassified; for regressors the mean squared error.
+    cost : float
+        Mean bill of a row, its part of what is paid for the model included.
+    """
+
+    error: float
+    cost: float
+
+    def in_words(self, unit: str, is_classifier: bool) -> str:
+        """Return both for people."""
+        error = f"{share(self.error)} wrong" if is_classifier else f"error {number(self.error)}"
+        return f"{error} at {amount(self.cost, unit)}"
+
+
+def measured_on(rows: Rows, model: Any, costs: Costs | None, jobs: int | None) -> Measured:
+    """Predict rows and add up their bills."""
+    from thriftwood.billing import feature_bill
+
+    predicted, right = _predictor(model, jobs).predict(rows.X), np.asarray(rows.y)
+    wrong = predicted != right if is_classifier(model) else (predicted - right) ** 2
+    bill = feature_bill(model, rows.X, costs, n_jobs=jobs)
+    return Measured(
+        error=float(np.average(wrong, weights=rows.weight)),
+        cost=float(np.average(bill.per_example, weights=rows.weight)) + bill.model_cost,
+    )
+
+
+def is_classifier(model: Any) -> bool:
+    """Say whether a model predicts classes."""
+    from thriftwood.adapters import read_stages
+
+    return read_stages(model).richest.is_classifier
+
+
+def _predictor(model: Any, jobs: int | None) -> Any:
+    """Return something whose `predict` gives labels or numbers, which a bare booster's does not."""
+    from thriftwood.adapters import ForestModel, read_forest
+    from thriftwood.cascade import CascadeClassifier
+
+    if isinstance(model, CascadeClassifier):
+        return model
+    return ForestModel(read_forest(model), jobs)
