@@ -5,8 +5,14 @@ from typing import Annotated
 import typer
 
 from thriftwood._version import __version__
+from thriftwood.cli.bill import bill
+from thriftwood.cli.demo import demo
 from thriftwood.cli.export import export
+from thriftwood.cli.frontier import frontier
 from thriftwood.cli.info import info
+from thriftwood.cli.prune import prune
+from thriftwood.cli.train import train
+from thriftwood.cli.verify import verify
 
 app = typer.Typer(
     help="Prune tree ensembles optimally where features cost money, time or energy.",
@@ -17,7 +23,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 # In the order in which somebody needs them.
-for command in (export, info):
+for command in (demo, info, bill, frontier, prune, verify, export, train):
     app.command()(command)
 
 

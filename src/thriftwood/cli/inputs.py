@@ -65,7 +65,7 @@ def read_inputs(request: Request, voice: Voice) -> Inputs:
     """Read what a request names; small files first, so that a slip shows at once."""
     costs = read_costs(request.costs)
     model = read_model(request.model, request.trust_pickle, voice)
-    class_weight = read_class_weight(request.class_weight, model)
+    class_weight = read_class_weight(request.class_weight, _classes_of(model))
     rows = read_rows(request.data, model, request, voice)
     validation = None
     if request.validation is not None:
@@ -98,33 +98,40 @@ def read_rows(file: Path, model: Any, request: Request, voice: Voice) -> Rows:
         return read_table(file).rows_for(model, target=request.target, weight=request.weight)
 
 
-def read_class_weight(parts: Sequence[str], model: Any) -> Any:
-    """Return what LABEL=NUMBER say as a mapping from classes of the model to weights."""
+def read_class_weight(parts: Sequence[str], classes: Sequence[Any] | None) -> Any:
+    """Return what LABEL=NUMBER say as a mapping from classes to weights.
+
+    Parameters
+    ----------
+    parts : sequence of str
+        As typed.
+    classes : sequence, optional
+        The labels that there are; None where numbers are predicted.
+    """
     if not parts:
         return None
+    if classes is None:
+        raise InputError("--class-weight is for classifiers: this model predicts numbers.")
     if list(parts) == [BALANCED]:
         return BALANCED
-    labels = _labels_by_name(model)
+    labels = {str(label): label for label in classes}
     weights = {}
     for part in parts:
         name, _, number = part.rpartition("=")
         if name not in labels:
-            known = ", ".join(labels)
             raise InputError(
                 f"--class-weight is {part!r}: pass 'balanced', or LABEL=NUMBER with one of the "
-                f"classes {known}."
+                f"classes {', '.join(labels)}."
             )
         weights[labels[name]] = _weight(part, number)
     return weights
 
 
-def _labels_by_name(model: Any) -> dict[str, Any]:
-    from thriftwood.adapters import read_forest
+def _classes_of(model: Any) -> Sequence[Any] | None:
+    from thriftwood.adapters import read_stages
 
-    classes = read_forest(model).classes
-    if classes is None:
-        raise InputError("--class-weight is for classifiers: this model predicts numbers.")
-    return {str(label): label for label in classes.tolist()}
+    classes = read_stages(model).richest.classes
+    return None if classes is None else list(classes.tolist())
 
 
 def _weight(part: str, number: str) -> float:

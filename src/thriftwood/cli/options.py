@@ -10,7 +10,7 @@ Model = Annotated[
     typer.Argument(
         metavar="MODEL",
         help="The trained model: a file of scikit-learn (.skops), LightGBM (.txt), XGBoost "
-        "(.json, .ubj), CatBoost (.cbm) or Thriftwood (.npz).",
+        "(.json, .ubj), CatBoost (.cbm) or Thriftwood (.tw, .json).",
     ),
 ]
 Data = Annotated[
@@ -65,9 +65,7 @@ ClassWeight = Annotated[
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option(
-        metavar="N", help="Threads; -1 for all. By default one.", show_default=False
-    ),
+    typer.Option(metavar="N", help="Threads; -1 for all. By default one.", show_default=False),
 ]
 TrustPickle = Annotated[
     bool,

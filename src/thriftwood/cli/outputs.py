@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from thriftwood.errors import InputError
 
@@ -16,6 +17,39 @@ def check_new_file(place: Path, force: bool) -> None:
     _check_parent(place)
     if place.exists() and not force:
         raise InputError(f"{place} is there already: choose another name, or pass --force.")
+
+
+def check_new_model(place: Path, force: bool, model: Any = None) -> None:
+    """Refuse a file whose suffix says no format of models, or none that can hold such a model.
+
+    Parameters
+    ----------
+    place : Path
+    force : bool
+    model : optional
+        One of the type that is to be written, once that is known.
+    """
+    from thriftwood.model_files.registry import FORMATS, suffixes_of
+
+    check_new_file(place, force)
+    fit = tuple(own for own in FORMATS if model is None or own.holds(model))
+    if not any(place.suffix.lower() in own.suffixes for own in fit):
+        what = "a model" if model is None else f"a {type(model).__name__}"
+        raise InputError(
+            f"{place} is no name for {what}: its suffix says the format, so let it end in "
+            f"{suffixes_of(fit)}."
+        )
+
+
+def check_new_cascade(place: Path, force: bool) -> None:
+    """Refuse a file that cannot be that of a cascade."""
+    from thriftwood.model_files.thriftwood_arrays import FORMAT
+
+    check_new_file(place, force)
+    if place.suffix.lower() not in FORMAT.suffixes:
+        raise InputError(
+            f"{place} is no name for a cascade: let it end in {' or '.join(FORMAT.suffixes)}."
+        )
 
 
 def check_new_folder(place: Path, names: Collection[str], force: bool) -> None:

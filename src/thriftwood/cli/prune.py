@@ -12,7 +12,7 @@ from thriftwood.cli.choice import Choice, Chosen, choose
 from thriftwood.cli.failures import ends_in_words
 from thriftwood.cli.inputs import Inputs, read_inputs
 from thriftwood.cli.measuring import is_classifier, measured_on
-from thriftwood.cli.outputs import check_new_model
+from thriftwood.cli.outputs import check_new_cascade, check_new_model
 from thriftwood.cli.request import Request
 from thriftwood.cli.voice import Voice
 
@@ -82,15 +82,19 @@ def prune(
           --budget 12 -o pruned.skops
       thriftwood prune model.skops train.csv --target ill --costs prices.csv \\
           --validation valid.csv --max-error-increase 0.01 -o pruned.skops
+      thriftwood prune model.skops train.csv --target ill --costs prices.csv \\
+          --validation valid.csv --cascade -o cascade.tw
     """
     voice = Voice(json, quiet)
     choice = Choice(budget, tradeoff, max_error_increase, refit, cascade)
     choice.check(validation is not None)
-    check_new_model(output, force)
+    (check_new_cascade if cascade else check_new_model)(output, force)
     request = Request(
         model, data, target, costs, weight, validation, loss, class_weight or (), jobs, trust_pickle
     )
     inputs = read_inputs(request, voice)
+    if not cascade:
+        check_new_model(output, force, inputs.model)
     chosen = choose(inputs, choice, voice)
     write_pruned(chosen.model, output, voice)
     facts = chosen.facts | {"validation": _on_validation(inputs, chosen, voice)}

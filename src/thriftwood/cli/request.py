@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 
@@ -34,3 +34,12 @@ class Request:
         if self.trust_pickle:
             words.append("--trust-pickle")
         return [*words, *more]
+
+    def moved(self, old: Path, new: Path) -> Request:
+        """Return the same with files in another folder, those that are in a certain one."""
+        names = {
+            name: new / place.relative_to(old)
+            for name in ("model", "data", "validation")
+            if (place := getattr(self, name)) is not None and place.parent == old
+        }
+        return replace(self, **names)

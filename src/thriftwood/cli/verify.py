@@ -11,10 +11,10 @@ from thriftwood.cli import options
 from thriftwood.cli.choice import figures
 from thriftwood.cli.failures import NOT_OPTIMAL, ends_in_words
 from thriftwood.cli.inputs import read_inputs, read_model
-from thriftwood.cli.proofs import interval_in_words, proof_facts, proof_in_words
+from thriftwood.cli.proofs import proof_facts
 from thriftwood.cli.request import Request
 from thriftwood.cli.voice import Voice
-from thriftwood.cli.words import number, plain
+from thriftwood.cli.words import plain
 
 if TYPE_CHECKING:
     from thriftwood.pruning import Verification
@@ -71,16 +71,21 @@ def verify(
         costs=inputs.costs,
         **inputs.counting,
     )
-    for line in _lines(verdict, pruned, model):
-        voice.say(line)
+    voice.say(str(verdict).replace("Verification", str(pruned), 1))
     voice.answer(_facts(verdict))
     if not verdict.is_optimal:
         raise typer.Exit(NOT_OPTIMAL)
 
 
-def _lines(verdict: Verification, pruned: Path, model: Path) -> list[str]:
-    return []
-
-
 def _facts(verdict: Verification) -> dict[str, Any]:
-    return {}
+    facts = {
+        "is_optimal": verdict.is_optimal,
+        "tradeoff": verdict.tradeoff,
+        "tradeoffs": verdict.tradeoffs,
+        "excess": verdict.excess,
+        "certificate": proof_facts(verdict.certificate),
+        **figures(verdict),
+        "original": figures(verdict.original),
+        "unit": verdict.unit,
+    }
+    return {name: plain(value) for name, value in facts.items()}
