@@ -62,7 +62,8 @@ def plot_bills(before: FeatureBill, after: FeatureBill, ax: Axes | None = None) 
             linewidth=0,
             label=f"{name}: {bill.mean:.2f} {bill.unit}".rstrip(),
         )
-    ax.set_yticks(places, [shortened(entry.name, MOST_LETTERS) for entry in entries])
+    names = [shortened(entry.name, MOST_LETTERS) for entry in entries]
+    ax.set_yticks(places, names, parse_math=False)  # a name may hold dollars
     ax.set_ylim(max(len(entries), 1) - 0.4, -0.6)  # the dearest on top
     ax.set_xlabel(with_unit("mean paid by a row", before.unit))
     tidy(ax)

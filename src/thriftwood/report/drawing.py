@@ -38,8 +38,9 @@ def with_unit(words: str, unit: str) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """Return a text of at most so many letters; dots stand for what is cut off."""
-    return text if len(text) <= most else text[: most - 1] + "…"
+    """Return a text as one line of at most so many letters; dots stand for what is cut off."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1] + "…"
 
 
 def tidy(ax: Axes) -> None:

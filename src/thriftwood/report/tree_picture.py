@@ -179,6 +179,7 @@ def _draw_node(ax: Axes, spot: Spot, words: str, look: Look, font: float, gid: s
         fontsize=font,
         color=look.text,
         gid=gid,
+        parse_math=False,  # a name may hold dollars
         bbox={
             "boxstyle": "round,pad=0.3",
             "facecolor": look.fill,
