@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
+import thriftwood as tw
 from thriftwood.cli import options
 from thriftwood.cli.failures import ends_in_words
 from thriftwood.cli.inputs import read_costs, read_model, read_rows
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 QUANTILES = (0.1, 0.5, 0.9)
 
 
-@ends_in_words
 def bill(
     model: options.Model,
     data: options.Data,
@@ -56,21 +56,20 @@ def bill(
       thriftwood bill model.skops rows.csv --costs prices.csv
       thriftwood bill pruned.skops rows.csv --costs prices.csv --row 7
     """
-    from thriftwood.billing import feature_bill
-
     voice = Voice(json, quiet)
-    prices = read_costs(costs)
-    trained = read_model(model, trust_pickle, voice)
-    rows = read_rows(data, trained, Request(model, data, target), voice)
-    paid = feature_bill(trained, rows.X, prices, n_jobs=jobs)
-    if row is not None:
-        receipt = paid.receipt(row)
-        voice.say(str(receipt))
-        voice.answer(receipt_facts(receipt))
-        return
-    for line in _lines(paid):
-        voice.say(line)
-    voice.answer(bill_facts(paid))
+    with ends_in_words(debug):
+        prices = read_costs(costs)
+        trained = read_model(model, trust_pickle, voice)
+        rows = read_rows(data, trained, Request(model, data, target), voice)
+        paid = tw.feature_bill(trained, rows.X, prices, n_jobs=jobs)
+        if row is not None:
+            receipt = paid.receipt(row)
+            voice.say(str(receipt))
+            voice.answer(receipt_facts(receipt))
+            return
+        for line in _lines(paid):
+            voice.say(line)
+        voice.answer(bill_facts(paid))
 
 
 def bill_facts(paid: FeatureBill) -> dict[str, Any]:

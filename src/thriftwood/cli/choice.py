@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import thriftwood as tw
 from thriftwood.cli.inputs import Inputs
 from thriftwood.cli.proofs import interval_in_words, proof_facts, proof_in_words
 from thriftwood.cli.voice import Voice
@@ -93,9 +94,7 @@ def choose(inputs: Inputs, choice: Choice, voice: Voice) -> Chosen:
 
 def path_of(inputs: Inputs, voice: Voice) -> PruningPath:
     """Compute the frontier."""
-    from thriftwood.pruning import prune_path
-
-    return prune_path(
+    return tw.prune_path(
         inputs.model,
         inputs.rows.X,
         inputs.rows.y,
@@ -106,9 +105,7 @@ def path_of(inputs: Inputs, voice: Voice) -> PruningPath:
 
 
 def _at_tradeoff(inputs: Inputs, choice: Choice) -> Chosen:
-    from thriftwood.pruning import prune
-
-    pruned = prune(
+    pruned = tw.prune(
         inputs.model,
         inputs.rows.X,
         inputs.rows.y,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import thriftwood as tw
 from thriftwood.cli import options
 from thriftwood.cli.failures import ends_in_words
 from thriftwood.cli.frontier_files import FILES
@@ -24,7 +26,6 @@ MADE = ("pruned.skops", *(f"frontier/{name}" for name in FILES))
 VALIDATION_ROWS = 100
 
 
-@ends_in_words
 def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FOLDER", help="A folder to make.")
@@ -43,26 +44,39 @@ def demo(
       thriftwood demo -o somewhere
     """
     voice = Voice(quiet=quiet)
-    with new_folder(output, (*GIVEN, *MADE), force) as unfinished:
-        with voice.step("Training a forest"):
-            write_given(unfinished)
-    voice.say(f"{output} has a forest, the patients that it was trained on and others, and prices.")
-    forest, train, valid, prices, pruned = (
-        str(output / name)
-        for name in ("forest.skops", "train.csv", "validation.csv", "prices.csv", "pruned.skops")
-    )
-    asked = ["--target", TARGET, "--costs", prices]
-    more = ["--quiet"] if quiet else []
-    report = str(output / "frontier")
-    _run(["frontier", forest, train, *asked, "--validation", valid, "-o", report, *more], voice)
-    rule = ["--max-error-increase", "0.03"]
-    _run(["prune", forest, train, *asked, "--validation", valid, *rule, "-o", pruned, *more], voice)
-    _run(["bill", pruned, valid, "--costs", prices, *more], voice)
-    _run(["verify", forest, pruned, train, *asked, *more], voice)
-    voice.say()
-    voice.say(f"Now open {Path(report) / 'report.html'} in a browser and choose a point.")
-    voice.say(f"Then change a price in {prices} and run the commands again, with --force.")
-    voice.say("With your own model: thriftwood info MODEL; without one: thriftwood train --help")
+    with ends_in_words(debug):
+        with new_folder(output, (*GIVEN, *MADE), force) as new, voice.step("Training a forest"):
+            write_given(new)
+        voice.say(
+            f"{output} has a forest, the patients that it was trained on and others, and prices."
+        )
+        forest, train, valid, prices, pruned = (
+            str(output / name)
+            for name in (
+                "forest.skops",
+                "train.csv",
+                "validation.csv",
+                "prices.csv",
+                "pruned.skops",
+            )
+        )
+        asked = ["--target", TARGET, "--costs", prices]
+        more = ["--quiet"] if quiet else []
+        report = str(output / "frontier")
+        _run(["frontier", forest, train, *asked, "--validation", valid, "-o", report, *more], voice)
+        rule = ["--max-error-increase", "0.03"]
+        _run(
+            ["prune", forest, train, *asked, "--validation", valid, *rule, "-o", pruned, *more],
+            voice,
+        )
+        _run(["bill", pruned, valid, "--costs", prices, *more], voice)
+        _run(["verify", forest, pruned, train, *asked, *more], voice)
+        voice.say()
+        voice.say(f"Now open {Path(report) / 'report.html'} in a browser and choose a point.")
+        voice.say(f"Then change a price in {prices} and run the commands again, with --force.")
+        voice.say(
+            "With your own model: thriftwood info MODEL; without one: thriftwood train --help"
+        )
 
 
 def write_given(folder: Path) -> None:
@@ -70,10 +84,7 @@ def write_given(folder: Path) -> None:
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.model_selection import train_test_split
 
-    from thriftwood.datasets import load_heart
-    from thriftwood.export import to_skops
-
-    heart = load_heart()
+    heart = tw.datasets.load_heart()
     rows = heart.frame()
     rows[TARGET] = [heart.target_names[label] for label in heart.y]
     train, valid = train_test_split(
@@ -84,13 +95,11 @@ def write_given(folder: Path) -> None:
     train.to_csv(folder / "train.csv", index=False)
     valid.to_csv(folder / "validation.csv", index=False)
     prices_by_name(heart).to_file(folder / "prices.csv")
-    to_skops(forest, folder / "forest.skops")
+    tw.export.to_skops(forest, folder / "forest.skops")
 
 
 def prices_by_name(data: Dataset) -> Costs:
     """Return the price list of a data set, for tables with named columns."""
-    from dataclasses import replace
-
     prices, names = data.prices, data.feature_names
     groups = {
         group: [names[int(member)] for member in members]

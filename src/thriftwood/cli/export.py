@@ -1,19 +1,21 @@
 """`thriftwood export`: a model in a format of another program."""
 
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+import thriftwood as tw
 from thriftwood.cli import options
 from thriftwood.cli.failures import ends_in_words
 from thriftwood.cli.inputs import read_model
 from thriftwood.cli.outputs import check_new_file
 from thriftwood.cli.voice import Voice
+from thriftwood.files import write_whole
 
 
-class Format(str, Enum):
+class Format(StrEnum):
     """What a model can be written as."""
 
     onnx = "onnx"
@@ -23,7 +25,6 @@ class Format(str, Enum):
     lightgbm = "lightgbm"
 
 
-@ends_in_words
 def export(
     model: options.Model,
     to: Annotated[Format, typer.Option("--to", help="The format.")],
@@ -44,19 +45,17 @@ def export(
       thriftwood export pruned.skops --to c -o forest.c
     """
     voice = Voice(json, quiet)
-    check_new_file(output, force)
-    trained = read_model(model, trust_pickle, voice)
-    with voice.step(f"Writing {output}"):
-        _write(trained, to.value, output)
-    voice.say(f"Wrote {output}: a {type(trained).__name__} as {to.value}.")
-    voice.answer({"type": type(trained).__name__, "format": to.value, "output": str(output)})
+    with ends_in_words(debug):
+        check_new_file(output, force)
+        trained = read_model(model, trust_pickle, voice)
+        with voice.step(f"Writing {output}"):
+            _write(trained, to.value, output)
+        voice.say(f"Wrote {output}: a {type(trained).__name__} as {to.value}.")
+        voice.answer({"type": type(trained).__name__, "format": to.value, "output": str(output)})
 
 
 def _write(model: Any, name: str, file: Path) -> None:
-    from thriftwood import export
-    from thriftwood.files import write_whole
-
     if name == "treelite":
-        write_whole(file, export.to_treelite(model).serialize_bytes())
+        write_whole(file, tw.export.to_treelite(model).serialize_bytes())
     else:
-        getattr(export, f"to_{name}")(model, file)
+        getattr(tw.export, f"to_{name}")(model, file)

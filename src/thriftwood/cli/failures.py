@@ -2,9 +2,8 @@
 
 import re
 import traceback
-from collections.abc import Callable
-from functools import wraps
-from typing import ParamSpec
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import typer
 
@@ -21,29 +20,26 @@ OPTIONS = {
     for name in ("budget", "class_weight", "costs", "loss", "refit", "tradeoff", "validation")
 } | {"limit": "--max-error-increase", "n_jobs": "--jobs", "sample_weight": "--weight"}
 
-Arguments = ParamSpec("Arguments")
 
+@contextmanager
+def ends_in_words(debug: bool) -> Iterator[None]:
+    """Say in a sentence what goes wrong in here, and end with the code for it.
 
-def ends_in_words(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
-    """Return a command that says in a sentence what went wrong.
-
-    With the option `--debug` the traceback comes before it.
+    Parameters
+    ----------
+    debug : bool
+        Whether the traceback comes before the sentence.
     """
-
-    @wraps(command)
-    def run(*args: Arguments.args, **options: Arguments.kwargs) -> None:
-        try:
-            command(*args, **options)
-        except (typer.Exit, BrokenPipeError):  # an end on purpose; a reader such as `head` has left
-            raise
-        except (Exception, KeyboardInterrupt) as error:
-            if options.get("debug"):
-                traceback.print_exc()
-            sentence, code = _judged(error)
-            typer.secho(sentence, err=True)
-            raise typer.Exit(code) from None
-
-    return run
+    try:
+        yield
+    except (typer.Exit, BrokenPipeError):  # an end on purpose; a reader such as `head` has left
+        raise
+    except (Exception, KeyboardInterrupt) as error:
+        if debug:
+            traceback.print_exc()
+        sentence, code = _judged(error)
+        typer.echo(sentence, err=True)
+        raise typer.Exit(code) from None
 
 
 def _judged(error: BaseException) -> tuple[str, int]:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import thriftwood as tw
+from thriftwood.cli.inputs import JudgedRows
 from thriftwood.errors import InputError
 
 if TYPE_CHECKING:
     from thriftwood.costs import Costs
-    from thriftwood.row_files import Rows
 
 MOST_CLASSES = 20  # distinct whole numbers that are still taken for classes
 N_TREES = 40  # of a forest
 
 
-class Kind(str, Enum):
+class Kind(StrEnum):
     """What can be trained."""
 
     budget_forest = "budget-forest"
@@ -25,7 +26,7 @@ class Kind(str, Enum):
     boosting = "boosting"
 
 
-class Task(str, Enum):
+class Task(StrEnum):
     """What is predicted."""
 
     classification = "classification"
@@ -59,7 +60,7 @@ def usual_kind(task: Task) -> Kind:
 
 
 def fitted(
-    rows: Rows,
+    rows: JudgedRows,
     kind: Kind,
     task: Task,
     costs: Costs | None,
@@ -70,11 +71,9 @@ def fitted(
     """Return a model, trained."""
     from sklearn import ensemble
 
-    from thriftwood.estimators import BudgetForestClassifier
-
     if kind is Kind.budget_forest:
         # Information per price: with prices that differ it beats the other measures.
-        grower = BudgetForestClassifier(
+        grower = tw.BudgetForestClassifier(
             N_TREES,
             impurity="entropy",
             class_weight=class_weight,

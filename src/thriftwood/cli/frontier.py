@@ -18,7 +18,6 @@ from thriftwood.cli.suggestion import find_frontier
 from thriftwood.cli.voice import Voice
 
 
-@ends_in_words
 def frontier(
     model: options.Model,
     data: options.Data,
@@ -54,16 +53,26 @@ def frontier(
           --validation valid.csv -o frontier
     """
     voice = Voice(json, quiet)
-    check_new_folder(output, FILES, force)
-    request = Request(
-        model, data, target, costs, weight, validation, loss, class_weight or (), jobs, trust_pickle
-    )
-    inputs = read_inputs(request, voice)
-    found = find_frontier(inputs, voice)
-    with new_folder(output, FILES, force) as unfinished:
-        write_files(unfinished, found, inputs, request, voice)
-    for line in frontier_lines(found):
-        voice.say(line, strong=line.endswith(MARK))
-    voice.say()
-    voice.say(f"Wrote {output}. To choose a point, open {output / 'report.html'}.")
-    voice.answer(frontier_facts(found) | {"output": str(output)})
+    with ends_in_words(debug):
+        check_new_folder(output, FILES, force)
+        request = Request(
+            model,
+            data,
+            target,
+            costs,
+            weight,
+            validation,
+            loss,
+            class_weight or (),
+            jobs,
+            trust_pickle,
+        )
+        inputs = read_inputs(request, voice)
+        found = find_frontier(inputs, voice)
+        with new_folder(output, FILES, force) as unfinished:
+            write_files(unfinished, found, inputs, request, voice)
+        for line in frontier_lines(found):
+            voice.say(line, strong=line.endswith(MARK))
+        voice.say()
+        voice.say(f"Wrote {output}. To choose a point, open {output / 'report.html'}.")
+        voice.answer(frontier_facts(found) | {"output": str(output)})

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import thriftwood as tw
 from thriftwood.cli.inputs import Inputs
 from thriftwood.cli.request import Request
 from thriftwood.cli.suggestion import Frontier
@@ -63,17 +64,14 @@ def frame_of(found: Frontier) -> pd.DataFrame:
 
 
 def _draw(folder: Path, found: Frontier, inputs: Inputs) -> None:
-    from thriftwood import report
-    from thriftwood.billing import feature_bill
-
     before, after = (
-        feature_bill(model, inputs.rows.X, inputs.costs, n_jobs=inputs.jobs)
+        tw.feature_bill(model, inputs.rows.X, inputs.costs, n_jobs=inputs.jobs)
         for model in (inputs.model, found.suggested.model)
     )
     point = found.suggested.index or 0
     _picture(folder / "frontier.png", (7, 4.5), lambda ax: _draw_frontier(found, point, ax))
-    _picture(folder / "bill.png", (8, 6), lambda ax: report.plot_bills(before, after, ax))
-    _picture(folder / "tree.png", (12, 6), lambda ax: report.plot_tree(found.path, point, ax=ax))
+    _picture(folder / "bill.png", (8, 6), lambda ax: tw.report.plot_bills(before, after, ax))
+    _picture(folder / "tree.png", (12, 6), lambda ax: tw.report.plot_tree(found.path, point, ax=ax))
 
 
 def _draw_frontier(found: Frontier, point: int, ax: Axes) -> None:
@@ -98,13 +96,11 @@ def _picture(file: Path, size: tuple[float, float], draw: Callable[[Axes], Any])
 def _write_report(
     file: Path, found: Frontier, inputs: Inputs, request: Request, voice: Voice
 ) -> None:
-    from thriftwood import report
-
     def command(point: int, tradeoff: float) -> str:
         output = f"point-{point}{request.model.suffix}"
         return command_line(request.words("prune", "--tradeoff", repr(tradeoff), "-o", output))
 
-    report.write_page(
+    tw.report.write_page(
         found.path,
         file,
         inputs.rows.X,

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from thriftwood.forest import Forest
 
 
-@ends_in_words
 def info(
     model: options.Model,
     trust_pickle: options.TrustPickle = False,
@@ -32,10 +31,11 @@ def info(
       thriftwood info booster.txt --json
     """
     voice = Voice(json, quiet)
-    facts = facts_about(read_model(model, trust_pickle, voice)) | {"file": str(model)}
-    for label, words in _lines(facts).items():
-        voice.say(f"{label:15s} {words}")
-    voice.answer(facts)
+    with ends_in_words(debug):
+        facts = facts_about(read_model(model, trust_pickle, voice)) | {"file": str(model)}
+        for label, words in _lines(facts).items():
+            voice.say(f"{label:15s} {words}")
+        voice.answer(facts)
 
 
 def facts_about(model: Any) -> dict[str, Any]:

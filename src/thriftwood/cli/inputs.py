@@ -5,17 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import thriftwood as tw
 from thriftwood.cli.request import Request
 from thriftwood.cli.voice import Voice
 from thriftwood.errors import InputError
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from thriftwood.arrays import FloatArray
     from thriftwood.costs import Costs
     from thriftwood.row_files import Rows
 
 BALANCED = "balanced"
+
+
+class JudgedRows(NamedTuple):
+    """Rows of which it is known what is right, and how much each counts."""
+
+    X: Any
+    y: NDArray[Any]
+    weight: FloatArray | None
 
 
 @dataclass(frozen=True)
@@ -26,9 +38,9 @@ class Inputs:
     ----------
     model
         As its library loads it.
-    rows : Rows
+    rows : JudgedRows
         What to count losses and bills on.
-    validation : Rows, optional
+    validation : JudgedRows, optional
         What training did not see.
     costs : Costs, optional
         None where every feature costs 1.
@@ -38,8 +50,8 @@ class Inputs:
     """
 
     model: Any
-    rows: Rows
-    validation: Rows | None
+    rows: JudgedRows
+    validation: JudgedRows | None
     costs: Costs | None
     loss: str | None
     class_weight: Any
@@ -66,20 +78,26 @@ def read_inputs(request: Request, voice: Voice) -> Inputs:
     costs = read_costs(request.costs)
     model = read_model(request.model, request.trust_pickle, voice)
     class_weight = read_class_weight(request.class_weight, _classes_of(model))
-    rows = read_rows(request.data, model, request, voice)
+    rows = judged(read_rows(request.data, model, request, voice), request.data)
     validation = None
     if request.validation is not None:
-        validation = read_rows(request.validation, model, request, voice)
+        held_out = read_rows(request.validation, model, request, voice)
+        validation = judged(held_out, request.validation)
     return Inputs(model, rows, validation, costs, request.loss, class_weight, request.jobs)
+
+
+def judged(rows: Rows, file: Path) -> JudgedRows:
+    """Return rows from a file, if it says what is right for them."""
+    if rows.y is None:
+        raise InputError(f"{file} does not say what is right for its rows: name the --target.")
+    return JudgedRows(rows.X, rows.y, rows.weight)
 
 
 def read_costs(file: Path | None) -> Costs | None:
     """Return the prices in a file, if one is named."""
     if file is None:
         return None
-    from thriftwood.costs import Costs
-
-    return Costs.from_file(file)
+    return tw.Costs.from_file(file)
 
 
 def read_model(file: Path, trust_pickle: bool, voice: Voice) -> Any:

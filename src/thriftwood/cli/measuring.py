@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+import thriftwood as tw
+from thriftwood.cli.inputs import JudgedRows
 from thriftwood.cli.words import amount, number, share
 
 if TYPE_CHECKING:
     from thriftwood.costs import Costs
-    from thriftwood.row_files import Rows
 
 
 class Measured(NamedTuple):
@@ -33,13 +34,11 @@ class Measured(NamedTuple):
         return f"{error} at {amount(self.cost, unit)}"
 
 
-def measured_on(rows: Rows, model: Any, costs: Costs | None, jobs: int | None) -> Measured:
+def measured_on(rows: JudgedRows, model: Any, costs: Costs | None, jobs: int | None) -> Measured:
     """Predict rows and add up their bills."""
-    from thriftwood.billing import feature_bill
-
     predicted, right = _predictor(model, jobs).predict(rows.X), np.asarray(rows.y)
     wrong = predicted != right if is_classifier(model) else (predicted - right) ** 2
-    bill = feature_bill(model, rows.X, costs, n_jobs=jobs)
+    bill = tw.feature_bill(model, rows.X, costs, n_jobs=jobs)
     return Measured(
         error=float(np.average(wrong, weights=rows.weight)),
         cost=float(np.average(bill.per_example, weights=rows.weight)) + bill.model_cost,
@@ -55,9 +54,8 @@ def is_classifier(model: Any) -> bool:
 
 def _predictor(model: Any, jobs: int | None) -> Any:
     """Return something whose `predict` gives labels or numbers, which a bare booster's does not."""
-    from thriftwood.adapters import ForestModel, read_forest
-    from thriftwood.cascade import CascadeClassifier
+    from thriftwood.adapters import read_forest
 
-    if isinstance(model, CascadeClassifier):
+    if isinstance(model, tw.CascadeClassifier):
         return model
-    return ForestModel(read_forest(model), jobs)
+    return tw.ForestModel(read_forest(model), jobs)

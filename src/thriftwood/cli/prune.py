@@ -17,7 +17,6 @@ from thriftwood.cli.request import Request
 from thriftwood.cli.voice import Voice
 
 
-@ends_in_words
 def prune(
     model: options.Model,
     data: options.Data,
@@ -86,20 +85,30 @@ def prune(
           --validation valid.csv --cascade -o cascade.tw
     """
     voice = Voice(json, quiet)
-    choice = Choice(budget, tradeoff, max_error_increase, refit, cascade)
-    choice.check(validation is not None)
-    (check_new_cascade if cascade else check_new_model)(output, force)
-    request = Request(
-        model, data, target, costs, weight, validation, loss, class_weight or (), jobs, trust_pickle
-    )
-    inputs = read_inputs(request, voice)
-    if not cascade:
-        check_new_model(output, force, inputs.model)
-    chosen = choose(inputs, choice, voice)
-    write_pruned(chosen.model, output, voice)
-    facts = chosen.facts | {"validation": _on_validation(inputs, chosen, voice)}
-    voice.say(f"Wrote {output}.")
-    voice.answer(facts | {"output": str(output)})
+    with ends_in_words(debug):
+        choice = Choice(budget, tradeoff, max_error_increase, refit, cascade)
+        choice.check(validation is not None)
+        (check_new_cascade if cascade else check_new_model)(output, force)
+        request = Request(
+            model,
+            data,
+            target,
+            costs,
+            weight,
+            validation,
+            loss,
+            class_weight or (),
+            jobs,
+            trust_pickle,
+        )
+        inputs = read_inputs(request, voice)
+        if not cascade:
+            check_new_model(output, force, inputs.model)
+        chosen = choose(inputs, choice, voice)
+        write_pruned(chosen.model, output, voice)
+        facts = chosen.facts | {"validation": _on_validation(inputs, chosen, voice)}
+        voice.say(f"Wrote {output}.")
+        voice.answer(facts | {"output": str(output)})
 
 
 def write_pruned(model: Any, output: Path, voice: Voice) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from thriftwood.cli.choice import path_of
 from thriftwood.cli.inputs import Inputs
@@ -49,7 +49,7 @@ def find_frontier(inputs: Inputs, voice: Voice) -> Frontier:
     if inputs.validation is None:
         return Frontier(path, None, _by_loss(path), BY_LOSS)
     rows = inputs.validation
-    options = {
+    options: dict[str, Any] = {
         "sample_weight": rows.weight,
         "n_jobs": inputs.jobs,
         "progress": voice.progress,

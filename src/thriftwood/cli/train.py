@@ -25,7 +25,6 @@ PRUNED = "pruned.skops"
 ALL_FILES = (*FILES, MODEL, PRUNED, TRAIN, VALIDATION)
 
 
-@ends_in_words
 def train(
     data: options.Data,
     target: options.Target,
@@ -76,23 +75,24 @@ def train(
       thriftwood train rows.csv --target ill --costs prices.csv --budget 12 -o trained
     """
     voice = Voice(json, quiet)
-    check_new_folder(output, ALL_FILES, force)
-    request = Request(
-        output / MODEL, data, target, costs, weight, validation, loss, class_weight or (), jobs
-    )
-    with new_folder(output, ALL_FILES, force) as unfinished:
-        lesson = Lesson(request, output, model, task, seed)
-        learnt, lines = write_lesson(lesson, unfinished, voice)
-        inputs = read_inputs(learnt.moved(output, unfinished), voice)
-        found = find_frontier(inputs, voice)
-        write_files(unfinished, found, inputs, learnt, voice)
-        facts = frontier_facts(found)
-        if budget is not None:
-            chosen = choose(inputs, Choice(budget=budget), voice)
-            write_pruned(chosen.model, unfinished / PRUNED, voice)
-            lines, facts = [*lines, *chosen.lines], facts | {"pruned": chosen.facts}
-    for line in [*lines, "", *frontier_lines(found)]:
-        voice.say(line, strong=line.endswith(MARK))
-    voice.say()
-    voice.say(f"Wrote {output}. To choose a point, open {output / 'report.html'}.")
-    voice.answer(facts | {"type": type(inputs.model).__name__, "output": str(output)})
+    with ends_in_words(debug):
+        check_new_folder(output, ALL_FILES, force)
+        request = Request(
+            output / MODEL, data, target, costs, weight, validation, loss, class_weight or (), jobs
+        )
+        with new_folder(output, ALL_FILES, force) as unfinished:
+            lesson = Lesson(request, output, model, task, seed)
+            learnt, lines = write_lesson(lesson, unfinished, voice)
+            inputs = read_inputs(learnt.moved(output, unfinished), voice)
+            found = find_frontier(inputs, voice)
+            write_files(unfinished, found, inputs, learnt, voice)
+            facts = frontier_facts(found)
+            if budget is not None:
+                chosen = choose(inputs, Choice(budget=budget), voice)
+                write_pruned(chosen.model, unfinished / PRUNED, voice)
+                lines, facts = [*lines, *chosen.lines], facts | {"pruned": chosen.facts}
+        for line in [*lines, "", *frontier_lines(found)]:
+            voice.say(line, strong=line.endswith(MARK))
+        voice.say()
+        voice.say(f"Wrote {output}. To choose a point, open {output / 'report.html'}.")
+        voice.answer(facts | {"type": type(inputs.model).__name__, "output": str(output)})

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import thriftwood as tw
 from thriftwood.cli.fitting import (
     Kind,
     Task,
@@ -15,13 +16,10 @@ from thriftwood.cli.fitting import (
     task_of,
     usual_kind,
 )
-from thriftwood.cli.inputs import read_class_weight, read_costs
+from thriftwood.cli.inputs import JudgedRows, judged, read_class_weight, read_costs
 from thriftwood.cli.request import Request
 from thriftwood.cli.voice import Voice
 from thriftwood.cli.words import count
-
-if TYPE_CHECKING:
-    from thriftwood.row_files import Rows
 
 MODEL, TRAIN, VALIDATION = "model.skops", "train.parquet", "validation.parquet"
 
@@ -59,8 +57,6 @@ def write_lesson(lesson: Lesson, folder: Path, voice: Voice) -> tuple[Request, l
     lines : list of str
         What was done.
     """
-    from thriftwood.export import to_skops
-
     request = lesson.request
     costs, rows = read_costs(request.costs), _read(request, voice)
     task = lesson.task or task_of(rows.y)
@@ -79,19 +75,20 @@ def write_lesson(lesson: Lesson, folder: Path, voice: Voice) -> tuple[Request, l
     weights = read_class_weight(request.class_weight, classes)
     with voice.step("Training"):
         model = fitted(rows, kind, task, costs, weights, lesson.seed, request.jobs)
-    to_skops(model, folder / MODEL)
+    tw.export.to_skops(model, folder / MODEL)
     return request, _lines(model, rows, request, lesson.task, classes, n_held_out)
 
 
-def _read(request: Request, voice: Voice) -> Rows:
+def _read(request: Request, voice: Voice) -> JudgedRows:
     from thriftwood.row_files import read_table
 
     with voice.step(f"Reading {request.data}"):
         table = read_table(request.data)
-        return table.rows_to_learn(target=request.target, weight=request.weight)
+        rows = table.rows_to_learn(target=request.target, weight=request.weight)
+        return judged(rows, request.data)
 
 
-def _taken(rows: Rows, some: Any) -> Rows:
+def _taken(rows: JudgedRows, some: Any) -> JudgedRows:
     """Return some of the rows, by number."""
     X = rows.X.iloc[some] if hasattr(rows.X, "iloc") else rows.X[some]
     return rows._replace(
@@ -99,7 +96,7 @@ def _taken(rows: Rows, some: Any) -> Rows:
     )
 
 
-def _write_rows(rows: Rows, request: Request, file: Path) -> None:
+def _write_rows(rows: JudgedRows, request: Request, file: Path) -> None:
     import pandas as pd
 
     frame = pd.DataFrame(rows.X)
@@ -112,7 +109,7 @@ def _write_rows(rows: Rows, request: Request, file: Path) -> None:
 
 def _lines(
     model: Any,
-    rows: Rows,
+    rows: JudgedRows,
     request: Request,
     asked: Task | None,
     classes: list[Any] | None,

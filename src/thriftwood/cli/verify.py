@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import thriftwood as tw
 from thriftwood.cli import options
 from thriftwood.cli.choice import figures
 from thriftwood.cli.failures import NOT_OPTIMAL, ends_in_words
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from thriftwood.pruning import Verification
 
 
-@ends_in_words
 def verify(
     model: options.Model,
     pruned: Annotated[
@@ -55,26 +55,25 @@ def verify(
       thriftwood verify model.skops pruned.skops train.csv --target ill --costs prices.csv
       thriftwood verify model.skops pruned.skops train.csv --target ill --tradeoff 0.01
     """
-    from thriftwood import verify_pruning
-
     voice = Voice(json, quiet)
-    request = Request(
-        model, data, target, costs, weight, None, loss, class_weight or (), jobs, trust_pickle
-    )
-    inputs = read_inputs(request, voice)
-    verdict = verify_pruning(
-        inputs.model,
-        read_model(pruned, trust_pickle, voice),
-        inputs.rows.X,
-        inputs.rows.y,
-        tradeoff=tradeoff,
-        costs=inputs.costs,
-        **inputs.counting,
-    )
-    voice.say(str(verdict).replace("Verification", str(pruned), 1))
-    voice.answer(_facts(verdict))
-    if not verdict.is_optimal:
-        raise typer.Exit(NOT_OPTIMAL)
+    with ends_in_words(debug):
+        request = Request(
+            model, data, target, costs, weight, None, loss, class_weight or (), jobs, trust_pickle
+        )
+        inputs = read_inputs(request, voice)
+        verdict = tw.verify_pruning(
+            inputs.model,
+            read_model(pruned, trust_pickle, voice),
+            inputs.rows.X,
+            inputs.rows.y,
+            tradeoff=tradeoff,
+            costs=inputs.costs,
+            **inputs.counting,
+        )
+        voice.say(str(verdict).replace("Verification", str(pruned), 1))
+        voice.answer(_facts(verdict))
+        if not verdict.is_optimal:
+            raise typer.Exit(NOT_OPTIMAL)
 
 
 def _facts(verdict: Verification) -> dict[str, Any]:
