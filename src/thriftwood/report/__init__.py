@@ -3,3 +3,7 @@
 Law of this folder: every number shown is one that the path, a bill or an evaluation holds; nothing
 here computes anything anew.
 """
+
+from thriftwood.report.page import write_page
+
+__all__ = ["write_page"]
