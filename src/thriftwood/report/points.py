@@ -1,0 +1,65 @@
+"""Which points of a path have details on the page, and at which tradeoff to ask for each."""
+
+import math
+from collections.abc import Iterable
+from itertools import pairwise
+
+from thriftwood.arrays import FloatArray
+from thriftwood.pruning import PruningPath
+
+MOST_DIGITS = 17  # of a double
+
+
+def shown_points(costs: FloatArray, wanted: Iterable[int], most: int) -> list[int]:
+    """Return points of a path, in order: the first, the last, those wanted, others between.
+
+    As long as there may be more, the widest gap of cost that has a point inside gets the one next
+    to its middle.
+
+    Parameters
+    ----------
+    costs : shape (n_points,)
+        They fall along the path.
+    wanted : iterable of int
+    most : int
+        How many points to return at the most.
+    """
+    shown = sorted({0, len(costs) - 1, *wanted})
+    while len(shown) < min(most, len(costs)):
+        gaps = [gap for gap in pairwise(shown) if gap[1] - gap[0] > 1]
+        first, last = max(gaps, key=lambda gap: costs[gap[0]] - costs[gap[1]])
+        middle = (costs[first] + costs[last]) / 2
+        inside = range(first + 1, last)
+        shown.append(min(inside, key=lambda point: abs(costs[point] - middle)))
+        shown.sort()
+    return shown
+
+
+def tradeoffs_of(path: PruningPath, point: int) -> tuple[float, float]:
+    """Return from which tradeoff to which a point is optimal; the last one for ever."""
+    beyond = path.tradeoffs[point + 1] if point + 1 < len(path) else math.inf
+    return float(path.tradeoffs[point]), float(beyond)
+
+
+def tradeoff_inside(low: float, high: float) -> float:
+    """Return a number between two others, with as few digits as possible.
+
+    Parameters
+    ----------
+    low : float
+        At least 0.
+    high : float
+        Above `low`; may be infinite.
+    """
+    middle = _middle(low, high)
+    for digits in range(1, MOST_DIGITS):
+        short = float(f"{middle:.{digits}g}")
+        if low < short < high:
+            return short
+    return middle
+
+
+def _middle(low: float, high: float) -> float:
+    if math.isinf(high):
+        return 2 * low if low > 0 else 1.0
+    return low + (high - low) / 2
