@@ -86,9 +86,8 @@ def choose(inputs: Inputs, choice: Choice, voice: Voice) -> Chosen:
         X, y, points=[point], costs=inputs.costs, progress=voice.progress, **inputs.counting
     )
     pruned = _refitted(pruned, inputs, choice)
-    beyond = float(path.tradeoffs[point + 1]) if point + 1 < len(path) else None
-    holds = interval_in_words(float(path.tradeoffs[point]), beyond)
-    lines = [str(pruned), f"  {proof_in_words(certificate)[:-1]}, {holds}.", *notes]
+    where = interval_in_words(path.tradeoffs, point)
+    lines = [str(pruned), f"  {proof_in_words(certificate, where)}", *notes]
     return Chosen(pruned.model, lines, _facts(pruned, certificate))
 
 
@@ -114,7 +113,7 @@ def _at_tradeoff(inputs: Inputs, choice: Choice) -> Chosen:
         **inputs.counting,
     )
     pruned = _refitted(pruned, inputs, choice)
-    lines = [str(pruned), f"  {proof_in_words(pruned.certificate)}"]
+    lines = [str(pruned), f"  {proof_in_words(pruned.certificate, 'at this tradeoff')}"]
     return Chosen(pruned.model, lines, _facts(pruned, pruned.certificate))
 
 

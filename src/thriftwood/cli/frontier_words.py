@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from thriftwood.cli.choice import figures
 from thriftwood.cli.suggestion import Frontier
-from thriftwood.cli.words import count, number, plain, share, table
-
-if TYPE_CHECKING:
-    from thriftwood.pruning import PruningPath
+from thriftwood.cli.words import aligned, count, plain, table
 
 MOST_POINTS = 12  # in the table
 MARK = "<- suggested"
@@ -22,15 +18,8 @@ def frontier_lines(found: Frontier) -> list[str]:
 
     path, suggested = found.path, found.suggested.index or 0
     points = shown_points(path.costs, [suggested], MOST_POINTS)
-    header = ["point", "cost", "saved", "loss", "splits", "features"]
-    lines = [_line("before", vars(path.original), path.original.cost)]
-    lines += [_line(str(point), one, path.original.cost) for point, one in _figures(path, points)]
-    if found.measured is not None:
-        header.insert(4, "validation error")
-        lines[0].insert(4, "")
-        for line, point in zip(lines[1:], points, strict=True):
-            line.insert(4, number(float(found.measured.error[point])))
-    title, *body = table(header, lines)
+    columns = _columns(found, points)
+    title, *body = table(list(columns), list(zip(*columns.values(), strict=True)))
     at = 1 + points.index(suggested)
     body[at] = f"{body[at]}  {MARK}"
     unit = f", costs in {path.prices.unit}" if path.prices.unit else ""
@@ -47,7 +36,7 @@ def frontier_facts(found: Frontier) -> dict[str, Any]:
     return {
         "n_points": len(path),
         "points": [plain(line) for line in frame_of(found).to_dict("records")],
-        "original": figures(path.original),
+        "original": figures(path.original) | _measured_before(found),
         "suggested": {"point": found.suggested.index, **figures(found.suggested)},
         "reason": found.reason,
         "loss_name": path.loss_name,
@@ -55,21 +44,25 @@ def frontier_facts(found: Frontier) -> dict[str, Any]:
     }
 
 
-def _figures(path: PruningPath, points: list[int]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield points and their figures; the path itself would make their models, too."""
-    for point in points:
-        yield (
-            point,
-            {
-                "cost": float(path.costs[point]),
-                "loss": float(path.losses[point]),
-                "n_splits": int(path.n_splits[point]),
-                "n_features": int(path.n_features[point]),
-            },
-        )
+def _measured_before(found: Frontier) -> dict[str, float]:
+    if found.before is None:
+        return {}
+    return {"validation_error": found.before.error, "validation_cost": found.before.cost}
 
 
-def _line(name: str, one: dict[str, Any], before: float) -> list[str]:
-    saved = share(1 - one["cost"] / before) if before else ""
-    sizes = [str(one["n_splits"]), str(one["n_features"])]
-    return [name, number(one["cost"]), saved, number(one["loss"]), *sizes]
+def _columns(found: Frontier, points: list[int]) -> dict[str, list[str]]:
+    """Return the columns of the table, the model before pruning in their first line."""
+    path, before = found.path, found.path.original
+    costs = [before.cost, *path.costs[points].tolist()]
+    columns = {
+        "point": ["before", *map(str, points)],
+        "cost": aligned(costs),
+        "saved": [f"{1 - cost / before.cost:.1%}" if before.cost else "" for cost in costs],
+        "loss": aligned([before.loss, *path.losses[points].tolist()]),
+    }
+    if found.measured is not None and found.before is not None:
+        errors = [found.before.error, *found.measured.error[points].tolist()]
+        columns["validation error"] = aligned(errors)
+    columns["splits"] = [str(before.n_splits), *map(str, path.n_splits[points])]
+    columns["features"] = [str(before.n_features), *map(str, path.n_features[points])]
+    return columns

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import thriftwood as tw
-from thriftwood.cli.inputs import JudgedRows
+from thriftwood.cli.inputs import Inputs, JudgedRows
 from thriftwood.cli.words import amount, number, share
-
-if TYPE_CHECKING:
-    from thriftwood.costs import Costs
 
 
 class Measured(NamedTuple):
@@ -30,15 +27,26 @@ class Measured(NamedTuple):
 
     def in_words(self, unit: str, is_classifier: bool) -> str:
         """Return both for people."""
-        error = f"{share(self.error)} wrong" if is_classifier else f"error {number(self.error)}"
+        error = f"{share(self.error)} wrong"
+        if not is_classifier:
+            error = f"mean squared error {number(self.error)}"
         return f"{error} at {amount(self.cost, unit)}"
 
 
-def measured_on(rows: JudgedRows, model: Any, costs: Costs | None, jobs: int | None) -> Measured:
-    """Predict rows and add up their bills."""
-    predicted, right = _predictor(model, jobs).predict(rows.X), np.asarray(rows.y)
+def measured_on(rows: JudgedRows, inputs: Inputs, model: Any = None) -> Measured:
+    """Predict rows and add up their bills.
+
+    Parameters
+    ----------
+    rows : JudgedRows
+    inputs : Inputs
+        What has the prices, and the model unless that is another.
+    model : optional
+    """
+    model = inputs.model if model is None else model
+    predicted, right = _predictor(model, inputs.jobs).predict(rows.X), np.asarray(rows.y)
     wrong = predicted != right if is_classifier(model) else (predicted - right) ** 2
-    bill = tw.feature_bill(model, rows.X, costs, n_jobs=jobs)
+    bill = tw.feature_bill(model, rows.X, inputs.costs, n_jobs=inputs.jobs)
     return Measured(
         error=float(np.average(wrong, weights=rows.weight)),
         cost=float(np.average(bill.per_example, weights=rows.weight)) + bill.model_cost,

@@ -7,24 +7,34 @@ from typing import TYPE_CHECKING, Any
 from thriftwood.cli.words import number
 
 if TYPE_CHECKING:
+    from thriftwood.arrays import FloatArray
     from thriftwood.closure import Certificate
 
 
-def proof_in_words(certificate: Certificate | None) -> str:
-    """Return a sentence on what a certificate says; None where there is none."""
+def proof_in_words(certificate: Certificate | None, where: str) -> str:
+    """Return a sentence on what is proven.
+
+    Parameters
+    ----------
+    certificate : Certificate, optional
+        None where nothing is.
+    where : str
+        For which tradeoffs.
+    """
     if certificate is None:
-        return "No proof: the true loss of a boosted model is descended, not minimised exactly."
-    figures = f"reached {certificate.profit}, cannot exceed {certificate.bound}"
+        return "Nothing is proven: the true loss of a boosted model has no exact optimum."
+    figures = f"reached {certificate.profit}, none can pass {certificate.bound}"
     if certificate.gap == 0:
-        return f"Proven optimal: {figures}, gap 0."
-    return f"Not proven optimal: {figures}, gap {certificate.gap}."
+        return f"Proven: no pruning has a smaller loss + tradeoff * cost {where} ({figures})."
+    return f"Not proven optimal {where}: {figures}, a gap of {certificate.gap}."
 
 
-def interval_in_words(low: float, high: float | None) -> str:
-    """Return for which tradeoffs something holds."""
-    if high is None:
-        return f"for every tradeoff from {number(low)} on"
-    return f"for every tradeoff from {number(low)} to {number(high)}"
+def interval_in_words(tradeoffs: FloatArray, point: int) -> str:
+    """Return for which tradeoffs a point of a path is optimal."""
+    low = number(float(tradeoffs[point]))
+    if point + 1 == len(tradeoffs):
+        return f"for tradeoffs from {low} on"
+    return f"for tradeoffs from {low} to {number(float(tradeoffs[point + 1]))}"
 
 
 def proof_facts(certificate: Certificate | None) -> dict[str, Any] | None:

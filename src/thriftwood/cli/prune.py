@@ -126,8 +126,7 @@ def _on_validation(inputs: Inputs, chosen: Chosen, voice: Voice) -> dict[str, An
     if inputs.validation is None:
         return None
     rows, unit = inputs.validation, "" if inputs.costs is None else inputs.costs.unit
-    now = measured_on(rows, chosen.model, inputs.costs, inputs.jobs)
-    before = measured_on(rows, inputs.model, inputs.costs, inputs.jobs)
+    now, before = measured_on(rows, inputs, chosen.model), measured_on(rows, inputs)
     kind = is_classifier(inputs.model)
     voice.say(
         f"On the validation rows: {now.in_words(unit, kind)}, was {before.in_words(unit, kind)}."

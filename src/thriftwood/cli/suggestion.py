@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from thriftwood.cli.choice import path_of
-from thriftwood.cli.inputs import Inputs
+from thriftwood.cli.inputs import Inputs, JudgedRows
+from thriftwood.cli.measuring import Measured, measured_on
 from thriftwood.cli.voice import Voice
 
 if TYPE_CHECKING:
     from thriftwood.pruning import Evaluation, Pruned, PruningPath
-
-# Without other rows: how much of what the trees gain may be given up.
-SHARE_GIVEN_UP = 0.05
-
-BY_VALIDATION = "the cheapest within one standard error of the lowest validation error"
-BY_LOSS = (
-    f"the cheapest that gives up at most {SHARE_GIVEN_UP:.0%} of what the splits gain; with "
-    "--validation rows it would be chosen by its errors there"
-)
 
 
 @dataclass(frozen=True)
@@ -29,15 +21,18 @@ class Frontier:
     Attributes
     ----------
     path : PruningPath
+    before : Measured, optional
+        The model as it is, on the validation rows.
     measured : Evaluation, optional
-        On the validation rows.
+        The points on the validation rows.
     suggested : Pruned
-        A point of the path.
+        A point of the path; the page begins with the same.
     reason : str
         Why that one.
     """
 
     path: PruningPath
+    before: Measured | None
     measured: Evaluation | None
     suggested: Pruned
     reason: str
@@ -45,23 +40,23 @@ class Frontier:
 
 def find_frontier(inputs: Inputs, voice: Voice) -> Frontier:
     """Compute the path, measure its points on the validation rows, and suggest one."""
-    path = path_of(inputs, voice)
-    if inputs.validation is None:
-        return Frontier(path, None, _by_loss(path), BY_LOSS)
-    rows = inputs.validation
-    options: dict[str, Any] = {
-        "sample_weight": rows.weight,
-        "n_jobs": inputs.jobs,
-        "progress": voice.progress,
-    }
-    measured = path.evaluate(rows.X, rows.y, **options)
-    if not path.forest.is_classifier and path.forest.aim == "other":
-        # Squared errors say nothing about a quantile or a rank.
-        return Frontier(path, measured, _by_loss(path), BY_LOSS)
-    return Frontier(path, measured, path.choose(rows.X, rows.y, **options), BY_VALIDATION)
+    from thriftwood.report.starting import start_of
+
+    path, rows = path_of(inputs, voice), inputs.validation
+    measured = _evaluate(path, rows or inputs.rows, inputs, voice)
+    # Squared errors say nothing about a quantile or a rank.
+    is_judged = path.forest.is_classifier or path.forest.aim != "other"
+    start = start_of(path, measured if is_judged else None, rows is not None)
+    return Frontier(
+        path=path,
+        before=None if rows is None else measured_on(rows, inputs),
+        measured=None if rows is None else measured,
+        suggested=path[start.point],
+        reason=start.why,
+    )
 
 
-def _by_loss(path: PruningPath) -> Pruned:
-    gained = path.losses[-1] - path.losses[0]
-    risen = path.losses - path.losses[0] <= SHARE_GIVEN_UP * gained
-    return path.at(index=int(risen.nonzero()[0][-1]))
+def _evaluate(path: PruningPath, rows: JudgedRows, inputs: Inputs, voice: Voice) -> Evaluation:
+    return path.evaluate(
+        rows.X, rows.y, sample_weight=rows.weight, n_jobs=inputs.jobs, progress=voice.progress
+    )

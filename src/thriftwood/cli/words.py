@@ -11,6 +11,12 @@ def number(value: float) -> str:
     return f"{value:.6g}"
 
 
+def aligned(values: Sequence[float]) -> list[str]:
+    """Return the numbers of a column with as many decimals in each line."""
+    decimals = 4 if max(map(abs, values), default=0) < 10 else 2
+    return [f"{value:,.{decimals}f}" for value in values]
+
+
 def amount(value: float, unit: str) -> str:
     """Return a number with its unit, if it has one."""
     return f"{number(value)} {unit}".rstrip()
