@@ -66,6 +66,8 @@ class Format:
         Whether the format can hold a model.
     write : callable
         Writes a model, whole or not at all.
+    check : callable
+        Refuses a model of a kind that the format holds, but not all of what it says.
     runs_code : bool
         Whether reading runs code that the file brings along.
     """
@@ -77,6 +79,7 @@ class Format:
     read: Callable[[Content], Any]
     holds: Callable[[object], bool]
     write: Callable[[Any, Path], None]
+    check: Callable[[Any], None] = lambda _model: None
     runs_code: bool = False
 
 

@@ -35,12 +35,12 @@ def _holds(model: object) -> bool:
 
 
 def _write(model: Any, place: Path) -> None:
-    _check_classes(model)
+    _check(model)
     booster = model if is_a(model, "lightgbm", "Booster") else model.booster_
     write_whole(place, booster.model_to_string())
 
 
-def _check_classes(model: Any) -> None:
+def _check(model: Any) -> None:
     classes = read_forest(model).classes
     if classes is not None and not np.array_equal(classes, np.arange(len(classes))):
         known = ", ".join(repr(label) for label in classes.tolist()[:5])
@@ -58,4 +58,5 @@ FORMAT = Format(
     read=_read,
     holds=_holds,
     write=_write,
+    check=_check,
 )

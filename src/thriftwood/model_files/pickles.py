@@ -8,7 +8,7 @@ from typing import Any
 
 import joblib
 
-from thriftwood.errors import MissingLibraryError
+from thriftwood.errors import InputError, MissingLibraryError
 from thriftwood.files import write_whole
 from thriftwood.model_files.format import Content, Format
 
@@ -30,6 +30,12 @@ def _read(content: Content) -> Any:
         raise MissingLibraryError(
             f"{content.place} holds something of {error.name}, which is not installed here: "
             "install it, in the version that the model was trained with."
+        ) from None
+    except AttributeError as error:
+        raise InputError(
+            f"{content.place} holds something that is defined nowhere here ({error}), such as a "
+            "class of the program that wrote it: write the model alone, with "
+            '`tw.export.to_skops(model, "model.skops")`.'
         ) from None
 
 

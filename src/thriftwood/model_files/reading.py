@@ -34,19 +34,34 @@ def read_model(file: File, *, trust_pickle: bool = False) -> Any:
         CatBoost, whatever a file of skops or a pickle holds, a `ForestModel` or a
         `CascadeClassifier`. Thriftwood can read its trees.
     """
-    place = place_of(file)
-    content = Content(place, read_whole(place))
-    if not content.data:
-        raise InputError(f"{place} is empty.")
+    content = _content(file)
     own = _format_of(content)
     if own.runs_code and not trust_pickle:
         raise InputError(
-            f"{place} is a pickle: reading it would run whatever its writer put into it, so it was "
-            "not read. If you made it yourself, or trust who did, pass trust_pickle=True "
+            f"{content.place} is a pickle: reading it would run whatever its writer put into it, "
+            "so it was not read. If you made it yourself, or trust who did, pass trust_pickle=True "
             "(--trust-pickle on the command line). Better, write the model once as "
             '`tw.export.to_skops(model, "model.skops")`, which holds no code.'
         )
     return _checked(_read(own, content), content)
+
+
+def model_format(file: File) -> str:
+    """Return the name of the format that a file is in, such as "skops"; nothing of it is run.
+
+    Parameters
+    ----------
+    file
+        Its name.
+    """
+    return _format_of(_content(file)).name
+
+
+def _content(file: File) -> Content:
+    content = Content(place_of(file), read_whole(file))
+    if not content.data:
+        raise InputError(f"{content.place} is empty.")
+    return content
 
 
 def _format_of(content: Content) -> Format:

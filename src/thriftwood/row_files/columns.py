@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from numpy.typing import NDArray
 
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest
@@ -17,13 +19,20 @@ INVENTED = ("Column_{}", "f{}", "x{}", "{}", "feature_{}")
 FEW = 5
 
 
+class Columns(NamedTuple):
+    """Columns of a table, and what the model calls them, if it knows names."""
+
+    own: list[Any]
+    names: tuple[str, ...] | None
+
+
 def column_named(table: RowTable, name: str | None, usual: str) -> Any:
     """Return a column as a pandas Series, or None where it is neither named nor usually there."""
     import pandas as pd
 
     key = usual if name is None else name
     if key in table.beside:
-        return pd.Series(table.beside[key], name=key)
+        return pd.Series(_one_for_each(table, key), name=key)
     if name is None:
         return None
     if name not in table.frame.columns:
@@ -42,7 +51,7 @@ def check_apart(table: RowTable, target: str | None, weight: str | None) -> None
         )
 
 
-def columns_for(table: RowTable, forest: Forest, taken: Sequence[str | None]) -> list[Any]:
+def columns_for(table: RowTable, forest: Forest, taken: Sequence[str | None]) -> Columns:
     """Return the model's columns, in its order.
 
     Parameters
@@ -53,10 +62,11 @@ def columns_for(table: RowTable, forest: Forest, taken: Sequence[str | None]) ->
     taken : names of columns
         Those that are the target and the weight.
     """
-    if forest.feature_names is not None and table.names is not None:
-        found = [_called(name, table.names) for name in forest.feature_names]
-        if None not in found or not _are_invented(forest.feature_names):
-            return _checked(table, forest.feature_names, found, taken)
+    wanted = forest.feature_names
+    if wanted is not None and table.names is not None:
+        found = [_called(name, table.names) for name in wanted]
+        if None not in found or not _are_invented(wanted):
+            return Columns(_checked(table, wanted, found, taken), wanted)
     columns = other_columns(table, taken)
     if len(columns) != forest.n_features:
         raise InputError(
@@ -65,7 +75,7 @@ def columns_for(table: RowTable, forest: Forest, taken: Sequence[str | None]) ->
             f"keep those columns, in the order of the training. {_listed(table)}"
             f"{_about_unnamed(columns)}"
         )
-    return columns
+    return Columns(columns, None)
 
 
 def other_columns(table: RowTable, taken: Sequence[str | None]) -> list[Any]:
@@ -73,10 +83,30 @@ def other_columns(table: RowTable, taken: Sequence[str | None]) -> list[Any]:
     return [column for column in table.frame.columns if column not in taken]
 
 
+def columns_to_learn(table: RowTable, taken: Sequence[str | None]) -> list[Any]:
+    """Return all columns that are not taken, if each can be a feature."""
+    columns = other_columns(table, taken)
+    if not columns:
+        raise InputError(f"{table.file} has no column to learn from. {_listed(table)}")
+    if "" in columns:
+        raise InputError(f"{table.file} cannot be learnt from.{_about_unnamed(columns)}")
+    return columns
+
+
+def _one_for_each(table: RowTable, name: str) -> NDArray[Any]:
+    values = table.beside[name]
+    if values.shape not in ((table.n_rows,), (table.n_rows, 1)):
+        raise InputError(
+            f"{table.file}: the array {name!r} has shape {values.shape}, but X has {table.n_rows} "
+            "rows: it must have one entry for each."
+        )
+    return values.ravel()
+
+
 def _called(name: str, names: Sequence[str]) -> str | None:
     """Return the column of this name; LightGBM writes the spaces of a name as underscores."""
-    if name in names:
-        return name
+    if name.strip() in names:
+        return name.strip()
     return next((own for own in names if own.replace(" ", "_") == name), None)
 
 
@@ -127,4 +157,7 @@ def _listed(table: RowTable) -> str:
 def _about_unnamed(columns: list[Any]) -> str:
     if "" not in columns:
         return ""
-    return " A column without a name is often the numbers of rows: write the file without them."
+    return (
+        " One column has no name, as when pandas writes the numbers of rows: leave it out "
+        "(index=False), or name it."
+    )

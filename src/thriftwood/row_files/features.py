@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import reprlib
 from typing import TYPE_CHECKING, Any
@@ -15,68 +14,76 @@ from thriftwood.errors import InputError
 from thriftwood.forest import Forest
 
 if TYPE_CHECKING:
+    from thriftwood.row_files.columns import Columns
     from thriftwood.row_files.row_table import RowTable
 
 NUMBERS = "biuf"
 
 
-def features_for(table: RowTable, columns: list[Any], forest: Forest) -> Any:
+def features_for(table: RowTable, columns: Columns, forest: Forest) -> Any:
     """Return columns of a table as the model was trained on them.
 
-    A data frame where the model knows names, else an array.
+    A data frame with the model's names where it knows some, else an array.
     """
     import pandas as pd
 
-    made = {
-        column: _categories_of(table, table.frame[column], forest.category_labels[place])
-        if place in forest.category_labels
-        else numbers_of(table, table.frame[column])
-        for place, column in enumerate(columns)
-    }
-    X = pd.DataFrame(made, columns=columns)
-    # Names that a library invented are no names: the model does not ask for them.
-    return X if forest.feature_names is not None and _names_fit(columns, forest) else X.to_numpy()
+    X = pd.DataFrame(
+        {
+            place: _categories_of(table, table.frame[column], forest.category_labels[place])
+            if place in forest.category_labels
+            else numbers_of(table, table.frame[column])
+            for place, column in enumerate(columns.own)
+        }
+    )
+    return X.to_numpy() if columns.names is None else X.set_axis(columns.names, axis=1)
 
 
-def numbers_of(table: RowTable, column: Any) -> FloatArray:
-    """Return a column as doubles, missing values as NaN; say where it holds something else."""
+def numbers_of(
+    table: RowTable, column: Any, why: str = "the model compares numbers there"
+) -> FloatArray:
+    """Return a column as doubles, missing values as NaN; say where it holds something else.
+
+    Parameters
+    ----------
+    table : RowTable
+        For sentences.
+    column : pandas.Series
+    why : str
+        Why numbers are needed.
+    """
     kind = getattr(column.dtype, "kind", "O")
     if kind in NUMBERS:
         return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
     if kind in COMPLEX_OR_TIME:
         raise InputError(
-            f"{table.file}: the column {column.name!r} is of the type {column.dtype}, but the "
-            "model compares numbers there: encode it as the model was trained on it."
+            f"{table.file}: the column {column.name!r} is of the type {column.dtype}, but {why}."
         )
-    return np.array(
-        [_number(table, column.name, row, value) for row, value in enumerate(column)],
-        dtype=np.float64,
-    )
+    numbers = np.full(len(column), np.nan)
+    values = column.tolist()
+    for row in np.flatnonzero(column.notna()).tolist():
+        number = _number(values[row])
+        if number is None:
+            raise InputError(
+                f"{table.place(row)}: the column {column.name!r} holds "
+                f"{reprlib.repr(values[row])}, but {why}: {_advice(values[row])}."
+            )
+        numbers[row] = number
+    return numbers
 
 
-def is_missing(value: Any) -> bool:
-    """Say whether a cell is empty: None, NaN, or pandas' own marks."""
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
-
-
-def _number(table: RowTable, name: object, row: int, value: Any) -> float:
-    if is_missing(value):
-        return math.nan
+def _number(value: Any) -> float | None:
+    if isinstance(value, str) and "_" in value:  # Python reads 1_000 as a number
+        return None
     try:
-        if not isinstance(value, str) or "_" not in value:  # Python reads 1_000 as a number
-            return float(value)
+        return float(value)
     except (TypeError, ValueError, OverflowError):
-        pass
-    raise InputError(
-        f"{table.place(row)}: the column {name!r} holds {reprlib.repr(value)}, but the model "
-        f"compares numbers there: {_advice(value)}."
-    )
+        return None
 
 
 def _advice(value: Any) -> str:
     if isinstance(value, str) and re.fullmatch(r"\s*[-+]?\d+(\.\d{3})*,\d+\s*", value):
         return "write decimals with a point, 5.17 instead of 5,17"
-    return "encode text as the model was trained on it, and leave cells of missing values empty"
+    return "encode text as numbers, as for the training, and leave missing cells empty"
 
 
 def _categories_of(table: RowTable, column: Any, labels: tuple[Any, ...]) -> Any:
@@ -84,17 +91,15 @@ def _categories_of(table: RowTable, column: Any, labels: tuple[Any, ...]) -> Any
     import pandas as pd
 
     known = {_spelled(label): label for label in labels}
-    found = [None if is_missing(value) else _spelled(value) for value in column]
-    told = [spelled for spelled in found if spelled is not None]
+    told = [_spelled(value) for value in column.dropna()]
     if told and not any(spelled in known for spelled in told):
         raise InputError(
             f"{table.file}: the column {column.name!r} holds {told[0]!r} and the like, none of "
             f"which is a category that the model knows: {', '.join(map(repr, labels[:5]))}."
         )
-    return pd.Categorical(
-        [None if spelled is None else known.get(spelled) for spelled in found],
-        categories=list(labels),
-    )
+    found = np.full(len(column), None, dtype=object)
+    found[column.notna().to_numpy()] = [known.get(spelled) for spelled in told]
+    return pd.Categorical(found, categories=list(labels))
 
 
 def _spelled(label: Any) -> str:
@@ -103,11 +108,3 @@ def _spelled(label: Any) -> str:
     if isinstance(plain, float) and plain.is_integer():
         plain = int(plain)
     return str(plain)
-
-
-def _names_fit(columns: list[Any], forest: Forest) -> bool:
-    names = forest.feature_names or ()
-    return all(
-        known in (own, str(own).replace(" ", "_"))
-        for own, known in zip(columns, names, strict=True)
-    )

@@ -28,7 +28,7 @@ BEGINNINGS = {
     b"ARROW1": (".feather", "a Feather file"),
     b"PK": (".npz", "a zip, as .npz or .xlsx files are"),
 }
-MODELS = (".skops", ".pkl", ".pickle", ".joblib", ".json", ".ubj", ".txt", ".cbm", ".tw", ".onnx")
+MODELS = (".skops", ".pkl", ".pickle", ".joblib", ".json", ".ubj", ".cbm", ".tw", ".onnx")
 
 
 def read_table(file: File) -> RowTable:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.adapters import read_stages
 from thriftwood.arrays import FloatArray, IntArray
-from thriftwood.row_files.columns import check_apart, column_named, columns_for, other_columns
+from thriftwood.row_files.columns import check_apart, column_named, columns_for, columns_to_learn
 from thriftwood.row_files.features import features_for, numbers_of
 from thriftwood.row_files.labels import target_for, target_of, weights_of
 from thriftwood.table import column_names
@@ -105,12 +106,11 @@ class RowTable:
         """
         goal, counts = column_named(self, target, "y"), column_named(self, weight, "weight")
         check_apart(self, target, weight)
-        columns = other_columns(self, taken=(target, weight))
-        X = self.frame[columns].copy()
-        for column in columns:
-            X[column] = numbers_of(self, X[column])
+        X = self.frame[columns_to_learn(self, taken=(target, weight))].copy()
+        for column in X.columns:
+            X[column] = numbers_of(self, X[column], "features to learn from are numbers")
         return Rows(
             X.to_numpy() if self.names is None else X,
-            None if goal is None else target_of(self, goal),
+            None if goal is None else np.array(target_of(self, goal)),
             None if counts is None else weights_of(self, counts),
         )
