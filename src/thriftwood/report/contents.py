@@ -12,11 +12,12 @@ from thriftwood.errors import InputError
 from thriftwood.forest import Forest, collapse
 from thriftwood.progress import progress_bar
 from thriftwood.pruning import PruningPath
+from thriftwood.pruning.tradeoffs import inside
 from thriftwood.report import proofs, wording
 from thriftwood.report.bins import bar_heights, bill_counts, bill_edges
 from thriftwood.report.curve import Curve, measured_curve
 from thriftwood.report.given import GivenPage
-from thriftwood.report.points import shown_points, tradeoff_inside, tradeoffs_of
+from thriftwood.report.points import shown_points, tradeoffs_of
 from thriftwood.report.spending import Spending, line_names, spending_on
 from thriftwood.report.starting import Start, start_of
 from thriftwood.report.typical import StillPaid, TypicalRow, still_paid, typical_rows
@@ -224,7 +225,7 @@ def _quantiles(bills: FloatArray, weights: FloatArray) -> FloatArray:
 def _point(
     given: GivenPage, index: int, details: Details, receipts: list[StillPaid], proof: proofs.Proof
 ) -> Point:
-    tradeoff = tradeoff_inside(*tradeoffs_of(given.path, index))
+    tradeoff = inside(given.path.tradeoffs, index)
     command = None if given.commands is None else given.commands(index, tradeoff)
     if command is not None and not isinstance(command, str):
         raise InputError(f"`commands` returned {command!r} for point {index}: it must be text.")

@@ -1,4 +1,4 @@
-"""Which points of a path have details on the page, and at which tradeoff to ask for each."""
+"""Which points of a path have details on the page."""
 
 import math
 from collections.abc import Iterable
@@ -6,8 +6,6 @@ from itertools import pairwise
 
 from thriftwood.arrays import FloatArray
 from thriftwood.pruning import PruningPath
-
-MOST_DIGITS = 17  # of a double
 
 
 def shown_points(costs: FloatArray, wanted: Iterable[int], most: int) -> list[int]:
@@ -39,27 +37,3 @@ def tradeoffs_of(path: PruningPath, point: int) -> tuple[float, float]:
     """Return from which tradeoff to which a point is optimal; the last one for ever."""
     beyond = path.tradeoffs[point + 1] if point + 1 < len(path) else math.inf
     return float(path.tradeoffs[point]), float(beyond)
-
-
-def tradeoff_inside(low: float, high: float) -> float:
-    """Return a number between two others, with as few digits as possible.
-
-    Parameters
-    ----------
-    low : float
-        At least 0.
-    high : float
-        Above `low`; may be infinite.
-    """
-    middle = _middle(low, high)
-    for digits in range(1, MOST_DIGITS):
-        short = float(f"{middle:.{digits}g}")
-        if low < short < high:
-            return short
-    return middle
-
-
-def _middle(low: float, high: float) -> float:
-    if math.isinf(high):
-        return 2 * low if low > 0 else 1.0
-    return low + (high - low) / 2

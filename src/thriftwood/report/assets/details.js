@@ -6,8 +6,8 @@ function drawCards(point) {
   const { before, curve } = page;
   const after = point.details;
   const cards = [
-    card("Mean bill of a row", money(after.cost), `was ${money(before.cost)}`, true),
-    card("Saved per row", money(before.cost - after.cost), less(before.cost, after.cost)),
+    card("Mean bill of a row", amount(after.cost), `was ${amount(before.cost)}`, page.unit),
+    card("Saved per row", amount(rounded(before.cost - after.cost)), less(before.cost, after.cost) || "nothing to save", page.unit),
   ];
   if (curve.validation) cards.push(errorCard("validation rows", curve.validation, point.index + 1, true));
   if (curve.rows) cards.push(errorCard("the rows given", curve.rows, point.index + 1, !curve.validation));
@@ -19,21 +19,20 @@ function drawCards(point) {
   refill("cards", ...cards);
 }
 
-function card(name, figure, note, isFirst = false) {
+function card(name, figure, note, small = "") {
   return element(
     "div",
-    { class: isFirst ? "card first" : "card" },
+    { class: "card" },
     element("dt", {}, name),
-    element("dd", { class: "figure" }, figure),
+    element("dd", { class: "figure" }, figure, small ? " " : "", small ? element("small", {}, small) : ""),
     element("dd", { class: "note-line" }, note),
   );
 }
 
 function errorCard(where, measured, i, withSpread) {
   const name = page.error === "share" ? `Wrong on ${where}` : `Squared error on ${where}`;
-  const shown = card(name, errorWords(measured.error[i]), `was ${errorWords(measured.error[0])}`);
-  if (withSpread) shown.querySelector(".figure").append(" ", element("small", {}, `± ${spreadWords(measured.spread[i])}`));
-  return shown;
+  const spread = withSpread ? `± ${spreadWords(measured.spread[i])}` : "";
+  return card(name, errorWords(measured.error[i]), `was ${errorWords(measured.error[0])}`, spread);
 }
 
 function capital(words) {
@@ -71,7 +70,7 @@ function drawQuantiles(point) {
   const row = (name, details) => tableRow([name, ...details.quantiles.map(amount), amount(details.cost)]);
   refill(
     "quantiles",
-    tableHead([page.unit || "Bill", "10 % pay at most", "half pay at most", "90 % pay at most", "mean"]),
+    tableHead([page.unit || "Bill", "10 % pay ≤", "50 % pay ≤", "90 % pay ≤", "mean"]),
     element("tbody", {}, row("before", page.before), row("after", point.details)),
   );
 }

@@ -53,10 +53,11 @@ function drawCurve(drawing, curve, x, y) {
   const places = curve.cost.map((cost, i) => [x(cost), y(curve.height[i])]);
   const line = places.slice(1).map(([left, top]) => `${left.toFixed(1)} ${top.toFixed(1)}`).join("L");
   drawing.append(shape("path", { class: `curve ${curve.name}`, d: `M${line}` }));
+  const size = page.points.length > 20 && x(x.high) < 500 ? 2.5 : 4;
   const spots = page.points.map((point, position) => {
     const [left, top] = places[point.index + 1];
     if (curve.spread) drawSpread(drawing, curve, point.index + 1, left, y);
-    drawing.append(MARKS[curve.name](left, top, 4));
+    drawing.append(MARKS[curve.name](left, top, size));
     return { position, left, top };
   });
   drawing.append(MARKS.original(...places[0], 5));

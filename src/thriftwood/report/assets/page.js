@@ -118,7 +118,7 @@ function drawVerdict(point) {
   if (measured) {
     const where = curve.validation ? "the validation rows" : "the rows given";
     const [now, was] = [measured.error[point.index + 1], measured.error[0]];
-    const spread = ` ± ${spreadWords(measured.spread[point.index + 1])}`;
+    const spread = `\u00a0±\u00a0${spreadWords(measured.spread[point.index + 1])}`;
     if (page.error === "share") {
       parts.push("; ", element("strong", {}, errorWords(now)), `${spread} of ${where} are wrong instead of ${errorWords(was)}.`);
     } else {

@@ -46,12 +46,12 @@ function drawProof(point) {
   const { claim, reached, bound, gap } = point.proof;
   const [low, high] = point.tradeoffs;
   const interval = high === null ? `from ${tradeoffWords(low)} on` : `from ${tradeoffWords(low)} to ${tradeoffWords(high)}`;
-  const unit = page.unit || "unit";
+  const unit = page.unit ? `1 ${page.unit}` : "a bill of 1";
   byId("claim").textContent = reached === null ? claim : `${claim}, for tradeoffs ${interval}.`;
   const rows = reached === null ? [] : [["reached", reached], ["no pruning can exceed", bound], ["gap", gap]];
   refill("proof", element("tbody", {}, ...rows.map(([name, number]) => tableRow([name, grouped(number)]))));
   byId("proof").hidden = rows.length === 0;
-  byId("proof-hint").textContent = `A tradeoff says how much loss one ${unit} on the mean bill is worth.`
+  byId("proof-hint").textContent = `Better means a smaller sum of loss (${page.loss}) and tradeoff × mean bill; the tradeoff is the loss that ${unit} is worth.`
     + (reached === null ? ` This point was found for tradeoffs ${interval}.`
       : " The numbers are whole and were checked by additions alone, without trusting what found the pruning."
         + (gap === "0" ? " A gap of 0 is a proof." : " The gap is how much better another pruning could be, at the most."));

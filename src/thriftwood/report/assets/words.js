@@ -10,11 +10,11 @@ function amount(number) {
 }
 
 function money(number) {
-  return page.unit ? `${amount(number)} ${page.unit}` : amount(number);
+  return page.unit ? `${amount(number)}\u00a0${page.unit}` : amount(number);
 }
 
 function percent(share, digits = 1) {
-  return `${(100 * share).toFixed(digits)} %`;
+  return `${(100 * share).toFixed(digits)}\u00a0%`;
 }
 
 function whole(number) {
