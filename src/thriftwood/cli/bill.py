@@ -137,7 +137,7 @@ def _charges(paid: FeatureBill) -> list[tuple[str, str, str]]:
         (names[place], share(paid.bought[place]), number(paid.by_feature[place]))
         for place in dearest_first
     ]
-    lines += [(f"fee of {group}", "", number(fee)) for group, fee in paid.fees.items()]
+    lines += [(f"fee of {group}", "", number(fee)) for group, fee in paid.fees.items() if fee > 0]
     others = {"tests": paid.test_cost, "model": paid.model_cost}
     return lines + [(name, "", number(cost)) for name, cost in others.items() if cost > 0]
 

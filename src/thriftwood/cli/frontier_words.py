@@ -57,7 +57,9 @@ def _columns(found: Frontier, points: list[int]) -> dict[str, list[str]]:
     columns = {
         "point": ["before", *map(str, points)],
         "cost": aligned(costs),
-        "saved": [f"{1 - cost / before.cost:.1%}" if before.cost else "" for cost in costs],
+        "saved": [
+            f"{100 * (1 - cost / before.cost):.1f} %" if before.cost else "" for cost in costs
+        ],
         "loss": aligned([before.loss, *path.losses[points].tolist()]),
     }
     if found.measured is not None and found.before is not None:
@@ -66,3 +68,7 @@ def _columns(found: Frontier, points: list[int]) -> dict[str, list[str]]:
     columns["splits"] = [str(before.n_splits), *map(str, path.n_splits[points])]
     columns["features"] = [str(before.n_features), *map(str, path.n_features[points])]
     return columns
+
+
+def _saved(cost: float, before: float) -> str:
+    return f"{100 * (1 - cost / before):.1f} %" if before else ""

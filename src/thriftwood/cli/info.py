@@ -32,7 +32,10 @@ def info(
     """
     voice = Voice(json, quiet)
     with ends_in_words(debug):
-        facts = facts_about(read_model(model, trust_pickle, voice)) | {"file": str(model)}
+        from thriftwood.model_files import model_format
+
+        facts = facts_about(read_model(model, trust_pickle, voice))
+        facts |= {"file": str(model), "format": model_format(model)}
         for label, words in _lines(facts).items():
             voice.say(f"{label:15s} {words}")
         voice.answer(facts)
@@ -75,7 +78,7 @@ def depth_of(forest: Forest) -> int:
 
 def _lines(facts: dict[str, Any]) -> dict[str, str]:
     used = [str(one) for one in facts["used_features"]]
-    lines = {"model": facts["type"], "task": facts["task"]}
+    lines = {"model": facts["type"], "file": facts["format"], "task": facts["task"]}
     if facts["classes"] is not None:
         lines["classes"] = listed([str(label) for label in facts["classes"]])
     if facts["n_stages"] > 1:

@@ -5,7 +5,6 @@ import shutil
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from thriftwood.errors import InputError
 
@@ -19,25 +18,15 @@ def check_new_file(place: Path, force: bool) -> None:
         raise InputError(f"{place} is there already: choose another name, or pass --force.")
 
 
-def check_new_model(place: Path, force: bool, model: Any = None) -> None:
-    """Refuse a file whose suffix says no format of models, or none that can hold such a model.
-
-    Parameters
-    ----------
-    place : Path
-    force : bool
-    model : optional
-        One of the type that is to be written, once that is known.
-    """
+def check_new_model(place: Path, force: bool) -> None:
+    """Refuse a file whose suffix says no format of models."""
     from thriftwood.model_files.registry import FORMATS, suffixes_of
 
     check_new_file(place, force)
-    fit = tuple(own for own in FORMATS if model is None or own.holds(model))
-    if not any(place.suffix.lower() in own.suffixes for own in fit):
-        what = "a model" if model is None else f"a {type(model).__name__}"
+    if not any(place.suffix.lower() in own.suffixes for own in FORMATS):
         raise InputError(
-            f"{place} is no name for {what}: its suffix says the format, so let it end in "
-            f"{suffixes_of(fit)}."
+            f"{place} is no name for a model: its suffix says the format, so let it end in "
+            f"{suffixes_of(FORMATS)}."
         )
 
 

@@ -86,6 +86,8 @@ def prune(
     """
     voice = Voice(json, quiet)
     with ends_in_words(debug):
+        from thriftwood.model_files import check_model_file
+
         choice = Choice(budget, tradeoff, max_error_increase, refit, cascade)
         choice.check(validation is not None)
         (check_new_cascade if cascade else check_new_model)(output, force)
@@ -103,7 +105,7 @@ def prune(
         )
         inputs = read_inputs(request, voice)
         if not cascade:
-            check_new_model(output, force, inputs.model)
+            check_model_file(inputs.model, output)
         chosen = choose(inputs, choice, voice)
         write_pruned(chosen.model, output, voice)
         facts = chosen.facts | {"validation": _on_validation(inputs, chosen, voice)}

@@ -86,12 +86,12 @@ def train(
             inputs = read_inputs(learnt.moved(output, unfinished), voice)
             found = find_frontier(inputs, voice)
             write_files(unfinished, found, inputs, learnt, voice)
-            facts = frontier_facts(found)
+            lines, facts = [*lines, "", *frontier_lines(found)], frontier_facts(found)
             if budget is not None:
                 chosen = choose(inputs, Choice(budget=budget), voice)
                 write_pruned(chosen.model, unfinished / PRUNED, voice)
-                lines, facts = [*lines, *chosen.lines], facts | {"pruned": chosen.facts}
-        for line in [*lines, "", *frontier_lines(found)]:
+                lines, facts = [*lines, "", *chosen.lines], facts | {"pruned": chosen.facts}
+        for line in lines:
             voice.say(line, strong=line.endswith(MARK))
         voice.say()
         voice.say(f"Wrote {output}. To choose a point, open {output / 'report.html'}.")
