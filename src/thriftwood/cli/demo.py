@@ -23,8 +23,8 @@ TARGET = "diagnosis"
 GIVEN = ("train.csv", "validation.csv", "prices.csv", "forest.skops")
 MADE = ("pruned.skops", *(f"frontier/{name}" for name in FILES))
 VALIDATION_ROWS = 100
-# What the groups of the price list are: a blood sample, a thallium scan, a stress test.
-GROUPS = {"A": "blood", "B": "scan", "C": "stress"}
+# What the groups of the price list are: blood is taken, the heart scanned, the patient exercised.
+GROUPS = {"A": "blood", "B": "scan", "C": "exercise"}
 
 
 def demo(
