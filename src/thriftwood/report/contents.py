@@ -196,7 +196,7 @@ def _check_cost(measured: float, of_path: float) -> None:
     if abs(measured - of_path) > ROUNDING * max(abs(of_path), ROUNDING):
         raise InputError(
             f"A row of X pays {measured:.6g} on average, but {of_path:.6g} on the rows that the "
-            "path was computed on: pass the same rows and the same `sample_weight`."
+            "path was computed on: pass the same rows, `costs` and `sample_weight`."
         )
 
 
@@ -226,18 +226,24 @@ def _point(
     given: GivenPage, index: int, details: Details, receipts: list[StillPaid], proof: proofs.Proof
 ) -> Point:
     tradeoff = inside(given.path.tradeoffs, index)
-    command = None if given.commands is None else given.commands(index, tradeoff)
-    if command is not None and not isinstance(command, str):
-        raise InputError(f"`commands` returned {command!r} for point {index}: it must be text.")
     return Point(
         index=index,
         details=details,
         receipts=receipts,
         tradeoffs=tradeoffs_of(given.path, index),
         proof=proof,
-        command=command,
+        command=_command(given, index, tradeoff),
         python=f"model = path.at(tradeoff={tradeoff!r}).model",
     )
+
+
+def _command(given: GivenPage, index: int, tradeoff: float) -> str | None:
+    if given.commands is None:
+        return None
+    command = given.commands(index, tradeoff)
+    if not isinstance(command, str):
+        raise InputError(f"`commands` returned {command!r} for point {index}: it must be text.")
+    return command
 
 
 def _overlap(groups: Iterable[tuple[int, ...]]) -> bool:

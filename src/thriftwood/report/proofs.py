@@ -56,13 +56,14 @@ def prove(
     if given.path.method in NO_PROOF:
         return [None] * len(points)
     return list(
-        given.path_of_rows.certify(
+        given.path.certify(
             given.X,
             given.y,
             points=points,
             loss=given.loss,
             class_weight=given.class_weight,
             sample_weight=given.sample_weight,
+            costs=given.costs,
             n_jobs=n_jobs,
             progress=progress,
         )

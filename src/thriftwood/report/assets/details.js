@@ -31,8 +31,8 @@ function card(name, figure, note, small = "") {
 
 function errorCard(where, measured, i, withSpread) {
   const name = page.error === "share" ? `Wrong on ${where}` : `Squared error on ${where}`;
-  const spread = withSpread ? `± ${spreadWords(measured.spread[i])}` : "";
-  return card(name, errorWords(measured.error[i]), `was ${errorWords(measured.error[0])}`, spread);
+  const spread = withSpread ? `± ${spreadWords(measured.spread[i])}, ` : "";
+  return card(name, errorWords(measured.error[i]), `${spread}was ${errorWords(measured.error[0])}`);
 }
 
 function capital(words) {
