@@ -2,10 +2,13 @@
 
 import re
 
+import numpy as np
 import pytest
 from browsers import browser
 from report_pages import COSTS, VALIDATION, X, Y, data_in, heart_path, page_of
+from sklearn.datasets import load_wine
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 import thriftwood as tw
 from thriftwood.report.wording import amount, percent
@@ -296,6 +299,20 @@ def test_names_of_users_stay_text(visit, tmp_path):
     page = visit((tmp_path / "page.html").as_uri())
     assert page.inner_text("h1") == "<b>&amp;"
     assert page.locator("img, h1 b").count() == 0
+
+
+@pytest.mark.parametrize("costs", [None, np.zeros(13)])
+def test_pages_of_one_tree_and_of_one_point(visit, tmp_path, costs):
+    rows, y = load_wine(return_X_y=True)
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(rows, y)
+    path = tw.prune_path(tree, rows, y, costs=costs)
+    (tmp_path / "page.html").write_text(page_of(path, rows, y), "utf-8")
+    page = visit((tmp_path / "page.html").as_uri())
+    assert page.get_attribute("#slider", "max") == str(len(path) - 1)
+    assert f"of {len(path)}: a row costs" in shown(page, "#verdict")
+    assert "1 tree:" in shown(page, "#trees-hint")
+    assert not re.search("NaN|undefined|Infinity", page.text_content("main"))
+    assert not re.search("NaN|undefined|Infinity", page.inner_html("#frontier"))
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "quantile"])
