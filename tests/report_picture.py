@@ -16,14 +16,13 @@ ROOT = Path(__file__).parents[1]
 
 def main() -> None:
     picture = Path(sys.argv[1]).resolve()
-    code = re.search(r"```python\n(.*?)```", (ROOT / "docs" / "report.md").read_text(), re.DOTALL)[
-        1
-    ]
+    document = (ROOT / "docs" / "report.md").read_text()
+    code = re.search(r"```python\n(.*?)```", document, re.DOTALL)[1]
     with TemporaryDirectory() as folder, open_browser() as browser:
         os.chdir(folder)
         Path("examples").symlink_to(ROOT / "examples")
         exec(compile(code, "docs/report.md", "exec"), {})
-        page = browser.new_page(viewport={"width": 1120, "height": 800}, color_scheme="light")
+        page = browser.new_page(viewport={"width": 1120, "height": 930}, color_scheme="light")
         page.goto((Path(folder) / "report.html").as_uri())
         page.screenshot(path=picture)
         os.chdir(ROOT)

@@ -149,16 +149,15 @@ def page_contents(given: GivenPage, n_jobs: int | None, progress: bool | None) -
     shown = shown_points(path.costs, [start.point], given.max_points)
     edges = bill_edges(before.per_row)
     rows = typical_rows(before)
-    certificates = proofs.prove(given, shown, n_jobs, progress)
+    found = proofs.prove(given, shown, n_jobs, progress)
+    points = []
     with progress_bar("Writing the page", progress) as bar:
-        points = []
-        for number, index in enumerate(shown):
+        for index, proof in zip(shown, found, strict=True):
             after = _spending(given, _forest_at(path, index), n_jobs)
             _check_cost(after.mean, float(path.costs[index]))
             details = _details(after, before, edges, given.weights)
-            proof = proofs.proof_of(path, index, certificates[number])
             points.append(_point(given, index, details, still_paid(after, rows), proof))
-            bar((number + 1) / len(shown))
+            bar(len(points) / len(shown))
     own = _details(before, before, edges, given.weights)
     return PageContents(
         title=given.title,

@@ -75,12 +75,13 @@ function drawQuantiles(point) {
   );
 }
 
-// The mean bill in parts; parts that are 0 before and after are left out.
+// The mean bill in parts; parts that are 0 before and after are left out, and all if there is one.
 function drawLines(point) {
   const rows = page.lines
     .map((name, i) => [name, page.before.by_line[i], point.details.by_line[i]])
     .filter(([, before, after]) => before !== 0 || after !== 0)
     .map(([name, before, after]) => spendingRow(name, before, after));
+  byId("lines-panel").hidden = rows.length < 2;
   refill(
     "lines",
     tableHead([`${page.unit ? `${page.unit} ` : ""}per row`, "before", "after", "saved"]),
