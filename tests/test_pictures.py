@@ -174,7 +174,7 @@ def test_dropped_lines_are_those_below_splits_that_the_point_drops(kind):
         assert set(lines) == set(range(start + 1, stop))
         for node, line in lines.items():
             assert (line.get_linestyle() == "--") == (not kept[path.forest.parent[node]])
-        new_leaves = {n for n, text in texts_of(ax).items() if "(was " in text.get_text()}
+        new_leaves = {n for n, text in texts_of(ax).items() if "\n(" in text.get_text()}
         parent = path.forest.parent[start:stop]
         reached = (parent == LEAF) | kept[parent]
         is_new = path.forest.is_split[start:stop] & ~kept[start:stop] & reached
