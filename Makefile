@@ -4,7 +4,7 @@ BIN := .venv/bin
 # By the environment, so that the versions hold for building the package too.
 INSTALL := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test check lint bench docs clean
+.PHONY: demo test check lint bench pictures clean
 
 demo: .venv/.demo
 	$(BIN)/python examples/heart.py
@@ -37,8 +37,12 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/scale_out.py
 
 # Draws the pictures of the documents from the code that they show.
-docs: .venv/.dev
+IN_GALLERY := $(filter-out examples/heart.py examples/picture.py, $(wildcard examples/*.py))
+pictures: .venv/.dev
 	$(BIN)/python examples/heart.py --picture docs/images/heart.png
+	for script in $(IN_GALLERY); do \
+		$(BIN)/python $$script --picture docs/images/gallery/$$(basename $$script .py).png || exit 1; \
+	done
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build docs/_build
