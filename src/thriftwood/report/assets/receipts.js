@@ -37,7 +37,7 @@ function moreLines(lines) {
   return element(
     "details",
     {},
-    element("summary", {}, counted(lines.length, "cheaper line")),
+    element("summary", {}, counted(lines.length, "more line")),
     element("table", {}, element("tbody", {}, ...lines)),
   );
 }
