@@ -4,15 +4,15 @@ BIN := .venv/bin
 # By the environment, so that the versions hold for building the package too.
 INSTALL := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test check lint bench docs clean
+.PHONY: demo test check lint bench pictures clean
 
 demo: .venv/.demo
 	$(BIN)/python examples/heart.py
 
-test: .venv/.dev
+test: .venv/.dev .venv/.browser
 	$(BIN)/python -m pytest -n auto
 
-check: lint
+check: lint .venv/.browser
 	$(BIN)/python -m pytest -n auto -m "not slow"
 
 lint: .venv/.dev
@@ -37,8 +37,13 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/scale_out.py
 
 # Draws the pictures of the documents from the code that they show.
-docs: .venv/.dev
+IN_GALLERY := $(filter-out examples/heart.py examples/picture.py, $(wildcard examples/*.py))
+pictures: .venv/.dev .venv/.browser
 	$(BIN)/python examples/heart.py --picture docs/images/heart.png
+	$(BIN)/python tests/report_picture.py docs/images/report.png
+	for script in $(IN_GALLERY); do \
+		$(BIN)/python $$script --picture docs/images/gallery/$$(basename $$script .py).png || exit 1; \
+	done
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build docs/_build
@@ -55,3 +60,8 @@ clean:
 .venv/.dev: .venv/bin/python pyproject.toml constraints.txt
 	$(INSTALL) --editable '.[dev]'
 	touch $@ .venv/.demo
+
+# For the tests of report pages; they are skipped where there is none.
+.venv/.browser: .venv/bin/python
+	sh tests/install_browser.sh
+	touch $@
