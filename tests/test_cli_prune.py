@@ -140,7 +140,7 @@ def test_force_replaces_a_file_and_nothing_else_does(asked, tmp_path):
     [
         ((), "exactly one of --budget, --tradeoff and --max-error-increase"),
         (("--budget", "1", "--tradeoff", "1"), "exactly one of"),
-        (("--budget", "-1"), "--budget is -1.0"),
+        (("--budget", "-1"), "--budget is -1:"),
         (("--tradeoff", "nan"), "--tradeoff is nan"),
         (("--cascade",), "pass them as --validation"),
         (("--cascade", "--tradeoff", "1"), "chosen by --budget"),

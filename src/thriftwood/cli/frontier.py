@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
 from thriftwood.cli import options
 from thriftwood.cli.failures import ends_in_words
 from thriftwood.cli.frontier_files import FILES, write_files
@@ -22,10 +17,7 @@ def frontier(
     model: options.Model,
     data: options.Data,
     target: options.Target,
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="FOLDER", help="A folder to make."),
-    ],
+    output: options.OutputFolder,
     costs: options.Costs = None,
     validation: options.Validation = None,
     weight: options.Weight = None,
