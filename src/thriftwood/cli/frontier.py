@@ -7,7 +7,7 @@ from thriftwood.cli.failures import ends_in_words
 from thriftwood.cli.frontier_files import FILES, write_files
 from thriftwood.cli.frontier_words import MARK, frontier_facts, frontier_lines
 from thriftwood.cli.inputs import read_inputs
-from thriftwood.cli.outputs import check_new_folder, new_folder
+from thriftwood.cli.outputs import check_apart, check_new_folder, new_folder
 from thriftwood.cli.request import Request
 from thriftwood.cli.suggestion import find_frontier
 from thriftwood.cli.voice import Voice
@@ -46,6 +46,7 @@ def frontier(
     """
     voice = Voice(json, quiet)
     with ends_in_words(debug):
+        check_apart(output, model, data, validation, costs)
         check_new_folder(output, FILES, force)
         request = Request(
             model,

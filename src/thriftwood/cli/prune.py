@@ -12,7 +12,7 @@ from thriftwood.cli.choice import Choice, choose
 from thriftwood.cli.failures import ends_in_words
 from thriftwood.cli.inputs import Inputs, read_inputs
 from thriftwood.cli.measuring import is_classifier, is_judged_by_errors, measured_on
-from thriftwood.cli.outputs import check_new_cascade, check_new_model
+from thriftwood.cli.outputs import check_apart, check_new_cascade, check_new_model
 from thriftwood.cli.request import Request
 from thriftwood.cli.voice import Voice
 
@@ -97,6 +97,7 @@ def prune(
     )
     with ends_in_words(debug):
         choice.check(validation is not None)
+        check_apart(output, model, data, validation, costs)
         (check_new_cascade if cascade else check_new_model)(output, force)
         _prune(request, choice, output, voice)
 

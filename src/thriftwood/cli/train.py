@@ -13,7 +13,7 @@ from thriftwood.cli.fitting import Kind, Task
 from thriftwood.cli.frontier_files import FILES, write_files
 from thriftwood.cli.frontier_words import MARK, frontier_facts, frontier_lines
 from thriftwood.cli.inputs import read_inputs
-from thriftwood.cli.outputs import check_new_folder, new_folder
+from thriftwood.cli.outputs import check_apart, check_new_folder, new_folder
 from thriftwood.cli.prune import write_pruned
 from thriftwood.cli.request import Request
 from thriftwood.cli.suggestion import find_frontier
@@ -80,6 +80,7 @@ def train(
     """
     voice = Voice(json, quiet)
     with ends_in_words(debug):
+        check_apart(output, data, validation, costs)
         check_new_folder(output, ALL_FILES, force)
         request = Request(
             output / MODEL, data, target, costs, weight, validation, loss, class_weight or (), jobs
