@@ -108,7 +108,7 @@ def test_people_get_a_table_with_the_suggestion_marked(folder, asked, facts):
     assert result.stderr == ""
 
 
-def test_what_is_there_is_kept_unless_force_says_otherwise(folder, asked, tmp_path):
+def test_what_is_there_is_kept_unless_force_says_otherwise(asked, tmp_path):
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "path.csv").write_text("old")
@@ -117,7 +117,7 @@ def test_what_is_there_is_kept_unless_force_says_otherwise(folder, asked, tmp_pa
     sentence = refused("frontier", *asked, "-o", mine, "--force")
     assert "notes.txt" in sentence
     assert names_in(mine) == {"path.csv", "notes.txt"}
-    assert "not a folder" in refused("frontier", *asked, "-o", folder / "train.csv")
+    assert "not a folder" in refused("frontier", *asked, "-o", mine / "notes.txt")
     assert "make it first" in refused("frontier", *asked, "-o", tmp_path / "no" / "out")
 
 
