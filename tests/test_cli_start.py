@@ -10,6 +10,7 @@ from cli_files import heart_folder, refused, run
 import thriftwood as tw
 from thriftwood import cli
 from thriftwood.cli import bill as bill_command
+from thriftwood.cli.voice import Voice
 
 COMMANDS = ("demo", "info", "bill", "frontier", "prune", "verify", "export", "train")
 HEAVY = ("numba", "sklearn", "pandas", "scipy", "matplotlib")
@@ -125,3 +126,20 @@ def test_without_typer_it_says_what_to_install(monkeypatch, capsys):
         cli.main()
     assert ended.value.code == 2
     assert "pip install 'thriftwood[cli]'" in capsys.readouterr().err
+
+
+def test_steps_show_on_a_terminal_only_and_take_names_as_they_are(monkeypatch, capsys):
+    with Voice().step("Reading [x].csv"):
+        pass
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")  # how rich is told that stderr is a terminal
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with Voice(quiet=True).step("Reading [x].csv"):
+        pass
+    assert capsys.readouterr() == ("", "")
+    with Voice().step("Reading [x].csv"):
+        pass
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "Reading [x].csv" in printed.err

@@ -49,33 +49,29 @@ def demo(
         voice.say(
             f"{output} has a forest, the patients that it was trained on and others, and prices."
         )
-        forest, train, valid, prices, pruned = (
-            str(output / name)
-            for name in (
-                "forest.skops",
-                "train.csv",
-                "validation.csv",
-                "prices.csv",
-                "pruned.skops",
-            )
-        )
-        asked = ["--target", TARGET, "--costs", prices]
-        more = ["--quiet"] if quiet else []
-        report = str(output / "frontier")
-        _run(["frontier", forest, train, *asked, "--validation", valid, "-o", report, *more], voice)
-        rule = ["--max-error-increase", "0.02"]
-        _run(
-            ["prune", forest, train, *asked, "--validation", valid, *rule, "-o", pruned, *more],
-            voice,
-        )
-        _run(["bill", pruned, valid, "--costs", prices, *more], voice)
-        _run(["verify", forest, pruned, train, *asked, *more], voice)
+        for words in _commands(output):
+            _run([*words, "--quiet"] if quiet else words, voice)
         voice.say()
-        voice.say(f"Now open {Path(report) / 'report.html'} in a browser and choose a point.")
+        report, prices = output / "frontier/report.html", output / "prices.csv"
+        voice.say(f"Now open {report} in a browser and choose a point.")
         voice.say(f"Then change a price in {prices} and run the commands again, with --force.")
         voice.say(
             "With your own model: thriftwood info MODEL; without one: thriftwood train --help"
         )
+
+
+def _commands(folder: Path) -> list[list[str]]:
+    """Return what to run on the files of the folder."""
+    train, valid, prices, forest = (str(folder / name) for name in GIVEN)
+    pruned, frontier = str(folder / "pruned.skops"), str(folder / "frontier")
+    asked = ["--target", TARGET, "--costs", prices]
+    judged = [forest, train, *asked, "--validation", valid]
+    return [
+        ["frontier", *judged, "-o", frontier],
+        ["prune", *judged, "--max-error-increase", "0.02", "-o", pruned],
+        ["bill", pruned, valid, "--costs", prices],
+        ["verify", forest, pruned, train, *asked],
+    ]
 
 
 def write_given(folder: Path) -> None:

@@ -49,6 +49,9 @@ class Voice:
             yield
             return
         from rich.console import Console
+        from rich.text import Text
 
-        with Console(stderr=True).status(f"{title} ..."):
+        with Console(stderr=True).status(
+            Text(f"{title} ...")
+        ):  # no markup: names may have brackets
             yield
