@@ -4,7 +4,7 @@ BIN := .venv/bin
 # By the environment, so that the versions hold for building the package too.
 INSTALL := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test check lint bench docs clean
+.PHONY: demo test check lint bench docs pictures clean
 
 demo: .venv/.demo
 	$(BIN)/python examples/heart.py
@@ -36,12 +36,16 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/dantzig_wolfe.py
 	$(BIN)/python benchmarks/scale_out.py
 
-# Draws the pictures of the documents from the code that they show.
+# The site: docs/_build/html/index.html. Whatever sphinx warns about is an error.
 docs: .venv/.dev
+	$(BIN)/python -m sphinx -W --keep-going -n -q -b html docs docs/_build/html
+
+# Draws the pictures of the documents from the code that they show.
+pictures: .venv/.dev
 	$(BIN)/python examples/heart.py --picture docs/images/heart.png
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build docs/_build
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build docs/_build docs/_reference
 	find src tests benchmarks examples docs -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/bin/python:
