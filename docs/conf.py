@@ -33,7 +33,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # docstrings say it in words
 napoleon_google_docstring = False
 napoleon_custom_sections = [("Attributes", "params_style")]  # several names may share a line
-napoleon_use_param = True
+napoleon_use_param = False
 napoleon_use_rtype = False
 
 # Docstrings name types in words ("array of shape (n,)"), which lead nowhere.
