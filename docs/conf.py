@@ -23,7 +23,6 @@ html_title = "Thriftwood"
 html_show_sphinx = False
 html_copy_source = False
 
-myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3  # so that pages can link to headings of others, as on a hosting site
 
 default_role = "code"  # `so` in docstrings
