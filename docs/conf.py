@@ -20,6 +20,8 @@ templates_path = ["_templates"]
 
 html_theme = "furo"
 html_title = "Thriftwood"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_show_sphinx = False
 html_copy_source = False
 
