@@ -35,11 +35,11 @@ AUTHORS = {
 
 def main() -> None:
     options = arguments(__doc__.splitlines()[0])
-    n_rows = 2_000 if options.quick else 36_603
-    repeats = 2 if options.quick else options.repeats
+    n_rows = 1_000 if options.quick else 36_603
+    repeats = 1 if options.quick else options.repeats
     for n_jobs in (2,) if options.quick else (1, 2):
         against_scikit_learn(n_rows, n_jobs, repeats, options.data)
-    against_the_authors(3 if options.quick else 10, options.data)
+    against_the_authors(1 if options.quick else 10, options.data)
 
 
 def against_scikit_learn(n_rows: int, n_jobs: int, repeats: int, folder) -> None:

@@ -38,9 +38,9 @@ ROWS_PER_COST = (0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.8, 1.5, 3.0)
 
 def main() -> None:
     options = arguments(__doc__.splitlines()[0])
-    repeats = 2 if options.quick else options.repeats
-    against_or_tools(2_000 if options.quick else 10_000, 40, repeats, options.data)
-    against_highs(500 if options.quick else 2_000, 20, min(repeats, 3), options.data)
+    repeats = 1 if options.quick else options.repeats
+    against_or_tools(1_000 if options.quick else 10_000, 40, repeats, options.data)
+    against_highs(300 if options.quick else 2_000, 20, min(repeats, 3), options.data)
 
 
 def against_or_tools(n_rows: int, n_trees: int, repeats: int, folder) -> None:

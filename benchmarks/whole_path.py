@@ -30,8 +30,8 @@ MIDDLE = Fraction(3, 10)
 
 def main() -> None:
     options = arguments(__doc__.splitlines()[0])
-    sizes = (1_000, 2_000, 4_000) if options.quick else (10_000, 36_603, 40_000)
-    repeats = 2 if options.quick else options.repeats
+    sizes = (500, 1_000, 2_000) if options.quick else (10_000, 36_603, 40_000)
+    repeats = 1 if options.quick else options.repeats
     warm_up(options.data)
     first_calls()
     small, paper, large = sizes

@@ -27,10 +27,12 @@ if TYPE_CHECKING:
         Pruned,
         PruningPath,
         SizePath,
+        Verification,
         cost_complexity_path,
         dynamic_programming_path,
         prune,
         prune_path,
+        verify_pruning,
     )
     from thriftwood.runtime import LazyAnswer, LazyPredictor
     from thriftwood.solvers import DantzigWolfe
@@ -54,6 +56,7 @@ __all__ = [
     "Receipt",
     "RowShards",
     "SizePath",
+    "Verification",
     "__version__",
     "cost_complexity_path",
     "datasets",
@@ -64,6 +67,7 @@ __all__ = [
     "prune",
     "prune_path",
     "report",
+    "verify_pruning",
 ]
 
 _HOME = {
@@ -84,11 +88,13 @@ _HOME = {
     "Receipt": "thriftwood.billing",
     "RowShards": "thriftwood.solvers.shards",
     "SizePath": "thriftwood.pruning",
+    "Verification": "thriftwood.pruning",
     "cost_complexity_path": "thriftwood.pruning",
     "dynamic_programming_path": "thriftwood.pruning",
     "feature_bill": "thriftwood.billing",
     "prune": "thriftwood.pruning",
     "prune_path": "thriftwood.pruning",
+    "verify_pruning": "thriftwood.pruning",
 }
 
 

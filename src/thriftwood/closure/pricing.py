@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from thriftwood.arrays import IntArray
-from thriftwood.closure.sums import LARGEST_TOTAL
+from thriftwood.closure.sums import LARGEST_TOTAL, exact_sum
 from thriftwood.errors import RangeError
 
 # A tradeoff is taken as a simple fraction if that agrees with it to one part in this many.
@@ -50,6 +50,12 @@ class Pricing:
         affordable = self.never // max(self.factor, 1)
         exact = costs * min(self.factor, self.never)
         return np.where(costs <= affordable, exact, self.never if self.factor else 0)
+
+    def total(self, costs: IntArray) -> int:
+        """Return what items cost together, however dear."""
+        if isinstance(self.factor, float):
+            return sum(int(cost) for cost in np.rint(costs * self.factor))
+        return exact_sum(costs) * self.factor
 
 
 def pricing_at(tradeoff: Fraction, total_gain: int) -> Pricing:

@@ -87,6 +87,16 @@ class ClosureProblem:
         costs = pricing.priced(self.costs)
         return replace(self, gains=self.gains * pricing.scale, costs=costs), pricing.scale
 
+    def profit_at(self, tradeoff: Fraction, kept: BoolArray) -> int:
+        """Return the profit of the kept projects in the problem that `at` returns.
+
+        There, what is too dear to be ever bought costs no more than that takes; here it costs what
+        it does, so that a bad choice looks as bad as it is.
+        """
+        pricing = pricing_at(tradeoff, exact_sum(np.abs(self.gains)))
+        gain = exact_sum(self.gains[kept]) * pricing.scale
+        return gain - pricing.total(self.costs[self.needed_items(kept)])
+
     def check(self) -> "ClosureProblem":
         """Return the problem, or raise where its arrays contradict each other or do not fit."""
         n_projects = self.n_projects

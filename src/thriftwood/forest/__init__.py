@@ -9,6 +9,7 @@ from thriftwood.forest.collapse import collapse
 from thriftwood.forest.forest import ARRAYS, Forest
 from thriftwood.forest.kernels import LEAF, NO_SET
 from thriftwood.forest.links import LINKS, Aim, Link, predictions
+from thriftwood.forest.matching import kept_by
 from thriftwood.forest.ranges import leaf_ranges
 from thriftwood.forest.scoring import leaves, predict, scores
 from thriftwood.forest.stages import (
@@ -38,6 +39,7 @@ __all__ = [
     "collapse",
     "files",
     "is_top_of",
+    "kept_by",
     "leaf_means",
     "leaf_ranges",
     "leaves",

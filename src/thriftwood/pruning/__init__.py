@@ -10,6 +10,7 @@ from thriftwood.pruning.prune import prune
 from thriftwood.pruning.prune_path import prune_path
 from thriftwood.pruning.pruned import Figures, Pruned
 from thriftwood.pruning.size_path import SizePath
+from thriftwood.pruning.verifying import Verification, verify_pruning
 
 __all__ = [
     "Evaluation",
@@ -19,10 +20,12 @@ __all__ = [
     "Pruned",
     "PruningPath",
     "SizePath",
+    "Verification",
     "check_rule",
     "chosen_point",
     "cost_complexity_path",
     "dynamic_programming_path",
     "prune",
     "prune_path",
+    "verify_pruning",
 ]

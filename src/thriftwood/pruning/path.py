@@ -9,15 +9,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thriftwood.arguments import one_number_from_zero
 from thriftwood.arrays import BoolArray, FloatArray, IndexArray
 from thriftwood.cascade import CascadeClassifier
+from thriftwood.closure import Certificate
 from thriftwood.costs import AnyCosts
 from thriftwood.errors import InputError
-from thriftwood.pruning import cascading, mixture
+from thriftwood.formulation import ClassWeight, Loss
+from thriftwood.pruning import cascading, certifying, mixture
 from thriftwood.pruning.methods import ROUNDS, SAMPLE, points_in_words
 from thriftwood.pruning.pruned import Pruned
 from thriftwood.pruning.sequence import PruningSequence, check_only_one
+from thriftwood.pruning.tradeoffs import read_tradeoff
 from thriftwood.solvers.shards import ShardRound
 
 # Methods whose points are proven to be within the resolution of the optimum.
@@ -227,6 +229,43 @@ class PruningPath(PruningSequence):
             self, X, y, budget, stages, refit, rows, sample_weight, costs, n_jobs, progress
         )
 
+    def certify(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        points: Sequence[int] | None = None,
+        loss: Loss = None,
+        class_weight: ClassWeight = None,
+        sample_weight: ArrayLike | None = None,
+        costs: AnyCosts = None,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+    ) -> tuple[Certificate, ...]:
+        """Return a checked proof for each point, at a tradeoff inside its interval.
+
+        A gap of 0 says that no pruning is better there. The proofs are made anew, from the rows
+        that the path was computed on: they do not trust the path.
+
+        Parameters
+        ----------
+        X, y, class_weight, sample_weight
+            As they were for `prune_path`.
+        points : sequence of int, optional
+            Points of the path; None means all.
+        loss : str or callable, optional
+            None means that of the path. A function of your own must be passed again.
+        costs : array-like, mapping or Costs, optional
+            None means the prices of the path. Needed where those belong to rows.
+        n_jobs : int, optional
+            Threads to route the rows with.
+        progress : bool, optional
+            As in `prune_path`.
+        """
+        return certifying.certify_path(
+            self, X, y, points, loss, class_weight, sample_weight, costs, n_jobs, progress
+        )
+
     def fits(self) -> bool:
         """Say whether the arrays fit the forest and each other: kernels trust them."""
         steps, parent, n_points = self.drop_step, self.forest.parent, len(self)
@@ -249,9 +288,7 @@ class PruningPath(PruningSequence):
         return are_two and self.sampling_errors.shape == (len(self),)
 
     def _at_tradeoff(self, tradeoff: Any) -> Pruned:
-        number = one_number_from_zero(
-            tradeoff, "tradeoff", "At 0 cost does not matter, the larger it is the more is pruned."
-        )
+        number = read_tradeoff(tradeoff)
         index = int(np.searchsorted(self.tradeoffs, number, side="right")) - 1
         return self._pruned(index, tradeoff=number)
 

@@ -8,7 +8,6 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from thriftwood.adapters import write_model
-from thriftwood.arguments import one_number_from_zero
 from thriftwood.closure import check_certificate
 from thriftwood.costs import AnyCosts
 from thriftwood.errors import InputError
@@ -23,6 +22,7 @@ from thriftwood.pruning.sampling import read_sample, sampled_path
 from thriftwood.pruning.sharded import prune_shards, read_shards
 from thriftwood.pruning.sharded_task import sharded_task
 from thriftwood.pruning.task import PruningTask, task_of
+from thriftwood.pruning.tradeoffs import read_tradeoff
 from thriftwood.solvers import DantzigWolfe, DecomposedSolution, Solver, read_solver
 from thriftwood.solvers.shards import RowShards
 
@@ -169,7 +169,7 @@ def prune(
         path = prune_path(model, X, y, sample=sample, n_jobs=n_jobs, **options)
         pruned = path.at(budget=budget)
     else:
-        given, number = read_given(model, X, y, **options), _read_tradeoff(tradeoff)
+        given, number = read_given(model, X, y, **options), read_tradeoff(tradeoff)
         size = read_sample(sample, given.n_rows)
         if size is None:
             pruned = _at_tradeoff(model, task_of(given, n_jobs), number, solve, n_jobs)
@@ -209,15 +209,9 @@ def _in_pieces(
     if budget is not None or sample is not None:
         path = prune_path(model, X, y, shards=shards, sample=sample, n_jobs=n_jobs, **options)
         return path.at(budget=budget) if tradeoff is None else path.at(tradeoff=tradeoff)
-    how, number = read_shards(shards), _read_tradeoff(tradeoff)
+    how, number = read_shards(shards), read_tradeoff(tradeoff)
     with sharded_task(model, X, y, n_jobs=n_jobs, progress=how.progress, **options) as task:
         return prune_shards(model, task, number, how)
-
-
-def _read_tradeoff(tradeoff: Any) -> float:
-    return one_number_from_zero(
-        tradeoff, "tradeoff", "At 0 cost does not matter, the larger it is the more is pruned."
-    )
 
 
 def _at_tradeoff(

@@ -1,0 +1,184 @@
+"""Who gets a pruned model can check it without trusting who made it."""
+
+import math
+
+import numpy as np
+import pytest
+from builders import pruning_cases
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from models import forests_and_masks, random_kept
+from paths import FOREST, HEART, NHANES, PATH, heart_path
+from prunings import all_masks, cost_and_loss
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+
+import thriftwood as tw
+from thriftwood.adapters import read_forest, write_model
+from thriftwood.errors import InputError
+from thriftwood.forest import collapse, kept_by
+from thriftwood.pruning.tradeoffs import inside
+
+
+def verify(pruned, model=FOREST, **options):
+    return tw.verify_pruning(model, pruned, HEART.X, HEART.y, **{"costs": HEART.costs} | options)
+
+
+@given(forests_and_masks())
+def test_what_collapsing_kept_is_found_again(forest_and_mask):
+    forest, kept = forest_and_mask
+    np.testing.assert_array_equal(kept_by(forest, collapse(forest, kept)[0]), kept)
+
+
+@settings(max_examples=40)
+@given(pruning_cases(most_splits=3), st.sampled_from([0.0, 0.01, 0.1, 1.0]), st.data())
+def test_excess_is_what_the_best_of_all_prunings_has_less(case, tradeoff, data):
+    forest, X, y, prices, weights = case
+    masks = list(all_masks(forest))
+    objectives = []
+    for kept in masks:
+        cost, loss = cost_and_loss(forest, X, y, weights, prices, kept)
+        objectives.append(loss + tradeoff * cost)
+    choice = data.draw(st.integers(0, len(masks) - 1))
+    found = tw.verify_pruning(
+        forest,
+        collapse(forest, masks[choice])[0],
+        X,
+        y,
+        tradeoff=tradeoff,
+        costs=prices,
+        sample_weight=weights,
+    )
+    too_much = objectives[choice] - min(objectives)
+    assert found.excess == pytest.approx(too_much, abs=1e-8)
+    assert found.is_optimal == (found.excess == 0)
+    assert found.certificate.gap >= 0
+    assert found.loss + tradeoff * found.cost == pytest.approx(objectives[choice])
+
+
+@pytest.mark.parametrize("point", [0, len(PATH) // 2, len(PATH) - 1])
+def test_points_of_a_path_are_optimal_between_their_tradeoffs(point):
+    found = verify(PATH[point].model)
+    assert found.is_optimal
+    assert found.excess == 0
+    beyond = [*PATH.tradeoffs[1:], math.inf]
+    assert found.tradeoffs == (PATH.tradeoffs[point], beyond[point])
+    assert found.tradeoffs[0] < found.tradeoff < found.tradeoffs[1]
+    assert (found.cost, found.loss) == pytest.approx((PATH.costs[point], PATH.losses[point]))
+    assert "an optimal pruning for " in str(found)
+    assert "gap 0" in str(found)
+
+
+def test_the_model_itself_is_no_optimum_but_a_pruning():
+    found = verify(FOREST)
+    assert not found.is_optimal
+    assert found.n_splits == PATH.original.n_splits
+    assert found.tradeoff == 0  # it costs more than any point, so only its loss is compared
+    assert found.excess == pytest.approx(PATH.original.loss - PATH.losses[0])
+    assert "not proven optimal" in str(found)
+
+
+def test_a_careless_pruning_is_found_out():
+    careless = write_model(FOREST, random_kept(read_forest(FOREST), seed=1, share=0.6))
+    found = verify(careless)
+    assert not found.is_optimal
+    assert found.tradeoffs is None
+    best = PATH.at(tradeoff=found.tradeoff)
+    mine = found.loss + found.tradeoff * found.cost
+    assert found.excess == pytest.approx(mine - best.loss - found.tradeoff * best.cost)
+
+
+def test_at_a_tradeoff_where_another_point_is_better():
+    found = verify(PATH[3].model, tradeoff=inside(PATH.tradeoffs, 3))
+    assert found.is_optimal
+    assert "at tradeoff" in str(found)
+    assert not verify(PATH[3].model, tradeoff=PATH.tradeoffs[-1] * 2).is_optimal
+
+
+def test_leaf_values_do_not_matter():
+    refitted = PATH.at(budget=100).refit(HEART.X, HEART.y)
+    assert verify(refitted.model).is_optimal
+
+
+def test_a_boosted_model_by_its_recorded_gains():
+    X, y = NHANES.X[:600], NHANES.y[:600] > 0
+    model = HistGradientBoostingClassifier(max_iter=8, max_leaf_nodes=6, random_state=0).fit(X, y)
+    pruned = tw.prune(model, X, y, costs=NHANES.costs, budget=20).model
+    assert tw.verify_pruning(model, pruned, X, y, costs=NHANES.costs).is_optimal
+
+
+@pytest.mark.parametrize("options", [{}, {"loss": "brier"}, {"class_weight": "balanced"}])
+def test_every_point_of_a_path_can_be_certified(options):
+    path = heart_path(**options)
+    options.pop("loss", None)  # the path knows it
+    proofs = path.certify(HEART.X, HEART.y, **options)
+    assert len(proofs) == len(path)
+    assert {proof.gap for proof in proofs} == {0}
+
+
+def test_some_points_in_the_order_asked_for():
+    everything = PATH.certify(HEART.X, HEART.y)
+    assert PATH.certify(HEART.X, HEART.y, points=[4, 1, -1]) == (
+        everything[4],
+        everything[1],
+        everything[-1],
+    )
+
+
+def own_loss(values):
+    return 1 - values
+
+
+def test_a_loss_of_ones_own_is_passed_again():
+    path = heart_path(loss=own_loss)
+    with pytest.raises(InputError, match="loss of your own, 'own_loss': pass it"):
+        path.certify(HEART.X, HEART.y)
+    proofs = path.certify(HEART.X, HEART.y, loss=own_loss, points=[0, 1])
+    assert [proof.gap for proof in proofs] == [0, 0]
+
+
+def test_other_rows_are_not_taken_for_those_of_the_path():
+    with pytest.raises(InputError, match="Pass the same rows, weights, prices and loss"):
+        PATH.certify(HEART.X[:200], HEART.y[:200])
+    with pytest.raises(InputError, match="Pass the same rows"):
+        PATH.certify(HEART.X, HEART.y, costs=np.ones(13))
+    with pytest.raises(InputError, match="nothing to prove"):
+        heart_path(scope="each_tree").certify(HEART.X, HEART.y)
+
+
+def test_a_path_by_rounds_is_as_near_as_it_says():
+    path = heart_path(shards=tw.RowShards(most_gathered=0, max_rounds=2))
+    proofs = path.certify(HEART.X, HEART.y)
+    assert min(proof.gap for proof in proofs) >= 0
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        (RandomForestClassifier(3, random_state=0), "it has 3 trees, the model has 12"),
+        (RandomForestClassifier(12, random_state=7), r"its tree \d+ tests feature \d+ <= "),
+    ],
+)
+def test_another_model_is_no_pruning(other, words):
+    with pytest.raises(InputError, match=words):
+        verify(other.fit(HEART.X, HEART.y))
+
+
+def test_a_model_with_more_splits_is_no_pruning():
+    with pytest.raises(InputError, match="where the model's ends"):
+        verify(FOREST, model=PATH[5].model)
+
+
+@given(st.lists(st.floats(1e-9, 1e9), min_size=1, max_size=6, unique=True).map(sorted), st.data())
+def test_a_tradeoff_inside_is_inside(breakpoints, data):
+    tradeoffs = np.array([0.0, *breakpoints])
+    point = data.draw(st.integers(0, len(tradeoffs) - 1))
+    chosen = inside(tradeoffs, point)
+    assert tradeoffs[point] <= chosen
+    if point + 1 < len(tradeoffs):
+        assert chosen <= tradeoffs[point + 1]
+
+
+def test_a_tradeoff_inside_is_short():
+    assert inside(np.array([0.0, 0.001234567, 0.00345678]), 1) == 0.002
+    assert inside(np.array([0.0, 0.25]), 1) == 0.5
+    assert inside(np.array([0.0]), 0) == 1.0
