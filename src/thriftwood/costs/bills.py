@@ -27,7 +27,7 @@ class Bills:
     needed_by: FloatArray
 
 
-def bills_of(prices: PriceList, used: BoolArray) -> Bills:
+def bills_of(prices: PriceList, used: BoolArray, weights: FloatArray | None = None) -> Bills:
     """Charge rows for features, each charge once.
 
     Parameters
@@ -35,6 +35,8 @@ def bills_of(prices: PriceList, used: BoolArray) -> Bills:
     prices : PriceList
     used : shape (n_rows, n_features)
         The features whose values each row is tested for.
+    weights : shape (n_rows,), optional
+        How much each row counts in the means.
     """
     n_rows = len(used)
     bills = Bills(np.zeros(n_rows), np.zeros(prices.n_charges), np.zeros(prices.n_charges))
@@ -42,8 +44,8 @@ def bills_of(prices: PriceList, used: BoolArray) -> Bills:
     for charge in np.flatnonzero(prices.payer != MODEL).tolist():
         amount = _amounts(prices, charge, needs[charge])
         bills.per_row[:] += amount
-        bills.by_charge[charge] = amount.mean()
-        bills.needed_by[charge] = needs[charge].mean()
+        bills.by_charge[charge] = np.average(amount, weights=weights)
+        bills.needed_by[charge] = np.average(needs[charge], weights=weights)
     return bills
 
 

@@ -3,3 +3,15 @@
 Law of this folder: what is read predicts what the file's own library predicts, reading runs no code
 that a file brings along unless the caller trusts it, and a file is written whole or not at all.
 """
+
+from thriftwood.model_files.reading import model_format, read_model
+from thriftwood.model_files.registry import formats_for_help
+from thriftwood.model_files.writing import check_model_file, write_model_file
+
+__all__ = [
+    "check_model_file",
+    "formats_for_help",
+    "model_format",
+    "read_model",
+    "write_model_file",
+]

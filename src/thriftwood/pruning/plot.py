@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from thriftwood.pruning.sequence import PruningSequence
 
+# Okabe and Ito's, which colour-blind readers tell apart: one for each path in the same axes.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+
 
 def plot_path(path: PruningSequence, ax: Axes | None, measured: Evaluation | None) -> Axes:
     """Draw cost against loss, or against measured errors; see `PruningSequence.plot`."""
@@ -31,31 +34,50 @@ def plot_path(path: PruningSequence, ax: Axes | None, measured: Evaluation | Non
         raise InputError(f"`ax` is {ax!r}: pass axes of matplotlib, or None for new ones.")
     if ax is None:
         _, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
-    style = ".-" if path.is_nested else "."  # no line where costs go up and down
+        ax.set_prop_cycle(color=COLOURS)
     if measured is None:
-        points = points_in_words(path.method, len(path))
-        ax.plot(path.costs, path.losses, style, markersize=4, label=points)
-        if "before pruning" not in ax.get_legend_handles_labels()[1]:
-            ax.plot(path.original.cost, path.original.loss, "ks", label="before pruning")
-        ax.set_xlabel("mean cost of a row" + (f" ({path.prices.unit})" if path.prices.unit else ""))
-        ax.set_ylabel(_loss_in_words(path))
+        _draw_losses(path, ax)
     else:
-        (line,) = ax.plot(measured.cost, measured.error, style, markersize=4, label="error")
-        by_cost = np.argsort(measured.cost, kind="stable")
-        cost, error = measured.cost[by_cost], measured.error[by_cost]
-        ax.fill_between(
-            cost,
-            error - measured.standard_error[by_cost],
-            error + measured.standard_error[by_cost],
-            color=line.get_color(),
-            alpha=0.2,
-            linewidth=0,
-            label="one standard error",
-        )
-        ax.set_xlabel(f"mean cost on {measured.n_rows} rows")
-        ax.set_ylabel("error" if path.forest.is_classifier else "mean squared error")
-    ax.legend()
+        _draw_errors(path, ax, measured)
+    ax.set_axisbelow(True)
+    ax.grid(alpha=0.3)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False)
     return ax
+
+
+def _draw_losses(path: PruningSequence, ax: Axes) -> None:
+    points = points_in_words(path.method, len(path))
+    ax.plot(path.costs, path.losses, _style(path), markersize=6, label=points)
+    if "before pruning" not in ax.get_legend_handles_labels()[1]:
+        ax.plot(path.original.cost, path.original.loss, "ks", label="before pruning")
+    ax.set_xlabel("mean cost of a row" + _unit(path))
+    ax.set_ylabel(_loss_in_words(path))
+
+
+def _draw_errors(path: PruningSequence, ax: Axes, measured: Evaluation) -> None:
+    (line,) = ax.plot(measured.cost, measured.error, _style(path), markersize=6, label="error")
+    by_cost = np.argsort(measured.cost, kind="stable")
+    cost, error = measured.cost[by_cost], measured.error[by_cost]
+    ax.fill_between(
+        cost,
+        error - measured.standard_error[by_cost],
+        error + measured.standard_error[by_cost],
+        color=line.get_color(),
+        alpha=0.2,
+        linewidth=0,
+        label="one standard error",
+    )
+    ax.set_xlabel(f"mean cost on {measured.n_rows} rows" + _unit(path))
+    ax.set_ylabel("error" if path.forest.is_classifier else "mean squared error")
+
+
+def _style(path: PruningSequence) -> str:
+    return ".-" if path.is_nested else "."  # no line where costs go up and down
+
+
+def _unit(path: PruningSequence) -> str:
+    return f" ({path.prices.unit})" if path.prices.unit else ""
 
 
 def _loss_in_words(path: PruningSequence) -> str:

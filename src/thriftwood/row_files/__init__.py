@@ -3,3 +3,8 @@
 Law of this folder: a model gets its own columns, in its own order, or the reader says in a sentence
 which column of which file is wrong.
 """
+
+from thriftwood.row_files.reading import read_table
+from thriftwood.row_files.row_table import Rows, RowTable
+
+__all__ = ["RowTable", "Rows", "read_table"]

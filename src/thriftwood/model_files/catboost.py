@@ -1,0 +1,48 @@
+"""Models of CatBoost as its own binary file or JSON."""
+
+from pathlib import Path
+from typing import Any
+
+from thriftwood.adapters.kinds import is_a
+from thriftwood.export.libraries import library
+from thriftwood.files import write_whole
+from thriftwood.model_files.format import Content, Format
+from thriftwood.model_files.saved import saved_bytes
+
+BEGINS = b"CBM1"
+
+
+def _is_in(content: Content) -> bool:
+    return content.data.startswith(BEGINS) or {"model_info", "scale_and_bias"} <= content.json_keys
+
+
+def _read(content: Content) -> Any:
+    catboost = library("catboost", "catboost")
+    file_format = "cbm" if content.data.startswith(BEGINS) else "json"
+    plain = catboost.CatBoost().load_model(str(content.place), format=file_format)
+    kind = catboost.CatBoostClassifier if len(plain.classes_) else catboost.CatBoostRegressor
+    return kind().load_model(str(content.place), format=file_format)
+
+
+def _holds(model: object) -> bool:
+    return is_a(model, "catboost", "CatBoost")
+
+
+def _write(model: Any, place: Path) -> None:
+    suffix = place.suffix.lower()
+
+    def save(file: str) -> None:
+        model.save_model(file, format=suffix[1:])
+
+    write_whole(place, saved_bytes(save, suffix))
+
+
+FORMAT = Format(
+    name="CatBoost",
+    holds_what="a CatBoost model, as its `save_model` writes it",
+    suffixes=(".cbm", ".json"),
+    is_in=_is_in,
+    read=_read,
+    holds=_holds,
+    write=_write,
+)

@@ -1,0 +1,62 @@
+"""Boosters of LightGBM as its own text."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from thriftwood.adapters import read_forest
+from thriftwood.adapters.kinds import is_a
+from thriftwood.errors import UnsupportedModelError
+from thriftwood.export.libraries import library
+from thriftwood.files import write_whole
+from thriftwood.model_files.format import Content, Format
+
+END = "end of trees"
+
+
+def _is_in(content: Content) -> bool:
+    return re.match(rb"\s*tree\r?\nversion=", content.data) is not None
+
+
+def _read(content: Content) -> Any:
+    lightgbm = library("lightgbm", "lightgbm")
+    text = content.data.decode().replace("\r\n", "\n").lstrip()
+    if END not in text:
+        raise ValueError(f"it has no line {END!r}, so its end is missing")
+    # Where this line is wrong, as after an edit by hand, LightGBM ends the whole process.
+    text = re.sub(r"(?m)^tree_sizes=.*\n", "", text, count=1)
+    return lightgbm.Booster(model_str=text)
+
+
+def _holds(model: object) -> bool:
+    return is_a(model, "lightgbm", "Booster") or is_a(model, "lightgbm", "LGBMModel")
+
+
+def _write(model: Any, place: Path) -> None:
+    _check(model)
+    booster = model if is_a(model, "lightgbm", "Booster") else model.booster_
+    write_whole(place, booster.model_to_string())
+
+
+def _check(model: Any) -> None:
+    classes = read_forest(model).classes
+    if classes is not None and not np.array_equal(classes, np.arange(len(classes))):
+        known = ", ".join(repr(label) for label in classes.tolist()[:5])
+        raise UnsupportedModelError(
+            f"This {type(model).__name__} has the classes {known}, but LightGBM's text numbers "
+            "classes from 0 and keeps no labels: write .skops, or the `booster_` of the model."
+        )
+
+
+FORMAT = Format(
+    name="LightGBM text",
+    holds_what="a LightGBM model, as its `save_model` writes it",
+    suffixes=(".txt", ".lgb", ".model"),
+    is_in=_is_in,
+    read=_read,
+    holds=_holds,
+    write=_write,
+    check=_check,
+)

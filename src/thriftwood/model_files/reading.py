@@ -1,0 +1,109 @@
+"""Read a model, whatever library wrote its file."""
+
+from typing import Any
+
+from thriftwood.adapters import forest_model, read_forest, read_stages
+from thriftwood.errors import (
+    ForestError,
+    InputError,
+    ThriftwoodError,
+    UnfittedModelError,
+    UnsupportedModelError,
+)
+from thriftwood.files import File, place_of, read_whole
+from thriftwood.forest import Forest
+from thriftwood.model_files.format import Content, Format, damaged
+from thriftwood.model_files.refused import refusal
+from thriftwood.model_files.registry import FORMATS
+
+
+def read_model(file: File, *, trust_pickle: bool = False) -> Any:
+    """Return the model in a file; what the file holds says which library wrote it, not its name.
+
+    Parameters
+    ----------
+    file
+        Its name.
+    trust_pickle : bool
+        Whether a pickle may be read, which runs whatever its writer put into it.
+
+    Returns
+    -------
+    model
+        Of the library that wrote the file: a `Booster` of LightGBM or XGBoost, an estimator of
+        CatBoost, whatever a file of skops or a pickle holds, a `ForestModel` or a
+        `CascadeClassifier`. Thriftwood can read its trees.
+    """
+    content = _content(file)
+    own = _format_of(content)
+    if own.runs_code and not trust_pickle:
+        raise InputError(
+            f"{content.place} is a pickle: reading it would run whatever its writer put into it, "
+            "so it was not read. If you made it yourself, or trust who did, pass trust_pickle=True "
+            "(--trust-pickle on the command line). Better, write the model once as "
+            '`tw.export.to_skops(model, "model.skops")`, which holds no code.'
+        )
+    return _checked(_read(own, content), content)
+
+
+def model_format(file: File) -> str:
+    """Return the name of the format that a file is in, such as "skops"; nothing of it is run.
+
+    Parameters
+    ----------
+    file
+        Its name.
+    """
+    return _format_of(_content(file)).name
+
+
+def _content(file: File) -> Content:
+    content = Content(place_of(file), read_whole(file))
+    if not content.data:
+        raise InputError(f"{content.place} is empty.")
+    return content
+
+
+def _format_of(content: Content) -> Format:
+    for own in FORMATS:
+        if own.is_in(content):
+            return own
+    raise refusal(content)
+
+
+def _read(own: Format, content: Content) -> Any:
+    try:
+        return own.read(content)
+    except ThriftwoodError:
+        raise
+    except Exception as error:  # whatever a damaged file leads its library to
+        raise damaged(content, own.name, error) from None
+
+
+def _checked(model: Any, content: Content) -> Any:
+    """Return the model if its trees can be read."""
+    if isinstance(model, Forest):
+        return forest_model(model)
+    try:
+        read_stages(model)
+    except (UnsupportedModelError, UnfittedModelError, ForestError, InputError) as error:
+        inside = _inside_pipeline(model)
+        if inside is not None:
+            raise UnsupportedModelError(
+                f"{content.place} holds a {inside} inside a {type(model).__name__}, which changes "
+                "the rows before the model sees them. Take the model out, `pipeline[-1]`, write it "
+                "with `tw.export.to_skops`, and use it with the rows as `pipeline[:-1].transform` "
+                "makes them."
+            ) from None
+        raise type(error)(f"{content.place}: {error}") from None
+    return model
+
+
+def _inside_pipeline(model: Any) -> str | None:
+    """Return what kind of model is the last step of a pipeline, if it is one that can be read."""
+    try:
+        last = model.steps[-1][1]
+        read_forest(last)
+    except (AttributeError, IndexError, TypeError, ThriftwoodError):
+        return None
+    return type(last).__name__

@@ -1,0 +1,35 @@
+"""All formats, in the order in which a file is compared with them."""
+
+from thriftwood.model_files import (
+    catboost,
+    lightgbm,
+    pickles,
+    skops,
+    thriftwood_arrays,
+    thriftwood_json,
+    xgboost,
+)
+from thriftwood.model_files.format import Format
+
+FORMATS: tuple[Format, ...] = (
+    skops.FORMAT,
+    lightgbm.FORMAT,
+    xgboost.FORMAT,
+    catboost.FORMAT,
+    thriftwood_json.FORMAT,
+    thriftwood_arrays.FORMAT,
+    pickles.FORMAT,
+)
+
+
+def formats_for_help() -> str:
+    """Return a line for every format: the suffixes of its files, and what it holds."""
+    rows = [(" ".join(own.suffixes), own.holds_what) for own in FORMATS]
+    width = max(len(suffixes) for suffixes, _ in rows)
+    return "\n".join(f"{suffixes:<{width}}  {what}" for suffixes, what in rows)
+
+
+def suffixes_of(formats: tuple[Format, ...]) -> str:
+    """Return the suffixes of some formats as a list in words, each once."""
+    found = list(dict.fromkeys(suffix for own in formats for suffix in own.suffixes))
+    return ", ".join(found[:-1]) + " or " + found[-1] if len(found) > 1 else "".join(found)

@@ -1,0 +1,143 @@
+// The frontier: mean bill against error, or against the loss that pruning minimised.
+
+const FRONTIER_MARGIN = { left: 52, right: 18, top: 26, bottom: 46 };
+
+// The curves to draw: name, cost and height of the model before pruning and of every point.
+function series() {
+  const { curve } = page;
+  if (state.shows === "loss") return [{ name: "rows", cost: curve.cost, height: curve.loss, spread: null }];
+  const found = [{ name: "rows", cost: curve.rows.cost, height: curve.rows.error, spread: curve.rows.spread }];
+  if (curve.validation) {
+    found[0].spread = null;
+    found.push({
+      name: "validation",
+      cost: curve.validation.cost,
+      height: curve.validation.error,
+      spread: curve.validation.spread,
+    });
+  }
+  return found;
+}
+
+function frontierWords() {
+  const unit = page.unit ? ` (${page.unit})` : "";
+  const y = state.shows === "loss"
+    ? page.loss
+    : page.error === "share" ? "share of rows that are wrong" : "mean squared error";
+  return { x: `mean bill of a row${unit}`, y, label: `Mean bill of a row against ${y}.` };
+}
+
+function drawFrontier() {
+  const width = Math.max(280, byId("frontier").clientWidth);
+  const height = Math.round(Math.min(380, Math.max(260, width * 0.42)));
+  const margin = FRONTIER_MARGIN;
+  const curves = series();
+  const costs = curves.flatMap((one) => one.cost);
+  const tops = curves.flatMap((one) => one.height.map((value, i) => value + (one.spread ? one.spread[i] : 0)));
+  const x = scale(0, Math.max(...costs) || 1, margin.left, width - margin.right);
+  const y = scale(0, Math.max(...tops) * 1.04 || 1, height - margin.bottom, margin.top);
+  const words = frontierWords();
+  words.xTicks = ticks(0, x.high, width < 500 ? 4 : 8);
+  words.yTick = state.shows !== "loss" && page.error === "share" ? (tick) => percent(tick, 0) : tickWords;
+  const drawing = frame(width, height, margin, x, y, words);
+  const spots = curves.flatMap((one) => drawCurve(drawing, one, x, y));
+  drawChosen(drawing, spots, height - margin.bottom);
+  listenToChart(drawing, spots, width);
+  const tip = element("div", { class: "tip", hidden: "" });
+  refill("frontier", drawing, tip);
+  drawLegend(curves);
+}
+
+// Draw one curve; return where the points are that can be chosen.
+function drawCurve(drawing, curve, x, y) {
+  const places = curve.cost.map((cost, i) => [x(cost), y(curve.height[i])]);
+  const line = places.slice(1).map(([left, top]) => `${left.toFixed(1)} ${top.toFixed(1)}`).join("L");
+  drawing.append(shape("path", { class: `curve ${curve.name}`, d: `M${line}` }));
+  const size = page.points.length > 20 && x(x.high) < 500 ? 2.5 : 4;
+  const spots = page.points.map((point, position) => {
+    const [left, top] = places[point.index + 1];
+    if (curve.spread) drawSpread(drawing, curve, point.index + 1, left, y);
+    drawing.append(MARKS[curve.name](left, top, size));
+    return { position, left, top };
+  });
+  drawing.append(MARKS.original(...places[0], 5));
+  return spots;
+}
+
+function drawSpread(drawing, curve, i, left, y) {
+  const [low, high] = [-1, 1].map((sign) => y(Math.max(0, curve.height[i] + sign * curve.spread[i])));
+  drawing.append(shape("path", {
+    class: `spread ${curve.name}`, d: `M${left} ${low}V${high}M${left - 3} ${low}h6M${left - 3} ${high}h6`,
+  }));
+}
+
+function drawChosen(drawing, spots, bottom) {
+  for (const spot of spots.filter((one) => one.position === state.position)) {
+    drawing.append(
+      shape("line", { class: "plumb", x1: spot.left, x2: spot.left, y1: spot.top + 10, y2: bottom }),
+      shape("circle", { class: "halo", cx: spot.left, cy: spot.top, r: 9 }),
+    );
+  }
+}
+
+function drawLegend(curves) {
+  const names = { rows: `the ${whole(page.n_rows)} rows given`, validation: `${whole(page.n_validation)} validation rows` };
+  const entries = curves.map((curve) => legendEntry(
+    names[curve.name] + (curve.spread ? ", ± one standard error" : ""),
+    shape("path", { class: `curve ${curve.name}`, d: "M0 7H26" }),
+    MARKS[curve.name](13, 7, 4),
+  ));
+  entries.push(
+    legendEntry("before pruning", MARKS.original(13, 7, 5)),
+    legendEntry("chosen", shape("circle", { class: "halo", cx: 13, cy: 7, r: 6 })),
+  );
+  refill("legend", ...entries);
+}
+
+// Hovering shows what the nearest point is, clicking chooses it.
+function listenToChart(drawing, spots, width) {
+  const nearest = (event) => {
+    const box = drawing.getBoundingClientRect();
+    const left = ((event.clientX - box.left) * width) / box.width;
+    const top = ((event.clientY - box.top) * width) / box.width;
+    const distance = (spot) => Math.hypot(spot.left - left, (spot.top - top) / 2);
+    return spots.reduce((best, spot) => (distance(spot) < distance(best) ? spot : best));
+  };
+  drawing.addEventListener("pointermove", (event) => showTip(nearest(event), width));
+  drawing.addEventListener("pointerleave", hideTip);
+  drawing.addEventListener("click", (event) => choose(nearest(event).position));
+  state.spots = spots;
+}
+
+function showTip(spot, width) {
+  const tip = byId("frontier").querySelector(".tip");
+  const point = page.points[spot.position];
+  const lines = [`${money(point.details.cost)} a row`, ...errorLines(point.index + 1), counted(point.details.n_features, "feature")];
+  tip.replaceChildren(element("strong", {}, pointName(point)), ...lines.map((line) => element("span", {}, line)));
+  tip.hidden = false;
+  const left = spot.left + 14 + tip.offsetWidth > width ? spot.left - 14 - tip.offsetWidth : spot.left + 14;
+  tip.style.left = `${Math.max(0, left)}px`;
+  tip.style.top = `${Math.max(0, spot.top - tip.offsetHeight - 10)}px`;
+}
+
+function hideTip() {
+  byId("frontier").querySelector(".tip").hidden = true;
+}
+
+// With the keyboard on the slider, the chosen point tells its figures.
+function tipOfChosen() {
+  const spot = state.spots.find((one) => one.position === state.position);
+  showTip(spot, Math.max(280, byId("frontier").clientWidth));
+}
+
+function errorLines(i) {
+  const { curve } = page;
+  const lines = [];
+  const noun = page.error === "share" ? "wrong" : "squared error";
+  if (curve.rows) lines.push(`${errorWords(curve.rows.error[i])} ${noun} on the rows given`);
+  if (curve.validation) {
+    lines.push(`${errorWords(curve.validation.error[i])} ± ${spreadWords(curve.validation.spread[i])} ${noun} on validation rows`);
+  }
+  lines.push(`loss ${amount(curve.loss[i])}`);
+  return lines;
+}

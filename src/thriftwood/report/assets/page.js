@@ -1,0 +1,141 @@
+// The page: which point is chosen, and everything that follows from it.
+
+const page = JSON.parse(document.getElementById("data").textContent);
+const state = { position: 0, shows: page.error === "none" ? "loss" : "error", spots: [] };
+
+function begin() {
+  byId("about").textContent = aboutWords();
+  byId("why").textContent = startWords();
+  byId("all-points").open = false;
+  setUpSwitch();
+  setUpChoosing();
+  choose(positionInAddress() ?? startPosition());
+  addEventListener("hashchange", () => choose(positionInAddress() ?? state.position));
+  addEventListener("resize", draw);
+  addEventListener("beforeprint", () => { byId("all-points").open = true; });
+}
+
+function aboutWords() {
+  const validation = page.n_validation ? `, ${counted(page.n_validation, "validation row")}` : "";
+  return `A ${page.model} of ${counted(page.n_trees, "tree")} and ${counted(page.features.length, "feature")}; `
+    + `${counted(page.n_rows, "row")}${validation}; ${page.method}.`;
+}
+
+function startWords() {
+  const all = page.curve.cost.length - 1;
+  const some = all > page.points.length ? ` The curve has ${whole(all)} points, ${page.points.length} of them can be chosen here.` : "";
+  return `${page.start.is_suggested ? "Suggested" : "Shown first"}: ${page.start.why}.${some}`;
+}
+
+function startPosition() {
+  return page.points.findIndex((point) => point.index === page.start.point);
+}
+
+// The address may name a point, so that a link or a reload shows it again.
+function positionInAddress() {
+  const named = /^#point=(\d+)$/.exec(location.hash);
+  if (!named) return null;
+  const wanted = Number(named[1]) - 1;
+  const distance = (point) => Math.abs(point.index - wanted);
+  const nearest = page.points.reduce((best, point) => (distance(point) < distance(best) ? point : best));
+  return page.points.indexOf(nearest);
+}
+
+function setUpSwitch() {
+  if (page.error === "none") return;
+  const names = { error: page.error === "share" ? "Wrong rows" : "Squared error", loss: "Loss that pruning weighs" };
+  const buttons = Object.entries(names).map(([key, words]) => {
+    const button = element("button", { type: "button", "aria-pressed": key === state.shows }, words);
+    button.addEventListener("click", () => {
+      state.shows = key;
+      buttons.forEach((one) => one.setAttribute("aria-pressed", one === button));
+      drawFrontier();
+    });
+    return button;
+  });
+  refill("switch", ...buttons);
+}
+
+// Points go from dear to cheap, the slider as the chart from cheap to dear.
+function setUpChoosing() {
+  const last = page.points.length - 1;
+  const slider = byId("slider");
+  slider.max = last;
+  slider.addEventListener("input", () => {
+    choose(last - Number(slider.value));
+    tipOfChosen();
+  });
+  slider.addEventListener("focus", () => { if (slider.matches(":focus-visible")) tipOfChosen(); });
+  slider.addEventListener("blur", hideTip);
+  byId("cheaper").addEventListener("click", () => choose(state.position + 1));
+  byId("dearer").addEventListener("click", () => choose(state.position - 1));
+  byId("suggested").hidden = !page.start.is_suggested;
+  byId("suggested").addEventListener("click", () => choose(startPosition()));
+}
+
+function choose(position) {
+  const last = page.points.length - 1;
+  state.position = Math.max(0, Math.min(last, position));
+  const point = page.points[state.position];
+  const slider = byId("slider");
+  slider.value = last - state.position;
+  slider.setAttribute("aria-valuetext", `${pointName(point)}, ${money(point.details.cost)} a row`);
+  byId("slider-label").textContent = pointName(point);
+  byId("cheaper").disabled = state.position === last;
+  byId("dearer").disabled = state.position === 0;
+  byId("suggested").disabled = state.position === startPosition();
+  history.replaceState(null, "", `#point=${point.index + 1}`);
+  draw();
+}
+
+function pointName(point) {
+  return `Point ${whole(point.index + 1)} of ${whole(page.curve.cost.length - 1)}`;
+}
+
+function draw() {
+  const point = page.points[state.position];
+  drawVerdict(point);
+  drawCards(point);
+  drawFrontier();
+  drawBills(point);
+  drawLines(point);
+  drawFeatures(point);
+  drawReceipts(point);
+  drawTrees(point);
+  drawProof(point);
+  drawRecipes(point);
+  markInTable();
+}
+
+// One sentence that a reader can take home.
+function drawVerdict(point) {
+  const { before, curve } = page;
+  const { cost } = point.details;
+  const parts = [`${pointName(point)}: a row costs `, element("strong", {}, money(cost)), " on average"];
+  if (cost !== before.cost) parts.push(` instead of ${amount(before.cost)}`);
+  if (before.cost > 0 && cost !== before.cost) parts.push(" (", element("strong", {}, less(before.cost, cost)), ")");
+  const measured = curve.validation ?? curve.rows;
+  if (measured) {
+    const where = curve.validation ? "the validation rows" : "the rows given";
+    const [now, was] = [measured.error[point.index + 1], measured.error[0]];
+    const spread = `\u00a0±\u00a0${spreadWords(measured.spread[point.index + 1])}`;
+    if (page.error === "share") {
+      parts.push("; ", element("strong", {}, errorWords(now)), `${spread} of ${where} are wrong instead of ${errorWords(was)}.`);
+    } else {
+      parts.push("; the mean squared error on ", where, " is ", element("strong", {}, errorWords(now)), `${spread} instead of ${errorWords(was)}.`);
+    }
+  } else {
+    parts.push(`; the ${page.loss} is ${amount(curve.loss[point.index + 1])} instead of ${amount(curve.loss[0])}.`);
+  }
+  refill("verdict", ...parts);
+}
+
+function markInTable() {
+  const rows = [...byId("points").tBodies[0].rows];
+  rows.forEach((row, place) => {
+    if (place === state.position + 1) row.setAttribute("aria-current", "true");
+    else row.removeAttribute("aria-current");
+  });
+}
+
+begin();

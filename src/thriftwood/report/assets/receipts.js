@@ -1,0 +1,84 @@
+// Receipts of typical rows, the proof, and how to make the model.
+
+const FIRST_LINES = 12;
+
+function drawReceipts(point) {
+  refill("receipts", ...page.rows.map((row, place) => receipt(row, point.receipts[place])));
+}
+
+function receipt(row, after) {
+  const kept = new Set(after.lines);
+  const lines = row.lines.map((line, place) => receiptLine(line, kept.has(place)));
+  if (row.tests > 0) lines.push(tableRow(["tests", amount(row.tests), amount(after.tests)]));
+  const total = (paid) => row.lines.reduce((sum, line, place) => sum + (paid(place) ? line.price : 0), 0);
+  const [before, now] = [total(() => true) + row.tests, total((place) => kept.has(place)) + after.tests];
+  const shown = element(
+    "table",
+    {},
+    tableHead([page.unit || "Feature", "before", "after"]),
+    element("tbody", {}, ...lines.slice(0, FIRST_LINES)),
+  );
+  const title = element("h3", {}, row.label, element("small", {}, `row ${row.row}`));
+  const node = element("div", { class: "receipt" }, title, shown);
+  if (lines.length > FIRST_LINES) node.append(moreLines(lines.slice(FIRST_LINES)));
+  node.append(element("table", {}, element("tfoot", {}, tableRow(["in all", amount(before), amount(now)]))));
+  return node;
+}
+
+function receiptLine(line, isKept) {
+  const what = element("span", {}, line.name);
+  if (line.value !== null) what.append(element("span", { class: "value" }, ` = ${line.value}`));
+  const row = tableRow([what, amount(line.price), isKept ? amount(line.price) : "–"], ["", "", isKept ? "" : "gone"]);
+  if (!isKept) row.className = "dropped";
+  return row;
+}
+
+function moreLines(lines) {
+  return element(
+    "details",
+    {},
+    element("summary", {}, counted(lines.length, "cheaper line")),
+    element("table", {}, element("tbody", {}, ...lines)),
+  );
+}
+
+function drawProof(point) {
+  const { claim, reached, bound, gap } = point.proof;
+  const [low, high] = point.tradeoffs;
+  const interval = high === null ? `from ${tradeoffWords(low)} on` : `from ${tradeoffWords(low)} to ${tradeoffWords(high)}`;
+  const unit = page.unit ? `1 ${page.unit}` : "a bill of 1";
+  byId("claim").textContent = reached === null ? claim : `${claim}, for tradeoffs ${interval}.`;
+  const rows = reached === null ? [] : [["reached", reached], ["no pruning can exceed", bound], ["gap", gap]];
+  refill("proof", element("tbody", {}, ...rows.map(([name, number]) => tableRow([name, grouped(number)]))));
+  byId("proof").hidden = rows.length === 0;
+  byId("proof-hint").textContent = `Better means a smaller sum of loss (${page.loss}) and tradeoff × mean bill; the tradeoff is the loss that ${unit} is worth.`
+    + (reached === null ? ` This point was found for tradeoffs ${interval}.`
+      : " The numbers are whole and were checked by additions alone, without trusting what found the pruning."
+        + (gap === "0" ? " A gap of 0 is a proof." : " The gap is how much better another pruning could be, at the most."));
+}
+
+function drawRecipes(point) {
+  const recipes = [recipe("In Python", point.python)];
+  if (point.command !== null) recipes.unshift(recipe("On the command line", point.command));
+  refill("recipes", ...recipes);
+  byId("recipe-hint").textContent = `In Python path is the path that this page shows; path[${point.index}] is the same point.`;
+}
+
+function recipe(name, code) {
+  const text = element("pre", {}, code);
+  const button = element("button", { type: "button", "aria-label": `Copy: ${name}` }, "Copy");
+  button.addEventListener("click", () => copy(text, button));
+  return element("div", { class: "recipe" }, element("div", { class: "recipe-head" }, element("span", {}, name), button), text);
+}
+
+// Copy a text; where the browser does not allow that, select it and say which keys do.
+async function copy(text, button) {
+  try {
+    await navigator.clipboard.writeText(text.textContent);
+    button.textContent = "Copied";
+  } catch {
+    getSelection().selectAllChildren(text);
+    button.textContent = document.execCommand("copy") ? "Copied" : "Press Ctrl+C";
+  }
+  setTimeout(() => { button.textContent = "Copy"; }, 2000);
+}

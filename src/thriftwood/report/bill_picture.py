@@ -1,0 +1,125 @@
+"""Two bills side by side: what is paid for each feature, before and after."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from thriftwood.billing import FeatureBill
+from thriftwood.errors import InputError
+from thriftwood.report.drawing import BLUE, VERMILION, axes_or_new, shortened, tidy, with_unit
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_BARS = 20
+MOST_LETTERS = 24  # of a name
+HEIGHT = 0.4  # of a bar; two of them share a line of height 1
+
+
+class Entry(NamedTuple):
+    """One line of the picture: what something costs a row on average, before and after."""
+
+    name: str
+    before: float
+    after: float
+
+
+def plot_bills(before: FeatureBill, after: FeatureBill, ax: Axes | None = None) -> Axes:
+    """Draw what a row pays for each feature on average, before and after pruning.
+
+    The dearest come first. The fees of groups, the tests and the model have bars of their own, and
+    the last bar holds all that is too cheap for one, so that the bars add up to the two means that
+    the legend tells.
+
+    Parameters
+    ----------
+    before, after : FeatureBill
+        Of the same features, in the same unit: what `feature_bill` returned for two models.
+    ax : matplotlib Axes, optional
+        None makes new ones.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+    """
+    _check_bills(before, after)
+    entries = _lines(_all_entries(before, after))
+    ax = axes_or_new(ax, figsize=(7.0, 1.3 + 0.3 * max(len(entries), 3)))
+    places = np.arange(len(entries))
+    for shift, bill, name, color, hatch in (
+        (-HEIGHT / 2, before, "before", VERMILION, "///"),
+        (HEIGHT / 2, after, "after", BLUE, ""),
+    ):
+        ax.barh(
+            places + shift,
+            [getattr(entry, name) for entry in entries],
+            height=HEIGHT,
+            color=color,
+            hatch=hatch,
+            edgecolor="white",
+            linewidth=0,
+            label=f"{name}: {bill.mean:.2f} {bill.unit}".rstrip(),
+        )
+    names = [shortened(entry.name, MOST_LETTERS) for entry in entries]
+    ax.set_yticks(places, names, parse_math=False)  # a name may hold dollars
+    ax.set_ylim(max(len(entries), 1) - 0.4, -0.6)  # the dearest on top
+    ax.set_xlabel(with_unit("mean paid by a row", before.unit))
+    tidy(ax)
+    ax.grid(visible=False, axis="y")
+    ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2)
+    return ax
+
+
+def _check_bills(before: Any, after: Any) -> None:
+    for name, bill in (("before", before), ("after", after)):
+        if not isinstance(bill, FeatureBill):
+            raise InputError(
+                f"`{name}` is no bill: pass what `feature_bill(model, X, costs)` returned."
+            )
+    sizes = len(before.by_feature), len(after.by_feature)
+    names = before.feature_names, after.feature_names
+    if sizes[0] != sizes[1]:
+        raise InputError(
+            f"The bills are of {sizes[0]} and of {sizes[1]} features: compare bills of models with "
+            "the same features."
+        )
+    if None not in names and names[0] != names[1]:
+        raise InputError(
+            "The bills name their features differently: compare bills of models with the same "
+            "features."
+        )
+    if before.unit != after.unit:
+        raise InputError(
+            f"The bills are in {before.unit or 'no unit'} and in {after.unit or 'no unit'}: "
+            "compare bills of the same prices."
+        )
+
+
+def _all_entries(before: FeatureBill, after: FeatureBill) -> list[Entry]:
+    """Return all that either bill is made of."""
+    names = before.feature_names or after.feature_names
+    features = [
+        Entry(names[k] if names else f"feature {k}", before.by_feature[k], after.by_feature[k])
+        for k in range(len(before.by_feature))
+    ]
+    fees = [
+        Entry(f"fee of {group}", before.fees.get(group, 0.0), after.fees.get(group, 0.0))
+        for group in {**before.fees, **after.fees}
+    ]
+    tests = Entry("tests", before.test_cost, after.test_cost)
+    model = Entry("model", before.model_cost, after.model_cost)
+    return [*features, *fees, tests, model]
+
+
+def _lines(entries: list[Entry]) -> list[Entry]:
+    """Return the dearest entries, and one for all others together; none that is free in both."""
+    paid = [entry for entry in entries if entry.before > 0 or entry.after > 0]
+    dearest = sorted(paid, key=lambda entry: -max(entry.before, entry.after))
+    shown, others = dearest[:MOST_BARS], dearest[MOST_BARS:]
+    shown.sort(key=lambda entry: (-entry.before, -entry.after))
+    if others:
+        before, after = (sum(column) for column in list(zip(*others, strict=True))[1:])
+        shown.append(Entry(f"{len(others)} others", before, after))
+    return shown

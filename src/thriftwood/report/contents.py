@@ -1,0 +1,245 @@
+"""Everything that a page shows, collected from the path, bills, evaluations and certificates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from thriftwood.arrays import FloatArray
+from thriftwood.errors import InputError
+from thriftwood.forest import Forest, collapse
+from thriftwood.progress import progress_bar
+from thriftwood.pruning import PruningPath
+from thriftwood.pruning.tradeoffs import inside
+from thriftwood.report import proofs, wording
+from thriftwood.report.bins import bar_heights, bill_counts, bill_edges
+from thriftwood.report.curve import Curve, measured_curve
+from thriftwood.report.given import GivenPage
+from thriftwood.report.points import shown_points, tradeoffs_of
+from thriftwood.report.spending import Spending, line_names, spending_on
+from thriftwood.report.starting import Start, start_of
+from thriftwood.report.typical import StillPaid, TypicalRow, still_paid, typical_rows
+
+# By this part may a mean bill measured now differ from that of the path.
+ROUNDING = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Details:
+    """What the page says about one model: the one before pruning, or a point of the path.
+
+    Attributes
+    ----------
+    cost, n_splits, n_features
+        As in `PruningPath`.
+    quantiles : float array
+        What the row at 10, 50 and 90 % of all rows pays.
+    bills : float array
+        How many rows pay so much, for each bin of the page.
+    bought, spent : shape (n_features,)
+        The share of rows that buy each feature, and what a row pays for it on average.
+    by_line : float array
+        The mean bill in parts, as `PageContents.lines` names them.
+    trees : float array
+        Splits of each tree, or of a few trees on average where there are very many.
+    """
+
+    cost: float
+    n_splits: int
+    n_features: int
+    quantiles: FloatArray
+    bills: FloatArray
+    bought: FloatArray
+    spent: FloatArray
+    by_line: FloatArray
+    trees: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A point of the path that can be chosen on the page.
+
+    Attributes
+    ----------
+    index : int
+        Its place on the path.
+    details : Details
+    receipts : list of StillPaid
+        One for each typical row.
+    tradeoffs : pair of float
+        From which tradeoff to which it is what the method is after; the second may be infinite.
+    proof : Proof
+    command : str, optional
+        What makes this model on the command line.
+    python : str
+        What makes it in Python.
+    """
+
+    index: int
+    details: Details
+    receipts: list[StillPaid]
+    tradeoffs: tuple[float, float]
+    proof: proofs.Proof
+    command: str | None
+    python: str
+
+
+@dataclass(frozen=True, eq=False)
+class PageContents:
+    """What a page shows; the template and the scripts decide how.
+
+    Attributes
+    ----------
+    title, model, unit, loss, error : str
+        What is shown, in words. `error` is "share", "squared", or "none" where errors of the
+        ensemble do not judge the model.
+    method : str
+        What the points of the path are.
+    n_rows, n_trees, trees_per_bar : int
+    n_validation : int
+        0 without validation rows.
+    features : tuple of str
+    prices : shape (n_features,)
+    lines : list of str
+        The parts of a mean bill.
+    in_several_groups : bool
+    edges : float array
+        Of the bins of bills.
+    rows : list of TypicalRow
+    curve : Curve
+        Of all points.
+    before : Details
+        Of the model before pruning.
+    points : list of Point
+    start : Start
+        Which of them the page shows first, and why.
+    """
+
+    title: str
+    model: str
+    unit: str
+    loss: str
+    error: str
+    method: str
+    n_rows: int
+    n_validation: int
+    n_trees: int
+    trees_per_bar: int
+    features: tuple[str, ...]
+    prices: FloatArray
+    lines: list[str]
+    in_several_groups: bool
+    edges: FloatArray
+    rows: list[TypicalRow]
+    curve: Curve
+    before: Details
+    points: list[Point]
+    start: Start
+
+
+def page_contents(given: GivenPage, n_jobs: int | None, progress: bool | None) -> PageContents:
+    """Collect what a page shows."""
+    path, prices = given.path, given.prices
+    before = _spending(given, path.forest, n_jobs)
+    _check_cost(before.mean, path.original.cost)
+    curve, measured = measured_curve(given, n_jobs, progress)
+    start = start_of(path, measured, curve.validation is not None)
+    shown = shown_points(path.costs, [start.point], given.max_points)
+    edges = bill_edges(before.per_row)
+    rows = typical_rows(before)
+    certificates = proofs.prove(given, shown, n_jobs, progress)
+    with progress_bar("Writing the page", progress) as bar:
+        points = []
+        for number, index in enumerate(shown):
+            after = _spending(given, _forest_at(path, index), n_jobs)
+            _check_cost(after.mean, float(path.costs[index]))
+            details = _details(after, before, edges, given.weights)
+            proof = proofs.proof_of(path, index, certificates[number])
+            points.append(_point(given, index, details, still_paid(after, rows), proof))
+            bar((number + 1) / len(shown))
+    own = _details(before, before, edges, given.weights)
+    return PageContents(
+        title=given.title,
+        model=type(path.model).__name__,
+        unit=prices.unit,
+        loss=wording.loss_in_words(path),
+        error=wording.error_kind(path.forest),
+        method=wording.points_of(path),
+        n_rows=given.table.n_rows,
+        n_validation=curve.n_validation,
+        n_trees=path.forest.n_trees,
+        trees_per_bar=-(-path.forest.n_trees // len(own.trees)),
+        features=prices.names[: prices.n_features],
+        prices=prices.prices[: prices.n_features],
+        lines=line_names(prices),
+        in_several_groups=_overlap(features for _, features in prices.groups),
+        edges=edges,
+        rows=rows,
+        curve=curve,
+        before=own,
+        points=points,
+        start=start,
+    )
+
+
+def _spending(given: GivenPage, forest: Forest, n_jobs: int | None) -> Spending:
+    return spending_on(forest, given.table, given.prices, given.weights, n_jobs)
+
+
+def _forest_at(path: PruningPath, index: int) -> Forest:
+    return collapse(path.forest, path.kept_nodes(index))[0]
+
+
+def _check_cost(measured: float, of_path: float) -> None:
+    if abs(measured - of_path) > ROUNDING * max(abs(of_path), ROUNDING):
+        raise InputError(
+            f"A row of X pays {measured:.6g} on average, but {of_path:.6g} on the rows that the "
+            "path was computed on: pass the same rows and the same `sample_weight`."
+        )
+
+
+def _details(
+    spending: Spending, before: Spending, edges: FloatArray, weights: FloatArray
+) -> Details:
+    forest = spending.forest
+    return Details(
+        cost=spending.mean,
+        n_splits=forest.n_splits,
+        n_features=len(np.unique(forest.feature[forest.is_split])),
+        quantiles=_quantiles(spending.per_row, weights),
+        bills=bill_counts(spending.per_row, edges, weights),
+        bought=spending.bought,
+        spent=spending.by_feature,
+        by_line=spending.by_line,
+        trees=bar_heights(spending.splits_per_tree, before.splits_per_tree),
+    )
+
+
+def _quantiles(bills: FloatArray, weights: FloatArray) -> FloatArray:
+    found: FloatArray = np.quantile(bills, (0.1, 0.5, 0.9), weights=weights, method="inverted_cdf")
+    return found
+
+
+def _point(
+    given: GivenPage, index: int, details: Details, receipts: list[StillPaid], proof: proofs.Proof
+) -> Point:
+    tradeoff = inside(given.path.tradeoffs, index)
+    command = None if given.commands is None else given.commands(index, tradeoff)
+    if command is not None and not isinstance(command, str):
+        raise InputError(f"`commands` returned {command!r} for point {index}: it must be text.")
+    return Point(
+        index=index,
+        details=details,
+        receipts=receipts,
+        tradeoffs=tradeoffs_of(given.path, index),
+        proof=proof,
+        command=command,
+        python=f"model = path.at(tradeoff={tradeoff!r}).model",
+    )
+
+
+def _overlap(groups: Iterable[tuple[int, ...]]) -> bool:
+    members: list[int] = [feature for group in groups for feature in group]
+    return len(set(members)) < len(members)

@@ -1,0 +1,101 @@
+"""The curve of the page: cost, loss and errors of every point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from thriftwood.arrays import FloatArray, handed_over
+from thriftwood.pruning import Evaluation, PruningPath
+from thriftwood.report.given import GivenPage
+from thriftwood.report.wording import error_kind
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Errors and bills on some rows, of the model before pruning first and then of every point.
+
+    Attributes
+    ----------
+    cost, error, spread : float arrays
+        Mean bill, error of the ensemble, and the standard error of that.
+    """
+
+    cost: FloatArray
+    error: FloatArray
+    spread: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """The figures of the model before pruning and of every point, in this order.
+
+    Attributes
+    ----------
+    cost, loss : float arrays
+        What pruning weighs against each other, on the rows given.
+    rows, validation : Measured, optional
+        None where errors of the ensemble do not judge the model, or without validation rows.
+    n_validation : int
+    """
+
+    cost: FloatArray
+    loss: FloatArray
+    rows: Measured | None
+    validation: Measured | None
+    n_validation: int
+
+
+def measured_curve(
+    given: GivenPage, n_jobs: int | None, progress: bool | None
+) -> tuple[Curve, Evaluation | None]:
+    """Measure every point on the rows given, and on validation rows where there are any.
+
+    Also returned is the evaluation to choose by: on validation rows, or else on the rows given.
+    """
+    path = given.path
+    cost = np.concatenate([[path.original.cost], path.costs])
+    loss = np.concatenate([[path.original.loss], path.losses])
+    if error_kind(path.forest) == "none":
+        return Curve(cost, loss, None, None, 0), None
+    options: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "quantiles": ()}
+    on_rows, rows = _measure(
+        given.path_of_rows, given.X, given.y, sample_weight=given.sample_weight, **options
+    )
+    if given.validation is None:
+        return Curve(cost, loss, rows, None, 0), on_rows
+    on_others, others = _measure(path, *given.validation, **options)
+    return Curve(cost, loss, rows, others, on_others.n_rows), on_others
+
+
+def _measure(
+    path: PruningPath, X: Any, y: ArrayLike, **options: Any
+) -> tuple[Evaluation, Measured]:
+    points = path.evaluate(X, y, **options)
+    before = _unpruned(path).evaluate(X, y, **options)
+    return points, Measured(
+        cost=np.concatenate([before.cost, points.cost]),
+        error=np.concatenate([before.error, points.error]),
+        spread=np.concatenate([before.standard_error, points.standard_error]),
+    )
+
+
+def _unpruned(path: PruningPath) -> PruningPath:
+    """Return the path whose only point is the model before pruning."""
+    figures = path.original
+    keeps_all = np.where(path.forest.is_split, 0, -1).astype(np.int32)
+    return replace(
+        path,
+        method="ensemble",
+        drop_step=handed_over(keeps_all),
+        tradeoffs=np.zeros(1),
+        costs=np.array([figures.cost]),
+        losses=np.array([figures.loss]),
+        n_splits=np.array([figures.n_splits]),
+        n_features=np.array([figures.n_features]),
+        sampling_errors=None,
+        sampled=None,
+    )

@@ -1,0 +1,111 @@
+"""The page as one HTML document: template, styles, scripts and data in one text."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import re
+from dataclasses import fields, is_dataclass
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from thriftwood._version import __version__
+from thriftwood.report.contents import PageContents, Point
+from thriftwood.report.wording import amount, percent
+
+# In the order in which they are joined: the last one uses all others.
+SCRIPTS = ("words.js", "drawing.js", "frontier.js", "details.js", "receipts.js", "page.js")
+PLACE = re.compile(r"\{\{(\w+)\}\}")
+DIGITS = 7  # more than anybody sees, fewer than a double has
+
+
+def document_of(contents: PageContents) -> str:
+    """Return the whole page."""
+    parts = {
+        "title": html.escape(contents.title),
+        "version": __version__,
+        "styles": _asset("page.css"),
+        "scripts": "\n".join(_asset(name) for name in SCRIPTS),
+        "data": data_of(contents),
+        "table": _table(contents),
+    }
+    # In one pass: what a part holds is never taken for a place.
+    return PLACE.sub(lambda place: parts[place[1]], _asset("page.html"))
+
+
+def _asset(name: str) -> str:
+    return (files("thriftwood.report") / "assets" / name).read_text("utf-8")
+
+
+def data_of(contents: PageContents) -> str:
+    """Return the contents as JSON that can stand in a page: nothing in it can end a script."""
+    text = json.dumps(_plain(contents), allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c")
+
+
+def _plain(value: Any) -> Any:
+    """Return something as JSON knows it; numbers with few digits, none where not finite."""
+    if is_dataclass(value):
+        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
+    if hasattr(value, "_asdict"):
+        return _plain(value._asdict())
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    if isinstance(value, np.ndarray):
+        return [_plain(one) for one in value.tolist()]
+    return _short(value) if isinstance(value, float) else value
+
+
+def _short(number: float) -> float | int | None:
+    if not math.isfinite(number):
+        return None
+    short = float(f"{number:.{DIGITS}g}")
+    return int(short) if short.is_integer() and abs(short) < 1e15 else short
+
+
+def _table(contents: PageContents) -> str:
+    """Return the points as a table that needs no scripts."""
+    heads = ["Point", "Mean bill", "Saved", *_error_heads(contents), "Splits", "Features"]
+    head = "".join(f'<th scope="col">{words}</th>' for words in heads)
+    lines = [_table_line(contents, None), *(_table_line(contents, one) for one in contents.points)]
+    body = "\n".join(f"<tr>{line}</tr>" for line in lines)
+    return f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>"
+
+
+def _error_heads(contents: PageContents) -> list[str]:
+    words = {"share": "Wrong", "squared": "Squared error", "none": "Loss"}[contents.error]
+    heads = [words]
+    if contents.curve.validation is not None:
+        heads.append(f"{words}, validation")
+    return heads
+
+
+def _table_line(contents: PageContents, point: Point | None) -> str:
+    details = contents.before if point is None else point.details
+    place = 0 if point is None else point.index + 1
+    saved = contents.before.cost - details.cost
+    cells = [
+        amount(details.cost, contents.unit),
+        "" if point is None else amount(saved, contents.unit),
+        *_errors(contents, place),
+        f"{details.n_splits:,}",
+        f"{details.n_features:,}",
+    ]
+    name = "before" if point is None else str(place)
+    return f'<th scope="row">{name}</th>' + "".join(
+        f"<td>{html.escape(words)}</td>" for words in cells
+    )
+
+
+def _errors(contents: PageContents, place: int) -> list[str]:
+    curve = contents.curve
+    if curve.rows is None:
+        return [amount(curve.loss[place])]
+    write = percent if contents.error == "share" else amount
+    measured = [one for one in (curve.rows, curve.validation) if one is not None]
+    return [write(float(one.error[place])) for one in measured]

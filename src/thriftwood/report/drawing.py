@@ -1,0 +1,50 @@
+"""What all pictures have in common: axes, colours that colour-blind readers tell apart, a unit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from thriftwood.errors import InputError, MissingLibraryError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe and Ito's colours.
+BLUE = "#0072B2"
+VERMILION = "#D55E00"
+GREEN = "#009E73"
+GREY = "#999999"
+
+
+def axes_or_new(ax: Any, figsize: tuple[float, float] = (7.0, 4.5)) -> Axes:
+    """Return the user's argument `ax`, or new axes of a size in inches where it is None."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise MissingLibraryError(
+            "Drawing needs matplotlib: pip install 'thriftwood[plot]'"
+        ) from None
+    if ax is None:
+        return plt.subplots(figsize=figsize, layout="constrained")[1]
+    if not hasattr(ax, "fill_between"):
+        raise InputError(f"`ax` is {ax!r}: pass axes of matplotlib, or None for new ones.")
+    found: Axes = ax
+    return found
+
+
+def with_unit(words: str, unit: str) -> str:
+    """Return the label of an axis, with the unit where there is one."""
+    return f"{words} ({unit})" if unit else words
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a text as one line of at most so many letters; dots stand for what is cut off."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def tidy(ax: Axes) -> None:
+    """Put a light grid behind what is drawn, and take away the lines that only frame it."""
+    ax.set_axisbelow(True)
+    ax.grid(alpha=0.3)
+    ax.spines[["top", "right"]].set_visible(False)

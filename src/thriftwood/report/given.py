@@ -1,0 +1,154 @@
+"""What the user gave for a page, read and checked."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from thriftwood.arguments import whole_number
+from thriftwood.arrays import FloatArray
+from thriftwood.costs import PriceList
+from thriftwood.crews import is_chunked
+from thriftwood.errors import InputError
+from thriftwood.formulation import ClassWeight, Loss, read_weights
+from thriftwood.pruning import PruningPath, SizePath
+from thriftwood.table import Table, read_rows
+
+FEWEST_POINTS = 3  # the first, the last and the suggested one
+
+
+@dataclass(frozen=True, eq=False)
+class GivenPage:
+    """A path, its rows, and how they are to be shown.
+
+    Attributes
+    ----------
+    path : PruningPath
+    X, y
+        The rows that the path was computed on, as the user has them.
+    table : Table
+        The same rows, read.
+    weights : shape (n_rows,)
+    validation : pair of X and y, optional
+    loss, class_weight, sample_weight, commands, max_points
+        As in `write_page`.
+    title : str
+    """
+
+    path: PruningPath
+    X: Any
+    y: ArrayLike
+    table: Table
+    weights: FloatArray
+    validation: tuple[Any, ArrayLike] | None
+    loss: Loss
+    class_weight: ClassWeight
+    sample_weight: ArrayLike | None
+    title: str
+    commands: Callable[[int, float], str] | None
+    max_points: int
+
+    @property
+    def prices(self) -> PriceList:
+        return self.path.prices
+
+    @property
+    def path_of_rows(self) -> PruningPath:
+        """The path with prices that need not be given again: these are the rows they are for."""
+        return replace(self.path, prices=replace(self.prices, is_tied_to_rows=False))
+
+
+def read_given(
+    path: Any,
+    X: Any,
+    y: ArrayLike,
+    validation: Any,
+    loss: Loss,
+    class_weight: ClassWeight,
+    sample_weight: ArrayLike | None,
+    title: Any,
+    commands: Any,
+    max_points: Any,
+) -> GivenPage:
+    """Read what the user gave; parameters as in `write_page`."""
+    _check_path(path)
+    if title is not None and (not isinstance(title, str) or not title.strip()):
+        raise InputError(f"`title` is {reprlib.repr(title)}: pass some words, or nothing.")
+    if commands is not None and not callable(commands):
+        raise InputError(
+            f"`commands` is {reprlib.repr(commands)}: pass a function of a point and a tradeoff "
+            "that returns a command."
+        )
+    table = _read_table(X, path)
+    _check_prices(path.prices, table.n_rows, validation)
+    return GivenPage(
+        path=path,
+        X=X,
+        y=y,
+        table=table,
+        weights=read_weights(sample_weight, table.n_rows),
+        validation=_read_validation(validation),
+        loss=loss,
+        class_weight=class_weight,
+        sample_weight=sample_weight,
+        title=title or f"What this {type(path.model).__name__} could cost",
+        commands=commands,
+        max_points=whole_number(max_points, "max_points", FEWEST_POINTS),
+    )
+
+
+def _check_path(path: Any) -> None:
+    if isinstance(path, SizePath):
+        raise InputError(
+            "A SizePath has no tradeoffs, so there is no page for it: pass a path of prune_path."
+        )
+    if not isinstance(path, PruningPath):
+        raise InputError(
+            f"`path` is {reprlib.repr(path)}: pass what prune_path or PruningPath.load returned."
+        )
+
+
+def _read_table(X: Any, path: PruningPath) -> Table:
+    if is_chunked(X):
+        raise InputError(
+            "X comes in pieces, but the page needs its rows in memory: pass an array or a data "
+            "frame, and a path that was computed on the same rows."
+        )
+    return read_rows(X, path.forest)
+
+
+def _check_prices(prices: PriceList, n_rows: int, validation: Any) -> None:
+    """Refuse rows whose prices nobody knows."""
+    if not prices.is_tied_to_rows:
+        return
+    if prices.rows is None:
+        raise InputError(
+            "The prices of the path belong to the rows that it was computed on, and a file does "
+            "not keep them: compute the path anew."
+        )
+    known = [len(of_row) for of_row in (*prices.rows.gates, *prices.rows.batch_of)]
+    if prices.rows.own_prices is not None:
+        known.append(len(prices.rows.own_prices))
+    if any(number != n_rows for number in known):
+        raise InputError(
+            f"X has {n_rows} rows, but the path was computed on {known[0]}: pass the same rows."
+        )
+    if validation is not None:
+        raise InputError(
+            "The prices of the path belong to the rows that it was computed on, so that nobody "
+            "knows what validation rows pay: leave `validation` out."
+        )
+
+
+def _read_validation(validation: Any) -> tuple[Any, ArrayLike] | None:
+    if validation is None:
+        return None
+    if not isinstance(validation, (tuple, list)) or len(validation) != 2:
+        raise InputError("`validation` must be a pair: rows, and what is right for them.")
+    if is_chunked(validation[0]):
+        raise InputError("The validation rows come in pieces: pass rows that are in memory.")
+    return validation[0], validation[1]

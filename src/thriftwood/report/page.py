@@ -1,0 +1,81 @@
+"""The frontier as a page for the browser, on which people choose a point together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from thriftwood.files import File, place_of, write_whole
+from thriftwood.formulation import ClassWeight, Loss
+from thriftwood.pruning import PruningPath
+from thriftwood.report.contents import page_contents
+from thriftwood.report.document import document_of
+from thriftwood.report.given import read_given
+
+
+def write_page(
+    path: PruningPath,
+    file: File,
+    X: Any,
+    y: ArrayLike,
+    *,
+    validation: tuple[Any, ArrayLike] | None = None,
+    loss: Loss = None,
+    class_weight: ClassWeight = None,
+    sample_weight: ArrayLike | None = None,
+    title: str | None = None,
+    commands: Callable[[int, float], str] | None = None,
+    max_points: int = 40,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+) -> None:
+    """Write the frontier as one HTML file that needs nothing else, not even a network.
+
+    It shows cost against error, and for the point that is chosen on it: what rows pay, which
+    features they buy, what is saved, how small the trees get, receipts of three rows, and the proof
+    that no pruning is better.
+
+    Parameters
+    ----------
+    path : PruningPath
+    file : path
+        Usually named `.html`; one that is there already is replaced.
+    X, y
+        The rows that the path was computed on, in memory.
+    validation : pair of X and y, optional
+        Rows that the model was not trained on. With them the page shows their errors, and suggests
+        the cheapest point within one standard error of the best.
+    loss, class_weight, sample_weight
+        As `prune_path` was given them.
+    title : str, optional
+    commands : callable, optional
+        Called with the number of a point and a tradeoff for which it is optimal; returns the
+        command that makes this model. None shows Python code only.
+    max_points : int
+        For how many points there are details; the curve shows all.
+    n_jobs : int, optional
+        Threads, as in scikit-learn.
+    progress : bool, optional
+        As in `prune_path`.
+
+    Examples
+    --------
+    >>> import thriftwood as tw
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> heart = tw.datasets.load_heart()
+    >>> forest = RandomForestClassifier(5, max_depth=3, random_state=0).fit(heart.X, heart.y)
+    >>> path = tw.prune_path(forest, heart.X, heart.y, costs=heart.prices)
+    >>> with TemporaryDirectory() as folder:
+    ...     tw.report.write_page(path, Path(folder) / "page.html", heart.X, heart.y)
+    ...     (Path(folder) / "page.html").read_text()[:15]
+    '<!DOCTYPE html>'
+    """
+    place = place_of(file)
+    given = read_given(
+        path, X, y, validation, loss, class_weight, sample_weight, title, commands, max_points
+    )
+    write_whole(place, document_of(page_contents(given, n_jobs, progress)))

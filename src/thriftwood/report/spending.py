@@ -1,0 +1,125 @@
+"""What rows spend on one forest, broken down as the page shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from thriftwood.arrays import FloatArray, IntArray
+from thriftwood.billing import Use, model_cost_of, use_of
+from thriftwood.costs import (
+    MODEL,
+    PriceList,
+    bills_of,
+    charges_of,
+    part_of_row,
+    shared_by_batches,
+)
+from thriftwood.forest import Forest
+from thriftwood.table import Table
+
+OTHER_FEATURES = "features without a group"
+ALL_FEATURES = "features"
+TESTS = "tests"
+MODEL_COST = "what is paid once for the model"
+SEVERAL = "counted in several groups"
+
+
+@dataclass(frozen=True, eq=False)
+class Spending:
+    """What rows spend on a forest.
+
+    Attributes
+    ----------
+    forest : Forest
+    mean : float
+        Mean bill of a row, its part of what the model costs included.
+    per_row : shape (n_rows,)
+        The bill of each row, without what is paid for the model.
+    bought : shape (n_features,)
+        The share of rows that buy each feature.
+    by_feature : shape (n_features,)
+        What a row pays for each feature itself, on average.
+    by_line : float array
+        The same as `mean`, in parts: one for each name that `line_names` returns.
+    """
+
+    forest: Forest
+    mean: float
+    per_row: FloatArray
+    bought: FloatArray
+    by_feature: FloatArray
+    by_line: FloatArray
+    prices: PriceList
+    use: Use
+
+    @property
+    def splits_per_tree(self) -> IntArray:
+        splits = np.flatnonzero(self.forest.is_split)
+        return np.bincount(self.forest.tree_of(splits), minlength=self.forest.n_trees)
+
+    def charges_of(self, row: int) -> dict[int, float]:
+        """Return what one row pays for each charge; 0 for features that it has anyway."""
+        features = [feature for feature, _ in self.use.asked(row)]
+        needed = {charge for one in features for charge in charges_of(self.prices, one, row)}
+        needed.update(shared_by_batches(self.prices, self.use.used, row))
+        paid = {charge: part_of_row(self.prices, charge, row) for charge in sorted(needed)}
+        return dict.fromkeys(features, 0.0) | paid
+
+    def values_of(self, row: int) -> dict[int, Any]:
+        """Return what one row turns out to have, for every feature that it is asked for."""
+        return self.use.values(row, [feature for feature, _ in self.use.asked(row)])
+
+    def tests_of(self, row: int) -> float:
+        """Return what one row pays for being tested."""
+        return float(self.prices.per_split * self.use.n_tests[row])
+
+
+def spending_on(
+    forest: Forest, table: Table, prices: PriceList, weights: FloatArray, n_jobs: int | None
+) -> Spending:
+    """Send rows through a forest and add up what they pay, each as much as it counts."""
+    use = use_of(forest, table, n_jobs)
+    bills = bills_of(prices, use.used, weights)
+    tests = prices.per_split * use.n_tests
+    model_cost = model_cost_of(forest, prices)
+    per_row = bills.per_row + tests
+    mean = float(np.average(per_row, weights=weights)) + model_cost
+    test_cost = float(np.average(tests, weights=weights))
+    return Spending(
+        forest=forest,
+        mean=mean,
+        per_row=per_row,
+        bought=bills.needed_by[: prices.n_features],
+        by_feature=bills.by_charge[: prices.n_features],
+        by_line=_lines(prices, bills.by_charge, test_cost, model_cost, mean),
+        prices=prices,
+        use=use,
+    )
+
+
+def line_names(prices: PriceList) -> list[str]:
+    """Return the parts that a mean bill is divided into: groups first, then what has none."""
+    rest = OTHER_FEATURES if prices.groups else ALL_FEATURES
+    return [*(name for name, _ in prices.groups), rest, TESTS, MODEL_COST, SEVERAL]
+
+
+def _lines(
+    prices: PriceList, by_charge: FloatArray, test_cost: float, model_cost: float, mean: float
+) -> FloatArray:
+    """Return the parts of a mean bill; the last makes up for features of several groups."""
+    by_feature = by_charge[: prices.n_features]
+    is_fee = np.flatnonzero(prices.payer != MODEL)[prices.n_features :]
+    fees = {prices.names[charge]: float(by_charge[charge]) for charge in is_fee}
+    in_groups = [
+        fees.get(name, 0.0) + float(by_feature[list(members)].sum())
+        for name, members in prices.groups
+    ]
+    has_group = np.zeros(prices.n_features, dtype=np.bool_)
+    for _, members in prices.groups:
+        has_group[list(members)] = True
+    lines = [*in_groups, float(by_feature[~has_group].sum()), test_cost, model_cost]
+    overlap = mean - sum(lines)
+    return np.array([*lines, overlap if abs(overlap) > 1e-9 * max(1.0, mean) else 0.0])

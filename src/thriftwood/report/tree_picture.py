@@ -1,0 +1,231 @@
+"""One tree of a path: what a point keeps of it, and what it drops."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from thriftwood.arguments import is_whole, whole_number
+from thriftwood.arrays import BoolArray
+from thriftwood.errors import InputError
+from thriftwood.forest import LEAF, Forest
+from thriftwood.pruning import PruningPath, SizePath
+from thriftwood.report.drawing import BLUE, GREEN, GREY, VERMILION, axes_or_new
+from thriftwood.report.node_words import question, saying
+from thriftwood.report.tree_layout import Spot, lay_out
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LARGEST_FONT, SMALLEST_FONT = 9.0, 4.0  # points
+LETTER = 0.62  # width of a letter, in font sizes, and some room
+WIDEST_FIGURE = 16.0  # inches
+
+
+class Look(NamedTuple):
+    """How nodes of a kind are drawn."""
+
+    words: str
+    edge: str
+    fill: str
+    text: str = "black"
+    line: Literal["-", "--"] = "-"
+    width: float = 1.0
+
+
+LOOKS = {
+    "split": Look("still asks", BLUE, "#E3F0F8"),
+    "leaf": Look("leaf, as before", GREEN, "#FFFFFF"),
+    "new leaf": Look("became a leaf", VERMILION, "#FBE9DD", width=2.0),
+    "dropped": Look("dropped", GREY, "#FFFFFF", text="#707070", line="--"),
+}
+
+
+def plot_tree(
+    path: PruningPath | SizePath,
+    index: int,
+    tree: int = 0,
+    ax: Axes | None = None,
+    *,
+    max_depth: int = 4,
+) -> Axes:
+    """Draw a tree as it was before pruning, and what a point of the path keeps of it.
+
+    Rows that pass a test go left. A leaf tells its class and the share of that class, or its
+    number; in a boosted model, what it adds to the score. Lines and nodes below a split that became
+    a leaf are grey and dashed.
+
+    Parameters
+    ----------
+    path : PruningPath or SizePath
+    index : int
+        A point of the path; negative ones count from the end.
+    tree : int
+        The number of the tree in the model.
+    ax : matplotlib Axes, optional
+        None makes new ones.
+    max_depth : int
+        How many levels of splits are drawn; dots stand for those below.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+    """
+    forest, kept = _read(path, index, tree)
+    spots = lay_out(forest, tree, whole_number(max_depth, "max_depth", 0))
+    kinds = {node: _kind(forest, kept, node) for node in spots}
+    words = {node: _words(forest, kept, node, spots[node], kinds[node]) for node in spots}
+    n_columns = sum(spot.is_end for spot in spots.values())
+    letters = max(len(line) for text in words.values() for line in text.splitlines())
+    ax = axes_or_new(ax, _figsize(n_columns, letters, max(s.depth for s in spots.values())))
+    font = _font_size(ax, n_columns, letters)
+    _draw_lines(ax, forest, kept, spots)
+    for node, spot in spots.items():
+        _draw_node(ax, spot, words[node], LOOKS[kinds[node]], font, f"node {node}")
+    _draw_answers(ax, forest, spots, font)
+    _finish(ax, spots, kinds, n_columns)
+    return ax
+
+
+def _read(path: Any, index: Any, tree: Any) -> tuple[Forest, BoolArray]:
+    """Return the forest of a path and which splits a point keeps, or refuse the arguments."""
+    if not isinstance(path, (PruningPath, SizePath)):
+        raise InputError("`path` is no path: pass what `prune_path(model, X, y)` returned.")
+    n_points, n_trees = len(path), path.forest.n_trees
+    if not is_whole(index) or not -n_points <= index < n_points:
+        raise InputError(
+            f"`index` is {index!r}: pass a whole number from 0 to {n_points - 1}, or a negative "
+            "one that counts from the end."
+        )
+    if not is_whole(tree) or not 0 <= tree < n_trees:
+        raise InputError(f"`tree` is {tree!r}: pass a whole number from 0 to {n_trees - 1}.")
+    return path.forest, path.kept_nodes(int(index) % n_points)
+
+
+def _kind(forest: Forest, kept: BoolArray, node: int) -> str:
+    parent = forest.parent[node]
+    if parent != LEAF and not kept[parent]:
+        return "dropped"
+    if kept[node]:
+        return "split"
+    return "new leaf" if forest.is_split[node] else "leaf"
+
+
+def _words(forest: Forest, kept: BoolArray, node: int, spot: Spot, kind: str) -> str:
+    if not forest.is_split[node]:
+        return saying(forest, node)
+    if kind == "new leaf":
+        return f"{saying(forest, node)}\n(was {question(forest, node)[0]})"
+    if not spot.is_end:
+        return "\n".join(question(forest, node))
+    below = _splits_below(forest, node)
+    number = f"… {len(below)} split{'' if len(below) == 1 else 's'}"
+    if kind == "dropped":
+        return number
+    return f"{number}\n{np.count_nonzero(kept[below])} kept"
+
+
+def _splits_below(forest: Forest, node: int) -> list[int]:
+    """Return a split and all below it."""
+    found, waiting = [], [node]
+    while waiting:
+        one = waiting.pop()
+        if forest.is_split[one]:
+            found.append(one)
+            waiting += [int(forest.left[one]), int(forest.right[one])]
+    return found
+
+
+def _figsize(n_columns: int, letters: int, depth: int) -> tuple[float, float]:
+    """Return inches in which the words fit at a good size, if that is possible at all."""
+    width = n_columns * letters * LETTER * LARGEST_FONT / 72 + 0.5
+    return float(np.clip(width, 5.0, WIDEST_FIGURE)), 1.0 + 0.9 * (depth + 1)
+
+
+def _font_size(ax: Axes, n_columns: int, letters: int) -> float:
+    """Return the size at which the longest line fits into a column."""
+    figure = ax.get_figure(root=True)
+    inches = figure.get_size_inches()[0] if figure is not None else 7.0
+    column = 72 * inches * ax.get_position().width / n_columns
+    return float(np.clip(column / (letters * LETTER), SMALLEST_FONT, LARGEST_FONT))
+
+
+def _draw_lines(ax: Axes, forest: Forest, kept: BoolArray, spots: dict[int, Spot]) -> None:
+    """Draw a line from each node to its parent; `gid` tells whose it is."""
+    for node, spot in spots.items():
+        if spot.depth == 0:
+            continue
+        parent = int(forest.parent[node])
+        look = LOOKS["split" if kept[parent] else "dropped"]
+        ax.plot(
+            [spots[parent].x, spot.x],
+            [-spots[parent].depth, -spot.depth],
+            color=look.edge,
+            linestyle=look.line,
+            linewidth=1.2,
+            zorder=1,
+            gid=f"line to {node}",
+        )
+
+
+def _draw_node(ax: Axes, spot: Spot, words: str, look: Look, font: float, gid: str) -> None:
+    ax.text(
+        spot.x,
+        -spot.depth,
+        words,
+        ha="center",
+        va="center",
+        fontsize=font,
+        color=look.text,
+        gid=gid,
+        parse_math=False,  # a name may hold dollars
+        bbox={
+            "boxstyle": "round,pad=0.3",
+            "facecolor": look.fill,
+            "edgecolor": look.edge,
+            "linestyle": look.line,
+            "linewidth": look.width,
+        },
+    )
+
+
+def _draw_answers(ax: Axes, forest: Forest, spots: dict[int, Spot], font: float) -> None:
+    """Say at the topmost split which side is which."""
+    root = next(iter(spots))
+    if spots[root].is_end:
+        return
+    for child, answer, side in (
+        (forest.left[root], "yes ", "right"),
+        (forest.right[root], " no", "left"),
+    ):
+        x = (spots[root].x + spots[int(child)].x) / 2
+        ax.text(x, -0.42, answer, ha=side, va="bottom", fontsize=font, color="#404040")
+
+
+def _finish(ax: Axes, spots: dict[int, Spot], kinds: dict[int, str], n_columns: int) -> None:
+    """Set the limits, take the axes away and explain the looks that are there."""
+    from matplotlib.patches import Patch
+
+    ax.set_xlim(-0.6, n_columns - 0.4)
+    ax.set_ylim(-max(spot.depth for spot in spots.values()) - 0.5, 0.5)
+    ax.set_axis_off()
+    patches = [
+        Patch(
+            facecolor=look.fill,
+            edgecolor=look.edge,
+            linestyle=look.line,
+            linewidth=look.width,
+            label=look.words,
+        )
+        for kind, look in LOOKS.items()
+        if kind in kinds.values()
+    ]
+    ax.legend(
+        handles=patches,
+        frameon=False,
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.0),
+        ncols=len(patches),
+        fontsize=9,
+    )

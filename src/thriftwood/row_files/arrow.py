@@ -1,0 +1,39 @@
+"""Tables in the formats of Apache Arrow: Parquet, Feather, and its own."""
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from thriftwood.errors import InputError
+from thriftwood.export.libraries import library
+from thriftwood.row_files.row_table import RowTable
+
+
+def read_parquet(place: Path, content: bytes) -> RowTable:
+    return _read(place, content, "Parquet", library("pandas", "cli").read_parquet)
+
+
+def read_feather(place: Path, content: bytes) -> RowTable:
+    return _read(place, content, "Feather", library("pandas", "cli").read_feather)
+
+
+def read_arrow(place: Path, content: bytes) -> RowTable:
+    """Read a file of Arrow, which is one of Feather, or a stream of it."""
+    if content.startswith(b"ARROW1"):
+        return read_feather(place, content)
+    ipc = library("pyarrow.ipc", "cli")
+    return _read(place, content, "Arrow", lambda stream: ipc.open_stream(stream).read_pandas())
+
+
+def _read(place: Path, content: bytes, name: str, read: Callable[[Any], Any]) -> RowTable:
+    library("pyarrow", "cli")
+    try:
+        frame = read(io.BytesIO(content))
+    except (OSError, ValueError, TypeError, KeyError, NotImplementedError) as error:
+        said = " ".join(str(error).split()).rstrip(".")
+        raise InputError(f"{place} is no whole {name} file: {said}.") from None
+    if any(name is not None for name in frame.index.names):
+        frame = frame.reset_index()  # columns that pandas had used as names of rows
+    frame.columns = [str(name).strip() for name in frame.columns]
+    return RowTable(place, frame)

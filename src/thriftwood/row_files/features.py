@@ -1,0 +1,110 @@
+"""The features of a table as a model compares them: numbers, and labels of categories."""
+
+from __future__ import annotations
+
+import re
+import reprlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from thriftwood.arguments import COMPLEX_OR_TIME
+from thriftwood.arrays import FloatArray
+from thriftwood.errors import InputError
+from thriftwood.forest import Forest
+
+if TYPE_CHECKING:
+    from thriftwood.row_files.columns import Columns
+    from thriftwood.row_files.row_table import RowTable
+
+NUMBERS = "biuf"
+
+
+def features_for(table: RowTable, columns: Columns, forest: Forest) -> Any:
+    """Return columns of a table as the model was trained on them.
+
+    A data frame with the model's names where it knows some, else an array.
+    """
+    import pandas as pd
+
+    X = pd.DataFrame(
+        {
+            place: _categories_of(table, table.frame[column], forest.category_labels[place])
+            if place in forest.category_labels
+            else numbers_of(table, table.frame[column])
+            for place, column in enumerate(columns.own)
+        }
+    )
+    return X.to_numpy() if columns.names is None else X.set_axis(columns.names, axis=1)
+
+
+def numbers_of(
+    table: RowTable, column: Any, why: str = "the model compares numbers there"
+) -> FloatArray:
+    """Return a column as doubles, missing values as NaN; say where it holds something else.
+
+    Parameters
+    ----------
+    table : RowTable
+        For sentences.
+    column : pandas.Series
+    why : str
+        Why numbers are needed.
+    """
+    kind = getattr(column.dtype, "kind", "O")
+    if kind in NUMBERS:
+        return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+    if kind in COMPLEX_OR_TIME:
+        raise InputError(
+            f"{table.file}: the column {column.name!r} is of the type {column.dtype}, but {why}."
+        )
+    numbers = np.full(len(column), np.nan)
+    values = column.tolist()
+    for row in np.flatnonzero(column.notna()).tolist():
+        number = _number(values[row])
+        if number is None:
+            raise InputError(
+                f"{table.place(row)}: the column {column.name!r} holds "
+                f"{reprlib.repr(values[row])}, but {why}: {_advice(values[row])}."
+            )
+        numbers[row] = number
+    return numbers
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, str) and "_" in value:  # Python reads 1_000 as a number
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _advice(value: Any) -> str:
+    if isinstance(value, str) and re.fullmatch(r"\s*[-+]?\d+(\.\d{3})*,\d+\s*", value):
+        return "write decimals with a point, 5.17 instead of 5,17"
+    return "encode text as numbers, as for the training, and leave missing cells empty"
+
+
+def _categories_of(table: RowTable, column: Any, labels: tuple[Any, ...]) -> Any:
+    """Return a column of categories; a label that the model does not know is missing."""
+    import pandas as pd
+
+    known = {_spelled(label): label for label in labels}
+    told = [_spelled(value) for value in column.dropna()]
+    if told and not any(spelled in known for spelled in told):
+        raise InputError(
+            f"{table.file}: the column {column.name!r} holds {told[0]!r} and the like, none of "
+            f"which is a category that the model knows: {', '.join(map(repr, labels[:5]))}."
+        )
+    found = np.full(len(column), None, dtype=object)
+    found[column.notna().to_numpy()] = [known.get(spelled) for spelled in told]
+    return pd.Categorical(found, categories=list(labels))
+
+
+def _spelled(label: Any) -> str:
+    """Return a label as text, whole numbers without a point: a gap makes 3 a 3.0 in a table."""
+    plain = label.item() if hasattr(label, "item") else label
+    if isinstance(plain, float) and plain.is_integer():
+        plain = int(plain)
+    return str(plain)

@@ -1,0 +1,116 @@
+"""The noun: a table of rows from a file, of which a model gets what it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thriftwood.adapters import read_stages
+from thriftwood.arrays import FloatArray, IntArray
+from thriftwood.row_files.columns import check_apart, column_named, columns_for, columns_to_learn
+from thriftwood.row_files.features import features_for, numbers_of
+from thriftwood.row_files.labels import target_for, target_of, weights_of
+from thriftwood.table import column_names
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Rows(NamedTuple):
+    """What a model is given: rows, what is right for them, and how much each counts."""
+
+    X: Any
+    y: NDArray[Any] | None
+    weight: FloatArray | None
+
+
+@dataclass(frozen=True, eq=False)
+class RowTable:
+    """Rows from a file.
+
+    Attributes
+    ----------
+    file : Path
+        Where they are from, for sentences.
+    frame : pandas.DataFrame
+        The rows. Columns are numbered from 0 where the file names none.
+    beside : mapping from name to array
+        What else the file has for each row, as in "y" of an .npz file.
+    lines : shape (n_rows,), optional
+        The line of each row in a text file.
+    """
+
+    file: Path
+    frame: pd.DataFrame
+    beside: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    lines: IntArray | None = None
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The names of the columns, None where the file names none."""
+        return column_names(self.frame)
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.frame)
+
+    def place(self, row: int) -> str:
+        """Return where a row is, for sentences."""
+        where = f"row {row}" if self.lines is None else f"line {self.lines[row]}"
+        return f"{self.file}, {where}"
+
+    def rows_for(
+        self, model: object, *, target: str | None = None, weight: str | None = None
+    ) -> Rows:
+        """Return the columns that a model asks for, in its order.
+
+        Parameters
+        ----------
+        model : a fitted model
+            Where it knows the names of its columns, these are taken and others ignored; otherwise
+            all columns are, but for `target` and `weight`.
+        target : str, optional
+            The column with what is right for each row. None means the array "y" of an .npz file,
+            and nothing in other files.
+        weight : str, optional
+            The column that says how much each row counts; None likewise, with "weight".
+
+        Returns
+        -------
+        rows : Rows
+            `X` is a data frame where the model knows names, else an array of numbers; `y` has the
+            labels of the model's own classes, or numbers.
+        """
+        forest = read_stages(model).richest
+        goal, counts = column_named(self, target, "y"), column_named(self, weight, "weight")
+        check_apart(self, target, weight)
+        columns = columns_for(self, forest, taken=(target, weight))
+        return Rows(
+            features_for(self, columns, forest),
+            None if goal is None else target_for(self, goal, forest.classes),
+            None if counts is None else weights_of(self, counts),
+        )
+
+    def rows_to_learn(self, *, target: str | None = None, weight: str | None = None) -> Rows:
+        """Return all columns of numbers but `target` and `weight`, where there is no model yet.
+
+        Parameters
+        ----------
+        target, weight : str, optional
+            As in `rows_for`; the labels of `y` are those of the file.
+        """
+        goal, counts = column_named(self, target, "y"), column_named(self, weight, "weight")
+        check_apart(self, target, weight)
+        X = self.frame[columns_to_learn(self, taken=(target, weight))].copy()
+        for column in X.columns:
+            X[column] = numbers_of(self, X[column], "features to learn from are numbers")
+        return Rows(
+            X.to_numpy() if self.names is None else X,
+            None if goal is None else np.array(target_of(self, goal)),
+            None if counts is None else weights_of(self, counts),
+        )

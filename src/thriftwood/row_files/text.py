@@ -1,0 +1,103 @@
+"""Tables as text: CSV, and the same with tabs."""
+
+import csv
+import gzip
+import io
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+from thriftwood.arrays import IntArray
+from thriftwood.errors import InputError
+from thriftwood.export.libraries import library
+from thriftwood.row_files.row_table import RowTable
+
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+
+
+def read_csv(place: Path, content: bytes) -> RowTable:
+    return _read(place, content, ",")
+
+
+def read_tsv(place: Path, content: bytes) -> RowTable:
+    return _read(place, content, "\t")
+
+
+def _read(place: Path, content: bytes, separator: str) -> RowTable:
+    """Return a table; pandas reads the cells, after each line was seen to have all of them."""
+    pandas = library("pandas", "cli")
+    text = _decoded(place, content)
+    names, lines = _shape(place, text, separator)
+    frame = pandas.read_csv(
+        io.StringIO(text),
+        sep=separator,
+        header=0,
+        names=range(len(names)),
+        index_col=False,
+        skip_blank_lines=True,
+        float_precision="round_trip",
+        low_memory=False,
+    )
+    frame.columns = names
+    # Spreadsheets write commas for columns that nobody filled.
+    frame = frame.loc[
+        :, [name != "" or not frame.iloc[:, n].isna().all() for n, name in enumerate(names)]
+    ]
+    return RowTable(place, frame, lines=lines if len(lines) == len(frame) else None)
+
+
+def _decoded(place: Path, content: bytes) -> str:
+    if place.suffix.lower() == ".gz":
+        try:
+            content = gzip.decompress(content)
+        except (OSError, EOFError, zlib.error) as error:
+            raise InputError(f"{place} is no whole gzip file: {error}.") from None
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise InputError(f"{place}, line {line}: this is not UTF-8. Save it as UTF-8.") from None
+    if not text.strip():
+        raise InputError(f"{place} is empty.")
+    return text
+
+
+def _shape(place: Path, text: str, separator: str) -> tuple[list[str], IntArray]:
+    """Return the names of the columns, and the line of every row; refuse rows of other lengths."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    names: list[str] = []
+    lines = []
+    line = 1
+    try:
+        for cells in reader:
+            if len(cells) > 1 or (cells and cells[0].strip()):
+                if not names:
+                    names = [cell.strip() for cell in cells]
+                    _check_separator(place, names, separator)
+                else:
+                    _check_cells(place, line, cells, names)
+                    lines.append(line)
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise InputError(
+            f"{place}, line {line}: the cells cannot be told apart: {error}."
+        ) from None
+    return names, np.array(lines, dtype=np.int64)
+
+
+def _check_separator(place: Path, names: list[str], separator: str) -> None:
+    for other, word in SEPARATORS.items():
+        if len(names) == 1 and other in names[0]:
+            raise InputError(
+                f"{place}: the cells are separated by {word}, not by {SEPARATORS[separator]}. Save "
+                f"it with {SEPARATORS[separator]}, and decimals with a point."
+            )
+
+
+def _check_cells(place: Path, line: int, cells: list[str], names: list[str]) -> None:
+    if len(cells) != len(names):
+        raise InputError(
+            f"{place}, line {line}: the number of cells is {len(cells)}, but the first line names "
+            f"{len(names)} columns. Put text with commas in quotes, and write 5.17 instead of 5,17."
+        )
