@@ -34,7 +34,7 @@ def saying(forest: Forest, node: int) -> str:
         return _addition(forest, node)
     if forest.classes is not None:
         best = int(values.argmax())
-        return f"{shortened(str(forest.classes[best]), MOST_LETTERS)}: {values[best]:.2f}"
+        return f"{shortened(str(forest.classes[best]), MOST_LETTERS)}\n{values[best]:.2f}"
     numbers = [f"{value:.4g}" for value in values[:MOST_NUMBERS]]
     return ", ".join(numbers) + (", …" if len(values) > MOST_NUMBERS else "")
 
@@ -64,4 +64,4 @@ def _addition(forest: Forest, node: int) -> str:
     best = int(np.abs(values).argmax())
     if forest.classes is None or len(values) == 1:
         return f"{values[best]:+.3g}"
-    return f"{shortened(str(forest.classes[best]), MOST_LETTERS)}: {values[best]:+.3g}"
+    return f"{shortened(str(forest.classes[best]), MOST_LETTERS)}\n{values[best]:+.3g}"

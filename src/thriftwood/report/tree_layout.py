@@ -11,13 +11,19 @@ class Spot(NamedTuple):
     """A node on paper.
 
     `x` counts columns from the left: every end of the drawing has one of its own. A node above ends
-    stands in the middle of its two children, so that no two nodes of a row are closer than one
-    column.
+    stands in the middle of its two children, and has the columns of all ends below it to itself.
     """
 
     x: float
     depth: int
     is_end: bool  # nothing is drawn below it
+    first: int  # its columns, from this
+    last: int  # to this
+
+    @property
+    def room(self) -> float:
+        """How wide it may be, in columns, before it leaves its own."""
+        return 2 * min(self.x - self.first, self.last - self.x) + 1
 
 
 def lay_out(forest: Forest, tree: int, max_depth: int) -> dict[int, Spot]:
@@ -36,12 +42,12 @@ def lay_out(forest: Forest, tree: int, max_depth: int) -> dict[int, Spot]:
     column = 0
     for node, depth in nodes:
         if _is_end(forest, node, depth, max_depth):
-            spots[node] = Spot(float(column), depth, True)
+            spots[node] = Spot(float(column), depth, True, column, column)
             column += 1
     for node, depth in reversed(nodes):
         if node not in spots:
-            children = spots[int(forest.left[node])], spots[int(forest.right[node])]
-            spots[node] = Spot((children[0].x + children[1].x) / 2, depth, False)
+            left, right = spots[int(forest.left[node])], spots[int(forest.right[node])]
+            spots[node] = Spot((left.x + right.x) / 2, depth, False, left.first, right.last)
     return {node: spots[node] for node, _ in nodes}
 
 

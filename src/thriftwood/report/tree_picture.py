@@ -18,8 +18,8 @@ from thriftwood.report.tree_layout import Spot, lay_out
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LARGEST_FONT, SMALLEST_FONT = 9.0, 4.0  # points
-LETTER = 0.62  # width of a letter, in font sizes, and some room
+LARGEST_FONT, SMALLEST_FONT = 10.0, 4.0  # points
+LETTER = 0.7  # width of a letter, in font sizes, and some room
 WIDEST_FIGURE = 16.0  # inches
 
 
@@ -77,7 +77,7 @@ def plot_tree(
     kinds = {node: _kind(forest, kept, node) for node in spots}
     words = {node: _words(forest, kept, node, spots[node], kinds[node]) for node in spots}
     n_columns = sum(spot.is_end for spot in spots.values())
-    letters = max(len(line) for text in words.values() for line in text.splitlines())
+    letters = max(_width(words[node]) / spots[node].room for node in spots)
     ax = axes_or_new(ax, _figsize(n_columns, letters, max(s.depth for s in spots.values())))
     font = _font_size(ax, n_columns, letters)
     _draw_lines(ax, forest, kept, spots)
@@ -137,14 +137,18 @@ def _splits_below(forest: Forest, node: int) -> list[int]:
     return found
 
 
-def _figsize(n_columns: int, letters: int, depth: int) -> tuple[float, float]:
+def _width(words: str) -> int:
+    return max(len(line) for line in words.splitlines())
+
+
+def _figsize(n_columns: int, letters: float, depth: int) -> tuple[float, float]:
     """Return inches in which the words fit at a good size, if that is possible at all."""
     width = n_columns * letters * LETTER * LARGEST_FONT / 72 + 0.5
-    return float(np.clip(width, 5.0, WIDEST_FIGURE)), 1.0 + 0.9 * (depth + 1)
+    return float(np.clip(width, 5.0, WIDEST_FIGURE)), 0.8 + 0.9 * (depth + 1)
 
 
-def _font_size(ax: Axes, n_columns: int, letters: int) -> float:
-    """Return the size at which the longest line fits into a column."""
+def _font_size(ax: Axes, n_columns: int, letters: float) -> float:
+    """Return the size at which so many letters fit into a column."""
     figure = ax.get_figure(root=True)
     inches = figure.get_size_inches()[0] if figure is not None else 7.0
     column = 72 * inches * ax.get_position().width / n_columns

@@ -1,0 +1,31 @@
+"""Two bills side by side: what patients pay for each test, before and after pruning.
+
+The bars of each colour add up to what a patient pays on average. Fees that tests share are bars of
+their own: nobody who drops one of two tests from a group saves its fee.
+"""
+
+from picture import picture_file
+from sklearn.ensemble import RandomForestClassifier
+
+import thriftwood as tw
+
+
+def main() -> None:
+    picture = picture_file(__doc__)
+    heart = tw.datasets.load_heart()
+    X = heart.frame()  # with the names of the tests
+    forest = RandomForestClassifier(40, max_features=None, max_depth=4, random_state=0)
+    forest.fit(X, heart.y)
+    pruned = tw.prune(forest, X, heart.y, costs=heart.prices, budget=280)
+
+    before = tw.feature_bill(forest, X, heart.prices)
+    after = tw.feature_bill(pruned.model, X, heart.prices)
+    print(f"{before}\n\n{after}")
+
+    ax = tw.report.plot_bills(before, after)
+    ax.get_figure().savefig(picture, dpi=100)
+    print(f"\nDrew {picture}.")
+
+
+if __name__ == "__main__":
+    main()
