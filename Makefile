@@ -41,8 +41,12 @@ docs: .venv/.dev
 	$(BIN)/python -m sphinx -W --keep-going -n -q -b html docs docs/_build/html
 
 # Draws the pictures of the documents from the code that they show.
+IN_GALLERY := $(filter-out examples/heart.py examples/picture.py, $(wildcard examples/*.py))
 pictures: .venv/.dev
 	$(BIN)/python examples/heart.py --picture docs/images/heart.png
+	for script in $(IN_GALLERY); do \
+		$(BIN)/python $$script --picture docs/images/gallery/$$(basename $$script .py).png || exit 1; \
+	done
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build docs/_build docs/_reference

@@ -16,11 +16,12 @@ def main() -> None:
     heart = tw.datasets.load_heart()
     forest = RandomForestClassifier(40, max_features=None, random_state=0).fit(heart.X, heart.y)
     rows = heart.X, heart.y
-    ensemble = tw.prune_path(forest, *rows, costs=heart.costs)
+    costs = tw.Costs(per_feature=heart.costs, unit=heart.unit)  # every test priced alone
+    ensemble = tw.prune_path(forest, *rows, costs=costs)
     paths = {
         "all trees together": ensemble,
-        "each tree alone": tw.prune_path(forest, *rows, costs=heart.costs, scope="each_tree"),
-        "cost-complexity": tw.cost_complexity_path(forest, *rows, costs=heart.costs),
+        "each tree alone": tw.prune_path(forest, *rows, costs=costs, scope="each_tree"),
+        "cost-complexity": tw.cost_complexity_path(forest, *rows, costs=costs),
     }
     budgets = ensemble.costs[[2, 6, 9, 12]]
     print(f"{'least loss within':20s}", *(f"{budget:8.2f}" for budget in budgets))

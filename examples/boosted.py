@@ -11,7 +11,7 @@ from sklearn.model_selection import train_test_split
 
 import thriftwood as tw
 
-BUDGETS = (5, 10, 15, 50, 75, 100, 150)
+BUDGETS = (5, 10, 15, 50, 75)
 
 
 def main() -> None:

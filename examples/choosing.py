@@ -1,8 +1,8 @@
 """Choosing a point: errors on people held back, and the points that the rules choose.
 
-On the rows that trained it the full forest always looks best. Measured on others, most of the path
-lies within one standard error, so a rule can choose a cheap point with a good conscience. Figures
-to quote come from a third set of people.
+On the rows that trained it the full forest always looks best. Measured on others, many points lie
+within one standard error of the best, so a rule can choose a cheap one with a good conscience.
+Figures to quote come from a third set of people.
 """
 
 from picture import picture_file
@@ -23,7 +23,7 @@ def main() -> None:
     people = tw.datasets.load_nhanes()
     X, X_rest, y, y_rest = train_test_split(people.X, people.y > 0, test_size=0.5, random_state=0)
     X_val, X_new, y_val, y_new = train_test_split(X_rest, y_rest, test_size=0.5, random_state=0)
-    forest = RandomForestClassifier(30, max_features=None, min_samples_leaf=5, random_state=0)
+    forest = RandomForestClassifier(20, max_features=None, min_samples_leaf=5, random_state=0)
     path = tw.prune_path(forest.fit(X, y), X, y, costs=people.prices)
     measured = path.evaluate(X_val, y_val)
     print(measured)

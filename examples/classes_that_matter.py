@@ -14,7 +14,12 @@ from sklearn.model_selection import train_test_split
 import thriftwood as tw
 
 DIABETES = 2
-BUDGETS = (10, 20, 40, 60, 80, 100, 150, 200, 250)
+BUDGETS = (0, 20, 40, 60, 80, 100, 150, 200, 250)
+LOOKS = (  # of each class weight
+    (None, "s--", "#D55E00"),
+    ("balanced", "o-", "#0072B2"),
+    ({DIABETES: 5}, "^:", "#009E73"),
+)
 
 
 def main() -> None:
@@ -26,7 +31,7 @@ def main() -> None:
     )
 
     figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-    for class_weight, style in ((None, "s--"), ("balanced", "o-"), ({DIABETES: 5}, "^:")):
+    for class_weight, style, colour in LOOKS:
         path = tw.prune_path(forest, X, y, costs=people.prices, class_weight=class_weight)
         points = [path.at(budget=budget) for budget in BUDGETS]
         found = [recall(point.model, X_new, y_new) for point in points]
@@ -37,7 +42,9 @@ def main() -> None:
                 f"class_weight={class_weight!s:9s} bill {bill:6.1f}: error {error:.3f}, "
                 f"{share:.0%} of the ill found"
             )
-        ax.plot(bills, found, style, label=f"class_weight={class_weight!r}")
+        # A budget between two points buys the cheaper one, hence steps.
+        label = f"class_weight={class_weight!r}"
+        ax.plot(bills, found, style, color=colour, drawstyle="steps-post", label=label)
     ax.set_xlabel(f"mean bill of an unseen person ({people.unit})")
     ax.set_ylabel("share of people with diabetes found")
     ax.set_ylim(bottom=0)

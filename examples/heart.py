@@ -118,7 +118,7 @@ def draw(path, rows, target) -> None:
         axes.set_xlim(left=0)
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(target, dpi=130)
+    figure.savefig(target, dpi=100)
     print(f"\nDrew {target}.")
 
 

@@ -2,12 +2,16 @@
 
 Patients' test results and the price list are tables of an SQLite database. The pruned forest asks
 for the next tests of all patients together, one query per test and round, and what each patient
-bought is written to a third table.
+bought is written to a third table. The picture compares what patients pay: for all tests of the
+forest at once, for those that its trees ask for, and for those that it takes until the answer is
+decided.
 """
 
 import sqlite3
 from collections import defaultdict
 
+import matplotlib.pyplot as plt
+from picture import picture_file
 from sklearn.ensemble import RandomForestClassifier
 
 import thriftwood as tw
@@ -16,6 +20,7 @@ BUDGET = 280  # dollars that a patient may cost on average
 
 
 def main() -> None:
+    picture = picture_file(__doc__)
     heart = tw.datasets.load_heart()
     known, new = heart.frame().iloc[:250], heart.frame().iloc[250:]
     database = make_database(heart, new)
@@ -26,6 +31,8 @@ def main() -> None:
     pruned = tw.prune(forest, known, heart.y[:250], costs=costs, budget=BUDGET)
 
     results = Results(database)
+    in_use = known.columns[pruned.model.feature_importances_ > 0]
+    bills = {"all tests of the forest at once": [price_of_all(costs, in_use)] * len(new)}
     for stop in (None, "decided"):
         lazy = tw.LazyPredictor(pruned.model, acquire_many=results.fetch, costs=costs, stop=stop)
         patients = [row for (row,) in database.execute("SELECT patient FROM results")]
@@ -34,8 +41,12 @@ def main() -> None:
         accuracy = (answer.labels == heart.y[250:]).mean()
         print(f"stop={stop!r}: {answer}")
         print(f"  {results.n_queries} queries, accuracy {accuracy:.3f}")
+        bills["until the answer is decided" if stop else "when a tree asks"] = (
+            answer.bill.per_example
+        )
     log_bills(database, answer)
     show(database)
+    draw(bills, heart.unit, picture)
 
 
 def make_database(heart, new) -> sqlite3.Connection:
@@ -76,6 +87,13 @@ def read_prices(database: sqlite3.Connection, unit: str) -> tw.Costs:
         group_fee={group: fees[group] for group in groups},
         unit=unit,
     )
+
+
+def price_of_all(costs: tw.Costs, tests) -> float:
+    """Return what a patient pays for all of these tests, each fee once."""
+    groups = [group for group, members in costs.groups.items() if set(members) & set(tests)]
+    fees = sum(costs.group_fee[group] for group in groups)
+    return fees + sum(costs.per_feature[test] for test in tests)
 
 
 class Results:
@@ -129,6 +147,21 @@ def show(database: sqlite3.Connection) -> None:
         "SELECT test, paid FROM purchases WHERE patient = ? ORDER BY place", (patient,)
     ):
         print(f"  {test:10s}{paid:10.2f}")
+
+
+def draw(bills, unit, picture) -> None:
+    """Draw the bills of all patients, the cheapest first, for each way to buy."""
+    looks = (("-", "#999999"), ("--", "#D55E00"), ("-", "#0072B2"))
+    figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
+    for (name, paid), (line, colour) in zip(bills.items(), looks, strict=True):
+        label = f"{name}: {sum(paid) / len(paid):.2f} {unit} on average"
+        ax.plot(sorted(paid), line, color=colour, drawstyle="steps-mid", label=label)
+    ax.set_xlabel("patients, the cheapest first")
+    ax.set_ylabel(f"bill ({unit})")
+    ax.grid(alpha=0.3)
+    ax.legend(frameon=False, loc="lower right")
+    figure.savefig(picture, dpi=100)
+    print(f"\nDrew {picture}.")
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ def main() -> None:
     after = pruned.model.estimators_[TREE].tree_.node_count // 2
     print(f"\nTree {TREE} keeps {after} of its {before} splits.")
     ax = tw.report.plot_tree(path, pruned.index, TREE)
-    ax.get_figure().savefig(picture, dpi=80)
+    ax.get_figure().savefig(picture, dpi=70)
     print(f"Drew {picture}.")
 
 

@@ -76,54 +76,6 @@ def test_importing_the_package_loads_no_kernels():
 
 
 @pytest.mark.slow
-def test_the_demo_shows_a_saving_and_draws_it(tmp_path):
-    result = subprocess.run(
-        [sys.executable, str(ROOT / "examples" / "heart.py")],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-    )
-    assert result.returncode == 0, result.stderr
-    assert (tmp_path / "heart-frontier.png").stat().st_size > 10_000
-    shares = [int(share) for share in re.findall(r"\((\d+)%\)", result.stdout)]
-    assert shares[0] == 100
-    assert shares == sorted(shares, reverse=True)
-    assert shares[-1] < 50
-
-
-@pytest.mark.slow
-def test_the_database_is_asked_rarely_and_the_bill_is_logged():
-    result = subprocess.run(
-        [sys.executable, str(ROOT / "examples" / "lazy_sqlite.py")], capture_output=True, text=True
-    )
-    assert result.returncode == 0, result.stderr
-    bills = [float(bill) for bill in re.findall(r"mean bill ([\d.]+) CAD", result.stdout)]
-    total, n_patients = re.search(r"log: ([\d.]+) paid for (\d+)", result.stdout).groups()
-    assert bills[1] <= bills[0]
-    assert float(total) / int(n_patients) == pytest.approx(bills[1], rel=1e-4)
-    accuracies = re.findall(r"accuracy ([\d.]+)", result.stdout)
-    assert accuracies[0] == accuracies[1]
-    assert max(int(number) for number in re.findall(r"(\d+) queries", result.stdout)) < 20
-
-
-@pytest.mark.slow
-def test_the_paper_runs():
-    result = subprocess.run(
-        [sys.executable, str(ROOT / "examples" / "paper.py")], capture_output=True, text=True
-    )
-    assert result.returncode == 0, result.stderr
-    for words in ("z_3 = 0.5", "IP2: optimum 0.8, integral", "r_5 - r_6", "The splits that stay"):
-        assert words in result.stdout
-    on_path, along_path = result.stdout.split("IP3 relaxed against the path")[1].split("LP1 at")
-    assert "fractional" not in on_path
-    assert re.findall("integral|fractional", along_path)[:3] == [
-        "integral",
-        "fractional",
-        "integral",
-    ]
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "words"),
     [
