@@ -9,10 +9,10 @@ INSTALL := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install
 demo: .venv/.demo
 	$(BIN)/python examples/heart.py
 
-test: .venv/.dev
+test: .venv/.dev .venv/.browser
 	$(BIN)/python -m pytest -n auto
 
-check: lint
+check: lint .venv/.browser
 	$(BIN)/python -m pytest -n auto -m "not slow"
 
 lint: .venv/.dev
@@ -63,3 +63,8 @@ clean:
 .venv/.dev: .venv/bin/python pyproject.toml constraints.txt
 	$(INSTALL) --editable '.[dev]'
 	touch $@ .venv/.demo
+
+# For the tests of report pages; they are skipped where there is none.
+.venv/.browser: .venv/bin/python
+	sh tests/install_browser.sh
+	touch $@

@@ -16,8 +16,8 @@ def bill_edges(bills: FloatArray) -> FloatArray:
     if largest <= 0:
         return np.array([0.0, 1.0])
     width = _round_up(largest / MOST_BILL_BARS)
-    edges: FloatArray = np.arange(math.ceil(largest / width * (1 - 1e-12)) + 1) * width
-    return edges
+    n_bars = math.ceil(largest / width * (1 - 1e-12))
+    return np.linspace(0.0, n_bars * width, n_bars + 1)
 
 
 def _round_up(width: float) -> float:

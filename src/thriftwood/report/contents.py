@@ -149,16 +149,15 @@ def page_contents(given: GivenPage, n_jobs: int | None, progress: bool | None) -
     shown = shown_points(path.costs, [start.point], given.max_points)
     edges = bill_edges(before.per_row)
     rows = typical_rows(before)
-    certificates = proofs.prove(given, shown, n_jobs, progress)
+    found = proofs.prove(given, shown, n_jobs, progress)
+    points = []
     with progress_bar("Writing the page", progress) as bar:
-        points = []
-        for number, index in enumerate(shown):
+        for index, proof in zip(shown, found, strict=True):
             after = _spending(given, _forest_at(path, index), n_jobs)
             _check_cost(after.mean, float(path.costs[index]))
             details = _details(after, before, edges, given.weights)
-            proof = proofs.proof_of(path, index, certificates[number])
             points.append(_point(given, index, details, still_paid(after, rows), proof))
-            bar((number + 1) / len(shown))
+            bar(len(points) / len(shown))
     own = _details(before, before, edges, given.weights)
     return PageContents(
         title=given.title,
@@ -196,7 +195,7 @@ def _check_cost(measured: float, of_path: float) -> None:
     if abs(measured - of_path) > ROUNDING * max(abs(of_path), ROUNDING):
         raise InputError(
             f"A row of X pays {measured:.6g} on average, but {of_path:.6g} on the rows that the "
-            "path was computed on: pass the same rows and the same `sample_weight`."
+            "path was computed on: pass the same rows, `costs` and `sample_weight`."
         )
 
 
@@ -226,18 +225,24 @@ def _point(
     given: GivenPage, index: int, details: Details, receipts: list[StillPaid], proof: proofs.Proof
 ) -> Point:
     tradeoff = inside(given.path.tradeoffs, index)
-    command = None if given.commands is None else given.commands(index, tradeoff)
-    if command is not None and not isinstance(command, str):
-        raise InputError(f"`commands` returned {command!r} for point {index}: it must be text.")
     return Point(
         index=index,
         details=details,
         receipts=receipts,
         tradeoffs=tradeoffs_of(given.path, index),
         proof=proof,
-        command=command,
+        command=_command(given, index, tradeoff),
         python=f"model = path.at(tradeoff={tradeoff!r}).model",
     )
+
+
+def _command(given: GivenPage, index: int, tradeoff: float) -> str | None:
+    if given.commands is None:
+        return None
+    command = given.commands(index, tradeoff)
+    if not isinstance(command, str):
+        raise InputError(f"`commands` returned {command!r} for point {index}: it must be text.")
+    return command
 
 
 def _overlap(groups: Iterable[tuple[int, ...]]) -> bool:

@@ -63,7 +63,12 @@ def measured_curve(
         return Curve(cost, loss, None, None, 0), None
     options: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "quantiles": ()}
     on_rows, rows = _measure(
-        given.path_of_rows, given.X, given.y, sample_weight=given.sample_weight, **options
+        path,
+        given.X,
+        given.y,
+        sample_weight=given.sample_weight,
+        costs=given.costs,
+        **options,
     )
     if given.validation is None:
         return Curve(cost, loss, rows, None, 0), on_rows

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import ArrayLike
 
 from thriftwood.arguments import whole_number
 from thriftwood.arrays import FloatArray
-from thriftwood.costs import PriceList
+from thriftwood.costs import AnyCosts, PriceList, prices_of_rows
 from thriftwood.crews import is_chunked
 from thriftwood.errors import InputError
 from thriftwood.formulation import ClassWeight, Loss, read_weights
@@ -32,9 +32,11 @@ class GivenPage:
         The rows that the path was computed on, as the user has them.
     table : Table
         The same rows, read.
+    prices : PriceList
+        Of these rows.
     weights : shape (n_rows,)
     validation : pair of X and y, optional
-    loss, class_weight, sample_weight, commands, max_points
+    costs, loss, class_weight, sample_weight, commands, max_points
         As in `write_page`.
     title : str
     """
@@ -43,8 +45,10 @@ class GivenPage:
     X: Any
     y: ArrayLike
     table: Table
+    prices: PriceList
     weights: FloatArray
     validation: tuple[Any, ArrayLike] | None
+    costs: AnyCosts
     loss: Loss
     class_weight: ClassWeight
     sample_weight: ArrayLike | None
@@ -52,21 +56,13 @@ class GivenPage:
     commands: Callable[[int, float], str] | None
     max_points: int
 
-    @property
-    def prices(self) -> PriceList:
-        return self.path.prices
-
-    @property
-    def path_of_rows(self) -> PruningPath:
-        """The path with prices that need not be given again: these are the rows they are for."""
-        return replace(self.path, prices=replace(self.prices, is_tied_to_rows=False))
-
 
 def read_given(
     path: Any,
     X: Any,
     y: ArrayLike,
     validation: Any,
+    costs: AnyCosts,
     loss: Loss,
     class_weight: ClassWeight,
     sample_weight: ArrayLike | None,
@@ -84,14 +80,17 @@ def read_given(
             "that returns a command."
         )
     table = _read_table(X, path)
-    _check_prices(path.prices, table.n_rows, validation)
+    _check_validation_prices(path, validation)
+    names = path.forest.feature_names or table.names
     return GivenPage(
         path=path,
         X=X,
         y=y,
         table=table,
+        prices=prices_of_rows(path.prices, "path", costs, names, table.n_rows),
         weights=read_weights(sample_weight, table.n_rows),
         validation=_read_validation(validation),
+        costs=costs,
         loss=loss,
         class_weight=class_weight,
         sample_weight=sample_weight,
@@ -121,23 +120,8 @@ def _read_table(X: Any, path: PruningPath) -> Table:
     return read_rows(X, path.forest)
 
 
-def _check_prices(prices: PriceList, n_rows: int, validation: Any) -> None:
-    """Refuse rows whose prices nobody knows."""
-    if not prices.is_tied_to_rows:
-        return
-    if prices.rows is None:
-        raise InputError(
-            "The prices of the path belong to the rows that it was computed on, and a file does "
-            "not keep them: compute the path anew."
-        )
-    known = [len(of_row) for of_row in (*prices.rows.gates, *prices.rows.batch_of)]
-    if prices.rows.own_prices is not None:
-        known.append(len(prices.rows.own_prices))
-    if any(number != n_rows for number in known):
-        raise InputError(
-            f"X has {n_rows} rows, but the path was computed on {known[0]}: pass the same rows."
-        )
-    if validation is not None:
+def _check_validation_prices(path: PruningPath, validation: Any) -> None:
+    if path.prices.is_tied_to_rows and validation is not None:
         raise InputError(
             "The prices of the path belong to the rows that it was computed on, so that nobody "
             "knows what validation rows pay: leave `validation` out."

@@ -7,6 +7,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from thriftwood.costs import AnyCosts
 from thriftwood.files import File, place_of, write_whole
 from thriftwood.formulation import ClassWeight, Loss
 from thriftwood.pruning import PruningPath
@@ -22,6 +23,7 @@ def write_page(
     y: ArrayLike,
     *,
     validation: tuple[Any, ArrayLike] | None = None,
+    costs: AnyCosts = None,
     loss: Loss = None,
     class_weight: ClassWeight = None,
     sample_weight: ArrayLike | None = None,
@@ -47,6 +49,8 @@ def write_page(
     validation : pair of X and y, optional
         Rows that the model was not trained on. With them the page shows their errors, and suggests
         the cheapest point within one standard error of the best.
+    costs
+        None means the prices of the path. Needed where those belong to rows.
     loss, class_weight, sample_weight
         As `prune_path` was given them.
     title : str, optional
@@ -76,6 +80,16 @@ def write_page(
     """
     place = place_of(file)
     given = read_given(
-        path, X, y, validation, loss, class_weight, sample_weight, title, commands, max_points
+        path,
+        X,
+        y,
+        validation,
+        costs,
+        loss,
+        class_weight,
+        sample_weight,
+        title,
+        commands,
+        max_points,
     )
     write_whole(place, document_of(page_contents(given, n_jobs, progress)))

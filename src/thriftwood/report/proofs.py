@@ -51,33 +51,31 @@ class Proof(NamedTuple):
 
 def prove(
     given: GivenPage, points: list[int], n_jobs: int | None, progress: bool | None
-) -> list[Certificate | None]:
-    """Return checked certificates of points, where the method is after what they prove."""
-    if given.path.method in NO_PROOF:
-        return [None] * len(points)
-    return list(
-        given.path_of_rows.certify(
-            given.X,
-            given.y,
-            points=points,
-            loss=given.loss,
-            class_weight=given.class_weight,
-            sample_weight=given.sample_weight,
-            n_jobs=n_jobs,
-            progress=progress,
-        )
+) -> list[Proof]:
+    """Return what can be said of points, with certificates where the method is after an optimum."""
+    path = given.path
+    if path.method in NO_PROOF:
+        return [Proof(f"{NO_PROOF[path.method]} Nothing is proven here.")] * len(points)
+    certificates = path.certify(
+        given.X,
+        given.y,
+        points=points,
+        loss=given.loss,
+        class_weight=given.class_weight,
+        sample_weight=given.sample_weight,
+        costs=given.costs,
+        n_jobs=n_jobs,
+        progress=progress,
     )
+    return [_proof(path, *pair) for pair in zip(points, certificates, strict=True)]
 
 
-def proof_of(path: PruningPath, index: int, certificate: Certificate | None) -> Proof:
-    """Return what can be said of a point."""
-    if certificate is None:
-        return Proof(f"{NO_PROOF[path.method]} Nothing is proven here.")
+def _proof(path: PruningPath, index: int, certificate: Certificate) -> Proof:
     numbers = (str(certificate.profit), str(certificate.bound), str(certificate.gap))
-    if certificate.gap == 0:
-        rounding = path.resolution + float(path.tradeoffs[index]) * path.cost_resolution
-        claim = "No pruning of this model is better"
-        if path.method == "ensemble" and rounding > 0:
-            claim += f", but for rounding of at most {rounding:.2g}"
-        return Proof(claim, *numbers)
-    return Proof(NEARLY.get(path.method, BETTER), *numbers)
+    if certificate.gap:
+        return Proof(NEARLY.get(path.method, BETTER), *numbers)
+    claim = "No pruning of this model is better"
+    rounding = path.resolution + float(path.tradeoffs[index]) * path.cost_resolution
+    if path.method == "ensemble" and rounding > 0:
+        claim += f", but for rounding of at most {rounding:.2g}"
+    return Proof(claim, *numbers)

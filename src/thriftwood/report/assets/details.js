@@ -31,8 +31,8 @@ function card(name, figure, note, small = "") {
 
 function errorCard(where, measured, i, withSpread) {
   const name = page.error === "share" ? `Wrong on ${where}` : `Squared error on ${where}`;
-  const spread = withSpread ? `± ${spreadWords(measured.spread[i])}` : "";
-  return card(name, errorWords(measured.error[i]), `was ${errorWords(measured.error[0])}`, spread);
+  const spread = withSpread ? `± ${spreadWords(measured.spread[i])}, ` : "";
+  return card(name, errorWords(measured.error[i]), `${spread}was ${errorWords(measured.error[0])}`);
 }
 
 function capital(words) {
@@ -75,12 +75,13 @@ function drawQuantiles(point) {
   );
 }
 
-// The mean bill in parts; parts that are 0 before and after are left out.
+// The mean bill in parts; parts that are 0 before and after are left out, and all if there is one.
 function drawLines(point) {
   const rows = page.lines
     .map((name, i) => [name, page.before.by_line[i], point.details.by_line[i]])
     .filter(([, before, after]) => before !== 0 || after !== 0)
     .map(([name, before, after]) => spendingRow(name, before, after));
+  byId("lines-panel").hidden = rows.length < 2;
   refill(
     "lines",
     tableHead([`${page.unit ? `${page.unit} ` : ""}per row`, "before", "after", "saved"]),

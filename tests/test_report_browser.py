@@ -1,0 +1,328 @@
+"""The report page in a real browser: what people see is what the path says."""
+
+import re
+
+import numpy as np
+import pytest
+from browsers import browser
+from report_pages import COSTS, VALIDATION, X, Y, data_in, heart_path, page_of
+from sklearn.datasets import load_wine
+from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+import thriftwood as tw
+from thriftwood.report.wording import amount, percent
+
+__all__ = ["browser"]  # a fixture
+
+NOTHING = "\N{EN DASH}"  # where a cell has no number
+
+
+@pytest.fixture(scope="module")
+def path():
+    return heart_path(20)
+
+
+@pytest.fixture(scope="module")
+def file(path, tmp_path_factory):
+    place = tmp_path_factory.mktemp("report") / "page.html"
+    place.write_text(
+        page_of(path, validation=VALIDATION, commands=lambda i, at: f"prune {i} --at {at}"), "utf-8"
+    )
+    return place
+
+
+@pytest.fixture
+def visit(browser):
+    """Open a page; at the end nothing may have gone wrong, nor been fetched."""
+    problems, requests, pages = [], [], []
+
+    def open_page(address, **options):
+        page = browser.new_page(**options)
+        pages.append(page)
+        page.on("console", lambda message: problems.append(message.text))
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(address)
+        return page
+
+    yield open_page
+    for page in pages:
+        page.close()
+    assert problems == []
+    assert all(url.startswith("file://") for url in requests)
+    assert len({url.split("#")[0] for url in requests}) <= 1
+
+
+def words_in(element):
+    """Return the text of an element, with plain blanks."""
+    return element.text_content().replace("\u00a0", " ")
+
+
+def shown(page, place):
+    """Return the text that an element shows, with plain blanks."""
+    return page.inner_text(place).replace("\u00a0", " ")
+
+
+def point_shown(page):
+    """Return the number of the point that is shown, from 0."""
+    return int(re.match(r"Point ([\d,]+) of", shown(page, "#verdict"))[1].replace(",", "")) - 1
+
+
+def test_the_page_shows_the_suggested_point_first(visit, file, path):
+    page = visit(file.as_uri())
+    chosen = path.choose(*VALIDATION)
+    assert point_shown(page) == chosen.index
+    assert page.is_disabled("#suggested")
+    errors = path.evaluate(*VALIDATION, points=[chosen.index])
+    before = (path.model.predict(VALIDATION[0]) != VALIDATION[1]).mean()
+    saved = f"{100 * (1 - chosen.cost / path.original.cost):.0f} % less"
+    assert shown(page, "#verdict") == (
+        f"Point {chosen.index + 1} of {len(path)}: a row costs {amount(chosen.cost, 'CAD')} on "
+        f"average instead of {amount(path.original.cost)} ({saved}); "
+        f"{percent(errors.error[0])} ± {100 * errors.standard_error[0]:.1f} of the validation rows "
+        f"are wrong instead of {percent(before)}."
+    )
+
+
+def test_moving_the_slider_shows_each_point_as_the_path_has_it(visit, file, path):
+    page = visit(file.as_uri())
+    page.focus("#slider")
+    page.keyboard.press("Home")  # the cheapest, as at the left of the chart
+    for index in reversed(range(len(path))):
+        assert point_shown(page) == index
+        assert amount(path.costs[index], "CAD") in shown(page, "#verdict")
+        cards = shown(page, "#cards")
+        assert f"{path.n_splits[index]:,}\nwas {path.original.n_splits:,}" in cards
+        assert f"{path.n_features[index]}\nwas {path.original.n_features}, of 13" in cards
+        spoken = page.get_attribute("#slider", "aria-valuetext").replace("\u00a0", " ")
+        assert spoken.endswith(f"{amount(path.costs[index], 'CAD')} a row")
+        total = page.inner_text("#lines tfoot").split("\t")
+        assert total[1:3] == [amount(path.original.cost), amount(path.costs[index])]
+        assert shown(page, ".tip").startswith(f"Point {index + 1} of")
+        page.keyboard.press("ArrowRight")
+    assert point_shown(page) == 0
+
+
+def test_buttons_go_to_neighbours_and_back_to_the_suggestion(visit, file, path):
+    page = visit(file.as_uri())
+    start = point_shown(page)
+    other, back = ("#dearer", "#cheaper") if start > 0 else ("#cheaper", "#dearer")
+    page.click(other)
+    assert abs(point_shown(page) - start) == 1
+    page.click(back)
+    assert point_shown(page) == start
+    page.click(other)
+    page.click("#suggested")
+    assert point_shown(page) == start
+    while page.is_enabled("#cheaper"):
+        page.click("#cheaper")
+    assert point_shown(page) == len(path) - 1
+
+
+def test_clicking_the_chart_chooses_the_point_there(visit, file, path):
+    page = visit(file.as_uri())
+    for index in (0, len(path) - 1):
+        page.locator("#frontier").scroll_into_view_if_needed()
+        mark = page.locator("#frontier circle.mark.rows").nth(index)
+        box = mark.bounding_box()
+        middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.mouse.move(*middle)
+        assert page.locator(".tip").is_visible()
+        page.mouse.click(*middle)
+        assert point_shown(page) == index
+
+
+def test_the_chart_can_show_the_loss(visit, file):
+    page = visit(file.as_uri())
+    assert page.locator("#frontier .curve.validation").count() == 1
+    page.click("#switch button:last-child")
+    assert page.locator("#frontier .curve").count() == 1
+    assert "error of a tree" in page.locator("#frontier svg").text_content()
+    assert page.get_attribute("#switch button:last-child", "aria-pressed") == "true"
+
+
+def test_the_chosen_point_is_kept_in_the_address(visit, file, path):
+    page = visit(file.as_uri())
+    page.focus("#slider")
+    page.keyboard.press("End")
+    assert page.url.endswith("#point=1")
+    page.reload()
+    assert point_shown(page) == 0
+    assert point_shown(visit(f"{file.as_uri()}#point={len(path)}")) == len(path) - 1
+    page.evaluate("location.hash = '#point=2'")
+    page.wait_for_function("document.querySelector('#verdict').textContent.startsWith('Point 2 ')")
+    assert point_shown(visit(f"{file.as_uri()}#nonsense")) == path.choose(*VALIDATION).index
+
+
+def test_receipts_come_to_the_bills(visit, file, path):
+    page = visit(file.as_uri())
+    data = data_in(file.read_text("utf-8"))
+    before = tw.feature_bill(path.model, X, COSTS)
+    after = tw.feature_bill(path[point_shown(page)].model, X, COSTS)
+    for place, row in enumerate(data["rows"]):
+        receipt = page.locator(".receipt").nth(place)
+        total = receipt.locator("tfoot").inner_text().split("\t")
+        bills = [before.per_example[row["row"]], after.per_example[row["row"]]]
+        assert total[1:] == [amount(bill) for bill in bills]
+        assert receipt.locator("tbody tr").count() == len(row["lines"])
+
+
+def test_features_show_who_buys_them(visit, file, path):
+    page = visit(file.as_uri())
+    bill = tw.feature_bill(path.model, X, COSTS)
+    after = tw.feature_bill(path[point_shown(page)].model, X, COSTS)
+    lines = page.locator("#features tbody tr").all()
+    rows = [[words_in(cell) for cell in line.locator("th, td").all()] for line in lines]
+    spent = {name: float(bill.by_feature[k]) for k, name in enumerate(bill.feature_names)}
+    assert [spent[row[0]] for row in rows] == sorted((spent[row[0]] for row in rows), reverse=True)
+    for row in rows:
+        k = bill.feature_names.index(row[0])
+        for cell, share in [(row[3], bill.bought[k]), (row[4], after.bought[k])]:
+            assert (cell == NOTHING) == (share == 0)
+            assert share == 0 or abs(float(cell.removesuffix(" %")) - 100 * share) <= 0.5
+
+
+def test_the_proof_and_the_command_are_those_of_the_point(visit, file, path):
+    page = visit(file.as_uri())
+    index = point_shown(page)
+    command, python = page.locator("#recipes pre").all_inner_texts()
+    assert command.startswith(f"prune {index} --at ")
+    assert path.at(tradeoff=float(command.split()[-1])).index == index
+    assert python == f"model = path.at(tradeoff={command.split()[-1]}).model"
+    (certificate,) = path.certify(X, Y, points=[index])
+    assert shown(page, "#proof").split() == [
+        *("reached", f"{certificate.profit:,}"),
+        *("no", "pruning", "can", "exceed", f"{certificate.bound:,}"),
+        *("gap", "0"),
+    ]
+    assert shown(page, "#claim").startswith("No pruning of this model is better, for tradeoffs")
+
+
+def test_copying_says_that_it_did(visit, file):
+    page = visit(file.as_uri())
+    button = page.locator("#recipes button").first
+    button.click()
+    page.wait_for_function("/Copied|Ctrl/.test(document.querySelector('#recipes').textContent)")
+
+
+def test_a_telephone_needs_no_sideways_scrolling(visit, file):
+    page = visit(file.as_uri(), viewport={"width": 360, "height": 740})
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert page.locator("#frontier svg").bounding_box()["width"] > 280
+
+
+def test_darkness_changes_colours_and_text_stays_readable(visit, file):
+    colours = {}
+    for scheme in ("light", "dark"):
+        page = visit(file.as_uri(), color_scheme=scheme)
+        colours[scheme] = page.evaluate(COLOURS)
+        for name, background in CONTRASTS:
+            ratio = contrast(colours[scheme][name], colours[scheme][background])
+            assert ratio >= 4.5, f"{name} on {background} in {scheme}: {ratio:.1f}"
+    assert all(colours["light"][name] != colours["dark"][name] for name in colours["light"])
+    assert luminance(colours["dark"]["--paper"]) < 0.1 < luminance(colours["light"]["--paper"])
+
+
+COLOURS = """Object.fromEntries(['--paper', '--card', '--ink', '--soft', '--good', '--after',
+    '--strong-ink', '--after-soft'].map((name) =>
+    [name, getComputedStyle(document.documentElement).getPropertyValue(name).trim()]))"""
+CONTRASTS = [
+    ("--ink", "--paper"),
+    ("--ink", "--card"),
+    ("--ink", "--after-soft"),
+    ("--soft", "--paper"),
+    ("--soft", "--card"),
+    ("--good", "--card"),
+    ("--after", "--card"),
+    ("--strong-ink", "--after"),
+]
+
+
+def luminance(colour):
+    """Return the relative luminance of a colour such as #0072b2, as WCAG defines it."""
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one, other):
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_on_paper_there_are_no_controls_but_all_points(visit, file):
+    page = visit(file.as_uri(), color_scheme="dark")
+    assert page.is_visible("#slider")
+    page.emulate_media(media="print", color_scheme="dark")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    for control in ("#slider", "#cheaper", "#suggested", "#switch", "#recipes button"):
+        assert not page.locator(control).first.is_visible(), control
+    assert page.is_visible("#points tbody")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert len(page.pdf()) > 10_000
+
+
+def test_every_control_has_a_name_and_can_be_reached(visit, file):
+    page = visit(file.as_uri())
+    controls = page.locator("button:visible, input:visible, summary:visible")
+    assert controls.count() >= 9
+    for control in controls.all():
+        name = control.evaluate(
+            "one => one.getAttribute('aria-label') || [...(one.labels ?? [])].map(l => "
+            "l.textContent).join('') || one.textContent"
+        )
+        assert name.strip(), control.evaluate("one => one.outerHTML")
+    page.keyboard.press("Tab")
+    outline = "getComputedStyle(document.activeElement).outlineStyle"
+    assert page.evaluate("document.activeElement.tagName") != "BODY"
+    assert page.evaluate(outline) == "solid"
+
+
+def test_without_scripts_there_is_the_table(visit, file, path):
+    page = visit(file.as_uri(), java_script_enabled=False)
+    assert page.is_visible("#points tbody")
+    assert "needs scripts" in page.inner_text("main")
+    assert not page.is_visible("#slider")
+    assert page.locator("#points tbody tr").count() == len(path) + 1
+
+
+def test_names_of_users_stay_text(visit, tmp_path):
+    names = ["<img src=x onerror=alert(1)>", "</script>", *X.columns[2:]]
+    rows = X.set_axis(names, axis="columns")
+    forest = RandomForestClassifier(3, max_depth=3, random_state=0).fit(rows, Y)
+    path = tw.prune_path(forest, rows, Y)
+    (tmp_path / "page.html").write_text(page_of(path, rows, title="<b>&amp;"), "utf-8")
+    page = visit((tmp_path / "page.html").as_uri())
+    assert page.inner_text("h1") == "<b>&amp;"
+    assert page.locator("img, h1 b").count() == 0
+
+
+@pytest.mark.parametrize("costs", [None, np.zeros(13)])
+def test_pages_of_one_tree_and_of_one_point(visit, tmp_path, costs):
+    rows, y = load_wine(return_X_y=True)
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(rows, y)
+    path = tw.prune_path(tree, rows, y, costs=costs)
+    (tmp_path / "page.html").write_text(page_of(path, rows, y), "utf-8")
+    page = visit((tmp_path / "page.html").as_uri())
+    assert page.get_attribute("#slider", "max") == str(len(path) - 1)
+    assert f"of {len(path)}: a row costs" in shown(page, "#verdict")
+    assert "1 tree:" in shown(page, "#trees-hint")
+    assert not re.search("NaN|undefined|Infinity", page.text_content("main"))
+    assert not re.search("NaN|undefined|Infinity", page.inner_html("#frontier"))
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "quantile"])
+def test_pages_of_regressors(visit, tmp_path, loss):
+    rows, y = X.fillna(0), X["thalach"].to_numpy()
+    model = GradientBoostingRegressor(loss=loss, n_estimators=4, random_state=0).fit(rows, y)
+    path = tw.prune_path(model, rows, y)
+    (tmp_path / "page.html").write_text(page_of(path, rows, y), "utf-8")
+    page = visit((tmp_path / "page.html").as_uri())
+    assert not page.is_visible("#suggested")
+    words = "mean squared error" if loss == "squared_error" else "recorded gain given up"
+    assert words in page.locator("#frontier svg").text_content()
+    assert words in shown(page, "#verdict")

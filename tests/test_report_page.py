@@ -1,0 +1,365 @@
+"""The report page holds what the path, bills, evaluations and certificates say."""
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from report_pages import COSTS, TRAIN, VALIDATION, X, Y, data_in, data_of, heart_path, page_of
+from sklearn.datasets import load_wine
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+
+import thriftwood as tw
+from thriftwood.report.points import shown_points
+
+SHORT = {"rtol": 1e-6, "atol": 1e-9}  # pages hold seven digits
+
+
+@pytest.fixture(scope="module")
+def path():
+    return heart_path()
+
+
+@pytest.fixture(scope="module")
+def page(path):
+    return page_of(path, validation=VALIDATION, commands=lambda i, at: f"prune {i} --at {at}")
+
+
+@pytest.fixture(scope="module")
+def data(page):
+    return data_in(page)
+
+
+def test_the_curve_is_the_path_with_the_model_before_it(path, data):
+    curve = data["curve"]
+    np.testing.assert_allclose(curve["cost"], [path.original.cost, *path.costs], **SHORT)
+    np.testing.assert_allclose(curve["loss"], [path.original.loss, *path.losses], **SHORT)
+    on_rows, on_others = path.evaluate(X, Y), path.evaluate(*VALIDATION)
+    np.testing.assert_allclose(curve["rows"]["error"][1:], on_rows.error, **SHORT)
+    np.testing.assert_allclose(curve["validation"]["error"][1:], on_others.error, **SHORT)
+    np.testing.assert_allclose(curve["validation"]["spread"][1:], on_others.standard_error, **SHORT)
+    np.testing.assert_allclose(curve["validation"]["cost"][1:], on_others.cost, **SHORT)
+    wrong = np.mean(path.model.predict(VALIDATION[0]) != VALIDATION[1])
+    assert curve["validation"]["error"][0] == pytest.approx(wrong, rel=1e-6)
+    bill = tw.feature_bill(path.model, VALIDATION[0], COSTS)
+    assert curve["validation"]["cost"][0] == pytest.approx(bill.mean, rel=1e-6)
+    assert data["n_validation"] == len(VALIDATION[1])
+
+
+def test_every_point_shows_what_its_model_costs(path, data):
+    assert [point["index"] for point in data["points"]] == list(range(len(path)))
+    for point in data["points"]:
+        pruned, details = path[point["index"]], point["details"]
+        bill = tw.feature_bill(pruned.model, X, COSTS)
+        assert details["cost"] == pytest.approx(pruned.cost, rel=1e-6)
+        assert (details["n_splits"], details["n_features"]) == (pruned.n_splits, pruned.n_features)
+        np.testing.assert_allclose(details["bought"], bill.bought, **SHORT)
+        np.testing.assert_allclose(details["spent"], bill.by_feature, **SHORT)
+        assert sum(details["bills"]) == len(X)
+        assert sum(details["by_line"]) == pytest.approx(bill.mean, rel=1e-6, abs=1e-6)
+        for name, amount in bill.by_group.items():
+            assert details["by_line"][data["lines"].index(name)] == pytest.approx(amount, rel=1e-6)
+        assert np.mean(bill.per_example <= details["quantiles"][1] + 1e-6) >= 0.5
+        sizes = [tree.tree_.node_count // 2 for tree in pruned.model.estimators_]
+        assert sorted(details["trees"]) == sorted(sizes)
+
+
+def test_bars_hold_the_rows_that_pay_so_much(path, data):
+    bill = tw.feature_bill(path.model, X, COSTS)
+    counts, _ = np.histogram(bill.per_example, data["edges"])
+    assert data["before"]["bills"] == counts.tolist()
+    assert data["edges"][0] == 0
+    assert data["edges"][-1] >= bill.per_example.max()
+
+
+def test_receipts_add_up_to_the_bills_of_their_rows(path, data):
+    before = tw.feature_bill(path.model, X, COSTS)
+    assert [row["label"] for row in data["rows"]] == [
+        "A cheap row",
+        "A row in the middle",
+        "A dear row",
+    ]
+    totals = [before.per_example[row["row"]] for row in data["rows"]]
+    assert totals == sorted(totals)
+    for point in (data["points"][0], data["points"][len(path) // 2], data["points"][-1]):
+        after = tw.feature_bill(path[point["index"]].model, X, COSTS)
+        for row, left in zip(data["rows"], point["receipts"], strict=True):
+            paid = [line["price"] for line in row["lines"]]
+            assert sum(paid) == pytest.approx(before.receipt(row["row"]).total, rel=1e-6)
+            total = sum(paid[place] for place in left["lines"])
+            assert total == pytest.approx(after.receipt(row["row"]).total, rel=1e-6)
+            bought = {purchase.name for purchase in after.receipt(row["row"]).purchases}
+            assert bought <= {row["lines"][place]["name"] for place in left["lines"]}
+    for line in data["rows"][0]["lines"]:
+        if not line["name"].startswith("fee: "):
+            value = X.iloc[data["rows"][0]["row"]][line["name"]]
+            assert float(line["value"]) == pytest.approx(value, rel=1e-5)
+
+
+def test_every_point_is_proven_and_can_be_made_again(path, data):
+    for point in data["points"]:
+        proof = point["proof"]
+        assert proof["gap"] == "0"
+        assert proof["reached"] == proof["bound"]
+        assert proof["claim"] == "No pruning of this model is better"
+        low, high = point["tradeoffs"]
+        index, tradeoff = re.fullmatch(r"prune (\d+) --at (\S+)", point["command"]).groups()
+        assert int(index) == point["index"]
+        assert low < float(tradeoff) < (np.inf if high is None else high)
+        made = eval(point["python"].removeprefix("model = "), {"path": path})
+        assert made.tree_ if hasattr(made, "tree_") else len(made.estimators_) == data["n_trees"]
+        assert path.at(tradeoff=float(tradeoff)).index == point["index"]
+
+
+def test_the_page_begins_where_validation_rows_suggest(path, data):
+    assert data["start"]["point"] == path.choose(*VALIDATION).index
+    assert data["start"]["is_suggested"]
+    without = data_of(path)
+    assert without["start"]["point"] == path.choose(X, Y).index
+    assert not without["start"]["is_suggested"]
+    assert without["curve"]["validation"] is None
+    assert without["points"][0]["command"] is None
+
+
+def test_the_same_page_every_time_and_nothing_from_elsewhere(path, page):
+    again = page_of(path, validation=VALIDATION, commands=lambda i, at: f"prune {i} --at {at}")
+    assert again == page
+    assert "default-src 'none'" in page
+    addresses = re.findall(r"https?://[^\"'\s]+", page)
+    assert addresses == ["http://www.w3.org/2000/svg"]  # the name of a language, never fetched
+    assert not re.findall(r"innerHTML|document\.write|\bsrc=|<link|@import|url\(", page)
+
+
+def test_the_table_without_scripts_shows_the_same(path, page):
+    cells = TableCells()
+    cells.feed(page)
+    assert len(cells.rows) == len(path) + 2  # the head, and the model before pruning
+    assert cells.rows[0][:2] == ["Point", "Mean bill"]
+    assert cells.rows[1][:2] == ["before", f"{path.original.cost:,.2f} CAD"]
+    assert cells.rows[2][:2] == ["1", f"{path.costs[0]:,.2f} CAD"]
+    assert "<noscript>" in page
+
+
+class TableCells(HTMLParser):
+    """Collects the cells of the last table of a page."""
+
+    def __init__(self):
+        super().__init__()
+        self.rows, self.in_table, self.in_cell = [], False, False
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "table":
+            self.in_table = ("id", "points") in attrs
+        if self.in_table and tag == "tr":
+            self.rows.append([])
+        self.in_cell = self.in_table and tag in ("td", "th")
+
+    def handle_data(self, text):
+        if self.in_cell and text.strip():
+            self.rows[-1].append(text)
+
+
+def test_names_and_titles_are_only_text():
+    evil = ["</script><b>", "<!--", "\"'&`", "{{data}}", "\u2028é"]
+    names = evil + [f"f{k}" for k in range(8)]
+    rows = X.set_axis(names, axis="columns")
+    forest = RandomForestClassifier(3, max_depth=3, random_state=0).fit(rows, Y)
+    costs = tw.Costs(
+        per_feature=dict.fromkeys(names, 1.0), groups={"</script>": evil}, unit="<i>€</i>"
+    )
+    path = tw.prune_path(forest, rows, Y, costs=costs)
+    page = page_of(path, rows, title="<script>alert(1)</script> {{data}}")
+    data = data_in(page)
+    assert data["features"] == names
+    assert data["lines"][0] == "</script>"
+    assert data["unit"] == "<i>€</i>"
+    assert page.count("</script>") == 2  # of the data and of the scripts
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; {{data}}" in page
+    assert "<i>" not in page
+
+
+def test_prices_of_every_kind_add_up():
+    everything = tw.Costs(
+        per_feature=dict.fromkeys(X.columns, 2.0) | {"ca": 50.0},
+        groups={"blood": ["chol", "fbs"], "visit": ["blood", "ca"]},
+        group_fee={"blood": 1.5, "visit": 3.0},
+        requires={"slope": ["oldpeak"]},
+        per_model={"ca": 400},
+        per_split=0.01,
+        per_node=0.5,
+        predictions=1000,
+    )
+    path = heart_path(costs=everything)
+    data = data_of(path)
+    assert data["in_several_groups"]
+    assert data["lines"][:2] == ["blood", "visit"]
+    for point in [data["before"], *(one["details"] for one in data["points"])]:
+        assert sum(point["by_line"]) == pytest.approx(point["cost"], rel=1e-6, abs=1e-6)
+        assert point["by_line"][-1] <= 0  # what is counted twice is taken off
+    row, point = data["rows"][1], data["points"][0]
+    after = tw.feature_bill(path[0].model, X, everything).receipt(row["row"])
+    left = point["receipts"][1]
+    total = sum(row["lines"][place]["price"] for place in left["lines"]) + left["tests"]
+    assert total == pytest.approx(after.total, rel=1e-6)
+
+
+def test_prices_that_belong_to_rows():
+    known = COSTS.for_rows(known={"chol": X["age"] > 60})
+    path = heart_path(costs=known)
+    data = data_of(path, costs=known)
+    np.testing.assert_allclose(data["curve"]["cost"][1:], path.costs, **SHORT)
+    bill = tw.feature_bill(path[0].model, X, known)
+    np.testing.assert_allclose(data["points"][0]["details"]["spent"], bill.by_feature, **SHORT)
+    assert data["points"][0]["proof"]["gap"] == "0"
+
+
+def test_weighted_rows_count_as_often_in_everything():
+    weights = np.arange(len(X)) % 3
+    path = heart_path(sample_weight=weights, class_weight="balanced", loss="brier")
+    options = {"sample_weight": weights, "class_weight": "balanced", "loss": "brier"}
+    data = data_of(path, **options)
+    repeated = np.repeat(np.arange(len(X)), weights)
+    bill = tw.feature_bill(path[1].model, X.iloc[repeated], COSTS)
+    details = data["points"][1]["details"]
+    assert details["cost"] == pytest.approx(bill.mean, rel=1e-6)
+    np.testing.assert_allclose(details["bought"], bill.bought, **SHORT)
+    assert sum(details["by_line"]) == pytest.approx(bill.mean, rel=1e-6)
+    assert {point["proof"]["gap"] for point in data["points"]} == {"0"}
+
+
+def test_regressors_and_boosted_models():
+    target = X["thalach"].to_numpy(np.float64)
+    rows = X.drop(columns="thalach")
+    forest = RandomForestRegressor(4, max_depth=3, random_state=0).fit(rows, target)
+    path = tw.prune_path(forest, rows, target)
+    data = data_of(path, rows, target)
+    assert data["error"] == "squared"
+    assert data["unit"] == ""
+    squared = np.mean((forest.predict(rows) - target) ** 2)
+    assert data["curve"]["rows"]["error"][0] == pytest.approx(squared, rel=1e-6)
+
+    boosted = HistGradientBoostingClassifier(max_iter=5, max_leaf_nodes=6).fit(X, Y)
+    data = data_of(tw.prune_path(boosted, X, Y, costs=COSTS))
+    assert data["loss"] == "share of the recorded gain given up"
+    assert {point["proof"]["gap"] for point in data["points"]} == {"0"}
+
+    rows = rows.fillna(0)
+    quantile = GradientBoostingRegressor(loss="quantile", n_estimators=4).fit(rows, target)
+    data = data_of(tw.prune_path(quantile, rows, target), rows, target)
+    assert data["error"] == "none"
+    assert data["curve"]["rows"] is None
+
+
+def test_several_classes_and_paths_of_one_point():
+    rows, y = load_wine(return_X_y=True)
+    forest = RandomForestClassifier(3, max_depth=3, random_state=0).fit(rows, y)
+    data = data_of(tw.prune_path(forest, rows, y), rows, y)
+    assert data["features"][0] == "feature 0"
+    free = tw.prune_path(forest, rows, y, costs=np.zeros(13))
+    data = data_of(free, rows, y)
+    assert len(data["points"]) == 1
+    assert data["points"][0]["details"]["cost"] == 0
+    assert data["points"][0]["tradeoffs"] == [0, None]
+
+
+def test_baselines_claim_no_proof():
+    each = heart_path(scope="each_tree")
+    complexity = tw.cost_complexity_path(each.model, X, Y, costs=COSTS)
+    for path in (each, complexity):
+        for point in data_of(path)["points"]:
+            assert point["proof"]["gap"] is None
+            assert "Nothing is proven" in point["proof"]["claim"]
+
+
+def test_a_sample_is_proven_only_where_it_is():
+    sampled = heart_path(sample=100)
+    for point in data_of(sampled)["points"]:
+        gap, claim = int(point["proof"]["gap"]), point["proof"]["claim"]
+        assert gap >= 0
+        assert ("No pruning of this model is better" in claim) == (gap == 0)
+
+
+def test_a_large_page_stays_small():
+    people = tw.datasets.load_nhanes()
+    rows, y = np.nan_to_num(people.X[:600]), people.y[:600] > 0
+    model = ExtraTreesClassifier(100, max_features=30, max_depth=5, random_state=0).fit(rows, y)
+    costs = people.costs * np.random.default_rng(0).uniform(0.5, 2, 123)
+    path = tw.prune_path(model, rows, y, costs=costs, loss="brier")
+    assert len(path) > 200
+    page = page_of(path, rows, y, validation=(rows, y))
+    data = data_in(page)
+    assert len(data["points"]) == 40
+    assert len(data["curve"]["cost"]) == len(path) + 1
+    # With 1,500 points only the curve is longer: eight numbers of each, ten characters at most.
+    assert len(page) + (1500 - len(path)) * 8 * 11 < 2_000_000
+
+
+def test_trees_are_drawn_together_where_they_are_many():
+    path = heart_path(n_trees=250, max_depth=1)
+    data = data_of(path, max_points=3)
+    assert data["trees_per_bar"] == 3
+    assert len(data["before"]["trees"]) == 84
+    assert len(data["points"]) == 3
+
+
+def test_shown_points_are_spread_over_cost():
+    costs = np.array([10.0, 9.9, 9.8, 9.7, 5.0, 1.0, 0.0])
+    assert shown_points(costs, [1], 3) == [0, 1, 6]
+    assert shown_points(costs, [1], 4) == [0, 1, 4, 6]
+    assert shown_points(costs, [], 100) == list(range(7))
+    assert shown_points(np.array([0.0]), [0], 5) == [0]
+    even = shown_points(np.linspace(100, 0, 1001), [333], 30)
+    assert len(even) == 30
+    assert max(np.diff(even)) < 70
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"rows": X.iloc[:100], "y": Y[:100]}, "pass the same rows"),
+        ({"rows": iter([(X, Y)])}, "comes in pieces"),
+        ({"rows": None}, "X is None"),
+        ({"y": Y[:5]}, "200"),
+        ({"validation": X}, "must be a pair"),
+        ({"validation": (iter([]), Y)}, "validation rows come in pieces"),
+        ({"title": ""}, "`title` is ''"),
+        ({"title": 3}, "`title` is 3"),
+        ({"commands": "prune"}, "`commands` is 'prune'"),
+        ({"commands": lambda _point, _at: None}, "`commands` returned None"),
+        ({"max_points": 2}, "`max_points` is 2"),
+        ({"sample_weight": np.arange(200)}, "`sample_weight`"),
+        ({"loss": "brier"}, "loss"),
+    ],
+)
+def test_wrong_arguments_are_refused_and_nothing_is_written(tmp_path, path, change, words):
+    options = {"rows": X, "y": Y} | change
+    rows, y = options.pop("rows"), options.pop("y")
+    with pytest.raises(tw.errors.InputError, match=re.escape(words)):
+        tw.report.write_page(path, tmp_path / "page.html", rows, y, **options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_other_paths_and_places_are_refused(tmp_path, path):
+    sizes = tw.dynamic_programming_path(path.model, X, Y)
+    for wrong, words in [(sizes, "SizePath has no tradeoffs"), (path.model, "`path` is")]:
+        with pytest.raises(tw.errors.InputError, match=words):
+            tw.report.write_page(wrong, tmp_path / "page.html", X, Y)
+    for place in (tmp_path, tmp_path / "none" / "page.html"):
+        with pytest.raises(tw.errors.InputError, match="folder"):
+            tw.report.write_page(path, place, X, Y)
+    known = COSTS.for_rows(known={"chol": np.arange(len(TRAIN)) > 60})
+    tied = heart_path(n_trees=2, costs=known)
+    with pytest.raises(tw.errors.InputError, match="leave `validation` out"):
+        tw.report.write_page(tied, tmp_path / "page.html", X, Y, validation=VALIDATION)
+    with pytest.raises(tw.errors.InputError, match="pass `costs`"):
+        tw.report.write_page(tied, tmp_path / "page.html", X, Y)
+    other = COSTS.for_rows(known={"chol": np.arange(len(TRAIN)) > 10})
+    with pytest.raises(tw.errors.InputError, match="pass the same rows"):
+        tw.report.write_page(tied, tmp_path / "page.html", X, Y, costs=other)
