@@ -47,7 +47,7 @@ def bill(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Show what predicting rows with a model costs, by feature; with --row for one row.
+    """Show what predictions cost, by feature or for one row.
 
     A row pays for a feature when a tree first asks for it, and only once.
 

@@ -34,9 +34,9 @@ def demo(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Show the other commands at work on 303 patients and what their tests cost.
+    """Show the other commands at work on data that comes along.
 
-    Writes the data, a price list and a forest into a folder, then prunes the forest there.
+    Writes 303 patients, what their tests cost and a forest into a folder, and prunes the forest.
 
     \b
     Examples:

@@ -35,7 +35,7 @@ def export(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Write a model for another program: ONNX, treelite, C source, JSON or LightGBM.
+    """Write a model as ONNX, treelite, C, JSON or LightGBM.
 
     The file predicts what the model predicts, up to the rounding of the format's numbers.
 

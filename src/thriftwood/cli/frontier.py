@@ -38,7 +38,7 @@ def frontier(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Compute every optimal pruning of a model, and write a report to choose one by.
+    """Compute all optimal prunings, and write a report.
 
     \b
     The folder gets

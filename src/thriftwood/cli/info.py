@@ -23,7 +23,7 @@ def info(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Say what is in a model file, and whether it can be pruned.
+    """Say what is in a model file.
 
     \b
     Examples:

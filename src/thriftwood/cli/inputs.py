@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from thriftwood.arrays import FloatArray
     from thriftwood.costs import Costs
-    from thriftwood.row_files import Rows
+    from thriftwood.row_files import Rows, RowTable
 
 BALANCED = "balanced"
 
@@ -113,7 +113,20 @@ def read_rows(file: Path, model: Any, request: Request, voice: Voice) -> Rows:
     with voice.step(f"Reading {file}"):
         from thriftwood.row_files import read_table
 
-        return read_table(file).rows_for(model, target=request.target, weight=request.weight)
+        table = read_table(file)
+        rows = table.rows_for(model, target=request.target, weight=request.weight)
+        return _named(rows, table, request)
+
+
+def _named(rows: Rows, table: RowTable, request: Request) -> Rows:
+    """Give rows the names of the file's columns where the model knows none: prices go by them."""
+    if hasattr(rows.X, "columns") or table.names is None:
+        return rows
+    import pandas as pd
+
+    others = (request.target, request.weight)
+    names = [name for name in table.names if name not in others]
+    return rows._replace(X=pd.DataFrame(rows.X, columns=names))
 
 
 def read_class_weight(parts: Sequence[str], classes: Sequence[Any] | None) -> Any:

@@ -71,7 +71,7 @@ def prune(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Prune a model to the best that a budget, a tradeoff or a rise of the error allows.
+    """Prune to a budget, a tradeoff or a rise of the error.
 
     Pass exactly one of --budget, --tradeoff and --max-error-increase.
 

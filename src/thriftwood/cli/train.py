@@ -64,7 +64,7 @@ def train(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Train a model where there is none yet, and write its frontier.
+    """Train a model where there is none yet, and prune it.
 
     Takes all columns but the target as features; they must be numbers. A quarter of the rows is
     held out to choose a point by, unless --validation is given.

@@ -45,7 +45,7 @@ def verify(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Check whether a pruned model is an optimal pruning of a model, on the rows given.
+    """Check that a pruned model is an optimal pruning.
 
     Nothing that pruning said is trusted: the proof is made anew. Ends with 0 if it is optimal, with
     1 if not, with 2 if it is no pruning of the model at all.

@@ -1,5 +1,6 @@
 """Models of CatBoost as its own binary file or JSON."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,27 @@ def _is_in(content: Content) -> bool:
 def _read(content: Content) -> Any:
     catboost = library("catboost", "catboost")
     file_format = "cbm" if content.data.startswith(BEGINS) else "json"
+    if file_format == "json":
+        _check_document(json.loads(content.data))
     plain = catboost.CatBoost().load_model(str(content.place), format=file_format)
     kind = catboost.CatBoostClassifier if len(plain.classes_) else catboost.CatBoostRegressor
     return kind().load_model(str(content.place), format=file_format)
+
+
+def _check_document(document: dict[str, Any]) -> None:
+    """Refuse what CatBoost would read without a look, and end the whole process."""
+    scale = document["scale_and_bias"]
+    if not (isinstance(scale, list) and len(scale) == 2):
+        raise ValueError("its scale_and_bias is no pair")
+    for number, tree in enumerate(document.get("trees", [])):
+        nodes = [tree]
+        while nodes:
+            node = nodes.pop()
+            if not isinstance(node, dict) or not (
+                {"left", "right"} <= set(node) or "value" in node
+            ):
+                raise ValueError(f"tree {number} has a node that is neither a split nor a leaf")
+            nodes += [node[side] for side in ("left", "right") if side in node]
 
 
 def _holds(model: object) -> bool:

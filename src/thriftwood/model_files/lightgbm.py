@@ -13,7 +13,7 @@ from thriftwood.export.libraries import library
 from thriftwood.files import write_whole
 from thriftwood.model_files.format import Content, Format
 
-END = "end of trees"
+ENDS = {"\nTree=0\n": "end of trees", "\nparameters:": "end of parameters"}
 
 
 def _is_in(content: Content) -> bool:
@@ -23,9 +23,11 @@ def _is_in(content: Content) -> bool:
 def _read(content: Content) -> Any:
     lightgbm = library("lightgbm", "lightgbm")
     text = content.data.decode().replace("\r\n", "\n").lstrip()
-    if END not in text:
-        raise ValueError(f"it has no line {END!r}, so its end is missing")
-    # Where this line is wrong, as after an edit by hand, LightGBM ends the whole process.
+    # Where a part has no end, or sizes are wrong after an edit by hand, LightGBM itself ends, and
+    # the whole process with it.
+    for begin, end in ENDS.items():
+        if begin in text and end not in text:
+            raise ValueError(f"it has no line {end!r}, so something is missing")
     text = re.sub(r"(?m)^tree_sizes=.*\n", "", text, count=1)
     return lightgbm.Booster(model_str=text)
 

@@ -74,6 +74,8 @@ def _format_of(content: Content) -> Format:
 def _read(own: Format, content: Content) -> Any:
     try:
         return own.read(content)
+    except (ForestError, UnfittedModelError) as error:  # these do not know of the file
+        raise type(error)(f"{content.place}: {error}") from None
     except ThriftwoodError:
         raise
     except Exception as error:  # whatever a damaged file leads its library to

@@ -5,6 +5,7 @@ import gzip
 import io
 import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -36,8 +37,8 @@ def _read(place: Path, content: bytes, separator: str) -> RowTable:
         names=range(len(names)),
         index_col=False,
         skip_blank_lines=True,
-        float_precision="round_trip",
         low_memory=False,
+        **_precision(pandas),
     )
     frame.columns = names
     # Spreadsheets write commas for columns that nobody filled.
@@ -45,6 +46,12 @@ def _read(place: Path, content: bytes, separator: str) -> RowTable:
         :, [name != "" or not frame.iloc[:, n].isna().all() for n, name in enumerate(names)]
     ]
     return RowTable(place, frame, lines=lines if len(lines) == len(frame) else None)
+
+
+def _precision(pandas: Any) -> dict[str, str]:
+    """Return what makes pandas read numbers to the last bit, as it does by itself since 3.1."""
+    release = tuple(map(int, pandas.__version__.split(".")[:2]))
+    return {"float_precision": "round_trip"} if release < (3, 1) else {}
 
 
 def _decoded(place: Path, content: bytes) -> str:

@@ -1,0 +1,246 @@
+"""Files that are no models, models that a file cannot hold, and code that must not run."""
+
+import json
+import os
+import pickle
+
+import boosters_lightgbm
+import pytest
+import xgboost_models
+from models import fitted
+from paths import FOREST, HEART, PATH
+from sklearn.ensemble import IsolationForest
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from thriftwood.errors import (
+    InputError,
+    MissingLibraryError,
+    ThriftwoodError,
+    UnfittedModelError,
+    UnsupportedModelError,
+)
+from thriftwood.export import to_skops
+from thriftwood.model_files import check_model_file, model_format, read_model, write_model_file
+
+
+@pytest.fixture(scope="module")
+def pipeline():
+    return make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=2)).fit(
+        HEART.X[:, :2], HEART.y
+    )
+
+
+# --- pickles
+
+
+class Trap:
+    """Something whose pickle makes a folder when it is read."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.folder),)
+
+
+@pytest.mark.parametrize("name", ["model.pkl", "model.joblib", "model.skops", "model.txt", "model"])
+def test_a_pickle_runs_nothing_without_trust(name, tmp_path):
+    file, mark = tmp_path / name, tmp_path / "it_ran"
+    file.write_bytes(pickle.dumps(Trap(mark)))
+    assert model_format(file) == "pickle"
+    with pytest.raises(InputError, match=r"is a pickle: .* run .*--trust-pickle.*to_skops\(model"):
+        read_model(file)
+    assert not mark.exists()
+    with pytest.raises(UnsupportedModelError, match=rf"{name}: Cannot read this NoneType"):
+        read_model(file, trust_pickle=True)
+    assert mark.exists()  # so the trap does work
+
+
+def test_trusted_pickles_that_hold_no_model(tmp_path):
+    file = tmp_path / "model.pkl"
+    file.write_bytes(pickle.dumps({"model": 3}))
+    with pytest.raises(UnsupportedModelError, match=r"model\.pkl: Cannot read this dict"):
+        read_model(file, trust_pickle=True)
+    file.write_bytes(pickle.dumps(fitted("stump").model)[:200])
+    with pytest.raises(InputError, match=r"model\.pkl is no whole pickle file: .*\.$"):
+        read_model(file, trust_pickle=True)
+    file.write_bytes(b"\x80\x04cno_such_library_at_all\nModel\n.")
+    with pytest.raises(MissingLibraryError, match="of no_such_library_at_all, which is not inst"):
+        read_model(file, trust_pickle=True)
+    file.write_bytes(b"\x80\x04cthriftwood\nNoSuchClass\n.")
+    with pytest.raises(InputError, match=r"defined nowhere here .*NoSuchClass.*to_skops"):
+        read_model(file, trust_pickle=True)
+
+
+# --- files that are no models
+
+
+def test_places_that_are_none(tmp_path):
+    with pytest.raises(InputError, match=r"There is no file .*lost"):
+        read_model(tmp_path / "lost.skops")
+    with pytest.raises(InputError, match="is a folder"):
+        read_model(tmp_path)
+    (tmp_path / "empty.skops").touch()
+    with pytest.raises(InputError, match=r"empty\.skops is empty\."):
+        read_model(tmp_path / "empty.skops")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("m.txt", b"hello\n", "m.txt is no LightGBM text file, .* nor any other model"),
+        ("m.json", b'{"a": 1}', "is no XGBoost nor CatBoost nor Thriftwood JSON file"),
+        ("m.json", b'{"learner": {"attr', "is broken JSON: .*char 13"),
+        ("m.json", b"{}", "is broken JSON: it is an empty object"),
+        ("m.dat", b"hello", "is in no format that Thriftwood reads. Models end in .skops, "),
+        ("m.skops", b"PK hello", "is no skops file, as its name would have it"),
+        ("m.onnx", b"\x08\x09", "is an ONNX file, which keeps only what the leaves .*original"),
+        ("m.c", b"int main;", "is C code, which keeps only .*thriftwood export"),
+        ("m.tl", b"\x04\x00", "is a file of treelite, which keeps only"),
+        ("m.csv", b"a,b\n1,2\n", "like a table of rows.*is the order of the files right"),
+        ("m.txt", b"booster[0]:\n0:[f0<1]", "`dump_model` of XGBoost .*`save_model`"),
+        ("m.txt", b"tree\nversion=v4\n\nTree=0\n", "no whole LightGBM text file: .*'end of trees'"),
+        ("m.txt", b"tree\nversion=v4\nend of trees\n", "is no whole LightGBM text file: "),
+        ("m.cbm", b"CBM1hello", "is no whole CatBoost file: .*Failed to read"),
+        ("m.json", b'{"learner": 3}', r"is no whole XGBoost file: [^\n]*Invalid cast[^\n]*\.$"),
+        ("m.json", b'{"format": "x", "trees": []}', "is not a forest that this version reads"),
+        ("m.json", b'{"model_info": 1, "scale_and_bias": 2}', "whole CatBoost file: .*no pair"),
+        (
+            "m.json",
+            b'{"model_info": {}, "scale_and_bias": [1, 2], "trees": [{"left": {"value": 1}}]}',
+            "whole CatBoost file: tree 0 has a node that is neither a split nor a leaf",
+        ),
+    ],
+)
+def test_what_is_no_model_is_said_in_a_sentence(name, content, words, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=words):
+        read_model(tmp_path / name)
+
+
+def test_a_dump_of_lightgbm(tmp_path):
+    dump = boosters_lightgbm.grown("binary").model.dump_model()
+    (tmp_path / "m.json").write_text(json.dumps(dump))
+    with pytest.raises(InputError, match=r"`dump_model` of LightGBM .*`save_model`"):
+        read_model(tmp_path / "m.json")
+
+
+def test_a_path_is_no_model(tmp_path):
+    PATH.save(tmp_path / "path.npz")
+    with pytest.raises(InputError, match=r"holds a path of prunings, not a model: .*load"):
+        read_model(tmp_path / "path.npz")
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.99])
+@pytest.mark.parametrize("suffix", [".txt", ".json", ".ubj", ".tw", ".skops"])
+def test_files_that_were_cut(suffix, share, tmp_path):
+    model = {
+        ".txt": boosters_lightgbm.grown("binary").model,
+        ".json": xgboost_models.fitted("booster_logistic").model,
+        ".ubj": xgboost_models.fitted("booster_logistic").model,
+        ".tw": PATH.cascade(HEART.X, HEART.y, stages=2),
+        ".skops": fitted("stump").model,
+    }[suffix]
+    file = tmp_path / f"m{suffix}"
+    write_model_file(model, file)
+    content = file.read_bytes()
+    file.write_bytes(content[: int(share * len(content))])
+    with pytest.raises(ThriftwoodError, match=f"m{suffix} "):
+        read_model(file)
+
+
+def test_trees_that_lead_nowhere(tmp_path):
+    document = json.loads(xgboost_models.fitted("booster_logistic").model.save_raw("json"))
+    document["learner"]["gradient_booster"]["model"]["trees"][0]["left_children"][0] = 999
+    (tmp_path / "m.json").write_text(json.dumps(document))
+    with pytest.raises(ThriftwoodError, match=r"m\.json"):
+        read_model(tmp_path / "m.json")
+
+
+# --- models that are no trees
+
+
+def test_models_that_cannot_be_read_are_told_with_their_file(tmp_path, pipeline):
+    file = tmp_path / "m.skops"
+    to_skops(pipeline, file)
+    words = r"m\.skops holds a DecisionTreeClassifier inside a Pipeline, .*pipeline\[-1\]"
+    with pytest.raises(UnsupportedModelError, match=words):
+        read_model(file)
+    to_skops(LinearRegression().fit([[1.0]], [1.0]), file)
+    with pytest.raises(UnsupportedModelError, match=r"m\.skops: Cannot read this LinearRegression"):
+        read_model(file)
+    to_skops(DecisionTreeClassifier(), file)
+    with pytest.raises(UnfittedModelError, match=r"m\.skops: .*not fitted"):
+        read_model(file)
+    to_skops(make_pipeline(StandardScaler()), file)
+    with pytest.raises(UnsupportedModelError, match=r"m\.skops: Cannot read this Pipeline"):
+        read_model(file)
+
+
+def test_missing_libraries_are_named(tmp_path, monkeypatch):
+    write_model_file(boosters_lightgbm.grown("binary").model, tmp_path / "m.txt")
+    monkeypatch.setitem(__import__("sys").modules, "lightgbm", None)
+    with pytest.raises(MissingLibraryError, match=r'pip install "thriftwood\[lightgbm\]"'):
+        read_model(tmp_path / "m.txt")
+
+
+# --- writing
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "words"),
+    [
+        (lambda: FOREST, "m.txt", r"m\.txt .*RandomForestClassifier, as LightGBM text .*\.skops"),
+        (lambda: FOREST, "m.json", "as XGBoost and CatBoost and Thriftwood JSON files cannot"),
+        (lambda: FOREST, "m.onnx", "an ONNX file keeps leaves only.*thriftwood export"),
+        (lambda: FOREST, "m", r"RandomForestClassifier: let it end in \.skops, \.pkl"),
+        (lambda: boosters_lightgbm.grown("binary").model, "m.json", r"end in \.skops, \.txt"),
+        (lambda: PATH.cascade(HEART.X, HEART.y, stages=2), "m.skops", r"end in \.tw, \.pkl"),
+        (
+            lambda: boosters_lightgbm.grown("classifier_of_words").model,
+            "m.txt",
+            "classes 'high', 'low', 'middle', but LightGBM's text .*write .skops, or the `booster_",
+        ),
+        (
+            lambda: IsolationForest(n_estimators=2).fit(HEART.X),
+            "m.skops",
+            "Cannot read this IsolationForest",
+        ),
+        (lambda: FOREST, "lost/m.skops", "There is no folder .*lost"),
+    ],
+)
+def test_what_a_file_cannot_hold(model, name, words, tmp_path):
+    """Also before the work begins."""
+    for write in (write_model_file, check_model_file):
+        with pytest.raises(ThriftwoodError, match=words):
+            write(model(), tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_check_writes_nothing(tmp_path):
+    check_model_file(FOREST, tmp_path / "m.skops")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("kind", "suffix", "method"),
+    [
+        ("booster_logistic", ".json", "xgboost.Booster.save_model"),
+        ("booster_logistic", ".ubj", "pathlib.Path.write_bytes"),
+    ],
+)
+def test_a_file_is_whole_or_as_it_was(kind, suffix, method, tmp_path, monkeypatch):
+    file = tmp_path / f"m{suffix}"
+    file.write_text("as it was")
+
+    def full(*_given):
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(method, full)
+    with pytest.raises(InputError, match=r"m\.\w+ cannot be written: .*No space left on device"):
+        write_model_file(xgboost_models.fitted(kind).model, file)
+    assert file.read_text() == "as it was"
+    assert [left.name for left in tmp_path.iterdir()] == [file.name]
