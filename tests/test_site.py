@@ -1,6 +1,7 @@
 """What the site and the harness of the documents promise, short of building it (`make docs`)."""
 
 import re
+import tomllib
 
 import pytest
 from documents import DOCUMENTS, ROOT, blocks_of, run_commands
@@ -56,6 +57,14 @@ def public_names(module) -> set[str]:
 
 def is_documented_apart(value) -> bool:
     return callable(value) and getattr(value, "__module__", "").startswith("thriftwood")
+
+
+def test_the_layers_are_those_that_imports_keep_to():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    contract = settings["tool"]["importlinter"]["contracts"][0]
+    table = re.findall(r"^\| (`\w+`.*?) \|", (ROOT / "docs/architecture.md").read_text(), re.M)
+    shown = [set(re.findall(r"`(\w+)`", line)) for line in table]
+    assert shown == [set(re.findall(r"\w+", layer)) for layer in contract["layers"]]
 
 
 def test_blocks_are_of_kinds_that_are_run_or_shown():
