@@ -159,7 +159,7 @@ def draw(bills, unit, picture) -> None:
     ax.set_xlabel("patients, the cheapest first")
     ax.set_ylabel(f"bill ({unit})")
     ax.grid(alpha=0.3)
-    ax.legend(frameon=False, loc="lower right")
+    ax.legend(frameon=False, loc="center left")
     figure.savefig(picture, dpi=100)
     print(f"\nDrew {picture}.")
 

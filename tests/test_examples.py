@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
 GALLERY = (ROOT / "docs" / "gallery.md").read_text()
 SCRIPTS = sorted(file.stem for file in EXAMPLES.glob("*.py") if file.stem != "picture")
-SLOW = {"boosted", "heart", "paper"}  # more than 3 s on a quiet machine
+SLOW = {"baselines", "classes_that_matter", "growing", "heart", "paper"}  # some seconds each
 
 
 @pytest.mark.parametrize(

@@ -160,6 +160,13 @@ def test_trees_that_lead_nowhere(tmp_path):
         read_model(tmp_path / "m.json")
 
 
+def test_numbers_that_contradict_each_other(tmp_path):
+    text = boosters_lightgbm.grown("binary").model.model_to_string()
+    (tmp_path / "m.txt").write_text(text.replace("num_leaves=7", "num_leaves=0"))
+    with pytest.raises(InputError, match=r"m\.txt is no whole LightGBM text file: "):
+        read_model(tmp_path / "m.txt")
+
+
 # --- models that are no trees
 
 

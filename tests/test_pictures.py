@@ -19,6 +19,7 @@ import thriftwood as tw
 from thriftwood.errors import InputError, MissingLibraryError
 from thriftwood.forest import LEAF
 from thriftwood.report import plot_bills, plot_cascade, plot_tree
+from thriftwood.report.tree_layout import lay_out
 
 matplotlib.use("Agg")
 UPKEEP = tw.Costs(
@@ -174,11 +175,26 @@ def test_dropped_lines_are_those_below_splits_that_the_point_drops(kind):
         assert set(lines) == set(range(start + 1, stop))
         for node, line in lines.items():
             assert (line.get_linestyle() == "--") == (not kept[path.forest.parent[node]])
-        new_leaves = {n for n, text in texts_of(ax).items() if "(was " in text.get_text()}
+        new_leaves = {n for n, text in texts_of(ax).items() if "\n(" in text.get_text()}
         parent = path.forest.parent[start:stop]
         reached = (parent == LEAF) | kept[parent]
         is_new = path.forest.is_split[start:stop] & ~kept[start:stop] & reached
         assert new_leaves == set(np.flatnonzero(is_new) + start)
+
+
+def test_ends_stand_side_by_side_and_parents_in_the_middle_of_their_children():
+    spots = lay_out(PATH.forest, 0, max_depth=4)
+    assert [spot.x for spot in spots.values() if spot.is_end] == list(range(_n_ends(spots)))
+    for node, spot in spots.items():
+        assert spot.depth == PATH.forest.depth[node]
+        if not spot.is_end:
+            left, right = (spots[side[node]] for side in (PATH.forest.left, PATH.forest.right))
+            assert spot.x - left.x == right.x - spot.x > 0
+            assert (spot.first, spot.last) == (left.first, right.last)
+
+
+def _n_ends(spots):
+    return sum(spot.is_end for spot in spots.values())
 
 
 def test_dots_count_the_splits_below():

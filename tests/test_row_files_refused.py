@@ -166,7 +166,7 @@ def test_tables_to_learn_from(tmp_path):
         ("?,2,3,4,0,1", "holds '\\?', but .* leave missing cells empty"),
         ("1,2,3,4,,1", "line 4: the column 'y' is empty there: leave out rows"),
         ("1,2,3,4,2,1", "line 4: the column 'y' holds 2, but the classes of the model are 0, 1.$"),
-        ("1,2,3,4,ill,1", "holds 'ill', but the classes .* are 0, 1. A booster's file .* from 0"),
+        ("1,2,3,4,ill,1", "holds 'ill', but the classes .* are 0, 1. Put these numbers .* from 0"),
         ("1,2,3,4,0,-1", "line 4: the column 'w' holds -1, but weights are finite numbers"),
         ("1,2,3,4,0,inf", "line 4: the column 'w' holds inf, but weights"),
         ("1,2,3,4,0,", "line 4: the column 'w' is empty there"),

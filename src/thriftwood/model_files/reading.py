@@ -20,6 +20,9 @@ from thriftwood.model_files.registry import FORMATS
 def read_model(file: File, *, trust_pickle: bool = False) -> Any:
     """Return the model in a file; what the file holds says which library wrote it, not its name.
 
+    No code in it is run. But files of boosters are read by their own libraries, some of which
+    believe every number in them: one that was changed on purpose may end the process.
+
     Parameters
     ----------
     file
@@ -43,7 +46,7 @@ def read_model(file: File, *, trust_pickle: bool = False) -> Any:
             "(--trust-pickle on the command line). Better, write the model once as "
             '`tw.export.to_skops(model, "model.skops")`, which holds no code.'
         )
-    return _checked(_read(own, content), content)
+    return _checked(_read(own, content), own, content)
 
 
 def model_format(file: File) -> str:
@@ -82,30 +85,31 @@ def _read(own: Format, content: Content) -> Any:
         raise damaged(content, own.name, error) from None
 
 
-def _checked(model: Any, content: Content) -> Any:
+def _checked(model: Any, own: Format, content: Content) -> Any:
     """Return the model if its trees can be read."""
     if isinstance(model, Forest):
         return forest_model(model)
     try:
         read_stages(model)
     except (UnsupportedModelError, UnfittedModelError, ForestError, InputError) as error:
-        inside = _inside_pipeline(model)
-        if inside is not None:
-            raise UnsupportedModelError(
-                f"{content.place} holds a {inside} inside a {type(model).__name__}, which changes "
-                "the rows before the model sees them. Take the model out, `pipeline[-1]`, write it "
-                "with `tw.export.to_skops`, and use it with the rows as `pipeline[:-1].transform` "
-                "makes them."
-            ) from None
-        raise type(error)(f"{content.place}: {error}") from None
+        raise _inside_pipeline(model, content) or type(error)(f"{content.place}: {error}") from None
+    except ThriftwoodError:
+        raise
+    except Exception as error:  # numbers that contradict each other
+        raise damaged(content, own.name, error) from None
     return model
 
 
-def _inside_pipeline(model: Any) -> str | None:
-    """Return what kind of model is the last step of a pipeline, if it is one that can be read."""
+def _inside_pipeline(model: Any, content: Content) -> UnsupportedModelError | None:
+    """Return the error for a pipeline whose last step could be read."""
     try:
         last = model.steps[-1][1]
         read_forest(last)
     except (AttributeError, IndexError, TypeError, ThriftwoodError):
         return None
-    return type(last).__name__
+    return UnsupportedModelError(
+        f"{content.place} holds a {type(last).__name__} inside a {type(model).__name__}, which "
+        "changes the rows before the model sees them. Take the model out, `pipeline[-1]`, write "
+        "it with `tw.export.to_skops`, and use it with the rows as `pipeline[:-1].transform` makes "
+        "them."
+    )

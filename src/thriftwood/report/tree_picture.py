@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LARGEST_FONT, SMALLEST_FONT = 10.0, 4.0  # points
-LETTER = 0.7  # width of a letter, in font sizes, and some room
+LETTER = 0.66  # width of a letter, in font sizes, and some room
 WIDEST_FIGURE = 16.0  # inches
 
 
@@ -37,7 +37,7 @@ class Look(NamedTuple):
 LOOKS = {
     "split": Look("still asks", BLUE, "#E3F0F8"),
     "leaf": Look("leaf, as before", GREEN, "#FFFFFF"),
-    "new leaf": Look("became a leaf", VERMILION, "#FBE9DD", width=2.0),
+    "new leaf": Look("became a leaf (asked before)", VERMILION, "#FBE9DD", width=2.0),
     "dropped": Look("dropped", GREY, "#FFFFFF", text="#707070", line="--"),
 }
 
@@ -116,7 +116,7 @@ def _words(forest: Forest, kept: BoolArray, node: int, spot: Spot, kind: str) ->
     if not forest.is_split[node]:
         return saying(forest, node)
     if kind == "new leaf":
-        return f"{saying(forest, node)}\n(was {question(forest, node)[0]})"
+        return f"{saying(forest, node)}\n({question(forest, node)[0]})"
     if not spot.is_end:
         return "\n".join(question(forest, node))
     below = _splits_below(forest, node)
@@ -149,9 +149,8 @@ def _figsize(n_columns: int, letters: float, depth: int) -> tuple[float, float]:
 
 def _font_size(ax: Axes, n_columns: int, letters: float) -> float:
     """Return the size at which so many letters fit into a column."""
-    figure = ax.get_figure(root=True)
-    inches = figure.get_size_inches()[0] if figure is not None else 7.0
-    column = 72 * inches * ax.get_position().width / n_columns
+    inches = ax.get_window_extent().width / ax.figure.dpi
+    column = 72 * inches / n_columns
     return float(np.clip(column / (letters * LETTER), SMALLEST_FONT, LARGEST_FONT))
 
 

@@ -112,8 +112,8 @@ def _unknown_label(table: RowTable, column: Any, row: int, classes: NDArray[Any]
     advice = ""
     if isinstance(value, str) and np.array_equal(classes, np.arange(len(classes))):
         advice = (
-            " A booster's file keeps no labels, it numbers its classes from 0: put these numbers "
-            "into the column."
+            " Put these numbers into the column, in place of text: the file of a booster numbers "
+            "its classes from 0 and keeps no labels."
         )
     return InputError(
         f"{table.place(row)}: the column {column.name!r} holds {reprlib.repr(value)}, but the "
