@@ -42,8 +42,9 @@ docs: .venv/.dev
 
 # Draws the pictures of the documents from the code that they show.
 IN_GALLERY := $(filter-out examples/heart.py examples/picture.py, $(wildcard examples/*.py))
-pictures: .venv/.dev
+pictures: .venv/.dev .venv/.browser
 	$(BIN)/python examples/heart.py --picture docs/images/heart.png
+	$(BIN)/python tests/report_picture.py docs/images/report.png
 	for script in $(IN_GALLERY); do \
 		$(BIN)/python $$script --picture docs/images/gallery/$$(basename $$script .py).png || exit 1; \
 	done

@@ -8,11 +8,11 @@ from typer.testing import CliRunner, Result
 
 import thriftwood as tw
 from thriftwood.cli.app import app
-from thriftwood.cli.demo import prices_by_name
+from thriftwood.cli.demo import heart_prices
 from thriftwood.export import to_skops
 
 HEART = tw.datasets.load_heart()
-PRICES = prices_by_name(HEART)
+PRICES = heart_prices(HEART)
 TARGET = "ill"
 N_TRAIN = 200
 

@@ -1,6 +1,8 @@
 """Commands that look at one model: bill, info, export; and verify, which looks at two."""
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -176,3 +178,27 @@ def test_json_has_numbers_and_nothing_that_is_none(folder):
     facts = answer("verify", *files, "--target", "ill", "--costs", folder / "prices.csv")
     assert facts["tradeoffs"][1] is None
     assert np.isfinite(facts["tradeoffs"][0])
+
+
+def documented_keys(command):
+    """Return the keys that the document names for a command, without those of inner objects."""
+    text = (Path(__file__).parents[1] / "docs" / "command_line.md").read_text()
+    (line,) = re.findall(rf"^\| `{command}`(?:, `train`)? \| (.*) \|$", text, re.M)
+    return set(re.findall(r"`(\w+)`", re.sub(r"\(.*?\)", "", line.partition(";")[0])))
+
+
+def test_the_document_names_the_keys_of_every_object(billed, checked, folder, tmp_path):
+    model, train = folder / "forest.skops", folder / "train.csv"
+    pruned = ("prune", model, train, "--target", "ill", "--validation", folder / "valid.csv")
+    calls = {
+        "info": ("info", model),
+        "bill": billed,
+        "bill --row": (*billed, "--row", "0"),
+        "verify": checked,
+        "prune": (*pruned, "--budget", "5", "-o", tmp_path / "pruned.skops"),
+        "prune --cascade": (*pruned, "--cascade", "-o", tmp_path / "cascade.tw"),
+        "frontier": ("frontier", *pruned[1:], "-o", tmp_path / "frontier"),
+        "export": ("export", model, "--to", "c", "-o", tmp_path / "forest.c"),
+    }
+    for command, words in calls.items():
+        assert set(answer(*words)) == documented_keys(command), command

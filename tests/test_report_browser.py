@@ -192,11 +192,12 @@ def test_the_proof_and_the_command_are_those_of_the_point(visit, file, path):
     assert python == f"model = path.at(tradeoff={command.split()[-1]}).model"
     (certificate,) = path.certify(X, Y, points=[index])
     assert shown(page, "#proof").split() == [
+        *("checked", "at", "the", "tradeoff", command.split()[-1]),
         *("reached", f"{certificate.profit:,}"),
         *("no", "pruning", "can", "exceed", f"{certificate.bound:,}"),
         *("gap", "0"),
     ]
-    assert shown(page, "#claim").startswith("No pruning of this model is better, for tradeoffs")
+    assert shown(page, "#claim").startswith("No pruning of this model is better for tradeoffs from")
 
 
 def test_copying_says_that_it_did(visit, file):

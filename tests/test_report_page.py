@@ -107,8 +107,10 @@ def test_every_point_is_proven_and_can_be_made_again(path, data):
         proof = point["proof"]
         assert proof["gap"] == "0"
         assert proof["reached"] == proof["bound"]
-        assert proof["claim"] == "No pruning of this model is better"
         low, high = point["tradeoffs"]
+        ends = f"from {low:.4g} on" if high is None else f"from {low:.4g} to {high:.4g}"
+        assert proof["claim"] == f"No pruning of this model is better for tradeoffs {ends}."
+        assert low < float(proof["tradeoff"]) < (np.inf if high is None else high)
         index, tradeoff = re.fullmatch(r"prune (\d+) --at (\S+)", point["command"]).groups()
         assert int(index) == point["index"]
         assert low < float(tradeoff) < (np.inf if high is None else high)

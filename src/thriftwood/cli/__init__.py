@@ -12,12 +12,10 @@ def main() -> None:
     try:
         from thriftwood.cli.app import app
     except ModuleNotFoundError as error:
-        if error.name not in ("typer", "rich"):
+        if error.name != "typer":
             raise
-        sys.exit(_without_typer(error.name))
+        sys.stderr.write("Error: The command line needs typer: pip install 'thriftwood[cli]'\n")
+        sys.exit(2)
+    except KeyboardInterrupt:  # from here on commands see to that themselves
+        sys.exit(130)
     app(prog_name="thriftwood")
-
-
-def _without_typer(missing: str) -> int:
-    sys.stderr.write(f"Error: The command line needs {missing}: pip install 'thriftwood[cli]'\n")
-    return 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,6 +23,8 @@ TARGET = "diagnosis"
 GIVEN = ("train.csv", "validation.csv", "prices.csv", "forest.skops")
 MADE = ("pruned.skops", *(f"frontier/{name}" for name in FILES))
 VALIDATION_ROWS = 100
+# What the groups of the price list are: blood is taken, the heart scanned, the patient exercised.
+GROUPS = {"A": "blood", "B": "scan", "C": "exercise"}
 
 
 def demo(
@@ -94,20 +95,24 @@ def write_given(folder: Path) -> None:
     forest.fit(train.drop(columns=TARGET), train[TARGET])
     train.to_csv(folder / "train.csv", index=False)
     valid.to_csv(folder / "validation.csv", index=False)
-    prices_by_name(heart).to_file(folder / "prices.csv")
+    heart_prices(heart).to_file(folder / "prices.csv")
     tw.export.to_skops(forest, folder / "forest.skops")
 
 
-def prices_by_name(data: Dataset) -> Costs:
-    """Return the price list of a data set, for tables with named columns."""
+def heart_prices(data: Dataset) -> Costs:
+    """Return the price list of the patients' tests, for tables with named columns."""
     prices, names = data.prices, data.feature_names
     groups = {
-        group: [names[int(member)] for member in members]
+        GROUPS[group]: [names[int(member)] for member in members]
         for group, members in (prices.groups or {}).items()
     }
+    fees = {GROUPS[group]: fee for group, fee in (prices.group_fee or {}).items()}
     own = data.costs if data.costs_in_group is None else data.costs_in_group
-    return replace(
-        prices, per_feature=dict(zip(names, own.tolist(), strict=True)), groups=groups, requires={}
+    return tw.Costs(
+        per_feature=dict(zip(names, own.tolist(), strict=True)),
+        groups=groups,
+        group_fee=fees,
+        unit=data.unit,
     )
 
 

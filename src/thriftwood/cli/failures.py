@@ -45,7 +45,7 @@ def ends_in_words(debug: bool) -> Iterator[None]:
 def _judged(error: BaseException) -> tuple[str, int]:
     """Return what to say about an error, and what to end with."""
     if isinstance(error, KeyboardInterrupt):
-        return "Stopped. Nothing was written.", STOPPED
+        return "Stopped. No half-written file is left.", STOPPED
     if isinstance(error, ThriftwoodError):
         return f"Error: {in_options(str(error))}", WRONG_INPUT
     if isinstance(error, OSError):

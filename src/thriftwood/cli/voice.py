@@ -34,7 +34,8 @@ class Voice:
     def say(self, text: str = "", *, strong: bool = False) -> None:
         """Print a part of the answer, unless that is to be JSON; strong is for eyes only."""
         if not self.as_json:
-            typer.secho(text, bold=strong and not os.environ.get("NO_COLOR"))
+            is_bold = strong and not os.environ.get("NO_COLOR")
+            typer.secho(text, bold=True) if is_bold else typer.echo(text)
 
     def answer(self, values: Mapping[str, Any]) -> None:
         """Print the whole answer as JSON, where that was asked for."""

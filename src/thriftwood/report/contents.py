@@ -17,7 +17,7 @@ from thriftwood.report import proofs, wording
 from thriftwood.report.bins import bar_heights, bill_counts, bill_edges
 from thriftwood.report.curve import Curve, measured_curve
 from thriftwood.report.given import GivenPage
-from thriftwood.report.points import shown_points, tradeoffs_of
+from thriftwood.report.points import interval_in_words, shown_points, tradeoffs_of
 from thriftwood.report.spending import Spending, line_names, spending_on
 from thriftwood.report.starting import Start, start_of
 from thriftwood.report.typical import StillPaid, TypicalRow, still_paid, typical_rows
@@ -70,6 +70,8 @@ class Point:
         One for each typical row.
     tradeoffs : pair of float
         From which tradeoff to which it is what the method is after; the second may be infinite.
+    interval : str
+        The same in words.
     proof : Proof
     command : str, optional
         What makes this model on the command line.
@@ -81,6 +83,7 @@ class Point:
     details: Details
     receipts: list[StillPaid]
     tradeoffs: tuple[float, float]
+    interval: str
     proof: proofs.Proof
     command: str | None
     python: str
@@ -230,6 +233,7 @@ def _point(
         details=details,
         receipts=receipts,
         tradeoffs=tradeoffs_of(given.path, index),
+        interval=interval_in_words(given.path, index),
         proof=proof,
         command=_command(given, index, tradeoff),
         python=f"model = path.at(tradeoff={tradeoff!r}).model",

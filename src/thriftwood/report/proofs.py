@@ -7,7 +7,9 @@ from typing import NamedTuple
 from thriftwood.closure import Certificate
 from thriftwood.pruning import PruningPath
 from thriftwood.pruning.methods import ROUNDS, SAMPLE
+from thriftwood.pruning.tradeoffs import inside
 from thriftwood.report.given import GivenPage
+from thriftwood.report.points import interval_in_words
 
 NO_PROOF = {
     "each_tree": (
@@ -20,15 +22,15 @@ NO_PROOF = {
     ),
 }
 
-BETTER = "A better pruning of this model may exist"
+BETTER = "A better pruning of this model may exist."
 NEARLY = {
     SAMPLE: (
         "Found on a sample of the rows and measured on all of them. A pruning that is a little "
-        "better may exist"
+        "better may exist."
     ),
     ROUNDS: (
         "Rows were pruned in pieces, which did not agree on everything. A pruning that is a little "
-        "better may exist"
+        "better may exist."
     ),
 }
 
@@ -39,11 +41,14 @@ class Proof(NamedTuple):
     Attributes
     ----------
     claim : str
+    tradeoff : str, optional
+        For which the numbers were checked.
     reached, bound, gap : str, optional
         Whole numbers, as text: scripts know no whole numbers of this size.
     """
 
     claim: str
+    tradeoff: str | None = None
     reached: str | None = None
     bound: str | None = None
     gap: str | None = None
@@ -71,11 +76,18 @@ def prove(
 
 
 def _proof(path: PruningPath, index: int, certificate: Certificate) -> Proof:
+    tradeoff = inside(path.tradeoffs, index)
     numbers = (str(certificate.profit), str(certificate.bound), str(certificate.gap))
     if certificate.gap:
-        return Proof(NEARLY.get(path.method, BETTER), *numbers)
-    claim = "No pruning of this model is better"
+        claim = NEARLY.get(path.method, BETTER)
+    elif path.method == "ensemble":
+        claim = f"{_best(path, index)} for tradeoffs {interval_in_words(path, index)}."
+    else:
+        claim = f"No pruning of this model is better at the tradeoff {tradeoff!r}."
+    return Proof(claim, repr(tradeoff), *numbers)
+
+
+def _best(path: PruningPath, index: int) -> str:
     rounding = path.resolution + float(path.tradeoffs[index]) * path.cost_resolution
-    if path.method == "ensemble" and rounding > 0:
-        claim += f", but for rounding of at most {rounding:.2g}"
-    return Proof(claim, *numbers)
+    best = "No pruning of this model is better"
+    return f"{best}, but for rounding of at most {rounding:.2g}," if rounding > 0 else best

@@ -37,31 +37,38 @@ function moreLines(lines) {
   return element(
     "details",
     {},
-    element("summary", {}, counted(lines.length, "cheaper line")),
+    element("summary", {}, counted(lines.length, "more line")),
     element("table", {}, element("tbody", {}, ...lines)),
   );
 }
 
 function drawProof(point) {
-  const { claim, reached, bound, gap } = point.proof;
-  const [low, high] = point.tradeoffs;
-  const interval = high === null ? `from ${tradeoffWords(low)} on` : `from ${tradeoffWords(low)} to ${tradeoffWords(high)}`;
-  const unit = page.unit ? `1 ${page.unit}` : "a bill of 1";
-  byId("claim").textContent = reached === null ? claim : `${claim}, for tradeoffs ${interval}.`;
-  const rows = reached === null ? [] : [["reached", reached], ["no pruning can exceed", bound], ["gap", gap]];
-  refill("proof", element("tbody", {}, ...rows.map(([name, number]) => tableRow([name, grouped(number)]))));
+  const { claim, tradeoff, reached, bound, gap } = point.proof;
+  const rows = reached === null ? [] : [
+    ["checked at the tradeoff", tradeoff],
+    ["reached", grouped(reached)],
+    ["no pruning can exceed", grouped(bound)],
+    ["gap", grouped(gap)],
+  ];
+  byId("claim").textContent = claim;
+  refill("proof", element("tbody", {}, ...rows.map((cells) => tableRow(cells))));
   byId("proof").hidden = rows.length === 0;
-  byId("proof-hint").textContent = `Better means a smaller sum of loss (${page.loss}) and tradeoff × mean bill; the tradeoff is the loss that ${unit} is worth.`
-    + (reached === null ? ` This point was found for tradeoffs ${interval}.`
-      : " The numbers are whole and were checked by additions alone, without trusting what found the pruning."
-        + (gap === "0" ? " A gap of 0 is a proof." : " The gap is how much better another pruning could be, at the most."));
+  byId("proof-hint").textContent = proofWords(reached, gap);
+}
+
+function proofWords(reached, gap) {
+  const worth = page.unit ? `1 ${page.unit}` : "a bill of 1";
+  const better = `Better means a smaller sum of loss (${page.loss}) and tradeoff × mean bill; the tradeoff is the loss that ${worth} is worth.`;
+  if (reached === null) return better;
+  const meaning = gap === "0" ? "A gap of 0 is a proof." : "The gap is how much better another pruning could be, at the most.";
+  return `${better} The numbers are whole and were checked by additions alone, without trusting what found the pruning. ${meaning}`;
 }
 
 function drawRecipes(point) {
   const recipes = [recipe("In Python", point.python)];
   if (point.command !== null) recipes.unshift(recipe("On the command line", point.command));
   refill("recipes", ...recipes);
-  byId("recipe-hint").textContent = `In Python path is the path that this page shows; path[${point.index}] is the same point.`;
+  byId("recipe-hint").textContent = `Any tradeoff ${point.interval} gives this point. In Python, path is the path that this page shows, and path[${point.index}] the same point.`;
 }
 
 function recipe(name, code) {

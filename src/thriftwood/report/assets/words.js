@@ -46,7 +46,3 @@ function less(before, after) {
 function grouped(digits) {
   return digits.replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 }
-
-function tradeoffWords(number) {
-  return number === 0 ? "0" : String(Number(number.toPrecision(4)));
-}
