@@ -4,7 +4,7 @@ BIN := .venv/bin
 # By the environment, so that the versions hold for building the package too.
 INSTALL := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test check lint bench pictures clean
+.PHONY: demo test check lint bench docs pictures clean
 
 demo: .venv/.demo
 	$(BIN)/python examples/heart.py
@@ -36,6 +36,10 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/dantzig_wolfe.py
 	$(BIN)/python benchmarks/scale_out.py
 
+# The site: docs/_build/html/index.html. Whatever sphinx warns about is an error.
+docs: .venv/.dev
+	$(BIN)/python -m sphinx -W --keep-going -n -q -b html docs docs/_build/html
+
 # Draws the pictures of the documents from the code that they show.
 IN_GALLERY := $(filter-out examples/heart.py examples/picture.py, $(wildcard examples/*.py))
 pictures: .venv/.dev .venv/.browser
@@ -46,7 +50,7 @@ pictures: .venv/.dev .venv/.browser
 	done
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build docs/_build
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build docs/_build docs/_reference
 	find src tests benchmarks examples docs -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/bin/python:

@@ -4,7 +4,18 @@ Law of this folder: a command answers, or it says in one sentence what is wrong,
 half-written file, and ends with 2.
 """
 
+import sys
+
 
 def main() -> None:
     """Run the command line."""
-    raise SystemExit("The command line comes with thriftwood[cli].")
+    try:
+        from thriftwood.cli.app import app
+    except ModuleNotFoundError as error:
+        if error.name != "typer":
+            raise
+        sys.stderr.write("Error: The command line needs typer: pip install 'thriftwood[cli]'\n")
+        sys.exit(2)
+    except KeyboardInterrupt:  # from here on commands see to that themselves
+        sys.exit(130)
+    app(prog_name="thriftwood")

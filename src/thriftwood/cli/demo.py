@@ -1,0 +1,127 @@
+"""`thriftwood demo`: all that matters on data that comes along."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import thriftwood as tw
+from thriftwood.cli import options
+from thriftwood.cli.failures import ends_in_words
+from thriftwood.cli.frontier_files import FILES
+from thriftwood.cli.outputs import new_folder
+from thriftwood.cli.voice import Voice
+from thriftwood.cli.words import command_line
+
+if TYPE_CHECKING:
+    from thriftwood.costs import Costs
+    from thriftwood.datasets import Dataset
+
+TARGET = "diagnosis"
+GIVEN = ("train.csv", "validation.csv", "prices.csv", "forest.skops")
+MADE = ("pruned.skops", *(f"frontier/{name}" for name in FILES))
+VALIDATION_ROWS = 100
+# What the groups of the price list are: blood is taken, the heart scanned, the patient exercised.
+GROUPS = {"A": "blood", "B": "scan", "C": "exercise"}
+
+
+def demo(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="A folder to make.")
+    ] = Path("thriftwood-demo"),
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> None:
+    """Show the other commands at work on data that comes along.
+
+    Writes 303 patients, what their tests cost and a forest into a folder, and prunes the forest.
+
+    \b
+    Examples:
+      thriftwood demo
+      thriftwood demo -o somewhere
+    """
+    voice = Voice(quiet=quiet)
+    with ends_in_words(debug):
+        with new_folder(output, (*GIVEN, *MADE), force) as new, voice.step("Training a forest"):
+            write_given(new)
+        voice.say(
+            f"{output} has a forest, the patients that it was trained on and others, and prices."
+        )
+        forest, train, valid, prices, pruned = (
+            str(output / name)
+            for name in (
+                "forest.skops",
+                "train.csv",
+                "validation.csv",
+                "prices.csv",
+                "pruned.skops",
+            )
+        )
+        asked = ["--target", TARGET, "--costs", prices]
+        more = ["--quiet"] if quiet else []
+        report = str(output / "frontier")
+        _run(["frontier", forest, train, *asked, "--validation", valid, "-o", report, *more], voice)
+        rule = ["--max-error-increase", "0.02"]
+        _run(
+            ["prune", forest, train, *asked, "--validation", valid, *rule, "-o", pruned, *more],
+            voice,
+        )
+        _run(["bill", pruned, valid, "--costs", prices, *more], voice)
+        _run(["verify", forest, pruned, train, *asked, *more], voice)
+        voice.say()
+        voice.say(f"Now open {Path(report) / 'report.html'} in a browser and choose a point.")
+        voice.say(f"Then change a price in {prices} and run the commands again, with --force.")
+        voice.say(
+            "With your own model: thriftwood info MODEL; without one: thriftwood train --help"
+        )
+
+
+def write_given(folder: Path) -> None:
+    """Write the data, the prices and a forest that was trained without a look at them."""
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.model_selection import train_test_split
+
+    heart = tw.datasets.load_heart()
+    rows = heart.frame()
+    rows[TARGET] = [heart.target_names[label] for label in heart.y]
+    train, valid = train_test_split(
+        rows, test_size=VALIDATION_ROWS, stratify=rows[TARGET], random_state=2
+    )
+    forest = RandomForestClassifier(40, max_features=None, min_samples_leaf=3, random_state=0)
+    forest.fit(train.drop(columns=TARGET), train[TARGET])
+    train.to_csv(folder / "train.csv", index=False)
+    valid.to_csv(folder / "validation.csv", index=False)
+    heart_prices(heart).to_file(folder / "prices.csv")
+    tw.export.to_skops(forest, folder / "forest.skops")
+
+
+def heart_prices(data: Dataset) -> Costs:
+    """Return the price list of the patients' tests, for tables with named columns."""
+    prices, names = data.prices, data.feature_names
+    groups = {
+        GROUPS[group]: [names[int(member)] for member in members]
+        for group, members in (prices.groups or {}).items()
+    }
+    fees = {GROUPS[group]: fee for group, fee in (prices.group_fee or {}).items()}
+    own = data.costs if data.costs_in_group is None else data.costs_in_group
+    return tw.Costs(
+        per_feature=dict(zip(names, own.tolist(), strict=True)),
+        groups=groups,
+        group_fee=fees,
+        unit=data.unit,
+    )
+
+
+def _run(words: list[str], voice: Voice) -> None:
+    """Print a command and do what it says."""
+    from thriftwood.cli.app import app
+
+    voice.say()
+    voice.say(f"$ {command_line(['thriftwood', *words])}", strong=True)
+    code = typer.main.get_command(app).main(words, prog_name="thriftwood", standalone_mode=False)
+    if code:
+        raise typer.Exit(code)

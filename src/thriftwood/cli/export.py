@@ -1,0 +1,61 @@
+"""`thriftwood export`: a model in a format of another program."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import thriftwood as tw
+from thriftwood.cli import options
+from thriftwood.cli.failures import ends_in_words
+from thriftwood.cli.inputs import read_model
+from thriftwood.cli.outputs import check_new_file
+from thriftwood.cli.voice import Voice
+from thriftwood.files import write_whole
+
+
+class Format(StrEnum):
+    """What a model can be written as."""
+
+    onnx = "onnx"
+    treelite = "treelite"
+    c = "c"
+    json = "json"
+    lightgbm = "lightgbm"
+
+
+def export(
+    model: options.Model,
+    to: Annotated[Format, typer.Option("--to", help="The format.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="What to write.")],
+    trust_pickle: options.TrustPickle = False,
+    force: options.Force = False,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> None:
+    """Write a model as ONNX, treelite, C, JSON or LightGBM.
+
+    The file predicts what the model predicts, up to the rounding of the format's numbers.
+
+    \b
+    Examples:
+      thriftwood export pruned.skops --to onnx -o pruned.onnx
+      thriftwood export pruned.skops --to c -o forest.c
+    """
+    voice = Voice(json, quiet)
+    with ends_in_words(debug):
+        check_new_file(output, force)
+        trained = read_model(model, trust_pickle, voice)
+        with voice.step(f"Writing {output}"):
+            _write(trained, to.value, output)
+        voice.say(f"Wrote {output}: a {type(trained).__name__} as {to.value}.")
+        voice.answer({"type": type(trained).__name__, "format": to.value, "output": str(output)})
+
+
+def _write(model: Any, name: str, file: Path) -> None:
+    if name == "treelite":
+        write_whole(file, tw.export.to_treelite(model).serialize_bytes())
+    else:
+        getattr(tw.export, f"to_{name}")(model, file)

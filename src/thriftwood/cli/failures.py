@@ -1,0 +1,63 @@
+"""What goes wrong ends as one sentence and an exit code, not as a traceback."""
+
+import re
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+from thriftwood.errors import ThriftwoodError
+
+NOT_OPTIMAL = 1
+WRONG_INPUT = 2
+OUR_FAULT = 70  # what the C library calls an internal software error
+STOPPED = 130  # what a shell makes of Ctrl-C
+
+# Arguments of the package that are options here, with what they are called.
+OPTIONS = {
+    name: f"--{name.replace('_', '-')}"
+    for name in ("budget", "class_weight", "costs", "loss", "refit", "tradeoff", "validation")
+} | {"limit": "--max-error-increase", "n_jobs": "--jobs", "sample_weight": "--weight"}
+
+
+@contextmanager
+def ends_in_words(debug: bool) -> Iterator[None]:
+    """Say in a sentence what goes wrong in here, and end with the code for it.
+
+    Parameters
+    ----------
+    debug : bool
+        Whether the traceback comes before the sentence.
+    """
+    try:
+        yield
+    except (typer.Exit, BrokenPipeError):  # an end on purpose; a reader such as `head` has left
+        raise
+    except (Exception, KeyboardInterrupt) as error:
+        if debug:
+            traceback.print_exc()
+        sentence, code = _judged(error)
+        typer.echo(sentence, err=True)
+        raise typer.Exit(code) from None
+
+
+def _judged(error: BaseException) -> tuple[str, int]:
+    """Return what to say about an error, and what to end with."""
+    if isinstance(error, KeyboardInterrupt):
+        return "Stopped. No half-written file is left.", STOPPED
+    if isinstance(error, ThriftwoodError):
+        return f"Error: {in_options(str(error))}", WRONG_INPUT
+    if isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename else ""
+        return f"Error: {place}{error.strerror or error}.", WRONG_INPUT
+    return (
+        f"Something went wrong in Thriftwood itself: {type(error).__name__}: {error}\n"
+        "Run the command again with --debug and send us what it prints.",
+        OUR_FAULT,
+    )
+
+
+def in_options(sentence: str) -> str:
+    """Return a sentence of the package with options in place of the names of arguments."""
+    return re.sub(r"`(\w+)`", lambda found: OPTIONS.get(found[1], found[0]), sentence)

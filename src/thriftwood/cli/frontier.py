@@ -1,0 +1,78 @@
+"""`thriftwood frontier`: every optimal pruning of a model, in a folder to look at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from thriftwood.cli import options
+from thriftwood.cli.failures import ends_in_words
+from thriftwood.cli.frontier_files import FILES, write_files
+from thriftwood.cli.frontier_words import MARK, frontier_facts, frontier_lines
+from thriftwood.cli.inputs import read_inputs
+from thriftwood.cli.outputs import check_new_folder, new_folder
+from thriftwood.cli.request import Request
+from thriftwood.cli.suggestion import find_frontier
+from thriftwood.cli.voice import Voice
+
+
+def frontier(
+    model: options.Model,
+    data: options.Data,
+    target: options.Target,
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", metavar="FOLDER", help="A folder to make."),
+    ],
+    costs: options.Costs = None,
+    validation: options.Validation = None,
+    weight: options.Weight = None,
+    loss: options.Loss = None,
+    class_weight: options.ClassWeight = None,
+    jobs: options.Jobs = None,
+    trust_pickle: options.TrustPickle = False,
+    force: options.Force = False,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> None:
+    """Compute all optimal prunings, and write a report.
+
+    \b
+    The folder gets
+      report.html                          a page to choose a point on, for any browser
+      path.csv, path.parquet, path.npz     all points: as tables, and to load in Python
+      frontier.png, bill.png, tree.png     pictures
+
+    \b
+    Examples:
+      thriftwood frontier model.skops train.csv --target ill --costs prices.csv -o frontier
+      thriftwood frontier model.skops train.csv --target ill --costs prices.csv \\
+          --validation valid.csv -o frontier
+    """
+    voice = Voice(json, quiet)
+    with ends_in_words(debug):
+        check_new_folder(output, FILES, force)
+        request = Request(
+            model,
+            data,
+            target,
+            costs,
+            weight,
+            validation,
+            loss,
+            class_weight or (),
+            jobs,
+            trust_pickle,
+        )
+        inputs = read_inputs(request, voice)
+        found = find_frontier(inputs, voice)
+        with new_folder(output, FILES, force) as unfinished:
+            write_files(unfinished, found, inputs, request, voice)
+        for line in frontier_lines(found):
+            voice.say(line, strong=line.endswith(MARK))
+        voice.say()
+        voice.say(f"Wrote {output}. To choose a point, open {output / 'report.html'}.")
+        voice.answer(frontier_facts(found) | {"output": str(output)})

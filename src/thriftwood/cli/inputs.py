@@ -1,0 +1,175 @@
+"""What a command works on: the model, rows and prices that files hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import thriftwood as tw
+from thriftwood.cli.request import Request
+from thriftwood.cli.voice import Voice
+from thriftwood.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from thriftwood.arrays import FloatArray
+    from thriftwood.costs import Costs
+    from thriftwood.row_files import Rows, RowTable
+
+BALANCED = "balanced"
+
+
+class JudgedRows(NamedTuple):
+    """Rows of which it is known what is right, and how much each counts."""
+
+    X: Any
+    y: NDArray[Any]
+    weight: FloatArray | None
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What the files of a request hold.
+
+    Attributes
+    ----------
+    model
+        As its library loads it.
+    rows : JudgedRows
+        What to count losses and bills on.
+    validation : JudgedRows, optional
+        What training did not see.
+    costs : Costs, optional
+        None where every feature costs 1.
+    loss : str, optional
+    class_weight : "balanced" or mapping from class to weight, optional
+    jobs : int, optional
+    """
+
+    model: Any
+    rows: JudgedRows
+    validation: JudgedRows | None
+    costs: Costs | None
+    loss: str | None
+    class_weight: Any
+    jobs: int | None
+
+    @property
+    def counting(self) -> dict[str, Any]:
+        """What says how losses count, as arguments of the package."""
+        return {
+            "loss": self.loss,
+            "class_weight": self.class_weight,
+            "sample_weight": self.rows.weight,
+            "n_jobs": self.jobs,
+        }
+
+    @property
+    def held_out(self) -> tuple[Any, Any] | None:
+        """The validation rows as a pair of X and y."""
+        return None if self.validation is None else (self.validation.X, self.validation.y)
+
+
+def read_inputs(request: Request, voice: Voice) -> Inputs:
+    """Read what a request names; small files first, so that a slip shows at once."""
+    costs = read_costs(request.costs)
+    model = read_model(request.model, request.trust_pickle, voice)
+    class_weight = read_class_weight(request.class_weight, _classes_of(model))
+    rows = judged(read_rows(request.data, model, request, voice), request.data)
+    validation = None
+    if request.validation is not None:
+        held_out = read_rows(request.validation, model, request, voice)
+        validation = judged(held_out, request.validation)
+    return Inputs(model, rows, validation, costs, request.loss, class_weight, request.jobs)
+
+
+def judged(rows: Rows, file: Path) -> JudgedRows:
+    """Return rows from a file, if it says what is right for them."""
+    if rows.y is None:
+        raise InputError(f"{file} does not say what is right for its rows: name the --target.")
+    return JudgedRows(rows.X, rows.y, rows.weight)
+
+
+def read_costs(file: Path | None) -> Costs | None:
+    """Return the prices in a file, if one is named."""
+    if file is None:
+        return None
+    return tw.Costs.from_file(file)
+
+
+def read_model(file: Path, trust_pickle: bool, voice: Voice) -> Any:
+    """Return the model in a file."""
+    with voice.step(f"Reading {file}"):
+        from thriftwood.model_files import read_model
+
+        return read_model(file, trust_pickle=trust_pickle)
+
+
+def read_rows(file: Path, model: Any, request: Request, voice: Voice) -> Rows:
+    """Return the rows in a file, as the model wants them."""
+    with voice.step(f"Reading {file}"):
+        from thriftwood.row_files import read_table
+
+        table = read_table(file)
+        rows = table.rows_for(model, target=request.target, weight=request.weight)
+        return _named(rows, table, request)
+
+
+def _named(rows: Rows, table: RowTable, request: Request) -> Rows:
+    """Give rows the names of the file's columns where the model knows none: prices go by them."""
+    if hasattr(rows.X, "columns") or table.names is None:
+        return rows
+    import pandas as pd
+
+    others = (request.target, request.weight)
+    names = [name for name in table.names if name not in others]
+    return rows._replace(X=pd.DataFrame(rows.X, columns=names))
+
+
+def read_class_weight(parts: Sequence[str], classes: Sequence[Any] | None) -> Any:
+    """Return what LABEL=NUMBER say as a mapping from classes to weights.
+
+    Parameters
+    ----------
+    parts : sequence of str
+        As typed.
+    classes : sequence, optional
+        The labels that there are; None where numbers are predicted.
+    """
+    if not parts:
+        return None
+    if classes is None:
+        raise InputError("--class-weight is for classifiers: this model predicts numbers.")
+    if list(parts) == [BALANCED]:
+        return BALANCED
+    labels = {str(label): label for label in classes}
+    weights = {}
+    for part in parts:
+        name, _, number = part.rpartition("=")
+        if name not in labels:
+            raise InputError(
+                f"--class-weight is {part!r}: pass 'balanced', or LABEL=NUMBER with one of the "
+                f"classes {', '.join(labels)}."
+            )
+        weights[labels[name]] = _weight(part, number)
+    return weights
+
+
+def _classes_of(model: Any) -> Sequence[Any] | None:
+    from thriftwood.adapters import read_stages
+
+    classes = read_stages(model).richest.classes
+    return None if classes is None else list(classes.tolist())
+
+
+def _weight(part: str, number: str) -> float:
+    try:
+        return float(number)
+    except ValueError:
+        raise InputError(
+            f"--class-weight is {part!r}: {number!r} is no number. Pass LABEL=NUMBER, such as "
+            "ill=5."
+        ) from None

@@ -1,0 +1,82 @@
+"""Options and arguments that several commands have, each described once."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Model = Annotated[
+    Path,
+    typer.Argument(
+        metavar="MODEL",
+        help="The trained model: a file of scikit-learn (.skops), LightGBM (.txt), XGBoost "
+        "(.json, .ubj), CatBoost (.cbm) or Thriftwood (.tw, .json).",
+    ),
+]
+Data = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DATA",
+        help="Rows with named columns, usually those that the model was trained on: .csv, "
+        ".parquet, .feather.",
+    ),
+]
+Target = Annotated[
+    str, typer.Option(metavar="COLUMN", help="The column that says what is right for each row.")
+]
+Costs = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="What features cost: a price list (.csv, .json, .toml). Without it each costs 1.",
+        show_default=False,
+    ),
+]
+Weight = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN", help="A column that says how much each row counts.", show_default=False
+    ),
+]
+Validation = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Rows that the model was not trained on, with the same columns as DATA.",
+        show_default=False,
+    ),
+]
+Loss = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="What to count: error, expected_error, brier, log_loss, squared_error, "
+        "absolute_error or recorded_gain; by default what suits the model.",
+        show_default=False,
+    ),
+]
+ClassWeight = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="LABEL=NUMBER",
+        help="How much errors on a class count: 'balanced', or LABEL=NUMBER, as often as needed.",
+        show_default=False,
+    ),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Threads; -1 for all. By default one.", show_default=False),
+]
+TrustPickle = Annotated[
+    bool,
+    typer.Option(
+        "--trust-pickle",
+        help="Read a .pkl or .joblib file as well. It can run anything: only if you trust it.",
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace what is there already.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object in place of text.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Do not show progress.")]
+Debug = Annotated[
+    bool, typer.Option("--debug", help="When something goes wrong, show the traceback, too.")
+]

@@ -1,0 +1,113 @@
+"""Where answers go: checked before the work begins, and written whole or not at all."""
+
+import os
+import shutil
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from thriftwood.errors import InputError
+
+
+def check_new_file(place: Path, force: bool) -> None:
+    """Refuse a file that cannot be written, or would replace another unasked."""
+    if place.is_dir():
+        raise InputError(f"{place} is a folder: name a file in it.")
+    _check_parent(place)
+    if place.exists() and not force:
+        raise InputError(f"{place} is there already: choose another name, or pass --force.")
+
+
+def check_new_model(place: Path, force: bool) -> None:
+    """Refuse a file whose suffix says no format of models."""
+    from thriftwood.model_files.registry import FORMATS, suffixes_of
+
+    check_new_file(place, force)
+    if not any(place.suffix.lower() in own.suffixes for own in FORMATS):
+        raise InputError(
+            f"{place} is no name for a model: its suffix says the format, so let it end in "
+            f"{suffixes_of(FORMATS)}."
+        )
+
+
+def check_new_cascade(place: Path, force: bool) -> None:
+    """Refuse a file that cannot be that of a cascade."""
+    from thriftwood.model_files.thriftwood_arrays import FORMAT
+
+    check_new_file(place, force)
+    if place.suffix.lower() not in FORMAT.suffixes:
+        raise InputError(
+            f"{place} is no name for a cascade: let it end in {' or '.join(FORMAT.suffixes)}."
+        )
+
+
+def check_new_folder(place: Path, names: Collection[str], force: bool) -> None:
+    """Refuse a folder that cannot be made, or would replace something that is not ours.
+
+    Parameters
+    ----------
+    place : Path
+    names : collection of str
+        Which files the folder may have, with `/` where they are in folders of it; a folder with
+        any other is never replaced.
+    force : bool
+        Whether a folder with such files may be replaced.
+    """
+    if place.is_symlink() or (place.exists() and not place.is_dir()):
+        raise InputError(f"{place} is not a folder: name one, which will be made.")
+    _check_parent(place)
+    if not place.exists():
+        return
+    strange = _first_strange(place, names)
+    if strange is not None:
+        raise InputError(
+            f"The folder {place} holds {strange}, which does not come from this command: choose "
+            "another folder."
+        )
+    if any(place.iterdir()) and not force:
+        raise InputError(f"{place} is there already: choose another name, or pass --force.")
+
+
+@contextmanager
+def new_folder(place: Path, names: Collection[str], force: bool) -> Iterator[Path]:
+    """Yield a folder to fill, which takes its place when all went well, and vanishes otherwise."""
+    check_new_folder(place, names, force)
+    place = place.absolute()
+    # Beside it, so that the last step is a rename within one file system.
+    unfinished = place.with_name(f".{place.name}.{os.getpid()}")
+    unfinished.mkdir()
+    try:
+        yield unfinished
+        check_new_folder(place, names, force)  # somebody may have used it meanwhile
+        _put(unfinished, place)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _put(new: Path, place: Path) -> None:
+    """Rename a folder to its place; what is there goes only once the new one stands."""
+    if not place.exists():
+        new.rename(place)
+        return
+    old = place.with_name(f".{place.name}.{os.getpid()}.old")
+    place.rename(old)
+    try:
+        new.rename(place)
+    except BaseException:
+        old.rename(place)
+        raise
+    shutil.rmtree(old)
+
+
+def _first_strange(place: Path, names: Collection[str]) -> str | None:
+    """Return a file that is not among the names, if there is one."""
+    for found in place.rglob("*"):
+        name = found.relative_to(place).as_posix()
+        if name not in names and (found.is_symlink() or not found.is_dir()):
+            return name
+    return None
+
+
+def _check_parent(place: Path) -> None:
+    if not place.absolute().parent.is_dir():
+        raise InputError(f"There is no folder {place.parent}: make it first.")

@@ -1,0 +1,136 @@
+"""`thriftwood prune`: one pruned model, with its figures and the proof."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from thriftwood.cli import options
+from thriftwood.cli.choice import Choice, Chosen, choose
+from thriftwood.cli.failures import ends_in_words
+from thriftwood.cli.inputs import Inputs, read_inputs
+from thriftwood.cli.measuring import is_classifier, measured_on
+from thriftwood.cli.outputs import check_new_cascade, check_new_model
+from thriftwood.cli.request import Request
+from thriftwood.cli.voice import Voice
+
+
+def prune(
+    model: options.Model,
+    data: options.Data,
+    target: options.Target,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Where the pruned model goes; its suffix says in which format.",
+        ),
+    ],
+    costs: options.Costs = None,
+    budget: Annotated[
+        float | None,
+        typer.Option(help="What a row may cost on average.", show_default=False),
+    ] = None,
+    tradeoff: Annotated[
+        float | None,
+        typer.Option(
+            help="How much loss one unit of cost is worth: the larger, the more is pruned.",
+            show_default=False,
+        ),
+    ] = None,
+    max_error_increase: Annotated[
+        float | None,
+        typer.Option(
+            help="How much the error may rise, such as 0.01; best on --validation rows.",
+            show_default=False,
+        ),
+    ] = None,
+    validation: options.Validation = None,
+    refit: Annotated[
+        bool, typer.Option("--refit", help="Fit the values of the leaves that are left again.")
+    ] = False,
+    cascade: Annotated[
+        bool,
+        typer.Option(
+            "--cascade",
+            help="Write a classifier in stages that buys more only where it is not sure; needs "
+            "--validation, and may have a --budget.",
+        ),
+    ] = False,
+    weight: options.Weight = None,
+    loss: options.Loss = None,
+    class_weight: options.ClassWeight = None,
+    jobs: options.Jobs = None,
+    trust_pickle: options.TrustPickle = False,
+    force: options.Force = False,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> None:
+    """Prune to a budget, a tradeoff or a rise of the error.
+
+    Pass exactly one of --budget, --tradeoff and --max-error-increase.
+
+    \b
+    Examples:
+      thriftwood prune model.skops train.csv --target ill --costs prices.csv \\
+          --budget 12 -o pruned.skops
+      thriftwood prune model.skops train.csv --target ill --costs prices.csv \\
+          --validation valid.csv --max-error-increase 0.01 -o pruned.skops
+      thriftwood prune model.skops train.csv --target ill --costs prices.csv \\
+          --validation valid.csv --cascade -o cascade.tw
+    """
+    voice = Voice(json, quiet)
+    with ends_in_words(debug):
+        from thriftwood.model_files import check_model_file
+
+        choice = Choice(budget, tradeoff, max_error_increase, refit, cascade)
+        choice.check(validation is not None)
+        (check_new_cascade if cascade else check_new_model)(output, force)
+        request = Request(
+            model,
+            data,
+            target,
+            costs,
+            weight,
+            validation,
+            loss,
+            class_weight or (),
+            jobs,
+            trust_pickle,
+        )
+        inputs = read_inputs(request, voice)
+        if not cascade:
+            check_model_file(inputs.model, output)
+        chosen = choose(inputs, choice, voice)
+        write_pruned(chosen.model, output, voice)
+        facts = chosen.facts | {"validation": _on_validation(inputs, chosen, voice)}
+        voice.say(f"Wrote {output}.")
+        voice.answer(facts | {"output": str(output)})
+
+
+def write_pruned(model: Any, output: Path, voice: Voice) -> None:
+    """Write a model in the format that the suffix names."""
+    from thriftwood.model_files import write_model_file
+
+    with voice.step(f"Writing {output}"):
+        write_model_file(model, output)
+
+
+def _on_validation(inputs: Inputs, chosen: Chosen, voice: Voice) -> dict[str, Any] | None:
+    """Say how the model did before and does now on rows that it was not trained on."""
+    for line in chosen.lines:
+        voice.say(line)
+    if inputs.validation is None:
+        return None
+    rows, unit = inputs.validation, "" if inputs.costs is None else inputs.costs.unit
+    now, before = measured_on(rows, inputs, chosen.model), measured_on(rows, inputs)
+    kind = is_classifier(inputs.model)
+    voice.say(
+        f"On the validation rows: {now.in_words(unit, kind)}, was {before.in_words(unit, kind)}."
+    )
+    return {"n_rows": len(rows.X), **now._asdict(), "original": before._asdict()}

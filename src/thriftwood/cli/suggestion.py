@@ -1,0 +1,62 @@
+"""The frontier of a model, and the point that is suggested for a start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from thriftwood.cli.choice import path_of
+from thriftwood.cli.inputs import Inputs, JudgedRows
+from thriftwood.cli.measuring import Measured, measured_on
+from thriftwood.cli.voice import Voice
+
+if TYPE_CHECKING:
+    from thriftwood.pruning import Evaluation, Pruned, PruningPath
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """A path, what was measured on other rows, and where to begin.
+
+    Attributes
+    ----------
+    path : PruningPath
+    before : Measured, optional
+        The model as it is, on the validation rows.
+    measured : Evaluation, optional
+        The points on the validation rows.
+    suggested : Pruned
+        A point of the path; the page begins with the same.
+    reason : str
+        Why that one.
+    """
+
+    path: PruningPath
+    before: Measured | None
+    measured: Evaluation | None
+    suggested: Pruned
+    reason: str
+
+
+def find_frontier(inputs: Inputs, voice: Voice) -> Frontier:
+    """Compute the path, measure its points on the validation rows, and suggest one."""
+    from thriftwood.report.starting import start_of
+
+    path, rows = path_of(inputs, voice), inputs.validation
+    measured = _evaluate(path, rows or inputs.rows, inputs, voice)
+    # Squared errors say nothing about a quantile or a rank.
+    is_judged = path.forest.is_classifier or path.forest.aim != "other"
+    start = start_of(path, measured if is_judged else None, rows is not None)
+    return Frontier(
+        path=path,
+        before=None if rows is None else measured_on(rows, inputs),
+        measured=None if rows is None else measured,
+        suggested=path[start.point],
+        reason=start.why,
+    )
+
+
+def _evaluate(path: PruningPath, rows: JudgedRows, inputs: Inputs, voice: Voice) -> Evaluation:
+    return path.evaluate(
+        rows.X, rows.y, sample_weight=rows.weight, n_jobs=inputs.jobs, progress=voice.progress
+    )

@@ -1,0 +1,90 @@
+"""`thriftwood verify`: a proof that a pruned model is the best one, or how far it may be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import thriftwood as tw
+from thriftwood.cli import options
+from thriftwood.cli.choice import figures
+from thriftwood.cli.failures import NOT_OPTIMAL, ends_in_words
+from thriftwood.cli.inputs import read_inputs, read_model
+from thriftwood.cli.proofs import proof_facts
+from thriftwood.cli.request import Request
+from thriftwood.cli.voice import Voice
+from thriftwood.cli.words import plain
+
+if TYPE_CHECKING:
+    from thriftwood.pruning import Verification
+
+
+def verify(
+    model: options.Model,
+    pruned: Annotated[
+        Path, typer.Argument(metavar="PRUNED", help="The model that is said to be its pruning.")
+    ],
+    data: options.Data,
+    target: options.Target,
+    costs: options.Costs = None,
+    tradeoff: Annotated[
+        float | None,
+        typer.Option(
+            help="At which tradeoff to judge it; by default where it does best.",
+            show_default=False,
+        ),
+    ] = None,
+    weight: options.Weight = None,
+    loss: options.Loss = None,
+    class_weight: options.ClassWeight = None,
+    jobs: options.Jobs = None,
+    trust_pickle: options.TrustPickle = False,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> None:
+    """Check that a pruned model is an optimal pruning.
+
+    Nothing that pruning said is trusted: the proof is made anew. Ends with 0 if it is optimal, with
+    1 if not, with 2 if it is no pruning of the model at all.
+
+    \b
+    Examples:
+      thriftwood verify model.skops pruned.skops train.csv --target ill --costs prices.csv
+      thriftwood verify model.skops pruned.skops train.csv --target ill --tradeoff 0.01
+    """
+    voice = Voice(json, quiet)
+    with ends_in_words(debug):
+        request = Request(
+            model, data, target, costs, weight, None, loss, class_weight or (), jobs, trust_pickle
+        )
+        inputs = read_inputs(request, voice)
+        verdict = tw.verify_pruning(
+            inputs.model,
+            read_model(pruned, trust_pickle, voice),
+            inputs.rows.X,
+            inputs.rows.y,
+            tradeoff=tradeoff,
+            costs=inputs.costs,
+            **inputs.counting,
+        )
+        voice.say(str(verdict).replace("Verification", str(pruned), 1))
+        voice.answer(_facts(verdict))
+        if not verdict.is_optimal:
+            raise typer.Exit(NOT_OPTIMAL)
+
+
+def _facts(verdict: Verification) -> dict[str, Any]:
+    facts = {
+        "is_optimal": verdict.is_optimal,
+        "tradeoff": verdict.tradeoff,
+        "tradeoffs": verdict.tradeoffs,
+        "excess": verdict.excess,
+        "certificate": proof_facts(verdict.certificate),
+        **figures(verdict),
+        "original": figures(verdict.original),
+        "unit": verdict.unit,
+    }
+    return {name: plain(value) for name, value in facts.items()}

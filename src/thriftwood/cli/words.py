@@ -1,0 +1,71 @@
+"""Numbers, tables and shell commands as text, and numbers fit for JSON."""
+
+import math
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+
+def number(value: float) -> str:
+    """Return a number with the digits that people read."""
+    return f"{value:.6g}"
+
+
+def aligned(values: Sequence[float]) -> list[str]:
+    """Return the numbers of a column with as many decimals in each line."""
+    decimals = 4 if max(map(abs, values), default=0) < 10 else 2
+    return [f"{value:,.{decimals}f}" for value in values]
+
+
+def amount(value: float, unit: str) -> str:
+    """Return a number with its unit, if it has one."""
+    return f"{number(value)} {unit}".rstrip()
+
+
+def share(value: float) -> str:
+    """Return a part of one as percent, with a digit after the point where it is needed."""
+    return f"{100 * value:.3g} %"
+
+
+def count(value: int, noun: str) -> str:
+    """Return so many of something, such as "3 trees"."""
+    return f"{value:,} {noun}{'' if value == 1 else 's'}"
+
+
+def table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
+    """Return lines of text in columns: words to the left in the first, numbers to the right.
+
+    The first line returned is the header.
+    """
+    widths = [max(map(len, column)) for column in zip(header, *lines, strict=True)]
+    return [_in_columns(line, widths) for line in (header, *lines)]
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """Return names with commas between them, of many only the first."""
+    shown = ", ".join(names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+
+
+def command_line(words: Sequence[str]) -> str:
+    """Return words as they are typed into a shell."""
+    return shlex.join(words)
+
+
+def plain(value: Any) -> Any:
+    """Return a value that JSON can hold: no NumPy types; null for what is no finite number."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _in_columns(line: Sequence[str], widths: Sequence[int]) -> str:
+    first = line[0].ljust(widths[0])
+    others = (cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))
+    return "  ".join((first, *others)).rstrip()

@@ -1,0 +1,73 @@
+"""A folder with files for the command line, and a way to run it in this process."""
+
+import json
+from pathlib import Path
+
+from sklearn.ensemble import RandomForestClassifier
+from typer.testing import CliRunner, Result
+
+import thriftwood as tw
+from thriftwood.cli.app import app
+from thriftwood.cli.demo import heart_prices
+from thriftwood.export import to_skops
+
+HEART = tw.datasets.load_heart()
+PRICES = heart_prices(HEART)
+TARGET = "ill"
+N_TRAIN = 200
+
+
+def heart_frame():
+    """The heart data with a target of text, as somebody would export it."""
+    frame = HEART.frame()
+    frame[TARGET] = ["yes" if label else "no" for label in HEART.y]
+    return frame
+
+
+def heart_folder(folder: Path) -> Path:
+    """Write rows, prices and a small forest; other rows to validate on."""
+    frame = heart_frame()
+    train, valid = frame[:N_TRAIN], frame[N_TRAIN:]
+    train.to_csv(folder / "train.csv", index=False)
+    valid.to_csv(folder / "valid.csv", index=False)
+    PRICES.to_file(folder / "prices.csv")
+    forest = RandomForestClassifier(8, max_features=None, max_depth=4, random_state=0)
+    to_skops(forest.fit(train[list(HEART.feature_names)], train[TARGET]), folder / "forest.skops")
+    return folder
+
+
+def train_rows():
+    """The rows of train.csv, as Python users have them."""
+    frame = heart_frame()[:N_TRAIN]
+    return frame[list(HEART.feature_names)], frame[TARGET].to_numpy()
+
+
+def valid_rows():
+    frame = heart_frame()[N_TRAIN:]
+    return frame[list(HEART.feature_names)], frame[TARGET].to_numpy()
+
+
+def run(*words, **settings) -> Result:
+    """Run a command as a shell would, but in this process."""
+    return CliRunner().invoke(app, [str(word) for word in words], **settings)
+
+
+def answer(*words):
+    """Return what a command prints with --json, which must be all that it prints."""
+    result = run(*words, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def refused(*words, code: int = 2) -> str:
+    """Return the sentence with which a command refuses; no traceback, nothing on stdout."""
+    result = run(*words)
+    assert result.exit_code == code, result.output
+    assert result.stdout == ""
+    assert result.stderr.startswith("Error: ")
+    assert "Traceback" not in result.stderr
+    return result.stderr
+
+
+def names_in(folder: Path) -> set[str]:
+    return {place.relative_to(folder).as_posix() for place in folder.rglob("*")}

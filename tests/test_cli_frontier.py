@@ -1,0 +1,155 @@
+"""`thriftwood frontier`: a folder with all that the path holds, whole or not there."""
+
+import shlex
+
+import pandas as pd
+import pytest
+from cli_files import (
+    PRICES,
+    answer,
+    heart_folder,
+    names_in,
+    refused,
+    run,
+    train_rows,
+    valid_rows,
+)
+
+import thriftwood as tw
+from thriftwood.adapters import read_forest
+from thriftwood.cli import frontier_files
+from thriftwood.cli.frontier_files import FILES
+from thriftwood.model_files import read_model
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return heart_folder(tmp_path_factory.mktemp("frontier"))
+
+
+@pytest.fixture(scope="module")
+def asked(folder):
+    data = (folder / "forest.skops", folder / "train.csv", "--target", "ill")
+    return (*data, "--costs", folder / "prices.csv", "--validation", folder / "valid.csv")
+
+
+@pytest.fixture(scope="module")
+def facts(folder, asked):
+    """What `frontier --json` says; its folder is `folder / "out"`."""
+    return answer("frontier", *asked, "-o", folder / "out")
+
+
+@pytest.fixture(scope="module")
+def path(folder):
+    return tw.prune_path(read_model(folder / "forest.skops"), *train_rows(), costs=PRICES)
+
+
+def test_the_folder_has_tables_pictures_and_the_report(folder, facts):
+    assert names_in(folder / "out") == set(FILES)
+    assert facts["output"] == str(folder / "out")
+    for name in ("frontier.png", "bill.png", "tree.png"):
+        assert (folder / "out" / name).read_bytes().startswith(b"\x89PNG")
+    assert (folder / "out/report.html").read_text().startswith("<!DOCTYPE html>")
+
+
+@pytest.mark.usefixtures("facts")
+def test_both_tables_hold_the_path_and_the_evaluation(folder, path):
+    measured = path.evaluate(*valid_rows())
+    for frame in (
+        pd.read_csv(folder / "out/path.csv"),
+        pd.read_parquet(folder / "out/path.parquet"),
+    ):
+        assert frame["point"].tolist() == list(range(len(path)))
+        for name, column in path.to_frame().items():
+            assert frame[name].to_numpy() == pytest.approx(column.to_numpy(), rel=1e-12)
+        assert frame["validation_error"].to_numpy() == pytest.approx(measured.error)
+        assert frame["validation_cost"].to_numpy() == pytest.approx(measured.cost)
+
+
+@pytest.mark.usefixtures("facts")
+def test_the_path_can_be_loaded_in_python(folder, path):
+    loaded = tw.PruningPath.load(folder / "out/path.npz", path.model)
+    assert loaded.losses.tolist() == path.losses.tolist()
+
+
+def test_json_has_every_point_and_the_one_that_choose_would_take(facts, path):
+    assert facts["n_points"] == len(facts["points"]) == len(path)
+    assert [point["cost"] for point in facts["points"]] == path.costs.tolist()
+    assert facts["suggested"]["point"] == path.choose(*valid_rows()).index
+    assert facts["original"]["cost"] == path.original.cost
+    X, y = valid_rows()
+    assert facts["original"]["validation_error"] == (path.model.predict(X) != y).mean()
+    assert facts["unit"] == "CAD"
+
+
+@pytest.mark.usefixtures("facts")
+def test_the_commands_of_the_report_make_the_models_of_its_points(folder, asked, path):
+    """Taken from the page as a person would, and run."""
+    page = (folder / "out/report.html").read_text()
+    begin = page.index("thriftwood prune", page.index("application/json"))
+    line = page[begin : page.index('"', begin)].replace("\\u0027", "'")
+    words = shlex.split(line)[1:]
+    assert words[1 : 1 + len(asked)] == [str(word) for word in asked]
+    file = folder / words[words.index("-o") + 1]
+    words[words.index("-o") + 1] = str(file)
+    assert run(*words).exit_code == 0
+    point = int(file.stem.removeprefix("point-"))
+    made = read_forest(read_model(file))
+    assert made.has_same_trees(read_forest(path[point].model))
+
+
+def test_people_get_a_table_with_the_suggestion_marked(folder, asked, facts):
+    result = run("frontier", *asked, "-o", folder / "out", "--force")
+    assert result.exit_code == 0
+    (marked,) = [line for line in result.stdout.splitlines() if line.endswith("<- suggested")]
+    assert marked.split()[0] == str(facts["suggested"]["point"])
+    assert f"open {folder / 'out' / 'report.html'}" in result.stdout
+    assert "\x1b" not in result.stdout + result.stderr
+    assert result.stderr == ""
+
+
+def test_what_is_there_is_kept_unless_force_says_otherwise(folder, asked, tmp_path):
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "path.csv").write_text("old")
+    assert "--force" in refused("frontier", *asked, "-o", mine)
+    (mine / "notes.txt").write_text("mine")
+    sentence = refused("frontier", *asked, "-o", mine, "--force")
+    assert "notes.txt" in sentence
+    assert names_in(mine) == {"path.csv", "notes.txt"}
+    assert "not a folder" in refused("frontier", *asked, "-o", folder / "train.csv")
+    assert "make it first" in refused("frontier", *asked, "-o", tmp_path / "no" / "out")
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "words"),
+    [
+        (KeyboardInterrupt(), 130, "Stopped"),
+        (OSError(28, "No space left on device", "x.png"), 2, "Error: x.png: No space left"),
+        (ZeroDivisionError("oh"), 70, "in Thriftwood itself: ZeroDivisionError: oh"),
+    ],
+)
+def test_an_end_in_the_middle_leaves_nothing(asked, tmp_path, monkeypatch, raised, code, words):
+    def fail(*_args):
+        raise raised
+
+    monkeypatch.setattr(frontier_files, "_draw", fail)
+    result = run("frontier", *asked, "-o", tmp_path / "out")
+    assert (result.exit_code, result.stdout) == (code, "")
+    assert words in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not names_in(tmp_path)
+
+
+def test_force_that_fails_leaves_the_old_folder(asked, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "path.csv").write_text("old")
+
+    def fail(*_args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(frontier_files, "_draw", fail)
+    assert run("frontier", *asked, "-o", out, "--force").exit_code == 130
+    assert (out / "path.csv").read_text() == "old"
+    assert names_in(tmp_path) == {"out", "out/path.csv"}

@@ -1,0 +1,204 @@
+"""Commands that look at one model: bill, info, export; and verify, which looks at two."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_files import (
+    PRICES,
+    answer,
+    heart_folder,
+    names_in,
+    refused,
+    run,
+    train_rows,
+    valid_rows,
+)
+
+import thriftwood as tw
+from thriftwood.model_files import read_model
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The usual files, and a pruned forest."""
+    folder = heart_folder(tmp_path_factory.mktemp("models"))
+    forest = read_model(folder / "forest.skops")
+    pruned = tw.prune(forest, *train_rows(), costs=PRICES, tradeoff=0.001)
+    tw.export.to_skops(pruned.model, folder / "pruned.skops")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def forest(folder):
+    return read_model(folder / "forest.skops")
+
+
+@pytest.fixture
+def billed(folder):
+    model = folder / "forest.skops"
+    return ("bill", model, folder / "valid.csv", "--costs", folder / "prices.csv")
+
+
+@pytest.fixture
+def checked(folder):
+    files = (folder / "forest.skops", folder / "pruned.skops", folder / "train.csv")
+    return ("verify", *files, "--target", "ill", "--costs", folder / "prices.csv")
+
+
+def test_a_bill_is_that_of_feature_bill(billed, forest):
+    facts = answer(*billed)
+    bill = tw.feature_bill(forest, valid_rows()[0], PRICES)
+    assert (facts["mean"], facts["unit"]) == (bill.mean, "CAD")
+    assert facts["quantiles"] == {
+        str(share): value
+        for share, value in zip((0.1, 0.5, 0.9), bill.quantiles().tolist(), strict=True)
+    }
+    assert [one["spent"] for one in facts["features"]] == bill.by_feature.tolist()
+    assert [one["bought"] for one in facts["features"]] == bill.bought.tolist()
+    assert facts["fees"] == bill.fees
+
+
+def test_the_lines_of_a_bill_add_up_to_its_mean(billed):
+    lines = run(*billed).stdout.splitlines()
+    mean = float(lines[0].split()[3])
+    begin = next(place for place, line in enumerate(lines) if line.startswith("feature"))
+    end = next(place for place, line in enumerate(lines) if place > begin and "never" in line)
+    spent = sum(float(line.split()[-1]) for line in lines[begin + 1 : end])
+    assert spent == pytest.approx(mean, abs=1e-3)
+
+
+def test_a_receipt_is_that_of_the_row(billed, forest):
+    receipt = tw.feature_bill(forest, valid_rows()[0], PRICES).receipt(7)
+    assert run(*billed, "--row", "7").stdout == f"{receipt}\n"
+    facts = answer(*billed, "--row", "7")
+    assert facts["total"] == receipt.total
+    assert [one["feature"] for one in facts["purchases"]] == [one.name for one in receipt.purchases]
+    assert sum(one["price"] for one in facts["purchases"]) == pytest.approx(facts["total"])
+    assert "there is no row 1000" in refused(*billed, "--row", "1000")
+
+
+def test_without_prices_a_bill_counts_features(folder, forest):
+    facts = answer("bill", folder / "forest.skops", folder / "valid.csv")
+    used = tw.feature_bill(forest, valid_rows()[0]).used
+    assert facts["mean"] == used.sum(axis=1).mean()
+
+
+def test_info_says_what_the_model_is(folder, forest):
+    facts = answer("info", folder / "forest.skops")
+    assert facts["type"] == "RandomForestClassifier"
+    assert facts["classes"] == ["no", "yes"]
+    assert (facts["n_trees"], facts["n_features"]) == (8, 13)
+    assert facts["depth"] == max(tree.get_depth() for tree in forest.estimators_)
+    assert facts["n_splits"] == sum(
+        int((tree.tree_.feature >= 0).sum()) for tree in forest.estimators_
+    )
+    assert facts["used_features"] == [
+        name
+        for name, place in zip(forest.feature_names_in_, range(13), strict=True)
+        if any((tree.tree_.feature == place).any() for tree in forest.estimators_)
+    ]
+    assert facts["can_be_pruned"] is True
+    assert "RandomForestClassifier" in run("info", folder / "forest.skops").stdout
+
+
+def test_info_says_what_cannot_be_pruned(tmp_path, forest):
+    X, y = train_rows()
+    path = tw.prune_path(forest, X, y, costs=PRICES)
+    tw.export.to_skops(path[-1].model, tmp_path / "leaves.skops")
+    path.cascade(*valid_rows()).save(tmp_path / "cascade.tw")
+    assert "single leaves" in run("info", tmp_path / "leaves.skops").stdout
+    assert "cascade" in run("info", tmp_path / "cascade.tw").stdout
+
+
+@pytest.mark.parametrize("name", ["onnx", "c", "json", "lightgbm", "treelite"])
+def test_exports_are_those_of_python(folder, forest, tmp_path, name):
+    file = tmp_path / f"model.{name}"
+    facts = answer("export", folder / "forest.skops", "--to", name, "-o", file)
+    assert facts == {"type": type(forest).__name__, "format": name, "output": str(file)}
+    if name == "treelite":
+        expected = tw.export.to_treelite(forest).serialize_bytes()
+    elif name == "onnx":
+        expected = tw.export.to_onnx(forest).SerializeToString()
+    else:
+        expected = getattr(tw.export, f"to_{name}")(forest).encode()
+    assert file.read_bytes() == expected
+    assert "--force" in refused("export", folder / "forest.skops", "--to", name, "-o", file)
+
+
+def test_an_unknown_format_is_refused(folder, tmp_path):
+    result = run("export", folder / "forest.skops", "--to", "pmml", "-o", tmp_path / "x")
+    assert result.exit_code == 2
+    assert "pmml" in result.stderr
+    assert not names_in(tmp_path)
+
+
+def test_verify_accepts_what_prune_made(checked, forest):
+    facts = answer(*checked)
+    X, y = train_rows()
+    pruned = tw.prune(forest, X, y, costs=PRICES, tradeoff=0.001)
+    assert facts["is_optimal"] is True
+    assert facts["certificate"]["gap"] == 0
+    assert (facts["cost"], facts["loss"]) == (pruned.cost, pruned.loss)
+    low, high = facts["tradeoffs"]
+    assert low <= 0.001 <= high
+    assert "an optimal pruning" in run(*checked).stdout
+
+
+def test_verify_ends_with_1_where_another_is_better(checked):
+    result = run(*checked, "--tradeoff", "1", "--json")
+    facts = json.loads(result.stdout)
+    assert result.exit_code == 1
+    assert facts["is_optimal"] is False
+    assert facts["excess"] > 0
+    words = run(*checked, "--tradeoff", "1")
+    assert words.exit_code == 1
+    assert "not proven optimal" in words.stdout
+    assert words.stderr == ""
+
+
+def test_verify_refuses_what_is_no_pruning(folder, tmp_path):
+    from sklearn.ensemble import RandomForestClassifier
+
+    X, y = train_rows()
+    other = RandomForestClassifier(8, max_depth=2, random_state=5).fit(X, y)
+    tw.export.to_skops(other, tmp_path / "other.skops")
+    files = (folder / "forest.skops", tmp_path / "other.skops", folder / "train.csv")
+    assert "no pruning of the model" in refused("verify", *files, "--target", "ill")
+
+
+def test_json_has_numbers_and_nothing_that_is_none(folder):
+    """The last point is optimal for ever: infinity is no number of JSON."""
+    forest = read_model(folder / "forest.skops")
+    last = tw.prune_path(forest, *train_rows(), costs=PRICES)[-1]
+    tw.export.to_skops(last.model, folder / "last.skops")
+    files = (folder / "forest.skops", folder / "last.skops", folder / "train.csv")
+    facts = answer("verify", *files, "--target", "ill", "--costs", folder / "prices.csv")
+    assert facts["tradeoffs"][1] is None
+    assert np.isfinite(facts["tradeoffs"][0])
+
+
+def documented_keys(command):
+    """Return the keys that the document names for a command, without those of inner objects."""
+    text = (Path(__file__).parents[1] / "docs" / "command_line.md").read_text()
+    (line,) = re.findall(rf"^\| `{command}`(?:, `train`)? \| (.*) \|$", text, re.M)
+    return set(re.findall(r"`(\w+)`", re.sub(r"\(.*?\)", "", line.partition(";")[0])))
+
+
+def test_the_document_names_the_keys_of_every_object(billed, checked, folder, tmp_path):
+    model, train = folder / "forest.skops", folder / "train.csv"
+    pruned = ("prune", model, train, "--target", "ill", "--validation", folder / "valid.csv")
+    calls = {
+        "info": ("info", model),
+        "bill": billed,
+        "bill --row": (*billed, "--row", "0"),
+        "verify": checked,
+        "prune": (*pruned, "--budget", "5", "-o", tmp_path / "pruned.skops"),
+        "prune --cascade": (*pruned, "--cascade", "-o", tmp_path / "cascade.tw"),
+        "frontier": ("frontier", *pruned[1:], "-o", tmp_path / "frontier"),
+        "export": ("export", model, "--to", "c", "-o", tmp_path / "forest.c"),
+    }
+    for command, words in calls.items():
+        assert set(answer(*words)) == documented_keys(command), command

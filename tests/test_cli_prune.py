@@ -1,0 +1,246 @@
+"""`thriftwood prune`: the model that Python gives, in the format of its name."""
+
+import numpy as np
+import pytest
+from cli_files import (
+    HEART,
+    PRICES,
+    answer,
+    heart_folder,
+    heart_frame,
+    names_in,
+    refused,
+    run,
+    train_rows,
+    valid_rows,
+)
+
+import thriftwood as tw
+from thriftwood.adapters import read_forest
+from thriftwood.model_files import read_model
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return heart_folder(tmp_path_factory.mktemp("prune"))
+
+
+@pytest.fixture(scope="module")
+def forest(folder):
+    return read_model(folder / "forest.skops")
+
+
+@pytest.fixture(scope="module")
+def path(forest):
+    return tw.prune_path(forest, *train_rows(), costs=PRICES)
+
+
+@pytest.fixture
+def asked(folder):
+    """What all calls here have in common."""
+    prices = ("--costs", folder / "prices.csv")
+    return ("prune", folder / "forest.skops", folder / "train.csv", "--target", "ill", *prices)
+
+
+def same_trees(model, other):
+    return read_forest(model).has_same_trees(read_forest(other))
+
+
+def test_a_budget_gives_the_point_of_the_path_with_its_proof(asked, path, tmp_path):
+    file = tmp_path / "pruned.skops"
+    facts = answer(*asked, "--budget", "120", "-o", file)
+    point = path.at(budget=120)
+    assert same_trees(read_model(file), point.model)
+    assert (facts["cost"], facts["loss"]) == (point.cost, point.loss)
+    assert (facts["n_splits"], facts["point"]) == (point.n_splits, point.index)
+    assert facts["original"]["cost"] == path.original.cost
+    assert facts["certificate"]["gap"] == 0
+    assert facts["validation"] is None
+
+
+def test_a_tradeoff_gives_the_optimum_with_its_certificate(asked, forest, tmp_path):
+    file = tmp_path / "pruned.skops"
+    facts = answer(*asked, "--tradeoff", "0.001", "-o", file)
+    pruned = tw.prune(forest, *train_rows(), costs=PRICES, tradeoff=0.001)
+    assert same_trees(read_model(file), pruned.model)
+    proof = facts["certificate"]
+    assert (proof["profit"], proof["gap"]) == (pruned.certificate.profit, 0)
+
+
+def test_the_error_may_rise_on_validation_rows(asked, folder, path, tmp_path):
+    file = tmp_path / "pruned.skops"
+    validation = ("--validation", folder / "valid.csv")
+    facts = answer(*asked, *validation, "--max-error-increase", "0.05", "-o", file)
+    chosen = path.choose(*valid_rows(), rule="error_increase", limit=0.05)
+    X, y = valid_rows()
+    assert facts["point"] == chosen.index
+    assert facts["validation"]["n_rows"] == len(y)
+    assert facts["validation"]["error"] == (chosen.model.predict(X) != y).mean()
+    assert facts["validation"]["cost"] == tw.feature_bill(chosen.model, X, PRICES).mean
+
+
+def test_without_validation_rows_it_says_what_would_be_better(asked, tmp_path):
+    result = run(*asked, "--max-error-increase", "0.05", "-o", tmp_path / "pruned.skops")
+    assert result.exit_code == 0
+    assert "--validation" in result.stdout
+
+
+def test_people_read_figures_and_proof(asked, folder, tmp_path):
+    words = ("--budget", "120", "--validation", folder / "valid.csv")
+    result = run(*asked, *words, "-o", tmp_path / "pruned.skops")
+    assert "Pruned RandomForestClassifier within the budget 120" in result.stdout
+    assert "Proven: no pruning has a smaller loss" in result.stdout
+    assert "On the validation rows:" in result.stdout
+    assert f"Wrote {tmp_path / 'pruned.skops'}." in result.stdout
+    assert "\x1b" not in result.stdout
+    assert result.stderr == ""
+
+
+def test_refit_gives_the_values_of_refit(asked, path, tmp_path):
+    file = tmp_path / "refitted.skops"
+    facts = answer(*asked, "--budget", "120", "--refit", "-o", file)
+    X, y = train_rows()
+    expected = path.at(budget=120).refit(X, y).model.predict_proba(X)
+    assert facts["refitted"] is True
+    np.testing.assert_array_equal(read_model(file).predict_proba(X), expected)
+
+
+def test_a_cascade_is_tuned_on_validation_rows(asked, folder, path, tmp_path):
+    file = tmp_path / "cascade.tw"
+    validation = ("--validation", folder / "valid.csv")
+    facts = answer(*asked, *validation, "--cascade", "--budget", "150", "-o", file)
+    X, y = valid_rows()
+    expected = path.cascade(X, y, budget=150)
+    np.testing.assert_array_equal(read_model(file).predict_proba(X), expected.predict_proba(X))
+    assert facts["n_stages"] == len(expected.stages)
+
+
+def test_classes_may_weigh_more(asked, forest, tmp_path):
+    weights = ("--class-weight", "yes=5", "--class-weight", "no=1")
+    facts = answer(*asked, *weights, "--tradeoff", "0.001", "-o", tmp_path / "pruned.skops")
+    pruned = tw.prune(
+        forest, *train_rows(), costs=PRICES, tradeoff=0.001, class_weight={"yes": 5, "no": 1}
+    )
+    assert facts["loss"] == pruned.loss
+
+
+def test_force_replaces_a_file_and_nothing_else_does(asked, tmp_path):
+    file = tmp_path / "pruned.skops"
+    file.write_text("mine")
+    sentence = refused(*asked, "--budget", "120", "-o", file)
+    assert "is there already" in sentence
+    assert "--force" in sentence
+    assert file.read_text() == "mine"
+    assert run(*asked, "--budget", "120", "-o", file, "--force").exit_code == 0
+    assert read_forest(read_model(file)).n_trees == 8
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        ((), "exactly one of --budget, --tradeoff and --max-error-increase"),
+        (("--budget", "1", "--tradeoff", "1"), "exactly one of"),
+        (("--budget", "-1"), "--budget is -1.0"),
+        (("--tradeoff", "nan"), "--tradeoff is nan"),
+        (("--cascade",), "pass them as --validation"),
+        (("--cascade", "--tradeoff", "1"), "chosen by --budget"),
+        (("--budget", "9", "--loss", "hinge"), "hinge"),
+        (("--budget", "9", "--class-weight", "maybe=2"), "one of the classes no, yes"),
+        (("--budget", "9", "--class-weight", "yes=much"), "'much' is no number"),
+        (("--budget", "9", "--weight", "mass"), "no column 'mass'"),
+    ],
+)
+def test_wrong_options_are_refused_in_a_sentence(asked, tmp_path, words, part):
+    file = tmp_path / ("x.tw" if "--cascade" in words else "x.skops")
+    assert part in refused(*asked, *words, "-o", file)
+    assert not names_in(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("x.onnx", "no name for a model"),
+        ("x.txt", "let it end in .skops"),
+        ("no/x.skops", "folder"),
+    ],
+)
+def test_where_the_model_goes_is_checked_before_work_begins(asked, tmp_path, name, part):
+    assert part in refused(*asked, "--budget", "9", "-o", tmp_path / name)
+    assert not names_in(tmp_path)
+
+
+def test_a_cascade_has_a_suffix_of_its_own(asked, folder, tmp_path):
+    words = ("--cascade", "--validation", folder / "valid.csv", "-o", tmp_path / "x.skops")
+    assert ".tw" in refused(*asked, *words)
+
+
+@pytest.fixture(scope="module")
+def boosters(tmp_path_factory):
+    """Boosters of three libraries in their own files, trained on columns with names."""
+    import catboost
+    import lightgbm
+    import xgboost
+
+    folder = heart_folder(tmp_path_factory.mktemp("boosters"))
+    frame = heart_frame()[:200]
+    X, y = frame[list(HEART.feature_names)], (frame["ill"] == "yes").astype(int)
+    frame.assign(ill=y).to_csv(folder / "train.csv", index=False)
+    light = lightgbm.LGBMClassifier(n_estimators=8, num_leaves=6, verbose=-1, n_jobs=1)
+    light.fit(X, y).booster_.save_model(folder / "light.txt")
+    xgboost.XGBClassifier(n_estimators=8, max_depth=3, n_jobs=1).fit(X, y).save_model(
+        folder / "extreme.json"
+    )
+    cat = catboost.CatBoostClassifier(
+        iterations=8, depth=3, verbose=False, allow_writing_files=False, thread_count=1
+    )
+    cat.fit(X, y).save_model(str(folder / "cat.cbm"))
+    return folder
+
+
+@pytest.mark.parametrize("name", ["light.txt", "extreme.json", "cat.cbm"])
+def test_boosters_come_out_as_they_went_in(boosters, tmp_path, name):
+    file = tmp_path / name
+    words = (boosters / "train.csv", "--target", "ill", "--costs", boosters / "prices.csv")
+    facts = answer("prune", boosters / name, *words, "--budget", "120", "-o", file)
+    model, X = read_model(boosters / name), train_rows()[0]
+    y = (train_rows()[1] == "yes").astype(int)
+    point = tw.prune_path(model, X, y, costs=PRICES).at(budget=120)
+    written = tw.ForestModel(read_forest(read_model(file))).predict_proba(X)
+    np.testing.assert_allclose(
+        written, tw.ForestModel(read_forest(point.model)).predict_proba(X), rtol=1e-6
+    )
+    assert type(read_model(file)) is type(model)
+    assert facts["cost"] == point.cost
+    assert facts["loss_name"] == "recorded_gain"
+
+
+def test_prices_go_by_the_names_of_the_file_where_the_model_knows_none(folder, tmp_path):
+    from sklearn.tree import DecisionTreeClassifier
+
+    X, y = train_rows()
+    tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X.to_numpy(), y)
+    tw.export.to_skops(tree, tmp_path / "tree.skops")
+    words = ("--target", "ill", "--costs", folder / "prices.csv", "--budget", "120")
+    facts = answer(
+        "prune", tmp_path / "tree.skops", folder / "train.csv", *words, "-o", tmp_path / "p.skops"
+    )
+    assert facts["cost"] == tw.prune(tree, X, y, costs=PRICES, budget=120).cost
+
+
+def test_the_true_loss_of_a_boosted_model_comes_without_a_proof(boosters, tmp_path):
+    words = (boosters / "train.csv", "--target", "ill", "--costs", boosters / "prices.csv")
+    options = ("--loss", "log_loss", "--tradeoff", "0.001", "-o", tmp_path / "light.txt")
+    result = run("prune", boosters / "light.txt", *words, *options)
+    assert result.exit_code == 0
+    assert "Nothing is proven" in result.stdout
+
+
+def test_a_pickle_needs_trust(folder, forest, tmp_path):
+    import joblib
+
+    joblib.dump(forest, tmp_path / "forest.joblib")
+    words = (folder / "train.csv", "--target", "ill", "--budget", "5", "-o", tmp_path / "p.skops")
+    assert "--trust-pickle" in refused("prune", tmp_path / "forest.joblib", *words)
+    result = run("prune", tmp_path / "forest.joblib", *words, "--trust-pickle")
+    assert result.exit_code == 0
+    assert read_model(tmp_path / "p.skops").n_estimators == 8

@@ -1,0 +1,127 @@
+"""How the command line begins, helps and fails."""
+
+import builtins
+import subprocess
+import sys
+
+import pytest
+from cli_files import heart_folder, refused, run
+
+import thriftwood as tw
+from thriftwood import cli
+from thriftwood.cli import bill as bill_command
+
+COMMANDS = ("demo", "info", "bill", "frontier", "prune", "verify", "export", "train")
+HEAVY = ("numba", "sklearn", "pandas", "scipy", "matplotlib")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return heart_folder(tmp_path_factory.mktemp("start"))
+
+
+def test_the_version_comes_at_once():
+    """As a process of its own, which must not load what only the work needs."""
+    code = (
+        "import sys; sys.argv[1:] = ['--version']; import runpy\n"
+        "try: runpy.run_module('thriftwood', run_name='__main__')\n"
+        f"finally: print([name for name in {HEAVY} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == f"thriftwood {tw.__version__}\n[]\n"
+    assert done.stderr == ""
+
+
+def test_help_names_every_command_in_one_line_each():
+    text = run("--help").stdout
+    for name in COMMANDS:
+        (line,) = [line for line in text.splitlines() if line.strip().startswith(f"{name} ")]
+        assert "..." not in line
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_every_command_has_examples(name):
+    text = run(name, "--help").stdout
+    assert "Examples:\n" in text
+    assert f"\n    thriftwood {name}" in text
+
+
+def test_without_words_there_is_help():
+    assert "Commands:" in run().output
+
+
+def test_completion_can_be_shown_and_knows_the_commands():
+    """By the variable through which shells ask."""
+    asked = {"_THRIFTWOOD_COMPLETE": "source_bash"}
+    assert "_thriftwood_completion" in run(prog_name="thriftwood", env=asked).stdout
+    asked = {
+        "_THRIFTWOOD_COMPLETE": "complete_bash",
+        "COMP_WORDS": "thriftwood fr",
+        "COMP_CWORD": "1",
+    }
+    assert run(prog_name="thriftwood", env=asked).stdout.split() == ["frontier"]
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("no.skops", "valid.csv"), "There is no file"),
+        (("forest.skops", "no.csv"), "There is no file"),
+        (("valid.csv", "forest.skops"), "is the order of the files right?"),
+        (("forest.skops", "valid.csv", "--costs", "no.csv"), "no.csv"),
+        (("forest.skops", "prices.csv"), "prices.csv, line 2"),
+    ],
+)
+def test_wrong_files_are_refused_in_a_sentence(folder, monkeypatch, words, part):
+    monkeypatch.chdir(folder)
+    assert part in refused("bill", *words)
+
+
+def test_prices_of_unknown_features_are_refused(folder, tmp_path):
+    prices = (folder / "prices.csv").read_text().replace("\nage,", "\nagee,")
+    (tmp_path / "prices.csv").write_text(prices)
+    words = (folder / "forest.skops", folder / "valid.csv", "--costs", tmp_path / "prices.csv")
+    sentence = refused("bill", *words)
+    assert "agee" in sentence
+    assert "Did you mean 'age'" in sentence
+
+
+def test_debug_shows_the_traceback_before_the_sentence(folder):
+    result = run("bill", folder / "no.skops", folder / "valid.csv", "--debug")
+    assert result.exit_code == 2
+    assert "Traceback" in result.stderr
+    assert result.stderr.splitlines()[-1].startswith("Error: There is no file")
+
+
+def test_a_fault_of_ours_is_told_apart(folder, monkeypatch):
+    def fail(*_args):
+        raise RuntimeError("what now")
+
+    monkeypatch.setattr(bill_command, "read_costs", fail)
+    result = run("bill", folder / "forest.skops", folder / "valid.csv")
+    assert result.exit_code == 70
+    assert "RuntimeError: what now" in result.stderr
+    assert "--debug" in result.stderr
+
+
+def test_missing_words_are_asked_for(folder):
+    result = run("frontier", folder / "forest.skops", folder / "train.csv", "-o", "x")
+    assert result.exit_code == 2
+    assert "--target" in result.stderr
+
+
+def test_without_typer_it_says_what_to_install(monkeypatch, capsys):
+    load = builtins.__import__
+
+    def without_typer(name, *args, **options):
+        if name == "typer":
+            raise ModuleNotFoundError("No module named 'typer'", name="typer")
+        return load(name, *args, **options)
+
+    for name in [name for name in sys.modules if name.startswith("thriftwood.cli.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(builtins, "__import__", without_typer)
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 2
+    assert "pip install 'thriftwood[cli]'" in capsys.readouterr().err

@@ -1,0 +1,120 @@
+"""`thriftwood train` and `thriftwood demo`: from rows alone to a pruned model."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from cli_files import HEART, PRICES, answer, heart_folder, heart_frame, names_in, refused, run
+
+import thriftwood as tw
+from thriftwood.cli.fitting import task_of
+from thriftwood.cli.frontier_files import FILES
+from thriftwood.model_files import read_model
+
+TRAINED = {*FILES, "model.skops", "train.parquet", "validation.parquet"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Few features and rows, so that training is quick."""
+    folder = heart_folder(tmp_path_factory.mktemp("train"))
+    frame = heart_frame()[["age", "sex", "cp", "chol", "ill"]]
+    frame.to_csv(folder / "rows.csv", index=False)
+    frame.drop(columns="ill")[:80].to_csv(folder / "numbers.csv", index=False)
+    frame.assign(sex=frame["sex"].map({0: "f", 1: "m"})).to_csv(folder / "text.csv", index=False)
+    tw.Costs(per_feature={"age": 1, "sex": 1, "cp": 2, "chol": 7}, unit="CAD").to_file(
+        folder / "few.csv"
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trained(folder):
+    words = ("--target", "ill", "--costs", folder / "few.csv", "--budget", "3")
+    return answer("train", folder / "rows.csv", *words, "-o", folder / "out")
+
+
+def test_a_quarter_is_held_out_with_the_same_classes(folder, trained):
+    train, valid = (
+        pd.read_parquet(folder / "out" / name) for name in ("train.parquet", "validation.parquet")
+    )
+    assert len(valid) == pytest.approx(len(HEART.y) / 4, abs=1)
+    assert (train["ill"] == "yes").mean() == pytest.approx((valid["ill"] == "yes").mean(), abs=0.02)
+    both = pd.concat([train, valid]).sort_values(list(train.columns))
+    rows = pd.read_csv(folder / "rows.csv").sort_values(list(train.columns))
+    assert (both.to_numpy() == rows.to_numpy()).all()
+    assert names_in(folder / "out") == TRAINED | {"pruned.skops"}
+    assert trained["type"] == "BudgetForestClassifier"
+
+
+def test_the_frontier_is_that_of_the_model_on_the_rows_it_was_trained_on(folder, trained):
+    model = read_model(folder / "out/model.skops")
+    rows = pd.read_parquet(folder / "out/train.parquet")
+    prices = tw.Costs.from_file(folder / "few.csv")
+    path = tw.prune_path(model, rows.drop(columns="ill"), rows["ill"], costs=prices)
+    assert [point["loss"] for point in trained["points"]] == path.losses.tolist()
+    pruned = read_model(folder / "out/pruned.skops")
+    assert tw.feature_bill(pruned, rows.drop(columns="ill"), prices).mean <= 3
+    assert trained["pruned"]["cost"] == path.at(budget=3).cost
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        (np.array(["a", "b"]), "classification"),
+        (np.array([True, False]), "classification"),
+        (np.array([0, 1, 2, 1]), "classification"),
+        (np.array([0.0, 1.0]), "classification"),
+        (np.array([0.5, 1.0]), "regression"),
+        (np.arange(21), "regression"),
+    ],
+)
+def test_what_is_predicted_is_seen_from_the_target(target, expected):
+    assert task_of(target).value == expected
+
+
+def test_numbers_are_learnt_by_boosting_and_it_says_so(folder, tmp_path):
+    words = (folder / "numbers.csv", "--target", "chol", "-o", tmp_path / "out")
+    result = run("train", *words)
+    assert result.exit_code == 0, result.output
+    assert "Took chol for numbers" in result.stdout
+    assert "HistGradientBoostingRegressor" in result.stdout
+
+
+def test_a_validation_file_leaves_all_rows_to_training(folder, tmp_path):
+    words = ("--target", "ill", "--model", "forest", "--validation", folder / "valid.csv")
+    result = run("train", folder / "rows.csv", *words, "-o", tmp_path / "out", "--quiet")
+    assert result.exit_code == 0, result.output
+    assert names_in(tmp_path / "out") == {*FILES, "model.skops"}
+    assert len(read_model(tmp_path / "out/model.skops").estimators_samples_[0]) == len(HEART.y)
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("text.csv", "--target", "ill"), "'sex'"),
+        (("rows.csv", "--target", "il"), "Did you mean 'ill'?"),
+        (("rows.csv", "--target", "ill", "--task", "regression"), "only be classification"),
+        (("numbers.csv", "--target", "chol", "--model", "budget-forest"), "predicts classes"),
+        (("rows.csv", "--target", "ill", "--costs", "prices.csv"), "no feature of the model"),
+        (("numbers.csv", "--target", "age", "--task", "classification"), "Only one row"),
+    ],
+)
+def test_what_cannot_be_learnt_is_refused(folder, tmp_path, monkeypatch, words, part):
+    monkeypatch.chdir(folder)
+    assert part in refused("train", *words, "-o", tmp_path / "out")
+    assert not names_in(tmp_path)
+
+
+def test_the_demo_prints_commands_and_what_they_answer(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run("demo")
+    assert result.exit_code == 0, result.output
+    commands = [line for line in result.stdout.splitlines() if line.startswith("$ thriftwood ")]
+    assert [line.split()[2] for line in commands] == ["frontier", "prune", "bill", "verify"]
+    assert "an optimal pruning" in result.stdout
+    assert (tmp_path / "thriftwood-demo/frontier/report.html").exists()
+    rows = pd.read_csv(tmp_path / "thriftwood-demo/train.csv")
+    assert rows.columns.tolist() == [*HEART.feature_names, "diagnosis"]
+    prices = tw.Costs.from_file(tmp_path / "thriftwood-demo/prices.csv")
+    assert prices.per_feature == PRICES.per_feature
+    assert "--force" in refused("demo")
