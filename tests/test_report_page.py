@@ -16,7 +16,7 @@ from sklearn.ensemble import (
 )
 
 import thriftwood as tw
-from thriftwood.report.page.points import shown_points
+from thriftwood.report.points import shown_points
 
 SHORT = {"rtol": 1e-6, "atol": 1e-9}  # pages hold seven digits
 

@@ -16,10 +16,10 @@ from thriftwood.report.page import proofs, wording
 from thriftwood.report.page.bins import bar_heights, bill_counts, bill_edges
 from thriftwood.report.page.curve import Curve, measured_curve
 from thriftwood.report.page.given import GivenPage
-from thriftwood.report.page.points import interval_in_words, shown_points, tradeoffs_of
 from thriftwood.report.page.spending import Spending, line_names, spending_on
-from thriftwood.report.page.starting import Start, start_of
 from thriftwood.report.page.typical import StillPaid, TypicalRow, still_paid, typical_rows
+from thriftwood.report.points import interval_in_words, shown_points, tradeoffs_of
+from thriftwood.report.starting import Start, start_of
 
 # By this part may a mean bill measured now differ from that of the path.
 ROUNDING = 1e-6

@@ -8,7 +8,7 @@ from thriftwood.closure import Certificate
 from thriftwood.pruning import PruningPath, tradeoff_inside
 from thriftwood.pruning.methods import ROUNDS, SAMPLE
 from thriftwood.report.page.given import GivenPage
-from thriftwood.report.page.points import interval_in_words
+from thriftwood.report.points import interval_in_words
 
 NO_PROOF = {
     "each_tree": (
