@@ -8,6 +8,8 @@ INSTALL := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install
 
 demo: .venv/.demo
 	$(BIN)/python examples/heart.py
+	@echo
+	$(BIN)/thriftwood demo --output demo --force
 
 test: .venv/.dev .venv/.browser
 	$(BIN)/python -m pytest -n auto
@@ -50,7 +52,7 @@ pictures: .venv/.dev .venv/.browser
 	done
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build docs/_build docs/_reference
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build demo docs/_build docs/_reference
 	find src tests benchmarks examples docs -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/bin/python:
@@ -58,7 +60,7 @@ clean:
 	$(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
 
 .venv/.demo: .venv/bin/python pyproject.toml constraints.txt
-	$(INSTALL) --editable '.[plot]'
+	$(INSTALL) --editable '.[cli]'
 	touch $@
 
 .venv/.dev: .venv/bin/python pyproject.toml constraints.txt
