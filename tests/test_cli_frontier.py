@@ -24,7 +24,7 @@ from thriftwood.model_files import read_model
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return heart_folder(tmp_path_factory.mktemp("frontier"))
+    return heart_folder(tmp_path_factory.mktemp("my frontier"))
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def test_people_get_a_table_with_the_suggestion_marked(folder, asked, facts):
     assert result.stderr == ""
 
 
-def test_what_is_there_is_kept_unless_force_says_otherwise(folder, asked, tmp_path):
+def test_what_is_there_is_kept_unless_force_says_otherwise(asked, tmp_path):
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "path.csv").write_text("old")
@@ -117,7 +117,7 @@ def test_what_is_there_is_kept_unless_force_says_otherwise(folder, asked, tmp_pa
     sentence = refused("frontier", *asked, "-o", mine, "--force")
     assert "notes.txt" in sentence
     assert names_in(mine) == {"path.csv", "notes.txt"}
-    assert "not a folder" in refused("frontier", *asked, "-o", folder / "train.csv")
+    assert "not a folder" in refused("frontier", *asked, "-o", mine / "notes.txt")
     assert "make it first" in refused("frontier", *asked, "-o", tmp_path / "no" / "out")
 
 
@@ -153,3 +153,15 @@ def test_force_that_fails_leaves_the_old_folder(asked, tmp_path, monkeypatch):
     assert run("frontier", *asked, "-o", out, "--force").exit_code == 130
     assert (out / "path.csv").read_text() == "old"
     assert names_in(tmp_path) == {"out", "out/path.csv"}
+
+
+def test_a_quantile_is_not_judged_by_squared_errors(folder, tmp_path):
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    X = train_rows()[0]
+    model = HistGradientBoostingRegressor(loss="quantile", quantile=0.9, max_iter=5)
+    tw.export.to_skops(model.fit(X.drop(columns="chol"), X["chol"]), tmp_path / "model.skops")
+    words = (folder / "train.csv", "--target", "chol", "--validation", folder / "valid.csv")
+    facts = answer("frontier", tmp_path / "model.skops", *words, "-o", tmp_path / "out")
+    assert "validation_error" not in facts["points"][0]
+    assert "what there is to lose" in facts["reason"]

@@ -135,12 +135,19 @@ def test_force_replaces_a_file_and_nothing_else_does(asked, tmp_path):
     assert read_forest(read_model(file)).n_trees == 8
 
 
+def test_what_is_read_is_never_replaced(asked, folder):
+    kept = (folder / "forest.skops").read_bytes()
+    sentence = refused(*asked, "--budget", "9", "-o", folder / "forest.skops", "--force")
+    assert "the command reads" in sentence
+    assert (folder / "forest.skops").read_bytes() == kept
+
+
 @pytest.mark.parametrize(
     ("words", "part"),
     [
         ((), "exactly one of --budget, --tradeoff and --max-error-increase"),
         (("--budget", "1", "--tradeoff", "1"), "exactly one of"),
-        (("--budget", "-1"), "--budget is -1.0"),
+        (("--budget", "-1"), "--budget is -1:"),
         (("--tradeoff", "nan"), "--tradeoff is nan"),
         (("--cascade",), "pass them as --validation"),
         (("--cascade", "--tradeoff", "1"), "chosen by --budget"),

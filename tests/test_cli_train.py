@@ -105,6 +105,13 @@ def test_what_cannot_be_learnt_is_refused(folder, tmp_path, monkeypatch, words, 
     assert not names_in(tmp_path)
 
 
+def test_rows_in_the_folder_are_not_replaced(folder, trained):
+    rows = folder / "out/train.parquet"
+    sentence = refused("train", rows, "--target", "ill", "-o", folder / "out", "--force")
+    assert "the command reads" in sentence
+    assert rows.exists(), trained
+
+
 def test_the_demo_prints_commands_and_what_they_answer(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = run("demo")

@@ -33,8 +33,15 @@ class Choice:
 
     def check(self, has_validation: bool) -> None:
         """Refuse options that contradict each other."""
-        ways = (self.budget, self.tradeoff, self.max_error_increase)
-        n_ways = sum(way is not None for way in ways)
+        ways = {
+            "--budget": self.budget,
+            "--tradeoff": self.tradeoff,
+            "--max-error-increase": self.max_error_increase,
+        }
+        given = {name: value for name, value in ways.items() if value is not None}
+        for name, value in given.items():
+            if not value >= 0:
+                raise InputError(f"{name} is {value:g}: pass a number of at least 0.")
         if self.cascade:
             if self.tradeoff is not None or self.max_error_increase is not None:
                 raise InputError("A --cascade is chosen by --budget, or without any of the others.")
@@ -43,10 +50,10 @@ class Choice:
                     "A --cascade is tuned on rows that the model was not trained on: pass them as "
                     "--validation."
                 )
-        elif n_ways != 1:
+        elif len(given) != 1:
             raise InputError(
-                "Pass exactly one of --budget, --tradeoff and --max-error-increase, "
-                f"not {'all' if n_ways == 3 else n_ways or 'none'}."
+                "Pass exactly one of --budget, --tradeoff and --max-error-increase, not "
+                f"{' and '.join(given) or 'none'}."
             )
 
 
@@ -65,30 +72,42 @@ def choose(inputs: Inputs, choice: Choice, voice: Voice) -> Chosen:
         return _cascade(inputs, choice, voice)
     if choice.tradeoff is not None:
         return _at_tradeoff(inputs, choice)
+    return _on_path(inputs, choice, voice)
+
+
+def _on_path(inputs: Inputs, choice: Choice, voice: Voice) -> Chosen:
     path = path_of(inputs, voice)
-    X, y, notes = inputs.rows.X, inputs.rows.y, []
     if choice.budget is not None:
-        pruned = path.at(budget=choice.budget)
+        pruned, notes = path.at(budget=choice.budget), []
     else:
-        judges = inputs.validation or inputs.rows
-        pruned = path.choose(
-            judges.X,
-            judges.y,
-            rule="error_increase",
-            limit=choice.max_error_increase,
-            sample_weight=judges.weight,
-            n_jobs=inputs.jobs,
-            progress=voice.progress,
-        )
+        pruned = _by_errors(path, inputs, choice, voice)
         notes = [] if inputs.validation else [ON_THE_SAME_ROWS]
     point = pruned.index or 0
     (certificate,) = path.certify(
-        X, y, points=[point], costs=inputs.costs, progress=voice.progress, **inputs.counting
+        inputs.rows.X,
+        inputs.rows.y,
+        points=[point],
+        costs=inputs.costs,
+        progress=voice.progress,
+        **inputs.counting,
     )
     pruned = _refitted(pruned, inputs, choice)
     where = interval_in_words(path.tradeoffs, point)
     lines = [str(pruned), f"  {proof_in_words(certificate, where)}", *notes]
     return Chosen(pruned.model, lines, _facts(pruned, certificate))
+
+
+def _by_errors(path: PruningPath, inputs: Inputs, choice: Choice, voice: Voice) -> Pruned:
+    judges = inputs.validation or inputs.rows
+    return path.choose(
+        judges.X,
+        judges.y,
+        rule="error_increase",
+        limit=choice.max_error_increase,
+        sample_weight=judges.weight,
+        n_jobs=inputs.jobs,
+        progress=voice.progress,
+    )
 
 
 def path_of(inputs: Inputs, voice: Voice) -> PruningPath:

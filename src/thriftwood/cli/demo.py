@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -28,9 +28,7 @@ GROUPS = {"A": "blood", "B": "scan", "C": "exercise"}
 
 
 def demo(
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", help="A folder to make.")
-    ] = Path("thriftwood-demo"),
+    output: options.OutputFolder = Path("thriftwood-demo"),
     force: options.Force = False,
     quiet: options.Quiet = False,
     debug: options.Debug = False,

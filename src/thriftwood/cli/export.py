@@ -10,7 +10,7 @@ import thriftwood as tw
 from thriftwood.cli import options
 from thriftwood.cli.failures import ends_in_words
 from thriftwood.cli.inputs import read_model
-from thriftwood.cli.outputs import check_new_file
+from thriftwood.cli.outputs import check_apart, check_new_file
 from thriftwood.cli.voice import Voice
 from thriftwood.files import write_whole
 
@@ -46,6 +46,7 @@ def export(
     """
     voice = Voice(json, quiet)
     with ends_in_words(debug):
+        check_apart(output, model)
         check_new_file(output, force)
         trained = read_model(model, trust_pickle, voice)
         with voice.step(f"Writing {output}"):

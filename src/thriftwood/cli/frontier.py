@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
 from thriftwood.cli import options
 from thriftwood.cli.failures import ends_in_words
 from thriftwood.cli.frontier_files import FILES, write_files
 from thriftwood.cli.frontier_words import MARK, frontier_facts, frontier_lines
 from thriftwood.cli.inputs import read_inputs
-from thriftwood.cli.outputs import check_new_folder, new_folder
+from thriftwood.cli.outputs import check_apart, check_new_folder, new_folder
 from thriftwood.cli.request import Request
 from thriftwood.cli.suggestion import find_frontier
 from thriftwood.cli.voice import Voice
@@ -22,10 +17,7 @@ def frontier(
     model: options.Model,
     data: options.Data,
     target: options.Target,
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="FOLDER", help="A folder to make."),
-    ],
+    output: options.OutputFolder,
     costs: options.Costs = None,
     validation: options.Validation = None,
     weight: options.Weight = None,
@@ -54,6 +46,7 @@ def frontier(
     """
     voice = Voice(json, quiet)
     with ends_in_words(debug):
+        check_apart(output, model, data, validation, costs)
         check_new_folder(output, FILES, force)
         request = Request(
             model,

@@ -53,6 +53,14 @@ def measured_on(rows: JudgedRows, inputs: Inputs, model: Any = None) -> Measured
     )
 
 
+def is_judged_by_errors(model: Any) -> bool:
+    """Say whether errors judge a model; squared ones say nothing about a quantile or a rank."""
+    from thriftwood.adapters import read_stages
+
+    forest = read_stages(model).richest
+    return forest.is_classifier or forest.aim != "other"
+
+
 def is_classifier(model: Any) -> bool:
     """Say whether a model predicts classes."""
     from thriftwood.adapters import read_stages

@@ -74,6 +74,9 @@ TrustPickle = Annotated[
         help="Read a .pkl or .joblib file as well. It can run anything: only if you trust it.",
     ),
 ]
+OutputFolder = Annotated[
+    Path, typer.Option("--output", "-o", metavar="FOLDER", help="A folder to make.")
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there already.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object in place of text.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Do not show progress.")]

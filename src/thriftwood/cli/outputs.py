@@ -9,6 +9,15 @@ from pathlib import Path
 from thriftwood.errors import InputError
 
 
+def check_apart(place: Path, *files: Path | None) -> None:
+    """Refuse to replace what the command reads, or a folder that holds it, even with --force."""
+    for file in files:
+        if file is not None and place.resolve() in (file.resolve(), *file.resolve().parents):
+            raise InputError(
+                f"{place} cannot be the output: the command reads {file}. Choose another name."
+            )
+
+
 def check_new_file(place: Path, force: bool) -> None:
     """Refuse a file that cannot be written, or would replace another unasked."""
     if place.is_dir():

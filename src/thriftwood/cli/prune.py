@@ -8,59 +8,65 @@ from typing import Annotated, Any
 import typer
 
 from thriftwood.cli import options
-from thriftwood.cli.choice import Choice, Chosen, choose
+from thriftwood.cli.choice import Choice, choose
 from thriftwood.cli.failures import ends_in_words
 from thriftwood.cli.inputs import Inputs, read_inputs
-from thriftwood.cli.measuring import is_classifier, measured_on
-from thriftwood.cli.outputs import check_new_cascade, check_new_model
+from thriftwood.cli.measuring import is_classifier, is_judged_by_errors, measured_on
+from thriftwood.cli.outputs import check_apart, check_new_cascade, check_new_model
 from thriftwood.cli.request import Request
 from thriftwood.cli.voice import Voice
+
+Budget = Annotated[
+    float | None, typer.Option(help="What a row may cost on average.", show_default=False)
+]
+Tradeoff = Annotated[
+    float | None,
+    typer.Option(
+        help="How much loss one unit of cost is worth: the larger, the more is pruned.",
+        show_default=False,
+    ),
+]
+MaxErrorIncrease = Annotated[
+    float | None,
+    typer.Option(
+        help="How much the error may rise, such as 0.01; best on --validation rows.",
+        show_default=False,
+    ),
+]
+Refit = Annotated[
+    bool, typer.Option("--refit", help="Fit the values of the leaves that are left again.")
+]
+Cascade = Annotated[
+    bool,
+    typer.Option(
+        "--cascade",
+        help="Write a classifier in stages that buys more only where it is not sure; needs "
+        "--validation, and may have a --budget.",
+    ),
+]
+Output = Annotated[
+    Path,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Where the pruned model goes; its suffix says in which format.",
+    ),
+]
 
 
 def prune(
     model: options.Model,
     data: options.Data,
     target: options.Target,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Where the pruned model goes; its suffix says in which format.",
-        ),
-    ],
+    output: Output,
     costs: options.Costs = None,
-    budget: Annotated[
-        float | None,
-        typer.Option(help="What a row may cost on average.", show_default=False),
-    ] = None,
-    tradeoff: Annotated[
-        float | None,
-        typer.Option(
-            help="How much loss one unit of cost is worth: the larger, the more is pruned.",
-            show_default=False,
-        ),
-    ] = None,
-    max_error_increase: Annotated[
-        float | None,
-        typer.Option(
-            help="How much the error may rise, such as 0.01; best on --validation rows.",
-            show_default=False,
-        ),
-    ] = None,
+    budget: Budget = None,
+    tradeoff: Tradeoff = None,
+    max_error_increase: MaxErrorIncrease = None,
     validation: options.Validation = None,
-    refit: Annotated[
-        bool, typer.Option("--refit", help="Fit the values of the leaves that are left again.")
-    ] = False,
-    cascade: Annotated[
-        bool,
-        typer.Option(
-            "--cascade",
-            help="Write a classifier in stages that buys more only where it is not sure; needs "
-            "--validation, and may have a --budget.",
-        ),
-    ] = False,
+    refit: Refit = False,
+    cascade: Cascade = False,
     weight: options.Weight = None,
     loss: options.Loss = None,
     class_weight: options.ClassWeight = None,
@@ -85,32 +91,31 @@ def prune(
           --validation valid.csv --cascade -o cascade.tw
     """
     voice = Voice(json, quiet)
+    choice = Choice(budget, tradeoff, max_error_increase, refit, cascade)
+    request = Request(
+        model, data, target, costs, weight, validation, loss, class_weight or (), jobs, trust_pickle
+    )
     with ends_in_words(debug):
-        from thriftwood.model_files import check_model_file
-
-        choice = Choice(budget, tradeoff, max_error_increase, refit, cascade)
         choice.check(validation is not None)
+        check_apart(output, model, data, validation, costs)
         (check_new_cascade if cascade else check_new_model)(output, force)
-        request = Request(
-            model,
-            data,
-            target,
-            costs,
-            weight,
-            validation,
-            loss,
-            class_weight or (),
-            jobs,
-            trust_pickle,
-        )
-        inputs = read_inputs(request, voice)
-        if not cascade:
-            check_model_file(inputs.model, output)
-        chosen = choose(inputs, choice, voice)
-        write_pruned(chosen.model, output, voice)
-        facts = chosen.facts | {"validation": _on_validation(inputs, chosen, voice)}
-        voice.say(f"Wrote {output}.")
-        voice.answer(facts | {"output": str(output)})
+        _prune(request, choice, output, voice)
+
+
+def _prune(request: Request, choice: Choice, output: Path, voice: Voice) -> None:
+    """Find the model, write it, and say what it is."""
+    from thriftwood.model_files import check_model_file
+
+    inputs = read_inputs(request, voice)
+    if not choice.cascade:
+        check_model_file(inputs.model, output)
+    chosen = choose(inputs, choice, voice)
+    write_pruned(chosen.model, output, voice)
+    for line in chosen.lines:
+        voice.say(line)
+    validation = _on_validation(inputs, chosen.model, voice)
+    voice.say(f"Wrote {output}.")
+    voice.answer(chosen.facts | {"validation": validation, "output": str(output)})
 
 
 def write_pruned(model: Any, output: Path, voice: Voice) -> None:
@@ -121,14 +126,12 @@ def write_pruned(model: Any, output: Path, voice: Voice) -> None:
         write_model_file(model, output)
 
 
-def _on_validation(inputs: Inputs, chosen: Chosen, voice: Voice) -> dict[str, Any] | None:
+def _on_validation(inputs: Inputs, pruned: Any, voice: Voice) -> dict[str, Any] | None:
     """Say how the model did before and does now on rows that it was not trained on."""
-    for line in chosen.lines:
-        voice.say(line)
-    if inputs.validation is None:
+    if inputs.validation is None or not is_judged_by_errors(inputs.model):
         return None
     rows, unit = inputs.validation, "" if inputs.costs is None else inputs.costs.unit
-    now, before = measured_on(rows, inputs, chosen.model), measured_on(rows, inputs)
+    now, before = measured_on(rows, inputs, pruned), measured_on(rows, inputs)
     kind = is_classifier(inputs.model)
     voice.say(
         f"On the validation rows: {now.in_words(unit, kind)}, was {before.in_words(unit, kind)}."

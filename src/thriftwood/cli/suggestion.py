@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from thriftwood.cli.choice import path_of
 from thriftwood.cli.inputs import Inputs, JudgedRows
-from thriftwood.cli.measuring import Measured, measured_on
+from thriftwood.cli.measuring import Measured, is_judged_by_errors, measured_on
 from thriftwood.cli.voice import Voice
 
 if TYPE_CHECKING:
@@ -43,17 +43,15 @@ def find_frontier(inputs: Inputs, voice: Voice) -> Frontier:
     from thriftwood.report.starting import start_of
 
     path, rows = path_of(inputs, voice), inputs.validation
+    if not is_judged_by_errors(inputs.model):
+        start = start_of(path, None, on_validation=False)
+        return Frontier(path, None, None, path[start.point], start.why)
     measured = _evaluate(path, rows or inputs.rows, inputs, voice)
-    # Squared errors say nothing about a quantile or a rank.
-    is_judged = path.forest.is_classifier or path.forest.aim != "other"
-    start = start_of(path, measured if is_judged else None, rows is not None)
-    return Frontier(
-        path=path,
-        before=None if rows is None else measured_on(rows, inputs),
-        measured=None if rows is None else measured,
-        suggested=path[start.point],
-        reason=start.why,
-    )
+    start = start_of(path, measured, on_validation=rows is not None)
+    suggested = path[start.point]
+    if rows is None:
+        return Frontier(path, None, None, suggested, start.why)
+    return Frontier(path, measured_on(rows, inputs), measured, suggested, start.why)
 
 
 def _evaluate(path: PruningPath, rows: JudgedRows, inputs: Inputs, voice: Voice) -> Evaluation:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,7 +13,7 @@ from thriftwood.cli.fitting import Kind, Task
 from thriftwood.cli.frontier_files import FILES, write_files
 from thriftwood.cli.frontier_words import MARK, frontier_facts, frontier_lines
 from thriftwood.cli.inputs import read_inputs
-from thriftwood.cli.outputs import check_new_folder, new_folder
+from thriftwood.cli.outputs import check_apart, check_new_folder, new_folder
 from thriftwood.cli.prune import write_pruned
 from thriftwood.cli.request import Request
 from thriftwood.cli.suggestion import find_frontier
@@ -25,36 +24,41 @@ PRUNED = "pruned.skops"
 ALL_FILES = (*FILES, MODEL, PRUNED, TRAIN, VALIDATION)
 
 
+Budget = Annotated[
+    float | None,
+    typer.Option(
+        help="What a row may cost on average: writes pruned.skops, too.", show_default=False
+    ),
+]
+ModelKind = Annotated[
+    Kind | None,
+    typer.Option(
+        "--model",
+        help="What to train; by default budget-forest for classes, boosting for numbers.",
+        show_default=False,
+    ),
+]
+TargetKind = Annotated[
+    Task | None,
+    typer.Option(
+        "--task",
+        help="Whether the target holds classes or numbers; by default its values decide.",
+        show_default=False,
+    ),
+]
+Seed = Annotated[int, typer.Option(help="Of all that is drawn at random.")]
+
+
 def train(
     data: options.Data,
     target: options.Target,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", help="A folder to make.")
-    ],
+    output: options.OutputFolder,
     costs: options.Costs = None,
-    budget: Annotated[
-        float | None,
-        typer.Option(
-            help="What a row may cost on average: writes pruned.skops, too.", show_default=False
-        ),
-    ] = None,
-    model: Annotated[
-        Kind | None,
-        typer.Option(
-            "--model",
-            help="What to train; by default budget-forest for classes, boosting for numbers.",
-            show_default=False,
-        ),
-    ] = None,
-    task: Annotated[
-        Task | None,
-        typer.Option(
-            help="Whether the target holds classes or numbers; by default its values decide.",
-            show_default=False,
-        ),
-    ] = None,
+    budget: Budget = None,
+    model: ModelKind = None,
+    task: TargetKind = None,
     validation: options.Validation = None,
-    seed: Annotated[int, typer.Option(help="Of all that is drawn at random.")] = 0,
+    seed: Seed = 0,
     weight: options.Weight = None,
     loss: options.Loss = None,
     class_weight: options.ClassWeight = None,
@@ -76,6 +80,7 @@ def train(
     """
     voice = Voice(json, quiet)
     with ends_in_words(debug):
+        check_apart(output, data, validation, costs)
         check_new_folder(output, ALL_FILES, force)
         request = Request(
             output / MODEL, data, target, costs, weight, validation, loss, class_weight or (), jobs
