@@ -4,10 +4,12 @@ BIN := .venv/bin
 # By the environment, so that the versions hold for building the package too.
 INSTALL := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test check lint bench pictures clean
+.PHONY: demo test check lint bench docs pictures clean
 
 demo: .venv/.demo
 	$(BIN)/python examples/heart.py
+	@echo
+	$(BIN)/thriftwood demo --output demo --force
 
 test: .venv/.dev .venv/.browser
 	$(BIN)/python -m pytest -n auto
@@ -36,6 +38,10 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/dantzig_wolfe.py
 	$(BIN)/python benchmarks/scale_out.py
 
+# The site: docs/_build/html/index.html. Whatever sphinx warns about is an error.
+docs: .venv/.dev
+	$(BIN)/python -m sphinx -W --keep-going -n -q -b html docs docs/_build/html
+
 # Draws the pictures of the documents from the code that they show.
 IN_GALLERY := $(filter-out examples/heart.py examples/picture.py, $(wildcard examples/*.py))
 pictures: .venv/.dev .venv/.browser
@@ -46,7 +52,7 @@ pictures: .venv/.dev .venv/.browser
 	done
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build docs/_build
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build demo docs/_build docs/_reference
 	find src tests benchmarks examples docs -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/bin/python:
@@ -54,7 +60,7 @@ clean:
 	$(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
 
 .venv/.demo: .venv/bin/python pyproject.toml constraints.txt
-	$(INSTALL) --editable '.[plot]'
+	$(INSTALL) --editable '.[cli]'
 	touch $@
 
 .venv/.dev: .venv/bin/python pyproject.toml constraints.txt

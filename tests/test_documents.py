@@ -6,21 +6,17 @@ import pkgutil
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from documents import DOCUMENTS, ROOT, blocks_of, run_commands
 
 import thriftwood
 
-ROOT = Path(__file__).parents[1]
-# A block of code, and the output that the document shows right below it, if it does.
-PYTHON_BLOCK = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL)
-DOCUMENTS = ["README.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
-BLOCKS = {document: PYTHON_BLOCK.findall((ROOT / document).read_text()) for document in DOCUMENTS}
+BLOCKS = {document: blocks_of((ROOT / document).read_text()) for document in DOCUMENTS}
 
 
 def test_the_readme_shows_code():
-    assert any(shown for _, shown in BLOCKS["README.md"])
+    assert any(block.shown for block in BLOCKS["README.md"])
 
 
 @pytest.mark.parametrize("document", [document for document in DOCUMENTS if BLOCKS[document]])
@@ -28,7 +24,10 @@ def test_code_blocks_run_in_turn_and_print_what_is_shown(document, capsys, tmp_p
     monkeypatch.chdir(tmp_path)  # for the files that some of them write
     (tmp_path / "examples").symlink_to(ROOT / "examples")  # and for those that some read
     names = {"__name__": "__main__"}
-    for code, shown in BLOCKS[document]:
+    for language, code, shown in BLOCKS[document]:
+        if language == "console":
+            run_commands(code, tmp_path)
+            continue
         exec(compile(code, document, "exec"), names)
         printed = capsys.readouterr()
         assert printed.err == ""

@@ -168,6 +168,14 @@ def classes_that_matter(text: str) -> None:
         assert found[weight][6] > found["None"][6]
 
 
+def all_prunings(text: str) -> None:
+    """Trying everything finds what the path has, and nothing below its bound."""
+    for tried, known in numbers(r"([\d.]+) by trying, ([\d.]+) by the path$", text):
+        assert tried == known
+    ((least, chosen, bound),) = numbers(r"([\d.]+) by t.*, ([\d.]+) by.* below ([\d.]+)", text)
+    assert bound <= least < chosen
+
+
 PROMISES = {
     function.__name__: function
     for function in (
@@ -184,5 +192,6 @@ PROMISES = {
         baselines,
         sensors_in_c,
         classes_that_matter,
+        all_prunings,
     )
 }

@@ -11,7 +11,7 @@ from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import thriftwood as tw
-from thriftwood.report.wording import amount, percent
+from thriftwood.report.page.wording import amount, percent
 
 __all__ = ["browser"]  # a fixture
 
@@ -66,7 +66,7 @@ def shown(page, place):
 
 def point_shown(page):
     """Return the number of the point that is shown, from 0."""
-    return int(re.match(r"Point ([\d,]+) of", shown(page, "#verdict"))[1].replace(",", "")) - 1
+    return int(re.match(r"Point ([\d,]+):", shown(page, "#verdict"))[1].replace(",", ""))
 
 
 def test_the_page_shows_the_suggested_point_first(visit, file, path):
@@ -78,7 +78,7 @@ def test_the_page_shows_the_suggested_point_first(visit, file, path):
     before = (path.model.predict(VALIDATION[0]) != VALIDATION[1]).mean()
     saved = f"{100 * (1 - chosen.cost / path.original.cost):.0f} % less"
     assert shown(page, "#verdict") == (
-        f"Point {chosen.index + 1} of {len(path)}: a row costs {amount(chosen.cost, 'CAD')} on "
+        f"Point {chosen.index}: a row costs {amount(chosen.cost, 'CAD')} on "
         f"average instead of {amount(path.original.cost)} ({saved}); "
         f"{percent(errors.error[0])} ± {100 * errors.standard_error[0]:.1f} of the validation rows "
         f"are wrong instead of {percent(before)}."
@@ -99,7 +99,7 @@ def test_moving_the_slider_shows_each_point_as_the_path_has_it(visit, file, path
         assert spoken.endswith(f"{amount(path.costs[index], 'CAD')} a row")
         total = page.inner_text("#lines tfoot").split("\t")
         assert total[1:3] == [amount(path.original.cost), amount(path.costs[index])]
-        assert shown(page, ".tip").startswith(f"Point {index + 1} of")
+        assert shown(page, ".tip").startswith(f"Point {index}")
         page.keyboard.press("ArrowRight")
     assert point_shown(page) == 0
 
@@ -146,12 +146,12 @@ def test_the_chosen_point_is_kept_in_the_address(visit, file, path):
     page = visit(file.as_uri())
     page.focus("#slider")
     page.keyboard.press("End")
-    assert page.url.endswith("#point=1")
+    assert page.url.endswith("#point=0")
     page.reload()
     assert point_shown(page) == 0
-    assert point_shown(visit(f"{file.as_uri()}#point={len(path)}")) == len(path) - 1
+    assert point_shown(visit(f"{file.as_uri()}#point={len(path) - 1}")) == len(path) - 1
     page.evaluate("location.hash = '#point=2'")
-    page.wait_for_function("document.querySelector('#verdict').textContent.startsWith('Point 2 ')")
+    page.wait_for_selector("#verdict:has-text('Point 2:')")
     assert point_shown(visit(f"{file.as_uri()}#nonsense")) == path.choose(*VALIDATION).index
 
 
@@ -310,7 +310,7 @@ def test_pages_of_one_tree_and_of_one_point(visit, tmp_path, costs):
     (tmp_path / "page.html").write_text(page_of(path, rows, y), "utf-8")
     page = visit((tmp_path / "page.html").as_uri())
     assert page.get_attribute("#slider", "max") == str(len(path) - 1)
-    assert f"of {len(path)}: a row costs" in shown(page, "#verdict")
+    assert f"(of 0 to {len(path) - 1})" in shown(page, "#slider-label")
     assert "1 tree:" in shown(page, "#trees-hint")
     assert not re.search("NaN|undefined|Infinity", page.text_content("main"))
     assert not re.search("NaN|undefined|Infinity", page.inner_html("#frontier"))

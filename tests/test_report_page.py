@@ -144,7 +144,7 @@ def test_the_table_without_scripts_shows_the_same(path, page):
     assert len(cells.rows) == len(path) + 2  # the head, and the model before pruning
     assert cells.rows[0][:2] == ["Point", "Mean bill"]
     assert cells.rows[1][:2] == ["before", f"{path.original.cost:,.2f} CAD"]
-    assert cells.rows[2][:2] == ["1", f"{path.costs[0]:,.2f} CAD"]
+    assert cells.rows[2][:2] == ["0", f"{path.costs[0]:,.2f} CAD"]
     assert "<noscript>" in page
 
 

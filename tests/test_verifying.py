@@ -16,7 +16,7 @@ import thriftwood as tw
 from thriftwood.adapters import read_forest, write_model
 from thriftwood.errors import InputError
 from thriftwood.forest import collapse, kept_by
-from thriftwood.pruning.tradeoffs import inside
+from thriftwood.pruning.tradeoffs import tradeoff_inside
 
 
 def verify(pruned, model=FOREST, **options):
@@ -88,7 +88,7 @@ def test_a_careless_pruning_is_found_out():
 
 
 def test_at_a_tradeoff_where_another_point_is_better():
-    found = verify(PATH[3].model, tradeoff=inside(PATH.tradeoffs, 3))
+    found = verify(PATH[3].model, tradeoff=tradeoff_inside(PATH.tradeoffs, 3))
     assert found.is_optimal
     assert "at tradeoff" in str(found)
     assert not verify(PATH[3].model, tradeoff=PATH.tradeoffs[-1] * 2).is_optimal
@@ -172,13 +172,13 @@ def test_a_model_with_more_splits_is_no_pruning():
 def test_a_tradeoff_inside_is_inside(breakpoints, data):
     tradeoffs = np.array([0.0, *breakpoints])
     point = data.draw(st.integers(0, len(tradeoffs) - 1))
-    chosen = inside(tradeoffs, point)
+    chosen = tradeoff_inside(tradeoffs, point)
     assert tradeoffs[point] <= chosen
     if point + 1 < len(tradeoffs):
         assert chosen <= tradeoffs[point + 1]
 
 
 def test_a_tradeoff_inside_is_short():
-    assert inside(np.array([0.0, 0.001234567, 0.00345678]), 1) == 0.002
-    assert inside(np.array([0.0, 0.25]), 1) == 0.5
-    assert inside(np.array([0.0]), 0) == 1.0
+    assert tradeoff_inside(np.array([0.0, 0.001234567, 0.00345678]), 1) == 0.002
+    assert tradeoff_inside(np.array([0.0, 0.25]), 1) == 0.5
+    assert tradeoff_inside(np.array([0.0]), 0) == 1.0

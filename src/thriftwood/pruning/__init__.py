@@ -10,6 +10,7 @@ from thriftwood.pruning.prune import prune
 from thriftwood.pruning.prune_path import prune_path
 from thriftwood.pruning.pruned import Figures, Pruned
 from thriftwood.pruning.size_path import SizePath
+from thriftwood.pruning.tradeoffs import tradeoff_inside
 from thriftwood.pruning.verifying import Verification, verify_pruning
 
 __all__ = [
@@ -27,5 +28,6 @@ __all__ = [
     "dynamic_programming_path",
     "prune",
     "prune_path",
+    "tradeoff_inside",
     "verify_pruning",
 ]

@@ -15,12 +15,13 @@ from thriftwood.closure import Certificate, ClosureProblem, check_certificate
 from thriftwood.costs import AnyCosts, prices_of_rows
 from thriftwood.errors import InputError
 from thriftwood.formulation import ClassWeight, ClosureIndex, Loss, loss_named
+from thriftwood.parallel import for_each
 from thriftwood.progress import progress_bar
 from thriftwood.pruning.evaluation import read_points
 from thriftwood.pruning.given import GivenRows, read_given
 from thriftwood.pruning.methods import ROUNDS, SAMPLE
 from thriftwood.pruning.task import PruningTask, task_of
-from thriftwood.pruning.tradeoffs import inside
+from thriftwood.pruning.tradeoffs import tradeoff_inside
 from thriftwood.solvers import min_cut
 
 if TYPE_CHECKING:
@@ -53,13 +54,16 @@ def certify_path(
     task = task_of(given, n_jobs)
     _check_same_rows(path, task)
     problem, index = task.closure()
-    certificates = []
+    certificates: dict[int, Certificate] = {}
+
+    def certify(point: int) -> None:
+        tradeoff = tradeoff_inside(path.tradeoffs, point)
+        certificates[point], _ = prove(problem, index, path.kept_nodes(point), tradeoff)
+        bar(len(certificates) / len(wanted))
+
     with progress_bar("Proving", progress) as bar:
-        for done, point in enumerate(wanted):
-            bar(done / len(wanted))
-            tradeoff = inside(path.tradeoffs, point)
-            certificates.append(prove(problem, index, path.kept_nodes(point), tradeoff)[0])
-    return tuple(certificates)
+        for_each(certify, set(wanted), n_jobs)
+    return tuple(certificates[point] for point in wanted)
 
 
 def prove(

@@ -16,7 +16,7 @@ def read_tradeoff(tradeoff: Any) -> float:
     )
 
 
-def inside(tradeoffs: FloatArray, point: int) -> float:
+def tradeoff_inside(tradeoffs: FloatArray, point: int) -> float:
     """Return a tradeoff well inside those for which a point of a path is optimal.
 
     It has as few digits as possible, so that people can copy it.

@@ -22,7 +22,7 @@ from thriftwood.pruning.nested import nested_path
 from thriftwood.pruning.path import PruningPath
 from thriftwood.pruning.pruned import Figures
 from thriftwood.pruning.task import read_task
-from thriftwood.pruning.tradeoffs import inside, read_tradeoff
+from thriftwood.pruning.tradeoffs import read_tradeoff, tradeoff_inside
 
 
 @dataclass(frozen=True, repr=False)
@@ -168,7 +168,10 @@ def _where_judged(
     for point in np.flatnonzero(path.n_splits == n_splits).tolist():
         if np.array_equal(path.kept_nodes(point), kept):
             beyond = [*path.tradeoffs.tolist()[1:], math.inf]
-            return inside(path.tradeoffs, point), (float(path.tradeoffs[point]), beyond[point])
+            return tradeoff_inside(path.tradeoffs, point), (
+                float(path.tradeoffs[point]),
+                beyond[point],
+            )
     # Elsewhere a pruning is nearest to the line between the points that cost more and less.
     cheaper = np.flatnonzero(path.costs <= cost)
     point = int(cheaper[0]) if len(cheaper) else len(path) - 1

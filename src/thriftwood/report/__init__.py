@@ -4,9 +4,7 @@ Law of this folder: every number shown is one that the path, a bill or an evalua
 here computes anything anew.
 """
 
-from thriftwood.report.bill_picture import plot_bills
-from thriftwood.report.cascade_picture import plot_cascade
 from thriftwood.report.page import write_page
-from thriftwood.report.tree_picture import plot_tree
+from thriftwood.report.pictures import plot_bills, plot_cascade, plot_tree
 
 __all__ = ["plot_bills", "plot_cascade", "plot_tree", "write_page"]

@@ -1,4 +1,4 @@
-"""Which point the page shows first, and why."""
+"""Which point is shown first, and why."""
 
 from typing import NamedTuple
 

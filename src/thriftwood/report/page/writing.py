@@ -11,9 +11,9 @@ from thriftwood.costs import AnyCosts
 from thriftwood.files import File, place_of, write_whole
 from thriftwood.formulation import ClassWeight, Loss
 from thriftwood.pruning import PruningPath
-from thriftwood.report.contents import page_contents
-from thriftwood.report.document import document_of
-from thriftwood.report.given import read_given
+from thriftwood.report.page.contents import page_contents
+from thriftwood.report.page.document import document_of
+from thriftwood.report.page.given import read_given
 
 
 def write_page(

@@ -8,7 +8,14 @@ import numpy as np
 
 from thriftwood.billing import FeatureBill
 from thriftwood.errors import InputError
-from thriftwood.report.drawing import BLUE, VERMILION, axes_or_new, shortened, tidy, with_unit
+from thriftwood.report.pictures.drawing import (
+    BLUE,
+    VERMILION,
+    axes_or_new,
+    shortened,
+    tidy,
+    with_unit,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

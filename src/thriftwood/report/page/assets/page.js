@@ -35,7 +35,7 @@ function startPosition() {
 function positionInAddress() {
   const named = /^#point=(\d+)$/.exec(location.hash);
   if (!named) return null;
-  const wanted = Number(named[1]) - 1;
+  const wanted = Number(named[1]);
   const distance = (point) => Math.abs(point.index - wanted);
   const nearest = page.points.reduce((best, point) => (distance(point) < distance(best) ? point : best));
   return page.points.indexOf(nearest);
@@ -80,16 +80,16 @@ function choose(position) {
   const slider = byId("slider");
   slider.value = last - state.position;
   slider.setAttribute("aria-valuetext", `${pointName(point)}, ${money(point.details.cost)} a row`);
-  byId("slider-label").textContent = pointName(point);
+  byId("slider-label").textContent = `${pointName(point)} (of 0 to ${whole(page.curve.cost.length - 2)})`;
   byId("cheaper").disabled = state.position === last;
   byId("dearer").disabled = state.position === 0;
   byId("suggested").disabled = state.position === startPosition();
-  history.replaceState(null, "", `#point=${point.index + 1}`);
+  history.replaceState(null, "", `#point=${point.index}`);
   draw();
 }
 
 function pointName(point) {
-  return `Point ${whole(point.index + 1)} of ${whole(page.curve.cost.length - 1)}`;
+  return `Point ${whole(point.index)}`;
 }
 
 function draw() {

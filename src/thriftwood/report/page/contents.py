@@ -11,16 +11,15 @@ from thriftwood.arrays import FloatArray
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest, collapse
 from thriftwood.progress import progress_bar
-from thriftwood.pruning import PruningPath
-from thriftwood.pruning.tradeoffs import inside
-from thriftwood.report import proofs, wording
-from thriftwood.report.bins import bar_heights, bill_counts, bill_edges
-from thriftwood.report.curve import Curve, measured_curve
-from thriftwood.report.given import GivenPage
+from thriftwood.pruning import PruningPath, tradeoff_inside
+from thriftwood.report.page import proofs, wording
+from thriftwood.report.page.bins import bar_heights, bill_counts, bill_edges
+from thriftwood.report.page.curve import Curve, measured_curve
+from thriftwood.report.page.given import GivenPage
+from thriftwood.report.page.spending import Spending, line_names, spending_on
+from thriftwood.report.page.typical import StillPaid, TypicalRow, still_paid, typical_rows
 from thriftwood.report.points import interval_in_words, shown_points, tradeoffs_of
-from thriftwood.report.spending import Spending, line_names, spending_on
 from thriftwood.report.starting import Start, start_of
-from thriftwood.report.typical import StillPaid, TypicalRow, still_paid, typical_rows
 
 # By this part may a mean bill measured now differ from that of the path.
 ROUNDING = 1e-6
@@ -227,7 +226,7 @@ def _quantiles(bills: FloatArray, weights: FloatArray) -> FloatArray:
 def _point(
     given: GivenPage, index: int, details: Details, receipts: list[StillPaid], proof: proofs.Proof
 ) -> Point:
-    tradeoff = inside(given.path.tradeoffs, index)
+    tradeoff = tradeoff_inside(given.path.tradeoffs, index)
     return Point(
         index=index,
         details=details,

@@ -11,9 +11,9 @@ from thriftwood.arrays import BoolArray
 from thriftwood.errors import InputError
 from thriftwood.forest import LEAF, Forest
 from thriftwood.pruning import PruningPath, SizePath
-from thriftwood.report.drawing import BLUE, GREEN, GREY, VERMILION, axes_or_new
-from thriftwood.report.node_words import question, saying
-from thriftwood.report.tree_layout import Spot, lay_out
+from thriftwood.report.pictures.drawing import BLUE, GREEN, GREY, VERMILION, axes_or_new
+from thriftwood.report.pictures.node_words import question, saying
+from thriftwood.report.pictures.tree_layout import Spot, lay_out
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

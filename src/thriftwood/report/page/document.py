@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from thriftwood._version import __version__
-from thriftwood.report.contents import PageContents, Point
-from thriftwood.report.wording import amount, percent
+from thriftwood.report.page.contents import PageContents, Point
+from thriftwood.report.page.wording import amount, percent
 
 # In the order in which they are joined: the last one uses all others.
 SCRIPTS = ("words.js", "drawing.js", "frontier.js", "details.js", "receipts.js", "page.js")
@@ -37,7 +37,7 @@ def document_of(contents: PageContents) -> str:
 
 
 def _asset(name: str) -> str:
-    return (files("thriftwood.report") / "assets" / name).read_text("utf-8")
+    return (files("thriftwood.report.page") / "assets" / name).read_text("utf-8")
 
 
 def data_of(contents: PageContents) -> str:
@@ -96,7 +96,7 @@ def _table_line(contents: PageContents, point: Point | None) -> str:
         f"{details.n_splits:,}",
         f"{details.n_features:,}",
     ]
-    name = "before" if point is None else str(place)
+    name = "before" if point is None else str(point.index)
     return f'<th scope="row">{name}</th>' + "".join(
         f"<td>{html.escape(words)}</td>" for words in cells
     )

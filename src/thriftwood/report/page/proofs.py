@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from thriftwood.closure import Certificate
-from thriftwood.pruning import PruningPath
+from thriftwood.pruning import PruningPath, tradeoff_inside
 from thriftwood.pruning.methods import ROUNDS, SAMPLE
-from thriftwood.pruning.tradeoffs import inside
-from thriftwood.report.given import GivenPage
+from thriftwood.report.page.given import GivenPage
 from thriftwood.report.points import interval_in_words
 
 NO_PROOF = {
@@ -76,7 +75,7 @@ def prove(
 
 
 def _proof(path: PruningPath, index: int, certificate: Certificate) -> Proof:
-    tradeoff = inside(path.tradeoffs, index)
+    tradeoff = tradeoff_inside(path.tradeoffs, index)
     numbers = (str(certificate.profit), str(certificate.bound), str(certificate.gap))
     if certificate.gap:
         claim = NEARLY.get(path.method, BETTER)

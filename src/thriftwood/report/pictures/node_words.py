@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from thriftwood.forest import NO_SET, Forest
-from thriftwood.report.drawing import shortened
+from thriftwood.report.pictures.drawing import shortened
 
 MOST_LETTERS = 14  # of a name, a label, a set
 MOST_CATEGORIES = 3

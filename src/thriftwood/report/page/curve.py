@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from thriftwood.arrays import FloatArray, handed_over
 from thriftwood.pruning import Evaluation, PruningPath
-from thriftwood.report.given import GivenPage
-from thriftwood.report.wording import error_kind
+from thriftwood.report.page.given import GivenPage
+from thriftwood.report.page.wording import error_kind
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from thriftwood.costs import AnyCosts
 from thriftwood.errors import InputError
 from thriftwood.formulation import read_target
 from thriftwood.pruning import PruningPath, SizePath
-from thriftwood.report.drawing import BLUE, GREEN, VERMILION, axes_or_new, tidy, with_unit
+from thriftwood.report.pictures.drawing import BLUE, GREEN, VERMILION, axes_or_new, tidy, with_unit
 from thriftwood.table import read_rows
 
 if TYPE_CHECKING:

@@ -1,0 +1,66 @@
+"""How sphinx makes the site of these pages: `make docs`."""
+
+from pygments.lexers.special import TextLexer
+
+import thriftwood
+
+project = "Thriftwood"
+author = "The Thriftwood developers"
+project_copyright = author
+version = release = thriftwood.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+]
+exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+
+html_theme = "furo"
+html_title = "Thriftwood"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sphinx = False
+html_copy_source = False
+
+myst_heading_anchors = 3  # so that pages can link to headings of others, as on a hosting site
+
+default_role = "code"  # `so` in docstrings
+autosummary_generate = True
+autosummary_generate_overwrite = True
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # docstrings say it in words
+napoleon_google_docstring = False
+napoleon_custom_sections = [("Attributes", "params_style")]  # several names may share a line
+napoleon_use_param = False
+napoleon_use_rtype = False
+
+# Docstrings name types in words ("array of shape (n,)"), which lead nowhere.
+nitpick_ignore_regex = [("py:(class|obj)", ".*")]
+
+# Pages link to files as a hosting site shows them; these files are pages of the site, too.
+PAGES_OF_FILES = {
+    "../CONTRIBUTING.md": "contributing.md",
+    "../CHANGELOG.md": "changelog.md",
+    "../README.md": "index.md",
+}
+
+
+def setup(app):
+    app.connect("source-read", link_to_pages)
+    app.connect("autodoc-skip-member", leave_out_what_others_wrote)
+    app.add_lexer("csv", TextLexer)  # shown as it is
+
+
+def link_to_pages(_app, _name, content):
+    """Make links to files that are pages of the site, too, links to those pages."""
+    for file, page in PAGES_OF_FILES.items():
+        content[0] = content[0].replace(f"]({file}", f"]({page}")
+
+
+def leave_out_what_others_wrote(_app, _what, _name, member, _skip, _options):
+    """Leave out what estimators inherit from scikit-learn: its own site describes it."""
+    module = getattr(member, "__module__", None) or ""
+    return True if module.startswith("sklearn.") else None

@@ -1,0 +1,90 @@
+"""What the site and the harness of the documents promise, short of building it (`make docs`)."""
+
+import re
+import tomllib
+
+import pytest
+from documents import DOCUMENTS, ROOT, blocks_of, run_commands
+
+import thriftwood
+
+INDEX = (ROOT / "docs/index.md").read_text()
+REFERENCE = (ROOT / "docs/reference.md").read_text()
+# Code that is run, what it prints, and files that are shown; all else would be left to rot.
+LANGUAGES = {"python", "text", "console", "csv", "toml", "json", "c", "html"}
+DIRECTIVES = {"{toctree}", "{include}", "{eval-rst}", "{glossary}", "{math}"}
+
+
+def test_the_index_lists_every_page_once():
+    listed = re.findall(
+        r"^(\w+)$", "".join(re.findall(r"```{toctree}\n(.*?)```", INDEX, re.S)), re.M
+    )
+    pages = {path.stem for path in (ROOT / "docs").glob("*.md")} - {"index"}
+    assert len(listed) == len(set(listed))
+    assert set(listed) == pages
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        thriftwood,
+        thriftwood.export,
+        thriftwood.report,
+        thriftwood.datasets,
+        thriftwood.errors,
+    ],
+    ids=lambda module: module.__name__,
+)
+def test_the_reference_has_every_public_name_and_no_other(module):
+    assert listed_in_reference(module.__name__) == public_names(module)
+
+
+def listed_in_reference(module: str) -> set[str]:
+    tables = re.findall(r"currentmodule:: (\S+)\n(.*?)```", REFERENCE, re.S)
+    return {
+        name
+        for home, table in tables
+        if home == module
+        for name in re.findall(r"^   (\w+)$", table, re.M)
+    }
+
+
+def public_names(module) -> set[str]:
+    """Return the functions and classes of a module that are for users."""
+    names = getattr(module, "__all__", None) or [name for name in vars(module) if name[0] != "_"]
+    return {name for name in names if is_documented_apart(getattr(module, name))}
+
+
+def is_documented_apart(value) -> bool:
+    return callable(value) and getattr(value, "__module__", "").startswith("thriftwood")
+
+
+def test_the_layers_are_those_that_imports_keep_to():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    contract = settings["tool"]["importlinter"]["contracts"][0]
+    table = re.findall(r"^\| (`\w+`.*?) \|", (ROOT / "docs/architecture.md").read_text(), re.M)
+    shown = [set(re.findall(r"`(\w+)`", line)) for line in table]
+    assert shown == [set(re.findall(r"\w+", layer)) for layer in contract["layers"]]
+
+
+def test_blocks_are_of_kinds_that_are_run_or_shown():
+    for document in [*DOCUMENTS, "CONTRIBUTING.md", "CHANGELOG.md"]:
+        fences = re.findall(r"^```([^`\n]*)$", (ROOT / document).read_text(), re.M)
+        opening = [fence.split()[0] if fence else "" for fence in fences[::2]]
+        assert set(opening) <= LANGUAGES | DIRECTIVES, document
+
+
+def test_blocks_are_found_in_their_order():
+    text = "```python\nx\n```\n\n```text\n1\n```\n\n```console\n$ y\n```\n\n```python\nz\n```\n"
+    assert blocks_of(text) == [
+        ("python", "x\n", "1\n"),
+        ("console", "$ y\n", ""),
+        ("python", "z\n", ""),
+    ]
+
+
+def test_commands_must_print_what_is_shown(tmp_path):
+    run_commands("$ echo one > file\n$ cat \\\n  file\none\n$ echo $COLUMNS\n100\n", tmp_path)
+    for wrong in ("$ echo one\ntwo\n", "$ echo one\n", "$ false\n", "$ cat nowhere\n"):
+        with pytest.raises(AssertionError):
+            run_commands(wrong, tmp_path)
