@@ -13,14 +13,8 @@ ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
 GALLERY = (ROOT / "docs" / "gallery.md").read_text()
 SCRIPTS = sorted(file.stem for file in EXAMPLES.glob("*.py") if file.stem != "picture")
-SLOW = {
-    "all_prunings",
-    "baselines",
-    "classes_that_matter",
-    "growing",
-    "heart",
-    "paper",
-}  # some seconds each
+# Some seconds each.
+SLOW = {"all_prunings", "baselines", "classes_that_matter", "growing", "heart", "paper"}
 
 
 @pytest.mark.parametrize(
