@@ -129,6 +129,9 @@ def cascade(text: str) -> None:
 def bills(text: str) -> None:
     before, after = (mean for (mean,) in numbers(r"mean ([\d.]+) CAD", text))
     assert after <= 280 < before
+    assert (
+        re.findall(r"(\w+) +[\d.]+ per example in all", text) == ["blood", "scan", "exercise"] * 2
+    )
 
 
 def one_tree(text: str) -> None:
