@@ -9,8 +9,8 @@ import numpy as np
 from thriftwood.adapters import read_forest
 from thriftwood.adapters.kinds import is_a
 from thriftwood.errors import UnsupportedModelError
-from thriftwood.export.libraries import library
 from thriftwood.files import write_whole
+from thriftwood.libraries import library
 from thriftwood.model_files.format import Content, Format
 
 ENDS = {"\nTree=0\n": "end of trees", "\nparameters:": "end of parameters"}

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from thriftwood.adapters.kinds import is_a
-from thriftwood.export.libraries import library
 from thriftwood.files import write_whole
+from thriftwood.libraries import library
 from thriftwood.model_files.format import Content, Format
 from thriftwood.model_files.saved import saved_bytes
 

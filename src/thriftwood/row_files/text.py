@@ -11,7 +11,7 @@ import numpy as np
 
 from thriftwood.arrays import IntArray
 from thriftwood.errors import InputError
-from thriftwood.export.libraries import library
+from thriftwood.libraries import library
 from thriftwood.row_files.row_table import RowTable
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
