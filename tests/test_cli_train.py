@@ -6,7 +6,7 @@ import pytest
 from cli_files import HEART, PRICES, answer, heart_folder, heart_frame, names_in, refused, run
 
 import thriftwood as tw
-from thriftwood.cli.fitting import task_of
+from thriftwood.cli.fitting import usual_task
 from thriftwood.cli.frontier_files import FILES
 from thriftwood.model_files import read_model
 
@@ -69,7 +69,7 @@ def test_the_frontier_is_that_of_the_model_on_the_rows_it_was_trained_on(folder,
     ],
 )
 def test_what_is_predicted_is_seen_from_the_target(target, expected):
-    assert task_of(target).value == expected
+    assert usual_task(target).value == expected
 
 
 def test_numbers_are_learnt_by_boosting_and_it_says_so(folder, tmp_path):

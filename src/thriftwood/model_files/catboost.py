@@ -58,7 +58,6 @@ def _write(model: Any, place: Path) -> None:
 
 FORMAT = Format(
     name="CatBoost",
-    holds_what="a CatBoost model, as its `save_model` writes it",
     suffixes=(".cbm", ".json"),
     is_in=_is_in,
     read=_read,

@@ -54,7 +54,6 @@ def _check(model: Any) -> None:
 
 FORMAT = Format(
     name="LightGBM text",
-    holds_what="a LightGBM model, as its `save_model` writes it",
     suffixes=(".txt", ".lgb", ".model"),
     is_in=_is_in,
     read=_read,

@@ -39,7 +39,6 @@ def _write(model: Any, place: Path) -> None:
 
 FORMAT = Format(
     name="XGBoost",
-    holds_what="an XGBoost model, as its `save_model` writes it",
     suffixes=(".json", ".ubj"),
     is_in=_is_in,
     read=_read,
