@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import thriftwood as tw
+from thriftwood.cli.class_weights import read_class_weight
 from thriftwood.cli.fitting import (
     Kind,
     Task,
@@ -17,7 +18,7 @@ from thriftwood.cli.fitting import (
     usual_kind,
     usual_task,
 )
-from thriftwood.cli.inputs import JudgedRows, judged, read_class_weight, read_costs
+from thriftwood.cli.inputs import JudgedRows, judged, read_costs
 from thriftwood.cli.request import Request
 from thriftwood.cli.voice import Voice
 from thriftwood.cli.words import count
