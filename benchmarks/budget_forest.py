@@ -44,7 +44,8 @@ def main() -> None:
 
 def against_scikit_learn(n_rows: int, n_jobs: int, repeats: int, folder) -> None:
     X, y, title = covertype(n_rows, folder)
-    warm_up(X, y)
+    for name in KINDS:
+        warm_up(name, X, y)
     models = {name: make(n_jobs=n_jobs, random_state=0) for name, make in KINDS.items()}
     seconds = alternate(
         repeats,
@@ -61,10 +62,9 @@ def against_scikit_learn(n_rows: int, n_jobs: int, repeats: int, folder) -> None
         )
 
 
-def warm_up(X, y) -> None:
+def warm_up(name: str, X, y) -> None:
     """Load the compiled code, so that it is not timed."""
-    for make in KINDS.values():
-        make(n_jobs=2).fit(X[:200], y[:200])
+    KINDS[name](n_jobs=2).fit(X[:200], y[:200])
 
 
 def peak_of_its_own(name: str, n_rows: int, n_jobs: int, folder) -> float:
@@ -75,7 +75,7 @@ def peak_of_its_own(name: str, n_rows: int, n_jobs: int, folder) -> float:
 
 def peak_memory(name: str, n_rows: int, n_jobs: int, folder) -> float:
     X, y, _ = covertype(n_rows, folder)
-    warm_up(X, y)
+    warm_up(name, X, y)
     model = KINDS[name](n_jobs=n_jobs, random_state=0)
     return peak_bytes(lambda: model.fit(X, y)) / 2**20
 

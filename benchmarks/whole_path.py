@@ -33,7 +33,7 @@ def main() -> None:
     sizes = (500, 1_000, 2_000) if options.quick else (10_000, 36_603, 40_000)
     repeats = 1 if options.quick else options.repeats
     warm_up(options.data)
-    first_calls()
+    first_calls(1 if options.quick else 3)
     small, paper, large = sizes
     against_or_tools(small, repeats, options.data)
     small_seconds = against_training(small, repeats, options.data)
@@ -58,7 +58,7 @@ def warm_up(folder) -> None:
     tw.prune_path(model.fit(X, y), X, y, n_jobs=2)
 
 
-def first_calls() -> None:
+def first_calls(repeats: int) -> None:
     """Time a fresh process: importing, and the first path on the heart data."""
     for title, code in (
         ("import sklearn.ensemble", "import sklearn.ensemble"),
@@ -67,7 +67,7 @@ def first_calls() -> None:
     ):
         seconds = [
             seconds_of(lambda code=code: subprocess.run([sys.executable, "-c", code], check=True))
-            for _ in range(3)
+            for _ in range(repeats)
         ]
         print(f"{title:30s} {min(seconds):.2f} s, the whole process")
 

@@ -219,7 +219,10 @@ def test_settings_that_make_no_sense(refusal, comment, says):
         ({"per_feature": {"x": 1}, "requires": {"x": ["b"]}}, f", requires.x: {NO_FEATURE}"),
         ({"per_feature": {"x": 1}, "per_model": {"b": 1}}, f", per_model.b: {NEITHER}"),
         ({"per_featur": {}}, ", per_featur: there is no such key. Did you mean 'per_feature'?"),
-        ({"price": {}}, ", price: there is no such key. Keys are 'unit', 'predictions', "),
+        (
+            {"price": {}},
+            ", price: there is no such key. Prices of features go below 'per_feature'. Keys are ",
+        ),
         ({"known": {"x": [True]}}, ", known: this belongs to certain rows, so it cannot be in a"),
         ({"per_node": 3}, ": `per_model` and `per_node` are paid once"),
     ],

@@ -1,10 +1,12 @@
 """Who gets a pruned model can check it without trusting who made it."""
 
 import math
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
-from builders import pruning_cases
+from builders import closure, closures, forest_of, leaf, pruning_cases, split
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import forests_and_masks, random_kept
@@ -15,7 +17,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 import thriftwood as tw
 from thriftwood.adapters import read_forest, write_model
 from thriftwood.errors import InputError
-from thriftwood.forest import collapse, kept_by
+from thriftwood.forest import Forest, collapse, kept_by
 from thriftwood.pruning.tradeoffs import tradeoff_inside
 
 
@@ -64,8 +66,10 @@ def test_points_of_a_path_are_optimal_between_their_tradeoffs(point):
     assert found.tradeoffs == (PATH.tradeoffs[point], beyond[point])
     assert found.tradeoffs[0] < found.tradeoff < found.tradeoffs[1]
     assert (found.cost, found.loss) == pytest.approx((PATH.costs[point], PATH.losses[point]))
-    assert "an optimal pruning for " in str(found)
+    assert "an optimal pruning, proven at tradeoff" in str(found)
+    assert "the path has it from" in str(found)
     assert "gap 0" in str(found)
+    assert found.same_values
 
 
 def test_the_model_itself_is_no_optimum_but_a_pruning():
@@ -94,9 +98,73 @@ def test_at_a_tradeoff_where_another_point_is_better():
     assert not verify(PATH[3].model, tradeoff=PATH.tradeoffs[-1] * 2).is_optimal
 
 
-def test_leaf_values_do_not_matter():
+def test_a_refitted_model_is_judged_by_its_splits_and_said_to_be_one():
     refitted = PATH.at(budget=100).refit(HEART.X, HEART.y)
-    assert verify(refitted.model).is_optimal
+    found = verify(refitted.model)
+    assert found.is_optimal
+    assert not found.same_values
+    assert "refitted, or changed" in str(found)
+
+
+def test_leaves_that_say_something_else_are_noticed():
+    forest = collapse(read_forest(FOREST), PATH.kept_nodes(3))[0]
+    assert verify(forest).same_values
+    values = forest.values.copy()
+    values[np.flatnonzero(~forest.is_split)[-1]] = [0.25, 0.75]
+    assert not verify(replace(forest, values=values)).same_values
+    assert not verify(replace(forest, bias=np.array([0.1, 0.0]))).same_values
+
+
+def test_other_classes_are_refused():
+    forest = collapse(read_forest(FOREST), PATH.kept_nodes(3))[0]
+    with pytest.raises(InputError, match="it predicts other classes"):
+        verify(replace(forest, classes=np.array([1, 0])))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"threshold": 0.5},
+        {"missing_left": True},
+        {"zero_is_missing": True},
+        {"feature": 1},
+        {"category_set": 1},
+        {"category_set": -1},
+    ],
+)
+def test_a_split_that_sends_any_row_elsewhere_is_another_split(change):
+    tree = {
+        "tree_start": [0, 3],
+        "feature": [0, -1, -1],
+        "threshold": [0.0, 0.0, 0.0],
+        "left": [1, -1, -1],
+        "right": [2, -1, -1],
+        "missing_left": [False, False, False],
+        "zero_is_missing": [False, False, False],
+        "values": [[0.5, 0.5], [1.0, 0.0], [0.0, 1.0]],
+        "category_set": [0 if "category_set" in change else -1, -1, -1],
+        "set_start": [0, 2, 4],
+        "in_set": [True, False, False, True],
+        "n_features": 2,
+        "classes": np.array([0, 1]),
+    }
+    forest = Forest(**tree).check()
+    np.testing.assert_array_equal(kept_by(forest, forest), [True, False, False])
+    other = {name: [value, *tree[name][1:]] for name, value in change.items()}
+    with pytest.raises(InputError, match="its tree 0 tests"):
+        kept_by(forest, Forest(**tree | other))
+
+
+def test_a_tie_with_a_point_is_as_optimal_as_that():
+    rows, y = np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([0, 1])
+    useless = split(1, 0.5, leaf((1.0, 0.0)), leaf((1.0, 0.0)), (1.0, 0.0))
+    forest = forest_of(split(0, 0.5, useless, leaf((0.0, 1.0)), (0.5, 0.5)), n_features=2)
+    costs = [1.0, 0.0]  # so that the useless split costs nothing
+    path = tw.prune_path(forest, rows, y, costs=costs)
+    found = tw.verify_pruning(forest, forest, rows, y, costs=costs)
+    assert found.n_splits > path.n_splits[0]
+    assert found.is_optimal
+    assert found.tradeoffs == tuple(path.tradeoffs[:2])
 
 
 def test_a_boosted_model_by_its_recorded_gains():
@@ -182,3 +250,23 @@ def test_a_tradeoff_inside_is_short():
     assert tradeoff_inside(np.array([0.0, 0.001234567, 0.00345678]), 1) == 0.002
     assert tradeoff_inside(np.array([0.0, 0.25]), 1) == 0.5
     assert tradeoff_inside(np.array([0.0]), 0) == 1.0
+
+
+@given(closures(), st.data())
+def test_profits_are_those_of_the_priced_problem_where_nothing_is_too_dear(problem, data):
+    drawn = [data.draw(st.booleans()) for _ in range(problem.n_projects)]
+    kept = np.array(drawn, dtype=bool)
+    price = data.draw(st.sampled_from([Fraction(1, 3), Fraction(0.1), Fraction(7)]))
+    priced, scale = problem.at(price)
+    exact = int(problem.gains[kept].sum()) * scale
+    exact -= price * scale * int(problem.costs[problem.needed_items(kept)].sum())
+    assert abs(problem.profit_at(price, kept) - exact) <= problem.n_items + abs(exact) * 1e-9
+    assert problem.profit_at(price, kept) <= priced.profit(kept)
+
+
+def test_prices_without_a_simple_fraction_are_rounded_one_by_one():
+    problem = closure([2**59], [-1], [[0, 1]], [3, 5])
+    price = Fraction(math.pi * 1e15)
+    assert problem.profit_at(price, np.array([True])) == problem.at(price)[0].profit(
+        np.array([True])
+    )

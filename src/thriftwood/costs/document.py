@@ -92,7 +92,8 @@ def _why_not(key: str) -> str:
             "this belongs to certain rows, so it cannot be in a file: pass it to "
             f"`costs.for_rows({key}=...)`."
         )
-    return f"there is no such key.{did_you_mean(key, CHECKS)} Keys are {listed(CHECKS)}."
+    hint = did_you_mean(key, CHECKS) or " Prices of features go below 'per_feature'."
+    return f"there is no such key.{hint} Keys are {listed(CHECKS)}."
 
 
 def listed(words: Iterable[str]) -> str:

@@ -91,7 +91,10 @@ def _look_up(
     unknown = [name for name in costs if name not in names]
     if unknown:
         hint = did_you_mean(unknown[0], names) or f" Its features are {_some(names)}."
-        raise InputError(f"`{argument}` prices {_some(unknown)}, unknown to the model.{hint}")
+        raise InputError(
+            f"`{argument}` prices {_some(unknown)}, unknown to the model.{hint} A price list may "
+            "name the model's own features only."
+        )
     missing = [name for name in names if name not in costs]
     if missing:
         raise InputError(f"`{argument}` has no price for {_some(missing)}: give 0 to what is free.")

@@ -12,7 +12,8 @@ def kept_by(forest: Forest, pruned: Forest) -> BoolArray:
     """Return the splits of a forest that a pruned one has left, as a mask over its nodes.
 
     Trees are walked from their roots, both at once; what leaves say does not matter. Raises where
-    the other forest is no pruning of the first: where it tests something that the first does not.
+    the other forest is no pruning of the first: where it tests something else, or predicts other
+    classes.
 
     Parameters
     ----------
@@ -40,6 +41,8 @@ def _check_same_shape(forest: Forest, pruned: Forest) -> None:
             raise InputError(
                 f"This is no pruning of the model: it has {now} {what}, the model has {before}."
             )
+    if not np.array_equal(np.array(forest.classes), np.array(pruned.classes)):
+        raise InputError("This is no pruning of the model: it predicts other classes.")
     names = forest.feature_names, pruned.feature_names
     if None not in names and names[0] != names[1]:
         raise InputError("This is no pruning of the model: its features have other names.")

@@ -8,6 +8,7 @@ from thriftwood.files import write_whole
 from thriftwood.libraries import library
 from thriftwood.model_files.format import Content, Format
 from thriftwood.model_files.saved import saved_bytes
+from thriftwood.model_files.ubjson import is_whole
 
 FROM_ESTIMATOR = "scikit_learn"  # what an estimator notes among the attributes of its booster
 
@@ -19,6 +20,8 @@ def _is_in(content: Content) -> bool:
 
 
 def _read(content: Content) -> Any:
+    if not content.json_keys and not is_whole(content.data):
+        raise ValueError("it is cut off, or was changed")
     xgboost = library("xgboost", "xgboost")
     booster = xgboost.Booster()
     booster.load_model(bytearray(content.data))

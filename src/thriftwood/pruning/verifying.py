@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thriftwood.adapters import read_forest
-from thriftwood.arrays import BoolArray
+from thriftwood.arrays import BoolArray, FloatArray
 from thriftwood.closure import Certificate
 from thriftwood.costs import AnyCosts
-from thriftwood.forest import kept_by
+from thriftwood.forest import Forest, collapse, kept_by
 from thriftwood.formulation import ClassWeight, Loss
 from thriftwood.pruning.certifying import prove
 from thriftwood.pruning.descent import refuse_descent
@@ -23,6 +23,11 @@ from thriftwood.pruning.path import PruningPath
 from thriftwood.pruning.pruned import Figures
 from thriftwood.pruning.task import read_task
 from thriftwood.pruning.tradeoffs import read_tradeoff, tradeoff_inside
+
+# Figures that were added up in another order may differ by this part.
+ROUNDING = 1e-12
+# Files of some libraries keep only so many digits of what nodes say.
+SAME_VALUE = 1e-5
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,12 +40,15 @@ class Verification(Figures):
         The tradeoff at which it was judged: the one that was asked for, or one for which it is
         optimal, or else the one at which it is nearest to that.
     tradeoffs : pair of float, optional
-        From where to where it is optimal, if it is a point of the path and no tradeoff was asked
-        for.
+        From where to where the path says that it is optimal, if no tradeoff was asked for and it is
+        as good as a point of the path. The proof is for `tradeoff`.
     certificate : Certificate
         What it reached, and what no pruning can pass, in whole numbers.
     excess : float
         By how much loss + tradeoff * cost may be above that of the best pruning, at most.
+    same_values : bool
+        Whether leaves say what the model says there. Not so after a refit, or where somebody
+        changed them: splits are then what was judged, and `loss` is that of the model's own values.
     original : Figures
         Of the model before pruning.
     unit : str
@@ -51,6 +59,7 @@ class Verification(Figures):
     tradeoffs: tuple[float, float] | None
     certificate: Certificate
     excess: float
+    same_values: bool
     original: Figures
     unit: str
 
@@ -62,16 +71,20 @@ class Verification(Figures):
     def __repr__(self) -> str:
         proof = self.certificate
         unit = f" {self.unit}" if self.unit else ""
-        return "\n".join(
-            [
-                f"Verification: {self._verdict}",
-                f"  cost         {self.cost:<12.6g} was {self.original.cost:.6g}{unit}",
-                f"  loss         {self.loss:<12.6g} was {self.original.loss:.6g}",
-                f"  splits       {self.n_splits:<12d} was {self.original.n_splits}",
-                f"  certificate  reached {proof.profit}, no pruning can pass {proof.bound}: "
-                f"gap {proof.gap}",
-            ]
-        )
+        lines = [
+            f"Verification: {self._verdict}",
+            f"  cost         {self.cost:<12.6g} was {self.original.cost:.6g}{unit}",
+            f"  loss         {self.loss:<12.6g} was {self.original.loss:.6g}",
+            f"  splits       {self.n_splits:<12d} was {self.original.n_splits}",
+            f"  certificate  at tradeoff {self.tradeoff:g}: reached {proof.profit}, no pruning can "
+            f"pass {proof.bound}: gap {proof.gap}",
+        ]
+        if not self.same_values:
+            lines.append(
+                "  leaves       say something else than the model (refitted, or changed): only the "
+                "splits were judged"
+            )
+        return "\n".join(lines)
 
     @property
     def _verdict(self) -> str:
@@ -80,12 +93,12 @@ class Verification(Figures):
                 f"not proven optimal; at tradeoff {self.tradeoff:g} loss + tradeoff * cost may be "
                 f"{self.excess:.3g} above the least"
             )
+        optimal = f"an optimal pruning, proven at tradeoff {self.tradeoff:g}"
         if self.tradeoffs is None:
-            return f"an optimal pruning at tradeoff {self.tradeoff:g}"
+            return optimal
         low, high = self.tradeoffs
-        if math.isinf(high):
-            return f"an optimal pruning for all tradeoffs from {low:g} on"
-        return f"an optimal pruning for tradeoffs from {low:g} to {high:g}"
+        end = "on" if math.isinf(high) else f"to {high:g}"
+        return f"{optimal}; the path has it from {low:g} {end}"
 
 
 def verify_pruning(
@@ -105,8 +118,8 @@ def verify_pruning(
     """Check that a model is an optimal pruning of another, without trusting who made it.
 
     The two models are laid side by side: the second may only have fewer splits. Its loss and cost
-    are counted anew, and a flow proves what no pruning can pass. Values of leaves do not matter, so
-    that a refitted model is judged as the pruning that it is.
+    are counted anew, and a flow proves what no pruning can pass. A refitted model is judged by its
+    splits; `same_values` says whether leaves still say what the model says.
 
     Parameters
     ----------
@@ -141,13 +154,14 @@ def verify_pruning(
         n_jobs=n_jobs,
     )
     refuse_descent(task, "leave `loss` out to judge by recorded gains.")
-    kept = kept_by(task.forest, read_forest(pruned))
+    other = read_forest(pruned)
+    kept = kept_by(task.forest, other)
     figures = task.figures(kept)
     problem, index = task.closure()
     interval = None
     if asked is None:
         path = nested_path(model, task, (problem, index), "ensemble", n_jobs, None)
-        asked, interval = _where_judged(path, kept, figures.cost)
+        asked, interval = _where_judged(path, figures)
     certificate, gap = prove(problem, index, kept, asked)
     return Verification(
         **vars(figures),
@@ -155,24 +169,43 @@ def verify_pruning(
         tradeoffs=interval,
         certificate=certificate,
         excess=float(gap / Fraction(task.weight_counted)),
+        same_values=_says_the_same(task.forest, kept, other),
         original=task.original(),
         unit=task.prices.unit,
     )
 
 
-def _where_judged(
-    path: PruningPath, kept: BoolArray, cost: float
-) -> tuple[float, tuple[float, float] | None]:
-    """Return the tradeoff at which a pruning looks best, and where it is optimal if it is."""
-    n_splits = int(np.count_nonzero(kept))
-    for point in np.flatnonzero(path.n_splits == n_splits).tolist():
-        if np.array_equal(path.kept_nodes(point), kept):
-            beyond = [*path.tradeoffs.tolist()[1:], math.inf]
-            return tradeoff_inside(path.tradeoffs, point), (
-                float(path.tradeoffs[point]),
-                beyond[point],
-            )
+def _where_judged(path: PruningPath, figures: Figures) -> tuple[float, tuple[float, float] | None]:
+    """Return the tradeoff at which a pruning looks best, and where the path says it is optimal."""
+    is_here = np.isclose(path.costs, figures.cost, rtol=ROUNDING, atol=0) & np.isclose(
+        path.losses, figures.loss, rtol=ROUNDING, atol=0
+    )
+    if is_here.any():
+        point = int(is_here.argmax())
+        ends = [*path.tradeoffs.tolist(), math.inf]
+        return tradeoff_inside(path.tradeoffs, point), (ends[point], ends[point + 1])
     # Elsewhere a pruning is nearest to the line between the points that cost more and less.
-    cheaper = np.flatnonzero(path.costs <= cost)
+    cheaper = np.flatnonzero(path.costs <= figures.cost)
     point = int(cheaper[0]) if len(cheaper) else len(path) - 1
     return float(path.tradeoffs[point]), None
+
+
+def _says_the_same(forest: Forest, kept: BoolArray, pruned: Forest) -> bool:
+    """Say whether the leaves of a pruned forest have the values that the forest has there."""
+    collapsed, _ = collapse(forest, kept)
+    ours, theirs = (_leaf_values(one) for one in (collapsed, pruned))
+    if ours.shape != theirs.shape or not np.allclose(forest.bias, pruned.bias, rtol=SAME_VALUE):
+        return False
+    scale = np.abs(ours).max(initial=0.0)
+    return forest.link == pruned.link and np.allclose(ours, theirs, SAME_VALUE, SAME_VALUE * scale)
+
+
+def _leaf_values(forest: Forest) -> FloatArray:
+    """Return what leaves say, in the order in which their trees are walked."""
+    order = []
+    nodes = forest.tree_start[:-1]
+    while len(nodes):
+        order.append(nodes[~forest.is_split[nodes]])
+        splits = nodes[forest.is_split[nodes]]
+        nodes = np.concatenate([forest.left[splits], forest.right[splits]])
+    return forest.values[np.concatenate(order)]
