@@ -76,6 +76,16 @@ def test_whole_numbers_stay_so_beside_a_gap(suffix, tmp_path):
         assert rows.notes == ()
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_labels_with_a_point_are_whole_numbers_too(suffix, tmp_path):
+    """Where the training rows had the gap."""
+    frame = pd.DataFrame({"zip": [3, 1, 2], "age": 0.5})
+    file = tmp_path / f"rows.{suffix}"
+    frame.to_csv(file, index=False) if suffix == "csv" else frame.to_parquet(file)
+    model, _ = trained_on(pd.Series(pd.Categorical(np.tile([1.0, 2.0, 3.0], 20))))
+    assert read_table(file).rows_for(model).X["zip"].tolist() == [3.0, 1.0, 2.0]
+
+
 # --- labels
 
 
