@@ -45,11 +45,13 @@ def target_of(table: RowTable, column: Any) -> list[Any]:
     """Return the labels or numbers of a column as they are; refuse an empty cell."""
     for row in np.flatnonzero(column.isna()).tolist():
         cell = table.as_written(column).iloc[row]
-        is_word = isinstance(cell, str) and cell.strip()
-        says = f"says {cell!r}, which stands for a missing value" if is_word else "is empty there"
+        says, advice = "is empty there", ""
+        if isinstance(cell, str) and cell.strip():
+            says = f"says {cell!r}, which stands for a missing value"
+            advice = " If it is a class, give it another name."
         raise InputError(
             f"{table.place(row)}: the column {column.name!r} {says}: leave out rows for which it "
-            "is not known."
+            f"is not known.{advice}"
         )
     labels: list[Any] = column.tolist()
     return labels
