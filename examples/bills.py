@@ -4,22 +4,27 @@ The bars of each colour add up to what a patient pays on average. Fees that test
 their own: nobody who drops one of two tests from a group saves its fee.
 """
 
+from pathlib import Path
+
 from picture import picture_file
 from sklearn.ensemble import RandomForestClassifier
 
 import thriftwood as tw
+
+PRICES = Path(__file__).with_name("heart_prices.csv")
 
 
 def main() -> None:
     picture = picture_file(__doc__)
     heart = tw.datasets.load_heart()
     X = heart.frame()  # with the names of the tests
+    costs = tw.Costs.from_file(PRICES)  # with the names of the fees
     forest = RandomForestClassifier(40, max_features=None, max_depth=4, random_state=0)
     forest.fit(X, heart.y)
-    pruned = tw.prune(forest, X, heart.y, costs=heart.prices, budget=280)
+    pruned = tw.prune(forest, X, heart.y, costs=costs, budget=280)
 
-    before = tw.feature_bill(forest, X, heart.prices)
-    after = tw.feature_bill(pruned.model, X, heart.prices)
+    before = tw.feature_bill(forest, X, costs)
+    after = tw.feature_bill(pruned.model, X, costs)
     print(f"{before}\n\n{after}")
 
     ax = tw.report.plot_bills(before, after)

@@ -32,7 +32,7 @@ def main() -> None:
     print(f"\n{path}\n\n{path.at(budget=200)}")
     rows = measure(heart)
     show(rows, heart.unit)
-    draw(path, rows, options.picture)
+    draw(path, rows, len(heart.y), options.picture)
 
 
 def frontier(heart, train):
@@ -91,7 +91,7 @@ def show(rows, unit) -> None:
     print("\nEvery pruned forest is an exact optimum on the training patients.")
 
 
-def draw(path, rows, target) -> None:
+def draw(path, rows, n_patients, target) -> None:
     try:
         import matplotlib as mpl
     except ImportError:
@@ -106,13 +106,19 @@ def draw(path, rows, target) -> None:
     left.set_title(f"All {len(path)} optimal prunings of a forest")
     left.set_xlabel("mean bill of a patient (Canadian dollars)")
 
-    full_bill, full_accuracy, _ = rows[None]
-    bills, accuracies, _ = zip(*(rows[budget] for budget in BUDGETS), strict=True)
-    right.plot(bills, accuracies, "o-", color=blue, label="pruned within a budget")
-    right.plot(full_bill, full_accuracy, "*", color=orange, markersize=15, label="full forest")
+    for budgets, look, colour, size, name in (
+        (BUDGETS, "o-", blue, 6, "pruned within a budget"),
+        ((None,), "*", orange, 15, "full forest"),
+    ):
+        bills, accuracies, _ = np.array([rows[budget] for budget in budgets]).T
+        # Repeats test the same patients again, so they make no more patients of them.
+        error = np.sqrt(accuracies * (1 - accuracies) / n_patients)
+        right.errorbar(
+            bills, accuracies, error, fmt=look, color=colour, ms=size, capsize=3, label=name
+        )
     right.set_title("On patients that training did not see")
     right.set_xlabel("mean bill of a patient (Canadian dollars)")
-    right.set_ylabel("accuracy")
+    right.set_ylabel("accuracy ± one standard error")
     right.legend(frameon=False, loc="lower right")
     for axes in (left, right):
         axes.set_xlim(left=0)

@@ -158,8 +158,9 @@ def draw(bills, unit, picture) -> None:
         ax.plot(sorted(paid), line, color=colour, drawstyle="steps-mid", label=label)
     ax.set_xlabel("patients, the cheapest first")
     ax.set_ylabel(f"bill ({unit})")
+    ax.set_ylim(0, 1.1 * max(map(max, bills.values())))
     ax.grid(alpha=0.3)
-    ax.legend(frameon=False, loc="center left")
+    ax.legend(frameon=False, loc="center")
     figure.savefig(picture, dpi=100)
     print(f"\nDrew {picture}.")
 

@@ -10,6 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 import thriftwood as tw
 
 TREE = 2
+LEVELS = 3  # of splits that are drawn
 
 
 def main() -> None:
@@ -26,8 +27,8 @@ def main() -> None:
     before = forest.estimators_[TREE].tree_.node_count // 2
     after = pruned.model.estimators_[TREE].tree_.node_count // 2
     print(f"\nTree {TREE} keeps {after} of its {before} splits.")
-    ax = tw.report.plot_tree(path, pruned.index, TREE)
-    ax.get_figure().savefig(picture, dpi=70)
+    ax = tw.report.plot_tree(path, pruned.index, TREE, max_depth=LEVELS)
+    ax.get_figure().savefig(picture, dpi=90)
     print(f"Drew {picture}.")
 
 

@@ -22,7 +22,7 @@ def main() -> None:
         os.chdir(folder)
         Path("examples").symlink_to(ROOT / "examples")
         exec(compile(code, "docs/report.md", "exec"), {})
-        page = browser.new_page(viewport={"width": 1120, "height": 930}, color_scheme="light")
+        page = browser.new_page(viewport={"width": 1120, "height": 1052}, color_scheme="light")
         page.goto((Path(folder) / "report.html").as_uri())
         page.screenshot(path=picture)
         os.chdir(ROOT)

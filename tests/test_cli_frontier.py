@@ -15,6 +15,7 @@ from cli_files import (
     train_rows,
     valid_rows,
 )
+from report_pages import data_in
 
 import thriftwood as tw
 from thriftwood.adapters import read_forest
@@ -179,3 +180,18 @@ def test_a_quantile_is_not_judged_by_squared_errors(folder, tmp_path):
     facts = answer("frontier", tmp_path / "model.skops", *words, "-o", tmp_path / "out")
     assert "validation_error" not in facts["points"][0]
     assert "what there is to lose" in facts["reason"]
+
+
+def test_the_report_counts_validation_rows_as_the_tables_do(folder, tmp_path):
+    for name in ("train.csv", "valid.csv"):
+        rows = pd.read_csv(folder / name)
+        rows["counts"] = 1 + 8 * (rows["ill"] == rows["ill"].iloc[0])
+        rows.to_csv(tmp_path / name, index=False)
+    data = (folder / "forest.skops", tmp_path / "train.csv", "--target", "ill")
+    options = ("--costs", folder / "prices.csv", "--validation", tmp_path / "valid.csv")
+    facts = answer("frontier", *data, *options, "--weight", "counts", "-o", tmp_path / "out")
+    report = data_in((tmp_path / "out/report.html").read_text("utf-8"))
+    table = pd.read_csv(tmp_path / "out/path.csv")
+    errors = report["curve"]["validation"]["error"][1:]
+    assert errors == pytest.approx(table["validation_error"], rel=1e-6)
+    assert report["start"]["point"] == facts["suggested"]["point"]

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from shared_data import SHARED, needs_shared_data
+from sklearn.tree import DecisionTreeClassifier
 
 from thriftwood.datasets import DATASET_NAMES, Dataset, load_dataset, load_heart, load_nhanes
 from thriftwood.datasets.arrays import to_dataset
@@ -154,6 +155,14 @@ def test_frame_is_an_own_copy_with_names() -> None:
     np.testing.assert_array_equal(frame.to_numpy(), heart.X)
     frame.loc[0, "age"] = 99.0
     assert heart.X[0, 0] == 63
+
+
+def test_any_columns_of_a_frame_train_a_tree() -> None:
+    pytest.importorskip("pandas")
+    heart = load_heart()
+    for columns in (["age"], ["thal"], ["ca", "thal"], list(heart.feature_names)):
+        tree = DecisionTreeClassifier(max_depth=1).fit(heart.frame()[columns], heart.y)
+        assert tuple(tree.feature_names_in_) == tuple(columns)
 
 
 def test_frame_without_pandas_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,8 @@ ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
 GALLERY = (ROOT / "docs" / "gallery.md").read_text()
 SCRIPTS = sorted(file.stem for file in EXAMPLES.glob("*.py") if file.stem != "picture")
-SLOW = {"baselines", "classes_that_matter", "growing", "heart", "paper"}  # some seconds each
+# Some seconds each.
+SLOW = {"all_prunings", "baselines", "classes_that_matter", "growing", "heart", "paper"}
 
 
 @pytest.mark.parametrize(
@@ -128,6 +129,9 @@ def cascade(text: str) -> None:
 def bills(text: str) -> None:
     before, after = (mean for (mean,) in numbers(r"mean ([\d.]+) CAD", text))
     assert after <= 280 < before
+    assert (
+        re.findall(r"(\w+) +[\d.]+ per example in all", text) == ["blood", "scan", "exercise"] * 2
+    )
 
 
 def one_tree(text: str) -> None:

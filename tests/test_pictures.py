@@ -115,11 +115,21 @@ def test_one_feature_no_feature_and_odd_names_are_drawn():
     path = tw.prune_path(tree, X, HEART.y)
     before, after = (tw.feature_bill(path[i].model, X) for i in (0, -1))
     ax = plot_bills(before, after)
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["a $very$ long name of a…"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["a $very$ lon…of a column"]
     assert len(plot_bills(after, after).patches) == 0
     plot_tree(path, 0)
     for number in plt.get_fignums():
         plt.figure(number).canvas.draw()
+
+
+def test_names_that_begin_and_end_alike_stay_different():
+    names = [f"laboratory value of {what} in millimoles per litre" for what in ("iron", "zinc")]
+    X = pd.DataFrame(HEART.X[:, :2], columns=names)
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, HEART.y)
+    bill = tw.feature_bill(tree, X)
+    shown = [label.get_text() for label in plot_bills(bill, bill).get_yticklabels()]
+    assert len(set(shown)) == 2
+    assert all("…" in name and name.endswith("per litre") for name in shown)
 
 
 def test_bills_that_cannot_be_compared_are_refused():
@@ -214,20 +224,25 @@ def _numbers(pattern, text):
     return re.findall(pattern, text.get_text())
 
 
-def test_no_words_overlap_in_a_full_tree():
+@pytest.mark.parametrize(("tree_depth", "max_depth"), [(None, 4), (4, 4), (4, 2)])
+def test_no_words_overlap_and_none_is_cut_off(tree_depth, max_depth):
     X = HEART.frame()
-    forest = RandomForestClassifier(3, max_features=None, random_state=0).fit(X, HEART.y)
+    forest = RandomForestClassifier(4, max_features=None, max_depth=tree_depth, random_state=0).fit(
+        X, HEART.y
+    )
     path = tw.prune_path(forest, X, HEART.y, costs=HEART.prices)
-    for tree in range(3):
-        ax = plot_tree(path, 3, tree)
-        renderer = ax.get_figure().canvas.get_renderer()
-        ax.get_figure().draw(renderer)
+    for tree in range(4):
+        ax = plot_tree(path, len(path) // 2, tree, max_depth=max_depth)
+        figure = ax.get_figure()
+        renderer = figure.canvas.get_renderer()
+        figure.draw(renderer)
         patches = [text.get_bbox_patch() for text in texts_of(ax).values()]
-        boxes = [patch.get_window_extent(renderer) for patch in patches]
-        assert len(boxes) > 15
+        boxes = [patch.get_window_extent(renderer) for patch in [*patches, ax.get_legend()]]
+        assert len(boxes) > 7
         assert not [pair for pair in combinations(boxes, 2) if pair[0].overlaps(pair[1])]
-        inside = ax.get_figure().bbox
-        assert all(inside.x0 <= box.x0 and box.x1 <= inside.x1 for box in boxes)
+        for box in boxes:
+            assert min(box.x0, box.y0) >= 0
+            assert (box.max <= figure.bbox.max).all()
 
 
 def test_leaves_tell_class_and_share_or_number():
@@ -332,6 +347,17 @@ def test_given_axes_are_drawn_on_and_returned():
         assert draw(ax) is ax
         assert ax.has_data()
         assert ax.get_legend() is not None
+
+
+def test_on_a_dark_style_sheet_nothing_is_black_on_black():
+    with plt.style.context("dark_background"):
+        (square,) = (one for one in PATH.plot().lines if one.get_label() == "before pruning")
+        assert square.get_color() == "white"
+        answers = [text for text in plot_tree(PATH, 1).texts if text.get_gid() is None]
+        assert [(text.get_text().strip(), text.get_color()) for text in answers] == [
+            ("yes", "white"),
+            ("no", "white"),
+        ]
 
 
 def test_without_matplotlib_a_sentence_says_how_to_get_it(monkeypatch):

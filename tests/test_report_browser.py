@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from browsers import browser
 from report_pages import COSTS, VALIDATION, X, Y, data_in, heart_path, page_of
+from report_visits import point_shown, shown, visit, words_in
 from sklearn.datasets import load_wine
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -13,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 import thriftwood as tw
 from thriftwood.report.page.wording import amount, percent
 
-__all__ = ["browser"]  # a fixture
+__all__ = ["browser", "visit"]  # fixtures
 
 NOTHING = "\N{EN DASH}"  # where a cell has no number
 
@@ -32,43 +33,6 @@ def file(path, tmp_path_factory):
     return place
 
 
-@pytest.fixture
-def visit(browser):
-    """Open a page; at the end nothing may have gone wrong, nor been fetched."""
-    problems, requests, pages = [], [], []
-
-    def open_page(address, **options):
-        page = browser.new_page(**options)
-        pages.append(page)
-        page.on("console", lambda message: problems.append(message.text))
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("request", lambda request: requests.append(request.url))
-        page.goto(address)
-        return page
-
-    yield open_page
-    for page in pages:
-        page.close()
-    assert problems == []
-    assert all(url.startswith("file://") for url in requests)
-    assert len({url.split("#")[0] for url in requests}) <= 1
-
-
-def words_in(element):
-    """Return the text of an element, with plain blanks."""
-    return element.text_content().replace("\u00a0", " ")
-
-
-def shown(page, place):
-    """Return the text that an element shows, with plain blanks."""
-    return page.inner_text(place).replace("\u00a0", " ")
-
-
-def point_shown(page):
-    """Return the number of the point that is shown, from 0."""
-    return int(re.match(r"Point ([\d,]+):", shown(page, "#verdict"))[1].replace(",", ""))
-
-
 def test_the_page_shows_the_suggested_point_first(visit, file, path):
     page = visit(file.as_uri())
     chosen = path.choose(*VALIDATION)
@@ -80,8 +44,8 @@ def test_the_page_shows_the_suggested_point_first(visit, file, path):
     assert shown(page, "#verdict") == (
         f"Point {chosen.index}: a row costs {amount(chosen.cost, 'CAD')} on "
         f"average instead of {amount(path.original.cost)} ({saved}); "
-        f"{percent(errors.error[0])} ± {100 * errors.standard_error[0]:.1f} of the validation rows "
-        f"are wrong instead of {percent(before)}."
+        f"{percent(errors.error[0])} ± {100 * errors.standard_error[0]:.1f} (one standard "
+        f"error) of the validation rows are wrong instead of {percent(before)}."
     )
 
 
@@ -174,13 +138,26 @@ def test_features_show_who_buys_them(visit, file, path):
     after = tw.feature_bill(path[point_shown(page)].model, X, COSTS)
     lines = page.locator("#features tbody tr").all()
     rows = [[words_in(cell) for cell in line.locator("th, td").all()] for line in lines]
-    spent = {name: float(bill.by_feature[k]) for k, name in enumerate(bill.feature_names)}
-    assert [spent[row[0]] for row in rows] == sorted((spent[row[0]] for row in rows), reverse=True)
+    spent = dict(zip(bill.feature_names, bill.by_feature, strict=True))
+    spent |= {f"fee: {name}": fee for name, fee in bill.fees.items()}
     for row in rows:
+        assert float(row[5]) == pytest.approx(spent[row[0]], abs=0.0051)
+    assert [spent[row[0]] for row in rows] == sorted((spent[row[0]] for row in rows), reverse=True)
+    for column, whole in [(5, bill), (6, after)]:
+        assert sum(float(row[column]) for row in rows) == pytest.approx(whole.mean, abs=0.1)
+    total = page.locator("#features tfoot td").all_inner_texts()
+    assert total[-2:] == [two_decimals(bill.mean), two_decimals(after.mean)]
+    for row in rows:
+        if row[0].startswith("fee: "):
+            continue
         k = bill.feature_names.index(row[0])
         for cell, share in [(row[3], bill.bought[k]), (row[4], after.bought[k])]:
             assert (cell == NOTHING) == (share == 0)
             assert share == 0 or abs(float(cell.removesuffix(" %")) - 100 * share) <= 0.5
+
+
+def two_decimals(number):
+    return f"{number:,.2f}" if number else "0"
 
 
 def test_the_proof_and_the_command_are_those_of_the_point(visit, file, path):

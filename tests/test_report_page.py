@@ -59,8 +59,9 @@ def test_every_point_shows_what_its_model_costs(path, data):
         bill = tw.feature_bill(pruned.model, X, COSTS)
         assert details["cost"] == pytest.approx(pruned.cost, rel=1e-6)
         assert (details["n_splits"], details["n_features"]) == (pruned.n_splits, pruned.n_features)
-        np.testing.assert_allclose(details["bought"], bill.bought, **SHORT)
-        np.testing.assert_allclose(details["spent"], bill.by_feature, **SHORT)
+        np.testing.assert_allclose(details["bought"][:13], bill.bought, **SHORT)
+        paid = [*bill.by_feature, *(bill.fees[name] for name in data["fees"])]
+        np.testing.assert_allclose(details["spent"], paid, **SHORT)
         assert sum(details["bills"]) == len(X)
         assert sum(details["by_line"]) == pytest.approx(bill.mean, rel=1e-6, abs=1e-6)
         for name, amount in bill.by_group.items():
@@ -142,9 +143,16 @@ def test_the_table_without_scripts_shows_the_same(path, page):
     cells = TableCells()
     cells.feed(page)
     assert len(cells.rows) == len(path) + 2  # the head, and the model before pruning
-    assert cells.rows[0][:2] == ["Point", "Mean bill"]
-    assert cells.rows[1][:2] == ["before", f"{path.original.cost:,.2f} CAD"]
-    assert cells.rows[2][:2] == ["0", f"{path.costs[0]:,.2f} CAD"]
+    assert cells.rows[0][:2] == ["Point", "Mean bill (CAD)"]
+    assert cells.rows[1][:2] == ["before", f"{path.original.cost:,.2f}"]
+    assert cells.rows[2][:2] == ["0", f"{path.costs[0]:,.2f}"]
+    assert cells.rows[0][3:5] == [
+        "Wrong, rows pruned on",
+        "Wrong, validation rows, ± one standard error",
+    ]
+    errors = path.evaluate(*VALIDATION, points=[0])
+    error, spread = 100 * errors.error[0], 100 * errors.standard_error[0]
+    assert cells.rows[2][4] == f"{error:.1f} % ± {spread:.1f}"
     assert "<noscript>" in page
 
 
@@ -205,6 +213,8 @@ def test_prices_of_every_kind_add_up():
     for point in [data["before"], *(one["details"] for one in data["points"])]:
         assert sum(point["by_line"]) == pytest.approx(point["cost"], rel=1e-6, abs=1e-6)
         assert point["by_line"][-1] <= 0  # what is counted twice is taken off
+        others = point["test_cost"] + point["model_cost"]
+        assert sum(point["spent"]) + others == pytest.approx(point["cost"], rel=1e-6, abs=1e-6)
     row, point = data["rows"][1], data["points"][0]
     after = tw.feature_bill(path[0].model, X, everything).receipt(row["row"])
     left = point["receipts"][1]
@@ -218,7 +228,8 @@ def test_prices_that_belong_to_rows():
     data = data_of(path, costs=known)
     np.testing.assert_allclose(data["curve"]["cost"][1:], path.costs, **SHORT)
     bill = tw.feature_bill(path[0].model, X, known)
-    np.testing.assert_allclose(data["points"][0]["details"]["spent"], bill.by_feature, **SHORT)
+    spent = data["points"][0]["details"]["spent"]
+    np.testing.assert_allclose(spent[:13], bill.by_feature, **SHORT)
     assert data["points"][0]["proof"]["gap"] == "0"
 
 
@@ -231,7 +242,7 @@ def test_weighted_rows_count_as_often_in_everything():
     bill = tw.feature_bill(path[1].model, X.iloc[repeated], COSTS)
     details = data["points"][1]["details"]
     assert details["cost"] == pytest.approx(bill.mean, rel=1e-6)
-    np.testing.assert_allclose(details["bought"], bill.bought, **SHORT)
+    np.testing.assert_allclose(details["bought"][:13], bill.bought, **SHORT)
     assert sum(details["by_line"]) == pytest.approx(bill.mean, rel=1e-6)
     assert {point["proof"]["gap"] for point in data["points"]} == {"0"}
 
@@ -336,6 +347,8 @@ def test_shown_points_are_spread_over_cost():
         ({"commands": "prune"}, "`commands` is 'prune'"),
         ({"commands": lambda _point, _at: None}, "`commands` returned None"),
         ({"max_points": 2}, "`max_points` is 2"),
+        ({"receipts": "no"}, "`receipts` is 'no'"),
+        ({"validation": (*VALIDATION, np.ones(3))}, "3"),
         ({"sample_weight": np.arange(200)}, "`sample_weight`"),
         ({"loss": "brier"}, "loss"),
     ],

@@ -88,8 +88,8 @@ def write_given(folder: Path) -> None:
     train, valid = train_test_split(rows, test_size=HELD_OUT, random_state=0)
     forest = RandomForestClassifier(40, max_features=None, max_depth=4, random_state=0)
     forest.fit(train.drop(columns=TARGET), train[TARGET])
-    train.to_csv(folder / "train.csv", index=False)
-    valid.to_csv(folder / "validation.csv", index=False)
+    for name, part in (("train", train), ("validation", valid)):
+        part.to_csv(folder / f"{name}.csv", index=False, float_format="%g")  # 2.3, not 2.29999995
     heart_prices(heart).to_file(folder / "prices.csv")
     tw.export.to_skops(forest, folder / "forest.skops")
 

@@ -114,7 +114,7 @@ def _write_report(
         file,
         inputs.rows.X,
         inputs.rows.y,
-        validation=inputs.held_out,
+        validation=inputs.validation,
         commands=command,
         progress=voice.progress,
         **inputs.counting,

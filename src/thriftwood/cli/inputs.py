@@ -69,11 +69,6 @@ class Inputs:
             "n_jobs": self.jobs,
         }
 
-    @property
-    def held_out(self) -> tuple[Any, Any] | None:
-        """The validation rows as a pair of X and y."""
-        return None if self.validation is None else (self.validation.X, self.validation.y)
-
 
 def read_inputs(request: Request, voice: Voice) -> Inputs:
     """Read what a request names; small files first, so that a slip shows at once."""

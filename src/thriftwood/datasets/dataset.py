@@ -105,7 +105,11 @@ class Dataset:
         }
 
     def frame(self) -> pd.DataFrame:
-        """Copy `X` into a pandas DataFrame with the feature names as columns."""
+        """Copy `X` into a pandas DataFrame with the feature names as columns, in doubles.
+
+        pandas lends single columns to scikit-learn read-only, and with missing values in them its
+        trees refuse that. Of doubles they make their own copy.
+        """
         try:
             import pandas as pd
         except ImportError as problem:
@@ -113,7 +117,7 @@ class Dataset:
                 "Dataset.frame() needs pandas, which is not installed. "
                 "Install pandas, or use the array Dataset.X and Dataset.feature_names."
             ) from problem
-        return pd.DataFrame(self.X, columns=list(self.feature_names), copy=True)
+        return pd.DataFrame(self.X.astype(np.float64), columns=list(self.feature_names))
 
     def __repr__(self) -> str:
         examples, features = self.X.shape

@@ -50,7 +50,15 @@ def _draw_losses(path: PruningSequence, ax: Axes) -> None:
     points = points_in_words(path.method, len(path))
     ax.plot(path.costs, path.losses, _style(path), markersize=6, label=points)
     if "before pruning" not in ax.get_legend_handles_labels()[1]:
-        ax.plot(path.original.cost, path.original.loss, "ks", label="before pruning")
+        from matplotlib import rcParams
+
+        ax.plot(
+            path.original.cost,
+            path.original.loss,
+            "s",
+            color=rcParams["text.color"],  # seen on dark style sheets, too
+            label="before pruning",
+        )
     ax.set_xlabel("mean cost of a row" + _unit(path))
     ax.set_ylabel(_loss_in_words(path))
 

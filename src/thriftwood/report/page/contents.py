@@ -5,55 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import numpy as np
-
 from thriftwood.arrays import FloatArray
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest, collapse
 from thriftwood.progress import progress_bar
 from thriftwood.pruning import PruningPath, tradeoff_inside
 from thriftwood.report.page import proofs, wording
-from thriftwood.report.page.bins import bar_heights, bill_counts, bill_edges
+from thriftwood.report.page.bins import bill_edges
 from thriftwood.report.page.curve import Curve, measured_curve
+from thriftwood.report.page.details import Details, details_of
 from thriftwood.report.page.given import GivenPage
-from thriftwood.report.page.spending import Spending, line_names, spending_on
+from thriftwood.report.page.spending import Spending, fee_charges, line_names, spending_on
 from thriftwood.report.page.typical import StillPaid, TypicalRow, still_paid, typical_rows
 from thriftwood.report.points import interval_in_words, shown_points, tradeoffs_of
 from thriftwood.report.starting import Start, start_of
 
 # By this part may a mean bill measured now differ from that of the path.
 ROUNDING = 1e-6
-
-
-@dataclass(frozen=True, eq=False)
-class Details:
-    """What the page says about one model: the one before pruning, or a point of the path.
-
-    Attributes
-    ----------
-    cost, n_splits, n_features
-        As in `PruningPath`.
-    quantiles : float array
-        What the row at 10, 50 and 90 % of all rows pays.
-    bills : float array
-        How many rows pay so much, for each bin of the page.
-    bought, spent : shape (n_features,)
-        The share of rows that buy each feature, and what a row pays for it on average.
-    by_line : float array
-        The mean bill in parts, as `PageContents.lines` names them.
-    trees : float array
-        Splits of each tree, or of a few trees on average where there are very many.
-    """
-
-    cost: float
-    n_splits: int
-    n_features: int
-    quantiles: FloatArray
-    bills: FloatArray
-    bought: FloatArray
-    spent: FloatArray
-    by_line: FloatArray
-    trees: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,17 +67,20 @@ class PageContents:
         ensemble do not judge the model.
     method : str
         What the points of the path are.
+    weighting : str
+        How rows count, where they do not all count alike.
     n_rows, n_trees, trees_per_bar : int
     n_validation : int
         0 without validation rows.
-    features : tuple of str
-    prices : shape (n_features,)
+    features, fees : sequences of str
+    prices : shape (n_features + n_fees,)
     lines : list of str
         The parts of a mean bill.
     in_several_groups : bool
     edges : float array
         Of the bins of bills.
     rows : list of TypicalRow
+        Empty where no receipts are wanted.
     curve : Curve
         Of all points.
     before : Details
@@ -125,11 +96,13 @@ class PageContents:
     loss: str
     error: str
     method: str
+    weighting: str
     n_rows: int
     n_validation: int
     n_trees: int
     trees_per_bar: int
     features: tuple[str, ...]
+    fees: list[str]
     prices: FloatArray
     lines: list[str]
     in_several_groups: bool
@@ -150,17 +123,18 @@ def page_contents(given: GivenPage, n_jobs: int | None, progress: bool | None) -
     start = start_of(path, measured, curve.validation is not None)
     shown = shown_points(path.costs, [start.point], given.max_points)
     edges = bill_edges(before.per_row)
-    rows = typical_rows(before)
+    rows = typical_rows(before, given.weights) if given.receipts else []
     found = proofs.prove(given, shown, n_jobs, progress)
     points = []
     with progress_bar("Writing the page", progress) as bar:
         for index, proof in zip(shown, found, strict=True):
             after = _spending(given, _forest_at(path, index), n_jobs)
             _check_cost(after.mean, float(path.costs[index]))
-            details = _details(after, before, edges, given.weights)
+            details = details_of(after, before, edges, given.weights)
             points.append(_point(given, index, details, still_paid(after, rows), proof))
             bar(len(points) / len(shown))
-    own = _details(before, before, edges, given.weights)
+    fees = fee_charges(prices)
+    own = details_of(before, before, edges, given.weights)
     return PageContents(
         title=given.title,
         model=type(path.model).__name__,
@@ -168,12 +142,14 @@ def page_contents(given: GivenPage, n_jobs: int | None, progress: bool | None) -
         loss=wording.loss_in_words(path),
         error=wording.error_kind(path.forest),
         method=wording.points_of(path),
+        weighting=wording.weighting(given),
         n_rows=given.table.n_rows,
         n_validation=curve.n_validation,
         n_trees=path.forest.n_trees,
         trees_per_bar=-(-path.forest.n_trees // len(own.trees)),
         features=prices.names[: prices.n_features],
-        prices=prices.prices[: prices.n_features],
+        fees=[prices.names[charge] for charge in fees],
+        prices=prices.prices[[*range(prices.n_features), *fees]],
         lines=line_names(prices),
         in_several_groups=_overlap(features for _, features in prices.groups),
         edges=edges,
@@ -199,28 +175,6 @@ def _check_cost(measured: float, of_path: float) -> None:
             f"A row of X pays {measured:.6g} on average, but {of_path:.6g} on the rows that the "
             "path was computed on: pass the same rows, `costs` and `sample_weight`."
         )
-
-
-def _details(
-    spending: Spending, before: Spending, edges: FloatArray, weights: FloatArray
-) -> Details:
-    forest = spending.forest
-    return Details(
-        cost=spending.mean,
-        n_splits=forest.n_splits,
-        n_features=len(np.unique(forest.feature[forest.is_split])),
-        quantiles=_quantiles(spending.per_row, weights),
-        bills=bill_counts(spending.per_row, edges, weights),
-        bought=spending.bought,
-        spent=spending.by_feature,
-        by_line=spending.by_line,
-        trees=bar_heights(spending.splits_per_tree, before.splits_per_tree),
-    )
-
-
-def _quantiles(bills: FloatArray, weights: FloatArray) -> FloatArray:
-    found: FloatArray = np.quantile(bills, (0.1, 0.5, 0.9), weights=weights, method="inverted_cdf")
-    return found
 
 
 def _point(

@@ -72,7 +72,8 @@ def measured_curve(
     )
     if given.validation is None:
         return Curve(cost, loss, rows, None, 0), on_rows
-    on_others, others = _measure(path, *given.validation, **options)
+    X, y, weights = given.validation
+    on_others, others = _measure(path, X, y, sample_weight=weights, **options)
     return Curve(cost, loss, rows, others, on_others.n_rows), on_others
 
 

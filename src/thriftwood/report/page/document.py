@@ -13,11 +13,19 @@ from typing import Any
 import numpy as np
 
 from thriftwood._version import __version__
-from thriftwood.report.page.contents import PageContents, Point
+from thriftwood.report.page.contents import ROUNDING, PageContents, Point
 from thriftwood.report.page.wording import amount, percent
 
 # In the order in which they are joined: the last one uses all others.
-SCRIPTS = ("words.js", "drawing.js", "frontier.js", "details.js", "receipts.js", "page.js")
+SCRIPTS = (
+    "words.js",
+    "drawing.js",
+    "frontier.js",
+    "details.js",
+    "features.js",
+    "receipts.js",
+    "page.js",
+)
 PLACE = re.compile(r"\{\{(\w+)\}\}")
 DIGITS = 7  # more than anybody sees, fewer than a double has
 
@@ -70,18 +78,21 @@ def _short(number: float) -> float | int | None:
 
 def _table(contents: PageContents) -> str:
     """Return the points as a table that needs no scripts."""
-    heads = ["Point", "Mean bill", "Saved", *_error_heads(contents), "Splits", "Features"]
-    head = "".join(f'<th scope="col">{words}</th>' for words in heads)
+    bill = f"Mean bill ({contents.unit})" if contents.unit else "Mean bill"
+    heads = ["Point", bill, "Saved", *_error_heads(contents), "Splits", "Features"]
+    head = "".join(f'<th scope="col">{html.escape(words)}</th>' for words in heads)
     lines = [_table_line(contents, None), *(_table_line(contents, one) for one in contents.points)]
     body = "\n".join(f"<tr>{line}</tr>" for line in lines)
     return f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>"
 
 
 def _error_heads(contents: PageContents) -> list[str]:
-    words = {"share": "Wrong", "squared": "Squared error", "none": "Loss"}[contents.error]
-    heads = [words]
+    if contents.error == "none":
+        return ["Loss"]
+    words = {"share": "Wrong", "squared": "Squared error"}[contents.error]
+    heads = [f"{words}, rows pruned on"]
     if contents.curve.validation is not None:
-        heads.append(f"{words}, validation")
+        heads.append(f"{words}, validation rows, ± one standard error")
     return heads
 
 
@@ -90,8 +101,8 @@ def _table_line(contents: PageContents, point: Point | None) -> str:
     place = 0 if point is None else point.index + 1
     saved = contents.before.cost - details.cost
     cells = [
-        amount(details.cost, contents.unit),
-        "" if point is None else amount(saved, contents.unit),
+        amount(details.cost),
+        "" if point is None else amount(_rounded(saved, contents)),
         *_errors(contents, place),
         f"{details.n_splits:,}",
         f"{details.n_features:,}",
@@ -102,10 +113,18 @@ def _table_line(contents: PageContents, point: Point | None) -> str:
     )
 
 
+def _rounded(saved: float, contents: PageContents) -> float:
+    """Return a difference of two costs, without what is left where they should be the same."""
+    return 0.0 if abs(saved) < ROUNDING * contents.before.cost else saved
+
+
 def _errors(contents: PageContents, place: int) -> list[str]:
     curve = contents.curve
     if curve.rows is None:
         return [amount(curve.loss[place])]
     write = percent if contents.error == "share" else amount
-    measured = [one for one in (curve.rows, curve.validation) if one is not None]
-    return [write(float(one.error[place])) for one in measured]
+    cells = [write(float(curve.rows.error[place]))]
+    if curve.validation is not None:
+        spread = write(float(curve.validation.spread[place])).removesuffix(" %")
+        cells.append(f"{write(float(curve.validation.error[place]))} ± {spread}")
+    return cells

@@ -35,8 +35,9 @@ class GivenPage:
     prices : PriceList
         Of these rows.
     weights : shape (n_rows,)
-    validation : pair of X and y, optional
-    costs, loss, class_weight, sample_weight, commands, max_points
+    validation : X, y and weights, optional
+        The weights are None where all rows count alike.
+    costs, loss, class_weight, sample_weight, commands, max_points, receipts
         As in `write_page`.
     title : str
     """
@@ -47,7 +48,7 @@ class GivenPage:
     table: Table
     prices: PriceList
     weights: FloatArray
-    validation: tuple[Any, ArrayLike] | None
+    validation: tuple[Any, ArrayLike, ArrayLike | None] | None
     costs: AnyCosts
     loss: Loss
     class_weight: ClassWeight
@@ -55,6 +56,7 @@ class GivenPage:
     title: str
     commands: Callable[[int, float], str] | None
     max_points: int
+    receipts: bool
 
 
 def read_given(
@@ -69,6 +71,7 @@ def read_given(
     title: Any,
     commands: Any,
     max_points: Any,
+    receipts: Any,
 ) -> GivenPage:
     """Read what the user gave; parameters as in `write_page`."""
     _check_path(path)
@@ -79,6 +82,8 @@ def read_given(
             f"`commands` is {reprlib.repr(commands)}: pass a function of a point and a tradeoff "
             "that returns a command."
         )
+    if not isinstance(receipts, bool):
+        raise InputError(f"`receipts` is {reprlib.repr(receipts)}: pass True or False.")
     table = _read_table(X, path)
     _check_validation_prices(path, validation)
     names = path.forest.feature_names or table.names
@@ -97,6 +102,7 @@ def read_given(
         title=title or f"What this {type(path.model).__name__} could cost",
         commands=commands,
         max_points=whole_number(max_points, "max_points", FEWEST_POINTS),
+        receipts=receipts,
     )
 
 
@@ -128,11 +134,15 @@ def _check_validation_prices(path: PruningPath, validation: Any) -> None:
         )
 
 
-def _read_validation(validation: Any) -> tuple[Any, ArrayLike] | None:
+def _read_validation(validation: Any) -> tuple[Any, ArrayLike, ArrayLike | None] | None:
     if validation is None:
         return None
-    if not isinstance(validation, (tuple, list)) or len(validation) != 2:
-        raise InputError("`validation` must be a pair: rows, and what is right for them.")
+    if not isinstance(validation, (tuple, list)) or len(validation) not in (2, 3):
+        raise InputError(
+            "`validation` must be a pair: rows, and what is right for them. A third entry may say "
+            "how much each row counts."
+        )
     if is_chunked(validation[0]):
         raise InputError("The validation rows come in pieces: pass rows that are in memory.")
-    return validation[0], validation[1]
+    weights = validation[2] if len(validation) == 3 else None
+    return validation[0], validation[1], weights

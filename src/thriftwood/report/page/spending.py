@@ -22,7 +22,7 @@ from thriftwood.table import Table
 
 OTHER_FEATURES = "features without a group"
 ALL_FEATURES = "features"
-TESTS = "tests"
+TESTS = "splits that a row passes"
 MODEL_COST = "what is paid once for the model"
 SEVERAL = "counted in several groups"
 
@@ -38,10 +38,10 @@ class Spending:
         Mean bill of a row, its part of what the model costs included.
     per_row : shape (n_rows,)
         The bill of each row, without what is paid for the model.
-    bought : shape (n_features,)
-        The share of rows that buy each feature.
-    by_feature : shape (n_features,)
-        What a row pays for each feature itself, on average.
+    bought, spent : shape (n_features + n_fees,)
+        The share of rows that buy each feature or pay each fee, and what a row pays on average.
+    test_cost, model_cost : float
+        What a row pays on average for the splits that it passes, and as its part of the model.
     by_line : float array
         The same as `mean`, in parts: one for each name that `line_names` returns.
     """
@@ -50,7 +50,9 @@ class Spending:
     mean: float
     per_row: FloatArray
     bought: FloatArray
-    by_feature: FloatArray
+    spent: FloatArray
+    test_cost: float
+    model_cost: float
     by_line: FloatArray
     prices: PriceList
     use: Use
@@ -88,16 +90,25 @@ def spending_on(
     per_row = bills.per_row + tests
     mean = float(np.average(per_row, weights=weights)) + model_cost
     test_cost = float(np.average(tests, weights=weights))
+    bought = [*range(prices.n_features), *fee_charges(prices)]
     return Spending(
         forest=forest,
         mean=mean,
         per_row=per_row,
-        bought=bills.needed_by[: prices.n_features],
-        by_feature=bills.by_charge[: prices.n_features],
+        bought=bills.needed_by[bought],
+        spent=bills.by_charge[bought],
+        test_cost=test_cost,
+        model_cost=model_cost,
         by_line=_lines(prices, bills.by_charge, test_cost, model_cost, mean),
         prices=prices,
         use=use,
     )
+
+
+def fee_charges(prices: PriceList) -> list[int]:
+    """Return the charges that are fees: rows pay them, but they are no features."""
+    charges: list[int] = np.flatnonzero(prices.payer != MODEL)[prices.n_features :].tolist()
+    return charges
 
 
 def line_names(prices: PriceList) -> list[str]:
@@ -111,8 +122,7 @@ def _lines(
 ) -> FloatArray:
     """Return the parts of a mean bill; the last makes up for features of several groups."""
     by_feature = by_charge[: prices.n_features]
-    is_fee = np.flatnonzero(prices.payer != MODEL)[prices.n_features :]
-    fees = {prices.names[charge]: float(by_charge[charge]) for charge in is_fee}
+    fees = {prices.names[charge]: float(by_charge[charge]) for charge in fee_charges(prices)}
     in_groups = [
         fees.get(name, 0.0) + float(by_feature[list(members)].sum())
         for name, members in prices.groups

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from thriftwood.arrays import FloatArray
 from thriftwood.costs import PriceList
 from thriftwood.report.page.spending import Spending
 
@@ -37,7 +38,7 @@ class TypicalRow:
     lines : tuple of Line
         What it pays for before pruning, the dearest first.
     tests : float
-        What it pays for tests before pruning.
+        What it pays for the splits that it passes, before pruning.
     """
 
     label: str
@@ -47,18 +48,19 @@ class TypicalRow:
 
 
 class StillPaid(NamedTuple):
-    """What a row pays at a point: the places of the lines that are left, and for tests."""
+    """What a row pays at a point: the places of the lines that are left, and for splits."""
 
     lines: list[int]
     tests: float
 
 
-def typical_rows(before: Spending) -> list[TypicalRow]:
+def typical_rows(before: Spending, weights: FloatArray) -> list[TypicalRow]:
     """Choose rows by what they pay before pruning; fewer where there are very few rows."""
     chosen: dict[int, str] = {}
     by_bill = np.argsort(before.per_row, kind="stable")
+    counted = np.cumsum(weights[by_bill])
     for label, share in TYPICAL.items():
-        row = int(by_bill[round(share * (len(by_bill) - 1))])
+        row = int(by_bill[np.searchsorted(counted, share * counted[-1])])
         chosen.setdefault(row, label)
     return [
         TypicalRow(label, row, _receipt(before, row), before.tests_of(row))

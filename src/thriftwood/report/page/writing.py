@@ -22,7 +22,7 @@ def write_page(
     X: Any,
     y: ArrayLike,
     *,
-    validation: tuple[Any, ArrayLike] | None = None,
+    validation: tuple[Any, ArrayLike] | tuple[Any, ArrayLike, ArrayLike | None] | None = None,
     costs: AnyCosts = None,
     loss: Loss = None,
     class_weight: ClassWeight = None,
@@ -30,6 +30,7 @@ def write_page(
     title: str | None = None,
     commands: Callable[[int, float], str] | None = None,
     max_points: int = 40,
+    receipts: bool = True,
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> None:
@@ -46,9 +47,10 @@ def write_page(
         Usually named `.html`; one that is there already is replaced.
     X, y
         The rows that the path was computed on, in memory.
-    validation : pair of X and y, optional
+    validation : pair of X and y, or X, y and weights, optional
         Rows that the model was not trained on. With them the page shows their errors, and suggests
-        the cheapest point within one standard error of the best.
+        the cheapest point within one standard error of the best. Weights say how much each row
+        counts in both.
     costs
         None means the prices of the path. Needed where those belong to rows.
     loss, class_weight, sample_weight
@@ -59,6 +61,8 @@ def write_page(
         command that makes this model. None shows Python code only.
     max_points : int
         For how many points there are details; the curve shows all.
+    receipts : bool
+        Whether to show receipts of three rows, with the values of their features.
     n_jobs : int, optional
         Threads, as in scikit-learn.
     progress : bool, optional
@@ -91,5 +95,6 @@ def write_page(
         title,
         commands,
         max_points,
+        receipts,
     )
     write_whole(place, document_of(page_contents(given, n_jobs, progress)))

@@ -12,7 +12,7 @@ from thriftwood.report.pictures.drawing import (
     BLUE,
     VERMILION,
     axes_or_new,
-    shortened,
+    shortened_inside,
     tidy,
     with_unit,
 )
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_BARS = 20
-MOST_LETTERS = 24  # of a name
+MOST_LETTERS = 24  # of a name, as long as names differ by them
 HEIGHT = 0.4  # of a bar; two of them share a line of height 1
 
 
@@ -69,7 +69,7 @@ def plot_bills(before: FeatureBill, after: FeatureBill, ax: Axes | None = None) 
             linewidth=0,
             label=f"{name}: {bill.mean:.2f} {bill.unit}".rstrip(),
         )
-    names = [shortened(entry.name, MOST_LETTERS) for entry in entries]
+    names = _short_names([entry.name for entry in entries])
     ax.set_yticks(places, names, parse_math=False)  # a name may hold dollars
     ax.set_ylim(max(len(entries), 1) - 0.4, -0.6)  # the dearest on top
     ax.set_xlabel(with_unit("mean paid by a row", before.unit))
@@ -130,3 +130,13 @@ def _lines(entries: list[Entry]) -> list[Entry]:
         before, after = (sum(column) for column in list(zip(*others, strict=True))[1:])
         shown.append(Entry(f"{len(others)} others", before, after))
     return shown
+
+
+def _short_names(names: list[str]) -> list[str]:
+    """Return names as short as they may be without becoming the same."""
+    longest = max((len(name) for name in names), default=0)
+    for most in range(MOST_LETTERS, longest):
+        short = [shortened_inside(name, most) for name in names]
+        if len(set(short)) == len(set(names)):
+            return short
+    return [shortened_inside(name, max(longest, MOST_LETTERS)) for name in names]

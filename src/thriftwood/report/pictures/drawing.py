@@ -43,6 +43,18 @@ def shortened(text: str, most: int) -> str:
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
+def shortened_inside(text: str, most: int) -> str:
+    """Return a text as one line of at most so many letters, with dots in the middle.
+
+    Names of features often begin alike and tell at their end what they are.
+    """
+    line = " ".join(text.split())
+    if len(line) <= most:
+        return line
+    behind = (most - 1) // 2
+    return line[: most - 1 - behind] + "…" + line[len(line) - behind :]
+
+
 def tidy(ax: Axes) -> None:
     """Put a light grid behind what is drawn, and take away the lines that only frame it."""
     ax.set_axisbelow(True)

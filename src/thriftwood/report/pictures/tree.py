@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 LARGEST_FONT, SMALLEST_FONT = 10.0, 4.0  # points
 LETTER = 0.66  # width of a letter, in font sizes, and some room
+FRAME = 1.2  # width of a box beside its words, in letters
+MARGIN = 0.1  # on both sides of the tree, in columns
 WIDEST_FIGURE = 16.0  # inches
 
 
@@ -79,12 +81,12 @@ def plot_tree(
     n_columns = sum(spot.is_end for spot in spots.values())
     letters = max(_width(words[node]) / spots[node].room for node in spots)
     ax = axes_or_new(ax, _figsize(n_columns, letters, max(s.depth for s in spots.values())))
+    _prepare(ax, spots, kinds, n_columns)
     font = _font_size(ax, n_columns, letters)
     _draw_lines(ax, forest, kept, spots)
     for node, spot in spots.items():
         _draw_node(ax, spot, words[node], LOOKS[kinds[node]], font, f"node {node}")
     _draw_answers(ax, forest, spots, font)
-    _finish(ax, spots, kinds, n_columns)
     return ax
 
 
@@ -137,20 +139,53 @@ def _splits_below(forest: Forest, node: int) -> list[int]:
     return found
 
 
-def _width(words: str) -> int:
-    return max(len(line) for line in words.splitlines())
+def _width(words: str) -> float:
+    """Return the width of a box around words, in letters."""
+    return max(len(line) for line in words.splitlines()) + FRAME
 
 
 def _figsize(n_columns: int, letters: float, depth: int) -> tuple[float, float]:
     """Return inches in which the words fit at a good size, if that is possible at all."""
-    width = n_columns * letters * LETTER * LARGEST_FONT / 72 + 0.5
+    width = (n_columns + 2 * MARGIN) * letters * LETTER * LARGEST_FONT / 72 + 0.2
     return float(np.clip(width, 5.0, WIDEST_FIGURE)), 0.8 + 0.9 * (depth + 1)
+
+
+def _prepare(ax: Axes, spots: dict[int, Spot], kinds: dict[int, str], n_columns: int) -> None:
+    """Set the limits, take the axes away and explain the looks that are there."""
+    from matplotlib.patches import Patch
+
+    ax.set_xlim(-0.5 - MARGIN, n_columns - 0.5 + MARGIN)
+    ax.set_ylim(-max(spot.depth for spot in spots.values()) - 0.5, 0.5)
+    ax.set_axis_off()
+    patches = [
+        Patch(
+            facecolor=look.fill,
+            edgecolor=look.edge,
+            linestyle=look.line,
+            linewidth=look.width,
+            label=look.words,
+        )
+        for kind, look in LOOKS.items()
+        if kind in kinds.values()
+    ]
+    ax.legend(
+        handles=patches,
+        frameon=False,
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.0),
+        ncols=2,  # in one row they would be wider than a small tree
+        fontsize=9,
+    )
 
 
 def _font_size(ax: Axes, n_columns: int, letters: float) -> float:
     """Return the size at which so many letters fit into a column."""
-    inches = ax.get_window_extent().width / ax.figure.dpi
-    column = 72 * inches / n_columns
+    figure = ax.figure.canvas.figure  # the whole one, where the axes are in a part of it
+    layout = figure.get_layout_engine()
+    if layout is not None:
+        layout.execute(figure)  # the axes have their width only now
+    inches = ax.get_window_extent().width / figure.dpi
+    column = 72 * inches / (n_columns + 2 * MARGIN)
     return float(np.clip(column / (letters * LETTER), SMALLEST_FONT, LARGEST_FONT))
 
 
@@ -203,32 +238,4 @@ def _draw_answers(ax: Axes, forest: Forest, spots: dict[int, Spot], font: float)
         (forest.right[root], " no", "left"),
     ):
         x = (spots[root].x + spots[int(child)].x) / 2
-        ax.text(x, -0.42, answer, ha=side, va="bottom", fontsize=font, color="#404040")
-
-
-def _finish(ax: Axes, spots: dict[int, Spot], kinds: dict[int, str], n_columns: int) -> None:
-    """Set the limits, take the axes away and explain the looks that are there."""
-    from matplotlib.patches import Patch
-
-    ax.set_xlim(-0.6, n_columns - 0.4)
-    ax.set_ylim(-max(spot.depth for spot in spots.values()) - 0.5, 0.5)
-    ax.set_axis_off()
-    patches = [
-        Patch(
-            facecolor=look.fill,
-            edgecolor=look.edge,
-            linestyle=look.line,
-            linewidth=look.width,
-            label=look.words,
-        )
-        for kind, look in LOOKS.items()
-        if kind in kinds.values()
-    ]
-    ax.legend(
-        handles=patches,
-        frameon=False,
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0.0),
-        ncols=len(patches),
-        fontsize=9,
-    )
+        ax.text(x, -0.42, answer, ha=side, va="bottom", fontsize=font)

@@ -42,7 +42,20 @@ function ticks(low, high, wanted) {
 }
 
 function tickWords(number) {
-  return number.toLocaleString("en-US", { maximumSignificantDigits: 6 });
+  const [size, name] = MILLIONS.find(([least]) => Math.abs(number) >= least) ?? [1, ""];
+  if (Math.abs(number) >= TOO_LARGE) return amount(number);
+  const digits = (number / size).toLocaleString("en-US", { maximumSignificantDigits: 6 });
+  return name ? `${digits}\u00a0${name}` : digits;
+}
+
+// About how wide a text in a chart is.
+function widthOf(text) {
+  return 7 * text.length;
+}
+
+// The margin that the ticks of a vertical axis need.
+function roomFor(low, high, write) {
+  return Math.max(...ticks(low, high, 5).map((tick) => widthOf(write(tick)))) + 14;
 }
 
 // The frame of a chart: grid, axes and their words. Returns the drawing.
@@ -56,7 +69,9 @@ function frame(width, height, margin, x, y, words) {
     );
   }
   for (const tick of words.xTicks) {
-    drawing.append(shape("text", { x: x(tick), y: bottom + 18, "text-anchor": "middle" }, tickWords(tick)));
+    const text = tickWords(tick);
+    const place = Math.min(x(tick), width - widthOf(text) / 2);
+    drawing.append(shape("text", { x: place, y: bottom + 18, "text-anchor": "middle" }, text));
   }
   drawing.append(
     shape("line", { class: "axis", x1: margin.left, x2: width - margin.right, y1: bottom, y2: bottom }),

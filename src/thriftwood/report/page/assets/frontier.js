@@ -1,6 +1,6 @@
 // The frontier: mean bill against error, or against the loss that pruning minimised.
 
-const FRONTIER_MARGIN = { left: 52, right: 18, top: 26, bottom: 46 };
+const PRUNED_ON = "the rows it was pruned on";
 
 // The curves to draw: name, cost and height of the model before pruning and of every point.
 function series() {
@@ -20,25 +20,25 @@ function series() {
 }
 
 function frontierWords() {
-  const unit = page.unit ? ` (${page.unit})` : "";
   const y = state.shows === "loss"
     ? page.loss
     : page.error === "share" ? "share of rows that are wrong" : "mean squared error";
-  return { x: `mean bill of a row${unit}`, y, label: `Mean bill of a row against ${y}.` };
+  const yTick = state.shows !== "loss" && page.error === "share" ? (tick) => percent(tick, 0) : tickWords;
+  return { x: `mean bill of a row${unitInBrackets()}`, y, yTick, label: `Mean bill of a row against ${y}.` };
 }
 
 function drawFrontier() {
   const width = Math.max(280, byId("frontier").clientWidth);
   const height = Math.round(Math.min(380, Math.max(260, width * 0.42)));
-  const margin = FRONTIER_MARGIN;
   const curves = series();
   const costs = curves.flatMap((one) => one.cost);
   const tops = curves.flatMap((one) => one.height.map((value, i) => value + (one.spread ? one.spread[i] : 0)));
-  const x = scale(0, Math.max(...costs) || 1, margin.left, width - margin.right);
-  const y = scale(0, Math.max(...tops) * 1.04 || 1, height - margin.bottom, margin.top);
+  const high = Math.max(...tops) * 1.04 || 1;
   const words = frontierWords();
+  const margin = { left: roomFor(0, high, words.yTick), right: 18, top: 26, bottom: 46 };
+  const x = scale(0, Math.max(...costs) || 1, margin.left, width - margin.right);
+  const y = scale(0, high, height - margin.bottom, margin.top);
   words.xTicks = ticks(0, x.high, width < 500 ? 4 : 8);
-  words.yTick = state.shows !== "loss" && page.error === "share" ? (tick) => percent(tick, 0) : tickWords;
   const drawing = frame(width, height, margin, x, y, words);
   const spots = curves.flatMap((one) => drawCurve(drawing, one, x, y));
   drawChosen(drawing, spots, height - margin.bottom);
@@ -81,7 +81,7 @@ function drawChosen(drawing, spots, bottom) {
 }
 
 function drawLegend(curves) {
-  const names = { rows: `the ${whole(page.n_rows)} rows given`, validation: `${whole(page.n_validation)} validation rows` };
+  const names = { rows: `the ${whole(page.n_rows)} rows it was pruned on`, validation: `${whole(page.n_validation)} validation rows` };
   const entries = curves.map((curve) => legendEntry(
     names[curve.name] + (curve.spread ? ", ± one standard error" : ""),
     shape("path", { class: `curve ${curve.name}`, d: "M0 7H26" }),
@@ -134,7 +134,7 @@ function errorLines(i) {
   const { curve } = page;
   const lines = [];
   const noun = page.error === "share" ? "wrong" : "squared error";
-  if (curve.rows) lines.push(`${errorWords(curve.rows.error[i])} ${noun} on the rows given`);
+  if (curve.rows) lines.push(`${errorWords(curve.rows.error[i])} ${noun} on ${PRUNED_ON}`);
   if (curve.validation) {
     lines.push(`${errorWords(curve.validation.error[i])} ± ${spreadWords(curve.validation.spread[i])} ${noun} on validation rows`);
   }

@@ -1,7 +1,8 @@
 // The page: which point is chosen, and everything that follows from it.
 
+const MOST_GONE = 8; // names in a sentence
 const page = JSON.parse(document.getElementById("data").textContent);
-const state = { position: 0, shows: page.error === "none" ? "loss" : "error", spots: [] };
+const state = { position: 0, shows: page.error === "none" ? "loss" : "error", spots: [], width: innerWidth };
 
 function begin() {
   byId("about").textContent = aboutWords();
@@ -11,20 +12,44 @@ function begin() {
   setUpChoosing();
   choose(positionInAddress() ?? startPosition());
   addEventListener("hashchange", () => choose(positionInAddress() ?? state.position));
-  addEventListener("resize", draw);
-  addEventListener("beforeprint", () => { byId("all-points").open = true; });
+  addEventListener("resize", redrawCharts);
+  setUpPrinting();
+}
+
+// Charts are as wide as their panels; everything else follows by itself.
+function redrawCharts() {
+  if (innerWidth === state.width) return;
+  state.width = innerWidth;
+  const point = page.points[state.position];
+  drawFrontier();
+  drawBills(point);
+  drawTrees(point);
+}
+
+// On paper nothing is folded; afterwards it is again.
+function setUpPrinting() {
+  let unfolded = [];
+  addEventListener("beforeprint", () => {
+    const folded = [...document.querySelectorAll("details:not([open])")];
+    folded.forEach((one) => { one.open = true; });
+    unfolded.push(...folded);
+  });
+  addEventListener("afterprint", () => {
+    unfolded.forEach((one) => { one.open = false; });
+    unfolded = [];
+  });
 }
 
 function aboutWords() {
   const validation = page.n_validation ? `, ${counted(page.n_validation, "validation row")}` : "";
-  return `A ${page.model} of ${counted(page.n_trees, "tree")} and ${counted(page.features.length, "feature")}; `
-    + `${counted(page.n_rows, "row")}${validation}; ${page.method}.`;
+  return `${withArticle(page.model)} of ${counted(page.n_trees, "tree")} and ${counted(page.features.length, "feature")}; `
+    + `${counted(page.n_rows, "row")}${validation}; ${page.method}. ${page.weighting}`.trim();
 }
 
 function startWords() {
   const all = page.curve.cost.length - 1;
   const some = all > page.points.length ? ` The curve has ${whole(all)} points, ${page.points.length} of them can be chosen here.` : "";
-  return `${page.start.is_suggested ? "Suggested" : "Shown first"}: ${page.start.why}.${some}`;
+  return `${page.start.is_suggested ? "Suggested" : "Shown first"}: ${page.start.why}.${some}${all > 1 ? " There are no models between the points: lines only guide the eye." : ""}`;
 }
 
 function startPosition() {
@@ -81,9 +106,10 @@ function choose(position) {
   slider.value = last - state.position;
   slider.setAttribute("aria-valuetext", `${pointName(point)}, ${money(point.details.cost)} a row`);
   byId("slider-label").textContent = `${pointName(point)} (of 0 to ${whole(page.curve.cost.length - 2)})`;
-  byId("cheaper").disabled = state.position === last;
-  byId("dearer").disabled = state.position === 0;
-  byId("suggested").disabled = state.position === startPosition();
+  // Not "disabled", which would take the keyboard's focus away.
+  byId("cheaper").setAttribute("aria-disabled", state.position === last);
+  byId("dearer").setAttribute("aria-disabled", state.position === 0);
+  byId("suggested").setAttribute("aria-disabled", state.position === startPosition());
   history.replaceState(null, "", `#point=${point.index}`);
   draw();
 }
@@ -95,6 +121,7 @@ function pointName(point) {
 function draw() {
   const point = page.points[state.position];
   drawVerdict(point);
+  drawChange(point);
   drawCards(point);
   drawFrontier();
   drawBills(point);
@@ -116,9 +143,9 @@ function drawVerdict(point) {
   if (before.cost > 0 && cost !== before.cost) parts.push(" (", element("strong", {}, less(before.cost, cost)), ")");
   const measured = curve.validation ?? curve.rows;
   if (measured) {
-    const where = curve.validation ? "the validation rows" : "the rows given";
+    const where = curve.validation ? "the validation rows" : PRUNED_ON;
     const [now, was] = [measured.error[point.index + 1], measured.error[0]];
-    const spread = `\u00a0±\u00a0${spreadWords(measured.spread[point.index + 1])}`;
+    const spread = `\u00a0±\u00a0${spreadWords(measured.spread[point.index + 1])} (one standard error)`;
     if (page.error === "share") {
       parts.push("; ", element("strong", {}, errorWords(now)), `${spread} of ${where} are wrong instead of ${errorWords(was)}.`);
     } else {
@@ -128,6 +155,40 @@ function drawVerdict(point) {
     parts.push(`; the ${page.loss} is ${amount(curve.loss[point.index + 1])} instead of ${amount(curve.loss[0])}.`);
   }
   refill("verdict", ...parts);
+}
+
+// The same in plain numbers, what goes away, and what the error bar is not.
+function drawChange(point) {
+  const { before, curve } = page;
+  const gone = page.features
+    .map((name, k) => ({ name, k }))
+    .filter(({ k }) => before.bought[k] > 0 && point.details.bought[k] === 0)
+    .sort((a, b) => before.spent[b.k] - before.spent[a.k]);
+  const names = gone.map(({ name }) => name);
+  byId("gone").textContent = names.length > 0 ? `No longer asked of anybody: ${listed(names, MOST_GONE)}.` : "";
+  byId("change").textContent = changeWords(point);
+  byId("small-print").textContent = curve.rows === null ? "" : smallPrint();
+}
+
+function changeWords(point) {
+  const { before, curve } = page;
+  const parts = [];
+  const measured = curve.validation ?? curve.rows;
+  if (measured && page.error === "share") {
+    const more = Math.round(1000 * (measured.error[point.index + 1] - measured.error[0]));
+    parts.push(more === 0 ? "as many are wrong" : `${whole(Math.abs(more))} ${more > 0 ? "more" : "fewer"} are wrong`);
+  }
+  const saved = 1000 * rounded(before.cost - point.details.cost);
+  if (saved !== 0) parts.push(`${roundMoney(Math.abs(saved))} ${saved > 0 ? "less" : "more"} is paid`);
+  return parts.length > 0 ? `Of 1,000 rows about ${parts.join(", and ")}.` : "";
+}
+
+function smallPrint() {
+  const what = page.error === "share" ? "this share itself" : "this error itself";
+  const chosen = page.curve.validation
+    ? "The validation rows also chose the suggested point, which flatters it a little."
+    : "Rows that training and pruning did not see would show larger errors.";
+  return `± is the uncertainty of ${what}, not of the change. ${chosen}`;
 }
 
 function markInTable() {

@@ -3,40 +3,45 @@
 const FIRST_LINES = 12;
 
 function drawReceipts(point) {
-  refill("receipts", ...page.rows.map((row, place) => receipt(row, point.receipts[place])));
+  const isOpen = [...byId("receipts").children].map((one) => one.querySelector("details")?.open);
+  byId("receipts-panel").hidden = page.rows.length === 0;
+  refill("receipts", ...page.rows.map((row, place) => receipt(row, point.receipts[place], isOpen[place])));
+  byId("receipts-hint").textContent = modelCostWords(point, "");
 }
 
-function receipt(row, after) {
+function receipt(row, after, isOpen = false) {
   const kept = new Set(after.lines);
-  const lines = row.lines.map((line, place) => receiptLine(line, kept.has(place)));
-  if (row.tests > 0) lines.push(tableRow(["tests", amount(row.tests), amount(after.tests)]));
   const total = (paid) => row.lines.reduce((sum, line, place) => sum + (paid(place) ? line.price : 0), 0);
   const [before, now] = [total(() => true) + row.tests, total((place) => kept.has(place)) + after.tests];
+  const write = columnAmount([before]);
+  const lines = row.lines.map((line, place) => receiptLine(line, kept.has(place), write));
+  if (row.tests > 0) lines.push(tableRow(["splits that it passes", write(row.tests), write(after.tests)]));
   const shown = element(
     "table",
     {},
-    tableHead([page.unit || "Feature", "before", "after"]),
+    tableHead([shortUnit() || "Feature", "before", "after"]),
     element("tbody", {}, ...lines.slice(0, FIRST_LINES)),
   );
   const title = element("h3", {}, row.label, element("small", {}, `row ${row.row}`));
   const node = element("div", { class: "receipt" }, title, shown);
-  if (lines.length > FIRST_LINES) node.append(moreLines(lines.slice(FIRST_LINES)));
-  node.append(element("table", {}, element("tfoot", {}, tableRow(["in all", amount(before), amount(now)]))));
+  node.style.setProperty("--figure", `${write(before).length + 1.5}ch`);
+  if (lines.length > FIRST_LINES) node.append(moreLines(lines.slice(FIRST_LINES), isOpen));
+  node.append(element("table", {}, element("tfoot", {}, tableRow(["in all", write(before), write(now)]))));
   return node;
 }
 
-function receiptLine(line, isKept) {
+function receiptLine(line, isKept, write) {
   const what = element("span", {}, line.name);
   if (line.value !== null) what.append(element("span", { class: "value" }, ` = ${line.value}`));
-  const row = tableRow([what, amount(line.price), isKept ? amount(line.price) : "–"], ["", "", isKept ? "" : "gone"]);
+  const row = tableRow([what, write(line.price), isKept ? write(line.price) : "–"], ["", "", isKept ? "" : "gone"]);
   if (!isKept) row.className = "dropped";
   return row;
 }
 
-function moreLines(lines) {
+function moreLines(lines, isOpen) {
   return element(
     "details",
-    {},
+    isOpen ? { open: "" } : {},
     element("summary", {}, counted(lines.length, "more line")),
     element("table", {}, element("tbody", {}, ...lines)),
   );
@@ -87,5 +92,9 @@ async function copy(text, button) {
     getSelection().selectAllChildren(text);
     button.textContent = document.execCommand("copy") ? "Copied" : "Press Ctrl+C";
   }
-  setTimeout(() => { button.textContent = "Copy"; }, 2000);
+  byId("said").textContent = button.textContent;
+  setTimeout(() => {
+    button.textContent = "Copy";
+    byId("said").textContent = "";
+  }, 2000);
 }

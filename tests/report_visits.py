@@ -1,0 +1,42 @@
+"""Report pages in a browser, and what they show."""
+
+import re
+
+import pytest
+
+
+@pytest.fixture
+def visit(browser):
+    """Open a page; at the end nothing may have gone wrong, nor been fetched."""
+    problems, requests, pages = [], [], []
+
+    def open_page(address, **options):
+        page = browser.new_page(**options)
+        pages.append(page)
+        page.on("console", lambda message: problems.append(message.text))
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(address)
+        return page
+
+    yield open_page
+    for page in pages:
+        page.close()
+    assert problems == []
+    assert all(url.startswith("file://") for url in requests)
+    assert len({url.split("#")[0] for url in requests}) <= 1
+
+
+def words_in(element):
+    """Return the text of an element, with plain blanks."""
+    return element.text_content().replace("\u00a0", " ")
+
+
+def shown(page, place):
+    """Return the text that an element shows, with plain blanks."""
+    return page.inner_text(place).replace("\u00a0", " ")
+
+
+def point_shown(page):
+    """Return the number of the point that is shown, from 0."""
+    return int(re.match(r"Point ([\d,]+):", shown(page, "#verdict"))[1].replace(",", ""))

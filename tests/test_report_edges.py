@@ -1,0 +1,216 @@
+"""The report page where it is hard to draw: small screens, paper, large numbers, forced colours."""
+
+import json
+
+import numpy as np
+import pytest
+from browsers import browser
+from report_pages import COSTS, VALIDATION, X, Y, data_in, heart_path, page_of
+from report_visits import point_shown, shown, visit
+from sklearn.ensemble import ExtraTreesClassifier
+
+import thriftwood as tw
+from thriftwood.report.page.wording import amount
+
+__all__ = ["browser", "visit"]  # fixtures
+
+WIDTHS = (320, 375, 414, 768)
+FOLDED = "[...document.querySelectorAll('details')].map((one) => one.open)"
+# Texts of cells that are wider than the cells themselves, in all tables that are seen.
+CUT_OFF = """[...document.querySelectorAll('main td, main th')]
+    .filter((cell) => cell.offsetWidth > 0 && cell.scrollWidth > cell.clientWidth + 1)
+    .map((cell) => cell.textContent)"""
+
+# Tables of which a part is hidden behind scrolling; the one of all points may.
+HIDDEN = """[...document.querySelectorAll('.wide > table:not(#points)')]
+    .filter((table) => table.offsetWidth > table.parentElement.clientWidth)
+    .map((table) => table.id)"""
+
+
+@pytest.fixture(scope="module")
+def path():
+    return heart_path(20)
+
+
+@pytest.fixture(scope="module")
+def page_text(path):
+    return page_of(path, validation=VALIDATION)
+
+
+@pytest.fixture(scope="module")
+def file(page_text, tmp_path_factory):
+    place = tmp_path_factory.mktemp("report") / "page.html"
+    place.write_text(page_text, "utf-8")
+    return place
+
+
+@pytest.fixture(scope="module")
+def dear(tmp_path_factory):
+    """A page with every kind of price, all of them large, in a long unit."""
+    rows = X.fillna(0)
+    prices = {name: 1.3e9 * (k + 1) for k, name in enumerate(X.columns)} | {"ca": 123.456}
+    costs = tw.Costs(
+        per_feature=prices,
+        groups={"blood": ["chol", "fbs"]},
+        group_fee={"blood": 5e8},
+        per_model={"ca": 4e11},
+        per_split=3.25e5,
+        predictions=1000,
+        unit="thousand Canadian dollars of the year 1999",
+    )
+    model = ExtraTreesClassifier(6, max_depth=4, random_state=0).fit(rows, Y)
+    weights = 1.0 + np.arange(len(rows)) % 3
+    path = tw.prune_path(model, rows, Y, costs=costs, sample_weight=weights)
+    place = tmp_path_factory.mktemp("dear") / "page.html"
+    place.write_text(page_of(path, rows, sample_weight=weights), "utf-8")
+    return place
+
+
+@pytest.mark.parametrize("which", ["file", "dear"])
+def test_nothing_is_cut_off_on_small_screens(visit, request, which):
+    page = visit(request.getfixturevalue(which).as_uri())
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate(CUT_OFF) == [], width
+        assert page.evaluate(HIDDEN) == [], width
+
+
+def test_amounts_are_written_alike_by_scripts_and_python(visit, file):
+    page = visit(file.as_uri())
+    numbers = [0, 0.304, 0.9, 1, -2.5, 1234.5, 999_000.25, 1.5e6, 2.25e9, -7.5e9, 3e14]
+    written = page.evaluate(f"{json.dumps(numbers)}.map(amount)")
+    assert [words.replace("\u00a0", " ") for words in written] == [amount(one) for one in numbers]
+    assert amount(2.25e9, "CAD") == "2.25 bn CAD"
+    assert amount(-2.5) == "\N{MINUS SIGN}2.50"
+
+
+def test_all_and_nothing_are_said_only_of_all_and_nothing(visit, file):
+    page = visit(file.as_uri())
+
+    def said(call):
+        return page.evaluate(call).replace("\u00a0", " ")
+
+    assert said("less(314.97, 1)") == "99.7 % less"
+    assert said("less(314.97, 0)") == "100 % less"
+    assert said("less(3, 3.01)") == "0.3 % more"
+    shares = {0: "0 %", 1: "100 %", 0.997: "99.7 %", 0.00001: "< 0.1 %", 0.99999: "> 99.9 %"}
+    for share, words in (shares | {0.5: "50 %", 0.004: "0.4 %"}).items():
+        assert said(f"sharePercent({share})") == words
+
+
+def test_a_column_has_as_many_decimals_everywhere(visit, file):
+    page = visit(file.as_uri())
+    written = page.evaluate("[0, 0.304, 109.52].map(columnAmount([109.52]))")
+    assert written == ["0", "0.30", "109.52"]
+    assert page.evaluate("[0.304, 0.5].map(columnAmount([0.5]))") == ["0.304", "0.5"]
+    names = ["ExtraTreesClassifier", "RandomForestClassifier", "XGBClassifier", "LGBMRegressor"]
+    articles = page.evaluate(f"{json.dumps(names)}.map((name) => withArticle(name).split(' ')[0])")
+    assert articles == ["An", "A", "An", "An"]
+
+
+def test_what_is_dearer_than_before_is_no_saving(visit, file):
+    page = visit(file.as_uri())
+    row = "spendingRow('blood', 1, 3.5, amount).lastChild"
+    assert page.evaluate(f"{row}.textContent") == "\N{MINUS SIGN}2.50"
+    assert page.evaluate(f"{row}.className") == ""
+
+
+def test_the_change_is_said_in_plain_words(visit, file, path, page_text):
+    page = visit(file.as_uri())
+    data, point = data_in(page_text), point_shown(page)
+    error = data["curve"]["validation"]["error"]
+    more = round(1000 * (error[point + 1] - error[0]))
+    saved = round(1000 * (path.original.cost - path.costs[point]))
+    assert more > 0
+    assert shown(page, "#change") == (
+        f"Of 1,000 rows about {more} more are wrong, and {saved:,} CAD less is paid."
+    )
+    before = tw.feature_bill(path.model, X, COSTS)
+    after = tw.feature_bill(path[point].model, X, COSTS)
+    gone = (before.bought > 0) & (after.bought == 0)
+    words = shown(page, "#gone").removeprefix("No longer asked of anybody: ").removesuffix(".")
+    assert sorted(words.split(", ")) == sorted(np.array(before.feature_names)[gone])
+    page.focus("#slider")
+    page.keyboard.press("Home")
+    assert shown(page, "#gone").endswith(f" and {sum(before.bought > 0) - 8} more.")
+    page.keyboard.press("End")
+    assert "not of the change" in shown(page, "#small-print")
+    assert "no models between" in shown(page, "#why")
+
+
+def test_what_the_model_costs_and_weights_are_mentioned(visit, dear):
+    page = visit(dear.as_uri())
+    for hint in ("#bills-hint", "#receipts-hint"):
+        assert shown(page, hint).startswith("Without what is paid once for the model: 400.00 M")
+    lines = page.locator("#features tbody th").all_inner_texts()
+    assert lines[-2:] == ["splits that a row passes", "once for the model"]
+    assert shown(page, "#about").startswith("An ExtraTreesClassifier")
+    assert "Rows count as much as their weights say" in shown(page, "#about")
+
+
+def test_open_receipts_stay_open(visit, file):
+    page = visit(file.as_uri())
+    fold = page.locator("#receipts details").last
+    fold.locator("summary").click()
+    page.click("#cheaper")
+    assert fold.evaluate("one => one.open")
+    page.set_viewport_size({"width": 900, "height": 700})
+    assert page.locator("#frontier svg").bounding_box()["width"] < 900
+    assert fold.evaluate("one => one.open")
+    page.evaluate("window.drawn = document.querySelector('#frontier svg')")
+    page.set_viewport_size({"width": 900, "height": 500})
+    assert page.evaluate("drawn === document.querySelector('#frontier svg')")
+
+
+@pytest.mark.parametrize("which", ["file", "dear"])
+def test_paper_shows_what_is_folded_and_folds_it_again(visit, request, which):
+    address = request.getfixturevalue(which).as_uri()
+    page = visit(address, viewport={"width": 718, "height": 1000})
+    before = page.evaluate(FOLDED)
+    assert not all(before)
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert all(page.evaluate(FOLDED))
+    assert page.locator("#features .price").first.is_visible()
+    assert page.locator("#features .spent").first.is_visible()
+    assert page.evaluate(CUT_OFF) == []
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate(FOLDED) == before
+
+
+def test_forced_colours_leave_bars_and_the_pressed_switch(visit, file):
+    page = visit(file.as_uri(), forced_colors="active")
+
+    def background(place):
+        return page.locator(place).first.evaluate("one => getComputedStyle(one).backgroundColor")
+
+    paper = background("body")
+    assert background(".twobars .is:not([data-none])") != paper
+    assert background("[aria-pressed=true]") != background("[aria-pressed=false]")
+
+
+def test_the_keyboard_keeps_its_place(visit, file):
+    page = visit(file.as_uri())
+    for button in ("#cheaper", "#dearer"):
+        page.focus(button)
+        while page.get_attribute(button, "aria-disabled") == "false":
+            page.keyboard.press("Enter")
+        at_the_end = point_shown(page)
+        page.keyboard.press("Enter")
+        assert point_shown(page) == at_the_end
+        assert page.evaluate("document.activeElement.id") == button.removeprefix("#")
+
+
+def test_copying_is_said_aloud(visit, file):
+    page = visit(file.as_uri())
+    assert page.get_attribute("#said", "aria-live") == "polite"
+    page.locator("#recipes button").first.click()
+    page.wait_for_function("/Copied|Ctrl/.test(document.querySelector('#said').textContent)")
+
+
+def test_receipts_can_be_left_out(visit, path, tmp_path):
+    (tmp_path / "page.html").write_text(page_of(path, receipts=False), "utf-8")
+    page = visit((tmp_path / "page.html").as_uri())
+    assert not page.is_visible("#receipts-panel")
+    assert page.is_visible("#trees svg")
