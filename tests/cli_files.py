@@ -1,6 +1,7 @@
 """A folder with files for the command line, and a way to run it in this process."""
 
 import json
+from functools import cache
 from pathlib import Path
 
 from sklearn.ensemble import RandomForestClassifier
@@ -31,9 +32,27 @@ def heart_folder(folder: Path) -> Path:
     train.to_csv(folder / "train.csv", index=False)
     valid.to_csv(folder / "valid.csv", index=False)
     PRICES.to_file(folder / "prices.csv")
-    forest = RandomForestClassifier(8, max_features=None, max_depth=4, random_state=0)
-    to_skops(forest.fit(train[list(HEART.feature_names)], train[TARGET]), folder / "forest.skops")
+    to_skops(heart_forest(), folder / "forest.skops")
     return folder
+
+
+@cache
+def heart_forest() -> RandomForestClassifier:
+    """The model of forest.skops."""
+    forest = RandomForestClassifier(8, max_features=None, max_depth=4, random_state=0)
+    return forest.fit(*train_rows())
+
+
+@cache
+def heart_path() -> tw.PruningPath:
+    """What Python makes of the files."""
+    return tw.prune_path(heart_forest(), *train_rows(), costs=PRICES)
+
+
+def asked_about(folder: Path) -> tuple:
+    """The words that name the model, its rows, their target and the prices."""
+    files = (folder / "forest.skops", folder / "train.csv")
+    return (*files, "--target", TARGET, "--costs", folder / "prices.csv")
 
 
 def train_rows():

@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
 import thriftwood as tw
+from thriftwood.adapters import read_forest
 from thriftwood.errors import InputError, UnsupportedModelError
 from thriftwood.forest import one_stage
 
@@ -165,6 +166,18 @@ def test_refitted_stages_have_the_same_splits_and_the_whole_model_stays():
         changed += not before.has_same_trees(after)
     assert changed >= 2
     assert plain.stages.richest.has_same_trees(refitted.stages.richest)
+
+
+def test_weights_of_rows_judge_a_refit_as_those_of_one_point_do():
+    path, kept = nhanes()[1], []
+    for weights in (None, np.where(Y_VALID == 1, 50.0, 0.1)):
+        cascade = path.cascade(
+            X_VALID, Y_VALID, stages=[88], refit=(X_TRAIN, Y_TRAIN), sample_weight=weights
+        )
+        point = path[88].refit(X_TRAIN, Y_TRAIN, validation=(X_VALID, Y_VALID, weights))
+        assert cascade.stages.richest.has_same_trees(read_forest(point.model))
+        kept.append(point.refitted.changed_nothing)
+    assert kept == [False, True]
 
 
 def test_stages_are_as_many_as_wanted_and_end_with_the_whole_model():

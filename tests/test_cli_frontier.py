@@ -5,9 +5,10 @@ import shlex
 import pandas as pd
 import pytest
 from cli_files import (
-    PRICES,
     answer,
+    asked_about,
     heart_folder,
+    heart_path,
     names_in,
     refused,
     run,
@@ -30,8 +31,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def asked(folder):
-    data = (folder / "forest.skops", folder / "train.csv", "--target", "ill")
-    return (*data, "--costs", folder / "prices.csv", "--validation", folder / "valid.csv")
+    return (*asked_about(folder), "--validation", folder / "valid.csv")
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +41,8 @@ def facts(folder, asked):
 
 
 @pytest.fixture(scope="module")
-def path(folder):
-    return tw.prune_path(read_model(folder / "forest.skops"), *train_rows(), costs=PRICES)
+def path():
+    return heart_path()
 
 
 def test_the_folder_has_tables_pictures_and_the_report(folder, facts):
@@ -112,12 +112,14 @@ def test_people_get_a_table_with_the_suggestion_marked(folder, asked, facts):
 def test_what_is_there_is_kept_unless_force_says_otherwise(asked, tmp_path):
     mine = tmp_path / "mine"
     mine.mkdir()
-    (mine / "path.csv").write_text("old")
+    (mine / "path.csv").write_text("mine")
+    assert "no report.html" in refused("frontier", *asked, "-o", mine, "--force")
+    (mine / "report.html").write_text("old")
     assert "--force" in refused("frontier", *asked, "-o", mine)
     (mine / "notes.txt").write_text("mine")
     sentence = refused("frontier", *asked, "-o", mine, "--force")
     assert "notes.txt" in sentence
-    assert names_in(mine) == {"path.csv", "notes.txt"}
+    assert names_in(mine) == {"path.csv", "report.html", "notes.txt"}
     assert "not a folder" in refused("frontier", *asked, "-o", mine / "notes.txt")
     assert "make it first" in refused("frontier", *asked, "-o", tmp_path / "no" / "out")
 
@@ -145,15 +147,27 @@ def test_an_end_in_the_middle_leaves_nothing(asked, tmp_path, monkeypatch, raise
 def test_force_that_fails_leaves_the_old_folder(asked, tmp_path, monkeypatch):
     out = tmp_path / "out"
     out.mkdir()
-    (out / "path.csv").write_text("old")
+    (out / "report.html").write_text("old")
 
     def fail(*_args):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(frontier_files, "_draw", fail)
     assert run("frontier", *asked, "-o", out, "--force").exit_code == 130
-    assert (out / "path.csv").read_text() == "old"
-    assert names_in(tmp_path) == {"out", "out/path.csv"}
+    assert (out / "report.html").read_text() == "old"
+    assert names_in(tmp_path) == {"out", "out/report.html"}
+
+
+def test_what_others_write_meanwhile_stays(asked, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+
+    def use(*_args):
+        out.mkdir()
+        (out / "notes.txt").write_text("mine")
+
+    monkeypatch.setattr(frontier_files, "_draw", use)
+    assert "notes.txt" in refused("frontier", *asked, "-o", out, "--force")
+    assert names_in(tmp_path) == {"out", "out/notes.txt"}
 
 
 def test_a_quantile_is_not_judged_by_squared_errors(folder, tmp_path):

@@ -9,7 +9,10 @@ import pytest
 from cli_files import (
     PRICES,
     answer,
+    asked_about,
     heart_folder,
+    heart_forest,
+    heart_path,
     names_in,
     refused,
     run,
@@ -18,22 +21,20 @@ from cli_files import (
 )
 
 import thriftwood as tw
-from thriftwood.model_files import read_model
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """The usual files, and a pruned forest."""
     folder = heart_folder(tmp_path_factory.mktemp("models"))
-    forest = read_model(folder / "forest.skops")
-    pruned = tw.prune(forest, *train_rows(), costs=PRICES, tradeoff=0.001)
+    pruned = tw.prune(heart_forest(), *train_rows(), costs=PRICES, tradeoff=0.001)
     tw.export.to_skops(pruned.model, folder / "pruned.skops")
     return folder
 
 
 @pytest.fixture(scope="module")
-def forest(folder):
-    return read_model(folder / "forest.skops")
+def forest():
+    return heart_forest()
 
 
 @pytest.fixture
@@ -44,8 +45,8 @@ def billed(folder):
 
 @pytest.fixture
 def checked(folder):
-    files = (folder / "forest.skops", folder / "pruned.skops", folder / "train.csv")
-    return ("verify", *files, "--target", "ill", "--costs", folder / "prices.csv")
+    model, *others = asked_about(folder)
+    return ("verify", model, folder / "pruned.skops", *others)
 
 
 def test_a_bill_is_that_of_feature_bill(billed, forest):
@@ -104,9 +105,8 @@ def test_info_says_what_the_model_is(folder, forest):
     assert "RandomForestClassifier" in run("info", folder / "forest.skops").stdout
 
 
-def test_info_says_what_cannot_be_pruned(tmp_path, forest):
-    X, y = train_rows()
-    path = tw.prune_path(forest, X, y, costs=PRICES)
+def test_info_says_what_cannot_be_pruned(tmp_path):
+    path = heart_path()
     tw.export.to_skops(path[-1].model, tmp_path / "leaves.skops")
     path.cascade(*valid_rows()).save(tmp_path / "cascade.tw")
     assert "single leaves" in run("info", tmp_path / "leaves.skops").stdout
@@ -169,13 +169,26 @@ def test_verify_refuses_what_is_no_pruning(folder, tmp_path):
     assert "no pruning of the model" in refused("verify", *files, "--target", "ill")
 
 
+def test_a_cascade_is_refused_in_words_of_the_command_line(checked, tmp_path):
+    file = tmp_path / "cascade.tw"
+    heart_path().cascade(*valid_rows()).save(file)
+    _, model, _, *others = checked
+    for words in (
+        ("verify", model, file, *others),
+        ("frontier", file, *others, "-o", tmp_path / "out"),
+        ("export", file, "--to", "c", "-o", tmp_path / "x.c"),
+    ):
+        sentence = refused(*words)
+        assert "cascade.tw is a cascade" in sentence
+        assert "`" not in sentence
+    assert names_in(tmp_path) == {"cascade.tw"}
+
+
 def test_json_has_numbers_and_nothing_that_is_none(folder):
     """The last point is optimal for ever: infinity is no number of JSON."""
-    forest = read_model(folder / "forest.skops")
-    last = tw.prune_path(forest, *train_rows(), costs=PRICES)[-1]
-    tw.export.to_skops(last.model, folder / "last.skops")
-    files = (folder / "forest.skops", folder / "last.skops", folder / "train.csv")
-    facts = answer("verify", *files, "--target", "ill", "--costs", folder / "prices.csv")
+    tw.export.to_skops(heart_path()[-1].model, folder / "last.skops")
+    model, *others = asked_about(folder)
+    facts = answer("verify", model, folder / "last.skops", *others)
     assert facts["tradeoffs"][1] is None
     assert np.isfinite(facts["tradeoffs"][0])
 

@@ -1,19 +1,25 @@
 """`thriftwood prune`: the model that Python gives, in the format of its name."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from cli_files import (
     HEART,
     PRICES,
     answer,
+    asked_about,
     heart_folder,
+    heart_forest,
     heart_frame,
+    heart_path,
     names_in,
     refused,
     run,
     train_rows,
     valid_rows,
 )
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 import thriftwood as tw
 from thriftwood.adapters import read_forest
@@ -26,20 +32,19 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def forest(folder):
-    return read_model(folder / "forest.skops")
+def forest():
+    return heart_forest()
 
 
 @pytest.fixture(scope="module")
-def path(forest):
-    return tw.prune_path(forest, *train_rows(), costs=PRICES)
+def path():
+    return heart_path()
 
 
 @pytest.fixture
 def asked(folder):
     """What all calls here have in common."""
-    prices = ("--costs", folder / "prices.csv")
-    return ("prune", folder / "forest.skops", folder / "train.csv", "--target", "ill", *prices)
+    return ("prune", *asked_about(folder))
 
 
 def same_trees(model, other):
@@ -149,11 +154,14 @@ def test_what_is_read_is_never_replaced(asked, folder):
         (("--budget", "1", "--tradeoff", "1"), "exactly one of"),
         (("--budget", "-1"), "--budget is -1:"),
         (("--tradeoff", "nan"), "--tradeoff is nan"),
+        (("--max-error-increase", "inf"), "Error: --max-error-increase is inf"),
         (("--cascade",), "pass them as --validation"),
         (("--cascade", "--tradeoff", "1"), "chosen by --budget"),
         (("--budget", "9", "--loss", "hinge"), "hinge"),
         (("--budget", "9", "--class-weight", "maybe=2"), "one of the classes no, yes"),
         (("--budget", "9", "--class-weight", "yes=much"), "'much' is no number"),
+        (("--budget", "9", "--class-weight", "yes=-3"), "'-3' is no number of at least 0"),
+        (("--budget", "9", "--class-weight", "yes=2", "--class-weight", "yes=3"), "yes twice"),
         (("--budget", "9", "--weight", "mass"), "no column 'mass'"),
     ],
 )
@@ -222,8 +230,6 @@ def test_boosters_come_out_as_they_went_in(boosters, tmp_path, name):
 
 
 def test_prices_go_by_the_names_of_the_file_where_the_model_knows_none(folder, tmp_path):
-    from sklearn.tree import DecisionTreeClassifier
-
     X, y = train_rows()
     tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X.to_numpy(), y)
     tw.export.to_skops(tree, tmp_path / "tree.skops")
@@ -234,12 +240,75 @@ def test_prices_go_by_the_names_of_the_file_where_the_model_knows_none(folder, t
     assert facts["cost"] == tw.prune(tree, X, y, costs=PRICES, budget=120).cost
 
 
+def test_validation_rows_may_have_their_columns_in_another_order(folder, tmp_path):
+    """A model without names goes by the columns of DATA."""
+    X, y = train_rows()
+    tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X.to_numpy(), y)
+    tw.export.to_skops(tree, tmp_path / "tree.skops")
+    valid = pd.read_csv(folder / "valid.csv")
+    valid[valid.columns[::-1]].to_csv(tmp_path / "valid.csv", index=False)
+    valid.rename(columns={"chol": "fat"}).to_csv(tmp_path / "other.csv", index=False)
+    words = ("prune", tmp_path / "tree.skops", *asked_about(folder)[1:], "--budget", "120")
+    found = [
+        answer(*words, "--validation", file, "-o", tmp_path / f"{number}.skops")["validation"]
+        for number, file in enumerate((folder / "valid.csv", tmp_path / "valid.csv"))
+    ]
+    assert found[0] == found[1]
+    sentence = refused(*words, "--validation", tmp_path / "other.csv", "-o", tmp_path / "x.skops")
+    assert "the column 'fat' is not among those" in sentence
+
+
+def test_arrays_need_no_target(folder, tmp_path):
+    X, y = train_rows()
+    np.savez(tmp_path / "rows.npz", X=X, y=y.astype(str), feature_names=list(X.columns))
+    facts = [
+        answer("prune", folder / "forest.skops", *words, "--tradeoff", "0.01", "-o", file)
+        for words, file in (
+            ((tmp_path / "rows.npz",), tmp_path / "one.skops"),
+            ((folder / "train.csv", "--target", "ill"), tmp_path / "two.skops"),
+        )
+    ]
+    assert facts[0]["loss"] == facts[1]["loss"]
+    np.savez(tmp_path / "bare.npz", X=X)
+    words = (tmp_path / "bare.npz", "--tradeoff", "1", "-o", tmp_path / "three.skops")
+    assert "has no array y" in refused("prune", folder / "forest.skops", *words)
+
+
+def test_unknown_categories_are_noted_beside_the_answer(tmp_path):
+    names = np.tile(["a", "b", "c", "d"], 25)
+    X = pd.DataFrame({"kind": pd.Categorical(names), "size": np.arange(100.0)})
+    model = HistGradientBoostingClassifier(max_iter=3, categorical_features="from_dtype")
+    tw.export.to_skops(model.fit(X, np.isin(names, ["a", "d"])), tmp_path / "model.skops")
+    X.assign(kind=np.where(names == "b", "e", names)).to_csv(tmp_path / "rows.csv", index=False)
+    result = run("bill", tmp_path / "model.skops", tmp_path / "rows.csv")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("Note: ")
+    assert "in 25 of 100 rows, which count as missing: 'e'." in result.stderr
+    assert "Note" not in result.stdout
+
+
 def test_the_true_loss_of_a_boosted_model_comes_without_a_proof(boosters, tmp_path):
     words = (boosters / "train.csv", "--target", "ill", "--costs", boosters / "prices.csv")
     options = ("--loss", "log_loss", "--tradeoff", "0.001", "-o", tmp_path / "light.txt")
     result = run("prune", boosters / "light.txt", *words, *options)
     assert result.exit_code == 0
     assert "Nothing is proven" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (("--loss", "log_loss", "--budget", "9"), ("--loss", "`thriftwood prune --tradeoff`")),
+        (("--refit", "--budget", "120"), ("pass --validation, rows", "as DATA")),
+    ],
+)
+def test_advice_is_in_words_of_the_command_line(boosters, tmp_path, words, parts):
+    asked = (boosters / "train.csv", "--target", "ill", "--costs", boosters / "prices.csv")
+    sentence = refused("prune", boosters / "light.txt", *asked, *words, "-o", tmp_path / "p.txt")
+    for part in parts:
+        assert part in sentence
+    assert "strength" not in sentence
+    assert "=(" not in sentence
 
 
 def test_a_pickle_needs_trust(folder, forest, tmp_path):

@@ -11,6 +11,8 @@ import thriftwood as tw
 from thriftwood import cli
 from thriftwood.cli import bill as bill_command
 from thriftwood.cli.voice import Voice
+from thriftwood.model_files.registry import FORMATS
+from thriftwood.row_files.reading import READERS
 
 COMMANDS = ("demo", "info", "bill", "frontier", "prune", "verify", "export", "train")
 HEAVY = ("numba", "sklearn", "pandas", "scipy", "matplotlib")
@@ -45,6 +47,13 @@ def test_the_help_of_every_command_has_examples(name):
     text = run(name, "--help").stdout
     assert "Examples:\n" in text
     assert f"\n    thriftwood {name}" in text
+
+
+def test_the_help_names_every_suffix():
+    arguments = run("frontier", "--help").stdout.partition("Arguments:")[2].partition("Options:")[0]
+    for suffix in (*(own for one in FORMATS for own in one.suffixes), *READERS):
+        assert suffix.removesuffix(".gz") in arguments
+    assert "ONNX is only written, by export." in " ".join(arguments.split())
 
 
 def test_without_words_there_is_help():
@@ -108,7 +117,7 @@ def test_a_fault_of_ours_is_told_apart(folder, monkeypatch):
 def test_missing_words_are_asked_for(folder):
     result = run("frontier", folder / "forest.skops", folder / "train.csv", "-o", "x")
     assert result.exit_code == 2
-    assert "--target" in result.stderr
+    assert "Name the --target, the column of" in result.stderr
 
 
 def test_without_typer_it_says_what_to_install(monkeypatch, capsys):

@@ -6,7 +6,8 @@ import pytest
 from cli_files import HEART, PRICES, answer, heart_folder, heart_frame, names_in, refused, run
 
 import thriftwood as tw
-from thriftwood.cli.fitting import task_of
+from thriftwood.cli import training
+from thriftwood.cli.fitting import usual_task
 from thriftwood.cli.frontier_files import FILES
 from thriftwood.model_files import read_model
 
@@ -69,7 +70,7 @@ def test_the_frontier_is_that_of_the_model_on_the_rows_it_was_trained_on(folder,
     ],
 )
 def test_what_is_predicted_is_seen_from_the_target(target, expected):
-    assert task_of(target).value == expected
+    assert usual_task(target).value == expected
 
 
 def test_numbers_are_learnt_by_boosting_and_it_says_so(folder, tmp_path):
@@ -97,12 +98,33 @@ def test_a_validation_file_leaves_all_rows_to_training(folder, tmp_path):
         (("numbers.csv", "--target", "chol", "--model", "budget-forest"), "predicts classes"),
         (("rows.csv", "--target", "ill", "--costs", "prices.csv"), "no feature of the model"),
         (("numbers.csv", "--target", "age", "--task", "classification"), "Only one row"),
+        (("rows.csv",), "Name the --target, the column of rows.csv"),
     ],
 )
 def test_what_cannot_be_learnt_is_refused(folder, tmp_path, monkeypatch, words, part):
     monkeypatch.chdir(folder)
     assert part in refused("train", *words, "-o", tmp_path / "out")
     assert not names_in(tmp_path)
+
+
+def test_a_wrong_budget_is_refused_before_training(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(training, "fitted", lambda *_args: pytest.fail("It was trained."))
+    words = ("--target", "ill", "--budget", "-1", "-o", tmp_path / "out")
+    assert "--budget is -1" in refused("train", folder / "rows.csv", *words)
+
+
+def test_a_budget_does_not_compute_the_path_again(folder, tmp_path, monkeypatch):
+    computed = []
+
+    def counted(*args, **options):
+        computed.append(tw.pruning.prune_path(*args, **options))
+        return computed[-1]
+
+    monkeypatch.setattr(tw, "prune_path", counted)
+    words = ("--target", "ill", "--budget", "3", "--model", "forest", "-o", tmp_path / "out")
+    facts = answer("train", folder / "rows.csv", *words)
+    (path,) = computed
+    assert facts["pruned"]["cost"] == path.at(budget=3).cost
 
 
 def test_rows_in_the_folder_are_not_replaced(folder, trained):
@@ -125,3 +147,11 @@ def test_the_demo_prints_commands_and_what_they_answer(tmp_path, monkeypatch):
     prices = tw.Costs.from_file(tmp_path / "thriftwood-demo/prices.csv")
     assert prices.per_feature == PRICES.per_feature
     assert "--force" in refused("demo")
+
+
+def test_the_demo_replaces_no_folder_of_somebody_else(tmp_path):
+    for name in ("train.csv", "prices.csv"):
+        (tmp_path / name).write_text("mine")
+    assert "choose another folder" in refused("demo", "-o", tmp_path, "--force")
+    assert names_in(tmp_path) == {"train.csv", "prices.csv"}
+    assert (tmp_path / "train.csv").read_text() == "mine"

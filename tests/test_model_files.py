@@ -14,12 +14,10 @@ from paths import HEART, PATH
 import thriftwood as tw
 from thriftwood.adapters import ForestModel, forest_model, read_forest
 from thriftwood.model_files import (
-    formats_for_help,
     model_format,
     read_model,
     write_model_file,
 )
-from thriftwood.model_files.registry import FORMATS
 
 
 def again(model, file):
@@ -206,15 +204,6 @@ def test_a_file_is_replaced(tmp_path):
     write_model_file(fitted("stump").model, tmp_path / "model.skops")
     write_model_file(fitted("tree_regressor").model, tmp_path / "model.skops")
     assert type(read_model(tmp_path / "model.skops")).__name__ == "DecisionTreeRegressor"
-
-
-def test_the_help_names_every_suffix():
-    lines = formats_for_help().splitlines()
-    assert len(lines) == len(FORMATS)
-    for line, own in zip(lines, FORMATS, strict=True):
-        assert line.startswith(" ".join(own.suffixes))
-        assert own.holds_what in line
-        assert len(line) <= 100
 
 
 def _folder(tmp_path, number):

@@ -204,6 +204,18 @@ def test_validation_rows_judge_as_predictions_do():
         assert error == pytest.approx((model.predict(UNSEEN[0]) != UNSEEN[1]).mean(), abs=0.02)
 
 
+def test_weights_of_validation_rows_count_as_rows_do():
+    before = pruned(RandomForestClassifier(20, random_state=0).fit(*SEEN))
+    times = 1 + 4 * (UNSEEN[1] == 1)
+    repeated = [np.repeat(part, times, axis=0) for part in UNSEEN]
+    weighted = before.refit(*SEEN, validation=(*UNSEEN, times)).refitted.choice
+    expected = before.refit(*SEEN, validation=tuple(repeated)).refitted.choice
+    assert weighted.losses == pytest.approx(expected.losses, rel=1e-3)
+    assert weighted.errors == pytest.approx(expected.errors, abs=0.01)
+    plain = before.refit(*SEEN, validation=UNSEEN).refitted.choice
+    assert plain.losses != pytest.approx(expected.losses, rel=1e-2)
+
+
 # --- around it
 
 

@@ -60,7 +60,7 @@ def bill(
     with ends_in_words(debug):
         prices = read_costs(costs)
         trained = read_model(model, trust_pickle, voice)
-        rows = read_rows(data, trained, Request(model, data, target), voice)
+        rows = read_rows(data, trained, Request(model=model, data=data, target=target), voice)
         paid = tw.feature_bill(trained, rows.X, prices, n_jobs=jobs)
         if row is not None:
             receipt = paid.receipt(row)

@@ -11,7 +11,7 @@ import thriftwood as tw
 from thriftwood.cli import options
 from thriftwood.cli.failures import ends_in_words
 from thriftwood.cli.frontier_files import FILES
-from thriftwood.cli.outputs import new_folder
+from thriftwood.cli.outputs import FolderKind, new_folder
 from thriftwood.cli.voice import Voice
 from thriftwood.cli.words import command_line
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 TARGET = "diagnosis"
 GIVEN = ("train.csv", "validation.csv", "prices.csv", "forest.skops")
 MADE = ("pruned.skops", *(f"frontier/{name}" for name in FILES))
+FOLDER = FolderKind((*GIVEN, *MADE), mark="forest.skops")
 HELD_OUT = 0.4  # of the patients, to judge by
 # What the groups of the price list are: blood is taken, the heart scanned, the patient exercised.
 GROUPS = {"A": "blood", "B": "scan", "C": "exercise"}
@@ -44,11 +45,13 @@ def demo(
     """
     voice = Voice(quiet=quiet)
     with ends_in_words(debug):
-        with new_folder(output, (*GIVEN, *MADE), force) as new, voice.step("Training a forest"):
+        with new_folder(output, FOLDER, force) as new, voice.step("Training a forest"):
             write_given(new)
         voice.say(
             f"{output} has a forest, the patients that it was trained on and others, and prices."
         )
+        # Each command leaves its files whole or not at all, as when people type it; so a demo that
+        # is stopped in here may have fewer files, and --force makes a new one.
         for words in _commands(output):
             _run([*words, "--quiet"] if quiet else words, voice)
         voice.say()

@@ -9,7 +9,7 @@ import typer
 import thriftwood as tw
 from thriftwood.cli import options
 from thriftwood.cli.failures import ends_in_words
-from thriftwood.cli.inputs import read_model
+from thriftwood.cli.inputs import read_one_forest
 from thriftwood.cli.outputs import check_apart, check_new_file
 from thriftwood.cli.voice import Voice
 from thriftwood.files import write_whole
@@ -37,7 +37,8 @@ def export(
 ) -> None:
     """Write a model as ONNX, treelite, C, JSON or LightGBM.
 
-    The file predicts what the model predicts, up to the rounding of the format's numbers.
+    The file predicts what the model predicts, up to the rounding of the format's numbers. ONNX,
+    treelite and C are for predicting alone: Thriftwood does not read them again.
 
     \b
     Examples:
@@ -48,7 +49,7 @@ def export(
     with ends_in_words(debug):
         check_apart(output, model)
         check_new_file(output, force)
-        trained = read_model(model, trust_pickle, voice)
+        trained = read_one_forest(model, trust_pickle, voice)
         with voice.step(f"Writing {output}"):
             _write(trained, to.value, output)
         voice.say(f"Wrote {output}: a {type(trained).__name__} as {to.value}.")

@@ -19,6 +19,12 @@ OPTIONS = {
     name: f"--{name.replace('_', '-')}"
     for name in ("budget", "class_weight", "costs", "loss", "refit", "tradeoff", "validation")
 } | {"limit": "--max-error-increase", "n_jobs": "--jobs", "sample_weight": "--weight"}
+# What is said in Python there, and in a command here.
+PHRASES = {
+    "prune(..., tradeoff=...)": "`thriftwood prune --tradeoff`",
+    ", or a `strength`": "",
+    "trained on as X": "trained on as DATA",
+}
 
 
 @contextmanager
@@ -60,4 +66,6 @@ def _judged(error: BaseException) -> tuple[str, int]:
 
 def in_options(sentence: str) -> str:
     """Return a sentence of the package with options in place of the names of arguments."""
-    return re.sub(r"`(\w+)`", lambda found: OPTIONS.get(found[1], found[0]), sentence)
+    for python, command in PHRASES.items():
+        sentence = sentence.replace(python, command)
+    return re.sub(r"`(\w+)(=[^`]*)?`", lambda found: OPTIONS.get(found[1], found[0]), sentence)

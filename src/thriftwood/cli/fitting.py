@@ -33,7 +33,7 @@ class Task(StrEnum):
     regression = "regression"
 
 
-def task_of(y: Any) -> Task:
+def usual_task(y: Any) -> Task:
     """Return what a target looks like: text, truth or few whole numbers are classes."""
     if y.dtype.kind not in "iuf":
         return Task.classification

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from thriftwood.cli import options
 from thriftwood.cli.failures import ends_in_words
-from thriftwood.cli.frontier_files import FILES, write_files
+from thriftwood.cli.frontier_files import FOLDER, REPORT, write_files
 from thriftwood.cli.frontier_words import MARK, frontier_facts, frontier_lines
 from thriftwood.cli.inputs import read_inputs
 from thriftwood.cli.outputs import check_apart, check_new_folder, new_folder
@@ -16,8 +16,8 @@ from thriftwood.cli.voice import Voice
 def frontier(
     model: options.Model,
     data: options.Data,
-    target: options.Target,
     output: options.OutputFolder,
+    target: options.Target = None,
     costs: options.Costs = None,
     validation: options.Validation = None,
     weight: options.Weight = None,
@@ -47,25 +47,25 @@ def frontier(
     voice = Voice(json, quiet)
     with ends_in_words(debug):
         check_apart(output, model, data, validation, costs)
-        check_new_folder(output, FILES, force)
+        check_new_folder(output, FOLDER, force)
         request = Request(
-            model,
-            data,
-            target,
-            costs,
-            weight,
-            validation,
-            loss,
-            class_weight or (),
-            jobs,
-            trust_pickle,
+            model=model,
+            data=data,
+            target=target,
+            costs=costs,
+            weight=weight,
+            validation=validation,
+            loss=loss,
+            class_weight=class_weight or (),
+            jobs=jobs,
+            trust_pickle=trust_pickle,
         )
         inputs = read_inputs(request, voice)
         found = find_frontier(inputs, voice)
-        with new_folder(output, FILES, force) as unfinished:
+        with new_folder(output, FOLDER, force) as unfinished:
             write_files(unfinished, found, inputs, request, voice)
         for line in frontier_lines(found):
             voice.say(line, strong=line.endswith(MARK))
         voice.say()
-        voice.say(f"Wrote {output}. To choose a point, open {output / 'report.html'}.")
+        voice.say(f"Wrote {output}. To choose a point, open {output / REPORT}.")
         voice.answer(frontier_facts(found) | {"output": str(output)})

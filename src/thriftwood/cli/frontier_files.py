@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import thriftwood as tw
 from thriftwood.cli.inputs import Inputs
+from thriftwood.cli.outputs import FolderKind
 from thriftwood.cli.request import Request
 from thriftwood.cli.suggestion import Frontier
 from thriftwood.cli.voice import Voice
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+REPORT = "report.html"
 FILES = (
-    "report.html",
+    REPORT,
     "path.csv",
     "path.parquet",
     "path.npz",
@@ -26,6 +28,8 @@ FILES = (
     "bill.png",
     "tree.png",
 )
+FOLDER = FolderKind(FILES, mark=REPORT)
+UNWEIGHTED = "All rows count alike here, whatever their weights."
 
 
 def write_files(
@@ -50,7 +54,7 @@ def write_files(
         found.path.save(folder / "path.npz")
     with voice.step("Drawing"):
         _draw(folder, found, inputs)
-    _write_report(folder / "report.html", found, inputs, request, voice)
+    _write_report(folder / REPORT, found, inputs, request, voice)
 
 
 def frame_of(found: Frontier) -> pd.DataFrame:
@@ -70,7 +74,8 @@ def _draw(folder: Path, found: Frontier, inputs: Inputs) -> None:
     )
     point = found.suggested.index or 0
     _picture(folder / "frontier.png", (7, 4.5), lambda ax: _draw_frontier(found, point, ax))
-    _picture(folder / "bill.png", (8, 6), lambda ax: tw.report.plot_bills(before, after, ax))
+    note = "" if inputs.rows.weight is None else UNWEIGHTED
+    _picture(folder / "bill.png", (8, 6), lambda ax: tw.report.plot_bills(before, after, ax), note)
     _picture(folder / "tree.png", (12, 6), lambda ax: tw.report.plot_tree(found.path, point, ax=ax))
 
 
@@ -84,11 +89,15 @@ def _draw_frontier(found: Frontier, point: int, ax: Axes) -> None:
     ax.legend()
 
 
-def _picture(file: Path, size: tuple[float, float], draw: Callable[[Axes], Any]) -> None:
+def _picture(
+    file: Path, size: tuple[float, float], draw: Callable[[Axes], Any], note: str = ""
+) -> None:
     """Draw on axes of their own: no window is opened, nothing is left over."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=size, layout="constrained")
+    if note:
+        figure.suptitle(note, fontsize="medium")
     draw(figure.add_subplot())
     figure.savefig(file, dpi=120)
 
@@ -97,7 +106,7 @@ def _write_report(
     file: Path, found: Frontier, inputs: Inputs, request: Request, voice: Voice
 ) -> None:
     def command(point: int, tradeoff: float) -> str:
-        output = f"point-{point}{request.model.suffix}"
+        output = f"point-{point}{inputs.suffix}"
         return command_line(request.words("prune", "--tradeoff", repr(tradeoff), "-o", output))
 
     tw.report.write_page(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from thriftwood.cli.choice import figures
+from thriftwood.cli.choosing import figures
 from thriftwood.cli.suggestion import Frontier
 from thriftwood.cli.words import aligned, count, plain, table
 
@@ -68,7 +68,3 @@ def _columns(found: Frontier, points: list[int]) -> dict[str, list[str]]:
     columns["splits"] = [str(before.n_splits), *map(str, path.n_splits[points])]
     columns["features"] = [str(before.n_features), *map(str, path.n_features[points])]
     return columns
-
-
-def _saved(cost: float, before: float) -> str:
-    return f"{100 * (1 - cost / before):.1f} %" if before else ""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import thriftwood as tw
+from thriftwood.cli.class_weights import read_class_weight
 from thriftwood.cli.request import Request
 from thriftwood.cli.voice import Voice
 from thriftwood.errors import InputError
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from thriftwood.arrays import FloatArray
     from thriftwood.costs import Costs
     from thriftwood.row_files import Rows, RowTable
-
-BALANCED = "balanced"
 
 
 class JudgedRows(NamedTuple):
@@ -47,6 +46,8 @@ class Inputs:
     loss : str, optional
     class_weight : "balanced" or mapping from class to weight, optional
     jobs : int, optional
+    suffix : str
+        What names of files in the model's format end in.
     """
 
     model: Any
@@ -56,6 +57,7 @@ class Inputs:
     loss: str | None
     class_weight: Any
     jobs: int | None
+    suffix: str
 
     @property
     def counting(self) -> dict[str, Any]:
@@ -67,29 +69,49 @@ class Inputs:
             "n_jobs": self.jobs,
         }
 
-    @property
-    def held_out(self) -> tuple[Any, Any] | None:
-        """The validation rows as a pair of X and y."""
-        return None if self.validation is None else (self.validation.X, self.validation.y)
-
 
 def read_inputs(request: Request, voice: Voice) -> Inputs:
     """Read what a request names; small files first, so that a slip shows at once."""
+    from thriftwood.model_files import suffix_for
+
+    check_target(request)
     costs = read_costs(request.costs)
-    model = read_model(request.model, request.trust_pickle, voice)
+    model = read_one_forest(request.model, request.trust_pickle, voice)
     class_weight = read_class_weight(request.class_weight, _classes_of(model))
     rows = judged(read_rows(request.data, model, request, voice), request.data)
     validation = None
     if request.validation is not None:
-        held_out = read_rows(request.validation, model, request, voice)
+        names = list(rows.X.columns) if hasattr(rows.X, "columns") else None
+        held_out = read_rows(request.validation, model, request, voice, names)
         validation = judged(held_out, request.validation)
-    return Inputs(model, rows, validation, costs, request.loss, class_weight, request.jobs)
+    return Inputs(
+        model=model,
+        rows=rows,
+        validation=validation,
+        costs=costs,
+        loss=request.loss,
+        class_weight=class_weight,
+        jobs=request.jobs,
+        suffix=suffix_for(request.model),
+    )
+
+
+def check_target(request: Request) -> None:
+    """Refuse to begin where nothing says what is right; only arrays have a usual name for that."""
+    for file in (request.data, request.validation):
+        if request.target is None and file is not None and file.suffix.lower() != ".npz":
+            raise InputError(
+                f"Name the --target, the column of {file} that says what is right for each row. "
+                "(Only an .npz file can do without, if it has an array y.)"
+            )
 
 
 def judged(rows: Rows, file: Path) -> JudgedRows:
     """Return rows from a file, if it says what is right for them."""
     if rows.y is None:
-        raise InputError(f"{file} does not say what is right for its rows: name the --target.")
+        raise InputError(
+            f"{file} has no array y that says what is right for its rows: name another as --target."
+        )
     return JudgedRows(rows.X, rows.y, rows.weight)
 
 
@@ -108,54 +130,50 @@ def read_model(file: Path, trust_pickle: bool, voice: Voice) -> Any:
         return read_model(file, trust_pickle=trust_pickle)
 
 
-def read_rows(file: Path, model: Any, request: Request, voice: Voice) -> Rows:
-    """Return the rows in a file, as the model wants them."""
+def read_one_forest(file: Path, trust_pickle: bool, voice: Voice) -> Any:
+    """Return the model in a file, unless it is a cascade."""
+    model = read_model(file, trust_pickle, voice)
+    if isinstance(model, tw.CascadeClassifier):
+        raise InputError(
+            f"{file} is a cascade: several forests, pruned already. This command takes a single "
+            "one, such as the model that the cascade was made of."
+        )
+    return model
+
+
+def read_rows(
+    file: Path,
+    model: Any,
+    request: Request,
+    voice: Voice,
+    like: Sequence[str] | None = None,
+) -> Rows:
+    """Return the rows in a file, as the model wants them.
+
+    Where it knows no names, with the columns that others had; where these had no names either, in
+    the order of the file.
+    """
     with voice.step(f"Reading {file}"):
         from thriftwood.row_files import read_table
 
         table = read_table(file)
-        rows = table.rows_for(model, target=request.target, weight=request.weight)
-        return _named(rows, table, request)
+        rows = table.rows_for(model, target=request.target, weight=request.weight, like=like)
+    for note in rows.notes:
+        voice.note(note)
+    return _named(rows, table, request, like)
 
 
-def _named(rows: Rows, table: RowTable, request: Request) -> Rows:
+def _named(
+    rows: Rows, table: RowTable, request: Request, like: Sequence[str] | None = None
+) -> Rows:
     """Give rows the names of the file's columns where the model knows none: prices go by them."""
     if hasattr(rows.X, "columns") or table.names is None:
         return rows
     import pandas as pd
 
     others = (request.target, request.weight)
-    names = [name for name in table.names if name not in others]
+    names = list(like or (name for name in table.names if name not in others))
     return rows._replace(X=pd.DataFrame(rows.X, columns=names))
-
-
-def read_class_weight(parts: Sequence[str], classes: Sequence[Any] | None) -> Any:
-    """Return what LABEL=NUMBER say as a mapping from classes to weights.
-
-    Parameters
-    ----------
-    parts : sequence of str
-        As typed.
-    classes : sequence, optional
-        The labels that there are; None where numbers are predicted.
-    """
-    if not parts:
-        return None
-    if classes is None:
-        raise InputError("--class-weight is for classifiers: this model predicts numbers.")
-    if list(parts) == [BALANCED]:
-        return BALANCED
-    labels = {str(label): label for label in classes}
-    weights = {}
-    for part in parts:
-        name, _, number = part.rpartition("=")
-        if name not in labels:
-            raise InputError(
-                f"--class-weight is {part!r}: pass 'balanced', or LABEL=NUMBER with one of the "
-                f"classes {', '.join(labels)}."
-            )
-        weights[labels[name]] = _weight(part, number)
-    return weights
 
 
 def _classes_of(model: Any) -> Sequence[Any] | None:
@@ -163,13 +181,3 @@ def _classes_of(model: Any) -> Sequence[Any] | None:
 
     classes = read_stages(model).richest.classes
     return None if classes is None else list(classes.tolist())
-
-
-def _weight(part: str, number: str) -> float:
-    try:
-        return float(number)
-    except ValueError:
-        raise InputError(
-            f"--class-weight is {part!r}: {number!r} is no number. Pass LABEL=NUMBER, such as "
-            "ill=5."
-        ) from None

@@ -11,7 +11,7 @@ from thriftwood.cli.inputs import Inputs, JudgedRows
 from thriftwood.cli.words import amount, number, share
 
 
-class Measured(NamedTuple):
+class Outcome(NamedTuple):
     """Means over rows.
 
     Attributes
@@ -33,7 +33,7 @@ class Measured(NamedTuple):
         return f"{error} at {amount(self.cost, unit)}"
 
 
-def measured_on(rows: JudgedRows, inputs: Inputs, model: Any = None) -> Measured:
+def measured_on(rows: JudgedRows, inputs: Inputs, model: Any = None) -> Outcome:
     """Predict rows and add up their bills.
 
     Parameters
@@ -47,7 +47,7 @@ def measured_on(rows: JudgedRows, inputs: Inputs, model: Any = None) -> Measured
     predicted, right = _predictor(model, inputs.jobs).predict(rows.X), np.asarray(rows.y)
     wrong = predicted != right if is_classifier(model) else (predicted - right) ** 2
     bill = tw.feature_bill(model, rows.X, inputs.costs, n_jobs=inputs.jobs)
-    return Measured(
+    return Outcome(
         error=float(np.average(wrong, weights=rows.weight)),
         cost=float(np.average(bill.per_example, weights=rows.weight)) + bill.model_cost,
     )

@@ -9,20 +9,27 @@ Model = Annotated[
     Path,
     typer.Argument(
         metavar="MODEL",
-        help="The trained model: a file of scikit-learn (.skops), LightGBM (.txt), XGBoost "
-        "(.json, .ubj), CatBoost (.cbm) or Thriftwood (.tw, .json).",
+        help="The trained model: a file of scikit-learn (.skops), LightGBM (.txt, .lgb, .model), "
+        "XGBoost (.json, .ubj), CatBoost (.cbm, .json) or Thriftwood (.tw, .json); with "
+        "--trust-pickle also .pkl, .pickle or .joblib. ONNX is only written, by export.",
     ),
 ]
 Data = Annotated[
     Path,
     typer.Argument(
         metavar="DATA",
-        help="Rows with named columns, usually those that the model was trained on: .csv, "
-        ".parquet, .feather.",
+        help="Rows with named columns, usually those that the model was trained on: .csv, .tsv "
+        "(also with .gz), .parquet, .feather, .arrow; or arrays X and y of NumPy (.npz).",
     ),
 ]
 Target = Annotated[
-    str, typer.Option(metavar="COLUMN", help="The column that says what is right for each row.")
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="The column that says what is right for each row; only an .npz file with an array y "
+        "can do without.",
+        show_default=False,
+    ),
 ]
 Costs = Annotated[
     Path | None,

@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from thriftwood.errors import InputError
@@ -29,65 +30,80 @@ def check_new_file(place: Path, force: bool) -> None:
 
 def check_new_model(place: Path, force: bool) -> None:
     """Refuse a file whose suffix says no format of models."""
-    from thriftwood.model_files.registry import FORMATS, suffixes_of
+    from thriftwood.model_files import check_model_name
 
     check_new_file(place, force)
-    if not any(place.suffix.lower() in own.suffixes for own in FORMATS):
-        raise InputError(
-            f"{place} is no name for a model: its suffix says the format, so let it end in "
-            f"{suffixes_of(FORMATS)}."
-        )
+    check_model_name(place)
 
 
 def check_new_cascade(place: Path, force: bool) -> None:
     """Refuse a file that cannot be that of a cascade."""
-    from thriftwood.model_files.thriftwood_arrays import FORMAT
+    from thriftwood.model_files import check_cascade_name
 
     check_new_file(place, force)
-    if place.suffix.lower() not in FORMAT.suffixes:
-        raise InputError(
-            f"{place} is no name for a cascade: let it end in {' or '.join(FORMAT.suffixes)}."
-        )
+    check_cascade_name(place)
 
 
-def check_new_folder(place: Path, names: Collection[str], force: bool) -> None:
+@dataclass(frozen=True)
+class FolderKind:
+    """What a command's folder holds.
+
+    Attributes
+    ----------
+    names : collection of str
+        Which files it may have, with `/` where they are in folders of it.
+    mark : str
+        The file that each such folder has, and hardly any other.
+    """
+
+    names: Collection[str]
+    mark: str
+
+
+def check_new_folder(place: Path, kind: FolderKind, force: bool) -> None:
     """Refuse a folder that cannot be made, or would replace something that is not ours.
 
     Parameters
     ----------
     place : Path
-    names : collection of str
-        Which files the folder may have, with `/` where they are in folders of it; a folder with
-        any other is never replaced.
+    kind : FolderKind
+        What the command makes; a folder that is not of this kind is never replaced.
     force : bool
-        Whether a folder with such files may be replaced.
+        Whether one that is may be replaced.
     """
     if place.is_symlink() or (place.exists() and not place.is_dir()):
         raise InputError(f"{place} is not a folder: name one, which will be made.")
     _check_parent(place)
     if not place.exists():
         return
-    strange = _first_strange(place, names)
+    if not any(place.iterdir()):
+        return
+    strange = _first_strange(place, kind.names)
     if strange is not None:
         raise InputError(
             f"The folder {place} holds {strange}, which does not come from this command: choose "
             "another folder."
         )
-    if any(place.iterdir()) and not force:
+    if not (place / kind.mark).is_file():
+        raise InputError(
+            f"The folder {place} holds files, but no {kind.mark}, so it does not come from this "
+            "command: choose another folder."
+        )
+    if not force:
         raise InputError(f"{place} is there already: choose another name, or pass --force.")
 
 
 @contextmanager
-def new_folder(place: Path, names: Collection[str], force: bool) -> Iterator[Path]:
+def new_folder(place: Path, kind: FolderKind, force: bool) -> Iterator[Path]:
     """Yield a folder to fill, which takes its place when all went well, and vanishes otherwise."""
-    check_new_folder(place, names, force)
+    check_new_folder(place, kind, force)
     place = place.absolute()
     # Beside it, so that the last step is a rename within one file system.
     unfinished = place.with_name(f".{place.name}.{os.getpid()}")
     unfinished.mkdir()
     try:
         yield unfinished
-        check_new_folder(place, names, force)  # somebody may have used it meanwhile
+        check_new_folder(place, kind, force)  # somebody may have used it meanwhile
         _put(unfinished, place)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from thriftwood.cli import options
-from thriftwood.cli.choice import Choice, choose
+from thriftwood.cli.choice import Choice
+from thriftwood.cli.choosing import choose
 from thriftwood.cli.failures import ends_in_words
 from thriftwood.cli.inputs import Inputs, read_inputs
 from thriftwood.cli.measuring import is_classifier, is_judged_by_errors, measured_on
@@ -58,8 +59,8 @@ Output = Annotated[
 def prune(
     model: options.Model,
     data: options.Data,
-    target: options.Target,
     output: Output,
+    target: options.Target = None,
     costs: options.Costs = None,
     budget: Budget = None,
     tradeoff: Tradeoff = None,
@@ -93,7 +94,16 @@ def prune(
     voice = Voice(json, quiet)
     choice = Choice(budget, tradeoff, max_error_increase, refit, cascade)
     request = Request(
-        model, data, target, costs, weight, validation, loss, class_weight or (), jobs, trust_pickle
+        model=model,
+        data=data,
+        target=target,
+        costs=costs,
+        weight=weight,
+        validation=validation,
+        loss=loss,
+        class_weight=class_weight or (),
+        jobs=jobs,
+        trust_pickle=trust_pickle,
     )
     with ends_in_words(debug):
         choice.check(validation is not None)

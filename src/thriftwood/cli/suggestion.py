@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thriftwood.cli.choice import path_of
+from thriftwood.cli.choosing import path_of
 from thriftwood.cli.inputs import Inputs, JudgedRows
-from thriftwood.cli.measuring import Measured, is_judged_by_errors, measured_on
+from thriftwood.cli.measuring import Outcome, is_judged_by_errors, measured_on
 from thriftwood.cli.voice import Voice
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class Frontier:
     Attributes
     ----------
     path : PruningPath
-    before : Measured, optional
+    before : Outcome, optional
         The model as it is, on the validation rows.
     measured : Evaluation, optional
         The points on the validation rows.
@@ -32,7 +32,7 @@ class Frontier:
     """
 
     path: PruningPath
-    before: Measured | None
+    before: Outcome | None
     measured: Evaluation | None
     suggested: Pruned
     reason: str

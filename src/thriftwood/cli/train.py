@@ -7,13 +7,14 @@ from typing import Annotated
 import typer
 
 from thriftwood.cli import options
-from thriftwood.cli.choice import Choice, choose
+from thriftwood.cli.choice import Choice
+from thriftwood.cli.choosing import choose_on
 from thriftwood.cli.failures import ends_in_words
 from thriftwood.cli.fitting import Kind, Task
-from thriftwood.cli.frontier_files import FILES, write_files
+from thriftwood.cli.frontier_files import FILES, REPORT, write_files
 from thriftwood.cli.frontier_words import MARK, frontier_facts, frontier_lines
-from thriftwood.cli.inputs import read_inputs
-from thriftwood.cli.outputs import check_apart, check_new_folder, new_folder
+from thriftwood.cli.inputs import check_target, read_inputs
+from thriftwood.cli.outputs import FolderKind, check_apart, check_new_folder, new_folder
 from thriftwood.cli.prune import write_pruned
 from thriftwood.cli.request import Request
 from thriftwood.cli.suggestion import find_frontier
@@ -21,8 +22,7 @@ from thriftwood.cli.training import MODEL, TRAIN, VALIDATION, Lesson, write_less
 from thriftwood.cli.voice import Voice
 
 PRUNED = "pruned.skops"
-ALL_FILES = (*FILES, MODEL, PRUNED, TRAIN, VALIDATION)
-
+FOLDER = FolderKind((*FILES, MODEL, PRUNED, TRAIN, VALIDATION), mark=REPORT)
 
 Budget = Annotated[
     float | None,
@@ -51,8 +51,8 @@ Seed = Annotated[int, typer.Option(help="Of all that is drawn at random.")]
 
 def train(
     data: options.Data,
-    target: options.Target,
     output: options.OutputFolder,
+    target: options.Target = None,
     costs: options.Costs = None,
     budget: Budget = None,
     model: ModelKind = None,
@@ -80,24 +80,36 @@ def train(
     """
     voice = Voice(json, quiet)
     with ends_in_words(debug):
+        choice = None if budget is None else Choice(budget=budget)
+        if choice is not None:
+            choice.check(validation is not None)
         check_apart(output, data, validation, costs)
-        check_new_folder(output, ALL_FILES, force)
+        check_new_folder(output, FOLDER, force)
         request = Request(
-            output / MODEL, data, target, costs, weight, validation, loss, class_weight or (), jobs
+            model=output / MODEL,
+            data=data,
+            target=target,
+            costs=costs,
+            weight=weight,
+            validation=validation,
+            loss=loss,
+            class_weight=class_weight or (),
+            jobs=jobs,
         )
-        with new_folder(output, ALL_FILES, force) as unfinished:
+        check_target(request)
+        with new_folder(output, FOLDER, force) as unfinished:
             lesson = Lesson(request, output, model, task, seed)
             learnt, lines = write_lesson(lesson, unfinished, voice)
             inputs = read_inputs(learnt.moved(output, unfinished), voice)
             found = find_frontier(inputs, voice)
             write_files(unfinished, found, inputs, learnt, voice)
             lines, facts = [*lines, "", *frontier_lines(found)], frontier_facts(found)
-            if budget is not None:
-                chosen = choose(inputs, Choice(budget=budget), voice)
+            if choice is not None:
+                chosen = choose_on(found.path, inputs, choice, voice)
                 write_pruned(chosen.model, unfinished / PRUNED, voice)
                 lines, facts = [*lines, "", *chosen.lines], facts | {"pruned": chosen.facts}
         for line in lines:
             voice.say(line, strong=line.endswith(MARK))
         voice.say()
-        voice.say(f"Wrote {output}. To choose a point, open {output / 'report.html'}.")
+        voice.say(f"Wrote {output}. To choose a point, open {output / REPORT}.")
         voice.answer(facts | {"type": type(inputs.model).__name__, "output": str(output)})

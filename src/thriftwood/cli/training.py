@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import thriftwood as tw
+from thriftwood.cli.class_weights import read_class_weight
 from thriftwood.cli.fitting import (
     Kind,
     Task,
     check_task,
     fitted,
     held_out_quarter,
-    task_of,
     usual_kind,
+    usual_task,
 )
-from thriftwood.cli.inputs import JudgedRows, judged, read_class_weight, read_costs
+from thriftwood.cli.inputs import JudgedRows, judged, read_costs
 from thriftwood.cli.request import Request
 from thriftwood.cli.voice import Voice
 from thriftwood.cli.words import count
@@ -24,6 +26,7 @@ from thriftwood.costs import Costs, read_prices
 from thriftwood.table import column_names
 
 MODEL, TRAIN, VALIDATION = "model.skops", "train.parquet", "validation.parquet"
+TARGET = "y"  # what an .npz file calls it
 
 
 @dataclass(frozen=True)
@@ -61,13 +64,14 @@ def write_lesson(lesson: Lesson, folder: Path, voice: Voice) -> tuple[Request, l
     """
     request = lesson.request
     costs, rows = read_costs(request.costs), _read(request, voice)
-    task = lesson.task or task_of(rows.y)
+    task = lesson.task or usual_task(rows.y)
     kind = lesson.kind or usual_kind(task)
     check_task(rows.y, task, kind)
     _check_prices(costs, rows)
     n_held_out = 0
     if request.validation is None:
         train, valid = held_out_quarter(rows.y, task, lesson.seed)
+        request = _named(request, rows)
         for name, some in ((TRAIN, train), (VALIDATION, valid)):
             _write_rows(_taken(rows, some), request, folder / name)
         rows, n_held_out = _taken(rows, train), len(valid)
@@ -105,6 +109,20 @@ def _taken(rows: JudgedRows, some: Any) -> JudgedRows:
     )
 
 
+def _named(request: Request, rows: JudgedRows) -> Request:
+    """Name the columns of target and weights, which in an .npz file have names by themselves."""
+    names = column_names(rows.X) or ()
+    target = request.target or _free_name(TARGET, names)
+    weight = request.weight
+    if weight is None and rows.weight is not None:
+        weight = _free_name("weight", (*names, target))
+    return replace(request, target=target, weight=weight)
+
+
+def _free_name(usual: str, taken: Sequence[str]) -> str:
+    return usual if usual not in taken else _free_name(f"{usual}_", taken)
+
+
 def _write_rows(rows: JudgedRows, request: Request, file: Path) -> None:
     import pandas as pd
 
@@ -127,7 +145,7 @@ def _lines(
     lines = []
     if asked is None:
         taken = "numbers" if classes is None else f"{len(classes)} classes"
-        lines.append(f"Took {request.target} for {taken}; --task says otherwise.")
+        lines.append(f"Took {request.target or TARGET} for {taken}; --task says otherwise.")
     held_out = f"; {count(n_held_out, 'row')} held out for validation" if n_held_out else ""
     lines.append(f"Trained a {type(model).__name__} on {count(len(rows.y), 'row')}{held_out}.")
     return lines

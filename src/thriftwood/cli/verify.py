@@ -9,9 +9,9 @@ import typer
 
 import thriftwood as tw
 from thriftwood.cli import options
-from thriftwood.cli.choice import figures
+from thriftwood.cli.choosing import figures
 from thriftwood.cli.failures import NOT_OPTIMAL, ends_in_words
-from thriftwood.cli.inputs import read_inputs, read_model
+from thriftwood.cli.inputs import read_inputs, read_one_forest
 from thriftwood.cli.proofs import proof_facts
 from thriftwood.cli.request import Request
 from thriftwood.cli.voice import Voice
@@ -27,7 +27,7 @@ def verify(
         Path, typer.Argument(metavar="PRUNED", help="The model that is said to be its pruning.")
     ],
     data: options.Data,
-    target: options.Target,
+    target: options.Target = None,
     costs: options.Costs = None,
     tradeoff: Annotated[
         float | None,
@@ -58,12 +58,20 @@ def verify(
     voice = Voice(json, quiet)
     with ends_in_words(debug):
         request = Request(
-            model, data, target, costs, weight, None, loss, class_weight or (), jobs, trust_pickle
+            model=model,
+            data=data,
+            target=target,
+            costs=costs,
+            weight=weight,
+            loss=loss,
+            class_weight=class_weight or (),
+            jobs=jobs,
+            trust_pickle=trust_pickle,
         )
         inputs = read_inputs(request, voice)
         verdict = tw.verify_pruning(
             inputs.model,
-            read_model(pruned, trust_pickle, voice),
+            read_one_forest(pruned, trust_pickle, voice),
             inputs.rows.X,
             inputs.rows.y,
             tradeoff=tradeoff,

@@ -42,6 +42,10 @@ class Voice:
         if self.as_json:
             typer.echo(json.dumps(values, indent=2, allow_nan=False))
 
+    def note(self, text: str) -> None:
+        """Tell people on stderr what they may not expect; the answer stays as it is."""
+        typer.echo(f"Note: {text}", err=True)
+
     @contextmanager
     def step(self, title: str) -> Iterator[None]:
         """Show on a terminal that something is going on that may take a while."""

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.export.libraries import library
+from thriftwood.libraries import library
 
 # The tree operation is of this domain and version.
 TREES = "ai.onnx.ml"

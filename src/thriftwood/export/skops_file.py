@@ -8,8 +8,8 @@ from zipfile import ZIP_DEFLATED
 
 from thriftwood.adapters import read_forest
 from thriftwood.errors import InputError, UnsupportedModelError
-from thriftwood.export.libraries import library
 from thriftwood.files import File, read_whole, write_whole
+from thriftwood.libraries import library
 
 # What skops does not trust by itself, by name and nothing else.
 TRUSTED = frozenset(

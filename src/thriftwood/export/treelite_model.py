@@ -8,10 +8,10 @@ import numpy as np
 from thriftwood.adapters import read_forest
 from thriftwood.arrays import BoolArray, FloatArray
 from thriftwood.errors import UnsupportedModelError
-from thriftwood.export.libraries import library
 from thriftwood.export.thresholds import for_double_rows
 from thriftwood.forest import LEAF, NO_SET, Forest
 from thriftwood.forest.kernels import NEXT_TO_ZERO
+from thriftwood.libraries import library
 
 
 def to_treelite(model: object) -> Any:

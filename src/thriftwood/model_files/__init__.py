@@ -4,14 +4,20 @@ Law of this folder: what is read predicts what the file's own library predicts, 
 that a file brings along unless the caller trusts it, and a file is written whole or not at all.
 """
 
-from thriftwood.model_files.reading import model_format, read_model
-from thriftwood.model_files.registry import formats_for_help
-from thriftwood.model_files.writing import check_model_file, write_model_file
+from thriftwood.model_files.reading import model_format, read_model, suffix_for
+from thriftwood.model_files.writing import (
+    check_cascade_name,
+    check_model_file,
+    check_model_name,
+    write_model_file,
+)
 
 __all__ = [
+    "check_cascade_name",
     "check_model_file",
-    "formats_for_help",
+    "check_model_name",
     "model_format",
     "read_model",
+    "suffix_for",
     "write_model_file",
 ]

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from thriftwood.adapters.kinds import is_a
-from thriftwood.export.libraries import library
 from thriftwood.files import write_whole
+from thriftwood.libraries import library
 from thriftwood.model_files.format import Content, Format
 from thriftwood.model_files.saved import saved_bytes
 
@@ -58,7 +58,6 @@ def _write(model: Any, place: Path) -> None:
 
 FORMAT = Format(
     name="CatBoost",
-    holds_what="a CatBoost model, as its `save_model` writes it",
     suffixes=(".cbm", ".json"),
     is_in=_is_in,
     read=_read,

@@ -54,8 +54,6 @@ class Format:
     ----------
     name : str
         As in "it is no whole ...".
-    holds_what : str
-        For the help.
     suffixes : tuple of str
         Which names such files have; the first is the usual one.
     is_in : callable
@@ -73,7 +71,6 @@ class Format:
     """
 
     name: str
-    holds_what: str
     suffixes: tuple[str, ...]
     is_in: Callable[[Content], bool]
     read: Callable[[Content], Any]

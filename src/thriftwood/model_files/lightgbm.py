@@ -9,8 +9,8 @@ import numpy as np
 from thriftwood.adapters import read_forest
 from thriftwood.adapters.kinds import is_a
 from thriftwood.errors import UnsupportedModelError
-from thriftwood.export.libraries import library
 from thriftwood.files import write_whole
+from thriftwood.libraries import library
 from thriftwood.model_files.format import Content, Format
 
 ENDS = {"\nTree=0\n": "end of trees", "\nparameters:": "end of parameters"}
@@ -54,7 +54,6 @@ def _check(model: Any) -> None:
 
 FORMAT = Format(
     name="LightGBM text",
-    holds_what="a LightGBM model, as its `save_model` writes it",
     suffixes=(".txt", ".lgb", ".model"),
     is_in=_is_in,
     read=_read,

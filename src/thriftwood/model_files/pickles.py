@@ -54,7 +54,6 @@ def _write(model: Any, place: Path) -> None:
 
 FORMAT = Format(
     name="pickle",
-    holds_what="any Python object; reading one runs its writer's code, so only if you trust it",
     suffixes=SUFFIXES,
     is_in=_is_in,
     read=_read,

@@ -60,6 +60,18 @@ def model_format(file: File) -> str:
     return _format_of(_content(file)).name
 
 
+def suffix_for(file: File) -> str:
+    """Return what names of files end in that are in the format of this one: its own suffix, if so.
+
+    Parameters
+    ----------
+    file
+        The name of a model's file.
+    """
+    own, suffix = _format_of(_content(file)), place_of(file).suffix.lower()
+    return suffix if suffix in own.suffixes else own.suffixes[0]
+
+
 def _content(file: File) -> Content:
     content = Content(place_of(file), read_whole(file))
     if not content.data:

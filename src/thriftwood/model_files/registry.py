@@ -22,13 +22,6 @@ FORMATS: tuple[Format, ...] = (
 )
 
 
-def formats_for_help() -> str:
-    """Return a line for every format: the suffixes of its files, and what it holds."""
-    rows = [(" ".join(own.suffixes), own.holds_what) for own in FORMATS]
-    width = max(len(suffixes) for suffixes, _ in rows)
-    return "\n".join(f"{suffixes:<{width}}  {what}" for suffixes, what in rows)
-
-
 def suffixes_of(formats: tuple[Format, ...]) -> str:
     """Return the suffixes of some formats as a list in words, each once."""
     found = list(dict.fromkeys(suffix for own in formats for suffix in own.suffixes))

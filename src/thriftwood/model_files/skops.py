@@ -26,7 +26,6 @@ def _write(model: Any, place: Path) -> None:
 
 FORMAT = Format(
     name="skops",
-    holds_what="any model that Thriftwood reads, whole; holds no code",
     suffixes=(".skops",),
     is_in=_is_in,
     read=_read,

@@ -43,7 +43,6 @@ def _write(model: Any, place: Path) -> None:
 
 FORMAT = Format(
     name="Thriftwood",
-    holds_what="a CascadeClassifier or a ForestModel, as its `save` writes it",
     suffixes=(".tw",),
     is_in=_is_in,
     read=_read,

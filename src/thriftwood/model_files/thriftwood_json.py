@@ -27,7 +27,6 @@ def _write(model: Any, place: Path) -> None:
 
 FORMAT = Format(
     name="Thriftwood JSON",
-    holds_what="the trees of a ForestModel, as `tw.export.to_json` writes them",
     suffixes=(".json",),
     is_in=_is_in,
     read=_read,

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from thriftwood.adapters.kinds import is_a
-from thriftwood.export.libraries import library
 from thriftwood.files import write_whole
+from thriftwood.libraries import library
 from thriftwood.model_files.format import Content, Format
 from thriftwood.model_files.saved import saved_bytes
 from thriftwood.model_files.ubjson import is_whole
@@ -42,7 +42,6 @@ def _write(model: Any, place: Path) -> None:
 
 FORMAT = Format(
     name="XGBoost",
-    holds_what="an XGBoost model, as its `save_model` writes it",
     suffixes=(".json", ".ubj"),
     is_in=_is_in,
     read=_read,

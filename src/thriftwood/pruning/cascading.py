@@ -28,7 +28,7 @@ from thriftwood.forest import (
 from thriftwood.formulation import read_target, read_weights, times_counted
 from thriftwood.progress import progress_bar
 from thriftwood.pruning.evaluation import read_points, samples_for
-from thriftwood.pruning.refit import OUT_OF_BAG, read_pair, refit_model
+from thriftwood.pruning.refit import OUT_OF_BAG, JudgedRows, read_judged, refit_model
 from thriftwood.table import Table, read_rows
 
 # How many stages to try; more take longer and bring nothing.
@@ -44,7 +44,7 @@ def cascade_of(
     y: ArrayLike,
     budget: float | None,
     stages: int | Sequence[int],
-    refit: tuple[Any, ArrayLike] | None,
+    refit: JudgedRows | None,
     rows: str,
     sample_weight: ArrayLike | None,
     costs: AnyCosts,
@@ -69,7 +69,7 @@ def cascade_of(
         for number, forest in enumerate(forests):
             bar(number / len(forests))
             if refit is not None and forest.n_splits < path.forest.n_splits:
-                forests[number] = forest = _refitted(forest, refit, (X, y), n_jobs)
+                forests[number] = forest = _refitted(forest, refit, (X, y, weights), n_jobs)
             of_all = scores(forest, table.values, n_jobs)
             found = _scores(forest, table, predicts, of_all, n_jobs)
             looks.append(_look(forest, table, found, of_all, prices, n_jobs))
@@ -137,13 +137,13 @@ def _spread(path: PruningPath, n_points: int) -> list[int]:
 
 def _refitted(
     forest: Forest,
-    rows: tuple[Any, ArrayLike],
-    validation: tuple[Any, ArrayLike],
+    rows: JudgedRows,
+    validation: JudgedRows,
     n_jobs: int | None,
 ) -> Forest:
     """Return a forest with values fitted again, or as it is, if that predicts better."""
-    X, y = read_pair(rows, "refit")
-    model, _ = refit_model(forest_model(forest), X, y, validation, None, None, n_jobs)
+    X, y, weight = read_judged(rows, "refit")
+    model, _ = refit_model(forest_model(forest), X, y, validation, None, weight, n_jobs)
     refitted = read_forest(model)
     return refitted if refitted.n_outputs == forest.n_outputs else _in_two_scores(refitted)
 

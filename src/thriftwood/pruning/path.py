@@ -18,6 +18,7 @@ from thriftwood.formulation import ClassWeight, Loss
 from thriftwood.pruning import cascading, certifying, mixture
 from thriftwood.pruning.methods import ROUNDS, SAMPLE, points_in_words
 from thriftwood.pruning.pruned import Pruned
+from thriftwood.pruning.refit import JudgedRows
 from thriftwood.pruning.sequence import PruningSequence, check_only_one
 from thriftwood.pruning.tradeoffs import read_tradeoff
 from thriftwood.solvers.shards import ShardRound
@@ -184,7 +185,7 @@ class PruningPath(PruningSequence):
         *,
         budget: float | None = None,
         stages: int | Sequence[int] = cascading.N_STAGES,
-        refit: tuple[Any, ArrayLike] | None = None,
+        refit: JudgedRows | None = None,
         rows: str = "all",
         sample_weight: ArrayLike | None = None,
         costs: AnyCosts = None,
@@ -209,10 +210,11 @@ class PruningPath(PruningSequence):
         stages : int or sequence of int
             How many stages to try, the whole model as the last among them; or the points of the
             path that are to be stages, and no others. Tuning leaves out those that do not help.
-        refit : pair of X and y, optional
+        refit : X and y, optional
             The rows that the model was trained on, to fit the values of leaves again at each stage,
             as `Pruned.refit` does; where that predicts worse, the values stay. It brings most at
-            small budgets. The whole model as the last stage stays as it is.
+            small budgets. The whole model as the last stage stays as it is. Weights of rows may
+            come third.
         rows : {"all", "out_of_bag"}
             With "out_of_bag" pass the rows that the model was trained on: each is then judged by
             the trees that were not grown on it. It needs a path of

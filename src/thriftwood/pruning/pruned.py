@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from thriftwood.closure import Certificate
 from thriftwood.pruning.methods import DESCENT, METHODS, ROUNDS, SAMPLE
-from thriftwood.pruning.refit import Refit, refit_model
+from thriftwood.pruning.refit import JudgedRows, Refit, refit_model
 from thriftwood.solvers import Round
 from thriftwood.solvers.shards import ShardRound
 
@@ -111,7 +111,7 @@ class Pruned(Figures):
         X: Any,
         y: ArrayLike,
         *,
-        validation: tuple[Any, ArrayLike] | None = None,
+        validation: JudgedRows | None = None,
         strength: float | None = None,
         sample_weight: ArrayLike | None = None,
         n_jobs: int | None = None,
@@ -131,10 +131,11 @@ class Pruned(Figures):
         ----------
         X, y
             The rows that the model was trained on.
-        validation : pair of X and y, optional
-            Rows that the model was not trained on, to choose the strength. Without them, a bagged
-            model takes the rows out of its trees' bags (which pruning has seen, unless its losses
-            counted with `rows="in_bag"`); other models need them.
+        validation : X and y, optional
+            Rows that the model was not trained on, to choose the strength; their weights may come
+            third. Without such rows, a bagged model takes those out of its trees' bags (which
+            pruning has seen, unless its losses counted with `rows="in_bag"`); other models need
+            them.
         strength : float, optional
             In place of choosing: above 0, the larger the closer to the old values. 0.03 to 1 is
             usual.

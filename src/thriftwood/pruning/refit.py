@@ -40,6 +40,8 @@ from thriftwood.refitting import (
 )
 from thriftwood.table import read_rows
 
+# X and y, and how much each row counts, if they do not count alike.
+JudgedRows = tuple[Any, ArrayLike] | tuple[Any, ArrayLike, ArrayLike | None]
 LINK_OF: dict[str, Link] = {"squared": "identity", "logistic": "logistic", "softmax": "softmax"}
 # A good strength hardly depends on the number of rows, so that more of them only take time.
 ENOUGH_ROWS = 10_000
@@ -87,7 +89,7 @@ def refit_model(
     model: Any,
     X: Any,
     y: ArrayLike,
-    validation: tuple[Any, ArrayLike] | None,
+    validation: JudgedRows | None,
     strength: float | None,
     sample_weight: ArrayLike | None,
     n_jobs: int | None,
@@ -194,7 +196,7 @@ def _trials(
     model: Any,
     forest: Forest,
     problem: LeafProblem,
-    validation: tuple[Any, ArrayLike] | None,
+    validation: JudgedRows | None,
     strength: float | None,
     n_jobs: int | None,
 ) -> tuple[str, Sequence[Trial]]:
@@ -202,11 +204,12 @@ def _trials(
     some = _some_rows(problem.n_rows)
     of_some = problem.of_rows(some)
     if validation is not None:
-        X, y = read_pair(validation, "validation")
+        X, y, weight = read_judged(validation, "validation")
         table = read_rows(X, forest)
         numbers = _leaf_numbers(forest, table.values, n_jobs)
         target = read_target(y, forest, table.n_rows)
-        return VALIDATION, [validation_trial(of_some, numbers, target, np.ones(table.n_rows))]
+        weights = read_weights(weight, table.n_rows)
+        return VALIDATION, [validation_trial(of_some, numbers, target, weights)]
     samples = read_samples(model)
     if _has_rows_out_of_bag(samples, problem.n_rows):
         unseen = times_counted(OUT_OF_BAG, samples, forest.n_trees, problem.n_rows) > 0
@@ -235,11 +238,14 @@ def _has_rows_out_of_bag(samples: Samples | None, n_rows: int) -> bool:
     )
 
 
-def read_pair(pair: Any, name: str) -> tuple[Any, ArrayLike]:
-    """Return the user's argument `name` if it is a pair of X and y, or refuse it."""
-    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-        raise InputError(f"`{name}` must be a pair: the rows and what is right for them.")
-    return pair[0], pair[1]
+def read_judged(rows: Any, name: str) -> tuple[Any, ArrayLike, ArrayLike | None]:
+    """Return the user's argument `name` as X, y and weights, or refuse it."""
+    if not isinstance(rows, (tuple, list)) or len(rows) not in (2, 3):
+        raise InputError(
+            f"`{name}` must be a pair: the rows and what is right for them. How much each row "
+            "counts may come third."
+        )
+    return rows[0], rows[1], rows[2] if len(rows) == 3 else None
 
 
 def _written(model: Any, forest: Forest, problem: LeafProblem, fit: LeafFit) -> Any:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from thriftwood.errors import InputError
-from thriftwood.export.libraries import library
+from thriftwood.libraries import library
 from thriftwood.row_files.row_table import RowTable
 
 

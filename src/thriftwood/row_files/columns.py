@@ -43,7 +43,7 @@ def column_named(table: RowTable, name: str | None, usual: str) -> Any:
     return table.frame[name]
 
 
-def check_apart(table: RowTable, target: str | None, weight: str | None) -> None:
+def check_different(table: RowTable, target: str | None, weight: str | None) -> None:
     """Refuse a column that is to be the target and the weight at once."""
     if target is not None and target == weight:
         raise InputError(
@@ -51,7 +51,12 @@ def check_apart(table: RowTable, target: str | None, weight: str | None) -> None
         )
 
 
-def columns_for(table: RowTable, forest: Forest, taken: Sequence[str | None]) -> Columns:
+def columns_for(
+    table: RowTable,
+    forest: Forest,
+    taken: Sequence[str | None],
+    like: Sequence[str] | None = None,
+) -> Columns:
     """Return the model's columns, in its order.
 
     Parameters
@@ -61,6 +66,8 @@ def columns_for(table: RowTable, forest: Forest, taken: Sequence[str | None]) ->
         The trees of the model.
     taken : names of columns
         Those that are the target and the weight.
+    like : names of columns, optional
+        As in `RowTable.rows_for`.
     """
     wanted = forest.feature_names
     if wanted is not None and table.names is not None:
@@ -75,6 +82,8 @@ def columns_for(table: RowTable, forest: Forest, taken: Sequence[str | None]) ->
             f"keep those columns, in the order of the training. {_listed(table)}"
             f"{_about_unnamed(columns)}"
         )
+    if like is not None and table.names is not None:
+        columns = _in_order(table, columns, like)
     return Columns(columns, None)
 
 
@@ -134,6 +143,17 @@ def _checked(
                 "the target nor the weight."
             )
     return [own for own in found if own is not None]
+
+
+def _in_order(table: RowTable, columns: list[Any], like: Sequence[str]) -> list[Any]:
+    strange = [name for name in columns if name not in like]
+    if strange:
+        raise InputError(
+            f"{table.file}: the column {strange[0]!r} is not among those of the other rows, "
+            f"{', '.join(map(repr, like[:FEW]))}{' and others' if like[FEW:] else ''}: as the "
+            "model does not know the names of its features, both files must have the same."
+        )
+    return list(like)
 
 
 def _all_names(table: RowTable) -> list[str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import reprlib
+from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,18 +20,20 @@ if TYPE_CHECKING:
     from thriftwood.row_files.row_table import RowTable
 
 NUMBERS = "biuf"
+FEW = 5
 
 
-def features_for(table: RowTable, columns: Columns, forest: Forest) -> Any:
+def features_for(table: RowTable, columns: Columns, forest: Forest, notes: list[str]) -> Any:
     """Return columns of a table as the model was trained on them.
 
-    A data frame with the model's names where it knows some, else an array.
+    A data frame with the model's names where it knows some, else an array. What the user should
+    know about them is added to the notes.
     """
     import pandas as pd
 
     X = pd.DataFrame(
         {
-            place: _categories_of(table, table.frame[column], forest.category_labels[place])
+            place: _categories_of(table, table.frame[column], forest.category_labels[place], notes)
             if place in forest.category_labels
             else numbers_of(table, table.frame[column])
             for place, column in enumerate(columns.own)
@@ -86,20 +90,37 @@ def _advice(value: Any) -> str:
     return "encode text as numbers, as for the training, and leave missing cells empty"
 
 
-def _categories_of(table: RowTable, column: Any, labels: tuple[Any, ...]) -> Any:
+def _categories_of(table: RowTable, column: Any, labels: tuple[Any, ...], notes: list[str]) -> Any:
     """Return a column of categories; a label that the model does not know is missing."""
     import pandas as pd
 
     known = {_spelled(label): label for label in labels}
-    told = [_spelled(value) for value in column.dropna()]
-    if told and not any(spelled in known for spelled in told):
+    if any(isinstance(label, str) for label in labels):
+        column = table.as_written(column)
+    told = [_name_in(known, value) for value in column.dropna()]
+    strange = Counter(name for name in told if name not in known)
+    if told and strange.total() == len(told):
         raise InputError(
             f"{table.file}: the column {column.name!r} holds {told[0]!r} and the like, none of "
-            f"which is a category that the model knows: {', '.join(map(repr, labels[:5]))}."
+            f"which is a category that the model knows: {', '.join(map(repr, labels[:FEW]))}."
+        )
+    if strange:
+        named = ", ".join(map(repr, list(strange)[:FEW])) + (" ..." if len(strange) > FEW else "")
+        notes.append(
+            f"{table.file}: the column {column.name!r} holds categories that the model does not "
+            f"know in {strange.total()} of {len(column)} rows, which count as missing: {named}."
         )
     found = np.full(len(column), None, dtype=object)
-    found[column.notna().to_numpy()] = [known.get(spelled) for spelled in told]
+    found[column.notna().to_numpy()] = [known.get(name) for name in told]
     return pd.Categorical(found, categories=list(labels))
+
+
+def _name_in(known: Mapping[str, Any], value: Any) -> str:
+    """Return how a category is spelled: as it is, or else as a whole number."""
+    name = _spelled(value)
+    if name not in known and re.fullmatch(r"-?\d+\.0+", name):
+        return name.partition(".")[0]
+    return name
 
 
 def _spelled(label: Any) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 TRUTH = ("false", "true")
 DIGITS = ("0", "1")
+TEXT = "UO"
 FEW = 10
 
 
@@ -25,6 +26,8 @@ def target_for(table: RowTable, column: Any, classes: NDArray[Any] | None) -> ND
     """Return the labels of a classifier's own classes, or the numbers that a regressor needs."""
     if classes is None:
         return _finite_numbers(table, column, "the model predicts numbers")
+    if classes.dtype.kind in TEXT:
+        column = table.as_written(column)
     number_of = _spellings(classes)
     numbers: dict[str, int] = {}
     texts = [_plain(label) for label in target_of(table, column)]
@@ -40,11 +43,15 @@ def target_for(table: RowTable, column: Any, classes: NDArray[Any] | None) -> ND
 
 def target_of(table: RowTable, column: Any) -> list[Any]:
     """Return the labels or numbers of a column as they are; refuse an empty cell."""
-    missing = np.flatnonzero(column.isna())
-    if len(missing):
+    for row in np.flatnonzero(column.isna()).tolist():
+        cell = table.as_written(column).iloc[row]
+        says, advice = "is empty there", ""
+        if isinstance(cell, str) and cell.strip():
+            says = f"says {cell!r}, which stands for a missing value"
+            advice = " If it is a class, give it another name."
         raise InputError(
-            f"{table.place(int(missing[0]))}: the column {column.name!r} is empty there: leave out "
-            "rows for which it is not known."
+            f"{table.place(row)}: the column {column.name!r} {says}: leave out rows for which it "
+            f"is not known.{advice}"
         )
     labels: list[Any] = column.tolist()
     return labels

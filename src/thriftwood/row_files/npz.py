@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.errors import InputError
-from thriftwood.export.libraries import library
+from thriftwood.libraries import library
 from thriftwood.row_files.row_table import RowTable
 
 DAMAGE = (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error)

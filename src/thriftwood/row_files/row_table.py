@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,7 +12,12 @@ from numpy.typing import NDArray
 
 from thriftwood.adapters import read_stages
 from thriftwood.arrays import FloatArray, IntArray
-from thriftwood.row_files.columns import check_apart, column_named, columns_for, columns_to_learn
+from thriftwood.row_files.columns import (
+    check_different,
+    column_named,
+    columns_for,
+    columns_to_learn,
+)
 from thriftwood.row_files.features import features_for, numbers_of
 from thriftwood.row_files.labels import target_for, target_of, weights_of
 from thriftwood.table import column_names
@@ -22,11 +27,15 @@ if TYPE_CHECKING:
 
 
 class Rows(NamedTuple):
-    """What a model is given: rows, what is right for them, and how much each counts."""
+    """What a model is given: rows, what is right for them, and how much each counts.
+
+    Notes are sentences for the user, on what the model cannot use.
+    """
 
     X: Any
     y: NDArray[Any] | None
     weight: FloatArray | None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +52,16 @@ class RowTable:
         What else the file has for each row, as in "y" of an .npz file.
     lines : shape (n_rows,), optional
         The line of each row in a text file.
+    written : callable, optional
+        Returns a column of a text file as it is written there: `frame` has 1234 for 01234, and
+        nothing for NA.
     """
 
     file: Path
     frame: pd.DataFrame
     beside: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     lines: IntArray | None = None
+    written: Callable[[str], Any] | None = None
 
     @property
     def names(self) -> tuple[str, ...] | None:
@@ -64,8 +77,19 @@ class RowTable:
         where = f"row {row}" if self.lines is None else f"line {self.lines[row]}"
         return f"{self.file}, {where}"
 
+    def as_written(self, column: Any) -> Any:
+        """Return a column whose cells are names, not numbers, as a pandas Series."""
+        if self.written is None or column.name not in self.frame.columns:
+            return column
+        return self.written(column.name)
+
     def rows_for(
-        self, model: object, *, target: str | None = None, weight: str | None = None
+        self,
+        model: object,
+        *,
+        target: str | None = None,
+        weight: str | None = None,
+        like: Sequence[str] | None = None,
     ) -> Rows:
         """Return the columns that a model asks for, in its order.
 
@@ -79,6 +103,9 @@ class RowTable:
             and nothing in other files.
         weight : str, optional
             The column that says how much each row counts; None likewise, with "weight".
+        like : sequence of str, optional
+            The columns of rows that the model got before. Where it knows no names, these are
+            taken, in this order.
 
         Returns
         -------
@@ -88,12 +115,14 @@ class RowTable:
         """
         forest = read_stages(model).richest
         goal, counts = column_named(self, target, "y"), column_named(self, weight, "weight")
-        check_apart(self, target, weight)
-        columns = columns_for(self, forest, taken=(target, weight))
+        check_different(self, target, weight)
+        columns = columns_for(self, forest, (target, weight), like)
+        notes: list[str] = []
         return Rows(
-            features_for(self, columns, forest),
+            features_for(self, columns, forest, notes),
             None if goal is None else target_for(self, goal, forest.classes),
             None if counts is None else weights_of(self, counts),
+            tuple(notes),
         )
 
     def rows_to_learn(self, *, target: str | None = None, weight: str | None = None) -> Rows:
@@ -105,7 +134,7 @@ class RowTable:
             As in `rows_for`; the labels of `y` are those of the file.
         """
         goal, counts = column_named(self, target, "y"), column_named(self, weight, "weight")
-        check_apart(self, target, weight)
+        check_different(self, target, weight)
         X = self.frame[columns_to_learn(self, taken=(target, weight))].copy()
         for column in X.columns:
             X[column] = numbers_of(self, X[column], "features to learn from are numbers")

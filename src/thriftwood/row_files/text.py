@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import zlib
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from thriftwood.arrays import IntArray
 from thriftwood.errors import InputError
-from thriftwood.export.libraries import library
+from thriftwood.libraries import library
 from thriftwood.row_files.row_table import RowTable
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -30,22 +31,33 @@ def _read(place: Path, content: bytes, separator: str) -> RowTable:
     pandas = library("pandas", "cli")
     text = _decoded(place, content)
     names, lines = _shape(place, text, separator)
-    frame = pandas.read_csv(
-        io.StringIO(text),
+    cells = partial(
+        pandas.read_csv,
         sep=separator,
         header=0,
         names=range(len(names)),
         index_col=False,
         skip_blank_lines=True,
         low_memory=False,
-        **_precision(pandas),
     )
+    frame = cells(io.StringIO(text), **_precision(pandas))
     frame.columns = names
     # Spreadsheets write commas for columns that nobody filled.
     frame = frame.loc[
         :, [name != "" or not frame.iloc[:, n].isna().all() for n, name in enumerate(names)]
     ]
-    return RowTable(place, frame, lines=lines if len(lines) == len(frame) else None)
+
+    def written(name: str) -> Any:
+        column = names.index(name)
+        # Only nothing at all is missing: NA and None may be names.
+        found = cells(
+            io.StringIO(text), usecols=[column], dtype=str, keep_default_na=False, na_values=[""]
+        )
+        return found[column].rename(name)
+
+    return RowTable(
+        place, frame, lines=lines if len(lines) == len(frame) else None, written=written
+    )
 
 
 def _precision(pandas: Any) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Libraries of other formats, which may be missing."""
+"""Libraries that may be missing."""
 
 from importlib import import_module
 from typing import Any

@@ -1,0 +1,154 @@
+"""How the pruning that somebody wants is found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import thriftwood as tw
+from thriftwood.cli.choice import Choice
+from thriftwood.cli.inputs import Inputs
+from thriftwood.cli.proofs import interval_in_words, proof_facts, proof_in_words
+from thriftwood.cli.voice import Voice
+from thriftwood.cli.words import plain
+
+if TYPE_CHECKING:
+    from thriftwood.pruning import Pruned, PruningPath
+
+ON_THE_SAME_ROWS = (
+    "The error was judged on the rows given, where a trained model looks better than it is: "
+    "pass rows that it has not seen as --validation."
+)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A model, and what there is to say about it: for people, and for JSON."""
+
+    model: Any
+    lines: list[str]
+    facts: dict[str, Any]
+
+
+def choose(inputs: Inputs, choice: Choice, voice: Voice) -> Chosen:
+    """Find the model that a choice asks for."""
+    if choice.cascade:
+        return _cascade(inputs, choice, voice)
+    if choice.tradeoff is not None:
+        return _at_tradeoff(inputs, choice)
+    return choose_on(path_of(inputs, voice), inputs, choice, voice)
+
+
+def choose_on(path: PruningPath, inputs: Inputs, choice: Choice, voice: Voice) -> Chosen:
+    """Find the point of a path that a budget or a rise of the error asks for."""
+    if choice.budget is not None:
+        pruned, notes = path.at(budget=choice.budget), []
+    else:
+        pruned = _by_errors(path, inputs, choice, voice)
+        notes = [] if inputs.validation else [ON_THE_SAME_ROWS]
+    point = pruned.index or 0
+    (certificate,) = path.certify(
+        inputs.rows.X,
+        inputs.rows.y,
+        points=[point],
+        costs=inputs.costs,
+        progress=voice.progress,
+        **inputs.counting,
+    )
+    pruned = _refitted(pruned, inputs, choice)
+    where = interval_in_words(path.tradeoffs, point)
+    lines = [str(pruned), f"  {proof_in_words(certificate, where)}", *notes]
+    return Chosen(pruned.model, lines, _facts(pruned, certificate))
+
+
+def _by_errors(path: PruningPath, inputs: Inputs, choice: Choice, voice: Voice) -> Pruned:
+    judges = inputs.validation or inputs.rows
+    return path.choose(
+        judges.X,
+        judges.y,
+        rule="error_increase",
+        limit=choice.max_error_increase,
+        sample_weight=judges.weight,
+        n_jobs=inputs.jobs,
+        progress=voice.progress,
+    )
+
+
+def path_of(inputs: Inputs, voice: Voice) -> PruningPath:
+    """Compute the frontier."""
+    return tw.prune_path(
+        inputs.model,
+        inputs.rows.X,
+        inputs.rows.y,
+        costs=inputs.costs,
+        progress=voice.progress,
+        **inputs.counting,
+    )
+
+
+def _at_tradeoff(inputs: Inputs, choice: Choice) -> Chosen:
+    pruned = tw.prune(
+        inputs.model,
+        inputs.rows.X,
+        inputs.rows.y,
+        tradeoff=choice.tradeoff,
+        costs=inputs.costs,
+        **inputs.counting,
+    )
+    pruned = _refitted(pruned, inputs, choice)
+    lines = [str(pruned), f"  {proof_in_words(pruned.certificate, 'at this tradeoff')}"]
+    return Chosen(pruned.model, lines, _facts(pruned, pruned.certificate))
+
+
+def _cascade(inputs: Inputs, choice: Choice, voice: Voice) -> Chosen:
+    judges, rows = inputs.validation, inputs.rows
+    assert judges is not None, "`Choice.check` has seen to that."
+    cascade = path_of(inputs, voice).cascade(
+        judges.X,
+        judges.y,
+        budget=choice.budget,
+        refit=rows if choice.refit else None,
+        sample_weight=judges.weight,
+        n_jobs=inputs.jobs,
+        progress=voice.progress,
+    )
+    facts = {
+        "type": type(cascade).__name__,
+        "n_stages": len(cascade.stages),
+        "n_stages_used": len(cascade.stages.in_use),
+        "budget": choice.budget,
+    }
+    return Chosen(cascade, [str(cascade)], facts)
+
+
+def _refitted(pruned: Pruned, inputs: Inputs, choice: Choice) -> Pruned:
+    if not choice.refit:
+        return pruned
+    return pruned.refit(
+        inputs.rows.X,
+        inputs.rows.y,
+        validation=inputs.validation,
+        sample_weight=inputs.rows.weight,
+        n_jobs=inputs.jobs,
+    )
+
+
+def _facts(pruned: Pruned, certificate: Any) -> dict[str, Any]:
+    facts = {
+        "type": type(pruned.model).__name__,
+        **figures(pruned),
+        "original": figures(pruned.original),
+        "loss_name": pruned.loss_name,
+        "tradeoff": pruned.tradeoff,
+        "budget": pruned.budget,
+        "bound": pruned.bound,
+        "point": pruned.index,
+        "refitted": pruned.refitted is not None,
+        "certificate": proof_facts(certificate),
+    }
+    return {name: plain(value) for name, value in facts.items()}
+
+
+def figures(one: Any) -> dict[str, Any]:
+    """Return the figures of a model for JSON."""
+    return {name: plain(getattr(one, name)) for name in ("cost", "loss", "n_splits", "n_features")}

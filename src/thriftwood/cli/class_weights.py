@@ -1,0 +1,53 @@
+"""How much errors on each class count, as it is typed."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from thriftwood.errors import InputError
+
+BALANCED = "balanced"
+
+
+def read_class_weight(parts: Sequence[str], classes: Sequence[Any] | None) -> Any:
+    """Return what LABEL=NUMBER say as a mapping from classes to weights.
+
+    Parameters
+    ----------
+    parts : sequence of str
+        As typed.
+    classes : sequence, optional
+        The labels that there are; None where numbers are predicted.
+    """
+    if not parts:
+        return None
+    if classes is None:
+        raise InputError("--class-weight is for classifiers: this model predicts numbers.")
+    if list(parts) == [BALANCED]:
+        return BALANCED
+    labels = {str(label): label for label in classes}
+    weights = {}
+    for part in parts:
+        name, _, number = part.rpartition("=")
+        if name not in labels:
+            raise InputError(
+                f"--class-weight is {part!r}: pass 'balanced', or LABEL=NUMBER with one of the "
+                f"classes {', '.join(labels)}."
+            )
+        if labels[name] in weights:
+            raise InputError(f"--class-weight names the class {name} twice: weigh it once.")
+        weights[labels[name]] = _weight(part, number)
+    return weights
+
+
+def _weight(part: str, number: str) -> float:
+    try:
+        weight = float(number)
+    except ValueError:
+        weight = math.nan
+    if not 0 <= weight < math.inf:
+        raise InputError(
+            f"--class-weight is {part!r}: {number!r} is no number of at least 0. Pass "
+            "LABEL=NUMBER, such as ill=5."
+        )
+    return weight
