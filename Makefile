@@ -4,7 +4,7 @@ BIN := .venv/bin
 # By the environment, so that the versions hold for building the package too.
 INSTALL := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test check lint bench docs pictures clean
+.PHONY: demo test test-benchmarks check lint bench docs pictures clean
 
 demo: .venv/.demo
 	$(BIN)/python examples/heart.py
@@ -12,7 +12,11 @@ demo: .venv/.demo
 	$(BIN)/thriftwood demo --output demo --force
 
 test: .venv/.dev .venv/.browser
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto -m "not benchmark"
+
+# That every benchmark runs, each in small.
+test-benchmarks: .venv/.dev
+	$(BIN)/python -m pytest -n auto -m benchmark
 
 check: lint .venv/.browser
 	$(BIN)/python -m pytest -n auto -m "not slow"

@@ -1,0 +1,59 @@
+"""The benchmarks run, each in small; what they measure is not tested."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+# Slow, and left out of `make test`: `make test-benchmarks` has them.
+pytestmark = [pytest.mark.slow, pytest.mark.benchmark]
+IS_SCRIPT = "arguments(__doc__"  # others are parts of these
+SCRIPTS = [
+    ("one_tradeoff.py", ["bytes per requires-arc", "HiGHS"]),
+    ("whole_path.py", ["of the fit", "one OR-tools solve", "resolution 0"]),
+    ("budget_forest.py", ["of the first", "splits"]),
+    ("export.py", ["ONNX, float32", "of scikit-learn"]),
+    ("boosters.py", ["CEGB alone", "Area between the curves", "Where to start", "descended"]),
+    ("predict.py", ["its library", "treelite"]),
+    ("lazy.py", ["microseconds of our own", "concurrent rows", "saved"]),
+    ("cascade.py", ["CEGB alone", "best base, cascade", "Bases chosen"]),
+    ("refit.py", ["of growing", "validation rows"]),
+    ("sampling.py", ["covered", "Losses and bills of the sample", "all rows"]),
+    ("dantzig_wolfe.py", ["two workers", "Gap after each round", "The textbook's master, for"]),
+    ("scale_out.py", ["same drop steps True", "of one process", "Extrapolation, not measured"]),
+]
+
+
+@pytest.mark.parametrize(("script", "words"), SCRIPTS)
+def test_the_benchmarks_run(script, words):
+    printed = printed_by(script)
+    for word in words:
+        assert word in printed
+
+
+def test_none_is_forgotten():
+    runs = {
+        path.name for path in (ROOT / "benchmarks").glob("*.py") if IS_SCRIPT in path.read_text()
+    }
+    assert runs == {*(script for script, _ in SCRIPTS), "table1.py"}
+
+
+def test_pruning_the_ensemble_is_cheaper_in_every_line_of_the_table():
+    printed = printed_by("table1.py")
+    saved = [int(percent) for percent in re.findall(r"costs (-?\d+)% less", printed)]
+    assert len(saved) >= 2
+    assert min(saved) > 0
+
+
+def printed_by(script):
+    """Run a benchmark in small."""
+    result = subprocess.run(
+        [sys.executable, str(ROOT / "benchmarks" / script), "--quick"],
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
