@@ -94,7 +94,7 @@ def test_people_read_figures_and_proof(asked, folder, tmp_path):
     words = ("--budget", "120", "--validation", folder / "valid.csv")
     result = run(*asked, *words, "-o", tmp_path / "pruned.skops")
     assert "Pruned RandomForestClassifier within the budget 120" in result.stdout
-    assert "Proven: no pruning has a smaller loss" in result.stdout
+    assert "Proven at tradeoff" in result.stdout
     assert "On the validation rows:" in result.stdout
     assert f"Wrote {tmp_path / 'pruned.skops'}." in result.stdout
     assert "\x1b" not in result.stdout

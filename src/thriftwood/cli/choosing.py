@@ -10,7 +10,7 @@ from thriftwood.cli.choice import Choice
 from thriftwood.cli.inputs import Inputs
 from thriftwood.cli.proofs import interval_in_words, proof_facts, proof_in_words
 from thriftwood.cli.voice import Voice
-from thriftwood.cli.words import plain
+from thriftwood.cli.words import plain, wrapped
 
 if TYPE_CHECKING:
     from thriftwood.pruning import Pruned, PruningPath
@@ -41,11 +41,13 @@ def choose(inputs: Inputs, choice: Choice, voice: Voice) -> Chosen:
 
 def choose_on(path: PruningPath, inputs: Inputs, choice: Choice, voice: Voice) -> Chosen:
     """Find the point of a path that a budget or a rise of the error asks for."""
+    from thriftwood.pruning import tradeoff_inside
+
     if choice.budget is not None:
         pruned, notes = path.at(budget=choice.budget), []
     else:
         pruned = _by_errors(path, inputs, choice, voice)
-        notes = [] if inputs.validation else [ON_THE_SAME_ROWS]
+        notes = [] if inputs.validation else [wrapped(ON_THE_SAME_ROWS)]
     point = pruned.index or 0
     (certificate,) = path.certify(
         inputs.rows.X,
@@ -56,8 +58,9 @@ def choose_on(path: PruningPath, inputs: Inputs, choice: Choice, voice: Voice) -
         **inputs.counting,
     )
     pruned = _refitted(pruned, inputs, choice)
-    where = interval_in_words(path.tradeoffs, point)
-    lines = [str(pruned), f"  {proof_in_words(certificate, where)}", *notes]
+    tradeoff = tradeoff_inside(path.tradeoffs, point)
+    proof = proof_in_words(certificate, tradeoff, interval_in_words(path.tradeoffs, point))
+    lines = [*str(pruned).splitlines(), proof, *notes]
     return Chosen(pruned.model, lines, _facts(pruned, certificate))
 
 
@@ -96,7 +99,7 @@ def _at_tradeoff(inputs: Inputs, choice: Choice) -> Chosen:
         **inputs.counting,
     )
     pruned = _refitted(pruned, inputs, choice)
-    lines = [str(pruned), f"  {proof_in_words(pruned.certificate, 'at this tradeoff')}"]
+    lines = [*str(pruned).splitlines(), proof_in_words(pruned.certificate, pruned.tradeoff)]
     return Chosen(pruned.model, lines, _facts(pruned, pruned.certificate))
 
 
@@ -118,7 +121,7 @@ def _cascade(inputs: Inputs, choice: Choice, voice: Voice) -> Chosen:
         "n_stages_used": len(cascade.stages.in_use),
         "budget": choice.budget,
     }
-    return Chosen(cascade, [str(cascade)], facts)
+    return Chosen(cascade, str(cascade).splitlines(), facts)
 
 
 def _refitted(pruned: Pruned, inputs: Inputs, choice: Choice) -> Pruned:
