@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from thriftwood.cli import options
+from thriftwood.cli.baseline import doubt_about
 from thriftwood.cli.choice import Choice
 from thriftwood.cli.choosing import choose_on
 from thriftwood.cli.failures import ends_in_words
@@ -103,11 +104,14 @@ def train(
             inputs = read_inputs(learnt.moved(output, unfinished), voice)
             found = find_frontier(inputs, voice)
             write_files(unfinished, found, inputs, learnt, voice)
+            doubt = doubt_about(found, inputs, model)
             lines, facts = [*lines, "", *frontier_lines(found)], frontier_facts(found)
             if choice is not None:
                 chosen = choose_on(found.path, inputs, choice, voice)
                 write_pruned(chosen.model, unfinished / PRUNED, voice)
                 lines, facts = [*lines, "", *chosen.lines], facts | {"pruned": chosen.facts}
+        if doubt is not None:
+            voice.note(doubt)
         for line in lines:
             voice.say(line, strong=line.endswith(MARK))
         voice.say()
