@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 from cli_files import (
     PRICES,
@@ -14,7 +15,9 @@ from cli_files import (
     refused,
     run,
     train_rows,
+    valid_rows,
 )
+from sklearn.tree import DecisionTreeClassifier
 
 import thriftwood as tw
 from thriftwood.cli import prune as prune_command
@@ -80,3 +83,54 @@ def test_nothing_is_written_where_measuring_fails(folder, tmp_path, monkeypatch)
     sentence = refused("prune", *asked_about(folder), *options, "-o", tmp_path / "p.skops")
     assert "cannot be measured" in sentence
     assert not names_in(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def unnamed(tmp_path_factory):
+    """A model and arrays that know no names, prices by number, and the same rows with names."""
+    folder = tmp_path_factory.mktemp("unnamed")
+    X, y = train_rows()
+    tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X.to_numpy(), y)
+    tw.export.to_skops(tree, folder / "tree.skops")
+    X_valid, y_valid = valid_rows()
+    np.savez(folder / "train.npz", X=X, y=y.astype(str))
+    np.savez(folder / "valid.npz", X=X_valid, y=y_valid.astype(str))
+    X.assign(y=y).to_csv(folder / "train.csv", index=False)
+    X_valid.assign(y=y_valid).to_csv(folder / "valid.csv", index=False)
+    prices = PRICES.per_feature.values()
+    lines = [f"{column},{price}\n" for column, price in enumerate(prices)]
+    (folder / "numbers.csv").write_text("".join(["name,price\n", *lines]))
+    lines = [f"{name},{price}\n" for name, price in PRICES.per_feature.items()]
+    (folder / "names.csv").write_text("".join(["name,price\n", *lines]))
+    return folder
+
+
+def test_columns_without_names_go_by_their_numbers_in_price_lists(unnamed, tmp_path):
+    """Whichever of the files has names, the answer is the same."""
+    answers = []
+    for prices, train, valid in (
+        ("names", "train.csv", "valid.csv"),
+        ("names", "train.csv", "valid.npz"),
+        ("numbers", "train.npz", "valid.npz"),
+        ("numbers", "train.npz", "valid.csv"),
+    ):
+        words = (unnamed / train, "--target", "y", "--validation", unnamed / valid)
+        options = ("--costs", unnamed / f"{prices}.csv", "--budget", "9")
+        file = tmp_path / "pruned.skops"
+        found = answer("prune", unnamed / "tree.skops", *words, *options, "-o", file, "--force")
+        answers.append((found["cost"], found["loss"], found["validation"]))
+    assert answers == answers[:1] * 4
+
+
+def test_a_model_with_names_pays_by_them_also_for_arrays(unnamed, folder):
+    words = (unnamed / "train.npz", "--costs", folder / "prices.csv")
+    facts = answer("bill", folder / "forest.skops", *words)
+    assert facts["mean"] == tw.feature_bill(heart_forest(), train_rows()[0], PRICES).mean
+
+
+def test_numbers_are_named_where_there_are_no_names(unnamed, tmp_path):
+    assert "0, 1, ..., also in price lists" in run("info", unnamed / "tree.skops").stdout
+    bill = run("bill", unnamed / "tree.skops", unnamed / "train.npz").stdout.splitlines()
+    assert {line.split()[0] for line in bill[3:5]} <= set(map(str, range(13)))
+    options = ("--costs", unnamed / "numbers.csv", "-o", tmp_path / "trained")
+    assert answer("train", unnamed / "train.npz", *options)["n_points"] > 1

@@ -87,7 +87,7 @@ def _lines(facts: dict[str, Any]) -> dict[str, str]:
     lines["splits"] = f"{facts['n_splits']:,}, at most {facts['depth']} deep"
     lines["features"] = f"{facts['n_features']:,}, of which {len(used):,} are used"
     if facts["feature_names"] is None:
-        lines["names"] = "unknown: features go by their column, from 0"
+        lines["names"] = "none: features go by their columns, 0, 1, ..., also in price lists"
     lines["used"] = listed(used, 20) if used else "none"
     lines["can be pruned"] = _verdict(facts)
     return lines

@@ -166,13 +166,18 @@ def read_rows(
 def _named(
     rows: Rows, table: RowTable, request: Request, like: Sequence[str] | None = None
 ) -> Rows:
-    """Give rows the names of the file's columns where the model knows none: prices go by them."""
-    if hasattr(rows.X, "columns") or table.names is None:
+    """Give rows names where the model knows none: those of the file, or else numbers from 0.
+
+    Prices go by them.
+    """
+    if hasattr(rows.X, "columns"):
         return rows
     import pandas as pd
 
-    others = (request.target, request.weight)
-    names = list(like or (name for name in table.names if name not in others))
+    from thriftwood.row_files import numbers_as_names
+
+    own = table.names or numbers_as_names(rows.X.shape[1])
+    names = list(like or (name for name in own if name not in (request.target, request.weight)))
     return rows._replace(X=pd.DataFrame(rows.X, columns=names))
 
 

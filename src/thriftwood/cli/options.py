@@ -19,7 +19,8 @@ Data = Annotated[
     typer.Argument(
         metavar="DATA",
         help="Rows with named columns, usually those that the model was trained on: .csv, .tsv "
-        "(also with .gz), .parquet, .feather, .arrow; or arrays X and y of NumPy (.npz).",
+        "(also with .gz), .parquet, .feather, .arrow; or arrays of NumPy (.npz): X, y and, if you "
+        "like, weight and feature_names. Columns without names go by their numbers, 0, 1, ...",
     ),
 ]
 Target = Annotated[
