@@ -162,6 +162,10 @@ def test_what_is_read_is_never_replaced(asked, folder):
         (("--budget", "9", "--class-weight", "yes=much"), "'much' is no number"),
         (("--budget", "9", "--class-weight", "yes=-3"), "'-3' is no number of at least 0"),
         (("--budget", "9", "--class-weight", "yes=2", "--class-weight", "yes=3"), "yes twice"),
+        (("--budget", "9", "--class-weight", "balanced", "--class-weight", "no=2"), "goes alone"),
+        (("--budget", "9", "--class-weight", "yes"), "LABEL=NUMBER, such as"),
+        (("--budget", "9", "--jobs", "0"), "--jobs is 0: pass how many threads"),
+        (("--budget", "9", "--jobs", "-5"), "--jobs is -5: pass how many threads"),
         (("--budget", "9", "--weight", "mass"), "no column 'mass'"),
     ],
 )

@@ -10,7 +10,11 @@ from cli_files import heart_folder, refused, run
 import thriftwood as tw
 from thriftwood import cli
 from thriftwood.cli import bill as bill_command
+from thriftwood.cli import outputs
+from thriftwood.cli.early import LOSSES
 from thriftwood.cli.voice import Voice
+from thriftwood.formulation import losses
+from thriftwood.model_files import thriftwood_arrays
 from thriftwood.model_files.registry import FORMATS
 from thriftwood.row_files.reading import READERS
 
@@ -94,6 +98,42 @@ def test_prices_of_unknown_features_are_refused(folder, tmp_path):
     sentence = refused("bill", *words)
     assert "agee" in sentence
     assert "Did you mean 'age'" in sentence
+
+
+def test_slips_are_told_before_heavy_libraries_are_loaded(folder):
+    """In one process of its own, where no other test has loaded them."""
+    asked = "prune forest.skops train.csv --target ill --budget 9 -o new.skops"
+    calls = [
+        "info no.skops",
+        "bill forest.skops no.csv",
+        "verify forest.skops no.skops train.csv --target ill",
+        "train no.csv --target ill -o new",
+        "frontier forest.skops train.csv -o new",
+        f"{asked} --validation no.csv",
+        f"{asked} --costs .",
+        f"{asked} --jobs 0",
+        f"{asked} --loss hinge",
+        f"{asked} --class-weight yes=much",
+        asked.replace("new.skops", "new.onnx"),
+    ]
+    code = (
+        "import sys; from typer.testing import CliRunner; from thriftwood.cli.app import app\n"
+        f"for call in {calls}:\n"
+        "    ended = CliRunner().invoke(app, call.split())\n"
+        "    assert ended.exit_code == 2, ended.output\n"
+        f"    assert not {{*{HEAVY}}} & {{*sys.modules}}, call\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=folder
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_early_checks_know_what_the_package_knows():
+    known = {*losses.CLASSIFIER_LOSSES, *losses.REGRESSOR_LOSSES, losses.RECORDED_GAIN}
+    assert set(LOSSES) == known
+    assert set(outputs.MODELS) == {suffix for own in FORMATS for suffix in own.suffixes}
+    assert set(outputs.CASCADES) == set(thriftwood_arrays.FORMAT.suffixes)
 
 
 def test_debug_shows_the_traceback_before_the_sentence(folder):

@@ -9,6 +9,7 @@ import typer
 
 import thriftwood as tw
 from thriftwood.cli import options
+from thriftwood.cli.early import check_files, check_jobs
 from thriftwood.cli.failures import ends_in_words
 from thriftwood.cli.inputs import read_costs, read_model, read_rows
 from thriftwood.cli.request import Request
@@ -58,6 +59,8 @@ def bill(
     """
     voice = Voice(json, quiet)
     with ends_in_words(debug):
+        check_files(model, data, costs)
+        check_jobs(jobs)
         prices = read_costs(costs)
         trained = read_model(model, trust_pickle, voice)
         rows = read_rows(data, trained, Request(model=model, data=data, target=target), voice)

@@ -8,6 +8,7 @@ import typer
 
 import thriftwood as tw
 from thriftwood.cli import options
+from thriftwood.cli.early import check_files
 from thriftwood.cli.failures import ends_in_words
 from thriftwood.cli.inputs import read_one_forest
 from thriftwood.cli.outputs import check_apart, check_new_file
@@ -47,6 +48,7 @@ def export(
     """
     voice = Voice(json, quiet)
     with ends_in_words(debug):
+        check_files(model)
         check_apart(output, model)
         check_new_file(output, force)
         trained = read_one_forest(model, trust_pickle, voice)

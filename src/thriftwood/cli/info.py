@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thriftwood.cli import options
+from thriftwood.cli.early import check_files
 from thriftwood.cli.failures import ends_in_words
 from thriftwood.cli.inputs import read_model
 from thriftwood.cli.voice import Voice
@@ -32,6 +33,7 @@ def info(
     """
     voice = Voice(json, quiet)
     with ends_in_words(debug):
+        check_files(model)
         from thriftwood.model_files import model_format
 
         facts = facts_about(read_model(model, trust_pickle, voice))

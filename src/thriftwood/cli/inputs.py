@@ -74,7 +74,6 @@ def read_inputs(request: Request, voice: Voice) -> Inputs:
     """Read what a request names; small files first, so that a slip shows at once."""
     from thriftwood.model_files import suffix_for
 
-    check_target(request)
     costs = read_costs(request.costs)
     model = read_one_forest(request.model, request.trust_pickle, voice)
     class_weight = read_class_weight(request.class_weight, _classes_of(model))
@@ -94,16 +93,6 @@ def read_inputs(request: Request, voice: Voice) -> Inputs:
         jobs=request.jobs,
         suffix=suffix_for(request.model),
     )
-
-
-def check_target(request: Request) -> None:
-    """Refuse to begin where nothing says what is right; only arrays have a usual name for that."""
-    for file in (request.data, request.validation):
-        if request.target is None and file is not None and file.suffix.lower() != ".npz":
-            raise InputError(
-                f"Name the --target, the column of {file} that says what is right for each row. "
-                "(Only an .npz file can do without, if it has an array y.)"
-            )
 
 
 def judged(rows: Rows, file: Path) -> JudgedRows:

@@ -10,6 +10,7 @@ import typer
 from thriftwood.cli import options
 from thriftwood.cli.choice import Choice
 from thriftwood.cli.choosing import choose
+from thriftwood.cli.early import check_request
 from thriftwood.cli.failures import ends_in_words
 from thriftwood.cli.inputs import Inputs, read_inputs
 from thriftwood.cli.measuring import is_classifier, is_judged_by_errors, measured_on
@@ -108,6 +109,7 @@ def prune(
     )
     with ends_in_words(debug):
         choice.check(validation is not None)
+        check_request(request)
         check_apart(output, model, data, validation, costs)
         (check_new_cascade if cascade else check_new_model)(output, force)
         _prune(request, choice, output, voice)

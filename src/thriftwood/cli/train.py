@@ -10,11 +10,12 @@ from thriftwood.cli import options
 from thriftwood.cli.baseline import doubt_about
 from thriftwood.cli.choice import Choice
 from thriftwood.cli.choosing import choose_on
+from thriftwood.cli.early import check_counting, check_files, check_target
 from thriftwood.cli.failures import ends_in_words
 from thriftwood.cli.fitting import Kind, Task
 from thriftwood.cli.frontier_files import FILES, REPORT, write_files
 from thriftwood.cli.frontier_words import MARK, frontier_facts, frontier_lines
-from thriftwood.cli.inputs import check_target, read_inputs
+from thriftwood.cli.inputs import read_inputs
 from thriftwood.cli.outputs import FolderKind, check_apart, check_new_folder, new_folder
 from thriftwood.cli.prune import write_pruned
 from thriftwood.cli.request import Request
@@ -97,6 +98,8 @@ def train(
             class_weight=class_weight or (),
             jobs=jobs,
         )
+        check_files(data, validation, costs)
+        check_counting(request)
         check_target(request)
         with new_folder(output, FOLDER, force) as unfinished:
             lesson = Lesson(request, output, model, task, seed)

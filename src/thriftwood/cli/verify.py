@@ -10,6 +10,7 @@ import typer
 import thriftwood as tw
 from thriftwood.cli import options
 from thriftwood.cli.choosing import figures
+from thriftwood.cli.early import check_files, check_request
 from thriftwood.cli.failures import NOT_OPTIMAL, ends_in_words
 from thriftwood.cli.inputs import Inputs, read_inputs, read_one_forest
 from thriftwood.cli.proofs import proof_facts
@@ -79,6 +80,8 @@ def verify(
             jobs=jobs,
             trust_pickle=trust_pickle,
         )
+        check_files(pruned)
+        check_request(request)
         inputs = read_inputs(request, voice)
         verdict = tw.verify_pruning(
             inputs.model,
