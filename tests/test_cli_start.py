@@ -1,6 +1,7 @@
 """How the command line begins, helps and fails."""
 
 import builtins
+import json
 import subprocess
 import sys
 
@@ -134,6 +135,15 @@ def test_early_checks_know_what_the_package_knows():
     assert set(LOSSES) == known
     assert set(outputs.MODELS) == {suffix for own in FORMATS for suffix in own.suffixes}
     assert set(outputs.CASCADES) == set(thriftwood_arrays.FORMAT.suffixes)
+
+
+def test_with_json_an_error_is_an_object_as_well(folder):
+    result = run("bill", folder / "no.skops", folder / "valid.csv", "--json")
+    assert result.exit_code == 2
+    (sentence,) = json.loads(result.stdout).values()
+    assert sentence == f"There is no file {folder / 'no.skops'}."
+    assert result.stderr == f"Error: {sentence}\n"
+    assert json.loads(result.stdout) == {"error": sentence}
 
 
 def test_debug_shows_the_traceback_before_the_sentence(folder):

@@ -58,7 +58,7 @@ def bill(
       thriftwood bill pruned.skops rows.csv --costs prices.csv --row 7
     """
     voice = Voice(json, quiet)
-    with ends_in_words(debug):
+    with ends_in_words(debug, voice):
         check_files(model, data, costs)
         check_jobs(jobs)
         prices = read_costs(costs)

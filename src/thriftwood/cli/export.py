@@ -47,7 +47,7 @@ def export(
       thriftwood export pruned.skops --to c -o forest.c
     """
     voice = Voice(json, quiet)
-    with ends_in_words(debug):
+    with ends_in_words(debug, voice):
         check_files(model)
         check_apart(output, model)
         check_new_file(output, force)

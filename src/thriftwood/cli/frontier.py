@@ -46,7 +46,7 @@ def frontier(
           --validation valid.csv -o frontier
     """
     voice = Voice(json, quiet)
-    with ends_in_words(debug):
+    with ends_in_words(debug, voice):
         check_apart(output, model, data, validation, costs)
         check_new_folder(output, FOLDER, force)
         request = Request(

@@ -32,7 +32,7 @@ def info(
       thriftwood info booster.txt --json
     """
     voice = Voice(json, quiet)
-    with ends_in_words(debug):
+    with ends_in_words(debug, voice):
         check_files(model)
         from thriftwood.model_files import model_format
 

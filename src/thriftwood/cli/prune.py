@@ -107,7 +107,7 @@ def prune(
         jobs=jobs,
         trust_pickle=trust_pickle,
     )
-    with ends_in_words(debug):
+    with ends_in_words(debug, voice):
         choice.check(validation is not None)
         check_request(request)
         check_apart(output, model, data, validation, costs)

@@ -81,7 +81,7 @@ def train(
       thriftwood train rows.csv --target ill --costs prices.csv --budget 12 -o trained
     """
     voice = Voice(json, quiet)
-    with ends_in_words(debug):
+    with ends_in_words(debug, voice):
         choice = None if budget is None else Choice(budget=budget)
         if choice is not None:
             choice.check(validation is not None)

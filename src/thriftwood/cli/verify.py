@@ -68,7 +68,7 @@ def verify(
       thriftwood verify model.skops pruned.skops train.csv --target ill --tradeoff 0.01
     """
     voice = Voice(json, quiet)
-    with ends_in_words(debug):
+    with ends_in_words(debug, voice):
         request = Request(
             model=model,
             data=data,
