@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from catboost import CatBoostClassifier
 from cli_files import (
     PRICES,
     answer,
@@ -17,7 +18,7 @@ from cli_files import (
     train_rows,
     valid_rows,
 )
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import thriftwood as tw
 from thriftwood.cli import prune as prune_command
@@ -134,3 +135,30 @@ def test_numbers_are_named_where_there_are_no_names(unnamed, tmp_path):
     assert {line.split()[0] for line in bill[3:5]} <= set(map(str, range(13)))
     options = ("--costs", unnamed / "numbers.csv", "-o", tmp_path / "trained")
     assert answer("train", unnamed / "train.npz", *options)["n_points"] > 1
+
+
+def test_a_cascade_of_numbers_is_refused_with_what_to_do(folder, tmp_path):
+    X, _ = train_rows()
+    tree = DecisionTreeRegressor(max_depth=2).fit(X.drop(columns="age"), X["age"])
+    tw.export.to_skops(tree, tmp_path / "tree.skops")
+    words = (folder / "train.csv", "--target", "age", "--validation", folder / "valid.csv")
+    sentence = refused("prune", tmp_path / "tree.skops", *words, "--cascade", "-o", "x.tw")
+    assert "use --budget without --cascade." in sentence
+
+
+def test_a_place_where_nothing_can_be_written_is_named_as_it_was_typed(folder):
+    words = ("export", folder / "forest.skops", "--to", "c", "-o", "/proc/x.c")
+    assert refused(*words).startswith("Error: /proc/x.c cannot be written: ")
+    assert "/proc/.x" not in refused(*words)
+
+
+def test_a_model_that_is_cut_off_is_told_without_internals(tmp_path):
+    X, y = train_rows()
+    model = CatBoostClassifier(
+        iterations=3, depth=2, verbose=False, allow_writing_files=False, thread_count=1
+    )
+    model.fit(X, y).save_model(str(tmp_path / "whole.cbm"))
+    content = (tmp_path / "whole.cbm").read_bytes()
+    (tmp_path / "cut.cbm").write_bytes(content[: len(content) // 2])
+    sentence = refused("info", tmp_path / "cut.cbm")
+    assert sentence.endswith("is no whole CatBoost file: it seems cut off: copy it again.\n")

@@ -52,7 +52,12 @@ def parquet_bytes(folder):
         ("rows.csv", b"a,b\n1,\xff\n", r"rows\.csv, line 2: this is not UTF-8"),
         ("rows.csv.gz", "a,b\n1,2\n", r"rows\.csv\.gz is no whole gzip file"),
         ("rows.csv.gz", gzip.compress(b"a,b\n1,2\n")[:-9], "is no whole gzip file"),
-        ("rows.parquet", "a,b\n1,2\n", "is no whole Parquet file: .*magic"),
+        ("rows.parquet", "a,b\n1,2\n", "is no whole Parquet file: it does not begin like one"),
+        (
+            "rows.parquet",
+            b"PAR1\x00\x00",
+            "is no whole Parquet file: it seems cut off: copy it again",
+        ),
         ("rows.feather", "a,b\n1,2\n", "is no whole Feather file"),
         ("rows.arrow", "a,b\n1,2\n", "is no whole Arrow file"),
         ("rows.npz", "a,b\n1,2\n", "is no whole .npz file"),

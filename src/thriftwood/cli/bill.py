@@ -11,7 +11,8 @@ import thriftwood as tw
 from thriftwood.cli import options
 from thriftwood.cli.early import check_files, check_jobs
 from thriftwood.cli.failures import ends_in_words
-from thriftwood.cli.inputs import read_costs, read_model, read_rows
+from thriftwood.cli.inputs import check_prices, read_costs, read_model, read_rows
+from thriftwood.cli.parsing import whole
 from thriftwood.cli.request import Request
 from thriftwood.cli.voice import Voice
 from thriftwood.cli.words import amount, count, number, plain, share, table
@@ -37,6 +38,7 @@ def bill(
     row: Annotated[
         int | None,
         typer.Option(
+            parser=whole,
             metavar="N",
             help="Show the receipt of one row: 0 is the first, -1 the last.",
             show_default=False,
@@ -64,6 +66,7 @@ def bill(
         prices = read_costs(costs)
         trained = read_model(model, trust_pickle, voice)
         rows = read_rows(data, trained, Request(model=model, data=data, target=target), voice)
+        check_prices(prices, costs, rows.X)
         paid = tw.feature_bill(trained, rows.X, prices, n_jobs=jobs)
         if row is not None:
             receipt = paid.receipt(row)

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import thriftwood as tw
 from thriftwood.cli.choice import Choice
 from thriftwood.cli.inputs import Inputs
+from thriftwood.cli.measuring import is_classifier
 from thriftwood.cli.proofs import interval_in_words, proof_facts, proof_in_words
 from thriftwood.cli.voice import Voice
 from thriftwood.cli.words import plain, wrapped
+from thriftwood.errors import InputError
 
 if TYPE_CHECKING:
     from thriftwood.pruning import Pruned, PruningPath
@@ -32,11 +34,27 @@ class Chosen:
 
 def choose(inputs: Inputs, choice: Choice, voice: Voice) -> Chosen:
     """Find the model that a choice asks for."""
+    _check_model(inputs, choice)
     if choice.cascade:
         return _cascade(inputs, choice, voice)
     if choice.tradeoff is not None:
         return _at_tradeoff(inputs, choice)
     return choose_on(path_of(inputs, voice), inputs, choice, voice)
+
+
+def _check_model(inputs: Inputs, choice: Choice) -> None:
+    """Refuse what cannot be done with a model of this kind, before the work begins."""
+    from thriftwood.adapters import read_samples
+
+    if choice.cascade and not is_classifier(inputs.model):
+        raise InputError(
+            "A cascade stops where the class of a row is clear, and this model predicts numbers: "
+            "use --budget without --cascade."
+        )
+    if choice.refit and inputs.validation is None and read_samples(inputs.model) is None:
+        raise InputError(
+            "--refit needs rows that the model was not trained on: pass --validation FILE."
+        )
 
 
 def choose_on(path: PruningPath, inputs: Inputs, choice: Choice, voice: Voice) -> Chosen:

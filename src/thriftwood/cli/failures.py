@@ -26,6 +26,8 @@ PHRASES = {
     "prune(..., tradeoff=...)": "`thriftwood prune --tradeoff`",
     ", or a `strength`": "",
     "trained on as X": "trained on as DATA",
+    "pass trust_pickle=True (--trust-pickle on the command line)": "pass --trust-pickle",
+    ", or pass a function": "",
 }
 
 

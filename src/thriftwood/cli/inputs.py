@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,6 +79,7 @@ def read_inputs(request: Request, voice: Voice) -> Inputs:
     model = read_one_forest(request.model, request.trust_pickle, voice)
     class_weight = read_class_weight(request.class_weight, _classes_of(model))
     rows = judged(read_rows(request.data, model, request, voice), request.data)
+    check_prices(costs, request.costs, rows.X)
     validation = None
     if request.validation is not None:
         names = list(rows.X.columns) if hasattr(rows.X, "columns") else None
@@ -109,6 +111,32 @@ def read_costs(file: Path | None) -> Costs | None:
     if file is None:
         return None
     return tw.Costs.from_file(file)
+
+
+def check_prices(costs: Costs | None, file: Path | None, X: Any) -> None:
+    """Refuse prices that do not fit the columns of rows, in a sentence that names their file."""
+    if file is None:
+        return
+    from thriftwood.costs import read_prices
+    from thriftwood.table import column_names
+
+    n_rows, n_columns = X.shape
+    try:
+        read_prices(costs, n_columns, column_names(X), n_rows)
+    except InputError as error:
+        raise InputError(_about_file(str(error), file)) from None
+
+
+def _about_file(sentence: str, file: Path) -> str:
+    """Return what is wrong with prices, with a file in place of an argument."""
+    sentence = re.sub(
+        r"^`per_feature` prices (.+?), unknown to the model\.",
+        r"`per_feature`: the model has no feature \1.",
+        sentence,
+    ).removesuffix(" A price list may name the model's own features only.")
+    if sentence.startswith("`per_feature`"):
+        return sentence.replace("`per_feature`", str(file), 1)
+    return f"{file}: {sentence}"
 
 
 def read_model(file: Path, trust_pickle: bool, voice: Voice) -> Any:

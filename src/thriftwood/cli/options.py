@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from thriftwood.cli.parsing import whole
+
 Model = Annotated[
     Path,
     typer.Argument(
@@ -73,7 +75,9 @@ ClassWeight = Annotated[
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Threads; -1 for all. By default one.", show_default=False),
+    typer.Option(
+        parser=whole, metavar="N", help="Threads; -1 for all. By default one.", show_default=False
+    ),
 ]
 TrustPickle = Annotated[
     bool,

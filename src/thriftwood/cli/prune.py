@@ -15,16 +15,22 @@ from thriftwood.cli.failures import ends_in_words
 from thriftwood.cli.inputs import Inputs, read_inputs
 from thriftwood.cli.measuring import is_classifier, is_judged_by_errors, measured_on
 from thriftwood.cli.outputs import check_apart, check_new_cascade, check_new_model
+from thriftwood.cli.parsing import number
 from thriftwood.cli.request import Request
 from thriftwood.cli.voice import Voice
 from thriftwood.cli.words import wrapped
 
 Budget = Annotated[
-    float | None, typer.Option(help="What a row may cost on average.", show_default=False)
+    float | None,
+    typer.Option(
+        parser=number, metavar="NUMBER", help="What a row may cost on average.", show_default=False
+    ),
 ]
 Tradeoff = Annotated[
     float | None,
     typer.Option(
+        parser=number,
+        metavar="NUMBER",
         help="How much loss one unit of cost is worth: the larger, the more is pruned.",
         show_default=False,
     ),
@@ -32,6 +38,8 @@ Tradeoff = Annotated[
 MaxErrorIncrease = Annotated[
     float | None,
     typer.Option(
+        parser=number,
+        metavar="NUMBER",
         help="How much the error may rise, such as 0.01; best on --validation rows.",
         show_default=False,
     ),

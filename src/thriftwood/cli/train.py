@@ -17,6 +17,7 @@ from thriftwood.cli.frontier_files import FILES, REPORT, write_files
 from thriftwood.cli.frontier_words import MARK, frontier_facts, frontier_lines
 from thriftwood.cli.inputs import read_inputs
 from thriftwood.cli.outputs import FolderKind, check_apart, check_new_folder, new_folder
+from thriftwood.cli.parsing import number, whole, word_of
 from thriftwood.cli.prune import write_pruned
 from thriftwood.cli.request import Request
 from thriftwood.cli.suggestion import find_frontier
@@ -29,14 +30,20 @@ FOLDER = FolderKind((*FILES, MODEL, PRUNED, TRAIN, VALIDATION), mark=REPORT)
 Budget = Annotated[
     float | None,
     typer.Option(
-        help="What a row may cost on average: writes pruned.skops, too.", show_default=False
+        parser=number,
+        metavar="NUMBER",
+        help="What a row may cost on average: writes pruned.skops, too.",
+        show_default=False,
     ),
 ]
 ModelKind = Annotated[
     Kind | None,
     typer.Option(
         "--model",
-        help="What to train; by default budget-forest for classes, boosting for numbers.",
+        parser=word_of(Kind),
+        metavar="KIND",
+        help="What to train: budget-forest, forest or boosting; by default budget-forest for "
+        "classes, boosting for numbers.",
         show_default=False,
     ),
 ]
@@ -44,11 +51,16 @@ TargetKind = Annotated[
     Task | None,
     typer.Option(
         "--task",
-        help="Whether the target holds classes or numbers; by default its values decide.",
+        parser=word_of(Task),
+        metavar="TASK",
+        help="Whether the target holds classes or numbers: classification or regression; by "
+        "default its values decide.",
         show_default=False,
     ),
 ]
-Seed = Annotated[int, typer.Option(help="Of all that is drawn at random.")]
+Seed = Annotated[
+    int, typer.Option(parser=whole, metavar="N", help="Of all that is drawn at random.")
+]
 
 
 def train(
