@@ -1,6 +1,7 @@
 """What commands say about proofs and figures, and what they leave behind when they fail."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,6 +23,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import thriftwood as tw
 from thriftwood.cli import prune as prune_command
+from thriftwood.cli.frontier_words import _saved
+from thriftwood.cli.words import number
 from thriftwood.errors import InputError
 
 
@@ -162,3 +165,22 @@ def test_a_model_that_is_cut_off_is_told_without_internals(tmp_path):
     (tmp_path / "cut.cbm").write_bytes(content[: len(content) // 2])
     sentence = refused("info", tmp_path / "cut.cbm")
     assert sentence.endswith("is no whole CatBoost file: it seems cut off: copy it again.\n")
+
+
+@pytest.mark.parametrize(("cost", "shown"), [(10.0 + 2e-15, "0.0 %"), (5.0, "50.0 %")])
+def test_what_is_saved_is_never_a_negative_nothing(cost, shown):
+    assert _saved(cost, 10.0) == shown
+
+
+def test_a_mean_looks_the_same_whoever_added_it_up():
+    means = (8.313874999999998, 8.313875, 8.313875000000001)
+    assert len({number(mean) for mean in means}) == 1
+    figures = [replace(heart_path()[0], cost=mean) for mean in means]
+    assert len({str(one) for one in figures}) == 1
+
+
+def test_advice_names_the_option_that_was_used(folder, tmp_path):
+    words = ("--max-error-increase", "1", "-o", tmp_path / "pruned.skops")
+    printed = run("prune", *asked_about(folder), *words).stdout
+    assert "try a smaller --max-error-increase." in printed
+    assert "try a smaller tradeoff" not in printed

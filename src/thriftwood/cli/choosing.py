@@ -78,7 +78,10 @@ def choose_on(path: PruningPath, inputs: Inputs, choice: Choice, voice: Voice) -
     pruned = _refitted(pruned, inputs, choice)
     tradeoff = tradeoff_inside(path.tradeoffs, point)
     proof = proof_in_words(certificate, tradeoff, interval_in_words(path.tradeoffs, point))
-    lines = [*str(pruned).splitlines(), proof, *notes]
+    words = str(pruned)
+    if choice.budget is None:  # nobody passed a tradeoff
+        words = words.replace("try a smaller tradeoff", "try a smaller --max-error-increase")
+    lines = [*words.splitlines(), proof, *notes]
     return Chosen(pruned.model, lines, _facts(pruned, certificate))
 
 

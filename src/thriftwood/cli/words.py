@@ -6,12 +6,14 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
+from thriftwood.digits import six_digits
+
 WIDTH = 100  # columns of a terminal that is not narrow
 
 
 def number(value: float) -> str:
     """Return a number with the digits that people read."""
-    return f"{value:.6g}"
+    return six_digits(value)
 
 
 def aligned(values: Sequence[float]) -> list[str]:
