@@ -7,8 +7,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from thriftwood.arguments import six_digits
 from thriftwood.closure import Certificate
-from thriftwood.digits import six_digits
 from thriftwood.pruning.methods import DESCENT, METHODS, ROUNDS, SAMPLE
 from thriftwood.pruning.refit import JudgedRows, Refit, refit_model
 from thriftwood.solvers import Round

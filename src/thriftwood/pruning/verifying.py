@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thriftwood.adapters import read_forest
+from thriftwood.arguments import six_digits
 from thriftwood.arrays import BoolArray, FloatArray
 from thriftwood.closure import Certificate
 from thriftwood.costs import AnyCosts
-from thriftwood.digits import six_digits
 from thriftwood.forest import Forest, collapse, kept_by
 from thriftwood.formulation import ClassWeight, Loss
 from thriftwood.pruning.certifying import prove
