@@ -1,6 +1,7 @@
 """How the command line begins, helps and fails."""
 
 import builtins
+import json
 import subprocess
 import sys
 
@@ -10,7 +11,11 @@ from cli_files import heart_folder, refused, run
 import thriftwood as tw
 from thriftwood import cli
 from thriftwood.cli import bill as bill_command
+from thriftwood.cli import outputs
+from thriftwood.cli.early import LOSSES
 from thriftwood.cli.voice import Voice
+from thriftwood.formulation import losses
+from thriftwood.model_files import thriftwood_arrays
 from thriftwood.model_files.registry import FORMATS
 from thriftwood.row_files.reading import READERS
 
@@ -92,8 +97,76 @@ def test_prices_of_unknown_features_are_refused(folder, tmp_path):
     (tmp_path / "prices.csv").write_text(prices)
     words = (folder / "forest.skops", folder / "valid.csv", "--costs", tmp_path / "prices.csv")
     sentence = refused("bill", *words)
-    assert "agee" in sentence
-    assert "Did you mean 'age'" in sentence
+    file = tmp_path / "prices.csv"
+    assert sentence == f"Error: {file}: the model has no feature 'agee'. Did you mean 'age'?\n"
+
+
+def test_missing_prices_are_told_with_their_file(folder, tmp_path):
+    file = tmp_path / "prices.csv"
+    file.write_text((folder / "prices.csv").read_text().replace("\nage,1.0,", ""))
+    sentence = refused("bill", folder / "forest.skops", folder / "valid.csv", "--costs", file)
+    assert sentence == f"Error: {file} has no price for 'age': give 0 to what is free.\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("bill m d --row abc", "--row is 'abc': pass a whole number."),
+        ("bill m d --jobs 1.5", "--jobs is '1.5': pass a whole number."),
+        ("prune m d -o x.skops --budget abc", "--budget is 'abc': pass a number."),
+        ("train d -o x --model tree", "choose one of budget-forest, forest, boosting."),
+        ("export m -o x --to pmml", "--to is 'pmml': choose one of onnx, treelite, c, json,"),
+    ],
+)
+def test_values_that_are_none_are_refused_in_a_sentence(words, sentence):
+    result = run(*words.split())
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+
+
+def test_slips_are_told_before_heavy_libraries_are_loaded(folder):
+    """In one process of its own, where no other test has loaded them."""
+    asked = "prune forest.skops train.csv --target ill --budget 9 -o new.skops"
+    calls = [
+        "info no.skops",
+        "bill forest.skops no.csv",
+        "verify forest.skops no.skops train.csv --target ill",
+        "train no.csv --target ill -o new",
+        "frontier forest.skops train.csv -o new",
+        f"{asked} --validation no.csv",
+        f"{asked} --costs .",
+        f"{asked} --jobs 0",
+        f"{asked} --loss hinge",
+        f"{asked} --class-weight yes=much",
+        asked.replace("new.skops", "new.onnx"),
+    ]
+    code = (
+        "import sys; from typer.testing import CliRunner; from thriftwood.cli.app import app\n"
+        f"for call in {calls}:\n"
+        "    ended = CliRunner().invoke(app, call.split())\n"
+        "    assert ended.exit_code == 2, ended.output\n"
+        f"    assert not {{*{HEAVY}}} & {{*sys.modules}}, call\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=folder
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_early_checks_know_what_the_package_knows():
+    known = {*losses.CLASSIFIER_LOSSES, *losses.REGRESSOR_LOSSES, losses.RECORDED_GAIN}
+    assert set(LOSSES) == known
+    assert set(outputs.MODELS) == {suffix for own in FORMATS for suffix in own.suffixes}
+    assert set(outputs.CASCADES) == set(thriftwood_arrays.FORMAT.suffixes)
+
+
+def test_with_json_an_error_is_an_object_as_well(folder):
+    result = run("bill", folder / "no.skops", folder / "valid.csv", "--json")
+    assert result.exit_code == 2
+    (sentence,) = json.loads(result.stdout).values()
+    assert sentence == f"There is no file {folder / 'no.skops'}."
+    assert result.stderr == f"Error: {sentence}\n"
+    assert json.loads(result.stdout) == {"error": sentence}
 
 
 def test_debug_shows_the_traceback_before_the_sentence(folder):

@@ -155,3 +155,18 @@ def test_the_demo_replaces_no_folder_of_somebody_else(tmp_path):
     assert "choose another folder" in refused("demo", "-o", tmp_path, "--force")
     assert names_in(tmp_path) == {"train.csv", "prices.csv"}
     assert (tmp_path / "train.csv").read_text() == "mine"
+
+
+def test_train_says_where_the_model_knows_nothing(tmp_path):
+    """A free feature of noise is all that a budget-forest ever buys."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"noise": rng.normal(size=160), "good": rng.normal(size=160)})
+    frame["ill"] = np.where(frame["good"] > 0.5, "yes", "no")
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    (tmp_path / "prices.csv").write_text("name,price\nnoise,0\ngood,9\n")
+    words = ("train", tmp_path / "rows.csv", "--target", "ill", "--costs", tmp_path / "prices.csv")
+    warning = "no better than always saying the class no"
+    useless = run(*words, "-o", tmp_path / "one").stderr
+    assert warning in useless
+    assert "--model forest" in useless
+    assert warning not in run(*words, "--model", "forest", "-o", tmp_path / "two").stderr

@@ -146,7 +146,7 @@ def test_cells_that_are_no_prices(refusal, cell, says):
     [
         ("# nothing\n", ": there must be a header"),
         ("name,price\n", ": there must be a header"),
-        ("name;price\nx;1\n", ", line 1: the cells are not separated by commas. Columns are"),
+        ("name;price\nx;1\n", ", line 1: the cells are not separated by commas: save it with"),
         ("name,prise\nx,1", ", line 1: there is no column 'prise'. Did you mean 'price'?"),
         ("name,per_feature\nx,1", ", line 1: there is no column 'per_feature'."),
         ("name,price,price\nx,1,2", ", line 1: there are two columns 'price'."),

@@ -296,3 +296,18 @@ def test_a_whole_table_is_read_with_the_lines_of_its_rows(tmp_path):
     assert [table.place(row).rpartition(" ")[2] for row in range(table.n_rows)] == ["2", "5"]
     (tmp_path / "rows.csv.gz").write_bytes(gzip.compress(b"a\n1\n"))
     assert read_table(tmp_path / "rows.csv.gz").n_rows == 1
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252"])
+def test_semicolons_come_with_decimal_commas(encoding, tmp_path):
+    """As spreadsheets write a table in much of Europe, to the last bit of its numbers."""
+    frame = pd.DataFrame({"Größe": [0.1, 1 / 3, -2e-7], "Alter": [1, 2, 3], "Art": ["ä", "b", "c"]})
+    file = tmp_path / "rows.csv"
+    frame.to_csv(file, index=False, sep=";", decimal=",", encoding=encoding)
+    pd.testing.assert_frame_equal(read_table(file).frame, frame)
+
+
+def test_semicolons_may_come_with_decimal_points(tmp_path):
+    (tmp_path / "rows.csv").write_text("a;b\n1.5;2\n0.25;3\n")
+    rows = read_table(tmp_path / "rows.csv").rows_to_learn()
+    assert rows.X.to_numpy().tolist() == [[1.5, 2], [0.25, 3]]

@@ -1,4 +1,4 @@
-"""Numbers as the user passes them."""
+"""Numbers as the user passes them, and as people read them."""
 
 import math
 import reprlib
@@ -78,3 +78,12 @@ def truth(value: Any, name: str) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise InputError(f"`{name}` is {reprlib.repr(value)}: pass True or False.")
     return bool(value)
+
+
+def six_digits(value: float) -> str:
+    """Return a number with six digits; sums that were added up in another order look the same.
+
+    These differ in the last bits, which may tip the sixth digit: so bits that mean nothing are
+    rounded off before.
+    """
+    return f"{float(f'{value:.12g}'):.6g}"

@@ -6,6 +6,7 @@ from pathlib import Path
 from thriftwood.errors import InputError
 
 File = str | os.PathLike[str]
+CUT_OFF = "it seems cut off: copy it again"
 
 
 def place_of(file: object) -> Path:
@@ -43,4 +44,6 @@ def write_whole(file: File, content: bytes | str) -> None:
         finally:
             unfinished.unlink(missing_ok=True)
     except (OSError, ValueError) as error:
-        raise InputError(f"{place} cannot be written: {error}.") from None
+        # Without the name of the unfinished file, which nobody has heard of.
+        said = getattr(error, "strerror", None) or error
+        raise InputError(f"{place} cannot be written: {said}.") from None

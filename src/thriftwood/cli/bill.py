@@ -9,8 +9,10 @@ import typer
 
 import thriftwood as tw
 from thriftwood.cli import options
+from thriftwood.cli.early import check_files, check_jobs
 from thriftwood.cli.failures import ends_in_words
-from thriftwood.cli.inputs import read_costs, read_model, read_rows
+from thriftwood.cli.inputs import check_prices, read_costs, read_model, read_rows
+from thriftwood.cli.parsing import whole
 from thriftwood.cli.request import Request
 from thriftwood.cli.voice import Voice
 from thriftwood.cli.words import amount, count, number, plain, share, table
@@ -36,6 +38,7 @@ def bill(
     row: Annotated[
         int | None,
         typer.Option(
+            parser=whole,
             metavar="N",
             help="Show the receipt of one row: 0 is the first, -1 the last.",
             show_default=False,
@@ -57,10 +60,13 @@ def bill(
       thriftwood bill pruned.skops rows.csv --costs prices.csv --row 7
     """
     voice = Voice(json, quiet)
-    with ends_in_words(debug):
+    with ends_in_words(debug, voice):
+        check_files(model, data, costs)
+        check_jobs(jobs)
         prices = read_costs(costs)
         trained = read_model(model, trust_pickle, voice)
         rows = read_rows(data, trained, Request(model=model, data=data, target=target), voice)
+        check_prices(prices, costs, rows.X)
         paid = tw.feature_bill(trained, rows.X, prices, n_jobs=jobs)
         if row is not None:
             receipt = paid.receipt(row)

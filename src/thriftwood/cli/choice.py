@@ -36,8 +36,10 @@ class Choice:
                     "A --cascade is tuned on rows that the model was not trained on: pass them as "
                     "--validation."
                 )
-        elif len(given) != 1:
+        elif not given:
+            raise InputError("Say how far to prune: --budget, --tradeoff or --max-error-increase.")
+        elif len(given) > 1:
             raise InputError(
                 "Pass exactly one of --budget, --tradeoff and --max-error-increase, not "
-                f"{' and '.join(given) or 'none'}."
+                f"{' and '.join(given)}."
             )

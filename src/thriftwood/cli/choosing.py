@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import thriftwood as tw
 from thriftwood.cli.choice import Choice
 from thriftwood.cli.inputs import Inputs
+from thriftwood.cli.measuring import is_classifier
 from thriftwood.cli.proofs import interval_in_words, proof_facts, proof_in_words
 from thriftwood.cli.voice import Voice
-from thriftwood.cli.words import plain
+from thriftwood.cli.words import plain, wrapped
+from thriftwood.errors import InputError
 
 if TYPE_CHECKING:
     from thriftwood.pruning import Pruned, PruningPath
@@ -32,6 +34,7 @@ class Chosen:
 
 def choose(inputs: Inputs, choice: Choice, voice: Voice) -> Chosen:
     """Find the model that a choice asks for."""
+    _check_model(inputs, choice)
     if choice.cascade:
         return _cascade(inputs, choice, voice)
     if choice.tradeoff is not None:
@@ -39,13 +42,30 @@ def choose(inputs: Inputs, choice: Choice, voice: Voice) -> Chosen:
     return choose_on(path_of(inputs, voice), inputs, choice, voice)
 
 
+def _check_model(inputs: Inputs, choice: Choice) -> None:
+    """Refuse what cannot be done with a model of this kind, before the work begins."""
+    from thriftwood.adapters import read_samples
+
+    if choice.cascade and not is_classifier(inputs.model):
+        raise InputError(
+            "A cascade stops where the class of a row is clear, and this model predicts numbers: "
+            "use --budget without --cascade."
+        )
+    if choice.refit and inputs.validation is None and read_samples(inputs.model) is None:
+        raise InputError(
+            "--refit needs rows that the model was not trained on: pass --validation FILE."
+        )
+
+
 def choose_on(path: PruningPath, inputs: Inputs, choice: Choice, voice: Voice) -> Chosen:
     """Find the point of a path that a budget or a rise of the error asks for."""
+    from thriftwood.pruning import tradeoff_inside
+
     if choice.budget is not None:
         pruned, notes = path.at(budget=choice.budget), []
     else:
         pruned = _by_errors(path, inputs, choice, voice)
-        notes = [] if inputs.validation else [ON_THE_SAME_ROWS]
+        notes = [] if inputs.validation else [wrapped(ON_THE_SAME_ROWS)]
     point = pruned.index or 0
     (certificate,) = path.certify(
         inputs.rows.X,
@@ -56,8 +76,12 @@ def choose_on(path: PruningPath, inputs: Inputs, choice: Choice, voice: Voice) -
         **inputs.counting,
     )
     pruned = _refitted(pruned, inputs, choice)
-    where = interval_in_words(path.tradeoffs, point)
-    lines = [str(pruned), f"  {proof_in_words(certificate, where)}", *notes]
+    tradeoff = tradeoff_inside(path.tradeoffs, point)
+    proof = proof_in_words(certificate, tradeoff, interval_in_words(path.tradeoffs, point))
+    words = str(pruned)
+    if choice.budget is None:  # nobody passed a tradeoff
+        words = words.replace("try a smaller tradeoff", "try a smaller --max-error-increase")
+    lines = [*words.splitlines(), proof, *notes]
     return Chosen(pruned.model, lines, _facts(pruned, certificate))
 
 
@@ -96,7 +120,7 @@ def _at_tradeoff(inputs: Inputs, choice: Choice) -> Chosen:
         **inputs.counting,
     )
     pruned = _refitted(pruned, inputs, choice)
-    lines = [str(pruned), f"  {proof_in_words(pruned.certificate, 'at this tradeoff')}"]
+    lines = [*str(pruned).splitlines(), proof_in_words(pruned.certificate, pruned.tradeoff)]
     return Chosen(pruned.model, lines, _facts(pruned, pruned.certificate))
 
 
@@ -118,7 +142,7 @@ def _cascade(inputs: Inputs, choice: Choice, voice: Voice) -> Chosen:
         "n_stages_used": len(cascade.stages.in_use),
         "budget": choice.budget,
     }
-    return Chosen(cascade, [str(cascade)], facts)
+    return Chosen(cascade, str(cascade).splitlines(), facts)
 
 
 def _refitted(pruned: Pruned, inputs: Inputs, choice: Choice) -> Pruned:

@@ -9,13 +9,34 @@ from thriftwood.errors import InputError
 BALANCED = "balanced"
 
 
+def check_class_weight(parts: Sequence[str]) -> None:
+    """Refuse what is neither 'balanced' alone nor LABEL=NUMBER; which labels there are comes later.
+
+    Parameters
+    ----------
+    parts : sequence of str
+        As typed.
+    """
+    if list(parts) == [BALANCED]:
+        return
+    if BALANCED in parts:
+        raise InputError("--class-weight: balanced goes alone, without LABEL=NUMBER.")
+    for part in parts:
+        name, _, number = part.rpartition("=")
+        if not name:
+            raise InputError(
+                f"--class-weight is {part!r}: pass 'balanced', or LABEL=NUMBER, such as ill=5."
+            )
+        _weight(part, number)
+
+
 def read_class_weight(parts: Sequence[str], classes: Sequence[Any] | None) -> Any:
     """Return what LABEL=NUMBER say as a mapping from classes to weights.
 
     Parameters
     ----------
     parts : sequence of str
-        As typed.
+        As typed, and checked.
     classes : sequence, optional
         The labels that there are; None where numbers are predicted.
     """
@@ -31,8 +52,7 @@ def read_class_weight(parts: Sequence[str], classes: Sequence[Any] | None) -> An
         name, _, number = part.rpartition("=")
         if name not in labels:
             raise InputError(
-                f"--class-weight is {part!r}: pass 'balanced', or LABEL=NUMBER with one of the "
-                f"classes {', '.join(labels)}."
+                f"--class-weight is {part!r}: name one of the classes {', '.join(labels)}."
             )
         if labels[name] in weights:
             raise InputError(f"--class-weight names the class {name} twice: weigh it once.")

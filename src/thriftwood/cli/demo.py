@@ -44,7 +44,7 @@ def demo(
       thriftwood demo -o somewhere
     """
     voice = Voice(quiet=quiet)
-    with ends_in_words(debug):
+    with ends_in_words(debug, voice):
         with new_folder(output, FOLDER, force) as new, voice.step("Training a forest"):
             write_given(new)
         voice.say(

@@ -8,9 +8,11 @@ import typer
 
 import thriftwood as tw
 from thriftwood.cli import options
+from thriftwood.cli.early import check_files
 from thriftwood.cli.failures import ends_in_words
 from thriftwood.cli.inputs import read_one_forest
 from thriftwood.cli.outputs import check_apart, check_new_file
+from thriftwood.cli.parsing import word_of
 from thriftwood.cli.voice import Voice
 from thriftwood.files import write_whole
 
@@ -27,7 +29,15 @@ class Format(StrEnum):
 
 def export(
     model: options.Model,
-    to: Annotated[Format, typer.Option("--to", help="The format.")],
+    to: Annotated[
+        Format,
+        typer.Option(
+            "--to",
+            parser=word_of(Format),
+            metavar="FORMAT",
+            help="The format: onnx, treelite, c, json or lightgbm.",
+        ),
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="What to write.")],
     trust_pickle: options.TrustPickle = False,
     force: options.Force = False,
@@ -46,7 +56,8 @@ def export(
       thriftwood export pruned.skops --to c -o forest.c
     """
     voice = Voice(json, quiet)
-    with ends_in_words(debug):
+    with ends_in_words(debug, voice):
+        check_files(model)
         check_apart(output, model)
         check_new_file(output, force)
         trained = read_one_forest(model, trust_pickle, voice)

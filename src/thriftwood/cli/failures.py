@@ -7,12 +7,14 @@ from contextlib import contextmanager
 
 import typer
 
+from thriftwood.cli.voice import Voice
 from thriftwood.errors import ThriftwoodError
 
 NOT_OPTIMAL = 1
 WRONG_INPUT = 2
 OUR_FAULT = 70  # what the C library calls an internal software error
 STOPPED = 130  # what a shell makes of Ctrl-C
+ERROR = "Error: "
 
 # Arguments of the package that are options here, with what they are called.
 OPTIONS = {
@@ -24,17 +26,21 @@ PHRASES = {
     "prune(..., tradeoff=...)": "`thriftwood prune --tradeoff`",
     ", or a `strength`": "",
     "trained on as X": "trained on as DATA",
+    "pass trust_pickle=True (--trust-pickle on the command line)": "pass --trust-pickle",
+    ", or pass a function": "",
 }
 
 
 @contextmanager
-def ends_in_words(debug: bool) -> Iterator[None]:
+def ends_in_words(debug: bool, voice: Voice) -> Iterator[None]:
     """Say in a sentence what goes wrong in here, and end with the code for it.
 
     Parameters
     ----------
     debug : bool
         Whether the traceback comes before the sentence.
+    voice : Voice
+        Who says it; where the answer was to be JSON, that object holds the sentence, too.
     """
     try:
         yield
@@ -45,6 +51,7 @@ def ends_in_words(debug: bool) -> Iterator[None]:
             traceback.print_exc()
         sentence, code = _judged(error)
         typer.echo(sentence, err=True)
+        voice.answer({"error": sentence.removeprefix(ERROR)})
         raise typer.Exit(code) from None
 
 
@@ -53,10 +60,10 @@ def _judged(error: BaseException) -> tuple[str, int]:
     if isinstance(error, KeyboardInterrupt):
         return "Stopped. No half-written file is left.", STOPPED
     if isinstance(error, ThriftwoodError):
-        return f"Error: {in_options(str(error))}", WRONG_INPUT
+        return f"{ERROR}{in_options(str(error))}", WRONG_INPUT
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
-        return f"Error: {place}{error.strerror or error}.", WRONG_INPUT
+        return f"{ERROR}{place}{error.strerror or error}.", WRONG_INPUT
     return (
         f"Something went wrong in Thriftwood itself: {type(error).__name__}: {error}\n"
         "Run the command again with --debug and send us what it prints.",

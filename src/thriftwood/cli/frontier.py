@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from thriftwood.cli import options
+from thriftwood.cli.early import check_request
 from thriftwood.cli.failures import ends_in_words
 from thriftwood.cli.frontier_files import FOLDER, REPORT, write_files
 from thriftwood.cli.frontier_words import MARK, frontier_facts, frontier_lines
@@ -45,7 +46,7 @@ def frontier(
           --validation valid.csv -o frontier
     """
     voice = Voice(json, quiet)
-    with ends_in_words(debug):
+    with ends_in_words(debug, voice):
         check_apart(output, model, data, validation, costs)
         check_new_folder(output, FOLDER, force)
         request = Request(
@@ -60,6 +61,7 @@ def frontier(
             jobs=jobs,
             trust_pickle=trust_pickle,
         )
+        check_request(request)
         inputs = read_inputs(request, voice)
         found = find_frontier(inputs, voice)
         with new_folder(output, FOLDER, force) as unfinished:

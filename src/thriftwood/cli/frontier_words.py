@@ -50,6 +50,13 @@ def _measured_before(found: Frontier) -> dict[str, float]:
     return {"validation_error": found.before.error, "validation_cost": found.before.cost}
 
 
+def _saved(cost: float, before: float) -> str:
+    """Return what is saved; a sum that is higher in its last bits is not less than nothing."""
+    if not before:
+        return ""
+    return f"{round(100 * (1 - cost / before), 1) + 0.0:.1f} %"
+
+
 def _columns(found: Frontier, points: list[int]) -> dict[str, list[str]]:
     """Return the columns of the table, the model before pruning in their first line."""
     path, before = found.path, found.path.original
@@ -57,9 +64,7 @@ def _columns(found: Frontier, points: list[int]) -> dict[str, list[str]]:
     columns = {
         "point": ["before", *map(str, points)],
         "cost": aligned(costs),
-        "saved": [
-            f"{100 * (1 - cost / before.cost):.1f} %" if before.cost else "" for cost in costs
-        ],
+        "saved": [_saved(cost, before.cost) for cost in costs],
         "loss": aligned([before.loss, *path.losses[points].tolist()]),
     }
     if found.measured is not None and found.before is not None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thriftwood.cli import options
+from thriftwood.cli.early import check_files
 from thriftwood.cli.failures import ends_in_words
 from thriftwood.cli.inputs import read_model
 from thriftwood.cli.voice import Voice
@@ -31,7 +32,8 @@ def info(
       thriftwood info booster.txt --json
     """
     voice = Voice(json, quiet)
-    with ends_in_words(debug):
+    with ends_in_words(debug, voice):
+        check_files(model)
         from thriftwood.model_files import model_format
 
         facts = facts_about(read_model(model, trust_pickle, voice))
@@ -87,7 +89,7 @@ def _lines(facts: dict[str, Any]) -> dict[str, str]:
     lines["splits"] = f"{facts['n_splits']:,}, at most {facts['depth']} deep"
     lines["features"] = f"{facts['n_features']:,}, of which {len(used):,} are used"
     if facts["feature_names"] is None:
-        lines["names"] = "unknown: features go by their column, from 0"
+        lines["names"] = "none: features go by their columns, 0, 1, ..., also in price lists"
     lines["used"] = listed(used, 20) if used else "none"
     lines["can be pruned"] = _verdict(facts)
     return lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,11 +75,11 @@ def read_inputs(request: Request, voice: Voice) -> Inputs:
     """Read what a request names; small files first, so that a slip shows at once."""
     from thriftwood.model_files import suffix_for
 
-    check_target(request)
     costs = read_costs(request.costs)
     model = read_one_forest(request.model, request.trust_pickle, voice)
     class_weight = read_class_weight(request.class_weight, _classes_of(model))
     rows = judged(read_rows(request.data, model, request, voice), request.data)
+    check_prices(costs, request.costs, rows.X)
     validation = None
     if request.validation is not None:
         names = list(rows.X.columns) if hasattr(rows.X, "columns") else None
@@ -96,16 +97,6 @@ def read_inputs(request: Request, voice: Voice) -> Inputs:
     )
 
 
-def check_target(request: Request) -> None:
-    """Refuse to begin where nothing says what is right; only arrays have a usual name for that."""
-    for file in (request.data, request.validation):
-        if request.target is None and file is not None and file.suffix.lower() != ".npz":
-            raise InputError(
-                f"Name the --target, the column of {file} that says what is right for each row. "
-                "(Only an .npz file can do without, if it has an array y.)"
-            )
-
-
 def judged(rows: Rows, file: Path) -> JudgedRows:
     """Return rows from a file, if it says what is right for them."""
     if rows.y is None:
@@ -120,6 +111,32 @@ def read_costs(file: Path | None) -> Costs | None:
     if file is None:
         return None
     return tw.Costs.from_file(file)
+
+
+def check_prices(costs: Costs | None, file: Path | None, X: Any) -> None:
+    """Refuse prices that do not fit the columns of rows, in a sentence that names their file."""
+    if file is None:
+        return
+    from thriftwood.costs import read_prices
+    from thriftwood.table import column_names
+
+    n_rows, n_columns = X.shape
+    try:
+        read_prices(costs, n_columns, column_names(X), n_rows)
+    except InputError as error:
+        raise InputError(_about_file(str(error), file)) from None
+
+
+def _about_file(sentence: str, file: Path) -> str:
+    """Return what is wrong with prices, with a file in place of an argument."""
+    sentence = re.sub(
+        r"^`per_feature` prices (.+?), unknown to the model\.",
+        r"`per_feature`: the model has no feature \1.",
+        sentence,
+    ).removesuffix(" A price list may name the model's own features only.")
+    if sentence.startswith("`per_feature`"):
+        return sentence.replace("`per_feature`", str(file), 1)
+    return f"{file}: {sentence}"
 
 
 def read_model(file: Path, trust_pickle: bool, voice: Voice) -> Any:
@@ -166,13 +183,18 @@ def read_rows(
 def _named(
     rows: Rows, table: RowTable, request: Request, like: Sequence[str] | None = None
 ) -> Rows:
-    """Give rows the names of the file's columns where the model knows none: prices go by them."""
-    if hasattr(rows.X, "columns") or table.names is None:
+    """Give rows names where the model knows none: those of the file, or else numbers from 0.
+
+    Prices go by them.
+    """
+    if hasattr(rows.X, "columns"):
         return rows
     import pandas as pd
 
-    others = (request.target, request.weight)
-    names = list(like or (name for name in table.names if name not in others))
+    from thriftwood.row_files import numbers_as_names
+
+    own = table.names or numbers_as_names(rows.X.shape[1])
+    names = list(like or (name for name in own if name not in (request.target, request.weight)))
     return rows._replace(X=pd.DataFrame(rows.X, columns=names))
 
 

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from thriftwood.cli.parsing import whole
+
 Model = Annotated[
     Path,
     typer.Argument(
@@ -19,7 +21,8 @@ Data = Annotated[
     typer.Argument(
         metavar="DATA",
         help="Rows with named columns, usually those that the model was trained on: .csv, .tsv "
-        "(also with .gz), .parquet, .feather, .arrow; or arrays X and y of NumPy (.npz).",
+        "(also with .gz), .parquet, .feather, .arrow; or arrays of NumPy (.npz): X, y and, if you "
+        "like, weight and feature_names. Columns without names go by their numbers, 0, 1, ...",
     ),
 ]
 Target = Annotated[
@@ -72,7 +75,9 @@ ClassWeight = Annotated[
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Threads; -1 for all. By default one.", show_default=False),
+    typer.Option(
+        parser=whole, metavar="N", help="Threads; -1 for all. By default one.", show_default=False
+    ),
 ]
 TrustPickle = Annotated[
     bool,

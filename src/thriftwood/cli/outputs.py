@@ -9,6 +9,22 @@ from pathlib import Path
 
 from thriftwood.errors import InputError
 
+# Those of `model_files`, which takes seconds to load.
+MODELS = (
+    ".skops",
+    ".txt",
+    ".lgb",
+    ".model",
+    ".json",
+    ".ubj",
+    ".cbm",
+    ".tw",
+    ".pkl",
+    ".pickle",
+    ".joblib",
+)
+CASCADES = (".tw",)
+
 
 def check_apart(place: Path, *files: Path | None) -> None:
     """Refuse to replace what the command reads, or a folder that holds it, even with --force."""
@@ -30,18 +46,21 @@ def check_new_file(place: Path, force: bool) -> None:
 
 def check_new_model(place: Path, force: bool) -> None:
     """Refuse a file whose suffix says no format of models."""
-    from thriftwood.model_files import check_model_name
-
     check_new_file(place, force)
-    check_model_name(place)
+    if place.suffix.lower() not in MODELS:
+        raise InputError(
+            f"{place} is no name for a model: its suffix says the format, so let it end in "
+            f"{', '.join(MODELS[:-1])} or {MODELS[-1]}."
+        )
 
 
 def check_new_cascade(place: Path, force: bool) -> None:
     """Refuse a file that cannot be that of a cascade."""
-    from thriftwood.model_files import check_cascade_name
-
     check_new_file(place, force)
-    check_cascade_name(place)
+    if place.suffix.lower() not in CASCADES:
+        raise InputError(
+            f"{place} is no name for a cascade: let it end in {' or '.join(CASCADES)}."
+        )
 
 
 @dataclass(frozen=True)

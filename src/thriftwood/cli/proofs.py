@@ -4,37 +4,48 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from thriftwood.cli.words import number
+from thriftwood.cli.words import number, wrapped
 
 if TYPE_CHECKING:
     from thriftwood.arrays import FloatArray
     from thriftwood.closure import Certificate
 
 
-def proof_in_words(certificate: Certificate | None, where: str) -> str:
-    """Return a sentence on what is proven.
+def proof_in_words(
+    certificate: Certificate | None, tradeoff: float | None, interval: str = ""
+) -> str:
+    """Return what is proven, as lines below the figures.
 
     Parameters
     ----------
     certificate : Certificate, optional
         None where nothing is.
-    where : str
-        For which tradeoffs.
+    tradeoff : float, optional
+        The one that the proof is for.
+    interval : str
+        What the path says about others.
     """
-    if certificate is None:
-        return "Nothing is proven: the true loss of a boosted model has no exact optimum."
+    if certificate is None or tradeoff is None:
+        sentence = "Nothing is proven: the true loss of a boosted model has no exact optimum."
+        return wrapped(sentence, "  ")
     figures = f"reached {certificate.profit}, none can pass {certificate.bound}"
     if certificate.gap == 0:
-        return f"Proven: no pruning has a smaller loss + tradeoff * cost {where} ({figures})."
-    return f"Not proven optimal {where}: {figures}, a gap of {certificate.gap}."
+        proven = (
+            f"Proven at tradeoff {number(tradeoff)}: no pruning has a smaller "
+            f"loss + tradeoff * cost ({figures})"
+        )
+    else:
+        gap = f"a gap of {certificate.gap}"
+        proven = f"Not proven optimal at tradeoff {number(tradeoff)}: {figures}, {gap}"
+    return wrapped(f"{proven}; {interval}." if interval else f"{proven}.", "  ")
 
 
 def interval_in_words(tradeoffs: FloatArray, point: int) -> str:
-    """Return for which tradeoffs a point of a path is optimal."""
+    """Return for which tradeoffs a path has a point."""
     low = number(float(tradeoffs[point]))
     if point + 1 == len(tradeoffs):
-        return f"for tradeoffs from {low} on"
-    return f"for tradeoffs from {low} to {number(float(tradeoffs[point + 1]))}"
+        return f"the path has it from {low} on"
+    return f"the path has it from {low} to {number(float(tradeoffs[point + 1]))}"
 
 
 def proof_facts(certificate: Certificate | None) -> dict[str, Any] | None:

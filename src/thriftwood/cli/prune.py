@@ -10,19 +10,27 @@ import typer
 from thriftwood.cli import options
 from thriftwood.cli.choice import Choice
 from thriftwood.cli.choosing import choose
+from thriftwood.cli.early import check_request
 from thriftwood.cli.failures import ends_in_words
 from thriftwood.cli.inputs import Inputs, read_inputs
 from thriftwood.cli.measuring import is_classifier, is_judged_by_errors, measured_on
 from thriftwood.cli.outputs import check_apart, check_new_cascade, check_new_model
+from thriftwood.cli.parsing import number
 from thriftwood.cli.request import Request
 from thriftwood.cli.voice import Voice
+from thriftwood.cli.words import wrapped
 
 Budget = Annotated[
-    float | None, typer.Option(help="What a row may cost on average.", show_default=False)
+    float | None,
+    typer.Option(
+        parser=number, metavar="NUMBER", help="What a row may cost on average.", show_default=False
+    ),
 ]
 Tradeoff = Annotated[
     float | None,
     typer.Option(
+        parser=number,
+        metavar="NUMBER",
         help="How much loss one unit of cost is worth: the larger, the more is pruned.",
         show_default=False,
     ),
@@ -30,6 +38,8 @@ Tradeoff = Annotated[
 MaxErrorIncrease = Annotated[
     float | None,
     typer.Option(
+        parser=number,
+        metavar="NUMBER",
         help="How much the error may rise, such as 0.01; best on --validation rows.",
         show_default=False,
     ),
@@ -105,8 +115,9 @@ def prune(
         jobs=jobs,
         trust_pickle=trust_pickle,
     )
-    with ends_in_words(debug):
+    with ends_in_words(debug, voice):
         choice.check(validation is not None)
+        check_request(request)
         check_apart(output, model, data, validation, costs)
         (check_new_cascade if cascade else check_new_model)(output, force)
         _prune(request, choice, output, voice)
@@ -120,11 +131,12 @@ def _prune(request: Request, choice: Choice, output: Path, voice: Voice) -> None
     if not choice.cascade:
         check_model_file(inputs.model, output)
     chosen = choose(inputs, choice, voice)
+    # All that may fail comes before the file: it is there only if all went well.
+    validation, measured = _on_validation(inputs, chosen.model)
     write_pruned(chosen.model, output, voice)
-    for line in chosen.lines:
+    title, *figures = chosen.lines
+    for line in (title, *measured, *figures, f"Wrote {output}."):
         voice.say(line)
-    validation = _on_validation(inputs, chosen.model, voice)
-    voice.say(f"Wrote {output}.")
     voice.answer(chosen.facts | {"validation": validation, "output": str(output)})
 
 
@@ -136,14 +148,16 @@ def write_pruned(model: Any, output: Path, voice: Voice) -> None:
         write_model_file(model, output)
 
 
-def _on_validation(inputs: Inputs, pruned: Any, voice: Voice) -> dict[str, Any] | None:
-    """Say how the model did before and does now on rows that it was not trained on."""
+def _on_validation(inputs: Inputs, pruned: Any) -> tuple[dict[str, Any] | None, list[str]]:
+    """Return how the model did before and does now on rows that it was not trained on.
+
+    For JSON, and as lines.
+    """
     if inputs.validation is None or not is_judged_by_errors(inputs.model):
-        return None
+        return None, []
     rows, unit = inputs.validation, "" if inputs.costs is None else inputs.costs.unit
     now, before = measured_on(rows, inputs, pruned), measured_on(rows, inputs)
     kind = is_classifier(inputs.model)
-    voice.say(
-        f"On the validation rows: {now.in_words(unit, kind)}, was {before.in_words(unit, kind)}."
-    )
-    return {"n_rows": len(rows.X), **now._asdict(), "original": before._asdict()}
+    line = f"On the validation rows: {now.in_words(unit, kind)}, was {before.in_words(unit, kind)}."
+    facts = {"n_rows": len(rows.X), **now._asdict(), "original": before._asdict()}
+    return facts, [wrapped(line)]

@@ -7,14 +7,17 @@ from typing import Annotated
 import typer
 
 from thriftwood.cli import options
+from thriftwood.cli.baseline import doubt_about
 from thriftwood.cli.choice import Choice
 from thriftwood.cli.choosing import choose_on
+from thriftwood.cli.early import check_counting, check_files, check_target
 from thriftwood.cli.failures import ends_in_words
 from thriftwood.cli.fitting import Kind, Task
 from thriftwood.cli.frontier_files import FILES, REPORT, write_files
 from thriftwood.cli.frontier_words import MARK, frontier_facts, frontier_lines
-from thriftwood.cli.inputs import check_target, read_inputs
+from thriftwood.cli.inputs import read_inputs
 from thriftwood.cli.outputs import FolderKind, check_apart, check_new_folder, new_folder
+from thriftwood.cli.parsing import number, whole, word_of
 from thriftwood.cli.prune import write_pruned
 from thriftwood.cli.request import Request
 from thriftwood.cli.suggestion import find_frontier
@@ -27,14 +30,20 @@ FOLDER = FolderKind((*FILES, MODEL, PRUNED, TRAIN, VALIDATION), mark=REPORT)
 Budget = Annotated[
     float | None,
     typer.Option(
-        help="What a row may cost on average: writes pruned.skops, too.", show_default=False
+        parser=number,
+        metavar="NUMBER",
+        help="What a row may cost on average: writes pruned.skops, too.",
+        show_default=False,
     ),
 ]
 ModelKind = Annotated[
     Kind | None,
     typer.Option(
         "--model",
-        help="What to train; by default budget-forest for classes, boosting for numbers.",
+        parser=word_of(Kind),
+        metavar="KIND",
+        help="What to train: budget-forest, forest or boosting; by default budget-forest for "
+        "classes, boosting for numbers.",
         show_default=False,
     ),
 ]
@@ -42,11 +51,16 @@ TargetKind = Annotated[
     Task | None,
     typer.Option(
         "--task",
-        help="Whether the target holds classes or numbers; by default its values decide.",
+        parser=word_of(Task),
+        metavar="TASK",
+        help="Whether the target holds classes or numbers: classification or regression; by "
+        "default its values decide.",
         show_default=False,
     ),
 ]
-Seed = Annotated[int, typer.Option(help="Of all that is drawn at random.")]
+Seed = Annotated[
+    int, typer.Option(parser=whole, metavar="N", help="Of all that is drawn at random.")
+]
 
 
 def train(
@@ -79,7 +93,7 @@ def train(
       thriftwood train rows.csv --target ill --costs prices.csv --budget 12 -o trained
     """
     voice = Voice(json, quiet)
-    with ends_in_words(debug):
+    with ends_in_words(debug, voice):
         choice = None if budget is None else Choice(budget=budget)
         if choice is not None:
             choice.check(validation is not None)
@@ -96,6 +110,8 @@ def train(
             class_weight=class_weight or (),
             jobs=jobs,
         )
+        check_files(data, validation, costs)
+        check_counting(request)
         check_target(request)
         with new_folder(output, FOLDER, force) as unfinished:
             lesson = Lesson(request, output, model, task, seed)
@@ -103,11 +119,14 @@ def train(
             inputs = read_inputs(learnt.moved(output, unfinished), voice)
             found = find_frontier(inputs, voice)
             write_files(unfinished, found, inputs, learnt, voice)
+            doubt = doubt_about(found, inputs, model)
             lines, facts = [*lines, "", *frontier_lines(found)], frontier_facts(found)
             if choice is not None:
                 chosen = choose_on(found.path, inputs, choice, voice)
                 write_pruned(chosen.model, unfinished / PRUNED, voice)
                 lines, facts = [*lines, "", *chosen.lines], facts | {"pruned": chosen.facts}
+        if doubt is not None:
+            voice.note(doubt)
         for line in lines:
             voice.say(line, strong=line.endswith(MARK))
         voice.say()

@@ -18,11 +18,10 @@ from thriftwood.cli.fitting import (
     usual_kind,
     usual_task,
 )
-from thriftwood.cli.inputs import JudgedRows, judged, read_costs
+from thriftwood.cli.inputs import JudgedRows, check_prices, judged, read_costs
 from thriftwood.cli.request import Request
 from thriftwood.cli.voice import Voice
 from thriftwood.cli.words import count
-from thriftwood.costs import Costs, read_prices
 from thriftwood.table import column_names
 
 MODEL, TRAIN, VALIDATION = "model.skops", "train.parquet", "validation.parquet"
@@ -67,7 +66,7 @@ def write_lesson(lesson: Lesson, folder: Path, voice: Voice) -> tuple[Request, l
     task = lesson.task or usual_task(rows.y)
     kind = lesson.kind or usual_kind(task)
     check_task(rows.y, task, kind)
-    _check_prices(costs, rows)
+    check_prices(costs, request.costs, rows.X)
     n_held_out = 0
     if request.validation is None:
         train, valid = held_out_quarter(rows.y, task, lesson.seed)
@@ -93,12 +92,6 @@ def _read(request: Request, voice: Voice) -> JudgedRows:
         table = read_table(request.data)
         rows = table.rows_to_learn(target=request.target, weight=request.weight)
         return judged(rows, request.data)
-
-
-def _check_prices(costs: Costs | None, rows: JudgedRows) -> None:
-    """Refuse prices that do not fit the columns, before training takes its time."""
-    n_rows, n_columns = rows.X.shape
-    read_prices(costs, n_columns, column_names(rows.X), n_rows)
 
 
 def _taken(rows: JudgedRows, some: Any) -> JudgedRows:

@@ -10,15 +10,22 @@ import typer
 import thriftwood as tw
 from thriftwood.cli import options
 from thriftwood.cli.choosing import figures
+from thriftwood.cli.early import check_files, check_request
 from thriftwood.cli.failures import NOT_OPTIMAL, ends_in_words
-from thriftwood.cli.inputs import read_inputs, read_one_forest
+from thriftwood.cli.inputs import Inputs, read_inputs, read_one_forest
+from thriftwood.cli.parsing import number
 from thriftwood.cli.proofs import proof_facts
 from thriftwood.cli.request import Request
 from thriftwood.cli.voice import Voice
-from thriftwood.cli.words import plain
+from thriftwood.cli.words import count, plain, wrapped
 
 if TYPE_CHECKING:
     from thriftwood.pruning import Verification
+
+CHANGED = (
+    "The splits are an optimal pruning, but leaves say something else than the model: refitted, or "
+    "changed. If it was refitted, pass --refitted."
+)
 
 
 def verify(
@@ -32,10 +39,18 @@ def verify(
     tradeoff: Annotated[
         float | None,
         typer.Option(
+            parser=number,
+            metavar="NUMBER",
             help="At which tradeoff to judge it; by default where it does best.",
             show_default=False,
         ),
     ] = None,
+    refitted: Annotated[
+        bool,
+        typer.Option(
+            "--refitted", help="Accept leaves that say something else than the model: a refit."
+        ),
+    ] = False,
     weight: options.Weight = None,
     loss: options.Loss = None,
     class_weight: options.ClassWeight = None,
@@ -48,7 +63,7 @@ def verify(
     """Check that a pruned model is an optimal pruning.
 
     Nothing that pruning said is trusted: the proof is made anew. Ends with 0 if it is optimal, with
-    1 if not, with 2 if it is no pruning of the model at all.
+    1 if not or if leaves were changed, with 2 if it is no pruning of the model at all.
 
     \b
     Examples:
@@ -56,7 +71,7 @@ def verify(
       thriftwood verify model.skops pruned.skops train.csv --target ill --tradeoff 0.01
     """
     voice = Voice(json, quiet)
-    with ends_in_words(debug):
+    with ends_in_words(debug, voice):
         request = Request(
             model=model,
             data=data,
@@ -68,6 +83,8 @@ def verify(
             jobs=jobs,
             trust_pickle=trust_pickle,
         )
+        check_files(pruned)
+        check_request(request)
         inputs = read_inputs(request, voice)
         verdict = tw.verify_pruning(
             inputs.model,
@@ -78,15 +95,27 @@ def verify(
             costs=inputs.costs,
             **inputs.counting,
         )
-        voice.say(str(verdict).replace("Verification", str(pruned), 1))
-        voice.answer(_facts(verdict))
-        if not verdict.is_optimal:
+        is_changed = verdict.is_optimal and not (verdict.same_values or refitted)
+        for line in _lines(verdict, pruned, inputs, request):
+            voice.say(line)
+        if is_changed:
+            voice.say(wrapped(CHANGED))
+        voice.answer(_facts(verdict) | {"n_rows": len(inputs.rows.y)})
+        if is_changed or not verdict.is_optimal:
             raise typer.Exit(NOT_OPTIMAL)
+
+
+def _lines(verdict: Verification, pruned: Path, inputs: Inputs, request: Request) -> list[str]:
+    title, *figures = str(verdict).replace("Verification", str(pruned), 1).splitlines()
+    prices = "every feature at 1" if request.costs is None else f"the prices of {request.costs}"
+    judged = f"judged on {count(len(inputs.rows.y), 'row')} of {request.data}, with {prices}"
+    return [wrapped(title), *figures, wrapped(judged, "  ")]
 
 
 def _facts(verdict: Verification) -> dict[str, Any]:
     facts = {
         "is_optimal": verdict.is_optimal,
+        "same_values": verdict.same_values,
         "tradeoff": verdict.tradeoff,
         "tradeoffs": verdict.tradeoffs,
         "excess": verdict.excess,

@@ -2,13 +2,18 @@
 
 import math
 import shlex
+import textwrap
 from collections.abc import Sequence
 from typing import Any
+
+from thriftwood.arguments import six_digits
+
+WIDTH = 100  # columns of a terminal that is not narrow
 
 
 def number(value: float) -> str:
     """Return a number with the digits that people read."""
-    return f"{value:.6g}"
+    return six_digits(value)
 
 
 def aligned(values: Sequence[float]) -> list[str]:
@@ -45,6 +50,18 @@ def listed(names: Sequence[str], most: int = 8) -> str:
     """Return names with commas between them, of many only the first."""
     shown = ", ".join(names[:most])
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+
+
+def wrapped(text: str, indent: str = "") -> str:
+    """Return text in lines that are not too long, each after the indent."""
+    return textwrap.fill(
+        text,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,  # names of files stay whole, to be copied
+        break_on_hyphens=False,
+    )
 
 
 def command_line(words: Sequence[str]) -> str:

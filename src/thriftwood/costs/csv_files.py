@@ -119,7 +119,10 @@ def _cells(file: str, number: int, row: str) -> list[str]:
 def _check_header(file: str, number: int, header: list[str]) -> None:
     advice = f"Columns are {listed(COLUMNS)}."
     if len(header) == 1 and re.search("[;\t]", header[0]):
-        raise InputError(f"{file}, line {number}: the cells are not separated by commas. {advice}")
+        raise InputError(
+            f"{file}, line {number}: the cells are not separated by commas: save it with commas, "
+            f"and decimals with a point. {advice}"
+        )
     for column in header:
         if column not in COLUMNS:
             raise InputError(

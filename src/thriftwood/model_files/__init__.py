@@ -6,16 +6,12 @@ that a file brings along unless the caller trusts it, and a file is written whol
 
 from thriftwood.model_files.reading import model_format, read_model, suffix_for
 from thriftwood.model_files.writing import (
-    check_cascade_name,
     check_model_file,
-    check_model_name,
     write_model_file,
 )
 
 __all__ = [
-    "check_cascade_name",
     "check_model_file",
-    "check_model_name",
     "model_format",
     "read_model",
     "suffix_for",

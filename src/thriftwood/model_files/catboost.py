@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from thriftwood.adapters.kinds import is_a
-from thriftwood.files import write_whole
+from thriftwood.files import CUT_OFF, write_whole
 from thriftwood.libraries import library
 from thriftwood.model_files.format import Content, Format
 from thriftwood.model_files.saved import saved_bytes
@@ -22,7 +22,12 @@ def _read(content: Content) -> Any:
     file_format = "cbm" if content.data.startswith(BEGINS) else "json"
     if file_format == "json":
         _check_document(json.loads(content.data))
-    plain = catboost.CatBoost().load_model(str(content.place), format=file_format)
+    try:
+        plain = catboost.CatBoost().load_model(str(content.place), format=file_format)
+    except catboost.CatBoostError:
+        if file_format == "json":
+            raise
+        raise ValueError(CUT_OFF) from None  # it talks about its own C++
     kind = catboost.CatBoostClassifier if len(plain.classes_) else catboost.CatBoostRegressor
     return kind().load_model(str(content.place), format=file_format)
 

@@ -6,7 +6,6 @@ from typing import Any
 from thriftwood.adapters import read_stages
 from thriftwood.errors import InputError, ThriftwoodError, UnsupportedModelError
 from thriftwood.files import File, place_of
-from thriftwood.model_files import thriftwood_arrays
 from thriftwood.model_files.format import Format
 from thriftwood.model_files.refused import LEAVES_ONLY
 from thriftwood.model_files.registry import FORMATS, suffixes_of
@@ -46,37 +45,6 @@ def check_model_file(model: Any, file: File) -> None:
     if not os.path.isdir(place.parent):
         raise InputError(f"There is no folder {place.parent}: make it first.")
     own.check(model)
-
-
-def check_model_name(file: File) -> None:
-    """Refuse a name whose suffix says no format of models; it needs no model yet.
-
-    Parameters
-    ----------
-    file
-        The name.
-    """
-    place = place_of(file)
-    if not any(place.suffix.lower() in own.suffixes for own in FORMATS):
-        raise InputError(
-            f"{place} is no name for a model: its suffix says the format, so let it end in "
-            f"{suffixes_of(FORMATS)}."
-        )
-
-
-def check_cascade_name(file: File) -> None:
-    """Refuse a name whose suffix says no format of cascades.
-
-    Parameters
-    ----------
-    file
-        The name.
-    """
-    place, suffixes = place_of(file), thriftwood_arrays.FORMAT.suffixes
-    if place.suffix.lower() not in suffixes:
-        raise InputError(
-            f"{place} is no name for a cascade: let it end in {' or '.join(suffixes)}."
-        )
 
 
 def _format_for(model: Any, file: File) -> Format:

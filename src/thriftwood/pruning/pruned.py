@@ -7,6 +7,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from thriftwood.arguments import six_digits
 from thriftwood.closure import Certificate
 from thriftwood.pruning.methods import DESCENT, METHODS, ROUNDS, SAMPLE
 from thriftwood.pruning.refit import JudgedRows, Refit, refit_model
@@ -169,7 +170,7 @@ class Pruned(Figures):
         lines = [f"Pruned {type(self.model).__name__} {self._where}"]
         for label, name in self._labels.items():
             now, before = getattr(self, name), getattr(self.original, name)
-            lines.append(f"  {label:14s} {now:<12.6g} was {before:.6g}")
+            lines.append(f"  {label:14s} {six_digits(now):12s} was {six_digits(before)}")
         if self.budget is not None and self.bound is not None:
             least = f"has a loss below {self.loss - self.bound:.6g}"
             if self.index == 0:

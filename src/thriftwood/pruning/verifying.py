@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thriftwood.adapters import read_forest
+from thriftwood.arguments import six_digits
 from thriftwood.arrays import BoolArray, FloatArray
 from thriftwood.closure import Certificate
 from thriftwood.costs import AnyCosts
@@ -69,13 +70,13 @@ class Verification(Figures):
         return self.certificate.gap == 0
 
     def __repr__(self) -> str:
-        proof = self.certificate
+        proof, before = self.certificate, self.original
         unit = f" {self.unit}" if self.unit else ""
         lines = [
             f"Verification: {self._verdict}",
-            f"  cost         {self.cost:<12.6g} was {self.original.cost:.6g}{unit}",
-            f"  loss         {self.loss:<12.6g} was {self.original.loss:.6g}",
-            f"  splits       {self.n_splits:<12d} was {self.original.n_splits}",
+            f"  cost         {six_digits(self.cost):12s} was {six_digits(before.cost)}{unit}",
+            f"  loss         {six_digits(self.loss):12s} was {six_digits(before.loss)}",
+            f"  splits       {self.n_splits:<12d} was {before.n_splits}",
             f"  certificate  at tradeoff {self.tradeoff:g}: reached {proof.profit}, no pruning can "
             f"pass {proof.bound}: gap {proof.gap}",
         ]

@@ -4,7 +4,8 @@ Law of this folder: a model gets its own columns, in its own order, or the reade
 which column of which file is wrong.
 """
 
+from thriftwood.row_files.columns import numbers_as_names
 from thriftwood.row_files.reading import read_table
 from thriftwood.row_files.row_table import Rows, RowTable
 
-__all__ = ["RowTable", "Rows", "read_table"]
+__all__ = ["RowTable", "Rows", "numbers_as_names", "read_table"]

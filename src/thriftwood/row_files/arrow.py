@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from thriftwood.errors import InputError
+from thriftwood.files import CUT_OFF
 from thriftwood.libraries import library
 from thriftwood.row_files.row_table import RowTable
+
+BEGINNINGS = (b"PAR1", b"ARROW1", b"FEA1", b"\xff\xff\xff\xff")
 
 
 def read_parquet(place: Path, content: bytes) -> RowTable:
@@ -30,9 +33,12 @@ def _read(place: Path, content: bytes, name: str, read: Callable[[Any], Any]) ->
     library("pyarrow", "cli")
     try:
         frame = read(io.BytesIO(content))
-    except (OSError, ValueError, TypeError, KeyError, NotImplementedError) as error:
-        said = " ".join(str(error).split()).rstrip(".")
+    except (OSError, ValueError):
+        said = CUT_OFF if content.startswith(BEGINNINGS) else "it does not begin like one"
         raise InputError(f"{place} is no whole {name} file: {said}.") from None
+    except (TypeError, KeyError, NotImplementedError) as error:
+        said = " ".join(str(error).split()).rstrip(".")
+        raise InputError(f"{place} cannot be read as a {name} file: {said}.") from None
     if any(name is not None for name in frame.index.names):
         frame = frame.reset_index()  # columns that pandas had used as names of rows
     frame.columns = [str(name).strip() for name in frame.columns]

@@ -82,9 +82,16 @@ def columns_for(
             f"keep those columns, in the order of the training. {_listed(table)}"
             f"{_about_unnamed(columns)}"
         )
-    if like is not None and table.names is not None:
+    if table.names is None:
+        return Columns(columns, wanted)
+    if like is not None:
         columns = _in_order(table, columns, like)
     return Columns(columns, None)
+
+
+def numbers_as_names(n_columns: int) -> list[str]:
+    """Return what columns without names go by: their numbers, from 0."""
+    return [str(column) for column in range(n_columns)]
 
 
 def other_columns(table: RowTable, taken: Sequence[str | None]) -> list[Any]:
@@ -147,6 +154,8 @@ def _checked(
 
 def _in_order(table: RowTable, columns: list[Any], like: Sequence[str]) -> list[Any]:
     strange = [name for name in columns if name not in like]
+    if strange and list(like) == numbers_as_names(len(like)):
+        return columns  # the other rows had no names
     if strange:
         raise InputError(
             f"{table.file}: the column {strange[0]!r} is not among those of the other rows, "

@@ -17,6 +17,7 @@ from thriftwood.row_files.columns import (
     column_named,
     columns_for,
     columns_to_learn,
+    numbers_as_names,
 )
 from thriftwood.row_files.features import features_for, numbers_of
 from thriftwood.row_files.labels import target_for, target_of, weights_of
@@ -128,6 +129,8 @@ class RowTable:
     def rows_to_learn(self, *, target: str | None = None, weight: str | None = None) -> Rows:
         """Return all columns of numbers but `target` and `weight`, where there is no model yet.
 
+        Columns without names are called "0", "1", ..., so that prices can go by these.
+
         Parameters
         ----------
         target, weight : str, optional
@@ -139,7 +142,7 @@ class RowTable:
         for column in X.columns:
             X[column] = numbers_of(self, X[column], "features to learn from are numbers")
         return Rows(
-            X.to_numpy() if self.names is None else X,
+            X.set_axis(numbers_as_names(X.shape[1]), axis=1) if self.names is None else X,
             None if goal is None else np.array(target_of(self, goal)),
             None if counts is None else weights_of(self, counts),
         )

@@ -15,25 +15,57 @@ from thriftwood.errors import InputError
 from thriftwood.libraries import library
 from thriftwood.row_files.row_table import RowTable
 
+UTF_8_MARK = b"\xef\xbb\xbf"
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
 def read_csv(place: Path, content: bytes) -> RowTable:
-    return _read(place, content, ",")
+    """Read cells between commas, or as spreadsheets write them where commas are for decimals."""
+    content = _unpacked(place, content)
+    if _is_continental(content):
+        return _read(place, _continental_text(place, content), ";", decimal=",")
+    return _read(place, _decoded(place, content), ",")
 
 
 def read_tsv(place: Path, content: bytes) -> RowTable:
-    return _read(place, content, "\t")
+    return _read(place, _decoded(place, _unpacked(place, content)), "\t")
 
 
-def _read(place: Path, content: bytes, separator: str) -> RowTable:
+def _unpacked(place: Path, content: bytes) -> bytes:
+    if place.suffix.lower() != ".gz":
+        return content
+    try:
+        return gzip.decompress(content)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{place} is no whole gzip file: {error}.") from None
+
+
+def _is_continental(content: bytes) -> bool:
+    """Say whether the header has semicolons and no comma, as in much of Europe."""
+    header = content.removeprefix(UTF_8_MARK).lstrip().partition(b"\n")[0]
+    return b";" in header and b"," not in header
+
+
+def _continental_text(place: Path, content: bytes) -> str:
+    """Return text that is UTF-8 or what spreadsheets write on Windows."""
+    try:
+        return _decoded(place, content)
+    except InputError:
+        try:
+            return content.decode("cp1252")
+        except UnicodeDecodeError:
+            pass
+        raise
+
+
+def _read(place: Path, text: str, separator: str, decimal: str = ".") -> RowTable:
     """Return a table; pandas reads the cells, after each line was seen to have all of them."""
     pandas = library("pandas", "cli")
-    text = _decoded(place, content)
     names, lines = _shape(place, text, separator)
     cells = partial(
         pandas.read_csv,
         sep=separator,
+        decimal=decimal,
         header=0,
         names=range(len(names)),
         index_col=False,
@@ -67,11 +99,6 @@ def _precision(pandas: Any) -> dict[str, str]:
 
 
 def _decoded(place: Path, content: bytes) -> str:
-    if place.suffix.lower() == ".gz":
-        try:
-            content = gzip.decompress(content)
-        except (OSError, EOFError, zlib.error) as error:
-            raise InputError(f"{place} is no whole gzip file: {error}.") from None
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
