@@ -71,6 +71,11 @@ def run(*words, **settings) -> Result:
     return CliRunner().invoke(app, [str(word) for word in words], **settings)
 
 
+def spoken(result: Result) -> str:
+    """Return what a command said as one line: where lines end depends on the names of files."""
+    return " ".join(result.stdout.split())
+
+
 def answer(*words):
     """Return what a command prints with --json, which must be all that it prints."""
     result = run(*words, "--json")

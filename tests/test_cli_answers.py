@@ -16,6 +16,7 @@ from cli_files import (
     names_in,
     refused,
     run,
+    spoken,
     train_rows,
     valid_rows,
 )
@@ -47,19 +48,19 @@ def checked(folder):
 def test_changed_leaves_are_no_pruning_unless_somebody_says_refitted(checked):
     result = run(*checked)
     assert result.exit_code == 1
-    assert "If it was refitted, pass --refitted." in " ".join(result.stdout.split())
+    assert "If it was refitted, pass --refitted." in spoken(result)
     accepted = run(*checked, "--refitted")
     assert accepted.exit_code == 0
-    assert "say something else than the model" in accepted.stdout
+    assert "say something else than the model" in spoken(accepted)
     facts = json.loads(run(*checked, "--json").stdout)
     assert (facts["is_optimal"], facts["same_values"]) == (True, False)
 
 
 def test_verify_says_on_what_it_judged(checked, folder):
-    words = " ".join(run(*checked, "--refitted").stdout.split())
+    words = spoken(run(*checked, "--refitted"))
     assert f"judged on 200 rows of {folder / 'train.csv'}, with the prices of" in words
     assert answer(*checked, "--refitted")["n_rows"] == 200
-    assert "every feature at 1" in run(*checked[:6], "--refitted").stdout
+    assert "every feature at 1" in spoken(run(*checked[:6], "--refitted"))
 
 
 def test_prune_says_at_which_tradeoff_it_is_proven(folder, tmp_path, monkeypatch):
