@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from thriftwood.cli.words import number, wrapped
@@ -42,10 +43,11 @@ def proof_in_words(
 
 def interval_in_words(tradeoffs: FloatArray, point: int) -> str:
     """Return for which tradeoffs a path has a point."""
-    low = number(float(tradeoffs[point]))
-    if point + 1 == len(tradeoffs):
-        return f"the path has it from {low} on"
-    return f"the path has it from {low} to {number(float(tradeoffs[point + 1]))}"
+    from thriftwood.pruning import tradeoffs_of
+
+    low, high = tradeoffs_of(tradeoffs, point)
+    end = "on" if math.isinf(high) else f"to {number(high)}"
+    return f"the path has it from {number(low)} {end}"
 
 
 def proof_facts(certificate: Certificate | None) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from thriftwood.pruning.prune import prune
 from thriftwood.pruning.prune_path import prune_path
 from thriftwood.pruning.pruned import Figures, Pruned
 from thriftwood.pruning.size_path import SizePath
-from thriftwood.pruning.tradeoffs import tradeoff_inside
+from thriftwood.pruning.tradeoffs import tradeoff_inside, tradeoffs_of
 from thriftwood.pruning.verifying import Verification, verify_pruning
 
 __all__ = [
@@ -29,5 +29,6 @@ __all__ = [
     "prune",
     "prune_path",
     "tradeoff_inside",
+    "tradeoffs_of",
     "verify_pruning",
 ]

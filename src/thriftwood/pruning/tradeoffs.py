@@ -1,5 +1,6 @@
-"""Tradeoffs, the paper's lambda: reading one, and naming one for which a point is optimal."""
+"""Tradeoffs, the paper's lambda: reading one, and those for which a point is optimal."""
 
+import math
 from typing import Any
 
 from thriftwood.arguments import one_number_from_zero
@@ -16,10 +17,8 @@ def read_tradeoff(tradeoff: Any) -> float:
     )
 
 
-def tradeoff_inside(tradeoffs: FloatArray, point: int) -> float:
-    """Return a tradeoff well inside those for which a point of a path is optimal.
-
-    It has as few digits as possible, so that people can copy it.
+def tradeoffs_of(tradeoffs: FloatArray, point: int) -> tuple[float, float]:
+    """Return from which tradeoff to which a point of a path is optimal; the last one for ever.
 
     Parameters
     ----------
@@ -27,9 +26,18 @@ def tradeoff_inside(tradeoffs: FloatArray, point: int) -> float:
         From where on each point is optimal.
     point : int
     """
-    low = float(tradeoffs[point])
     is_last = point + 1 == len(tradeoffs)
-    high = (3 * low or 2.0) if is_last else float(tradeoffs[point + 1])
+    return float(tradeoffs[point]), math.inf if is_last else float(tradeoffs[point + 1])
+
+
+def tradeoff_inside(tradeoffs: FloatArray, point: int) -> float:
+    """Return a tradeoff well inside those for which a point of a path is optimal.
+
+    It has as few digits as possible, so that people can copy it. Parameters as in `tradeoffs_of`.
+    """
+    low, high = tradeoffs_of(tradeoffs, point)
+    if math.isinf(high):
+        high = 3 * low or 2.0
     middle, margin = (low + high) / 2, MARGIN * (high - low)
     for digits in range(1, MOST_DIGITS):
         rounded = float(f"{middle:.{digits}g}")

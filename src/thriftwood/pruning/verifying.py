@@ -23,7 +23,7 @@ from thriftwood.pruning.nested import nested_path
 from thriftwood.pruning.path import PruningPath
 from thriftwood.pruning.pruned import Figures
 from thriftwood.pruning.task import read_task
-from thriftwood.pruning.tradeoffs import read_tradeoff, tradeoff_inside
+from thriftwood.pruning.tradeoffs import read_tradeoff, tradeoff_inside, tradeoffs_of
 
 # Figures that were added up in another order may differ by this part.
 ROUNDING = 1e-12
@@ -183,8 +183,7 @@ def _where_judged(path: PruningPath, figures: Figures) -> tuple[float, tuple[flo
     )
     if is_here.any():
         point = int(is_here.argmax())
-        ends = [*path.tradeoffs.tolist(), math.inf]
-        return tradeoff_inside(path.tradeoffs, point), (ends[point], ends[point + 1])
+        return tradeoff_inside(path.tradeoffs, point), tradeoffs_of(path.tradeoffs, point)
     # Elsewhere a pruning is nearest to the line between the points that cost more and less.
     cheaper = np.flatnonzero(path.costs <= figures.cost)
     point = int(cheaper[0]) if len(cheaper) else len(path) - 1

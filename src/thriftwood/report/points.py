@@ -1,11 +1,11 @@
-"""Which points of a path have details on the page, and for which tradeoffs each is."""
+"""Which points of a path are shown, and for which tradeoffs each is optimal."""
 
 import math
 from collections.abc import Iterable
 from itertools import pairwise
 
 from thriftwood.arrays import FloatArray
-from thriftwood.pruning import PruningPath
+from thriftwood.pruning import PruningPath, tradeoffs_of
 
 FEWEST_DIGITS = 4
 
@@ -35,15 +35,9 @@ def shown_points(costs: FloatArray, wanted: Iterable[int], most: int) -> list[in
     return shown
 
 
-def tradeoffs_of(path: PruningPath, point: int) -> tuple[float, float]:
-    """Return from which tradeoff to which a point is optimal; the last one for ever."""
-    beyond = path.tradeoffs[point + 1] if point + 1 < len(path) else math.inf
-    return float(path.tradeoffs[point]), float(beyond)
-
-
 def interval_in_words(path: PruningPath, index: int) -> str:
     """Return for which tradeoffs a point is optimal, in as many digits as tell the two apart."""
-    low, high = tradeoffs_of(path, index)
+    low, high = tradeoffs_of(path.tradeoffs, index)
     if math.isinf(high):
         return f"from {low:.4g} on"
     words = ((f"{low:.{digits}g}", f"{high:.{digits}g}") for digits in range(FEWEST_DIGITS, 18))

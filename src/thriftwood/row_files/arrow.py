@@ -36,7 +36,7 @@ def _read(place: Path, content: bytes, name: str, read: Callable[[Any], Any]) ->
     except (OSError, ValueError):
         said = CUT_OFF if content.startswith(BEGINNINGS) else "it does not begin like one"
         raise InputError(f"{place} is no whole {name} file: {said}.") from None
-    except (TypeError, KeyError, NotImplementedError) as error:
+    except (TypeError, KeyError, NotImplementedError) as error:  # whole, but not for pandas
         said = " ".join(str(error).split()).rstrip(".")
         raise InputError(f"{place} cannot be read as a {name} file: {said}.") from None
     if any(name is not None for name in frame.index.names):

@@ -9,7 +9,7 @@ from thriftwood.arrays import FloatArray
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest, collapse
 from thriftwood.progress import progress_bar
-from thriftwood.pruning import PruningPath, tradeoff_inside
+from thriftwood.pruning import PruningPath, tradeoff_inside, tradeoffs_of
 from thriftwood.report.page import proofs, wording
 from thriftwood.report.page.bins import bill_edges
 from thriftwood.report.page.curve import Curve, measured_curve
@@ -17,7 +17,7 @@ from thriftwood.report.page.details import Details, details_of
 from thriftwood.report.page.given import GivenPage
 from thriftwood.report.page.spending import Spending, fee_charges, line_names, spending_on
 from thriftwood.report.page.typical import StillPaid, TypicalRow, still_paid, typical_rows
-from thriftwood.report.points import interval_in_words, shown_points, tradeoffs_of
+from thriftwood.report.points import interval_in_words, shown_points
 from thriftwood.report.starting import Start, start_of
 
 # By this part may a mean bill measured now differ from that of the path.
@@ -185,7 +185,7 @@ def _point(
         index=index,
         details=details,
         receipts=receipts,
-        tradeoffs=tradeoffs_of(given.path, index),
+        tradeoffs=tradeoffs_of(given.path.tradeoffs, index),
         interval=interval_in_words(given.path, index),
         proof=proof,
         command=_command(given, index, tradeoff),
