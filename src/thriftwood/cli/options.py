@@ -1,11 +1,11 @@
 """Options and arguments that several commands have, each described once."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from thriftwood.cli.parsing import whole
+from thriftwood.cli.parsing import number, whole
 
 Model = Annotated[
     Path,
@@ -95,3 +95,8 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="Do not show progress.")]
 Debug = Annotated[
     bool, typer.Option("--debug", help="When something goes wrong, show the traceback, too.")
 ]
+
+
+def number_option(words: str) -> Any:
+    """Return an option for a number that may be left out; `words` are its help."""
+    return typer.Option(parser=number, metavar="NUMBER", help=words, show_default=False)

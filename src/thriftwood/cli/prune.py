@@ -15,34 +15,23 @@ from thriftwood.cli.failures import ends_in_words
 from thriftwood.cli.inputs import Inputs, read_inputs
 from thriftwood.cli.measuring import is_classifier, is_judged_by_errors, measured_on
 from thriftwood.cli.outputs import check_apart, check_new_cascade, check_new_model
-from thriftwood.cli.parsing import number
 from thriftwood.cli.request import Request
 from thriftwood.cli.voice import Voice
 from thriftwood.cli.words import wrapped
 
 Budget = Annotated[
     float | None,
-    typer.Option(
-        parser=number, metavar="NUMBER", help="What a row may cost on average.", show_default=False
-    ),
+    options.number_option("What a row may cost on average."),
 ]
 Tradeoff = Annotated[
     float | None,
-    typer.Option(
-        parser=number,
-        metavar="NUMBER",
-        help="How much loss one unit of cost is worth: the larger, the more is pruned.",
-        show_default=False,
+    options.number_option(
+        "How much loss one unit of cost is worth: the larger, the more is pruned."
     ),
 ]
 MaxErrorIncrease = Annotated[
     float | None,
-    typer.Option(
-        parser=number,
-        metavar="NUMBER",
-        help="How much the error may rise, such as 0.01; best on --validation rows.",
-        show_default=False,
-    ),
+    options.number_option("How much the error may rise, such as 0.01; best on --validation rows."),
 ]
 Refit = Annotated[
     bool, typer.Option("--refit", help="Fit the values of the leaves that are left again.")

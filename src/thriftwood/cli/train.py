@@ -17,7 +17,7 @@ from thriftwood.cli.frontier_files import FILES, REPORT, write_files
 from thriftwood.cli.frontier_words import MARK, frontier_facts, frontier_lines
 from thriftwood.cli.inputs import read_inputs
 from thriftwood.cli.outputs import FolderKind, check_apart, check_new_folder, new_folder
-from thriftwood.cli.parsing import number, whole, word_of
+from thriftwood.cli.parsing import whole, word_of
 from thriftwood.cli.prune import write_pruned
 from thriftwood.cli.request import Request
 from thriftwood.cli.suggestion import find_frontier
@@ -29,12 +29,7 @@ FOLDER = FolderKind((*FILES, MODEL, PRUNED, TRAIN, VALIDATION), mark=REPORT)
 
 Budget = Annotated[
     float | None,
-    typer.Option(
-        parser=number,
-        metavar="NUMBER",
-        help="What a row may cost on average: writes pruned.skops, too.",
-        show_default=False,
-    ),
+    options.number_option("What a row may cost on average: writes pruned.skops, too."),
 ]
 ModelKind = Annotated[
     Kind | None,
@@ -113,22 +108,27 @@ def train(
         check_files(data, validation, costs)
         check_counting(request)
         check_target(request)
-        with new_folder(output, FOLDER, force) as unfinished:
-            lesson = Lesson(request, output, model, task, seed)
-            learnt, lines = write_lesson(lesson, unfinished, voice)
-            inputs = read_inputs(learnt.moved(output, unfinished), voice)
-            found = find_frontier(inputs, voice)
-            write_files(unfinished, found, inputs, learnt, voice)
-            doubt = doubt_about(found, inputs, model)
-            lines, facts = [*lines, "", *frontier_lines(found)], frontier_facts(found)
-            if choice is not None:
-                chosen = choose_on(found.path, inputs, choice, voice)
-                write_pruned(chosen.model, unfinished / PRUNED, voice)
-                lines, facts = [*lines, "", *chosen.lines], facts | {"pruned": chosen.facts}
-        if doubt is not None:
-            voice.note(doubt)
-        for line in lines:
-            voice.say(line, strong=line.endswith(MARK))
-        voice.say()
-        voice.say(f"Wrote {output}. To choose a point, open {output / REPORT}.")
-        voice.answer(facts | {"type": type(inputs.model).__name__, "output": str(output)})
+        _train(Lesson(request, output, model, task, seed), choice, force, voice)
+
+
+def _train(lesson: Lesson, choice: Choice | None, force: bool, voice: Voice) -> None:
+    """Train, prune, write all of it, and say what came out."""
+    output = lesson.output
+    with new_folder(output, FOLDER, force) as unfinished:
+        learnt, lines = write_lesson(lesson, unfinished, voice)
+        inputs = read_inputs(learnt.moved(output, unfinished), voice)
+        found = find_frontier(inputs, voice)
+        write_files(unfinished, found, inputs, learnt, voice)
+        doubt = doubt_about(found, inputs, lesson.kind)
+        lines, facts = [*lines, "", *frontier_lines(found)], frontier_facts(found)
+        if choice is not None:
+            chosen = choose_on(found.path, inputs, choice, voice)
+            write_pruned(chosen.model, unfinished / PRUNED, voice)
+            lines, facts = [*lines, "", *chosen.lines], facts | {"pruned": chosen.facts}
+    if doubt is not None:
+        voice.note(doubt)
+    for line in lines:
+        voice.say(line, strong=line.endswith(MARK))
+    voice.say()
+    voice.say(f"Wrote {output}. To choose a point, open {output / REPORT}.")
+    voice.answer(facts | {"type": type(inputs.model).__name__, "output": str(output)})

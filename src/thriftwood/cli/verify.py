@@ -13,7 +13,6 @@ from thriftwood.cli.choosing import figures
 from thriftwood.cli.early import check_files, check_request
 from thriftwood.cli.failures import NOT_OPTIMAL, ends_in_words
 from thriftwood.cli.inputs import Inputs, read_inputs, read_one_forest
-from thriftwood.cli.parsing import number
 from thriftwood.cli.proofs import proof_facts
 from thriftwood.cli.request import Request
 from thriftwood.cli.voice import Voice
@@ -38,12 +37,7 @@ def verify(
     costs: options.Costs = None,
     tradeoff: Annotated[
         float | None,
-        typer.Option(
-            parser=number,
-            metavar="NUMBER",
-            help="At which tradeoff to judge it; by default where it does best.",
-            show_default=False,
-        ),
+        options.number_option("At which tradeoff to judge it; by default where it does best."),
     ] = None,
     refitted: Annotated[
         bool,
