@@ -129,6 +129,17 @@ def test_exports_are_those_of_python(folder, forest, tmp_path, name):
     assert "--force" in refused("export", folder / "forest.skops", "--to", name, "-o", file)
 
 
+def test_an_export_goes_beside_the_model_unless_told_otherwise(folder, tmp_path):
+    model = tmp_path / "forest.v2.skops"
+    model.write_bytes((folder / "forest.skops").read_bytes())
+    assert answer("export", model, "--to", "lightgbm")["output"] == str(tmp_path / "forest.v2.txt")
+    assert names_in(tmp_path) == {"forest.v2.skops", "forest.v2.txt"}
+    assert "--force" in refused("export", model, "--to", "lightgbm")
+    assert "cannot be the output" in refused(
+        "export", tmp_path / "forest.v2.txt", "--to", "lightgbm"
+    )
+
+
 def test_an_unknown_format_is_refused(folder, tmp_path):
     result = run("export", folder / "forest.skops", "--to", "pmml", "-o", tmp_path / "x")
     assert result.exit_code == 2

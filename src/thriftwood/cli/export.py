@@ -27,6 +27,15 @@ class Format(StrEnum):
     lightgbm = "lightgbm"
 
 
+SUFFIXES = {
+    Format.onnx: ".onnx",
+    Format.treelite: ".treelite",
+    Format.c: ".c",
+    Format.json: ".json",
+    Format.lightgbm: ".txt",
+}
+
+
 def export(
     model: options.Model,
     to: Annotated[
@@ -38,7 +47,17 @@ def export(
             help="The format: onnx, treelite, c, json or lightgbm.",
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="What to write.")],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="What to write; by default a file beside MODEL, such as pruned.onnx for "
+            "pruned.skops.",
+            show_default=False,
+        ),
+    ] = None,
     trust_pickle: options.TrustPickle = False,
     force: options.Force = False,
     json: options.Json = False,
@@ -52,19 +71,20 @@ def export(
 
     \b
     Examples:
-      thriftwood export pruned.skops --to onnx -o pruned.onnx
+      thriftwood export pruned.skops --to onnx
       thriftwood export pruned.skops --to c -o forest.c
     """
     voice = Voice(json, quiet)
+    place = model.with_suffix(SUFFIXES[to]) if output is None else output
     with ends_in_words(debug, voice):
         check_files(model)
-        check_apart(output, model)
-        check_new_file(output, force)
+        check_apart(place, model)
+        check_new_file(place, force)
         trained = read_one_forest(model, trust_pickle, voice)
-        with voice.step(f"Writing {output}"):
-            _write(trained, to.value, output)
-        voice.say(f"Wrote {output}: a {type(trained).__name__} as {to.value}.")
-        voice.answer({"type": type(trained).__name__, "format": to.value, "output": str(output)})
+        with voice.step(f"Writing {place}"):
+            _write(trained, to.value, place)
+        voice.say(f"Wrote {place}: a {type(trained).__name__} as {to.value}.")
+        voice.answer({"type": type(trained).__name__, "format": to.value, "output": str(place)})
 
 
 def _write(model: Any, name: str, file: Path) -> None:

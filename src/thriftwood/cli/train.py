@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -60,7 +61,7 @@ Seed = Annotated[
 
 def train(
     data: options.Data,
-    output: options.OutputFolder,
+    output: options.OutputFolder = Path("trained"),
     target: options.Target = None,
     costs: options.Costs = None,
     budget: Budget = None,
@@ -84,8 +85,8 @@ def train(
 
     \b
     Examples:
-      thriftwood train rows.csv --target ill --costs prices.csv -o trained
-      thriftwood train rows.csv --target ill --costs prices.csv --budget 12 -o trained
+      thriftwood train rows.csv --target ill --costs prices.csv
+      thriftwood train rows.csv --target ill --costs prices.csv --budget 12 -o clinic
     """
     voice = Voice(json, quiet)
     with ends_in_words(debug, voice):
