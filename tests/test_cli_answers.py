@@ -71,10 +71,10 @@ def test_prune_says_at_which_tradeoff_it_is_proven(folder, tmp_path, monkeypatch
     path = heart_path()
     point = path.at(budget=120).index
     tradeoff = tw.pruning.tradeoff_inside(path.tradeoffs, point)
-    low, high = (f"{path.tradeoffs[one]:.6g}" for one in (point, point + 1))
+    interval = tw.pruning.interval_in_words(*path.tradeoffs[point : point + 2].tolist())
     words = " ".join(" ".join(lines).split())
     assert f"Proven at tradeoff {tradeoff:g}: no pruning has a smaller loss" in words
-    assert f"the path has it from {low} to {high}." in words
+    assert f"the path has it {interval}." in words
     assert lines[1].startswith("On the validation rows: ")
     assert max(map(len, lines[:-1])) <= 100
 

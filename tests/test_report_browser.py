@@ -126,6 +126,8 @@ def test_receipts_come_to_the_bills(visit, file, path):
     after = tw.feature_bill(path[point_shown(page)].model, X, COSTS)
     for place, row in enumerate(data["rows"]):
         receipt = page.locator(".receipt").nth(place)
+        for fold in receipt.locator("summary").all():
+            fold.click()
         total = receipt.locator("tfoot").inner_text().split("\t")
         bills = [before.per_example[row["row"]], after.per_example[row["row"]]]
         assert total[1:] == [amount(bill) for bill in bills]

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from browsers import browser
 from report_pages import COSTS, VALIDATION, X, Y, data_in, heart_path, page_of
@@ -214,3 +215,82 @@ def test_receipts_can_be_left_out(visit, path, tmp_path):
     page = visit((tmp_path / "page.html").as_uri())
     assert not page.is_visible("#receipts-panel")
     assert page.is_visible("#trees svg")
+
+
+def written(folder, text):
+    place = folder / "page.html"
+    place.write_text(text, "utf-8")
+    return place.as_uri()
+
+
+def test_a_browser_that_keeps_no_address_still_shows_the_point(visit, file, path):
+    page = visit("about:blank")
+    page.add_init_script("history.replaceState = () => { throw new Error('too often'); }")
+    page.goto(file.as_uri())
+    page.focus("#slider")
+    page.keyboard.press("Home")
+    assert point_shown(page) == len(path) - 1
+    page.click("#dearer")
+    assert point_shown(page) == len(path) - 2
+
+
+def test_the_page_works_inside_another(browser, page_text):
+    outer = browser.new_page()
+    outer.set_content("<iframe id='inner' style='width: 1000px; height: 800px'></iframe>")
+    outer.evaluate("text => { document.getElementById('inner').srcdoc = text; }", page_text)
+    inner = outer.frame_locator("#inner")
+    inner.locator("#cheaper").click()
+    assert inner.locator("#verdict").inner_text().startswith("Point ")
+    outer.close()
+
+
+def test_charts_have_the_width_of_their_panels_where_there_are_no_groups(visit, tmp_path):
+    free = heart_path(costs=dict.fromkeys(X.columns, 1.0))
+    page = visit(written(tmp_path, page_of(free)))
+    assert not page.is_visible("#lines-panel")
+    for chart in ("#frontier", "#bills", "#trees"):
+        drawn = page.locator(f"{chart} svg").get_attribute("viewBox").split()[2]
+        assert float(drawn) == page.locator(chart).evaluate("one => one.clientWidth"), chart
+
+
+@pytest.mark.parametrize("share", [0.013, 0.105, 0.4])
+def test_ticks_of_shares_are_where_they_say(visit, file, share):
+    page = visit(file.as_uri())
+    words, ticks = page.evaluate(
+        "high => { const found = ticks(0, high, 5); return [found.map(percentTick), found]; }",
+        share,
+    )
+    read = [float(one.removesuffix("\u00a0%")) / 100 for one in words]
+    assert read == pytest.approx(ticks)
+
+
+def test_a_loss_below_nothing_is_drawn(visit, tmp_path):
+    gains = heart_path(costs=COSTS, loss=lambda values: -values)
+    page = visit(written(tmp_path, page_of(gains, loss=lambda values: -values)))
+    page.click("#switch button:last-child")
+    tops = page.locator("#frontier circle.mark.rows").evaluate_all(
+        "marks => marks.map((one) => Number(one.getAttribute('cy')))"
+    )
+    height = page.locator("#frontier svg").evaluate("one => one.viewBox.baseVal.height")
+    assert all(0 < top < height for top in tops)
+    assert sorted(tops, reverse=True) == tops  # losses rise along the path
+
+
+def test_what_is_very_long_stays_folded_on_paper(visit, tmp_path):
+    names = [f"f{k}" for k in range(90)]
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(120, 90)), columns=names)
+    y = (rows.sum(axis=1) > 0).to_numpy()
+    model = ExtraTreesClassifier(40, max_features=1, random_state=0).fit(rows, y)
+    path = tw.prune_path(model, rows, y)
+    page = visit(written(tmp_path, page_of(path, rows, y)))
+    more = page.locator("#more-features")
+    assert more.locator("tbody tr").count() == 0  # drawn when somebody looks
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert not more.evaluate("one => one.open")
+    assert more.locator("summary").is_visible()
+    assert page.locator("#all-points").evaluate("one => one.open")
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    page.emulate_media(media="screen")
+    more.locator("summary").click()
+    assert more.locator("tbody tr").count() == 90 - 15

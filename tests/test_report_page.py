@@ -16,7 +16,9 @@ from sklearn.ensemble import (
 )
 
 import thriftwood as tw
-from thriftwood.report.points import shown_points
+from thriftwood.pruning import interval_in_words, tradeoffs_of
+from thriftwood.report.page import contents
+from thriftwood.report.points import drawn_points, shown_points
 
 SHORT = {"rtol": 1e-6, "atol": 1e-9}  # pages hold seven digits
 
@@ -108,15 +110,17 @@ def test_every_point_is_proven_and_can_be_made_again(path, data):
         proof = point["proof"]
         assert proof["gap"] == "0"
         assert proof["reached"] == proof["bound"]
-        low, high = point["tradeoffs"]
-        ends = f"from {low:.4g} on" if high is None else f"from {low:.4g} to {high:.4g}"
+        low, high = tradeoffs_of(path.tradeoffs, point["index"])
+        ends = interval_in_words(low, high)
+        assert point["interval"] == ends
         assert proof["claim"] == f"No pruning of this model is better for tradeoffs {ends}."
-        assert low < float(proof["tradeoff"]) < (np.inf if high is None else high)
+        assert low < float(proof["tradeoff"]) < high
         index, tradeoff = re.fullmatch(r"prune (\d+) --at (\S+)", point["command"]).groups()
         assert int(index) == point["index"]
-        assert low < float(tradeoff) < (np.inf if high is None else high)
+        assert low < float(tradeoff) < high
         made = eval(point["python"].removeprefix("model = "), {"path": path})
-        assert made.tree_ if hasattr(made, "tree_") else len(made.estimators_) == data["n_trees"]
+        splits = sum(int((tree.tree_.feature >= 0).sum()) for tree in made.estimators_)
+        assert splits == path.n_splits[point["index"]]
         assert path.at(tradeoff=float(tradeoff)).index == point["index"]
 
 
@@ -279,7 +283,7 @@ def test_several_classes_and_paths_of_one_point():
     data = data_of(free, rows, y)
     assert len(data["points"]) == 1
     assert data["points"][0]["details"]["cost"] == 0
-    assert data["points"][0]["tradeoffs"] == [0, None]
+    assert data["points"][0]["interval"] == "from 0 on"
 
 
 def test_baselines_claim_no_proof():
@@ -310,8 +314,42 @@ def test_a_large_page_stays_small():
     data = data_in(page)
     assert len(data["points"]) == 40
     assert len(data["curve"]["cost"]) == len(path) + 1
-    # With 1,500 points only the curve is longer: eight numbers of each, ten characters at most.
-    assert len(page) + (1500 - len(path)) * 8 * 11 < 2_000_000
+    # With more points only the curve is longer: seven numbers of each, ten characters at most.
+    assert len(page) + (contents.MOST_DRAWN - len(path)) * 7 * 11 < 2_000_000
+
+
+@pytest.mark.slow
+def test_a_page_of_thousands_of_features_stays_small():
+    random = np.random.default_rng(0)
+    rows, y = random.normal(size=(400, 4000)), random.integers(0, 2, 400)
+    model = ExtraTreesClassifier(300, max_features=1, random_state=0).fit(rows, y)
+    path = tw.prune_path(model, rows, y, costs=random.uniform(0.5, 2, 4000))
+    page = page_of(path, rows, y, validation=(rows, y))
+    assert 3 <= len(data_in(page)["points"]) < 40
+    assert len(page) < 2_000_000
+
+
+def test_a_curve_of_very_many_points_is_drawn_by_some(path, monkeypatch):
+    whole = data_of(path)
+    monkeypatch.setattr(contents, "MOST_DRAWN", 2)
+    data = data_of(path, max_points=3)
+    assert data["n_points"] == len(path)
+    assert 4 <= len(data["curve"]["cost"]) < len(path) + 1
+    for point in data["points"]:
+        for name in ("cost", "loss"):
+            drawn = data["curve"][name][point["place"]]
+            assert drawn == whole["curve"][name][point["index"] + 1]
+        errors = data["curve"]["rows"]["error"][point["place"]]
+        assert errors == whole["curve"]["rows"]["error"][point["index"] + 1]
+
+
+def test_drawn_points_are_all_or_those_that_can_be_told_apart():
+    assert drawn_points(np.array([3.0, 1.0, 0.0]), [1], 3).tolist() == [0, 1, 2]
+    costs = np.linspace(100, 0, 10_001)
+    drawn = drawn_points(costs, [7, 10_000], 100)
+    assert {0, 7, 10_000} <= set(drawn.tolist())
+    assert len(drawn) <= 102
+    assert max(-np.diff(costs[drawn])) < 1.1 * 100 / 99
 
 
 def test_trees_are_drawn_together_where_they_are_many():

@@ -1,6 +1,7 @@
 """Who gets a pruned model can check it without trusting who made it."""
 
 import math
+import re
 from dataclasses import replace
 from fractions import Fraction
 
@@ -18,7 +19,9 @@ import thriftwood as tw
 from thriftwood.adapters import read_forest, write_model
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest, collapse, kept_by
-from thriftwood.pruning.tradeoffs import tradeoff_inside
+from thriftwood.pruning.tradeoffs import interval_in_words, tradeoff_inside, tradeoffs_of
+
+NUMBER = r"\d[\d.e+-]*"
 
 
 def verify(pruned, model=FOREST, **options):
@@ -250,6 +253,31 @@ def test_a_tradeoff_inside_is_short():
     assert tradeoff_inside(np.array([0.0, 0.001234567, 0.00345678]), 1) == 0.002
     assert tradeoff_inside(np.array([0.0, 0.25]), 1) == 0.5
     assert tradeoff_inside(np.array([0.0]), 0) == 1.0
+
+
+@given(st.lists(st.floats(1e-9, 1e9), min_size=1, max_size=6, unique=True).map(sorted), st.data())
+def test_the_ends_of_an_interval_in_words_are_inside(breakpoints, data):
+    tradeoffs = np.array([0.0, *breakpoints])
+    point = data.draw(st.integers(0, len(tradeoffs) - 1))
+    low, high = tradeoffs_of(tradeoffs, point)
+    ends = [float(end) for end in re.findall(NUMBER, interval_in_words(low, high))]
+    assert all(low <= end < high for end in ends)
+    assert ends == sorted(ends)
+
+
+def test_intervals_are_in_as_few_digits_as_tell_their_ends_apart():
+    assert interval_in_words(0.000408963, 0.000963886) == "from 0.000409 to 0.0009638"
+    assert interval_in_words(0.0, 0.5) == "from 0 to 0.4999"
+    assert interval_in_words(0.1234567, 0.1234569) == "from 0.1234567 to 0.1234568"
+    assert interval_in_words(0.25, np.inf) == "from 0.25 on"
+    assert interval_in_words(0.1, math.nextafter(0.1, 1)) == "at 0.1"
+
+
+def test_whoever_types_an_end_gets_the_point():
+    for point in range(len(PATH)):
+        words = interval_in_words(*tradeoffs_of(PATH.tradeoffs, point))
+        for end in re.findall(NUMBER, words):
+            assert PATH.at(tradeoff=float(end)).index == point, words
 
 
 @given(closures(), st.data())

@@ -9,7 +9,7 @@ import thriftwood as tw
 from thriftwood.cli.choice import Choice
 from thriftwood.cli.inputs import Inputs
 from thriftwood.cli.measuring import is_classifier
-from thriftwood.cli.proofs import interval_in_words, proof_facts, proof_in_words
+from thriftwood.cli.proofs import proof_facts, proof_in_words
 from thriftwood.cli.voice import Voice
 from thriftwood.cli.words import plain, wrapped
 from thriftwood.errors import InputError
@@ -59,7 +59,7 @@ def _check_model(inputs: Inputs, choice: Choice) -> None:
 
 def choose_on(path: PruningPath, inputs: Inputs, choice: Choice, voice: Voice) -> Chosen:
     """Find the point of a path that a budget or a rise of the error asks for."""
-    from thriftwood.pruning import tradeoff_inside
+    from thriftwood.pruning import interval_in_words, tradeoff_inside, tradeoffs_of
 
     if choice.budget is not None:
         pruned, notes = path.at(budget=choice.budget), []
@@ -77,7 +77,8 @@ def choose_on(path: PruningPath, inputs: Inputs, choice: Choice, voice: Voice) -
     )
     pruned = _refitted(pruned, inputs, choice)
     tradeoff = tradeoff_inside(path.tradeoffs, point)
-    proof = proof_in_words(certificate, tradeoff, interval_in_words(path.tradeoffs, point))
+    interval = interval_in_words(*tradeoffs_of(path.tradeoffs, point))
+    proof = proof_in_words(certificate, tradeoff, f"the path has it {interval}")
     words = str(pruned)
     if choice.budget is None:  # nobody passed a tradeoff
         words = words.replace("try a smaller tradeoff", "try a smaller --max-error-increase")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from thriftwood.cli.words import number, wrapped
 
 if TYPE_CHECKING:
-    from thriftwood.arrays import FloatArray
     from thriftwood.closure import Certificate
 
 
@@ -39,15 +37,6 @@ def proof_in_words(
         gap = f"a gap of {certificate.gap}"
         proven = f"Not proven optimal at tradeoff {number(tradeoff)}: {figures}, {gap}"
     return wrapped(f"{proven}; {interval}." if interval else f"{proven}.", "  ")
-
-
-def interval_in_words(tradeoffs: FloatArray, point: int) -> str:
-    """Return for which tradeoffs a path has a point."""
-    from thriftwood.pruning import tradeoffs_of
-
-    low, high = tradeoffs_of(tradeoffs, point)
-    end = "on" if math.isinf(high) else f"to {number(high)}"
-    return f"the path has it from {number(low)} {end}"
 
 
 def proof_facts(certificate: Certificate | None) -> dict[str, Any] | None:

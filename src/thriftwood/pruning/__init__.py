@@ -9,13 +9,15 @@ from thriftwood.pruning.path import PruningPath
 from thriftwood.pruning.prune import prune
 from thriftwood.pruning.prune_path import prune_path
 from thriftwood.pruning.pruned import Figures, Pruned
+from thriftwood.pruning.refit import JudgedRows, read_judged
 from thriftwood.pruning.size_path import SizePath
-from thriftwood.pruning.tradeoffs import tradeoff_inside, tradeoffs_of
+from thriftwood.pruning.tradeoffs import interval_in_words, tradeoff_inside, tradeoffs_of
 from thriftwood.pruning.verifying import Verification, verify_pruning
 
 __all__ = [
     "Evaluation",
     "Figures",
+    "JudgedRows",
     "MixedModel",
     "Mixture",
     "Pruned",
@@ -26,8 +28,10 @@ __all__ = [
     "chosen_point",
     "cost_complexity_path",
     "dynamic_programming_path",
+    "interval_in_words",
     "prune",
     "prune_path",
+    "read_judged",
     "tradeoff_inside",
     "tradeoffs_of",
     "verify_pruning",

@@ -1,12 +1,14 @@
 """Tradeoffs, the paper's lambda: reading one, and those for which a point is optimal."""
 
 import math
+from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any
 
 from thriftwood.arguments import one_number_from_zero
 from thriftwood.arrays import FloatArray
 
 MOST_DIGITS = 17  # that a double has
+FEWEST_DIGITS = 4  # that people get to read
 MARGIN = 0.1  # how much of an interval stays free at either end
 
 
@@ -44,3 +46,27 @@ def tradeoff_inside(tradeoffs: FloatArray, point: int) -> float:
         if low + margin <= rounded <= high - margin:
             return rounded
     return middle
+
+
+def interval_in_words(low: float, high: float) -> str:
+    """Return the tradeoffs from one to another in words, in digits enough to tell the two apart.
+
+    The ends are rounded inwards: whoever types one gets the point whose tradeoffs these are.
+    """
+    for digits in range(FEWEST_DIGITS, MOST_DIGITS):
+        first, last = _at_least(low, digits), _below(high, digits)
+        if first < last:
+            end = "on" if math.isinf(high) else f"to {last:.{digits}g}"
+            return f"from {first:.{digits}g} {end}"
+    return f"at {low!r}"  # the next double is the next point's
+
+
+def _at_least(number: float, digits: int) -> float:
+    return float(Context(digits, ROUND_CEILING).create_decimal(repr(number)))
+
+
+def _below(number: float, digits: int) -> float:
+    """Return the largest number of so many digits that is smaller; of infinity that itself."""
+    return (
+        number if math.isinf(number) else float(Context(digits).next_minus(Decimal(repr(number))))
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -23,7 +22,12 @@ from thriftwood.pruning.nested import nested_path
 from thriftwood.pruning.path import PruningPath
 from thriftwood.pruning.pruned import Figures
 from thriftwood.pruning.task import read_task
-from thriftwood.pruning.tradeoffs import read_tradeoff, tradeoff_inside, tradeoffs_of
+from thriftwood.pruning.tradeoffs import (
+    interval_in_words,
+    read_tradeoff,
+    tradeoff_inside,
+    tradeoffs_of,
+)
 
 # Figures that were added up in another order may differ by this part.
 ROUNDING = 1e-12
@@ -97,9 +101,7 @@ class Verification(Figures):
         optimal = f"an optimal pruning, proven at tradeoff {self.tradeoff:g}"
         if self.tradeoffs is None:
             return optimal
-        low, high = self.tradeoffs
-        end = "on" if math.isinf(high) else f"to {high:g}"
-        return f"{optimal}; the path has it from {low:g} {end}"
+        return f"{optimal}; the path has it {interval_in_words(*self.tradeoffs)}"
 
 
 def verify_pruning(

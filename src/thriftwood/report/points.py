@@ -1,13 +1,11 @@
-"""Which points of a path are shown, and for which tradeoffs each is optimal."""
+"""Which points of a path are shown, and which of its curve are drawn."""
 
-import math
 from collections.abc import Iterable
 from itertools import pairwise
 
-from thriftwood.arrays import FloatArray
-from thriftwood.pruning import PruningPath, tradeoffs_of
+import numpy as np
 
-FEWEST_DIGITS = 4
+from thriftwood.arrays import FloatArray, IntArray
 
 
 def shown_points(costs: FloatArray, wanted: Iterable[int], most: int) -> list[int]:
@@ -35,10 +33,14 @@ def shown_points(costs: FloatArray, wanted: Iterable[int], most: int) -> list[in
     return shown
 
 
-def interval_in_words(path: PruningPath, index: int) -> str:
-    """Return for which tradeoffs a point is optimal, in as many digits as tell the two apart."""
-    low, high = tradeoffs_of(path.tradeoffs, index)
-    if math.isinf(high):
-        return f"from {low:.4g} on"
-    words = ((f"{low:.{digits}g}", f"{high:.{digits}g}") for digits in range(FEWEST_DIGITS, 18))
-    return "from {} to {}".format(*next(pair for pair in words if pair[0] != pair[1]))
+def drawn_points(costs: FloatArray, wanted: Iterable[int], most: int) -> IntArray:
+    """Return points of a path, in order, that look like all of them when they are drawn.
+
+    These are all points, unless there are more than `most`; then those wanted, and of the others
+    the first in each of so many equal parts of the costs. Parameters as in `shown_points`.
+    """
+    if len(costs) <= most:
+        return np.arange(len(costs))
+    part = np.floor(costs / costs.max() * (most - 1))
+    _, first = np.unique(part, return_index=True)
+    return np.union1d(first, list(wanted))

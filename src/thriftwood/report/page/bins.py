@@ -32,15 +32,20 @@ def bill_counts(bills: FloatArray, edges: FloatArray, weights: FloatArray) -> Fl
     return np.asarray(counts, dtype=np.float64)
 
 
+def trees_per_bar(n_trees: int) -> int:
+    """Return how many trees a bar stands for: one, unless there are very many."""
+    return -(-n_trees // MOST_TREE_BARS)
+
+
 def bar_heights(sizes: IntArray, before: IntArray) -> FloatArray:
     """Return the sizes of trees, those that were largest before pruning first.
 
     Parameters
     ----------
     sizes, before : shape (n_trees,)
-        Splits of each tree, now and before pruning. Where trees are very many, a bar is the mean
-        of a few that were of about the same size.
+        Splits of each tree, now and before pruning. Where a bar stands for several trees it is
+        their mean; they were of about the same size.
     """
     in_order = sizes[np.argsort(-before, kind="stable")].astype(np.float64)
-    per_bar = -(-len(in_order) // MOST_TREE_BARS)
+    per_bar = trees_per_bar(len(sizes))
     return np.array([bar.mean() for bar in np.split(in_order, range(per_bar, len(sizes), per_bar))])

@@ -5,23 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
 from thriftwood.arrays import FloatArray
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest, collapse
 from thriftwood.progress import progress_bar
-from thriftwood.pruning import PruningPath, tradeoff_inside, tradeoffs_of
+from thriftwood.pruning import PruningPath, interval_in_words, tradeoff_inside, tradeoffs_of
 from thriftwood.report.page import proofs, wording
-from thriftwood.report.page.bins import bill_edges
+from thriftwood.report.page.bins import bill_edges, trees_per_bar
 from thriftwood.report.page.curve import Curve, measured_curve
 from thriftwood.report.page.details import Details, details_of
-from thriftwood.report.page.given import GivenPage
+from thriftwood.report.page.given import FEWEST_POINTS, GivenPage
 from thriftwood.report.page.spending import Spending, fee_charges, line_names, spending_on
 from thriftwood.report.page.typical import StillPaid, TypicalRow, still_paid, typical_rows
-from thriftwood.report.points import interval_in_words, shown_points
+from thriftwood.report.points import drawn_points, shown_points
 from thriftwood.report.starting import Start, start_of
 
 # By this part may a mean bill measured now differ from that of the path.
 ROUNDING = 1e-6
+# So that a page stays below 2 MB whatever the model: points of the curve, of which no screen shows
+# more, and numbers in the details of all points.
+MOST_DRAWN = 1500
+MOST_NUMBERS = 150_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,13 +38,13 @@ class Point:
     ----------
     index : int
         Its place on the path.
+    place : int
+        Its place on the curve of the page, where the model before pruning is at 0.
     details : Details
     receipts : list of StillPaid
         One for each typical row.
-    tradeoffs : pair of float
-        From which tradeoff to which it is what the method is after; the second may be infinite.
     interval : str
-        The same in words.
+        From which tradeoff to which it is what the method is after, in words.
     proof : Proof
     command : str, optional
         What makes this model on the command line.
@@ -47,9 +53,9 @@ class Point:
     """
 
     index: int
+    place: int
     details: Details
     receipts: list[StillPaid]
-    tradeoffs: tuple[float, float]
     interval: str
     proof: proofs.Proof
     command: str | None
@@ -69,7 +75,7 @@ class PageContents:
         What the points of the path are.
     weighting : str
         How rows count, where they do not all count alike.
-    n_rows, n_trees, trees_per_bar : int
+    n_rows, n_trees, trees_per_bar, n_points : int
     n_validation : int
         0 without validation rows.
     features, fees : sequences of str
@@ -82,7 +88,7 @@ class PageContents:
     rows : list of TypicalRow
         Empty where no receipts are wanted.
     curve : Curve
-        Of all points.
+        Of all points, or of so many that no screen shows more.
     before : Details
         Of the model before pruning.
     points : list of Point
@@ -101,6 +107,7 @@ class PageContents:
     n_validation: int
     n_trees: int
     trees_per_bar: int
+    n_points: int
     features: tuple[str, ...]
     fees: list[str]
     prices: FloatArray
@@ -121,9 +128,10 @@ def page_contents(given: GivenPage, n_jobs: int | None, progress: bool | None) -
     _check_cost(before.mean, path.original.cost)
     curve, measured = measured_curve(given, n_jobs, progress)
     start = start_of(path, measured, curve.validation is not None)
-    shown = shown_points(path.costs, [start.point], given.max_points)
     edges = bill_edges(before.per_row)
     rows = typical_rows(before, given.weights) if given.receipts else []
+    shown = shown_points(path.costs, [start.point], _most_points(given, before, rows))
+    drawn = drawn_points(path.costs, shown, MOST_DRAWN)
     found = proofs.prove(given, shown, n_jobs, progress)
     points = []
     with progress_bar("Writing the page", progress) as bar:
@@ -131,7 +139,8 @@ def page_contents(given: GivenPage, n_jobs: int | None, progress: bool | None) -
             after = _spending(given, _forest_at(path, index), n_jobs)
             _check_cost(after.mean, float(path.costs[index]))
             details = details_of(after, before, edges, given.weights)
-            points.append(_point(given, index, details, still_paid(after, rows), proof))
+            place = int(np.searchsorted(drawn, index)) + 1
+            points.append(_point(given, index, place, details, still_paid(after, rows), proof))
             bar(len(points) / len(shown))
     fees = fee_charges(prices)
     own = details_of(before, before, edges, given.weights)
@@ -144,9 +153,10 @@ def page_contents(given: GivenPage, n_jobs: int | None, progress: bool | None) -
         method=wording.points_of(path),
         weighting=wording.weighting(given),
         n_rows=given.table.n_rows,
-        n_validation=curve.n_validation,
+        n_validation=0 if given.validation is None or measured is None else measured.n_rows,
         n_trees=path.forest.n_trees,
-        trees_per_bar=-(-path.forest.n_trees // len(own.trees)),
+        trees_per_bar=trees_per_bar(path.forest.n_trees),
+        n_points=len(path),
         features=prices.names[: prices.n_features],
         fees=[prices.names[charge] for charge in fees],
         prices=prices.prices[[*range(prices.n_features), *fees]],
@@ -154,11 +164,17 @@ def page_contents(given: GivenPage, n_jobs: int | None, progress: bool | None) -
         in_several_groups=_overlap(features for _, features in prices.groups),
         edges=edges,
         rows=rows,
-        curve=curve,
+        curve=curve.only(drawn),
         before=own,
         points=points,
         start=start,
     )
+
+
+def _most_points(given: GivenPage, before: Spending, rows: list[TypicalRow]) -> int:
+    """Return for how many points there is room."""
+    numbers = 2 * len(before.bought) + sum(len(row.lines) for row in rows)
+    return max(FEWEST_POINTS, min(given.max_points, MOST_NUMBERS // numbers))
 
 
 def _spending(given: GivenPage, forest: Forest, n_jobs: int | None) -> Spending:
@@ -178,15 +194,20 @@ def _check_cost(measured: float, of_path: float) -> None:
 
 
 def _point(
-    given: GivenPage, index: int, details: Details, receipts: list[StillPaid], proof: proofs.Proof
+    given: GivenPage,
+    index: int,
+    place: int,
+    details: Details,
+    receipts: list[StillPaid],
+    proof: proofs.Proof,
 ) -> Point:
     tradeoff = tradeoff_inside(given.path.tradeoffs, index)
     return Point(
         index=index,
+        place=place,
         details=details,
         receipts=receipts,
-        tradeoffs=tradeoffs_of(given.path.tradeoffs, index),
-        interval=interval_in_words(given.path, index),
+        interval=interval_in_words(*tradeoffs_of(given.path.tradeoffs, index)),
         proof=proof,
         command=_command(given, index, tradeoff),
         python=f"model = path.at(tradeoff={tradeoff!r}).model",

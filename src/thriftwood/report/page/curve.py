@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thriftwood.arrays import FloatArray, handed_over
+from thriftwood.arrays import FloatArray, IntArray, handed_over
 from thriftwood.pruning import Evaluation, PruningPath
 from thriftwood.report.page.given import GivenPage
 from thriftwood.report.page.wording import error_kind
@@ -16,22 +16,29 @@ from thriftwood.report.page.wording import error_kind
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Errors and bills on some rows, of the model before pruning first and then of every point.
+    """Errors on some rows, of the model before pruning first and then of points.
 
     Attributes
     ----------
-    cost, error, spread : float arrays
-        Mean bill, error of the ensemble, and the standard error of that.
+    error, spread : float arrays
+        Error of the ensemble, and the standard error of that.
+    cost : float array, optional
+        Mean bill; None on the rows given, where it is that of the curve.
     """
 
-    cost: FloatArray
     error: FloatArray
     spread: FloatArray
+    cost: FloatArray | None = None
+
+    def only(self, places: IntArray) -> Measured:
+        """Return what was measured at some places."""
+        cost = None if self.cost is None else self.cost[places]
+        return Measured(self.error[places], self.spread[places], cost)
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """The figures of the model before pruning and of every point, in this order.
+    """The figures of the model before pruning and of points, in this order.
 
     Attributes
     ----------
@@ -39,14 +46,20 @@ class Curve:
         What pruning weighs against each other, on the rows given.
     rows, validation : Measured, optional
         None where errors of the ensemble do not judge the model, or without validation rows.
-    n_validation : int
     """
 
     cost: FloatArray
     loss: FloatArray
-    rows: Measured | None
-    validation: Measured | None
-    n_validation: int
+    rows: Measured | None = None
+    validation: Measured | None = None
+
+    def only(self, points: IntArray) -> Curve:
+        """Return the curve of some points; the model before pruning stays in front."""
+        places = np.concatenate([[0], points + 1])
+        rows, validation = (
+            None if one is None else one.only(places) for one in (self.rows, self.validation)
+        )
+        return Curve(self.cost[places], self.loss[places], rows, validation)
 
 
 def measured_curve(
@@ -60,7 +73,7 @@ def measured_curve(
     cost = np.concatenate([[path.original.cost], path.costs])
     loss = np.concatenate([[path.original.loss], path.losses])
     if error_kind(path.forest) == "none":
-        return Curve(cost, loss, None, None, 0), None
+        return Curve(cost, loss), None
     options: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "quantiles": ()}
     on_rows, rows = _measure(
         path,
@@ -70,11 +83,12 @@ def measured_curve(
         costs=given.costs,
         **options,
     )
+    rows = replace(rows, cost=None)
     if given.validation is None:
-        return Curve(cost, loss, rows, None, 0), on_rows
+        return Curve(cost, loss, rows), on_rows
     X, y, weights = given.validation
     on_others, others = _measure(path, X, y, sample_weight=weights, **options)
-    return Curve(cost, loss, rows, others, on_others.n_rows), on_others
+    return Curve(cost, loss, rows, others), on_others
 
 
 def _measure(

@@ -24,6 +24,7 @@ SCRIPTS = (
     "details.js",
     "features.js",
     "receipts.js",
+    "proof.js",
     "page.js",
 )
 PLACE = re.compile(r"\{\{(\w+)\}\}")
@@ -98,7 +99,7 @@ def _error_heads(contents: PageContents) -> list[str]:
 
 def _table_line(contents: PageContents, point: Point | None) -> str:
     details = contents.before if point is None else point.details
-    place = 0 if point is None else point.index + 1
+    place = 0 if point is None else point.place
     saved = contents.before.cost - details.cost
     cells = [
         amount(details.cost),

@@ -15,7 +15,7 @@ from thriftwood.costs import AnyCosts, PriceList, prices_of_rows
 from thriftwood.crews import is_chunked
 from thriftwood.errors import InputError
 from thriftwood.formulation import ClassWeight, Loss, read_weights
-from thriftwood.pruning import PruningPath, SizePath
+from thriftwood.pruning import PruningPath, SizePath, read_judged
 from thriftwood.table import Table, read_rows
 
 FEWEST_POINTS = 3  # the first, the last and the suggested one
@@ -63,6 +63,7 @@ def read_given(
     path: Any,
     X: Any,
     y: ArrayLike,
+    *,
     validation: Any,
     costs: AnyCosts,
     loss: Loss,
@@ -137,12 +138,7 @@ def _check_validation_prices(path: PruningPath, validation: Any) -> None:
 def _read_validation(validation: Any) -> tuple[Any, ArrayLike, ArrayLike | None] | None:
     if validation is None:
         return None
-    if not isinstance(validation, (tuple, list)) or len(validation) not in (2, 3):
-        raise InputError(
-            "`validation` must be a pair: rows, and what is right for them. A third entry may say "
-            "how much each row counts."
-        )
-    if is_chunked(validation[0]):
+    X, y, weights = read_judged(validation, "validation")
+    if is_chunked(X):
         raise InputError("The validation rows come in pieces: pass rows that are in memory.")
-    weights = validation[2] if len(validation) == 3 else None
-    return validation[0], validation[1], weights
+    return X, y, weights

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from thriftwood.closure import Certificate
-from thriftwood.pruning import PruningPath, tradeoff_inside
+from thriftwood.pruning import PruningPath, interval_in_words, tradeoff_inside, tradeoffs_of
 from thriftwood.pruning.methods import ROUNDS, SAMPLE
 from thriftwood.report.page.given import GivenPage
-from thriftwood.report.points import interval_in_words
 
 NO_PROOF = {
     "each_tree": (
@@ -80,7 +79,8 @@ def _proof(path: PruningPath, index: int, certificate: Certificate) -> Proof:
     if certificate.gap:
         claim = NEARLY.get(path.method, BETTER)
     elif path.method == "ensemble":
-        claim = f"{_best(path, index)} for tradeoffs {interval_in_words(path, index)}."
+        interval = interval_in_words(*tradeoffs_of(path.tradeoffs, index))
+        claim = f"{_best(path, index)} for tradeoffs {interval}."
     else:
         claim = f"No pruning of this model is better at the tradeoff {tradeoff!r}."
     return Proof(claim, repr(tradeoff), *numbers)

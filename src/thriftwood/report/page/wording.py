@@ -27,7 +27,9 @@ def loss_in_words(path: PruningPath) -> str:
     """Return what pruning minimised."""
     if path.loss_name == RECORDED_GAIN:
         return "share of the recorded gain given up"
-    return f"{path.loss_name.replace('_', ' ')} of a tree, on average"
+    counted = {"in_bag": ", on rows it was grown on", "out_of_bag": ", on rows it was not grown on"}
+    name = path.loss_name.replace("_", " ")
+    return f"{name} of a tree{counted.get(path.rows, '')}, on average"
 
 
 def points_of(path: PruningPath) -> str:

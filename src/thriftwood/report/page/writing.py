@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from thriftwood.costs import AnyCosts
 from thriftwood.files import File, place_of, write_whole
 from thriftwood.formulation import ClassWeight, Loss
-from thriftwood.pruning import PruningPath
+from thriftwood.pruning import JudgedRows, PruningPath
 from thriftwood.report.page.contents import page_contents
 from thriftwood.report.page.document import document_of
 from thriftwood.report.page.given import read_given
@@ -22,7 +22,7 @@ def write_page(
     X: Any,
     y: ArrayLike,
     *,
-    validation: tuple[Any, ArrayLike] | tuple[Any, ArrayLike, ArrayLike | None] | None = None,
+    validation: JudgedRows | None = None,
     costs: AnyCosts = None,
     loss: Loss = None,
     class_weight: ClassWeight = None,
@@ -60,7 +60,9 @@ def write_page(
         Called with the number of a point and a tradeoff for which it is optimal; returns the
         command that makes this model. None shows Python code only.
     max_points : int
-        For how many points there are details; the curve shows all.
+        For how many points there are details at the most; fewer for models that buy thousands of
+        features, so that the page stays below 2 MB. The curve shows all points that can be told
+        apart on a screen.
     receipts : bool
         Whether to show receipts of three rows, with the values of their features.
     n_jobs : int, optional
@@ -87,14 +89,14 @@ def write_page(
         path,
         X,
         y,
-        validation,
-        costs,
-        loss,
-        class_weight,
-        sample_weight,
-        title,
-        commands,
-        max_points,
-        receipts,
+        validation=validation,
+        costs=costs,
+        loss=loss,
+        class_weight=class_weight,
+        sample_weight=sample_weight,
+        title=title,
+        commands=commands,
+        max_points=max_points,
+        receipts=receipts,
     )
     write_whole(place, document_of(page_contents(given, n_jobs, progress)))

@@ -7,9 +7,9 @@ function drawCards(point) {
     card("Mean bill of a row", amount(after.cost), `was ${amount(before.cost)}`, page.unit),
     card("Saved per row", amount(rounded(before.cost - after.cost)), less(before.cost, after.cost) || "nothing to save", page.unit),
   ];
-  if (curve.validation) cards.push(errorCard("validation rows", curve.validation, point.index + 1));
-  if (curve.rows) cards.push(errorCard(PRUNED_ON, curve.rows, point.index + 1, "; too rosy, pruning saw them"));
-  if (!curve.rows) cards.push(card(capital(page.loss), amount(curve.loss[point.index + 1]), `was ${amount(curve.loss[0])}`));
+  if (curve.validation) cards.push(errorCard("validation rows", curve.validation, point.place));
+  if (curve.rows) cards.push(errorCard(PRUNED_ON, curve.rows, point.place, "; too rosy, pruning saw them"));
+  if (!curve.rows) cards.push(card(capital(page.loss), amount(curve.loss[point.place]), `was ${amount(curve.loss[0])}`));
   cards.push(
     card("Features asked for", whole(after.n_features), `was ${whole(before.n_features)}, of ${whole(page.features.length)}`),
     card("Splits", whole(after.n_splits), `was ${whole(before.n_splits)}`),
@@ -44,8 +44,7 @@ function drawBills(point) {
   const before = shares(page.before.bills);
   const after = shares(point.details.bills);
   const high = Math.max(...before, ...after);
-  const yTick = (tick) => percent(tick, high < 0.05 ? 1 : 0);
-  const margin = { left: roomFor(0, high, yTick), right: 8, top: 24, bottom: 44 };
+  const margin = { left: roomFor(0, high, percentTick), right: 8, top: 24, bottom: 44 };
   const x = scale(edges[0], edges[edges.length - 1], margin.left, width - margin.right);
   const y = scale(0, high, height - margin.bottom, margin.top);
   const drawing = frame(width, height, margin, x, y, {
@@ -53,7 +52,7 @@ function drawBills(point) {
     y: "share of rows",
     label: "How many rows pay how much, before and after pruning.",
     xTicks: ticks(edges[0], edges[edges.length - 1], 5),
-    yTick,
+    yTick: percentTick,
   });
   pairedBars(drawing, edges.slice(0, -1).map(x), x(edges[1]) - x(edges[0]) - 1, y, before, after);
   refill("bills", drawing);

@@ -23,6 +23,13 @@ function refill(id, ...children) {
   byId(id).replaceChildren(...children);
 }
 
+// Fill a part that is folded only when somebody unfolds it: long tables take time.
+function fillWhenOpen(details, lines, fill) {
+  details.dataset.lines = lines;
+  details.ontoggle = () => { if (details.open) fill(); };
+  details.ontoggle();
+}
+
 // A function from values to places, with the ends that it was made of.
 function scale(low, high, from, to) {
   const place = (value) => from + ((value - low) / (high - low || 1)) * (to - from);
@@ -41,6 +48,10 @@ function ticks(low, high, wanted) {
   return found;
 }
 
+function percentTick(share) {
+  return `${tickWords(100 * share)}\u00a0%`;
+}
+
 function tickWords(number) {
   const [size, name] = MILLIONS.find(([least]) => Math.abs(number) >= least) ?? [1, ""];
   if (Math.abs(number) >= TOO_LARGE) return amount(number);
@@ -55,7 +66,7 @@ function widthOf(text) {
 
 // The margin that the ticks of a vertical axis need.
 function roomFor(low, high, write) {
-  return Math.max(...ticks(low, high, 5).map((tick) => widthOf(write(tick)))) + 14;
+  return Math.max(0, ...ticks(low, high, 5).map((tick) => widthOf(write(tick)))) + 14;
 }
 
 // The frame of a chart: grid, axes and their words. Returns the drawing.

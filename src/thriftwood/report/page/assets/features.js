@@ -5,16 +5,16 @@ const FIRST_FEATURES = 15;
 function drawFeatures(point) {
   const lines = [...chargeLines(point), ...otherLines(point)];
   const writers = ["price", "before", "after"].map((key) => columnAmount(lines.map((line) => line[key] ?? 0)));
-  const rows = lines.map((line) => featureRow(line, writers));
-  const first = rows.length > FIRST_FEATURES + 1 ? FIRST_FEATURES : rows.length;
-  const rest = rows.slice(first);
-  fillFeatures("features", rows.slice(0, first));
+  const first = lines.length > FIRST_FEATURES + 1 ? FIRST_FEATURES : lines.length;
+  const rest = lines.slice(first);
+  fillFeatures("features", lines.slice(0, first), writers);
   const total = rest.length > 0 ? "mean bill, with the lines below" : "mean bill";
   const sum = featureRow({ name: total, before: page.before.cost, after: point.details.cost }, writers);
   byId("features").append(element("tfoot", {}, sum));
-  byId("more-features").hidden = rest.length === 0;
-  byId("more-features").querySelector("summary").textContent = `Show ${counted(rest.length, "more line")}`;
-  fillFeatures("features-rest", rest);
+  const more = byId("more-features");
+  more.hidden = rest.length === 0;
+  more.querySelector("summary").textContent = counted(rest.length, "more line");
+  fillWhenOpen(more, rest.length, () => fillFeatures("features-rest", rest, writers));
   byId("features-hint").textContent = page.fees.length > 0
     ? "A fee is paid once by a row that buys any feature of its group; it is no part of their prices."
     : "";
@@ -41,12 +41,12 @@ function otherLines(point) {
     .filter((line) => line.before > 0);
 }
 
-function fillFeatures(id, rows) {
+function fillFeatures(id, lines, writers) {
   const names = ["", "price", "bars", "share", "share", "spent", "spent"];
   refill(
     id,
     tableHead(["Feature", "price", "bought by", "before", "after", "spent before", "after"], names),
-    element("tbody", {}, ...rows),
+    element("tbody", {}, ...lines.map((line) => featureRow(line, writers))),
   );
 }
 

@@ -6,24 +6,16 @@ const PRUNED_ON = "the rows it was pruned on";
 function series() {
   const { curve } = page;
   if (state.shows === "loss") return [{ name: "rows", cost: curve.cost, height: curve.loss, spread: null }];
-  const found = [{ name: "rows", cost: curve.rows.cost, height: curve.rows.error, spread: curve.rows.spread }];
-  if (curve.validation) {
-    found[0].spread = null;
-    found.push({
-      name: "validation",
-      cost: curve.validation.cost,
-      height: curve.validation.error,
-      spread: curve.validation.spread,
-    });
-  }
-  return found;
+  return Object.entries({ rows: curve.rows, validation: curve.validation })
+    .filter(([, measured]) => measured !== null)
+    .map(([name, measured]) => ({ name, cost: measured.cost ?? curve.cost, height: measured.error, spread: measured.spread }));
 }
 
 function frontierWords() {
   const y = state.shows === "loss"
     ? page.loss
     : page.error === "share" ? "share of rows that are wrong" : "mean squared error";
-  const yTick = state.shows !== "loss" && page.error === "share" ? (tick) => percent(tick, 0) : tickWords;
+  const yTick = state.shows !== "loss" && page.error === "share" ? percentTick : tickWords;
   return { x: `mean bill of a row${unitInBrackets()}`, y, yTick, label: `Mean bill of a row against ${y}.` };
 }
 
@@ -32,12 +24,14 @@ function drawFrontier() {
   const height = Math.round(Math.min(380, Math.max(260, width * 0.42)));
   const curves = series();
   const costs = curves.flatMap((one) => one.cost);
+  const heights = curves.flatMap((one) => one.height);
   const tops = curves.flatMap((one) => one.height.map((value, i) => value + (one.spread ? one.spread[i] : 0)));
-  const high = Math.max(...tops) * 1.04 || 1;
+  const low = Math.min(0, ...heights) * 1.04;
+  const high = Math.max(0, ...tops) * 1.04 || (low < 0 ? 0 : 1);
   const words = frontierWords();
-  const margin = { left: roomFor(0, high, words.yTick), right: 18, top: 26, bottom: 46 };
+  const margin = { left: roomFor(low, high, words.yTick), right: 18, top: 26, bottom: 46 };
   const x = scale(0, Math.max(...costs) || 1, margin.left, width - margin.right);
-  const y = scale(0, high, height - margin.bottom, margin.top);
+  const y = scale(low, high, height - margin.bottom, margin.top);
   words.xTicks = ticks(0, x.high, width < 500 ? 4 : 8);
   const drawing = frame(width, height, margin, x, y, words);
   const spots = curves.flatMap((one) => drawCurve(drawing, one, x, y));
@@ -55,11 +49,12 @@ function drawCurve(drawing, curve, x, y) {
   drawing.append(shape("path", { class: `curve ${curve.name}`, d: `M${line}` }));
   const size = page.points.length > 20 && x(x.high) < 500 ? 2.5 : 4;
   const spots = page.points.map((point, position) => {
-    const [left, top] = places[point.index + 1];
-    if (curve.spread) drawSpread(drawing, curve, point.index + 1, left, y);
+    const [left, top] = places[point.place];
+    if (curve.spread) drawSpread(drawing, curve, point.place, left, y);
     drawing.append(MARKS[curve.name](left, top, size));
     return { position, left, top };
   });
+  if (curve.spread) drawSpread(drawing, curve, 0, places[0][0], y);
   drawing.append(MARKS.original(...places[0], 5));
   return spots;
 }
@@ -105,14 +100,14 @@ function listenToChart(drawing, spots, width) {
   };
   drawing.addEventListener("pointermove", (event) => showTip(nearest(event), width));
   drawing.addEventListener("pointerleave", hideTip);
-  drawing.addEventListener("click", (event) => choose(nearest(event).position));
+  drawing.addEventListener("click", (event) => chooseForGood(nearest(event).position));
   state.spots = spots;
 }
 
 function showTip(spot, width) {
   const tip = byId("frontier").querySelector(".tip");
   const point = page.points[spot.position];
-  const lines = [`${money(point.details.cost)} a row`, ...errorLines(point.index + 1), counted(point.details.n_features, "feature")];
+  const lines = [`${money(point.details.cost)} a row`, ...errorLines(point.place), counted(point.details.n_features, "feature")];
   tip.replaceChildren(element("strong", {}, pointName(point)), ...lines.map((line) => element("span", {}, line)));
   tip.hidden = false;
   const left = spot.left + 14 + tip.offsetWidth > width ? spot.left - 14 - tip.offsetWidth : spot.left + 14;

@@ -1,6 +1,7 @@
 // The page: which point is chosen, and everything that follows from it.
 
 const MOST_GONE = 8; // names in a sentence
+const MOST_ON_PAPER = 60; // lines of a folded part
 const page = JSON.parse(document.getElementById("data").textContent);
 const state = { position: 0, shows: page.error === "none" ? "loss" : "error", spots: [], width: innerWidth };
 
@@ -26,12 +27,16 @@ function redrawCharts() {
   drawTrees(point);
 }
 
-// On paper nothing is folded; afterwards it is again.
+// On paper only what is very long stays folded; afterwards all is as it was.
 function setUpPrinting() {
   let unfolded = [];
   addEventListener("beforeprint", () => {
-    const folded = [...document.querySelectorAll("details:not([open])")];
-    folded.forEach((one) => { one.open = true; });
+    const folded = [...document.querySelectorAll("details:not([open])")]
+      .filter((one) => Number(one.dataset.lines ?? 0) <= MOST_ON_PAPER);
+    folded.forEach((one) => {
+      one.open = true;
+      one.ontoggle?.(); // by itself it would come after the print
+    });
     unfolded.push(...folded);
   });
   addEventListener("afterprint", () => {
@@ -47,7 +52,7 @@ function aboutWords() {
 }
 
 function startWords() {
-  const all = page.curve.cost.length - 1;
+  const all = page.n_points;
   const some = all > page.points.length ? ` The curve has ${whole(all)} points, ${page.points.length} of them can be chosen here.` : "";
   return `${page.start.is_suggested ? "Suggested" : "Shown first"}: ${page.start.why}.${some}${all > 1 ? " There are no models between the points: lines only guide the eye." : ""}`;
 }
@@ -90,12 +95,27 @@ function setUpChoosing() {
     choose(last - Number(slider.value));
     tipOfChosen();
   });
+  slider.addEventListener("change", keepInAddress);
   slider.addEventListener("focus", () => { if (slider.matches(":focus-visible")) tipOfChosen(); });
   slider.addEventListener("blur", hideTip);
-  byId("cheaper").addEventListener("click", () => choose(state.position + 1));
-  byId("dearer").addEventListener("click", () => choose(state.position - 1));
+  byId("cheaper").addEventListener("click", () => chooseForGood(state.position + 1));
+  byId("dearer").addEventListener("click", () => chooseForGood(state.position - 1));
   byId("suggested").hidden = !page.start.is_suggested;
-  byId("suggested").addEventListener("click", () => choose(startPosition()));
+  byId("suggested").addEventListener("click", () => chooseForGood(startPosition()));
+}
+
+function chooseForGood(position) {
+  choose(position);
+  keepInAddress();
+}
+
+// Browsers may refuse that: to a page inside another, or where it changes too often.
+function keepInAddress() {
+  try {
+    history.replaceState(null, "", `#point=${page.points[state.position].index}`);
+  } catch {
+    // The page does without.
+  }
 }
 
 function choose(position) {
@@ -105,12 +125,11 @@ function choose(position) {
   const slider = byId("slider");
   slider.value = last - state.position;
   slider.setAttribute("aria-valuetext", `${pointName(point)}, ${money(point.details.cost)} a row`);
-  byId("slider-label").textContent = `${pointName(point)} (of 0 to ${whole(page.curve.cost.length - 2)})`;
+  byId("slider-label").textContent = `${pointName(point)} (of 0 to ${whole(page.n_points - 1)})`;
   // Not "disabled", which would take the keyboard's focus away.
   byId("cheaper").setAttribute("aria-disabled", state.position === last);
   byId("dearer").setAttribute("aria-disabled", state.position === 0);
   byId("suggested").setAttribute("aria-disabled", state.position === startPosition());
-  history.replaceState(null, "", `#point=${point.index}`);
   draw();
 }
 
@@ -124,8 +143,8 @@ function draw() {
   drawChange(point);
   drawCards(point);
   drawFrontier();
+  drawLines(point); // before the bills, which take its place where it is hidden
   drawBills(point);
-  drawLines(point);
   drawFeatures(point);
   drawReceipts(point);
   drawTrees(point);
@@ -144,15 +163,15 @@ function drawVerdict(point) {
   const measured = curve.validation ?? curve.rows;
   if (measured) {
     const where = curve.validation ? "the validation rows" : PRUNED_ON;
-    const [now, was] = [measured.error[point.index + 1], measured.error[0]];
-    const spread = `\u00a0±\u00a0${spreadWords(measured.spread[point.index + 1])} (one standard error)`;
+    const [now, was] = [measured.error[point.place], measured.error[0]];
+    const spread = `\u00a0±\u00a0${spreadWords(measured.spread[point.place])} (one standard error)`;
     if (page.error === "share") {
       parts.push("; ", element("strong", {}, errorWords(now)), `${spread} of ${where} are wrong instead of ${errorWords(was)}.`);
     } else {
       parts.push("; the mean squared error on ", where, " is ", element("strong", {}, errorWords(now)), `${spread} instead of ${errorWords(was)}.`);
     }
   } else {
-    parts.push(`; the ${page.loss} is ${amount(curve.loss[point.index + 1])} instead of ${amount(curve.loss[0])}.`);
+    parts.push(`; the ${page.loss} is ${amount(curve.loss[point.place])} instead of ${amount(curve.loss[0])}.`);
   }
   refill("verdict", ...parts);
 }
@@ -175,7 +194,7 @@ function changeWords(point) {
   const parts = [];
   const measured = curve.validation ?? curve.rows;
   if (measured && page.error === "share") {
-    const more = Math.round(1000 * (measured.error[point.index + 1] - measured.error[0]));
+    const more = Math.round(1000 * (measured.error[point.place] - measured.error[0]));
     parts.push(more === 0 ? "as many are wrong" : `${whole(Math.abs(more))} ${more > 0 ? "more" : "fewer"} are wrong`);
   }
   const saved = 1000 * rounded(before.cost - point.details.cost);
