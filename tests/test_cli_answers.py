@@ -24,8 +24,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import thriftwood as tw
 from thriftwood.cli import prune as prune_command
+from thriftwood.cli.class_weights import read_class_weight
 from thriftwood.cli.frontier_words import _saved
-from thriftwood.cli.words import number
+from thriftwood.cli.voice import Voice
+from thriftwood.cli.words import aligned, number
 from thriftwood.errors import InputError
 
 
@@ -77,6 +79,24 @@ def test_prune_says_at_which_tradeoff_it_is_proven(folder, tmp_path, monkeypatch
     assert f"the path has it {interval}." in words
     assert lines[1].startswith("On the validation rows: ")
     assert max(map(len, lines[:-1])) <= 100
+
+
+def test_small_numbers_keep_digits_in_columns():
+    assert aligned([0.00004, 0.00001]) == ["0.00004000", "0.00001000"]
+    assert aligned([0.5, 0.25]) == ["0.5000", "0.2500"]
+    assert aligned([1.0, 0.0]) == ["1.0000", "0.0000"]
+    assert aligned([1234.5, 0.1]) == ["1,234.50", "0.10"]
+
+
+def test_answers_hold_nothing_that_json_does_not_know(capsys):
+    Voice(as_json=True).answer({"a": np.inf, "b": np.float64(1), "c": [np.int64(2)]})
+    assert json.loads(capsys.readouterr().out) == {"a": None, "b": 1.0, "c": [2]}
+
+
+def test_classes_that_are_whole_numbers_go_by_either_name():
+    assert read_class_weight(["1=5", "0.0=2"], [0.0, 1.0]) == {1.0: 5.0, 0.0: 2.0}
+    with pytest.raises(InputError, match=r"'2=5': name one of the classes 0\.0, 1\.0\."):
+        read_class_weight(["2=5"], [0.0, 1.0])
 
 
 def test_nothing_is_written_where_measuring_fails(folder, tmp_path, monkeypatch):

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from cli_files import (
     PRICES,
@@ -80,6 +81,13 @@ def test_a_receipt_is_that_of_the_row(billed, forest):
     assert [one["feature"] for one in facts["purchases"]] == [one.name for one in receipt.purchases]
     assert sum(one["price"] for one in facts["purchases"]) == pytest.approx(facts["total"])
     assert "there is no row 1000" in refused(*billed, "--row", "1000")
+
+
+def test_a_bill_needs_no_labels(folder, billed, tmp_path):
+    rows = pd.read_csv(folder / "valid.csv")
+    rows.assign(ill=None).to_csv(tmp_path / "new.csv", index=False)
+    new = (*billed[:2], tmp_path / "new.csv", *billed[3:])
+    assert answer(*new, "--target", "ill") == answer(*billed)
 
 
 def test_without_prices_a_bill_counts_features(folder, forest):

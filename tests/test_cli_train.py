@@ -6,7 +6,7 @@ import pytest
 from cli_files import HEART, PRICES, answer, heart_folder, heart_frame, names_in, refused, run
 
 import thriftwood as tw
-from thriftwood.cli import training
+from thriftwood.cli import fitting, training
 from thriftwood.cli.fitting import usual_task
 from thriftwood.cli.frontier_files import FILES
 from thriftwood.model_files import read_model
@@ -22,6 +22,10 @@ def folder(tmp_path_factory):
     frame.to_csv(folder / "rows.csv", index=False)
     frame.drop(columns="ill")[:80].to_csv(folder / "numbers.csv", index=False)
     frame.assign(sex=frame["sex"].map({0: "f", 1: "m"})).to_csv(folder / "text.csv", index=False)
+    odd = frame[:40].assign(sex=0, cp=np.arange(40) % 20, ill=np.arange(40) % 2)
+    odd["age"] = [np.inf, *odd["age"][1:]]
+    odd.to_csv(folder / "odd.csv", index=False)
+    odd.assign(day=pd.Timestamp("2024-05-17")).to_parquet(folder / "dates.parquet")
     tw.Costs(per_feature={"age": 1, "sex": 1, "cp": 2, "chol": 7}, unit="CAD").to_file(
         folder / "few.csv"
     )
@@ -99,6 +103,12 @@ def test_a_validation_file_leaves_all_rows_to_training(folder, tmp_path):
         (("rows.csv", "--target", "ill", "--costs", "prices.csv"), "no feature of the model"),
         (("numbers.csv", "--target", "age", "--task", "classification"), "Only one row"),
         (("rows.csv",), "Name the --target, the column of rows.csv"),
+        (("rows.csv", "--target", "ill", "--seed", "-1"), "--seed is -1"),
+        (("odd.csv", "--target", "ill", "--model", "forest"), "'age' holds inf"),
+        (("odd.csv", "--target", "age"), "odd.csv, line 2: the column 'age' holds inf"),
+        (("odd.csv", "--target", "ill", "--weight", "sex"), "'sex' holds zeros only"),
+        (("odd.csv", "--target", "cp", "--model", "boosting"), "20 classes in 40 rows"),
+        (("dates.parquet", "--target", "day"), "classes or numbers"),
     ],
 )
 def test_what_cannot_be_learnt_is_refused(folder, tmp_path, monkeypatch, words, part):
@@ -147,6 +157,26 @@ def test_the_demo_prints_commands_and_what_they_answer(tmp_path, monkeypatch):
     prices = tw.Costs.from_file(tmp_path / "thriftwood-demo/prices.csv")
     assert prices.per_feature == PRICES.per_feature
     assert "--force" in refused("demo")
+
+
+def test_what_scikit_learn_refuses_is_a_sentence_too(folder, tmp_path, monkeypatch):
+    class Picky:
+        def fit(self, *_rows, **_options):
+            raise ValueError("These rows are odd.\nSee the manual.")
+
+    monkeypatch.setattr(fitting, "_untrained", lambda *_args: Picky())
+    words = ("train", folder / "rows.csv", "--target", "ill", "-o", tmp_path / "out")
+    assert "no model can be trained: These rows are odd." in refused(*words)
+
+
+def test_the_demo_passes_debug_on(tmp_path, monkeypatch):
+    def fail(*_args, **_options):
+        raise RuntimeError("a fault of ours")
+
+    monkeypatch.setattr(tw, "prune_path", fail)
+    result = run("demo", "-o", tmp_path / "demo", "--debug")
+    assert result.exit_code == 70
+    assert "Traceback" in result.stderr
 
 
 def test_the_demo_replaces_no_folder_of_somebody_else(tmp_path):

@@ -160,6 +160,24 @@ def test_trees_that_lead_nowhere(tmp_path):
         read_model(tmp_path / "m.json")
 
 
+def test_a_text_of_lightgbm_that_is_cut_off_anywhere(tmp_path):
+    """Some of these end the whole process where LightGBM gets to read them."""
+    text = boosters_lightgbm.grown("binary").model.model_to_string()
+    first_tree = text.index("Tree=0")
+    for length in (60, 150, first_tree - 30, first_tree - 1, first_tree + 50, len(text) // 2):
+        (tmp_path / "m.txt").write_text(text[:length])
+        with pytest.raises(InputError, match=r"m\.txt is no whole LightGBM text file: "):
+            read_model(tmp_path / "m.txt")
+
+
+def test_a_file_of_skops_that_is_cut_off(tmp_path):
+    to_skops(DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1]), tmp_path / "m.skops")
+    whole = (tmp_path / "m.skops").read_bytes()
+    (tmp_path / "m.skops").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError, match=r"m\.skops is no whole file: it seems cut off"):
+        read_model(tmp_path / "m.skops")
+
+
 def test_numbers_that_contradict_each_other(tmp_path):
     text = boosters_lightgbm.grown("binary").model.model_to_string()
     (tmp_path / "m.txt").write_text(text.replace("num_leaves=7", "num_leaves=0"))

@@ -149,6 +149,17 @@ def test_columns_that_pandas_used_as_names_of_rows(named, tmp_path):
     pd.testing.assert_frame_equal(rows.X, named.X)
 
 
+def test_names_of_rows_that_are_columns_too(tmp_path):
+    frame = pd.DataFrame({"id": [7, 8], "b": [1.0, 2.0]}).set_index("id", drop=False)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    assert read_table(tmp_path / "rows.parquet").names == ("id", "b")
+
+
+@pytest.mark.parametrize("name", ["PK", "PKW", "PAR1", "ARROW1"])
+def test_columns_may_be_called_as_files_begin(name, tmp_path):
+    assert text(tmp_path, f"{name},b\n1,2\n").names == (name, "b")
+
+
 def test_rows_to_learn_from(named, tmp_path):
     frame = named.X.assign(y=np.where(named.y, "ill", "well"), w=2)
     rows = in_file(frame, tmp_path).rows_to_learn(target="y", weight="w")

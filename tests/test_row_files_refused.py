@@ -51,7 +51,7 @@ def parquet_bytes(folder):
         ("rows.tsv", "a,b\n1,2\n", "separated by commas, not by tabs"),
         ("rows.csv", b"a,b\n1,\xff\n", r"rows\.csv, line 2: this is not UTF-8"),
         ("rows.csv.gz", "a,b\n1,2\n", r"rows\.csv\.gz is no whole gzip file"),
-        ("rows.csv.gz", gzip.compress(b"a,b\n1,2\n")[:-9], "is no whole gzip file"),
+        ("rows.csv.gz", gzip.compress(b"a,b\n1,2\n", mtime=0)[:-9], "is no whole gzip file"),
         ("rows.parquet", "a,b\n1,2\n", "is no whole Parquet file: it does not begin like one"),
         (
             "rows.parquet",
@@ -148,7 +148,7 @@ def test_another_number_of_columns(tmp_path):
     with pytest.raises(InputError, match=words):
         table.rows_for(model, target="y")
     np.savez(tmp_path / "rows.npz", X=np.ones((2, 3)))
-    with pytest.raises(InputError, match=r"has 3 columns .* It names no columns"):
+    with pytest.raises(InputError, match=r"has 3 columns, .* It names no columns"):
         read_table(tmp_path / "rows.npz").rows_for(model)
 
 
@@ -184,6 +184,20 @@ def test_cells_are_told_with_their_line(line, words, tmp_path):
     table = text(tmp_path, f"{HEADER}{GOOD}\n{line}\n{GOOD}")
     with pytest.raises(InputError, match=words):
         table.rows_for(fitted("named_columns").model, target="y", weight="w")
+
+
+def test_of_decimal_commas_only_what_is_no_number_is_told(tmp_path):
+    model = fitted("tree_classifier").model
+    table = text(tmp_path, "a;b;c;d\n0,5;1;2;3\nn.v.;1;2;3\n")
+    with pytest.raises(InputError, match=r"line 3: the column 'a' holds 'n.v.', .*encode text"):
+        table.rows_for(model)
+
+
+def test_weights_of_nothing_are_refused(tmp_path):
+    model = fitted("tree_classifier").model
+    table = text(tmp_path, "a,b,c,d,y,w\n1,2,3,4,0,0\n1,2,3,4,1,0\n")
+    with pytest.raises(InputError, match="'w' holds zeros only"):
+        table.rows_for(model, target="y", weight="w")
 
 
 def test_targets_of_a_regressor_are_finite_numbers(tmp_path):

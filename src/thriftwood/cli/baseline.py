@@ -8,7 +8,6 @@ import numpy as np
 
 from thriftwood.cli.fitting import Kind
 from thriftwood.cli.inputs import Inputs, JudgedRows
-from thriftwood.cli.measuring import is_classifier
 from thriftwood.cli.suggestion import Frontier
 
 
@@ -26,7 +25,7 @@ def doubt_about(found: Frontier, inputs: Inputs, kind: Kind | None) -> str | Non
     # Classes that weigh more are worth some errors on others: errors alone say little then.
     if found.before is None or inputs.validation is None or inputs.class_weight is not None:
         return None
-    is_class = is_classifier(inputs.model)
+    is_class = inputs.forest.is_classifier
     rows, judges = inputs.rows, inputs.validation
     answer = _commonest(rows) if is_class else np.average(rows.y, weights=rows.weight)
     wrong = judges.y != answer if is_class else (judges.y - answer) ** 2

@@ -15,7 +15,7 @@ from thriftwood.cli.inputs import check_prices, read_costs, read_model, read_row
 from thriftwood.cli.parsing import whole
 from thriftwood.cli.request import Request
 from thriftwood.cli.voice import Voice
-from thriftwood.cli.words import amount, count, number, plain, share, table
+from thriftwood.cli.words import amount, count, number, share, table
 
 if TYPE_CHECKING:
     from thriftwood.billing import FeatureBill, Receipt
@@ -65,7 +65,8 @@ def bill(
         check_jobs(jobs)
         prices = read_costs(costs)
         trained = read_model(model, trust_pickle, voice)
-        rows = read_rows(data, trained, Request(model=model, data=data, target=target), voice)
+        request = Request(model=model, data=data, target=target)
+        rows = read_rows(data, trained, request, voice, judged=False)
         check_prices(prices, costs, rows.X)
         paid = tw.feature_bill(trained, rows.X, prices, n_jobs=jobs)
         if row is not None:
@@ -80,7 +81,7 @@ def bill(
 
 def bill_facts(paid: FeatureBill) -> dict[str, Any]:
     """Return a bill for JSON."""
-    facts = {
+    return {
         "n_rows": len(paid.per_example),
         "unit": paid.unit,
         "mean": paid.mean,
@@ -96,12 +97,11 @@ def bill_facts(paid: FeatureBill) -> dict[str, Any]:
         "test_cost": paid.test_cost,
         "model_cost": paid.model_cost,
     }
-    return {name: plain(value) for name, value in facts.items()}
 
 
 def receipt_facts(receipt: Receipt) -> dict[str, Any]:
     """Return a receipt for JSON."""
-    facts = {
+    return {
         "row": receipt.row,
         "unit": receipt.unit,
         "total": receipt.total,
@@ -118,7 +118,6 @@ def receipt_facts(receipt: Receipt) -> dict[str, Any]:
         "shared": dict(receipt.shared),
         "test_cost": receipt.test_cost,
     }
-    return {name: plain(value) for name, value in facts.items()}
 
 
 def _lines(paid: FeatureBill) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from thriftwood.errors import InputError
@@ -26,7 +27,7 @@ class Choice:
         }
         given = {name: value for name, value in ways.items() if value is not None}
         for name, value in given.items():
-            if not value >= 0:
+            if not 0 <= value < math.inf:
                 raise InputError(f"{name} is {value:g}: pass a number of at least 0.")
         if self.cascade:
             if self.tradeoff is not None or self.max_error_increase is not None:

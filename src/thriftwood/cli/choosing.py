@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import thriftwood as tw
 from thriftwood.cli.choice import Choice
 from thriftwood.cli.inputs import Inputs
-from thriftwood.cli.measuring import is_classifier
 from thriftwood.cli.proofs import proof_facts, proof_in_words
 from thriftwood.cli.voice import Voice
-from thriftwood.cli.words import plain, wrapped
+from thriftwood.cli.words import wrapped
 from thriftwood.errors import InputError
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def _check_model(inputs: Inputs, choice: Choice) -> None:
     """Refuse what cannot be done with a model of this kind, before the work begins."""
     from thriftwood.adapters import read_samples
 
-    if choice.cascade and not is_classifier(inputs.model):
+    if choice.cascade and not inputs.forest.is_classifier:
         raise InputError(
             "A cascade stops where the class of a row is clear, and this model predicts numbers: "
             "use --budget without --cascade."
@@ -159,7 +158,7 @@ def _refitted(pruned: Pruned, inputs: Inputs, choice: Choice) -> Pruned:
 
 
 def _facts(pruned: Pruned, certificate: Any) -> dict[str, Any]:
-    facts = {
+    return {
         "type": type(pruned.model).__name__,
         **figures(pruned),
         "original": figures(pruned.original),
@@ -171,9 +170,8 @@ def _facts(pruned: Pruned, certificate: Any) -> dict[str, Any]:
         "refitted": pruned.refitted is not None,
         "certificate": proof_facts(certificate),
     }
-    return {name: plain(value) for name, value in facts.items()}
 
 
 def figures(one: Any) -> dict[str, Any]:
     """Return the figures of a model for JSON."""
-    return {name: plain(getattr(one, name)) for name in ("cost", "loss", "n_splits", "n_features")}
+    return {name: getattr(one, name) for name in ("cost", "loss", "n_splits", "n_features")}

@@ -46,18 +46,23 @@ def read_class_weight(parts: Sequence[str], classes: Sequence[Any] | None) -> An
         raise InputError("--class-weight is for classifiers: this model predicts numbers.")
     if list(parts) == [BALANCED]:
         return BALANCED
-    labels = {str(label): label for label in classes}
+    labels = {name: label for label in classes for name in _names(label)}
     weights = {}
     for part in parts:
         name, _, number = part.rpartition("=")
         if name not in labels:
-            raise InputError(
-                f"--class-weight is {part!r}: name one of the classes {', '.join(labels)}."
-            )
+            known = ", ".join(map(str, classes))
+            raise InputError(f"--class-weight is {part!r}: name one of the classes {known}.")
         if labels[name] in weights:
             raise InputError(f"--class-weight names the class {name} twice: weigh it once.")
         weights[labels[name]] = _weight(part, number)
     return weights
+
+
+def _names(label: Any) -> list[str]:
+    """Return how a class may be written: 1.0 also as 1."""
+    is_whole = isinstance(label, float) and label.is_integer()
+    return [str(label), str(int(label))] if is_whole else [str(label)]
 
 
 def _weight(part: str, number: str) -> float:

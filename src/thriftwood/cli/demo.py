@@ -52,8 +52,9 @@ def demo(
         )
         # Each command leaves its files whole or not at all, as when people type it; so a demo that
         # is stopped in here may have fewer files, and --force makes a new one.
+        options = [name for name, asked in {"--quiet": quiet, "--debug": debug}.items() if asked]
         for words in _commands(output):
-            _run([*words, "--quiet"] if quiet else words, voice)
+            _run(words, options, voice)
         voice.say()
         report, prices = output / "frontier/report.html", output / "prices.csv"
         voice.say(f"Now open {report} in a browser and choose a point.")
@@ -111,12 +112,13 @@ def heart_prices(data: Dataset) -> Costs:
     )
 
 
-def _run(words: list[str], voice: Voice) -> None:
-    """Print a command and do what it says."""
+def _run(words: list[str], options: list[str], voice: Voice) -> None:
+    """Print a command, do what it says, and stop where it failed."""
     from thriftwood.cli.app import app
 
     voice.say()
     voice.say(f"$ {command_line(['thriftwood', *words])}", strong=True)
-    code = typer.main.get_command(app).main(words, prog_name="thriftwood", standalone_mode=False)
+    command = typer.main.get_command(app)
+    code = command.main([*words, *options], prog_name="thriftwood", standalone_mode=False)
     if code:
         raise typer.Exit(code)

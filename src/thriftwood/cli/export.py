@@ -11,9 +11,10 @@ from thriftwood.cli import options
 from thriftwood.cli.early import check_files
 from thriftwood.cli.failures import ends_in_words
 from thriftwood.cli.inputs import read_one_forest
-from thriftwood.cli.outputs import check_apart, check_new_file
+from thriftwood.cli.outputs import MODELS, check_apart, check_new_file
 from thriftwood.cli.parsing import word_of
 from thriftwood.cli.voice import Voice
+from thriftwood.errors import InputError
 from thriftwood.files import write_whole
 
 
@@ -79,12 +80,21 @@ def export(
     with ends_in_words(debug, voice):
         check_files(model)
         check_apart(place, model)
+        _check_suffix(place, to)
         check_new_file(place, force)
         trained = read_one_forest(model, trust_pickle, voice)
+        check_new_file(place, force)  # somebody may have used it meanwhile
         with voice.step(f"Writing {place}"):
             _write(trained, to.value, place)
         voice.say(f"Wrote {place}: a {type(trained).__name__} as {to.value}.")
         voice.answer({"type": type(trained).__name__, "format": to.value, "output": str(place)})
+
+
+def _check_suffix(place: Path, to: Format) -> None:
+    """Refuse a name that says another format."""
+    suffix, own = place.suffix.lower(), SUFFIXES[to]
+    if suffix != own and suffix in (*MODELS, *SUFFIXES.values()):
+        raise InputError(f"{place} is no name for {to.value}: let it end in {own}.")
 
 
 def _write(model: Any, name: str, file: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 import thriftwood as tw
 from thriftwood.cli.inputs import JudgedRows
-from thriftwood.errors import InputError
+from thriftwood.errors import InputError, ThriftwoodError
 
 if TYPE_CHECKING:
     from thriftwood.costs import Costs
@@ -54,6 +54,20 @@ def check_task(y: Any, task: Task, kind: Kind) -> None:
         raise InputError("All rows have the same class, so that there is nothing to learn.")
 
 
+def check_features(rows: JudgedRows, kind: Kind) -> None:
+    """Refuse numbers beyond those of a float32, which the trees of a forest cannot compare."""
+    if kind is Kind.boosting:
+        return
+    for name in rows.X.columns:
+        values = rows.X[name].to_numpy()
+        wrong = values[np.abs(values) > np.finfo(np.float32).max]
+        if len(wrong):
+            raise InputError(
+                f"The column {name!r} holds {wrong[0]}, which is too large for a forest: mend it, "
+                "leave the cell empty, or pass --model boosting."
+            )
+
+
 def usual_kind(task: Task) -> Kind:
     """Return what is trained where nobody says otherwise."""
     return Kind.budget_forest if task is Task.classification else Kind.boosting
@@ -69,27 +83,32 @@ def fitted(
     jobs: int | None,
 ) -> Any:
     """Return a model, trained."""
+    model = _untrained(kind, task, class_weight, seed, jobs)
+    prices = {"costs": costs} if kind is Kind.budget_forest else {}
+    try:
+        return model.fit(rows.X, rows.y, rows.weight, **prices)
+    except ThriftwoodError:
+        raise
+    except ValueError as error:  # of scikit-learn, which sees more than was checked
+        said = str(error).strip().splitlines()[0].rstrip(".")
+        raise InputError(f"From these rows no model can be trained: {said}.") from None
+
+
+def _untrained(kind: Kind, task: Task, class_weight: Any, seed: int, jobs: int | None) -> Any:
     from sklearn import ensemble
 
-    if kind is Kind.budget_forest:
-        # Information per price: with prices that differ it beats the other measures.
-        grower = tw.BudgetForestClassifier(
-            N_TREES,
-            impurity="entropy",
-            class_weight=class_weight,
-            random_state=seed,
-            n_jobs=jobs,
-        )
-        return grower.fit(rows.X, rows.y, rows.weight, costs=costs)
     options: dict[str, Any] = {"random_state": seed}
     if task is Task.classification:
         options["class_weight"] = class_weight
+    if kind is Kind.budget_forest:
+        # Information per price: with prices that differ it beats the other measures.
+        return tw.BudgetForestClassifier(N_TREES, impurity="entropy", n_jobs=jobs, **options)
     if kind is Kind.forest:
         # Trees that may choose among all features agree on the good ones: more can be saved.
         options |= {"n_estimators": N_TREES, "max_features": None, "n_jobs": jobs}
     ends = "Classifier" if task is Task.classification else "Regressor"
     begins = "RandomForest" if kind is Kind.forest else "HistGradientBoosting"
-    return getattr(ensemble, begins + ends)(**options).fit(rows.X, rows.y, rows.weight)
+    return getattr(ensemble, begins + ends)(**options)
 
 
 def held_out_quarter(y: Any, task: Task, seed: int) -> tuple[Any, Any]:
@@ -107,6 +126,12 @@ def held_out_quarter(y: Any, task: Task, seed: int) -> tuple[Any, Any]:
         raise InputError(
             f"Only one row has the class {rare!s}: training and validation need one each. Leave it "
             "out, or pass --validation, or --task regression if these are numbers."
+        )
+    if labels is not None and len(np.unique(labels)) > len(y) // 4:
+        raise InputError(
+            f"There are {len(np.unique(labels))} classes in {len(y)} rows: a quarter of the rows "
+            "cannot have them all. Pass more rows, or --validation, or --task regression if these "
+            "are numbers."
         )
     train, valid = train_test_split(
         np.arange(len(y)), test_size=0.25, stratify=labels, random_state=seed

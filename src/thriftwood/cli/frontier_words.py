@@ -6,7 +6,7 @@ from typing import Any
 
 from thriftwood.cli.choosing import figures
 from thriftwood.cli.suggestion import Frontier
-from thriftwood.cli.words import aligned, count, plain, table
+from thriftwood.cli.words import aligned, count, table
 
 MOST_POINTS = 12  # in the table
 MARK = "<- suggested"
@@ -35,7 +35,7 @@ def frontier_facts(found: Frontier) -> dict[str, Any]:
     path = found.path
     return {
         "n_points": len(path),
-        "points": [plain(line) for line in frame_of(found).to_dict("records")],
+        "points": frame_of(found).to_dict("records"),
         "original": figures(path.original) | _measured_before(found),
         "suggested": {"point": found.suggested.index, **figures(found.suggested)},
         "reason": found.reason,

@@ -11,7 +11,7 @@ from thriftwood.cli.early import check_files
 from thriftwood.cli.failures import ends_in_words
 from thriftwood.cli.inputs import read_model
 from thriftwood.cli.voice import Voice
-from thriftwood.cli.words import listed, plain
+from thriftwood.cli.words import listed
 
 if TYPE_CHECKING:
     from thriftwood.forest import Forest
@@ -55,7 +55,7 @@ def facts_about(model: Any) -> dict[str, Any]:
     return {
         "type": type(model).__name__,
         "task": "classification" if forest.is_classifier else "regression",
-        "classes": None if forest.classes is None else plain(forest.classes),
+        "classes": None if forest.classes is None else forest.classes.tolist(),
         "n_trees": forest.n_trees,
         "n_splits": forest.n_splits,
         "depth": depth_of(forest),

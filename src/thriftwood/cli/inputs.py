@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from thriftwood.arrays import FloatArray
     from thriftwood.costs import Costs
+    from thriftwood.forest import Forest
     from thriftwood.row_files import Rows, RowTable
 
 
@@ -38,6 +39,8 @@ class Inputs:
     ----------
     model
         As its library loads it.
+    forest : Forest
+        Its trees.
     rows : JudgedRows
         What to count losses and bills on.
     validation : JudgedRows, optional
@@ -52,6 +55,7 @@ class Inputs:
     """
 
     model: Any
+    forest: Forest
     rows: JudgedRows
     validation: JudgedRows | None
     costs: Costs | None
@@ -59,6 +63,11 @@ class Inputs:
     class_weight: Any
     jobs: int | None
     suffix: str
+
+    @property
+    def is_judged_by_errors(self) -> bool:
+        """Whether errors judge the model; squared ones say nothing about a quantile or a rank."""
+        return self.forest.is_classifier or self.forest.aim != "other"
 
     @property
     def counting(self) -> dict[str, Any]:
@@ -73,11 +82,14 @@ class Inputs:
 
 def read_inputs(request: Request, voice: Voice) -> Inputs:
     """Read what a request names; small files first, so that a slip shows at once."""
+    from thriftwood.adapters import read_forest
     from thriftwood.model_files import suffix_for
 
     costs = read_costs(request.costs)
     model = read_one_forest(request.model, request.trust_pickle, voice)
-    class_weight = read_class_weight(request.class_weight, _classes_of(model))
+    forest = read_forest(model)
+    classes = None if forest.classes is None else forest.classes.tolist()
+    class_weight = read_class_weight(request.class_weight, classes)
     rows = judged(read_rows(request.data, model, request, voice), request.data)
     check_prices(costs, request.costs, rows.X)
     validation = None
@@ -87,6 +99,7 @@ def read_inputs(request: Request, voice: Voice) -> Inputs:
         validation = judged(held_out, request.validation)
     return Inputs(
         model=model,
+        forest=forest,
         rows=rows,
         validation=validation,
         costs=costs,
@@ -164,17 +177,16 @@ def read_rows(
     request: Request,
     voice: Voice,
     like: Sequence[str] | None = None,
+    judged: bool = True,
 ) -> Rows:
-    """Return the rows in a file, as the model wants them.
-
-    Where it knows no names, with the columns that others had; where these had no names either, in
-    the order of the file.
-    """
+    """Return the rows in a file, as the model wants them; `like` and `judged` as in `RowTable`."""
     with voice.step(f"Reading {file}"):
         from thriftwood.row_files import read_table
 
         table = read_table(file)
-        rows = table.rows_for(model, target=request.target, weight=request.weight, like=like)
+        rows = table.rows_for(
+            model, target=request.target, weight=request.weight, like=like, judged=judged
+        )
     for note in rows.notes:
         voice.note(note)
     return _named(rows, table, request, like)
@@ -196,10 +208,3 @@ def _named(
     own = table.names or numbers_as_names(rows.X.shape[1])
     names = list(like or (name for name in own if name not in (request.target, request.weight)))
     return rows._replace(X=pd.DataFrame(rows.X, columns=names))
-
-
-def _classes_of(model: Any) -> Sequence[Any] | None:
-    from thriftwood.adapters import read_stages
-
-    classes = read_stages(model).richest.classes
-    return None if classes is None else list(classes.tolist())

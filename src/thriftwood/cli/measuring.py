@@ -45,27 +45,12 @@ def measured_on(rows: JudgedRows, inputs: Inputs, model: Any = None) -> Outcome:
     """
     model = inputs.model if model is None else model
     predicted, right = _predictor(model, inputs.jobs).predict(rows.X), np.asarray(rows.y)
-    wrong = predicted != right if is_classifier(model) else (predicted - right) ** 2
+    wrong = predicted != right if inputs.forest.is_classifier else (predicted - right) ** 2
     bill = tw.feature_bill(model, rows.X, inputs.costs, n_jobs=inputs.jobs)
     return Outcome(
         error=float(np.average(wrong, weights=rows.weight)),
         cost=float(np.average(bill.per_example, weights=rows.weight)) + bill.model_cost,
     )
-
-
-def is_judged_by_errors(model: Any) -> bool:
-    """Say whether errors judge a model; squared ones say nothing about a quantile or a rank."""
-    from thriftwood.adapters import read_stages
-
-    forest = read_stages(model).richest
-    return forest.is_classifier or forest.aim != "other"
-
-
-def is_classifier(model: Any) -> bool:
-    """Say whether a model predicts classes."""
-    from thriftwood.adapters import read_stages
-
-    return read_stages(model).richest.is_classifier
 
 
 def _predictor(model: Any, jobs: int | None) -> Any:

@@ -1,6 +1,7 @@
 """Where answers go: checked before the work begins, and written whole or not at all."""
 
 import os
+import secrets
 import shutil
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ MODELS = (
     ".joblib",
 )
 CASCADES = (".tw",)
+HIDDEN = ".thriftwood-"  # what names begin with while a folder is being filled
 
 
 def check_apart(place: Path, *files: Path | None) -> None:
@@ -39,8 +41,10 @@ def check_new_file(place: Path, force: bool) -> None:
     """Refuse a file that cannot be written, or would replace another unasked."""
     if place.is_dir():
         raise InputError(f"{place} is a folder: name a file in it.")
-    _check_parent(place)
-    if place.exists() and not force:
+    if place.exists() and not place.is_file():
+        raise InputError(f"{place} is no ordinary file: choose another name.")
+    _check_room(place)
+    if (place.exists() or place.is_symlink()) and not force:
         raise InputError(f"{place} is there already: choose another name, or pass --force.")
 
 
@@ -92,10 +96,8 @@ def check_new_folder(place: Path, kind: FolderKind, force: bool) -> None:
     """
     if place.is_symlink() or (place.exists() and not place.is_dir()):
         raise InputError(f"{place} is not a folder: name one, which will be made.")
-    _check_parent(place)
-    if not place.exists():
-        return
-    if not any(place.iterdir()):
+    _check_room(place)
+    if not place.exists() or not _seen_in(place):
         return
     strange = _first_strange(place, kind.names)
     if strange is not None:
@@ -114,44 +116,69 @@ def check_new_folder(place: Path, kind: FolderKind, force: bool) -> None:
 
 @contextmanager
 def new_folder(place: Path, kind: FolderKind, force: bool) -> Iterator[Path]:
-    """Yield a folder to fill, which takes its place when all went well, and vanishes otherwise."""
+    """Yield a folder to fill; its files take their place when all went well, else they vanish."""
     check_new_folder(place, kind, force)
     place = place.absolute()
-    # Beside it, so that the last step is a rename within one file system.
-    unfinished = place.with_name(f".{place.name}.{os.getpid()}")
-    unfinished.mkdir()
+    # Inside a folder that is there: it may be a mount, or where somebody's shell stands, and stays.
+    # Else beside it, so that the last step is one rename.
+    unfinished = _hidden_folder(place if place.exists() else place.parent, place)
     try:
         yield unfinished
         check_new_folder(place, kind, force)  # somebody may have used it meanwhile
-        _put(unfinished, place)
+        if place.exists():
+            _replace_files(unfinished, place)
+        else:
+            unfinished.rename(place)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
 
 
-def _put(new: Path, place: Path) -> None:
-    """Rename a folder to its place; what is there goes only once the new one stands."""
-    if not place.exists():
-        new.rename(place)
-        return
-    old = place.with_name(f".{place.name}.{os.getpid()}.old")
-    place.rename(old)
+def _hidden_folder(parent: Path, place: Path) -> Path:
+    """Make a folder of a name that nobody uses."""
+    folder = parent / f"{HIDDEN}{secrets.token_hex(4)}"
     try:
-        new.rename(place)
+        folder.mkdir()
+    except OSError as error:
+        raise InputError(f"{place} cannot be written: {error.strerror}.") from None
+    return folder
+
+
+def _replace_files(new: Path, place: Path) -> None:
+    """Move what a folder holds to its place; what is there goes only once all of it stands."""
+    old = _hidden_folder(place, place)
+    moves = [(one, old / one.name) for one in _seen_in(place)]
+    moves += [(one, place / one.name) for one in new.iterdir()]
+    done = []
+    try:
+        for source, target in moves:
+            source.rename(target)
+            done.append((source, target))
     except BaseException:
-        old.rename(place)
+        for source, target in reversed(done):
+            target.rename(source)
         raise
-    shutil.rmtree(old)
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _seen_in(place: Path) -> list[Path]:
+    """Return what is in a folder, but for what a run is filling or was killed over."""
+    return [one for one in place.iterdir() if not one.name.startswith(HIDDEN)]
 
 
 def _first_strange(place: Path, names: Collection[str]) -> str | None:
     """Return a file that is not among the names, if there is one."""
-    for found in place.rglob("*"):
-        name = found.relative_to(place).as_posix()
-        if name not in names and (found.is_symlink() or not found.is_dir()):
-            return name
+    for top in _seen_in(place):
+        for found in (top, *top.rglob("*")):
+            name = found.relative_to(place).as_posix()
+            if name not in names and (found.is_symlink() or not found.is_dir()):
+                return name
     return None
 
 
-def _check_parent(place: Path) -> None:
-    if not place.absolute().parent.is_dir():
+def _check_room(place: Path) -> None:
+    folder = place if place.is_dir() else place.absolute().parent
+    if not folder.is_dir():
         raise InputError(f"There is no folder {place.parent}: make it first.")
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"{place} cannot be written: you may not write into {folder}.")

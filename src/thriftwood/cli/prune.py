@@ -13,7 +13,7 @@ from thriftwood.cli.choosing import choose
 from thriftwood.cli.early import check_request
 from thriftwood.cli.failures import ends_in_words
 from thriftwood.cli.inputs import Inputs, read_inputs
-from thriftwood.cli.measuring import is_classifier, is_judged_by_errors, measured_on
+from thriftwood.cli.measuring import measured_on
 from thriftwood.cli.outputs import check_apart, check_new_cascade, check_new_model
 from thriftwood.cli.request import Request
 from thriftwood.cli.voice import Voice
@@ -108,11 +108,16 @@ def prune(
         choice.check(validation is not None)
         check_request(request)
         check_apart(output, model, data, validation, costs)
-        (check_new_cascade if cascade else check_new_model)(output, force)
-        _prune(request, choice, output, voice)
+        _check_output(choice, output, force)
+        _prune(request, choice, output, force, voice)
 
 
-def _prune(request: Request, choice: Choice, output: Path, voice: Voice) -> None:
+def _check_output(choice: Choice, output: Path, force: bool) -> None:
+    """Refuse a name that a pruned model or a cascade cannot have."""
+    (check_new_cascade if choice.cascade else check_new_model)(output, force)
+
+
+def _prune(request: Request, choice: Choice, output: Path, force: bool, voice: Voice) -> None:
     """Find the model, write it, and say what it is."""
     from thriftwood.model_files import check_model_file
 
@@ -122,6 +127,7 @@ def _prune(request: Request, choice: Choice, output: Path, voice: Voice) -> None
     chosen = choose(inputs, choice, voice)
     # All that may fail comes before the file: it is there only if all went well.
     validation, measured = _on_validation(inputs, chosen.model)
+    _check_output(choice, output, force)  # somebody may have used it meanwhile
     write_pruned(chosen.model, output, voice)
     title, *figures = chosen.lines
     for line in (title, *measured, *figures, f"Wrote {output}."):
@@ -142,11 +148,11 @@ def _on_validation(inputs: Inputs, pruned: Any) -> tuple[dict[str, Any] | None, 
 
     For JSON, and as lines.
     """
-    if inputs.validation is None or not is_judged_by_errors(inputs.model):
+    if inputs.validation is None or not inputs.is_judged_by_errors:
         return None, []
     rows, unit = inputs.validation, "" if inputs.costs is None else inputs.costs.unit
     now, before = measured_on(rows, inputs, pruned), measured_on(rows, inputs)
-    kind = is_classifier(inputs.model)
+    kind = inputs.forest.is_classifier
     line = f"On the validation rows: {now.in_words(unit, kind)}, was {before.in_words(unit, kind)}."
     facts = {"n_rows": len(rows.X), **now._asdict(), "original": before._asdict()}
     return facts, [wrapped(line)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from thriftwood.cli.choosing import path_of
 from thriftwood.cli.inputs import Inputs, JudgedRows
-from thriftwood.cli.measuring import Outcome, is_judged_by_errors, measured_on
+from thriftwood.cli.measuring import Outcome, measured_on
 from thriftwood.cli.voice import Voice
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def find_frontier(inputs: Inputs, voice: Voice) -> Frontier:
     from thriftwood.report.starting import start_of
 
     path, rows = path_of(inputs, voice), inputs.validation
-    if not is_judged_by_errors(inputs.model):
+    if not inputs.is_judged_by_errors:
         start = start_of(path, None, on_validation=False)
         return Frontier(path, None, None, path[start.point], start.why)
     measured = _evaluate(path, rows or inputs.rows, inputs, voice)

@@ -24,8 +24,10 @@ from thriftwood.cli.request import Request
 from thriftwood.cli.suggestion import find_frontier
 from thriftwood.cli.training import MODEL, TRAIN, VALIDATION, Lesson, write_lesson
 from thriftwood.cli.voice import Voice
+from thriftwood.errors import InputError
 
 PRUNED = "pruned.skops"
+LARGEST_SEED = 2**32 - 1
 FOLDER = FolderKind((*FILES, MODEL, PRUNED, TRAIN, VALIDATION), mark=REPORT)
 
 Budget = Annotated[
@@ -60,7 +62,15 @@ Seed = Annotated[
 
 
 def train(
-    data: options.Data,
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            help="Rows with named columns to train on: .csv, .tsv (also with .gz), .parquet, "
+            ".feather, .arrow; or arrays of NumPy (.npz): X, y and, if you like, weight and "
+            "feature_names. Columns without names go by their numbers, 0, 1, ...",
+        ),
+    ],
     output: options.OutputFolder = Path("trained"),
     target: options.Target = None,
     costs: options.Costs = None,
@@ -90,6 +100,8 @@ def train(
     """
     voice = Voice(json, quiet)
     with ends_in_words(debug, voice):
+        if not 0 <= seed <= LARGEST_SEED:
+            raise InputError(f"--seed is {seed}: pass a whole number from 0 to {LARGEST_SEED}.")
         choice = None if budget is None else Choice(budget=budget)
         if choice is not None:
             choice.check(validation is not None)

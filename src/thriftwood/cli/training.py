@@ -12,6 +12,7 @@ from thriftwood.cli.class_weights import read_class_weight
 from thriftwood.cli.fitting import (
     Kind,
     Task,
+    check_features,
     check_task,
     fitted,
     held_out_quarter,
@@ -66,6 +67,7 @@ def write_lesson(lesson: Lesson, folder: Path, voice: Voice) -> tuple[Request, l
     task = lesson.task or usual_task(rows.y)
     kind = lesson.kind or usual_kind(task)
     check_task(rows.y, task, kind)
+    check_features(rows, kind)
     check_prices(costs, request.costs, rows.X)
     n_held_out = 0
     if request.validation is None:

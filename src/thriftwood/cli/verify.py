@@ -16,7 +16,7 @@ from thriftwood.cli.inputs import Inputs, read_inputs, read_one_forest
 from thriftwood.cli.proofs import proof_facts
 from thriftwood.cli.request import Request
 from thriftwood.cli.voice import Voice
-from thriftwood.cli.words import count, plain, wrapped
+from thriftwood.cli.words import count, wrapped
 
 if TYPE_CHECKING:
     from thriftwood.pruning import Verification
@@ -107,7 +107,7 @@ def _lines(verdict: Verification, pruned: Path, inputs: Inputs, request: Request
 
 
 def _facts(verdict: Verification) -> dict[str, Any]:
-    facts = {
+    return {
         "is_optimal": verdict.is_optimal,
         "same_values": verdict.same_values,
         "tradeoff": verdict.tradeoff,
@@ -118,4 +118,3 @@ def _facts(verdict: Verification) -> dict[str, Any]:
         "original": figures(verdict.original),
         "unit": verdict.unit,
     }
-    return {name: plain(value) for name, value in facts.items()}

@@ -10,6 +10,8 @@ from typing import Any
 
 import typer
 
+from thriftwood.cli.words import plain
+
 
 @dataclass(frozen=True)
 class Voice:
@@ -40,7 +42,7 @@ class Voice:
     def answer(self, values: Mapping[str, Any]) -> None:
         """Print the whole answer as JSON, where that was asked for."""
         if self.as_json:
-            typer.echo(json.dumps(values, indent=2, allow_nan=False))
+            typer.echo(json.dumps(plain(values), indent=2, allow_nan=False))
 
     def note(self, text: str) -> None:
         """Tell people on stderr what they may not expect; the answer stays as it is."""

@@ -18,7 +18,9 @@ def number(value: float) -> str:
 
 def aligned(values: Sequence[float]) -> list[str]:
     """Return the numbers of a column with as many decimals in each line."""
-    decimals = 4 if max(map(abs, values), default=0) < 10 else 2
+    largest = max(map(abs, values), default=0)
+    digits_in_front = math.floor(math.log10(largest)) + 1 if largest > 0 else 1
+    decimals = 2 if largest >= 10 else 4 - min(digits_in_front, 0)
     return [f"{value:,.{decimals}f}" for value in values]
 
 

@@ -13,7 +13,7 @@ from thriftwood.files import write_whole
 from thriftwood.libraries import library
 from thriftwood.model_files.format import Content, Format
 
-ENDS = {"\nTree=0\n": "end of trees", "\nparameters:": "end of parameters"}
+ENDS = {"version=": "end of trees", "\nparameters:": "end of parameters"}
 
 
 def _is_in(content: Content) -> bool:

@@ -3,6 +3,7 @@
 import json
 
 from thriftwood.errors import InputError
+from thriftwood.files import CUT_OFF
 from thriftwood.model_files.format import Content
 from thriftwood.model_files.registry import FORMATS, suffixes_of
 
@@ -50,6 +51,8 @@ def _reason(content: Content, suffix: str) -> str:
         )
     if content.looks_like_json and not content.json_keys:
         return f"is broken JSON: {_json_error(content)}."
+    if content.data.startswith(b"PK\x03\x04") and not content.zip_names:
+        return f"is no whole file: {CUT_OFF}."
     names = [own.name for own in FORMATS if suffix in own.suffixes]
     if names:
         return f"is no {' nor '.join(names)} file, as its name would have it, nor any other model."

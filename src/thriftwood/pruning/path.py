@@ -260,7 +260,7 @@ class PruningPath(PruningSequence):
         costs : array-like, mapping or Costs, optional
             None means the prices of the path. Needed where those belong to rows.
         n_jobs : int, optional
-            Threads to route the rows with.
+            Threads, for the rows and for the proofs.
         progress : bool, optional
             As in `prune_path`.
         """

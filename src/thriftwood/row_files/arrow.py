@@ -39,7 +39,8 @@ def _read(place: Path, content: bytes, name: str, read: Callable[[Any], Any]) ->
     except (TypeError, KeyError, NotImplementedError) as error:  # whole, but not for pandas
         said = " ".join(str(error).split()).rstrip(".")
         raise InputError(f"{place} cannot be read as a {name} file: {said}.") from None
-    if any(name is not None for name in frame.index.names):
-        frame = frame.reset_index()  # columns that pandas had used as names of rows
+    # Columns that pandas used as names of rows, unless it kept them as columns, too.
+    others = [one for one in frame.index.names if one is not None and one not in frame.columns]
+    frame = (frame.reset_index(others) if others else frame).reset_index(drop=True)
     frame.columns = [str(name).strip() for name in frame.columns]
     return RowTable(place, frame)

@@ -77,9 +77,10 @@ def columns_for(
     columns = other_columns(table, taken)
     if len(columns) != forest.n_features:
         raise InputError(
-            f"{table.file} has {len(columns)} columns besides the target and the weight, but the "
-            f"model was trained on {forest.n_features} features and does not know their names: "
-            f"keep those columns, in the order of the training. {_listed(table)}"
+            f"{table.file} has {len(columns)} columns{_besides(taken)}, but the model was trained "
+            f"on {forest.n_features} features and does not know their names: keep those columns, "
+            f"in the order of the training; one that is no feature may be the --target. "
+            f"{_listed(table)}"
             f"{_about_unnamed(columns)}"
         )
     if table.names is None:
@@ -163,6 +164,11 @@ def _in_order(table: RowTable, columns: list[Any], like: Sequence[str]) -> list[
             "model does not know the names of its features, both files must have the same."
         )
     return list(like)
+
+
+def _besides(taken: Sequence[str | None]) -> str:
+    named = " and ".join(repr(name) for name in taken if name is not None)
+    return f" besides {named}" if named else ""
 
 
 def _all_names(table: RowTable) -> list[str]:

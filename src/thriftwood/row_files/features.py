@@ -65,27 +65,33 @@ def numbers_of(
     numbers = np.full(len(column), np.nan)
     values = column.tolist()
     for row in np.flatnonzero(column.notna()).tolist():
-        number = _number(values[row])
+        number = _number(values[row], table.decimal)
         if number is None:
             raise InputError(
                 f"{table.place(row)}: the column {column.name!r} holds "
-                f"{reprlib.repr(values[row])}, but {why}: {_advice(values[row])}."
+                f"{reprlib.repr(values[row])}, but {why}: {_advice(values[row], table.decimal)}."
             )
         numbers[row] = number
     return numbers
 
 
-def _number(value: Any) -> float | None:
-    if isinstance(value, str) and "_" in value:  # Python reads 1_000 as a number
-        return None
+def _number(value: Any, decimal: str) -> float | None:
+    if isinstance(value, str):
+        if "_" in value:  # Python reads 1_000 as a number
+            return None
+        value = value.replace(decimal, ".")
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
         return None
 
 
-def _advice(value: Any) -> str:
-    if isinstance(value, str) and re.fullmatch(r"\s*[-+]?\d+(\.\d{3})*,\d+\s*", value):
+def _advice(value: Any, decimal: str) -> str:
+    if (
+        decimal == "."
+        and isinstance(value, str)
+        and re.fullmatch(r"\s*[-+]?\d+(\.\d{3})*,\d+\s*", value)
+    ):
         return "write decimals with a point, 5.17 instead of 5,17"
     return "encode text as numbers, as for the training, and leave missing cells empty"
 

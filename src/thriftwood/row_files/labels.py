@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thriftwood.arguments import COMPLEX_OR_TIME
 from thriftwood.arrays import BoolArray, FloatArray
 from thriftwood.errors import InputError
 from thriftwood.row_files.features import numbers_of
@@ -20,12 +21,16 @@ TRUTH = ("false", "true")
 DIGITS = ("0", "1")
 TEXT = "UO"
 FEW = 10
+LARGEST = 1e150  # of which the square is a number
 
 
 def target_for(table: RowTable, column: Any, classes: NDArray[Any] | None) -> NDArray[Any]:
     """Return the labels of a classifier's own classes, or the numbers that a regressor needs."""
     if classes is None:
-        return _finite_numbers(table, column, "the model predicts numbers")
+        goals = _finite_numbers(table, column, "the model predicts numbers")
+        too_large = "errors are squared, which only numbers up to 1e150 allow"
+        _refuse_first(table, column, np.abs(goals) > LARGEST, too_large)
+        return goals
     if classes.dtype.kind in TEXT:
         column = table.as_written(column)
     number_of = _spellings(classes)
@@ -57,11 +62,28 @@ def target_of(table: RowTable, column: Any) -> list[Any]:
     return labels
 
 
+def target_to_learn(table: RowTable, column: Any) -> NDArray[Any]:
+    """Return labels or numbers that a model can be trained to predict."""
+    labels = np.array(target_of(table, column))
+    if column.dtype.kind in COMPLEX_OR_TIME or labels.dtype.kind in COMPLEX_OR_TIME:
+        raise InputError(
+            f"{table.file}: the column {column.name!r} is of the type {column.dtype}, but what is "
+            "to be learnt are classes or numbers."
+        )
+    if labels.dtype.kind == "f":
+        _refuse_first(table, column, ~np.isfinite(labels), "no model can predict that")
+    return labels
+
+
 def weights_of(table: RowTable, column: Any) -> FloatArray:
     """Return how much each row counts."""
     why = "weights are finite numbers of at least 0"
     weights = _finite_numbers(table, column, why)
     _refuse_first(table, column, weights < 0, why)
+    if not weights.any():
+        raise InputError(
+            f"{table.file}: the column {column.name!r} holds zeros only: no row counts."
+        )
     return weights
 
 

@@ -22,11 +22,11 @@ READERS: dict[str, Callable[[Path, bytes], RowTable]] = {
     ".npz": read_npz,
 }
 
-# How files begin that somebody may have renamed.
+# How files begin that somebody may have renamed; no text does, whatever its columns are called.
 BEGINNINGS = {
-    b"PAR1": (".parquet", "a Parquet file"),
-    b"ARROW1": (".feather", "a Feather file"),
-    b"PK": (".npz", "a zip, as .npz or .xlsx files are"),
+    b"PAR1\x15": (".parquet", "a Parquet file"),
+    b"ARROW1\0\0": (".feather", "a Feather file"),
+    b"PK\x03\x04": (".npz", "a zip, as .npz or .xlsx files are"),
 }
 MODELS = (".skops", ".pkl", ".pickle", ".joblib", ".json", ".ubj", ".cbm", ".tw", ".onnx")
 

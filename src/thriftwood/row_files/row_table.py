@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.adapters import read_stages
@@ -20,7 +19,7 @@ from thriftwood.row_files.columns import (
     numbers_as_names,
 )
 from thriftwood.row_files.features import features_for, numbers_of
-from thriftwood.row_files.labels import target_for, target_of, weights_of
+from thriftwood.row_files.labels import target_for, target_to_learn, weights_of
 from thriftwood.table import column_names
 
 if TYPE_CHECKING:
@@ -56,6 +55,8 @@ class RowTable:
     written : callable, optional
         Returns a column of a text file as it is written there: `frame` has 1234 for 01234, and
         nothing for NA.
+    decimal : str
+        What stands before the decimals of numbers that are written.
     """
 
     file: Path
@@ -63,6 +64,7 @@ class RowTable:
     beside: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     lines: IntArray | None = None
     written: Callable[[str], Any] | None = None
+    decimal: str = "."
 
     @property
     def names(self) -> tuple[str, ...] | None:
@@ -91,6 +93,7 @@ class RowTable:
         target: str | None = None,
         weight: str | None = None,
         like: Sequence[str] | None = None,
+        judged: bool = True,
     ) -> Rows:
         """Return the columns that a model asks for, in its order.
 
@@ -107,6 +110,9 @@ class RowTable:
         like : sequence of str, optional
             The columns of rows that the model got before. Where it knows no names, these are
             taken, in this order.
+        judged : bool
+            Whether to return what is right for the rows, and how much they count. Else the two
+            columns are only left out.
 
         Returns
         -------
@@ -121,8 +127,8 @@ class RowTable:
         notes: list[str] = []
         return Rows(
             features_for(self, columns, forest, notes),
-            None if goal is None else target_for(self, goal, forest.classes),
-            None if counts is None else weights_of(self, counts),
+            target_for(self, goal, forest.classes) if judged and goal is not None else None,
+            weights_of(self, counts) if judged and counts is not None else None,
             tuple(notes),
         )
 
@@ -143,6 +149,6 @@ class RowTable:
             X[column] = numbers_of(self, X[column], "features to learn from are numbers")
         return Rows(
             X.set_axis(numbers_as_names(X.shape[1]), axis=1) if self.names is None else X,
-            None if goal is None else np.array(target_of(self, goal)),
+            None if goal is None else target_to_learn(self, goal),
             None if counts is None else weights_of(self, counts),
         )

@@ -88,7 +88,11 @@ def _read(place: Path, text: str, separator: str, decimal: str = ".") -> RowTabl
         return found[column].rename(name)
 
     return RowTable(
-        place, frame, lines=lines if len(lines) == len(frame) else None, written=written
+        place,
+        frame,
+        lines=lines if len(lines) == len(frame) else None,
+        written=written,
+        decimal=decimal,
     )
 
 
