@@ -35,7 +35,7 @@ def main() -> None:
         bill, error = measured.cost[chosen.index], measured.error[chosen.index]
         on_others = 1 - chosen.model.score(X_new, y_new)
         print(f"{rule:20s}{chosen.index:6d}{bill:8.1f}{error:8.3f}{on_others:11.3f}")
-        words = rule.replace("_", " ") + (f" of {limit}" if limit else "")
+        words = "rule: " + rule.replace("_", " ") + (f" of {limit}" if limit else "")
         ax.plot(bill, error, mark, color=colour, markersize=10, label=words)
     ax.set_ylim(0.25, 0.35)  # the forest that buys nothing errs more often
     ax.legend(frameon=False)
