@@ -9,6 +9,7 @@ from thriftwood.pruning.path import PruningPath
 from thriftwood.pruning.prune import prune
 from thriftwood.pruning.prune_path import prune_path
 from thriftwood.pruning.pruned import Figures, Pruned
+from thriftwood.pruning.refit import Refit
 from thriftwood.pruning.size_path import SizePath
 from thriftwood.pruning.tradeoffs import tradeoff_inside, tradeoffs_of
 from thriftwood.pruning.verifying import Verification, verify_pruning
@@ -20,6 +21,7 @@ __all__ = [
     "Mixture",
     "Pruned",
     "PruningPath",
+    "Refit",
     "SizePath",
     "Verification",
     "check_rule",
