@@ -1,8 +1,8 @@
 """Formats: how large a forest is in each, and how fast it predicts there, before and after pruning.
 
-Ratios within one run, alternating, medians, one core. The forest is pruned to half of its mean
-bill. Before its times count, every format must predict what scikit-learn predicts. C is compiled
-with -O2 and called once for all rows; its size is that of the compiled code and arrays.
+Ratios within one run, alternating, medians, one core. Pruned is the best point within half of the
+mean bill. Before its times count, every format must predict what scikit-learn predicts. C is
+compiled with -O2 and called once for all rows; its size is that of the compiled code and arrays.
 """
 
 import ctypes

@@ -126,7 +126,7 @@ def savings(options) -> None:
             pruned = tw.prune_path(model, X[:half], y[:half], costs=costs)
             for what, one in (
                 ("whole", model),
-                ("pruned to half", pruned.at(budget=pruned.costs[0] / 2).model),
+                ("best within half its cost", pruned.at(budget=pruned.costs[0] / 2).model),
             ):
                 full, stopped = bills(one, X[half:], costs)
                 print(

@@ -40,7 +40,7 @@ def against_training(n_rows: int, repeats: int, folder) -> None:
     path = tw.prune_path(model, X, y, n_jobs=2)
     points = {
         "first point of the path": path[0],
-        "half of its cost": path.at(budget=path.costs[0] / 2),
+        "best within half its cost": path.at(budget=path.costs[0] / 2),
     }
     print(f"\n{title}, {N_TREES} trees, {len(model.classes_)} classes, two cores")
     work = [lambda: seconds_of(lambda: grow(0).fit(X, y))]

@@ -61,6 +61,7 @@ def link_to_pages(_app, _name, content):
 
 
 def leave_out_what_others_wrote(_app, _what, _name, member, _skip, _options):
-    """Leave out what estimators inherit from scikit-learn: its own site describes it."""
+    """Leave out what is inherited from scikit-learn or from tuples: others describe it."""
     module = getattr(member, "__module__", None) or ""
-    return True if module.startswith("sklearn.") else None
+    is_of_tuples = getattr(member, "__objclass__", None) is tuple
+    return True if module.startswith("sklearn.") or is_of_tuples else None

@@ -63,6 +63,10 @@ def draw(path, cost, loss, target) -> None:
     ax.plot(cost, loss, ".", color="0.6", label=f"all {len(cost)} prunings")
     ax.plot(path.costs, path.losses, "o-", color="#0072B2", label=f"the {len(path)} on the path")
     ax.axvline(BUDGET, color="#D55E00", linestyle="--", label=f"a budget of {BUDGET}")
+    best = np.argmin(np.where(cost <= BUDGET, loss, np.inf))
+    ring = {"markersize": 12, "fillstyle": "none", "markeredgewidth": 2}
+    ax.plot(cost[best], loss[best], "o", color="#009E73", label="best within the budget", **ring)
+    ax.plot(cost[best], loss[best], ".", color="0.3")  # above the line
     ax.set_xlabel("mean bill of a patient (CAD)")
     ax.set_ylabel("error per tree")
     ax.grid(alpha=0.3)

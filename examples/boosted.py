@@ -1,8 +1,8 @@
 """Boosted trees on unseen people: the error along the path, and what refitting adds.
 
-The model asks a person for answers, examinations and laboratory values worth 210 points. The path
-has its prunings for every budget; fitting the values of the leaves again, all together, makes the
-cheap ones better without buying anything more.
+The model asks a person for answers, examinations and laboratory values that cost 210 in all, by
+relative prices of 2 to 9. The path has its prunings for every budget; fitting the values of the
+leaves again, all together, makes the cheap ones better without buying anything more.
 """
 
 from picture import picture_file
@@ -34,6 +34,7 @@ def main() -> None:
         before = 1 - pruned.model.score(X_new, y_new)
         print(f"{budget:8d}{bills[-1]:8.1f}{before:9.3f}{errors[-1]:10.3f}")
 
+    ax.get_lines()[0].set_label("pruned")
     ax.plot(bills, errors, "D--", color="#D55E00", markersize=5, label="refitted")
     whole = tw.feature_bill(model, X_new, people.prices).mean, 1 - model.score(X_new, y_new)
     ax.plot(*whole, "k*", markersize=12, label="the whole model")

@@ -1,6 +1,6 @@
 """Choosing a point: errors on people held back, and the points that the rules choose.
 
-On the rows that trained it the full forest always looks best. Measured on others, many points lie
+On the rows that it was pruned on the richest point always looks best. Measured on others, many lie
 within one standard error of the best, so a rule can choose a cheap one with a good conscience.
 Figures to quote come from a third set of people.
 """
@@ -35,7 +35,7 @@ def main() -> None:
         bill, error = measured.cost[chosen.index], measured.error[chosen.index]
         on_others = 1 - chosen.model.score(X_new, y_new)
         print(f"{rule:20s}{chosen.index:6d}{bill:8.1f}{error:8.3f}{on_others:11.3f}")
-        words = rule.replace("_", " ") + (f" of {limit}" if limit else "")
+        words = "rule: " + rule.replace("_", " ") + (f" of {limit}" if limit else "")
         ax.plot(bill, error, mark, color=colour, markersize=10, label=words)
     ax.set_ylim(0.25, 0.35)  # the forest that buys nothing errs more often
     ax.legend(frameon=False)

@@ -30,13 +30,13 @@ def main() -> None:
     figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
     models = {"before": forest, "pruned": pruned.model}
     looks = {"before": ("#D55E00", "///"), "pruned": ("#0072B2", "")}
-    for shift, (name, model) in zip((-0.2, 0.2), models.items(), strict=True):
+    for name, model in models.items():
         readings = tw.feature_bill(model, heart.X).per_example.astype(int)
         patients = np.bincount(readings, minlength=heart.X.shape[1] + 1)
         colour, hatch = looks[name]
         label = f"{name}: {readings.mean():.1f} on average"
-        places = np.arange(len(patients)) + shift
-        ax.bar(places, patients, 0.4, color=colour, hatch=hatch, edgecolor="white", label=label)
+        places = np.arange(len(patients))
+        ax.bar(places, patients, 0.8, color=colour, hatch=hatch, edgecolor="white", label=label)
     ax.set_xticks(range(heart.X.shape[1] + 1))
     ax.set_xlabel("sensors that a prediction wakes")
     ax.set_ylabel("patients")

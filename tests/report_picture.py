@@ -1,4 +1,4 @@
-"""Draws docs/images/report.png: the upper half of the page that docs/report.md writes.
+"""Draws docs/images/report.png: the page that docs/report.md writes, down to the frontier.
 
 Run it with a browser installed: python tests/report_picture.py docs/images/report.png
 """
@@ -12,6 +12,8 @@ from tempfile import TemporaryDirectory
 from browsers import open_browser
 
 ROOT = Path(__file__).parents[1]
+WIDTH = 1120
+MARGIN = 16  # below the last panel that is shown
 
 
 def main() -> None:
@@ -22,9 +24,11 @@ def main() -> None:
         os.chdir(folder)
         Path("examples").symlink_to(ROOT / "examples")
         exec(compile(code, "docs/report.md", "exec"), {})
-        page = browser.new_page(viewport={"width": 1120, "height": 1052}, color_scheme="light")
+        page = browser.new_page(viewport={"width": WIDTH, "height": 1200}, color_scheme="light")
         page.goto((Path(folder) / "report.html").as_uri())
-        page.screenshot(path=picture)
+        panel = page.locator("section.panel").first.bounding_box()  # the frontier
+        height = panel["y"] + panel["height"] + MARGIN
+        page.screenshot(path=picture, clip={"x": 0, "y": 0, "width": WIDTH, "height": height})
         os.chdir(ROOT)
 
 

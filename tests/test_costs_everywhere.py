@@ -260,7 +260,7 @@ def test_regressors_pay_like_classifiers(scope):
 def test_the_unit_is_shown():
     path = tw.prune_path(FOREST, X, y, costs=UPKEEP)
     assert "CAD" in repr(path)
-    assert path.plot().get_xlabel() == "mean cost of a row (CAD)"
+    assert path.plot().get_xlabel() == "mean bill (CAD)"
     printed = repr(tw.feature_bill(FOREST, X, UPKEEP))
     for words in ("CAD per example", "B ", "shared", "tests", "model"):
         assert words in printed

@@ -6,6 +6,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from documents import DOCUMENTS, ROOT, blocks_of, run_commands
@@ -45,8 +46,22 @@ def test_no_document_is_unfinished():
 def test_links_to_files_lead_somewhere():
     for document in [*DOCUMENTS, "CONTRIBUTING.md"]:
         folder = (ROOT / document).parent
-        for target in re.findall(r"\]\(([^)#:]+)\)", (ROOT / document).read_text()):
-            assert (folder / target).exists(), f"{document} links to {target}"
+        for target, place in links(document):
+            file = folder / target if target else ROOT / document
+            assert file.exists(), f"{document} links to {target}"
+            assert not place or place in headings(file), f"{document} links to {target}#{place}"
+
+
+def links(document: str) -> list[tuple[str, str]]:
+    """Return the files that a document links to, each with the heading there, if one is named."""
+    text = (ROOT / document).read_text()
+    return re.findall(r"\]\(([^)#:]*)(?:#([^)]+))?\)", text)
+
+
+def headings(file: Path) -> set[str]:
+    """Return the headings of a file as links name them."""
+    titles = re.findall(r"^#+ (.+)$", file.read_text(), re.M)
+    return {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles}
 
 
 MODULES = [

@@ -69,7 +69,7 @@ def test_bars_add_up_to_the_means_that_the_legend_tells(costs):
         assert sum(bar.get_width() for bar in bars) == pytest.approx(bill.mean)
         assert bars.get_label() == f"{name}: {bill.mean:.2f} {bill.unit}".strip()
     unit = f" ({before.unit})" if before.unit else ""
-    assert ax.get_xlabel() == f"mean paid by a row{unit}"
+    assert ax.get_xlabel() == f"part of the mean bill{unit}"
 
 
 def test_each_bar_is_what_is_paid_for_its_feature_and_the_dearest_is_on_top():
@@ -306,7 +306,7 @@ def test_the_cascade_is_drawn_with_the_errors_and_bills_of_its_budgets():
     np.testing.assert_array_equal(drawn["points of the path"][:, 0], measured.cost)
     np.testing.assert_array_equal(drawn["points of the path"][:, 1], measured.error)
     usual = cascade.bill(X).mean, 1 - cascade.score(X, y)
-    assert drawn["cascade, present rule"][0] == pytest.approx(usual)
+    assert drawn["cascade as it is set"][0] == pytest.approx(usual)
 
 
 def test_usual_budgets_go_from_the_cheapest_rule_to_the_dearest():

@@ -1,5 +1,6 @@
 """What the site and the harness of the documents promise, short of building it (`make docs`)."""
 
+import ast
 import re
 import tomllib
 
@@ -65,6 +66,26 @@ def test_the_layers_are_those_that_imports_keep_to():
     table = re.findall(r"^\| (`\w+`.*?) \|", (ROOT / "docs/architecture.md").read_text(), re.M)
     shown = [set(re.findall(r"`(\w+)`", line)) for line in table]
     assert shown == [set(re.findall(r"\w+", layer)) for layer in contract["layers"]]
+
+
+def test_imports_from_other_folders_go_no_deeper_than_the_document_says():
+    text = (ROOT / "docs/architecture.md").read_text()
+    for importer, module, names in imports_of_files():
+        own, *deeper = module.split(".")
+        if own == importer.parts[0] or importer.stem.endswith("kernels"):
+            continue
+        if len(deeper) > 0:
+            assert f"`{own}.{deeper[0]}`" in text, f"{importer} imports {names} from {module}"
+
+
+def imports_of_files():
+    """Yield each file of the package with the modules of the package that it imports from."""
+    root = ROOT / "src/thriftwood"
+    for file in root.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("thriftwood."):
+                module = node.module.removeprefix("thriftwood.")
+                yield file.relative_to(root), module, [alias.name for alias in node.names]
 
 
 def test_blocks_are_of_kinds_that_are_run_or_shown():

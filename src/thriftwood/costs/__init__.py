@@ -17,6 +17,7 @@ from thriftwood.costs.per_feature import prices_per_feature
 from thriftwood.costs.price_list import MODEL, OPEN, ROW, PriceList, RowPrices
 from thriftwood.costs.reading import prices_of_rows, read_prices
 from thriftwood.costs.stored import price_parts, prices_from
+from thriftwood.costs.wording import did_you_mean
 
 __all__ = [
     "MODEL",
@@ -29,6 +30,7 @@ __all__ = [
     "RowPrices",
     "bills_of",
     "charges_of",
+    "did_you_mean",
     "part_of_row",
     "price_parts",
     "prices_from",

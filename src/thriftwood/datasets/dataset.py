@@ -70,7 +70,7 @@ class Dataset:
 
     @property
     def prices(self) -> Costs:
-        """The whole price list: fees are paid once, and what is computed costs what it takes.
+        """The whole price list. Fees are paid once, and what is computed costs what it takes.
 
         Features go by their columns, since `X` has no names.
         """

@@ -4,8 +4,7 @@ from string import Template
 
 import numpy as np
 
-from thriftwood.forest import NO_SET, Forest
-from thriftwood.forest.kernels import NEXT_TO_ZERO
+from thriftwood.forest import NEXT_TO_ZERO, NO_SET, Forest
 
 
 def c_code(forest: Forest, name: str) -> str:

@@ -17,8 +17,7 @@ from thriftwood.errors import InputError
 from thriftwood.export.numbering import Numbering, number_nodes
 from thriftwood.export.onnx_graph import Graph
 from thriftwood.export.thresholds import for_single_rows
-from thriftwood.forest import NO_SET, Forest
-from thriftwood.forest.kernels import NEXT_TO_ZERO
+from thriftwood.forest import NEXT_TO_ZERO, NO_SET, Forest
 
 Dtype = Literal["float32", "float64"]
 

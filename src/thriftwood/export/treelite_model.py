@@ -9,8 +9,7 @@ from thriftwood.adapters import read_forest
 from thriftwood.arrays import BoolArray, FloatArray
 from thriftwood.errors import UnsupportedModelError
 from thriftwood.export.thresholds import for_double_rows
-from thriftwood.forest import LEAF, NO_SET, Forest
-from thriftwood.forest.kernels import NEXT_TO_ZERO
+from thriftwood.forest import LEAF, NEXT_TO_ZERO, NO_SET, Forest
 from thriftwood.libraries import library
 
 

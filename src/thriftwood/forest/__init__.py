@@ -7,7 +7,7 @@ every node, inner or leaf, carries the value that the model would predict there.
 from thriftwood.forest import files
 from thriftwood.forest.collapse import collapse
 from thriftwood.forest.forest import ARRAYS, Forest
-from thriftwood.forest.kernels import LEAF, NO_SET
+from thriftwood.forest.kernels import LEAF, NEXT_TO_ZERO, NO_SET
 from thriftwood.forest.links import LINKS, Aim, Link, predictions
 from thriftwood.forest.matching import kept_by
 from thriftwood.forest.ranges import leaf_ranges
@@ -28,6 +28,7 @@ __all__ = [
     "ARRAYS",
     "LEAF",
     "LINKS",
+    "NEXT_TO_ZERO",
     "NO_SET",
     "SKIPPED",
     "TIE_BREAK",

@@ -50,7 +50,7 @@ class Stages:
 
     @property
     def in_use(self) -> list[int]:
-        """The stages that rows may look at: not left out, and none behind one where all stop."""
+        """The stages that rows may look at; none that is left out, or behind one where all stop."""
         first_end = int(np.argmax(self.thresholds == 0))
         return np.flatnonzero(self.thresholds[: first_end + 1] < SKIPPED).tolist()
 

@@ -9,7 +9,7 @@ from thriftwood.pruning.path import PruningPath
 from thriftwood.pruning.prune import prune
 from thriftwood.pruning.prune_path import prune_path
 from thriftwood.pruning.pruned import Figures, Pruned
-from thriftwood.pruning.refit import JudgedRows, read_judged
+from thriftwood.pruning.refit import JudgedRows, Refit, read_judged
 from thriftwood.pruning.size_path import SizePath
 from thriftwood.pruning.tradeoffs import interval_in_words, tradeoff_inside, tradeoffs_of
 from thriftwood.pruning.verifying import Verification, verify_pruning
@@ -22,6 +22,7 @@ __all__ = [
     "Mixture",
     "Pruned",
     "PruningPath",
+    "Refit",
     "SizePath",
     "Verification",
     "check_rule",

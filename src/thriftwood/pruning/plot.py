@@ -59,7 +59,7 @@ def _draw_losses(path: PruningSequence, ax: Axes) -> None:
             color=rcParams["text.color"],  # seen on dark style sheets, too
             label="before pruning",
         )
-    ax.set_xlabel("mean cost of a row" + _unit(path))
+    ax.set_xlabel("mean bill" + _unit(path))
     ax.set_ylabel(_loss_in_words(path))
 
 
@@ -76,7 +76,7 @@ def _draw_errors(path: PruningSequence, ax: Axes, measured: Evaluation) -> None:
         linewidth=0,
         label="one standard error",
     )
-    ax.set_xlabel(f"mean cost on {measured.n_rows} rows" + _unit(path))
+    ax.set_xlabel(f"mean bill of {measured.n_rows} rows" + _unit(path))
     ax.set_ylabel("error" if path.forest.is_classifier else "mean squared error")
 
 

@@ -66,7 +66,7 @@ class PruningSequence(ABC):
     @property
     @abstractmethod
     def labels(self) -> dict[str, NDArray[Any]]:
-        """What tells the points apart: a name, and a number for each."""
+        """What tells the points apart, a name and a number for each."""
 
     def __len__(self) -> int:
         return len(self.costs)

@@ -10,8 +10,7 @@ import numpy as np
 
 from thriftwood.adapters import write_model
 from thriftwood.arrays import FloatArray
-from thriftwood.closure import ClosurePath
-from thriftwood.closure.sums import from_the_end
+from thriftwood.closure import ClosurePath, from_the_end
 from thriftwood.errors import InputError
 from thriftwood.pruning.methods import ROUNDS
 from thriftwood.pruning.nested import as_forests

@@ -76,7 +76,7 @@ class LazyAnswer:
 
     @property
     def receipts(self) -> Receipts:
-        """What each row bought, in the order of buying: one `Receipt` per row, made on demand."""
+        """One `Receipt` per row, made on demand; what it bought, in the order of buying."""
         return Receipts(self)
 
     def __repr__(self) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.arrays import BoolArray
-from thriftwood.costs.wording import did_you_mean
+from thriftwood.costs import did_you_mean
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest
 from thriftwood.table import read_table

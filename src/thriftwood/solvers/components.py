@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from thriftwood.arrays import BoolArray, IndexArray, IntArray
-from thriftwood.closure import ClosureProblem
-from thriftwood.closure.sums import exact_sum
+from thriftwood.closure import ClosureProblem, exact_sum
 from thriftwood.solvers import decomposition_kernels as kernels
 from thriftwood.workers import workers
 

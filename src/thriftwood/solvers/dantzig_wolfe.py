@@ -26,10 +26,10 @@ from thriftwood.closure import (
     ClosureProblem,
     ClosureSolution,
     Flow,
+    exact_sum,
     reduce_until_stable,
     smallest_optimum,
 )
-from thriftwood.closure.sums import exact_sum
 from thriftwood.errors import CertificateError, InputError
 from thriftwood.parallel import check_n_jobs
 from thriftwood.progress import progress_line

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from thriftwood.arrays import BoolArray, IndexArray, IntArray, handed_over
-from thriftwood.closure import ClosureProblem, ClosureSolution
+from thriftwood.closure import ClosureProblem, ClosureSolution, merge_twin_items
 from thriftwood.closure import kernels as closure_kernels
-from thriftwood.closure.reductions import merge_twin_items
 from thriftwood.solvers import decomposition_kernels as kernels
 from thriftwood.solvers.components import largest_charge
 

@@ -5,8 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from thriftwood.closure import ClosurePath, ClosureProblem
-from thriftwood.closure.sums import LARGEST_TOTAL, exact_sum
+from thriftwood.closure import LARGEST_TOTAL, ClosurePath, ClosureProblem, exact_sum
 from thriftwood.errors import RangeError
 from thriftwood.parallel import Progress, work_off
 from thriftwood.solvers import path_kernels as kernels

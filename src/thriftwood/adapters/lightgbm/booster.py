@@ -20,8 +20,7 @@ from thriftwood.adapters.one_output_trees import own_column
 from thriftwood.adapters.samples import Samples
 from thriftwood.arrays import BoolArray, FloatArray, IntArray
 from thriftwood.errors import UnfittedModelError, UnsupportedModelError
-from thriftwood.forest import LEAF, NO_SET, Forest, collapse
-from thriftwood.forest.kernels import NEXT_TO_ZERO
+from thriftwood.forest import LEAF, NEXT_TO_ZERO, NO_SET, Forest, collapse
 
 SUPPORTED = "LightGBM (Booster, LGBM*)"
 

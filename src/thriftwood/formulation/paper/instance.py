@@ -66,12 +66,12 @@ class PaperInstance:
 
     @cached_property
     def mean_losses(self) -> FloatArray:
-        """What z_h weighs in every objective: e_h / (N T)."""
+        """What z_h weighs in every objective, e_h / (N T)."""
         return handed_over(self.losses / self.weight_counted)
 
     @cached_property
     def mean_prices(self) -> FloatArray:
-        """What w_{k,i} adds to the mean feature cost: c_k / N."""
+        """What w_{k,i} adds to the mean feature cost, c_k / N."""
         share = self.weights[self.uses.pair_row] / self.weights.sum()
         return handed_over(self.prices[self.uses.pair_feature] * share)
 

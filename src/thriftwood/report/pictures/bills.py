@@ -72,7 +72,7 @@ def plot_bills(before: FeatureBill, after: FeatureBill, ax: Axes | None = None) 
     names = _short_names([entry.name for entry in entries])
     ax.set_yticks(places, names, parse_math=False)  # a name may hold dollars
     ax.set_ylim(max(len(entries), 1) - 0.4, -0.6)  # the dearest on top
-    ax.set_xlabel(with_unit("mean paid by a row", before.unit))
+    ax.set_xlabel(with_unit("part of the mean bill", before.unit))
     tidy(ax)
     ax.grid(visible=False, axis="y")
     ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2)

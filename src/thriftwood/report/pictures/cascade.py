@@ -77,7 +77,7 @@ def plot_cascade(
             label="points of the path",
         )
     ax.plot(*zip(*measured, strict=True), "o-", color=BLUE, markersize=4, label="cascade")
-    ax.plot(*usual, "*", color=GREEN, markersize=14, label="cascade, present rule")
+    ax.plot(*usual, "*", color=GREEN, markersize=14, label="cascade as it is set")
     ax.set_xlabel(with_unit(f"mean bill of {len(labels)} rows", cascade.prices.unit))
     ax.set_ylabel("error")
     tidy(ax)

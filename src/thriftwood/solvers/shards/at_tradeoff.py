@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from thriftwood.arrays import BoolArray, FloatArray, IntArray
-from thriftwood.closure import Certificate, Pricing, pricing_at
-from thriftwood.closure.sums import exact_sum
+from thriftwood.closure import Certificate, Pricing, exact_sum, pricing_at
 from thriftwood.errors import CertificateError
 from thriftwood.progress import progress_line
 from thriftwood.solvers.shards.log import RoundLog, ShardRound

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray
-from thriftwood.closure import ClosureProblem, Shard, join_shards, side_by_side
-from thriftwood.closure.problem import NOTHING
+from thriftwood.closure import NOTHING, ClosureProblem, Shard, join_shards, side_by_side
 from thriftwood.solvers.min_cut import min_cut
 from thriftwood.solvers.shards import kernels
 from thriftwood.solvers.shards.shares import split_by

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray, handed_over
-from thriftwood.closure.sums import from_the_end
+from thriftwood.closure import from_the_end
 from thriftwood.solvers.shards import kernels
 from thriftwood.solvers.shards.shares import (
     first_shares,
