@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thriftwood.errors import InputError, MissingLibraryError
+from thriftwood.axes import BLUE, GREEN, VERMILION, axes_or_new, tidy, with_unit
+from thriftwood.errors import InputError
 from thriftwood.formulation import RECORDED_GAIN
 from thriftwood.pruning.evaluation import Evaluation
 from thriftwood.pruning.methods import points_in_words
@@ -16,34 +17,24 @@ if TYPE_CHECKING:
 
     from thriftwood.pruning.sequence import PruningSequence
 
-# Okabe and Ito's, which colour-blind readers tell apart: one for each path in the same axes.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+# One for each path in the same axes: Okabe and Ito's, too.
+COLOURS = (BLUE, VERMILION, GREEN, "#CC79A7", "#E69F00", "#56B4E9")
 
 
 def plot_path(path: PruningSequence, ax: Axes | None, measured: Evaluation | None) -> Axes:
     """Draw cost against loss, or against measured errors; see `PruningSequence.plot`."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise MissingLibraryError(
-            "Drawing needs matplotlib: pip install 'thriftwood[plot]'"
-        ) from None
     if measured is not None and not isinstance(measured, Evaluation):
         raise InputError("`measured` must be what `path.evaluate` returned.")
-    if ax is not None and not hasattr(ax, "fill_between"):
-        raise InputError(f"`ax` is {ax!r}: pass axes of matplotlib, or None for new ones.")
+    drawn = axes_or_new(ax)
     if ax is None:
-        _, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
-        ax.set_prop_cycle(color=COLOURS)
+        drawn.set_prop_cycle(color=COLOURS)
     if measured is None:
-        _draw_losses(path, ax)
+        _draw_losses(path, drawn)
     else:
-        _draw_errors(path, ax, measured)
-    ax.set_axisbelow(True)
-    ax.grid(alpha=0.3)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False)
-    return ax
+        _draw_errors(path, drawn, measured)
+    tidy(drawn)
+    drawn.legend(frameon=False)
+    return drawn
 
 
 def _draw_losses(path: PruningSequence, ax: Axes) -> None:
@@ -59,7 +50,7 @@ def _draw_losses(path: PruningSequence, ax: Axes) -> None:
             color=rcParams["text.color"],  # seen on dark style sheets, too
             label="before pruning",
         )
-    ax.set_xlabel("mean bill" + _unit(path))
+    ax.set_xlabel(with_unit("mean bill", path.prices.unit), parse_math=False)
     ax.set_ylabel(_loss_in_words(path))
 
 
@@ -76,16 +67,13 @@ def _draw_errors(path: PruningSequence, ax: Axes, measured: Evaluation) -> None:
         linewidth=0,
         label="one standard error",
     )
-    ax.set_xlabel(f"mean bill of {measured.n_rows} rows" + _unit(path))
+    label = with_unit(f"mean bill of {measured.n_rows} rows", path.prices.unit)
+    ax.set_xlabel(label, parse_math=False)
     ax.set_ylabel("error" if path.forest.is_classifier else "mean squared error")
 
 
 def _style(path: PruningSequence) -> str:
     return ".-" if path.is_nested else "."  # no line where costs go up and down
-
-
-def _unit(path: PruningSequence) -> str:
-    return f" ({path.prices.unit})" if path.prices.unit else ""
 
 
 def _loss_in_words(path: PruningSequence) -> str:

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from thriftwood.billing import FeatureBill
-from thriftwood.errors import InputError
-from thriftwood.report.pictures.drawing import (
+from thriftwood.arguments import six_digits
+from thriftwood.axes import (
     BLUE,
     VERMILION,
     axes_or_new,
@@ -16,6 +15,8 @@ from thriftwood.report.pictures.drawing import (
     tidy,
     with_unit,
 )
+from thriftwood.billing import FeatureBill
+from thriftwood.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,15 +68,17 @@ def plot_bills(before: FeatureBill, after: FeatureBill, ax: Axes | None = None) 
             hatch=hatch,
             edgecolor="white",
             linewidth=0,
-            label=f"{name}: {bill.mean:.2f} {bill.unit}".rstrip(),
+            label=f"{name}: {six_digits(bill.mean)} {bill.unit}".rstrip(),
         )
     names = _short_names([entry.name for entry in entries])
     ax.set_yticks(places, names, parse_math=False)  # a name may hold dollars
     ax.set_ylim(max(len(entries), 1) - 0.4, -0.6)  # the dearest on top
-    ax.set_xlabel(with_unit("part of the mean bill", before.unit))
+    ax.set_xlabel(with_unit("part of the mean bill", before.unit), parse_math=False)
     tidy(ax)
     ax.grid(visible=False, axis="y")
-    ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2)
+    legend = ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2)
+    for words in legend.get_texts():
+        words.set_parse_math(False)
     return ax
 
 

@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike
 
 from thriftwood.arguments import numbers
 from thriftwood.arrays import FloatArray
+from thriftwood.axes import BLUE, GREEN, VERMILION, axes_or_new, tidy, with_unit
 from thriftwood.cascade import CascadeClassifier
 from thriftwood.costs import AnyCosts
 from thriftwood.errors import InputError
 from thriftwood.formulation import read_target
 from thriftwood.pruning import PruningPath, SizePath
-from thriftwood.report.pictures.drawing import BLUE, GREEN, VERMILION, axes_or_new, tidy, with_unit
 from thriftwood.table import read_rows
 
 if TYPE_CHECKING:
@@ -78,7 +78,9 @@ def plot_cascade(
         )
     ax.plot(*zip(*measured, strict=True), "o-", color=BLUE, markersize=4, label="cascade")
     ax.plot(*usual, "*", color=GREEN, markersize=14, label="cascade as it is set")
-    ax.set_xlabel(with_unit(f"mean bill of {len(labels)} rows", cascade.prices.unit))
+    ax.set_xlabel(
+        with_unit(f"mean bill of {len(labels)} rows", cascade.prices.unit), parse_math=False
+    )
     ax.set_ylabel("error")
     tidy(ax)
     ax.legend(frameon=False)

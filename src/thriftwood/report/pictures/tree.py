@@ -8,10 +8,10 @@ import numpy as np
 
 from thriftwood.arguments import is_whole, whole_number
 from thriftwood.arrays import BoolArray
+from thriftwood.axes import BLUE, GREEN, GREY, VERMILION, axes_or_new
 from thriftwood.errors import InputError
 from thriftwood.forest import LEAF, Forest
 from thriftwood.pruning import PruningPath, SizePath
-from thriftwood.report.pictures.drawing import BLUE, GREEN, GREY, VERMILION, axes_or_new
 from thriftwood.report.pictures.node_words import question, saying
 from thriftwood.report.pictures.tree_layout import Spot, lay_out
 

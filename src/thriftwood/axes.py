@@ -1,4 +1,4 @@
-"""What all pictures have in common: axes, colours that colour-blind readers tell apart, a unit."""
+"""Axes to draw on, and what all pictures have in common: colours for everybody, words, a grid."""
 
 from __future__ import annotations
 
