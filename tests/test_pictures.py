@@ -19,6 +19,7 @@ import thriftwood as tw
 from thriftwood.errors import InputError, MissingLibraryError
 from thriftwood.forest import LEAF
 from thriftwood.report import plot_bills, plot_cascade, plot_tree
+from thriftwood.report.amounts import amount
 from thriftwood.report.pictures.tree_layout import lay_out
 
 matplotlib.use("Agg")
@@ -67,7 +68,7 @@ def test_bars_add_up_to_the_means_that_the_legend_tells(costs):
     ax = plot_bills(before, after)
     for bars, bill, name in zip(ax.containers, (before, after), ("before", "after"), strict=True):
         assert sum(bar.get_width() for bar in bars) == pytest.approx(bill.mean)
-        assert bars.get_label() == f"{name}: {bill.mean:.2f} {bill.unit}".strip()
+        assert bars.get_label() == f"{name}: {amount(bill.mean, bill.unit)}"
     unit = f" ({before.unit})" if before.unit else ""
     assert ax.get_xlabel() == f"part of the mean bill{unit}"
 
@@ -364,3 +365,15 @@ def test_without_matplotlib_a_sentence_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(MissingLibraryError, match=r"thriftwood\[plot\]"):
         plot_bills(*bills())
+
+
+def test_units_and_small_amounts_are_shown_as_they_are():
+    costs = tw.Costs(per_feature=np.full(13, 0.0001), unit="US$ or A$")
+    before, after = bills(costs)
+    ax = plot_bills(before, after)
+    words = list(ax.get_legend().get_texts())
+    assert [text.get_text() for text in words] == [
+        f"{name}: {bill.mean:.3g} US$ or A$"
+        for name, bill in (("before", before), ("after", after))
+    ]
+    assert not any(text.get_parse_math() for text in [*words, ax.xaxis.label])

@@ -12,7 +12,8 @@ from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import thriftwood as tw
-from thriftwood.report.page.wording import amount, percent
+from thriftwood.report.amounts import amount
+from thriftwood.report.page.wording import percent
 
 __all__ = ["browser", "visit"]  # fixtures
 

@@ -11,7 +11,7 @@ from report_visits import point_shown, shown, visit
 from sklearn.ensemble import ExtraTreesClassifier
 
 import thriftwood as tw
-from thriftwood.report.page.wording import amount
+from thriftwood.report.amounts import amount
 
 __all__ = ["browser", "visit"]  # fixtures
 

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from thriftwood._version import __version__
+from thriftwood.report.amounts import amount
 from thriftwood.report.page.contents import ROUNDING, PageContents, Point
-from thriftwood.report.page.wording import amount, percent
+from thriftwood.report.page.wording import percent
 
 # In the order in which they are joined: the last one uses all others.
 SCRIPTS = (

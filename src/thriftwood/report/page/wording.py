@@ -12,9 +12,6 @@ from thriftwood.pruning.methods import points_in_words
 if TYPE_CHECKING:
     from thriftwood.report.page.given import GivenPage
 
-MILLIONS = {1e9: "bn", 1e6: "M"}  # larger numbers than these can say have an exponent
-TOO_LARGE = 1e12
-
 
 def error_kind(forest: Forest) -> str:
     """Return how the ensemble is judged: by a share of wrong rows, by squares, or not at all."""
@@ -50,27 +47,6 @@ def weighting(given: GivenPage) -> str:
     if given.class_weight is not None:
         words.append("The loss that pruning weighs counts classes by their weights; errors do not.")
     return " ".join(words)
-
-
-def amount(number: float, unit: str = "") -> str:
-    """Return an amount as the page writes it; the scripts of the page follow the same rule.
-
-    Two decimals from 1 on, three significant digits below; millions and billions as such; the unit
-    after the number.
-    """
-    sign = "\N{MINUS SIGN}" if number < 0 else ""
-    return f"{sign}{_digits(abs(number))} {unit}".rstrip()
-
-
-def _digits(number: float) -> str:
-    if number == 0:
-        return "0"
-    if number >= TOO_LARGE:
-        return f"{number:.2e}".replace("e+", "e")
-    for size, name in MILLIONS.items():
-        if number >= size:
-            return f"{number / size:,.2f} {name}"
-    return f"{number:,.2f}" if number >= 0.995 else f"{number:.3g}"
 
 
 def percent(share: float) -> str:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from thriftwood.arguments import six_digits
 from thriftwood.axes import (
     BLUE,
     VERMILION,
@@ -17,6 +16,7 @@ from thriftwood.axes import (
 )
 from thriftwood.billing import FeatureBill
 from thriftwood.errors import InputError
+from thriftwood.report.amounts import amount
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,7 +68,7 @@ def plot_bills(before: FeatureBill, after: FeatureBill, ax: Axes | None = None) 
             hatch=hatch,
             edgecolor="white",
             linewidth=0,
-            label=f"{name}: {six_digits(bill.mean)} {bill.unit}".rstrip(),
+            label=f"{name}: {amount(bill.mean, bill.unit)}",
         )
     names = _short_names([entry.name for entry in entries])
     ax.set_yticks(places, names, parse_math=False)  # a name may hold dollars
