@@ -21,6 +21,7 @@ from cli_files import (
     train_rows,
     valid_rows,
 )
+from sklearn.tree import DecisionTreeClassifier
 
 import thriftwood as tw
 
@@ -88,6 +89,16 @@ def test_a_bill_needs_no_labels(folder, billed, tmp_path):
     rows.assign(ill=None).to_csv(tmp_path / "new.csv", index=False)
     new = (*billed[:2], tmp_path / "new.csv", *billed[3:])
     assert answer(*new, "--target", "ill") == answer(*billed)
+
+
+def test_a_bill_leaves_out_two_columns_where_a_model_knows_no_names(folder, tmp_path):
+    rows = pd.read_csv(folder / "valid.csv").drop(columns="ill")
+    model = DecisionTreeClassifier(max_depth=3).fit(rows.to_numpy(), np.arange(len(rows)) % 2)
+    tw.export.to_skops(model, tmp_path / "tree.skops")
+    rows.assign(w=1.0, ill="?").to_csv(tmp_path / "rows.csv", index=False)
+    words = ("bill", tmp_path / "tree.skops", tmp_path / "rows.csv")
+    assert "15 columns" in refused(*words)
+    assert answer(*words, "--target", "ill", "--weight", "w")["n_rows"] == len(rows)
 
 
 def test_without_prices_a_bill_counts_features(folder, forest):

@@ -24,6 +24,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import thriftwood as tw
 from thriftwood.adapters import read_forest
+from thriftwood.cli import choosing
+from thriftwood.cli.measuring import Outcome
 from thriftwood.model_files import read_model
 
 
@@ -77,12 +79,39 @@ def test_the_error_may_rise_on_validation_rows(asked, folder, path, tmp_path):
     file = tmp_path / "pruned.skops"
     validation = ("--validation", folder / "valid.csv")
     facts = answer(*asked, *validation, "--max-error-increase", "0.05", "-o", file)
-    chosen = path.choose(*valid_rows(), rule="error_increase", limit=0.05)
     X, y = valid_rows()
-    assert facts["point"] == chosen.index
+    before = (path.model.predict(X) != y).mean()
+    measured = path.evaluate(X, y)
+    (allowed,) = np.nonzero(measured.error <= before + 0.05 + 1e-9)
+    assert measured.cost[facts["point"]] == measured.cost[allowed].min()
+    assert facts["validation"]["original"]["error"] == before
+    chosen = path[facts["point"]]
     assert facts["validation"]["n_rows"] == len(y)
     assert facts["validation"]["error"] == (chosen.model.predict(X) != y).mean()
     assert facts["validation"]["cost"] == tw.feature_bill(chosen.model, X, PRICES).mean
+
+
+def test_a_rise_that_no_pruning_keeps_to_is_refused(asked, folder, tmp_path, monkeypatch):
+    perfect = Outcome(error=0.0, cost=1.0)
+    monkeypatch.setattr(choosing, "measured_on", lambda *_args: perfect)
+    words = ("--validation", folder / "valid.csv", "--max-error-increase", "0.01")
+    sentence = refused(*asked, *words, "-o", tmp_path / "pruned.skops")
+    assert "no pruning stays within 0.01: the nearest comes to" in sentence
+    assert not names_in(tmp_path)
+
+
+def test_rows_of_one_class_are_refused(asked, folder, tmp_path):
+    rows = pd.read_csv(folder / "train.csv")
+    rows[rows["ill"] == "no"].to_csv(tmp_path / "one.csv", index=False)
+    words = [tmp_path / "one.csv" if word == folder / "train.csv" else word for word in asked]
+    assert "have the class no, so that" in refused(*words, "--budget", "9", "-o", "p.skops")
+
+
+def test_another_type_of_model_is_told(asked, tmp_path):
+    words = ("--budget", "120", "--refit", "-o", tmp_path / "refitted.tw")
+    assert "becomes a ForestClassifierModel, which only Thriftwood reads" in spoken(
+        run(*asked, *words)
+    )
 
 
 def test_without_validation_rows_it_says_what_would_be_better(asked, tmp_path):

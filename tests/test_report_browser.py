@@ -103,7 +103,7 @@ def test_the_chart_can_show_the_loss(visit, file):
     assert page.locator("#frontier .curve.validation").count() == 1
     page.click("#switch button:last-child")
     assert page.locator("#frontier .curve").count() == 1
-    assert "error of a tree" in page.locator("#frontier svg").text_content()
+    assert "error per tree" in page.locator("#frontier svg").text_content()
     assert page.get_attribute("#switch button:last-child", "aria-pressed") == "true"
 
 

@@ -17,7 +17,7 @@ from sklearn.ensemble import (
 
 import thriftwood as tw
 from thriftwood.pruning import interval_in_words, tradeoffs_of
-from thriftwood.report.page import contents
+from thriftwood.report.page import contents, proofs
 from thriftwood.report.points import drawn_points, shown_points
 
 SHORT = {"rtol": 1e-6, "atol": 1e-9}  # pages hold seven digits
@@ -316,6 +316,19 @@ def test_a_large_page_stays_small():
     assert len(data["curve"]["cost"]) == len(path) + 1
     # With more points only the curve is longer: seven numbers of each, ten characters at most.
     assert len(page) + (contents.MOST_DRAWN - len(path)) * 7 * 11 < 2_000_000
+
+
+def test_of_very_many_rows_and_trees_only_some_points_are_proven(monkeypatch):
+    path = heart_path(20)
+    monkeypatch.setattr(proofs, "MOST_WORK", 4 * len(X) * 20)
+    data = data_of(path, validation=VALIDATION)
+    made = [point["index"] for point in data["points"] if point["proof"]["gap"] == "0"]
+    assert len(made) == 4 < len(path)
+    assert data["start"]["point"] in made
+    for point in data["points"]:
+        claim = point["proof"]["claim"]
+        assert claim.startswith("No pruning of this model is better for tradeoffs ")
+        assert ("No certificate was made" in claim) == (point["index"] not in made)
 
 
 @pytest.mark.slow

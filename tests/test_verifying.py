@@ -19,6 +19,7 @@ import thriftwood as tw
 from thriftwood.adapters import read_forest, write_model
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest, collapse, kept_by
+from thriftwood.pruning import certifying
 from thriftwood.pruning.tradeoffs import interval_in_words, tradeoff_inside, tradeoffs_of
 
 NUMBER = r"\d[\d.e+-]*"
@@ -271,6 +272,15 @@ def test_intervals_are_in_as_few_digits_as_tell_their_ends_apart():
     assert interval_in_words(0.1234567, 0.1234569) == "from 0.1234567 to 0.1234568"
     assert interval_in_words(0.25, np.inf) == "from 0.25 on"
     assert interval_in_words(0.1, math.nextafter(0.1, 1)) == "at 0.1"
+
+
+@pytest.mark.parametrize("costs", [HEART.costs, HEART.prices], ids=["prices", "fees"])
+def test_certificates_of_a_path_are_those_without_merged_twins(costs, monkeypatch):
+    path = tw.prune_path(FOREST, HEART.X, HEART.y, costs=costs)
+    merged = path.certify(HEART.X, HEART.y)
+    monkeypatch.setattr(certifying, "_merged", lambda problem: problem)
+    assert path.certify(HEART.X, HEART.y) == merged
+    assert {certificate.gap for certificate in merged} == {0}
 
 
 def test_whoever_types_an_end_gets_the_point():

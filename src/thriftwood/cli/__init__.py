@@ -4,11 +4,14 @@ Law of this folder: a command answers, or it says in one sentence what is wrong,
 half-written file, and ends with 2.
 """
 
+import signal
 import sys
 
 
 def main() -> None:
     """Run the command line."""
+    # So that what is unfinished is cleared away, as after Ctrl-C.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         from thriftwood.cli.app import app
     except ModuleNotFoundError as error:

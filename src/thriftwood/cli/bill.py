@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -26,12 +27,28 @@ QUANTILES = (0.1, 0.5, 0.9)
 def bill(
     model: options.Model,
     data: options.Data,
-    costs: options.Costs = None,
+    costs: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What features cost: a price list (.csv, .json, .toml). Without it each costs 1; "
+            "only a cascade brings its own prices along.",
+            show_default=False,
+        ),
+    ] = None,
     target: Annotated[
         str | None,
         typer.Option(
             metavar="COLUMN",
             help="A column of DATA that is no feature; needed only where the model knows no names.",
+            show_default=False,
+        ),
+    ] = None,
+    weight: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Another column that is no feature; all rows count alike here.",
             show_default=False,
         ),
     ] = None,
@@ -65,7 +82,7 @@ def bill(
         check_jobs(jobs)
         prices = read_costs(costs)
         trained = read_model(model, trust_pickle, voice)
-        request = Request(model=model, data=data, target=target)
+        request = Request(model=model, data=data, target=target, weight=weight)
         rows = read_rows(data, trained, request, voice, judged=False)
         check_prices(prices, costs, rows.X)
         paid = tw.feature_bill(trained, rows.X, prices, n_jobs=jobs)

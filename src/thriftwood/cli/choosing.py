@@ -5,17 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import thriftwood as tw
 from thriftwood.cli.choice import Choice
-from thriftwood.cli.inputs import Inputs
+from thriftwood.cli.inputs import Inputs, JudgedRows
+from thriftwood.cli.measuring import measured_on
 from thriftwood.cli.proofs import proof_facts, proof_in_words
 from thriftwood.cli.voice import Voice
-from thriftwood.cli.words import wrapped
+from thriftwood.cli.words import number, wrapped
 from thriftwood.errors import InputError
 
 if TYPE_CHECKING:
-    from thriftwood.pruning import Pruned, PruningPath
+    from thriftwood.pruning import Evaluation, Pruned, PruningPath
 
+ROUNDING = 1e-12  # means of errors that should be equal may differ by so much
 ON_THE_SAME_ROWS = (
     "The error was judged on the rows given, where a trained model looks better than it is: "
     "pass rows that it has not seen as --validation."
@@ -81,20 +85,36 @@ def choose_on(path: PruningPath, inputs: Inputs, choice: Choice, voice: Voice) -
     words = str(pruned)
     if choice.budget is None:  # nobody passed a tradeoff
         words = words.replace("try a smaller tradeoff", "try a smaller --max-error-increase")
-    lines = [*words.splitlines(), proof, *notes]
+    lines = [*words.splitlines(), proof, *notes, *_another_type(pruned, inputs)]
     return Chosen(pruned.model, lines, _facts(pruned, certificate))
 
 
 def _by_errors(path: PruningPath, inputs: Inputs, choice: Choice, voice: Voice) -> Pruned:
+    """Return the cheapest point whose error is not much above that of the model before pruning."""
+    if not inputs.is_judged_by_errors:
+        raise InputError(
+            "This model predicts a quantile, a rank or something of its own, which squared errors "
+            "do not judge: use --budget or --tradeoff."
+        )
+    assert choice.max_error_increase is not None, "`Choice.check` has seen to that."
     judges = inputs.validation or inputs.rows
-    return path.choose(
-        judges.X,
-        judges.y,
-        rule="error_increase",
-        limit=choice.max_error_increase,
-        sample_weight=judges.weight,
-        n_jobs=inputs.jobs,
-        progress=voice.progress,
+    measured, before = evaluated(path, judges, inputs, voice), measured_on(judges, inputs).error
+    most = (before + choice.max_error_increase) * (1 + ROUNDING)
+    good_enough = np.flatnonzero(measured.error <= most)
+    if not len(good_enough):
+        raise InputError(
+            f"The error of the model is {number(before)}, and no pruning stays within "
+            f"{number(before + choice.max_error_increase)}: the nearest comes to "
+            f"{number(measured.error.min())}. Allow more, or leave the model as it is."
+        )
+    cost = measured.cost[good_enough]
+    return path[int(good_enough[cost == cost.min()][-1])]
+
+
+def evaluated(path: PruningPath, rows: JudgedRows, inputs: Inputs, voice: Voice) -> Evaluation:
+    """Measure all points on rows."""
+    return path.evaluate(
+        rows.X, rows.y, sample_weight=rows.weight, n_jobs=inputs.jobs, progress=voice.progress
     )
 
 
@@ -120,7 +140,8 @@ def _at_tradeoff(inputs: Inputs, choice: Choice) -> Chosen:
         **inputs.counting,
     )
     pruned = _refitted(pruned, inputs, choice)
-    lines = [*str(pruned).splitlines(), proof_in_words(pruned.certificate, pruned.tradeoff)]
+    proof = proof_in_words(pruned.certificate, pruned.tradeoff)
+    lines = [*str(pruned).splitlines(), proof, *_another_type(pruned, inputs)]
     return Chosen(pruned.model, lines, _facts(pruned, pruned.certificate))
 
 
@@ -155,6 +176,14 @@ def _refitted(pruned: Pruned, inputs: Inputs, choice: Choice) -> Pruned:
         sample_weight=inputs.rows.weight,
         n_jobs=inputs.jobs,
     )
+
+
+def _another_type(pruned: Pruned, inputs: Inputs) -> list[str]:
+    """Say so where a refit made a model that the type before cannot hold."""
+    now, before = type(pruned.model).__name__, type(inputs.model).__name__
+    if now == before:
+        return []
+    return [wrapped(f"Refitted, a {before} becomes a {now}, which only Thriftwood reads.")]
 
 
 def _facts(pruned: Pruned, certificate: Any) -> dict[str, Any]:

@@ -68,7 +68,8 @@ def export(
     """Write a model as ONNX, treelite, C, JSON or LightGBM.
 
     The file predicts what the model predicts, up to the rounding of the format's numbers. ONNX,
-    treelite and C are for predicting alone: Thriftwood does not read them again.
+    treelite, C and the LightGBM text of a forest are for predicting alone: Thriftwood does not
+    read them again.
 
     \b
     Examples:

@@ -1,9 +1,11 @@
 """What goes wrong ends as one sentence and an exit code, not as a traceback."""
 
+import os
 import re
+import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import typer
 
@@ -13,6 +15,7 @@ from thriftwood.errors import ThriftwoodError
 NOT_OPTIMAL = 1
 WRONG_INPUT = 2
 OUR_FAULT = 70  # what the C library calls an internal software error
+NOBODY_READS = 141  # what a shell makes of a closed pipe
 STOPPED = 130  # what a shell makes of Ctrl-C
 ERROR = "Error: "
 
@@ -20,7 +23,7 @@ ERROR = "Error: "
 OPTIONS = {
     name: f"--{name.replace('_', '-')}"
     for name in ("budget", "class_weight", "costs", "loss", "refit", "tradeoff", "validation")
-} | {"limit": "--max-error-increase", "n_jobs": "--jobs", "sample_weight": "--weight"}
+} | {"n_jobs": "--jobs", "sample_weight": "--weight"}
 # What is said in Python there, and in a command here.
 PHRASES = {
     "prune(..., tradeoff=...)": "`thriftwood prune --tradeoff`",
@@ -44,8 +47,11 @@ def ends_in_words(debug: bool, voice: Voice) -> Iterator[None]:
     """
     try:
         yield
-    except (typer.Exit, BrokenPipeError):  # an end on purpose; a reader such as `head` has left
+    except typer.Exit:  # an end on purpose
         raise
+    except BrokenPipeError:  # a reader such as `head` has left
+        _close_stdout()
+        raise typer.Exit(NOBODY_READS) from None
     except (Exception, KeyboardInterrupt) as error:
         if debug:
             traceback.print_exc()
@@ -53,6 +59,14 @@ def ends_in_words(debug: bool, voice: Voice) -> Iterator[None]:
         typer.echo(sentence, err=True)
         voice.answer({"error": sentence.removeprefix(ERROR)})
         raise typer.Exit(code) from None
+
+
+def _close_stdout() -> None:
+    """Lead what is still to be printed nowhere: at the end Python would try once more."""
+    with suppress(OSError, ValueError):  # stdout may be no file
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def _judged(error: BaseException) -> tuple[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -98,8 +99,11 @@ def _picture(
     figure = Figure(figsize=size, layout="constrained")
     if note:
         figure.suptitle(note, fontsize="medium")
-    draw(figure.add_subplot())
-    figure.savefig(file, dpi=120)
+    with warnings.catch_warnings():
+        # Letters that the font lacks are boxes in the picture; the page has them.
+        warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
+        draw(figure.add_subplot())
+        figure.savefig(file, dpi=120)
 
 
 def _write_report(

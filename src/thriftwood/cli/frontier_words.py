@@ -6,7 +6,7 @@ from typing import Any
 
 from thriftwood.cli.choosing import figures
 from thriftwood.cli.suggestion import Frontier
-from thriftwood.cli.words import aligned, count, table
+from thriftwood.cli.words import aligned, count, table, wrapped
 
 MOST_POINTS = 12  # in the table
 MARK = "<- suggested"
@@ -14,6 +14,7 @@ MARK = "<- suggested"
 
 def frontier_lines(found: Frontier) -> list[str]:
     """Return a table of some points, from the model as it is to single leaves."""
+    from thriftwood.pruning import loss_in_words
     from thriftwood.report.points import shown_points
 
     path, suggested = found.path, found.suggested.index or 0
@@ -25,7 +26,8 @@ def frontier_lines(found: Frontier) -> list[str]:
     unit = f", costs in {path.prices.unit}" if path.prices.unit else ""
     shown = "" if len(points) == len(path) else f" ({len(points)} shown)"
     top = f"{count(len(path), 'optimal pruning')}{shown} of a {type(path.model).__name__}{unit}:"
-    return [top, "", title, *body, "", f"Suggested is {found.reason}."]
+    loss = f"The loss is the {loss_in_words(path)}, on the rows given."
+    return [top, "", title, *body, "", wrapped(loss), wrapped(f"Suggested is {found.reason}.")]
 
 
 def frontier_facts(found: Frontier) -> dict[str, Any]:

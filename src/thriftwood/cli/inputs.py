@@ -92,6 +92,7 @@ def read_inputs(request: Request, voice: Voice) -> Inputs:
     class_weight = read_class_weight(request.class_weight, classes)
     rows = judged(read_rows(request.data, model, request, voice), request.data)
     check_prices(costs, request.costs, rows.X)
+    _check_classes(rows, classes, request.data)
     validation = None
     if request.validation is not None:
         names = list(rows.X.columns) if hasattr(rows.X, "columns") else None
@@ -117,6 +118,14 @@ def judged(rows: Rows, file: Path) -> JudgedRows:
             f"{file} has no array y that says what is right for its rows: name another as --target."
         )
     return JudgedRows(rows.X, rows.y, rows.weight)
+
+
+def _check_classes(rows: JudgedRows, classes: Sequence[Any] | None, file: Path) -> None:
+    if classes is not None and len(set(rows.y.tolist())) == 1:
+        raise InputError(
+            f"All rows of {file} have the class {rows.y[0]}, so that no split gains anything: pass "
+            "rows of several classes, such as those that the model was trained on."
+        )
 
 
 def read_costs(file: Path | None) -> Costs | None:

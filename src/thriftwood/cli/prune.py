@@ -122,7 +122,9 @@ def _prune(request: Request, choice: Choice, output: Path, force: bool, voice: V
     from thriftwood.model_files import check_model_file
 
     inputs = read_inputs(request, voice)
-    if not choice.cascade:
+    forest = inputs.forest
+    becomes_ours = choice.refit and forest.is_averaged and forest.is_classifier
+    if not (choice.cascade or becomes_ours):
         check_model_file(inputs.model, output)
     chosen = choose(inputs, choice, voice)
     # All that may fail comes before the file: it is there only if all went well.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thriftwood.cli.choosing import path_of
-from thriftwood.cli.inputs import Inputs, JudgedRows
+from thriftwood.cli.choosing import evaluated, path_of
+from thriftwood.cli.inputs import Inputs
 from thriftwood.cli.measuring import Outcome, measured_on
 from thriftwood.cli.voice import Voice
 
@@ -46,15 +46,9 @@ def find_frontier(inputs: Inputs, voice: Voice) -> Frontier:
     if not inputs.is_judged_by_errors:
         start = start_of(path, None, on_validation=False)
         return Frontier(path, None, None, path[start.point], start.why)
-    measured = _evaluate(path, rows or inputs.rows, inputs, voice)
+    measured = evaluated(path, rows or inputs.rows, inputs, voice)
     start = start_of(path, measured, on_validation=rows is not None)
     suggested = path[start.point]
     if rows is None:
         return Frontier(path, None, None, suggested, start.why)
     return Frontier(path, measured_on(rows, inputs), measured, suggested, start.why)
-
-
-def _evaluate(path: PruningPath, rows: JudgedRows, inputs: Inputs, voice: Voice) -> Evaluation:
-    return path.evaluate(
-        rows.X, rows.y, sample_weight=rows.weight, n_jobs=inputs.jobs, progress=voice.progress
-    )

@@ -103,10 +103,20 @@ def drop_hopeless_projects(problem: ClosureProblem) -> tuple[ClosureProblem, Und
     return smaller, undo
 
 
-def merge_twin_items(problem: ClosureProblem) -> tuple[ClosureProblem, Undo]:
-    """Buy items together that exactly the same projects need, at the sum of their costs."""
+def merge_twin_items(
+    problem: ClosureProblem, most: int | None = None
+) -> tuple[ClosureProblem, Undo]:
+    """Buy items together that exactly the same projects need, at the sum of their costs.
+
+    Parameters
+    ----------
+    problem : ClosureProblem
+    most : int, optional
+        What that sum is at the most. None is more than all gains: nothing that costs more is ever
+        bought. That is so only once the costs are multiplied by the tradeoff.
+    """
     group, n_groups = kernels.twin_groups(problem.arc_start, problem.arc_item, problem.n_items)
-    never = exact_sum(np.maximum(problem.gains, 0)) + 1
+    never = exact_sum(np.maximum(problem.gains, 0)) + 1 if most is None else most
     arc_start, arc_item = kernels.merge_arcs(problem.arc_start, problem.arc_item, group, n_groups)
     costs = kernels.merge_costs(problem.costs, group, n_groups, never)
     merged = ClosureProblem(

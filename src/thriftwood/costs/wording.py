@@ -23,5 +23,6 @@ def read_price(price: object, what: str) -> float:
 
 def did_you_mean(word: object, words: Iterable[object]) -> str:
     """Return a suggestion with a space before it, or nothing."""
-    near = get_close_matches(str(word), list(map(str, words)), n=1)
-    return f" Did you mean {near[0]!r}?" if near else ""
+    by_case = {str(one).lower(): str(one) for one in words}
+    near = get_close_matches(str(word).lower(), by_case, n=1)
+    return f" Did you mean {by_case[near[0]]!r}?" if near else ""

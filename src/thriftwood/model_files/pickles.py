@@ -9,7 +9,7 @@ from typing import Any
 import joblib
 
 from thriftwood.errors import InputError, MissingLibraryError
-from thriftwood.files import write_whole
+from thriftwood.files import CUT_OFF, write_whole
 from thriftwood.model_files.format import Content, Format
 
 SUFFIXES = (".pkl", ".pickle", ".joblib")
@@ -37,6 +37,8 @@ def _read(content: Content) -> Any:
             "class of the program that wrote it: write the model alone, with "
             '`tw.export.to_skops(model, "model.skops")`.'
         ) from None
+    except (pickle.UnpicklingError, KeyError, IndexError, EOFError):
+        raise InputError(f"{content.place} is no whole pickle file: {CUT_OFF}.") from None
 
 
 def _holds(_model: object) -> bool:

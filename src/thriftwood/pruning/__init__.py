@@ -4,6 +4,7 @@ from thriftwood.pruning.choosing import check_rule, chosen_point
 from thriftwood.pruning.cost_complexity import cost_complexity_path
 from thriftwood.pruning.dynamic_programming import dynamic_programming_path
 from thriftwood.pruning.evaluation import Evaluation
+from thriftwood.pruning.loss_words import loss_in_words
 from thriftwood.pruning.mixture import MixedModel, Mixture
 from thriftwood.pruning.path import PruningPath
 from thriftwood.pruning.prune import prune
@@ -30,6 +31,7 @@ __all__ = [
     "cost_complexity_path",
     "dynamic_programming_path",
     "interval_in_words",
+    "loss_in_words",
     "prune",
     "prune_path",
     "read_judged",

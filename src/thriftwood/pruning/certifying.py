@@ -11,7 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thriftwood.arrays import BoolArray
-from thriftwood.closure import Certificate, ClosureProblem, check_certificate
+from thriftwood.closure import (
+    LARGEST_TOTAL,
+    Certificate,
+    ClosureProblem,
+    check_certificate,
+    exact_sum,
+    merge_twin_items,
+)
 from thriftwood.costs import AnyCosts, prices_of_rows
 from thriftwood.errors import InputError
 from thriftwood.formulation import ClassWeight, ClosureIndex, Loss, loss_named
@@ -54,6 +61,7 @@ def certify_path(
     task = task_of(given, n_jobs)
     _check_same_rows(path, task)
     problem, index = task.closure()
+    problem = _merged(problem)
     certificates: dict[int, Certificate] = {}
 
     def certify(point: int) -> None:
@@ -64,6 +72,13 @@ def certify_path(
     with progress_bar("Proving", progress) as bar:
         for_each(certify, set(wanted), n_jobs)
     return tuple(certificates[point] for point in wanted)
+
+
+def _merged(problem: ClosureProblem) -> ClosureProblem:
+    """Merge twins once for all tradeoffs: prices do not change who needs what."""
+    if exact_sum(problem.costs) > LARGEST_TOTAL:
+        return problem
+    return merge_twin_items(problem, LARGEST_TOTAL)[0]
 
 
 def prove(

@@ -8,8 +8,8 @@ import numpy as np
 
 from thriftwood.axes import BLUE, GREEN, VERMILION, axes_or_new, tidy, with_unit
 from thriftwood.errors import InputError
-from thriftwood.formulation import RECORDED_GAIN
 from thriftwood.pruning.evaluation import Evaluation
+from thriftwood.pruning.loss_words import loss_in_words
 from thriftwood.pruning.methods import points_in_words
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def _draw_losses(path: PruningSequence, ax: Axes) -> None:
             label="before pruning",
         )
     ax.set_xlabel(with_unit("mean bill", path.prices.unit), parse_math=False)
-    ax.set_ylabel(_loss_in_words(path))
+    ax.set_ylabel(loss_in_words(path))
 
 
 def _draw_errors(path: PruningSequence, ax: Axes, measured: Evaluation) -> None:
@@ -74,9 +74,3 @@ def _draw_errors(path: PruningSequence, ax: Axes, measured: Evaluation) -> None:
 
 def _style(path: PruningSequence) -> str:
     return ".-" if path.is_nested else "."  # no line where costs go up and down
-
-
-def _loss_in_words(path: PruningSequence) -> str:
-    if path.loss_name == RECORDED_GAIN:
-        return "share of the recorded gain given up"
-    return f"{path.loss_name.replace('_', ' ')} per tree"

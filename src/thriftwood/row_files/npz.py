@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.errors import InputError
+from thriftwood.files import CUT_OFF
 from thriftwood.libraries import library
 from thriftwood.row_files.row_table import RowTable
 
@@ -32,15 +33,33 @@ def read_npz(place: Path, content: bytes) -> RowTable:
 
 
 def _arrays(place: Path, content: bytes) -> dict[str, NDArray[Any]]:
+    if not content.startswith(b"PK"):
+        raise InputError(f"{place} is no .npz file, as its name would have it.")
+    arrays = {}
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as found:
-            arrays = {name: found[name] for name in found.files}
-    except DAMAGE as error:
-        said = " ".join(str(error).split()).rstrip(".")
-        raise InputError(f"{place} is no whole .npz file without objects: {said}.") from None
+            for name in found.files:
+                arrays[name] = _array(place, found, name)
+    except InputError:
+        raise
+    except DAMAGE:
+        raise InputError(f"{place} is no whole .npz file: {CUT_OFF}.") from None
     if "header" in arrays:
         raise InputError(f"{place} holds a model or a path of Thriftwood, no rows.")
     return arrays
+
+
+def _array(place: Path, found: Any, name: str) -> NDArray[Any]:
+    try:
+        array: NDArray[Any] = found[name]
+    except ValueError as error:
+        if "allow_pickle" not in str(error):
+            raise
+        raise InputError(
+            f"{place}: the array {name!r} holds objects of Python, which are not read. Save "
+            f"numbers or text: np.array({name}.tolist())."
+        ) from None
+    return array
 
 
 def _names(place: Path, found: NDArray[Any] | None, n_columns: int) -> list[str] | None:

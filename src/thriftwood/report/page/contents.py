@@ -11,7 +11,13 @@ from thriftwood.arrays import FloatArray
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest, collapse
 from thriftwood.progress import progress_bar
-from thriftwood.pruning import PruningPath, interval_in_words, tradeoff_inside, tradeoffs_of
+from thriftwood.pruning import (
+    PruningPath,
+    interval_in_words,
+    loss_in_words,
+    tradeoff_inside,
+    tradeoffs_of,
+)
 from thriftwood.report.page import proofs, wording
 from thriftwood.report.page.bins import bill_edges, trees_per_bar
 from thriftwood.report.page.curve import Curve, measured_curve
@@ -132,7 +138,7 @@ def page_contents(given: GivenPage, n_jobs: int | None, progress: bool | None) -
     rows = typical_rows(before, given.weights) if given.receipts else []
     shown = shown_points(path.costs, [start.point], _most_points(given, before, rows))
     drawn = drawn_points(path.costs, shown, MOST_DRAWN)
-    found = proofs.prove(given, shown, n_jobs, progress)
+    found = proofs.prove(given, shown, start.point, n_jobs, progress)
     points = []
     with progress_bar("Writing the page", progress) as bar:
         for index, proof in zip(shown, found, strict=True):
@@ -148,7 +154,7 @@ def page_contents(given: GivenPage, n_jobs: int | None, progress: bool | None) -
         title=given.title,
         model=type(path.model).__name__,
         unit=prices.unit,
-        loss=wording.loss_in_words(path),
+        loss=loss_in_words(path),
         error=wording.error_kind(path.forest),
         method=wording.points_of(path),
         weighting=wording.weighting(given),

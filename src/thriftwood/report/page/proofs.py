@@ -8,6 +8,7 @@ from thriftwood.closure import Certificate
 from thriftwood.pruning import PruningPath, interval_in_words, tradeoff_inside, tradeoffs_of
 from thriftwood.pruning.methods import ROUNDS, SAMPLE
 from thriftwood.report.page.given import GivenPage
+from thriftwood.report.points import shown_points
 
 NO_PROOF = {
     "each_tree": (
@@ -20,6 +21,12 @@ NO_PROOF = {
     ),
 }
 
+# A certificate takes about a microsecond per row and tree: so many of these for all points.
+MOST_WORK = 40_000_000
+NOT_MADE = (
+    "No certificate was made for this point, to save time: path.certify(X, y) or thriftwood verify "
+    "makes one."
+)
 BETTER = "A better pruning of this model may exist."
 NEARLY = {
     SAMPLE: (
@@ -53,16 +60,22 @@ class Proof(NamedTuple):
 
 
 def prove(
-    given: GivenPage, points: list[int], n_jobs: int | None, progress: bool | None
+    given: GivenPage, points: list[int], start: int, n_jobs: int | None, progress: bool | None
 ) -> list[Proof]:
-    """Return what can be said of points, with certificates where the method is after an optimum."""
+    """Return what can be said of points, with certificates where the method is after an optimum.
+
+    Where rows and trees are very many, some points go without one; `start` never does.
+    """
     path = given.path
     if path.method in NO_PROOF:
         return [Proof(f"{NO_PROOF[path.method]} Nothing is proven here.")] * len(points)
+    most = MOST_WORK // (given.table.n_rows * path.forest.n_trees)
+    places = shown_points(path.costs[points], [points.index(start)], most)
+    proven = [points[place] for place in places]
     certificates = path.certify(
         given.X,
         given.y,
-        points=points,
+        points=proven,
         loss=given.loss,
         class_weight=given.class_weight,
         sample_weight=given.sample_weight,
@@ -70,20 +83,30 @@ def prove(
         n_jobs=n_jobs,
         progress=progress,
     )
-    return [_proof(path, *pair) for pair in zip(points, certificates, strict=True)]
+    found = dict(zip(proven, certificates, strict=True))
+    return [_proof(path, point, found.get(point)) for point in points]
 
 
-def _proof(path: PruningPath, index: int, certificate: Certificate) -> Proof:
+def _proof(path: PruningPath, index: int, certificate: Certificate | None) -> Proof:
+    if certificate is None:
+        return Proof(f"{_claim_of_path(path, index)} {NOT_MADE}")
     tradeoff = tradeoff_inside(path.tradeoffs, index)
     numbers = (str(certificate.profit), str(certificate.bound), str(certificate.gap))
     if certificate.gap:
         claim = NEARLY.get(path.method, BETTER)
     elif path.method == "ensemble":
-        interval = interval_in_words(*tradeoffs_of(path.tradeoffs, index))
-        claim = f"{_best(path, index)} for tradeoffs {interval}."
+        claim = _claim_of_path(path, index)
     else:
         claim = f"No pruning of this model is better at the tradeoff {tradeoff!r}."
     return Proof(claim, repr(tradeoff), *numbers)
+
+
+def _claim_of_path(path: PruningPath, index: int) -> str:
+    """Return what is known of a point from how the path was computed."""
+    if path.method != "ensemble":
+        return NEARLY.get(path.method, BETTER)
+    interval = interval_in_words(*tradeoffs_of(path.tradeoffs, index))
+    return f"{_best(path, index)} for tradeoffs {interval}."
 
 
 def _best(path: PruningPath, index: int) -> str:

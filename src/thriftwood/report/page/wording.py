@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from thriftwood.forest import Forest
-from thriftwood.formulation import RECORDED_GAIN
 from thriftwood.pruning import PruningPath
 from thriftwood.pruning.methods import points_in_words
 
@@ -18,15 +17,6 @@ def error_kind(forest: Forest) -> str:
     if forest.is_classifier:
         return "share"
     return "none" if forest.aim == "other" else "squared"
-
-
-def loss_in_words(path: PruningPath) -> str:
-    """Return what pruning minimised."""
-    if path.loss_name == RECORDED_GAIN:
-        return "share of the recorded gain given up"
-    counted = {"in_bag": ", on rows it was grown on", "out_of_bag": ", on rows it was not grown on"}
-    name = path.loss_name.replace("_", " ")
-    return f"{name} of a tree{counted.get(path.rows, '')}, on average"
 
 
 def points_of(path: PruningPath) -> str:

@@ -186,7 +186,7 @@ function drawChange(point) {
   const names = gone.map(({ name }) => name);
   byId("gone").textContent = names.length > 0 ? `No longer asked of anybody: ${listed(names, MOST_GONE)}.` : "";
   byId("change").textContent = changeWords(point);
-  byId("small-print").textContent = curve.rows === null ? "" : smallPrint();
+  byId("small-print").textContent = curve.rows === null ? "" : smallPrint(point);
 }
 
 function changeWords(point) {
@@ -202,10 +202,12 @@ function changeWords(point) {
   return parts.length > 0 ? `Of 1,000 rows about ${parts.join(", and ")}.` : "";
 }
 
-function smallPrint() {
+function smallPrint(point) {
   const what = page.error === "share" ? "this share itself" : "this error itself";
-  const chosen = page.curve.validation
-    ? "The validation rows also chose the suggested point, which flatters it a little."
+  const { validation } = page.curve;
+  const chosen = validation
+    ? `Bills are those of ${PRUNED_ON}; validation rows pay ${money(validation.cost[point.place])} on average. `
+      + "They also chose the suggested point, which flatters it a little."
     : "Rows that training and pruning did not see would show larger errors.";
   return `± is the uncertainty of ${what}, not of the change. ${chosen}`;
 }
