@@ -19,6 +19,10 @@ from thriftwood.errors import InputError
 if TYPE_CHECKING:
     from thriftwood.pruning import Evaluation, Pruned, PruningPath
 
+TUNED = (
+    "The validation rows also tuned it, which flatters it a little. For less money pass a smaller "
+    "--budget; at small ones --refit helps."
+)
 ROUNDING = 1e-12  # means of errors that should be equal may differ by so much
 ON_THE_SAME_ROWS = (
     "The error was judged on the rows given, where a trained model looks better than it is: "
@@ -163,7 +167,8 @@ def _cascade(inputs: Inputs, choice: Choice, voice: Voice) -> Chosen:
         "n_stages_used": len(cascade.stages.in_use),
         "budget": choice.budget,
     }
-    return Chosen(cascade, str(cascade).splitlines(), facts)
+    title, *_ = str(cascade).splitlines()  # the other figures are those of the validation rows
+    return Chosen(cascade, [title, wrapped(TUNED)], facts)
 
 
 def _refitted(pruned: Pruned, inputs: Inputs, choice: Choice) -> Pruned:
