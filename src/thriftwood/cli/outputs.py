@@ -156,9 +156,9 @@ def _replace_files(new: Path, place: Path) -> None:
     except BaseException:
         for source, target in reversed(done):
             target.rename(source)
+        old.rmdir()
         raise
-    finally:
-        shutil.rmtree(old, ignore_errors=True)
+    shutil.rmtree(old)
 
 
 def _seen_in(place: Path) -> list[Path]:
