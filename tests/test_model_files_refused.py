@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import re
 
 import boosters_lightgbm
 import pytest
@@ -168,6 +169,17 @@ def test_a_text_of_lightgbm_that_is_cut_off_anywhere(tmp_path):
         (tmp_path / "m.txt").write_text(text[:length])
         with pytest.raises(InputError, match=r"m\.txt is no whole LightGBM text file: "):
             read_model(tmp_path / "m.txt")
+
+
+@pytest.mark.parametrize("line", ["left_child=9", "right_child=-99", "split_feature=70"])
+def test_a_text_of_lightgbm_that_names_what_is_not_there(line, tmp_path):
+    """LightGBM takes these, and writes where it should not."""
+    name, _, wrong = line.partition("=")
+    text = boosters_lightgbm.grown("binary").model.model_to_string()
+    found = re.search(rf"^{name}=(\S+)", text, re.M)
+    (tmp_path / "m.txt").write_text(text[: found.start(1)] + wrong + text[found.end(1) :])
+    with pytest.raises(InputError, match=rf"whole LightGBM text file: a line '{name}' names what"):
+        read_model(tmp_path / "m.txt")
 
 
 def test_a_file_of_skops_that_is_cut_off(tmp_path):

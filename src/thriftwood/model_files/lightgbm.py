@@ -28,8 +28,27 @@ def _read(content: Content) -> Any:
     for begin, end in ENDS.items():
         if begin in text and end not in text:
             raise ValueError(f"it has no line {end!r}, so something is missing")
+    _check_places(text)
     text = re.sub(r"(?m)^tree_sizes=.*\n", "", text, count=1)
     return lightgbm.Booster(model_str=text)
+
+
+def _check_places(text: str) -> None:
+    """Refuse nodes and features that are not there: LightGBM would write beyond its memory."""
+    (n_features,) = (int(last) + 1 for last in re.findall(r"(?m)^max_feature_idx=(\d+)$", text))
+    for tree in text.split("\nTree=")[1:]:
+        (n_leaves,) = map(int, re.findall(r"(?m)^num_leaves=(\d+)$", tree))
+        ends = {
+            "left_child": n_leaves - 1,
+            "right_child": n_leaves - 1,
+            "split_feature": n_features,
+        }
+        for name, end in ends.items():
+            first = 0 if name == "split_feature" else -n_leaves
+            (cells,) = re.findall(rf"(?m)^{name}=(.*)$", tree)
+            places = np.array(cells.split(), dtype=np.int64)
+            if len(places) != n_leaves - 1 or ((places < first) | (places >= end)).any():
+                raise ValueError(f"a line {name!r} names what is not there")
 
 
 def _holds(model: object) -> bool:
