@@ -38,19 +38,13 @@ def bill(
     ] = None,
     target: Annotated[
         str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="A column of DATA that is no feature; needed only where the model knows no names.",
-            show_default=False,
+        options.column_option(
+            "A column of DATA that is no feature; needed only where the model knows no names."
         ),
     ] = None,
     weight: Annotated[
         str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Another column that is no feature; all rows count alike here.",
-            show_default=False,
-        ),
+        options.column_option("Another column that is no feature; all rows count alike here."),
     ] = None,
     row: Annotated[
         int | None,

@@ -7,6 +7,17 @@ import typer
 
 from thriftwood.cli.parsing import number, whole
 
+
+def column_option(words: str) -> Any:
+    """Return an option for a column that may be left out; `words` are its help."""
+    return typer.Option(metavar="COLUMN", help=words, show_default=False)
+
+
+def number_option(words: str) -> Any:
+    """Return an option for a number that may be left out; `words` are its help."""
+    return typer.Option(parser=number, metavar="NUMBER", help=words, show_default=False)
+
+
 Model = Annotated[
     Path,
     typer.Argument(
@@ -25,13 +36,12 @@ Data = Annotated[
         "like, weight and feature_names. Columns without names go by their numbers, 0, 1, ...",
     ),
 ]
+
 Target = Annotated[
     str | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="The column that says what is right for each row; only an .npz file with an array y "
-        "can do without.",
-        show_default=False,
+    column_option(
+        "The column that says what is right for each row; only an .npz file with an array y can do "
+        "without."
     ),
 ]
 Costs = Annotated[
@@ -42,12 +52,7 @@ Costs = Annotated[
         show_default=False,
     ),
 ]
-Weight = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMN", help="A column that says how much each row counts.", show_default=False
-    ),
-]
+Weight = Annotated[str | None, column_option("A column that says how much each row counts.")]
 Validation = Annotated[
     Path | None,
     typer.Option(
@@ -95,8 +100,3 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="Do not show progress.")]
 Debug = Annotated[
     bool, typer.Option("--debug", help="When something goes wrong, show the traceback, too.")
 ]
-
-
-def number_option(words: str) -> Any:
-    """Return an option for a number that may be left out; `words` are its help."""
-    return typer.Option(parser=number, metavar="NUMBER", help=words, show_default=False)
