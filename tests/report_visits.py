@@ -27,6 +27,14 @@ def visit(browser):
     assert len({url.split("#")[0] for url in requests}) <= 1
 
 
+def resize(page, width, height=800):
+    """Give a page another size, and wait until its charts have followed."""
+    page.set_viewport_size({"width": width, "height": height})
+    page.wait_for_function(
+        "([w, h]) => state.width === w && innerHeight === h", arg=[width, height]
+    )
+
+
 def words_in(element):
     """Return the text of an element, with plain blanks."""
     return element.text_content().replace("\u00a0", " ")

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from browsers import browser
+from playwright.sync_api import expect
 from report_pages import COSTS, VALIDATION, X, Y, data_in, heart_path, page_of
-from report_visits import point_shown, shown, visit
+from report_visits import point_shown, resize, shown, visit
 from sklearn.ensemble import ExtraTreesClassifier
 
 import thriftwood as tw
@@ -71,7 +72,7 @@ def dear(tmp_path_factory):
 def test_nothing_is_cut_off_on_small_screens(visit, request, which):
     page = visit(request.getfixturevalue(which).as_uri())
     for width in WIDTHS:
-        page.set_viewport_size({"width": width, "height": 800})
+        resize(page, width)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.evaluate(CUT_OFF) == [], width
         assert page.evaluate(HIDDEN) == [], width
@@ -156,11 +157,11 @@ def test_open_receipts_stay_open(visit, file):
     fold.locator("summary").click()
     page.click("#cheaper")
     assert fold.evaluate("one => one.open")
-    page.set_viewport_size({"width": 900, "height": 700})
+    resize(page, 900, 700)
     assert page.locator("#frontier svg").bounding_box()["width"] < 900
     assert fold.evaluate("one => one.open")
     page.evaluate("window.drawn = document.querySelector('#frontier svg')")
-    page.set_viewport_size({"width": 900, "height": 500})
+    resize(page, 900, 500)
     assert page.evaluate("drawn === document.querySelector('#frontier svg')")
 
 
@@ -293,4 +294,4 @@ def test_what_is_very_long_stays_folded_on_paper(visit, tmp_path):
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     page.emulate_media(media="screen")
     more.locator("summary").click()
-    assert more.locator("tbody tr").count() == 90 - 15
+    expect(more.locator("tbody tr")).to_have_count(90 - 15)
