@@ -1,5 +1,6 @@
 """Prices in files: the formats agree, errors name the place, what is written comes back."""
 
+import csv
 import json
 import os
 import re
@@ -99,6 +100,30 @@ def test_what_spreadsheets_do_to_comments(tmp_path):
     assert (costs.unit, costs.per_feature) == ("CAD", {"x": 1})
 
 
+def with_semicolons(table, decimal):
+    """The table as spreadsheets write it in much of Europe."""
+    lines = []
+    for line in table.splitlines():
+        cells = next(csv.reader([line], skipinitialspace=True), [])
+        if not line.startswith("#"):
+            cells = [f'"{cell}"' if ";" in cell else cell for cell in cells]
+            # The name with a comma keeps its own.
+            cells = [re.sub(r"^(\d+)\.(\d+)$", rf"\1{decimal}\2", cell) for cell in cells]
+            line = ";".join(cells)
+        else:
+            line = re.sub(r"= (\d+)\.", rf"= \1{decimal}", line) + ";;;;"
+        lines.append(line)
+    return "\n".join(lines) + "\n;;;;\n"
+
+
+@pytest.mark.parametrize("decimal", [",", "."])
+def test_semicolons_may_come_with_decimal_commas(tmp_path, decimal):
+    text = with_semicolons(shown(".csv"), decimal)
+    assert f"TT4;8{decimal}5;" in text
+    assert f"per_split = 0{decimal}001;" in text
+    assert vars(Costs.from_file(written(tmp_path, ".csv", text))) == vars(THYROID)
+
+
 @pytest.mark.parametrize(
     "comment", ["# note = cents", "# until: May", "#", "# = :", "# unit", "# see https://x.org?a=b"]
 )
@@ -146,7 +171,16 @@ def test_cells_that_are_no_prices(refusal, cell, says):
     [
         ("# nothing\n", ": there must be a header"),
         ("name,price\n", ": there must be a header"),
-        ("name;price\nx;1\n", ", line 1: the cells are not separated by commas: save it with"),
+        ("name\tprice\nx\t1\n", ", line 1: the cells are separated by tabs: save it with commas."),
+        ("name;price\nx;1,5;2\n", ", line 2: the number of cells is 3, but the header has 2. Put"),
+        ("name;prise\nx;1\n", ", line 1: there is no column 'prise'. Did you mean 'price'?"),
+        ("name;price\nx;1,2,3\n", ", line 2, column 'price': '1,2,3' is not a price"),
+        ("name;price\nx;1.234,5\n", ": '1.234,5' has a comma (line 2, column 'price') and '1.2"),
+        (
+            "name;price;per_model\nx;1,5;\ny;2;1.200\n",
+            ": '1,5' has a comma (line 2, column 'price') and '1.200' a point (line 3, column "
+            "'per_model'). Write all decimals in the same way, and thousands without any sign.",
+        ),
         ("name,prise\nx,1", ", line 1: there is no column 'prise'. Did you mean 'price'?"),
         ("name,per_feature\nx,1", ", line 1: there is no column 'per_feature'."),
         ("name,price,price\nx,1,2", ", line 1: there are two columns 'price'."),

@@ -1,7 +1,8 @@
 """Price files as tables: a line for every feature, and for every group that has a fee.
 
 Law: a table that was written reads back as the same prices, or writing raises. No cell goes over
-several lines, so every line is read alone.
+several lines, so every line is read alone. Where decimals have commas, spreadsheets put semicolons
+between cells; such tables are read too, never written.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
@@ -19,6 +20,12 @@ from thriftwood.errors import InputError
 
 REQUIRED = ("name", "price")
 COLUMNS = (*REQUIRED, "group", "requires", "per_model")
+PRICES = ("price", "per_model")
+# What to do about lines with too many cells, by what is between the cells.
+CELLS = {
+    ",": "Put names with commas in quotes, and write 5.17 instead of 5,17.",
+    ";": "Put cells with semicolons in quotes.",
+}
 # A table has no column for these: they stand in comments above it, such as "# unit = CAD".
 SETTINGS = ("unit", "predictions", "per_split", "per_node")
 
@@ -56,16 +63,22 @@ def parse_csv(file: str, text: str) -> Document:
         # Spreadsheets put quotes around a comment that has a comma in it.
         if line.lstrip(' "').startswith("#"):
             comments[number] = line
-        elif line.strip(" \t,"):
+        elif line.strip(" \t,;"):
             rows[number] = line
-    return _document(file, _read_settings(file, comments), _read_lines(file, rows))
+    header = next(iter(rows.values()), "")
+    has_semicolons = ";" in header and "," not in header
+    lines = _read_lines(file, rows, ";" if has_semicolons else ",")
+    if has_semicolons:
+        _check_decimals(file, lines)
+    number_in = _number_with_comma if has_semicolons else _number_or_text
+    return _document(file, _read_settings(file, comments), lines, number_in)
 
 
 def _read_settings(file: str, comments: Mapping[int, str]) -> dict[str, Setting]:
     """Return what comments set; comments that set nothing, nor seem to, are free text."""
     settings: dict[str, Setting] = {}
     for number, comment in comments.items():
-        text = comment.lstrip(' \t"#').rstrip(' \t",')
+        text = comment.lstrip(' \t"#').rstrip(' \t",;')
         parts = [part.strip() for part in re.split("([=:])", text, maxsplit=1)]
         if len(parts) == 1:
             continue
@@ -83,9 +96,9 @@ def _read_settings(file: str, comments: Mapping[int, str]) -> dict[str, Setting]
     return settings
 
 
-def _read_lines(file: str, rows: Mapping[int, str]) -> list[Line]:
+def _read_lines(file: str, rows: Mapping[int, str], separator: str) -> list[Line]:
     """Return the lines of the table below its header."""
-    cells = {number: _cells(file, number, row) for number, row in rows.items()}
+    cells = {number: _cells(file, number, row, separator) for number, row in rows.items()}
     if len(cells) < 2:
         raise InputError(
             f"{file}: there must be a header, such as 'name,price,group', and a line per feature."
@@ -97,7 +110,7 @@ def _read_lines(file: str, rows: Mapping[int, str]) -> list[Line]:
         if len(row) != len(header):
             raise InputError(
                 f"{file}, line {number}: the number of cells is {len(row)}, but the header has "
-                f"{len(header)}. Put names with commas in quotes, and write 5.17 instead of 5,17."
+                f"{len(header)}. {CELLS[separator]}"
             )
         line = Line(number, dict(zip(header, row, strict=True)))
         _check_line(file, line, lines)
@@ -105,9 +118,9 @@ def _read_lines(file: str, rows: Mapping[int, str]) -> list[Line]:
     return list(lines.values())
 
 
-def _cells(file: str, number: int, row: str) -> list[str]:
+def _cells(file: str, number: int, row: str, separator: str) -> list[str]:
     try:
-        (cells,) = csv.reader([row], strict=True, skipinitialspace=True)
+        (cells,) = csv.reader([row], delimiter=separator, strict=True, skipinitialspace=True)
     except csv.Error as error:
         raise InputError(
             f"{file}, line {number}: the quotes do not match ({error}). A cell in quotes ends "
@@ -118,10 +131,9 @@ def _cells(file: str, number: int, row: str) -> list[str]:
 
 def _check_header(file: str, number: int, header: list[str]) -> None:
     advice = f"Columns are {listed(COLUMNS)}."
-    if len(header) == 1 and re.search("[;\t]", header[0]):
+    if len(header) == 1 and "\t" in header[0]:
         raise InputError(
-            f"{file}, line {number}: the cells are not separated by commas: save it with commas, "
-            f"and decimals with a point. {advice}"
+            f"{file}, line {number}: the cells are separated by tabs: save it with commas. {advice}"
         )
     for column in header:
         if column not in COLUMNS:
@@ -134,6 +146,19 @@ def _check_header(file: str, number: int, header: list[str]) -> None:
     for column in REQUIRED:
         if column not in header:
             raise InputError(f"{file}, line {number}: the column {column!r} is missing. {advice}")
+
+
+def _check_decimals(file: str, lines: list[Line]) -> None:
+    """Refuse points beside decimal commas, where they may stand for thousands."""
+    cells = [(line.place(key), line.cells.get(key, "")) for line in lines for key in PRICES]
+    commas = [(place, cell) for place, cell in cells if "," in cell]
+    points = [(place, cell) for place, cell in cells if "." in cell]
+    if commas and points:
+        (first, comma), (second, point) = commas[0], points[0]
+        raise InputError(
+            f"{file}: {comma!r} has a comma ({first}) and {point!r} a point ({second}). Write all "
+            "decimals in the same way, and thousands without any sign."
+        )
 
 
 def _check_line(file: str, line: Line, earlier: Mapping[str, Line]) -> None:
@@ -152,11 +177,16 @@ def _check_line(file: str, line: Line, earlier: Mapping[str, Line]) -> None:
             raise InputError(f"{file}, {line.place(column)}: a name is there twice.")
 
 
-def _document(file: str, settings: Mapping[str, Setting], lines: list[Line]) -> Document:
+def _document(
+    file: str,
+    settings: Mapping[str, Setting],
+    lines: list[Line],
+    number_in: Callable[[str], float | str],
+) -> Document:
     values: dict[str, Any] = {}
     places: dict[tuple[str | int, ...], str] = {}
     for key, (number, value) in settings.items():
-        values[key] = value if key == "unit" else _number_or_text(value)
+        values[key] = value if key == "unit" else number_in(value)
         places[key,] = f"line {number}"
 
     def put(key: str, line: Line, column: str, value: object) -> None:
@@ -171,7 +201,7 @@ def _document(file: str, settings: Mapping[str, Setting], lines: list[Line]) -> 
     if groups:
         values["groups"] = groups
     for line in lines:
-        price = _number_or_text(line.cells["price"])
+        price = number_in(line.cells["price"])
         if line.name not in groups:
             put("per_feature", line, "price", price)
         elif price != "":
@@ -179,7 +209,7 @@ def _document(file: str, settings: Mapping[str, Setting], lines: list[Line]) -> 
         if requires := line.names("requires"):
             put("requires", line, "requires", requires)
         if per_model := line.cells.get("per_model"):
-            put("per_model", line, "per_model", _number_or_text(per_model))
+            put("per_model", line, "per_model", number_in(per_model))
     return Document(file, values, places)
 
 
@@ -190,6 +220,11 @@ def _number_or_text(cell: str) -> float | str:
         return float(cell) if is_plain else cell
     except ValueError:
         return cell
+
+
+def _number_with_comma(cell: str) -> float | str:
+    has_comma = re.fullmatch("[0-9]*,[0-9]+", cell)
+    return _number_or_text(cell.replace(",", ".") if has_comma else cell)
 
 
 def csv_text(document: Document) -> str:
