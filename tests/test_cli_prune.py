@@ -6,6 +6,7 @@ import pytest
 from cli_files import (
     HEART,
     PRICES,
+    TARGET,
     answer,
     asked_about,
     heart_folder,
@@ -24,8 +25,6 @@ from sklearn.tree import DecisionTreeClassifier
 
 import thriftwood as tw
 from thriftwood.adapters import read_forest
-from thriftwood.cli import choosing
-from thriftwood.cli.measuring import Outcome
 from thriftwood.model_files import read_model
 
 
@@ -91,13 +90,14 @@ def test_the_error_may_rise_on_validation_rows(asked, folder, path, tmp_path):
     assert facts["validation"]["cost"] == tw.feature_bill(chosen.model, X, PRICES).mean
 
 
-def test_a_rise_that_no_pruning_keeps_to_is_refused(asked, folder, tmp_path, monkeypatch):
-    perfect = Outcome(error=0.0, cost=1.0)
-    monkeypatch.setattr(choosing, "measured_on", lambda *_args: perfect)
-    words = ("--validation", folder / "valid.csv", "--max-error-increase", "0.01")
+def test_a_rise_that_no_pruning_keeps_to_is_refused(asked, forest, tmp_path):
+    rows, _ = valid_rows()
+    rows[TARGET] = forest.predict(rows)  # the model gets all of them right
+    rows.to_csv(tmp_path / "easy.csv", index=False)
+    words = ("--validation", tmp_path / "easy.csv", "--max-error-increase", "0")
     sentence = refused(*asked, *words, "-o", tmp_path / "pruned.skops")
-    assert "no pruning stays within 0.01: the nearest comes to" in sentence
-    assert not names_in(tmp_path)
+    assert "no pruning stays within 0: the nearest comes to" in sentence
+    assert names_in(tmp_path) == {"easy.csv"}
 
 
 def test_rows_of_one_class_are_refused(asked, folder, tmp_path):

@@ -1,6 +1,7 @@
 """Laws of the estimators: what they do can be done by hand, and scikit-learn's tools take them."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -163,18 +164,19 @@ def test_our_random_state_wins_and_none_leaves_the_estimators():
 
 
 def plain_cross_validation(path, estimator, y, folds):
-    """Errors and bills of each fold for every point of a path, each pruned on its own."""
+    """Errors and bills of each fold: before pruning, then of every point, pruned on its own."""
     ends = path.tradeoffs
     middles = [0.0, *np.sqrt(ends[1:-1] * ends[2:]), 1e9]
-    errors, costs = np.empty((2, len(folds), len(path)))
+    errors, costs = np.empty((2, len(folds), 1 + len(path)))
     for fold, (train, test) in enumerate(folds):
         grown = clone(estimator).fit(X[train], y[train])
-        for point, tradeoff in enumerate(middles):
-            pruned = tw.prune(grown, X[train], y[train], costs=PRICES, tradeoff=tradeoff).model
-            wrong = pruned.predict(X[test]) - y[test]
+        prune = partial(tw.prune, grown, X[train], y[train], costs=PRICES)
+        models = [grown, *(prune(tradeoff=tradeoff).model for tradeoff in middles)]
+        for place, model in enumerate(models):
+            wrong = model.predict(X[test]) - y[test]
             wrong = wrong**2 if path.forest.classes is None else wrong != 0
-            errors[fold, point] = wrong.mean()
-            costs[fold, point] = tw.feature_bill(pruned, X[test], PRICES).mean
+            errors[fold, place] = wrong.mean()
+            costs[fold, place] = tw.feature_bill(model, X[test], PRICES).mean
     return errors, costs
 
 
@@ -188,10 +190,14 @@ def test_cross_validation_is_that_of_cart(make, estimator, y):
     measured = fitted.evaluation_
     errors, costs = plain_cross_validation(fitted.path_, estimator, y, folds)
     sizes = [len(test) for _, test in folds]
-    spread = errors.std(axis=0, ddof=1) / 2
-    np.testing.assert_allclose(measured.error, np.average(errors, axis=0, weights=sizes))
-    np.testing.assert_allclose(measured.standard_error, spread, atol=1e-12)
-    np.testing.assert_allclose(measured.cost, np.average(costs, axis=0, weights=sizes))
+    means = (
+        np.average(errors, axis=0, weights=sizes),
+        errors.std(axis=0, ddof=1) / 2,
+        np.average(costs, axis=0, weights=sizes),
+    )
+    for name, by_hand in zip(("error", "standard_error", "cost"), means, strict=True):
+        np.testing.assert_allclose(getattr(measured.original, name), by_hand[0], atol=1e-12)
+        np.testing.assert_allclose(getattr(measured, name), by_hand[1:], atol=1e-12)
     assert measured.n_rows == len(X)
     best = measured.error.argmin()
     near = np.flatnonzero(measured.error <= measured.error[best] + measured.standard_error[best])
@@ -207,8 +213,8 @@ def test_rules_and_limits_choose_on_what_was_measured():
     assert measured.cost[within] <= 4.0
     assert measured.error[within] == measured.error[measured.cost <= 4.0].min()
     worse = classifier(rule="error_increase", limit=0.1).fit(X, Y).pruned_.index
-    assert measured.error[worse] <= measured.error[0] + 0.1
-    assert (measured.error[worse + 1 :] > measured.error[0] + 0.1).all()
+    assert measured.error[worse] <= measured.original.error + 0.1
+    assert (measured.error[worse + 1 :] > measured.original.error + 0.1).all()
     assert measured.cost[-1] == 0
     assert classifier(rule="budget", limit=0).fit(X, Y).pruned_.n_splits == 0
 

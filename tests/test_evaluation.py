@@ -20,10 +20,8 @@ def test_evaluation_equals_predicting_with_each_written_model(nhanes):
     for k, index in enumerate(points):
         model = path[index].model
         probabilities = model.predict_proba(X)
-        # Where two classes are equal but for rounding, either may be predicted.
-        top_two = np.sort(probabilities, axis=1)[:, -2:]
-        tied = (np.diff(top_two, axis=1)[:, 0] < 1e-9).mean()
-        assert abs(measured.error[k] - np.mean(model.predict(X) != y)) <= tied
+        wrong = np.mean(model.predict(X) != y)
+        assert abs(measured.error[k] - wrong) <= share_of_ties(probabilities)
         votes = np.stack([tree.predict_proba(X).argmax(axis=1) for tree in model.estimators_])
         counts = np.stack([(votes == c).sum(axis=0) for c in range(len(forest.classes_))])
         assert measured.vote_error[k] == np.mean(counts.argmax(axis=0) != label)
@@ -38,6 +36,23 @@ def test_evaluation_equals_predicting_with_each_written_model(nhanes):
             measured.cost_quantiles[k], np.quantile(bill, [0, 0.25, 1]), atol=1e-9
         )
     assert measured.points.tolist() == [index % len(path) for index in points]
+
+
+def share_of_ties(probabilities):
+    """Rows of which two classes are equal but for rounding: either may be predicted."""
+    top_two = np.sort(probabilities, axis=1)[:, -2:]
+    return (np.diff(top_two, axis=1)[:, 0] < 1e-9).mean()
+
+
+@pytest.mark.parametrize("points", [None, [-1]])
+def test_the_model_before_pruning_is_measured_too(nhanes, points):
+    forest, path, X, y = nhanes
+    original = path.evaluate(X, y, points=points).original
+    wrong = np.mean(forest.predict(X) != y)
+    assert abs(original.error - wrong) <= share_of_ties(forest.predict_proba(X))
+    share = original.error
+    assert original.standard_error == pytest.approx(np.sqrt(share * (1 - share) / len(y)))
+    assert original.cost == pytest.approx(tw.feature_bill(forest, X, NHANES.costs).mean)
 
 
 def test_evaluating_some_points_gives_what_evaluating_all_gives(nhanes):
@@ -105,12 +120,23 @@ def test_rules_choose_what_they_say(nhanes):
     assert (measured.error[one_se + 1 :] > most).all()
     assert one_se >= lowest
     within = path.choose(X, y, rule="error_increase", limit=0.02).index
-    assert measured.error[within] <= measured.error[0] + 0.02
-    assert (measured.error[within + 1 :] > measured.error[0] + 0.02).all()
+    assert measured.error[within] <= measured.original.error + 0.02
+    assert (measured.error[within + 1 :] > measured.original.error + 0.02).all()
     budget = float(np.median(measured.cost))
     affordable = path.choose(X, y, rule="budget", limit=budget)
     assert measured.cost[affordable.index] <= budget
     assert measured.error[affordable.index] == measured.error[measured.cost <= budget].min()
+
+
+def test_a_rise_that_no_point_keeps_to_is_refused(nhanes):
+    forest, path, X, _ = nhanes
+    y = forest.predict(X)  # the model gets all of them right, but for ties
+    measured = path.evaluate(X, y)
+    with pytest.raises(InputError, match=f"the nearest comes to {measured.error.min():.4g}"):
+        path.choose(X, y, rule="error_increase", limit=0)
+    nearest = measured.error.min() - measured.original.error
+    chosen = path.choose(X, y, rule="error_increase", limit=nearest).index
+    assert measured.error[chosen] == measured.error.min()
 
 
 @pytest.mark.parametrize(

@@ -23,13 +23,13 @@ def doubt_about(found: Frontier, inputs: Inputs, kind: Kind | None) -> str | Non
         What was asked for; None is the usual.
     """
     # Classes that weigh more are worth some errors on others: errors alone say little then.
-    if found.before is None or inputs.validation is None or inputs.class_weight is not None:
+    if found.measured is None or inputs.validation is None or inputs.class_weight is not None:
         return None
     is_class = inputs.forest.is_classifier
     rows, judges = inputs.rows, inputs.validation
     answer = _commonest(rows) if is_class else np.average(rows.y, weights=rows.weight)
     wrong = judges.y != answer if is_class else (judges.y - answer) ** 2
-    if found.before.error < np.average(wrong, weights=judges.weight):
+    if found.measured.original.error < np.average(wrong, weights=judges.weight):
         return None
     same = f"the class {answer}, the commonest" if is_class else "the mean"
     others = [one.value for one in (Kind.forest, Kind.boosting) if one is not kind]

@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 import thriftwood as tw
 from thriftwood.cli.choice import Choice
 from thriftwood.cli.inputs import Inputs, JudgedRows
-from thriftwood.cli.measuring import measured_on
 from thriftwood.cli.proofs import proof_facts, proof_in_words
 from thriftwood.cli.voice import Voice
-from thriftwood.cli.words import number, wrapped
+from thriftwood.cli.words import wrapped
 from thriftwood.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,7 +20,6 @@ TUNED = (
     "The validation rows also tuned it, which flatters it a little. For less money pass a smaller "
     "--budget; at small ones --refit helps."
 )
-ROUNDING = 1e-12  # means of errors that should be equal may differ by so much
 ON_THE_SAME_ROWS = (
     "The error was judged on the rows given, where a trained model looks better than it is: "
     "pass rows that it has not seen as --validation."
@@ -100,19 +96,16 @@ def _by_errors(path: PruningPath, inputs: Inputs, choice: Choice, voice: Voice) 
             "This model predicts a quantile, a rank or something of its own, which squared errors "
             "do not judge: use --budget or --tradeoff."
         )
-    assert choice.max_error_increase is not None, "`Choice.check` has seen to that."
     judges = inputs.validation or inputs.rows
-    measured, before = evaluated(path, judges, inputs, voice), measured_on(judges, inputs).error
-    most = (before + choice.max_error_increase) * (1 + ROUNDING)
-    good_enough = np.flatnonzero(measured.error <= most)
-    if not len(good_enough):
-        raise InputError(
-            f"The error of the model is {number(before)}, and no pruning stays within "
-            f"{number(before + choice.max_error_increase)}: the nearest comes to "
-            f"{number(measured.error.min())}. Allow more, or leave the model as it is."
-        )
-    cost = measured.cost[good_enough]
-    return path[int(good_enough[cost == cost.min()][-1])]
+    return path.choose(
+        judges.X,
+        judges.y,
+        rule="error_increase",
+        limit=choice.max_error_increase,
+        sample_weight=judges.weight,
+        n_jobs=inputs.jobs,
+        progress=voice.progress,
+    )
 
 
 def evaluated(path: PruningPath, rows: JudgedRows, inputs: Inputs, voice: Voice) -> Evaluation:

@@ -47,9 +47,10 @@ def frontier_facts(found: Frontier) -> dict[str, Any]:
 
 
 def _measured_before(found: Frontier) -> dict[str, float]:
-    if found.before is None:
+    if found.measured is None:
         return {}
-    return {"validation_error": found.before.error, "validation_cost": found.before.cost}
+    before = found.measured.original
+    return {"validation_error": before.error, "validation_cost": before.cost}
 
 
 def _saved(cost: float, before: float) -> str:
@@ -69,8 +70,8 @@ def _columns(found: Frontier, points: list[int]) -> dict[str, list[str]]:
         "saved": [_saved(cost, before.cost) for cost in costs],
         "loss": aligned([before.loss, *path.losses[points].tolist()]),
     }
-    if found.measured is not None and found.before is not None:
-        errors = [found.before.error, *found.measured.error[points].tolist()]
+    if found.measured is not None:
+        errors = [found.measured.original.error, *found.measured.error[points].tolist()]
         columns["validation error"] = aligned(errors)
     columns["splits"] = [str(before.n_splits), *map(str, path.n_splits[points])]
     columns["features"] = [str(before.n_features), *map(str, path.n_features[points])]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from thriftwood.cli.choosing import evaluated, path_of
 from thriftwood.cli.inputs import Inputs
-from thriftwood.cli.measuring import Outcome, measured_on
 from thriftwood.cli.voice import Voice
 
 if TYPE_CHECKING:
@@ -21,8 +20,6 @@ class Frontier:
     Attributes
     ----------
     path : PruningPath
-    before : Outcome, optional
-        The model as it is, on the validation rows.
     measured : Evaluation, optional
         The points on the validation rows.
     suggested : Pruned
@@ -32,7 +29,6 @@ class Frontier:
     """
 
     path: PruningPath
-    before: Outcome | None
     measured: Evaluation | None
     suggested: Pruned
     reason: str
@@ -45,10 +41,7 @@ def find_frontier(inputs: Inputs, voice: Voice) -> Frontier:
     path, rows = path_of(inputs, voice), inputs.validation
     if not inputs.is_judged_by_errors:
         start = start_of(path, None, on_validation=False)
-        return Frontier(path, None, None, path[start.point], start.why)
+        return Frontier(path, None, path[start.point], start.why)
     measured = evaluated(path, rows or inputs.rows, inputs, voice)
     start = start_of(path, measured, on_validation=rows is not None)
-    suggested = path[start.point]
-    if rows is None:
-        return Frontier(path, None, None, suggested, start.why)
-    return Frontier(path, measured_on(rows, inputs), measured, suggested, start.why)
+    return Frontier(path, measured if rows else None, path[start.point], start.why)

@@ -19,7 +19,7 @@ from sklearn.utils import _safe_indexing
 
 from thriftwood.arrays import FloatArray, IntArray, handed_over
 from thriftwood.costs import AnyCosts, Costs
-from thriftwood.pruning import Evaluation, PruningPath
+from thriftwood.pruning import Evaluation, Measures, PruningPath
 
 
 class Rows(NamedTuple):
@@ -86,23 +86,26 @@ def cross_validate(
     """
     tradeoffs = _middles(path.tradeoffs)
     measured = [_measure(grow, rows, fold, tradeoffs) for fold in folds]
-    errors = np.array([one.error for one in measured])
-    costs = np.array([one.cost for one in measured])
+    # Of the models before pruning first, then of the points.
+    errors = np.array([[one.original.error, *one.error] for one in measured])
+    costs = np.array([[one.original.cost, *one.cost] for one in measured])
     sizes = np.array([rows.part(fold.held_out).total_weight for fold in folds])
     shares = sizes / sizes.sum()
+    error, cost, spread = shares @ errors, shares @ costs, _standard_error(measured, errors)
     return Evaluation(
         points=handed_over(np.arange(len(path))),
         tradeoffs=path.tradeoffs,
         sizes=None,
-        error=handed_over(shares @ errors),
-        standard_error=_standard_error(measured, errors),
+        error=handed_over(error[1:]),
+        standard_error=handed_over(spread[1:]),
         vote_error=None,
         log_loss=None,
         brier=None,
-        cost=handed_over(shares @ costs),
+        cost=handed_over(cost[1:]),
         quantiles=(),
         cost_quantiles=handed_over(np.empty((len(path), 0))),
         n_rows=sum(one.n_rows for one in measured),
+        original=Measures(float(error[0]), float(spread[0]), float(cost[0])),
     )
 
 
@@ -153,6 +156,7 @@ def _measure(
 def _standard_error(measured: list[Evaluation], errors: FloatArray) -> FloatArray:
     """Return the standard error of the mean over folds; a fold alone can only give its own."""
     if len(measured) == 1:
-        return measured[0].standard_error
+        (alone,) = measured
+        return np.array([alone.original.standard_error, *alone.standard_error])
     spread: FloatArray = errors.std(axis=0, ddof=1)
-    return handed_over(spread / math.sqrt(len(measured)))
+    return spread / math.sqrt(len(measured))

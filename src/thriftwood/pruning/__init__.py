@@ -3,7 +3,7 @@
 from thriftwood.pruning.choosing import check_rule, chosen_point
 from thriftwood.pruning.cost_complexity import cost_complexity_path
 from thriftwood.pruning.dynamic_programming import dynamic_programming_path
-from thriftwood.pruning.evaluation import Evaluation
+from thriftwood.pruning.evaluation import Evaluation, Measures
 from thriftwood.pruning.loss_words import loss_in_words
 from thriftwood.pruning.mixture import MixedModel, Mixture
 from thriftwood.pruning.path import PruningPath
@@ -19,6 +19,7 @@ __all__ = [
     "Evaluation",
     "Figures",
     "JudgedRows",
+    "Measures",
     "MixedModel",
     "Mixture",
     "Pruned",

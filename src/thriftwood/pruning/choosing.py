@@ -61,7 +61,15 @@ def one_standard_error(measured: Evaluation, _limit: float) -> BoolArray:
 
 
 def error_increase(measured: Evaluation, limit: float) -> BoolArray:
-    return _at_most(measured.error, measured.error[0] + limit)
+    before = measured.original.error
+    good_enough = _at_most(measured.error, before + limit)
+    if not good_enough.any():
+        raise InputError(
+            f"The error of the model is {before:.4g} on these rows, and no pruning stays within "
+            f"{before + limit:.4g}: the nearest comes to {measured.error.min():.4g}. Allow more, "
+            "or leave the model as it is."
+        )
+    return good_enough
 
 
 def budget(measured: Evaluation, limit: float) -> BoolArray:

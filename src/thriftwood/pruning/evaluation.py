@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -29,6 +30,16 @@ if TYPE_CHECKING:
 
 # What `judge_classes` measures, in its order.
 CLASS_LOSSES = ("error", "vote_error", "brier", "log_loss")
+# Where the walk begins, before point 0: the model before pruning.
+ORIGINAL = -1
+
+
+class Measures(NamedTuple):
+    """What was measured of one model, on the rows of an evaluation: as there."""
+
+    error: float
+    standard_error: float
+    cost: float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,6 +70,8 @@ class Evaluation:
         Of the bills, without what is paid for the model.
     n_rows : int
         How many rows were predicted.
+    original : Measures
+        `error`, `standard_error` and `cost` of the model before pruning.
     """
 
     points: IntArray
@@ -73,6 +86,7 @@ class Evaluation:
     quantiles: tuple[float, ...]
     cost_quantiles: FloatArray
     n_rows: int
+    original: Measures
 
     def __repr__(self) -> str:
         best = int(self.error.argmin())
@@ -118,16 +132,18 @@ def evaluate_path(
     prices.batch_weights(given.weights)  # refuses weights that differ within a batch
     walk, scale = walking.walk_of(path.forest, prices, given.routes, given.times)
     state = walking.nothing_yet(path.forest, prices, len(given.weights))
-    masks = (path.kept_nodes(point) for point in range(len(path)))
+    measured = np.concatenate([[ORIGINAL], wanted])
+    masks = chain([path.forest.is_split], map(path.kept_nodes, range(len(path))))
     names = CLASS_LOSSES if path.forest.is_classifier else CLASS_LOSSES[:1]
     losses = np.zeros((len(names), len(given.weights)))
-    means = np.empty((len(losses), len(wanted)))
-    standard_error, cost = np.empty(len(wanted)), np.empty(len(wanted))
-    cost_quantiles = np.empty((len(wanted), len(shares)))
+    means = np.empty((len(losses), len(measured)))
+    standard_error, cost = np.empty(len(measured)), np.empty(len(measured))
+    cost_quantiles = np.empty((len(measured), len(shares)))
+    visits = walking.visit(path.forest, masks, walk, state)
     with progress_bar("Evaluating", progress) as bar:
-        for point, kept in enumerate(walking.visit(path.forest, masks, walk, state)):
-            bar(point / len(path))
-            places = np.flatnonzero(wanted == point)
+        for point, kept in enumerate(visits, start=ORIGINAL):
+            bar((point - ORIGINAL) / (len(path) - ORIGINAL))
+            places = np.flatnonzero(measured == point)
             if not len(places):
                 continue
             if path.forest.is_classifier:
@@ -143,20 +159,21 @@ def evaluate_path(
             cost[places] = walking.mean_cost(path.forest, prices, kept, bill, given.weights)
             cost_quantiles[places] = _quantiles(bill, given.weights, shares)
     labels = {name: handed_over(label[wanted]) for name, label in path.labels.items()}
-    mean = {name: handed_over(row.copy()) for name, row in zip(names, means, strict=True)}
+    mean = {name: handed_over(row[1:].copy()) for name, row in zip(names, means, strict=True)}
     return Evaluation(
         points=handed_over(wanted),
         tradeoffs=labels.get("tradeoff"),
         sizes=labels.get("size"),
         error=mean["error"],
-        standard_error=handed_over(standard_error),
+        standard_error=handed_over(standard_error[1:]),
         vote_error=mean.get("vote_error") if path.forest.is_averaged else None,
         brier=mean.get("brier"),
         log_loss=mean.get("log_loss"),
-        cost=handed_over(cost),
+        cost=handed_over(cost[1:]),
         quantiles=shares,
-        cost_quantiles=handed_over(cost_quantiles),
+        cost_quantiles=handed_over(cost_quantiles[1:]),
         n_rows=int(np.count_nonzero(state.n_trees)),
+        original=Measures(float(means[0, 0]), float(standard_error[0]), float(cost[0])),
     )
 
 

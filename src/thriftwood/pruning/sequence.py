@@ -183,8 +183,8 @@ class PruningSequence(ABC):
         rule : str
             "lowest_error": the cheapest point of lowest error. "one_standard_error": the cheapest
             within one standard error of that. "error_increase": the cheapest whose error is at most
-            `limit` above the error of the first point. "budget": the point of lowest error among
-            those whose mean bill on these rows is at most `limit`.
+            `limit` above that of the model before pruning. "budget": the point of lowest error
+            among those whose mean bill on these rows is at most `limit`.
         limit : float, optional
             For the last two rules.
 

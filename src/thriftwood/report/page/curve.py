@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thriftwood.arrays import FloatArray, IntArray, handed_over
+from thriftwood.arrays import FloatArray, IntArray
 from thriftwood.pruning import Evaluation, PruningPath
 from thriftwood.report.page.given import GivenPage
 from thriftwood.report.page.wording import error_kind
@@ -95,27 +95,9 @@ def _measure(
     path: PruningPath, X: Any, y: ArrayLike, **options: Any
 ) -> tuple[Evaluation, Measured]:
     points = path.evaluate(X, y, **options)
-    before = _unpruned(path).evaluate(X, y, **options)
+    before = points.original
     return points, Measured(
-        cost=np.concatenate([before.cost, points.cost]),
-        error=np.concatenate([before.error, points.error]),
-        spread=np.concatenate([before.standard_error, points.standard_error]),
-    )
-
-
-def _unpruned(path: PruningPath) -> PruningPath:
-    """Return the path whose only point is the model before pruning."""
-    figures = path.original
-    keeps_all = np.where(path.forest.is_split, 0, -1).astype(np.int32)
-    return replace(
-        path,
-        method="ensemble",
-        drop_step=handed_over(keeps_all),
-        tradeoffs=np.zeros(1),
-        costs=np.array([figures.cost]),
-        losses=np.array([figures.loss]),
-        n_splits=np.array([figures.n_splits]),
-        n_features=np.array([figures.n_features]),
-        sampling_errors=None,
-        sampled=None,
+        cost=np.concatenate([[before.cost], points.cost]),
+        error=np.concatenate([[before.error], points.error]),
+        spread=np.concatenate([[before.standard_error], points.standard_error]),
     )
