@@ -4,6 +4,9 @@ import re
 
 import pytest
 
+# Pages hear of another size before they draw the next frame.
+TWO_FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
 
 @pytest.fixture
 def visit(browser):
@@ -28,11 +31,12 @@ def visit(browser):
 
 
 def resize(page, width, height=800):
-    """Give a page another size, and wait until its charts have followed."""
+    """Give a page another size, and wait until its charts could follow."""
     page.set_viewport_size({"width": width, "height": height})
     page.wait_for_function(
         "([w, h]) => state.width === w && innerHeight === h", arg=[width, height]
     )
+    page.evaluate(TWO_FRAMES)
 
 
 def words_in(element):

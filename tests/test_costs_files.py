@@ -98,6 +98,8 @@ def test_what_spreadsheets_do_to_comments(tmp_path):
     text = '# unit = CAD,,\n"# as of spring, or so",,\nname,price,group\nx,1,\n,,\n'
     costs = Costs.from_file(written(tmp_path, ".csv", text))
     assert (costs.unit, costs.per_feature) == ("CAD", {"x": 1})
+    costs = Costs.from_file(written(tmp_path, ".csv", "# unit = CAD;\nname,price\nx,1\n"))
+    assert costs.unit == "CAD;"
 
 
 def with_semicolons(table, decimal):
@@ -171,15 +173,12 @@ def test_cells_that_are_no_prices(refusal, cell, says):
     [
         ("# nothing\n", ": there must be a header"),
         ("name,price\n", ": there must be a header"),
-        ("name\tprice\nx\t1\n", ", line 1: the cells are separated by tabs: save it with commas."),
+        ("name\tprice\nx\t1\n", ", line 1: the cells are separated by tabs, not by commas or"),
         ("name;price\nx;1,5;2\n", ", line 2: the number of cells is 3, but the header has 2. Put"),
         ("name;prise\nx;1\n", ", line 1: there is no column 'prise'. Did you mean 'price'?"),
-        ("name;price\nx;1,2,3\n", ", line 2, column 'price': '1,2,3' is not a price"),
-        ("name;price\nx;1.234,5\n", ": '1.234,5' has a comma (line 2, column 'price') and '1.2"),
         (
-            "name;price;per_model\nx;1,5;\ny;2;1.200\n",
-            ": '1,5' has a comma (line 2, column 'price') and '1.200' a point (line 3, column "
-            "'per_model'). Write all decimals in the same way, and thousands without any sign.",
+            "name;price;group\nx;1,5\n",
+            ", line 2: the number of cells is 2, but the header has 3. Empty",
         ),
         ("name,prise\nx,1", ", line 1: there is no column 'prise'. Did you mean 'price'?"),
         ("name,per_feature\nx,1", ", line 1: there is no column 'per_feature'."),
@@ -204,6 +203,58 @@ def test_cells_that_are_no_prices(refusal, cell, says):
 )
 def test_tables_that_make_no_sense(refusal, text, says):
     assert refusal(".csv", text).startswith(f"prices.csv{says}")
+
+
+MIXED = "Write all decimals in the same way, and thousands without any sign."
+THOUSANDS = "Write thousands without any sign, and decimals as in 5,17."
+
+
+@pytest.mark.parametrize(
+    ("cell", "says"),
+    [
+        ("1.234,5", f": '1.234,5' has a comma ({{0}}) and '1.234,5' a point ({{0}}). {MIXED}"),
+        ("1.200", f", {{0}}: '1.200' may stand for 1200. {THOUSANDS}"),
+        ("1.200.000", f", {{0}}: '1.200.000' may stand for 1200000. {THOUSANDS}"),
+        ("1,2,3", f", {{0}}: '1,2,3' is not a price: {A_PRICE}"),
+        ("-1,5", f", {{0}}: -1.5 is not a price: {A_PRICE}"),
+        ("ca. 3", f", {{0}}: 'ca. 3' is not a price: {A_PRICE}"),
+        ("5,17 €", ", {0}: '5,17 €' is not a price: write 5,17 alone; `unit` says what"),
+        ("1.234,5 €", ", {0}: '1.234,5 €' is not a price: write it with a decimal comma and "),
+    ],
+)
+def test_numbers_that_mean_nothing_or_two_things_between_semicolons(refusal, cell, says):
+    for text, place in [
+        (f"name;price;per_model\nx;{cell};\n", "line 2, column 'price'"),
+        (f"name;price;per_model\nx;2;\ny;3;{cell}\n", "line 3, column 'per_model'"),
+        (f"# per_split = {cell};;\nname;price\nx;2\n", "line 1"),
+    ]:
+        assert refusal(".csv", text).startswith(f"prices.csv{says.format(place)}")
+
+
+@pytest.mark.parametrize(
+    ("count", "price", "says"),
+    [
+        (
+            "10.000",
+            "1,5",
+            f": '1,5' has a comma (line 3, column 'price') and '10.000' a point (line 1). {MIXED}",
+        ),
+        ("10.000", "2", f", line 1: '10.000' may stand for 10000. {THOUSANDS}"),
+        ("10,000", "1,5", ", line 1: '10,000' is not how many predictions a model serves"),
+    ],
+)
+def test_counts_with_thousands_between_semicolons(refusal, count, price, says):
+    text = f"# predictions = {count}\nname;price;per_model\nx;{price};1000\n"
+    assert refusal(".csv", text).startswith(f"prices.csv{says}")
+
+
+def test_numbers_between_semicolons(tmp_path):
+    text = "name;price\na;1,5E-05\nb;,5\nc;5,\nd;1,200\ne;7\n"
+    costs = Costs.from_file(written(tmp_path, ".csv", text))
+    assert costs.per_feature == {"a": 1.5e-5, "b": 0.5, "c": 5, "d": 1.2, "e": 7}
+    text = "name;price\na;1.200\nb;0.5\n"  # the second shows what the first means
+    costs = Costs.from_file(written(tmp_path, ".csv", text))
+    assert costs.per_feature == {"a": 1.2, "b": 0.5}
 
 
 @pytest.mark.parametrize(

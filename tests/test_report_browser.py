@@ -94,7 +94,7 @@ def test_clicking_the_chart_chooses_the_point_there(visit, file, path):
         box = mark.bounding_box()
         middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
         page.mouse.move(*middle)
-        expect(page.locator(".tip")).to_be_visible()
+        expect(page.locator(".tip")).to_contain_text(f"Point {index}")
         page.mouse.click(*middle)
         assert point_shown(page) == index
 

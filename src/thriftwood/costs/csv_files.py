@@ -2,7 +2,7 @@
 
 Law: a table that was written reads back as the same prices, or writing raises. No cell goes over
 several lines, so every line is read alone. Where decimals have commas, spreadsheets put semicolons
-between cells; such tables are read too, never written.
+between cells: such tables are read too, but not written.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
@@ -21,11 +21,13 @@ from thriftwood.errors import InputError
 REQUIRED = ("name", "price")
 COLUMNS = (*REQUIRED, "group", "requires", "per_model")
 PRICES = ("price", "per_model")
-# What to do about lines with too many cells, by what is between the cells.
-CELLS = {
+# What to do about them, by what is between cells.
+TOO_MANY_CELLS = {
     ",": "Put names with commas in quotes, and write 5.17 instead of 5,17.",
     ";": "Put cells with semicolons in quotes.",
 }
+NUMBER = "[0-9.,]+([eE][+-]?[0-9]+)?"
+THOUSANDS = r"[1-9][0-9]{0,2}(\.[0-9]{3})+"
 # A table has no column for these: they stand in comments above it, such as "# unit = CAD".
 SETTINGS = ("unit", "predictions", "per_split", "per_node")
 
@@ -58,27 +60,31 @@ class Line(NamedTuple):
 
 def parse_csv(file: str, text: str) -> Document:
     """Return what a table says; whether names and prices make sense is not looked at."""
-    rows, comments = {}, {}
+    rows: dict[int, str] = {}
+    comments: dict[int, str] = {}
     for number, line in enumerate(re.split("\r\n|\r|\n", text), start=1):
-        # Spreadsheets put quotes around a comment that has a comma in it.
-        if line.lstrip(' "').startswith("#"):
-            comments[number] = line
-        elif line.strip(" \t,;"):
-            rows[number] = line
-    header = next(iter(rows.values()), "")
-    has_semicolons = ";" in header and "," not in header
-    lines = _read_lines(file, rows, ";" if has_semicolons else ",")
-    if has_semicolons:
-        _check_decimals(file, lines)
-    number_in = _number_with_comma if has_semicolons else _number_or_text
-    return _document(file, _read_settings(file, comments), lines, number_in)
+        # Spreadsheets put quotes around a comment that has a separator in it.
+        is_comment = line.lstrip(' "').startswith("#")
+        (comments if is_comment else rows)[number] = line
+    separator = _separator(rows)
+    rows = {number: line for number, line in rows.items() if line.strip(f" \t{separator}")}
+    settings = _read_settings(file, comments, separator)
+    lines = _read_lines(file, rows, separator)
+    decimal = "." if separator == "," else _decimal_sign(file, settings, lines)
+    return _document(file, settings, lines, decimal)
 
 
-def _read_settings(file: str, comments: Mapping[int, str]) -> dict[str, Setting]:
+def _separator(rows: Mapping[int, str]) -> str:
+    """Return what is between cells: a semicolon, if the header has one and no comma."""
+    header = next(filter(lambda line: line.strip(" \t,;"), rows.values()), "")
+    return ";" if ";" in header and "," not in header else ","
+
+
+def _read_settings(file: str, comments: Mapping[int, str], separator: str) -> dict[str, Setting]:
     """Return what comments set; comments that set nothing, nor seem to, are free text."""
     settings: dict[str, Setting] = {}
     for number, comment in comments.items():
-        text = comment.lstrip(' \t"#').rstrip(' \t",;')
+        text = comment.lstrip(' \t"#').rstrip(f' \t"{separator}')
         parts = [part.strip() for part in re.split("([=:])", text, maxsplit=1)]
         if len(parts) == 1:
             continue
@@ -108,9 +114,12 @@ def _read_lines(file: str, rows: Mapping[int, str], separator: str) -> list[Line
     lines: dict[str, Line] = {}
     for number, row in below:
         if len(row) != len(header):
+            advice = f"Empty cells need their {separator!r}, too."
+            if len(row) > len(header):
+                advice = TOO_MANY_CELLS[separator]
             raise InputError(
                 f"{file}, line {number}: the number of cells is {len(row)}, but the header has "
-                f"{len(header)}. {CELLS[separator]}"
+                f"{len(header)}. {advice}"
             )
         line = Line(number, dict(zip(header, row, strict=True)))
         _check_line(file, line, lines)
@@ -133,7 +142,8 @@ def _check_header(file: str, number: int, header: list[str]) -> None:
     advice = f"Columns are {listed(COLUMNS)}."
     if len(header) == 1 and "\t" in header[0]:
         raise InputError(
-            f"{file}, line {number}: the cells are separated by tabs: save it with commas. {advice}"
+            f"{file}, line {number}: the cells are separated by tabs, not by commas or semicolons. "
+            f"{advice}"
         )
     for column in header:
         if column not in COLUMNS:
@@ -146,19 +156,6 @@ def _check_header(file: str, number: int, header: list[str]) -> None:
     for column in REQUIRED:
         if column not in header:
             raise InputError(f"{file}, line {number}: the column {column!r} is missing. {advice}")
-
-
-def _check_decimals(file: str, lines: list[Line]) -> None:
-    """Refuse points beside decimal commas, where they may stand for thousands."""
-    cells = [(line.place(key), line.cells.get(key, "")) for line in lines for key in PRICES]
-    commas = [(place, cell) for place, cell in cells if "," in cell]
-    points = [(place, cell) for place, cell in cells if "." in cell]
-    if commas and points:
-        (first, comma), (second, point) = commas[0], points[0]
-        raise InputError(
-            f"{file}: {comma!r} has a comma ({first}) and {point!r} a point ({second}). Write all "
-            "decimals in the same way, and thousands without any sign."
-        )
 
 
 def _check_line(file: str, line: Line, earlier: Mapping[str, Line]) -> None:
@@ -177,16 +174,45 @@ def _check_line(file: str, line: Line, earlier: Mapping[str, Line]) -> None:
             raise InputError(f"{file}, {line.place(column)}: a name is there twice.")
 
 
+def _decimal_sign(file: str, settings: Mapping[str, Setting], lines: list[Line]) -> str:
+    """Return what begins decimals where semicolons are between cells.
+
+    Points may stand for thousands there, so they are refused where nothing shows what they mean.
+    """
+    cells = {f"line {one.number}": one.value for key, one in settings.items() if key != "unit"}
+    cells |= {line.place(key): line.cells.get(key, "") for line in lines for key in PRICES}
+    numbers = {place: cell for place, cell in cells.items() if re.fullmatch(NUMBER, cell)}
+    commas = {place: cell for place, cell in numbers.items() if "," in cell}
+    points = {place: cell for place, cell in numbers.items() if "." in cell}
+    if commas and points:
+        first, comma = next(iter(commas.items()))
+        second, point = next(iter(points.items()))
+        raise InputError(
+            f"{file}: {comma!r} has a comma ({first}) and {point!r} a point ({second}). Write all "
+            "decimals in the same way, and thousands without any sign."
+        )
+    if points and all(re.fullmatch(THOUSANDS, cell) for cell in points.values()):
+        place, cell = next(iter(points.items()))
+        raise InputError(
+            f"{file}, {place}: {cell!r} may stand for {cell.replace('.', '')}. Write thousands "
+            "without any sign, and decimals as in 5,17."
+        )
+    return "." if points else ","
+
+
 def _document(
     file: str,
     settings: Mapping[str, Setting],
     lines: list[Line],
-    number_in: Callable[[str], float | str],
+    decimal: str,
 ) -> Document:
+    number_in = _number_with_comma if decimal == "," else _number_or_text
     values: dict[str, Any] = {}
     places: dict[tuple[str | int, ...], str] = {}
     for key, (number, value) in settings.items():
-        values[key] = value if key == "unit" else number_in(value)
+        # A comma in a count is for thousands.
+        read = _number_or_text if key == "predictions" else number_in
+        values[key] = value if key == "unit" else read(value)
         places[key,] = f"line {number}"
 
     def put(key: str, line: Line, column: str, value: object) -> None:
@@ -210,7 +236,7 @@ def _document(
             put("requires", line, "requires", requires)
         if per_model := line.cells.get("per_model"):
             put("per_model", line, "per_model", number_in(per_model))
-    return Document(file, values, places)
+    return Document(file, values, places, decimal)
 
 
 def _number_or_text(cell: str) -> float | str:
@@ -223,8 +249,8 @@ def _number_or_text(cell: str) -> float | str:
 
 
 def _number_with_comma(cell: str) -> float | str:
-    has_comma = re.fullmatch("[0-9]*,[0-9]+", cell)
-    return _number_or_text(cell.replace(",", ".") if has_comma else cell)
+    number = _number_or_text(cell.replace(",", ".", 1))
+    return cell if isinstance(number, str) else number
 
 
 def csv_text(document: Document) -> str:

@@ -25,12 +25,14 @@ REPEATED = object()
 class Document(NamedTuple):
     """What a price file says, under the names of the parameters of `Costs`.
 
-    `places` says where in a table a value stands; in other formats its keys say it.
+    `places` says where in a table a value stands; in other formats its keys say it. `decimal` is
+    what begins decimals.
     """
 
     file: str
     values: Any
     places: Mapping[tuple[str | int, ...], str]
+    decimal: str = "."
 
     def place(self, *keys: str | int) -> str:
         """Return the file and the place in it, such as ``prices.toml, group_fee.blood``."""
@@ -113,7 +115,8 @@ def _check_prices_by_name(document: Document, value: object, key: str) -> None:
 
 def _check_price(document: Document, value: object, *keys: str | int) -> None:
     if not _is_from_zero(value):
-        raise InputError(f"{document.place(*keys)}: {_shown(value)} is not a price: {_hint(value)}")
+        hint = _hint(value, document.decimal)
+        raise InputError(f"{document.place(*keys)}: {_shown(value)} is not a price: {hint}")
 
 
 def _is_from_zero(value: object) -> TypeGuard[int | float]:
@@ -125,16 +128,18 @@ def _is_from_zero(value: object) -> TypeGuard[int | float]:
         return False
 
 
-def _hint(value: object) -> str:
+def _hint(value: object, decimal: str) -> str:
     """Say what to write in place of something that is not a price."""
     if value == "":
         return "give 0 to what is free."
     text = value if isinstance(value, str) else ""
     match = re.fullmatch(r"[^0-9.,-]*([0-9][0-9.,]*)[^0-9.,-]*", text)
     number = match[1] if match else ""
-    if "," in number:
+    if decimal == "." and "," in number:
         return "write it with a decimal point and without commas."
-    if number.count(".") > 1 or not number:
+    if decimal == "," and "." in number:
+        return "write it with a decimal comma and without points."
+    if number.count(decimal) > 1 or not number:
         return f"{A_PRICE}."
     if number == text:
         return f"write {number}, without quotes."
