@@ -194,6 +194,13 @@ def test_of_decimal_commas_only_what_is_no_number_is_told(tmp_path):
         table.rows_for(model)
 
 
+def test_points_beside_decimal_commas_are_refused(tmp_path):
+    table = text(tmp_path, "a;b;c;d\n0,5;1;2;3\n;1;2;3\n1.200;1;2;3\n")
+    words = r"line 4: the column 'a' holds '1\.200', and in another line '0,5'\. Write all decimals"
+    with pytest.raises(InputError, match=words):
+        table.rows_for(fitted("tree_classifier").model)
+
+
 def test_weights_of_nothing_are_refused(tmp_path):
     model = fitted("tree_classifier").model
     table = text(tmp_path, "a,b,c,d,y,w\n1,2,3,4,0,0\n1,2,3,4,1,0\n")

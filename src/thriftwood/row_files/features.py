@@ -72,6 +72,7 @@ def numbers_of(
                 f"{reprlib.repr(values[row])}, but {why}: {_advice(values[row], table.decimal)}."
             )
         numbers[row] = number
+    _check_decimals(table, column)
     return numbers
 
 
@@ -94,6 +95,19 @@ def _advice(value: Any, decimal: str) -> str:
     ):
         return "write decimals with a point, 5.17 instead of 5,17"
     return "encode text as numbers, as for the training, and leave missing cells empty"
+
+
+def _check_decimals(table: RowTable, column: Any) -> None:
+    """Refuse points beside decimal commas, where they may stand for thousands."""
+    cells = column.astype(str)
+    with_comma = np.flatnonzero(cells.str.contains(",", regex=False))
+    with_point = np.flatnonzero(cells.str.contains(".", regex=False))
+    if len(with_comma) and len(with_point):
+        raise InputError(
+            f"{table.place(int(with_point[0]))}: the column {column.name!r} holds "
+            f"{cells.iloc[with_point[0]]!r}, and in another line {cells.iloc[with_comma[0]]!r}. "
+            "Write all decimals in the same way, and thousands without any sign."
+        )
 
 
 def _categories_of(table: RowTable, column: Any, labels: tuple[Any, ...], notes: list[str]) -> Any:
