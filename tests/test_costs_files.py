@@ -1,69 +1,21 @@
 """Prices in files: the formats agree, errors name the place, what is written comes back."""
 
-import csv
 import json
 import os
-import re
 import string
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from price_files import A_PRICE, ROOT, SUFFIXES, THYROID, refusal, shown, written
 
 import thriftwood as tw
 from thriftwood.costs import Costs
 from thriftwood.errors import InputError
 
-ROOT = Path(__file__).parents[1]
-SUFFIXES = (".csv", ".json", ".toml")
-
-THYROID = Costs(
-    per_feature={"age": 1, "TT4": 8.5, "T4U": 5.5, "FTI": 0, "TSH, new": 14.25},
-    groups={
-        "blood": ["hormones"],
-        "hormones": ["TT4", "T4U", "TSH, new"],
-        "record": ["age", "TT4"],
-    },
-    group_fee={"blood": 2.10, "hormones": 0.5},
-    requires={"FTI": ["TT4", "T4U"]},
-    per_model={"TSH, new": 1000, "hormones": 250.5},
-    per_split=0.001,
-    per_node=0.1,
-    predictions=10_000,
-    unit="CAD",
-)
-# The document shows the same prices in every format.
-SECTION = (ROOT / "docs" / "prices.md").read_text().split("## A price file")[1]
-
-
-def shown(suffix):
-    return re.search(f"```{suffix[1:]}\n(.*?)```", SECTION, re.DOTALL)[1]
-
-
-def written(folder, suffix, content):
-    file = folder / f"prices{suffix}"
-    if isinstance(content, str):
-        content = content.encode()
-    file.write_bytes(content)
-    return file
-
-
-@pytest.fixture
-def refusal(tmp_path, monkeypatch):
-    """What reading a file of some content says."""
-    monkeypatch.chdir(tmp_path)
-
-    def read(suffix, content):
-        written(tmp_path, suffix, content)
-        with pytest.raises(InputError) as caught:
-            Costs.from_file(f"prices{suffix}")
-        assert caught.value.__suppress_context__ or caught.value.__context__ is None
-        return str(caught.value)
-
-    return read
+__all__ = ["refusal"]  # a fixture
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -102,30 +54,6 @@ def test_what_spreadsheets_do_to_comments(tmp_path):
     assert costs.unit == "CAD;"
 
 
-def with_semicolons(table, decimal):
-    """The table as spreadsheets write it in much of Europe."""
-    lines = []
-    for line in table.splitlines():
-        cells = next(csv.reader([line], skipinitialspace=True), [])
-        if not line.startswith("#"):
-            cells = [f'"{cell}"' if ";" in cell else cell for cell in cells]
-            # The name with a comma keeps its own.
-            cells = [re.sub(r"^(\d+)\.(\d+)$", rf"\1{decimal}\2", cell) for cell in cells]
-            line = ";".join(cells)
-        else:
-            line = re.sub(r"= (\d+)\.", rf"= \1{decimal}", line) + ";;;;"
-        lines.append(line)
-    return "\n".join(lines) + "\n;;;;\n"
-
-
-@pytest.mark.parametrize("decimal", [",", "."])
-def test_semicolons_may_come_with_decimal_commas(tmp_path, decimal):
-    text = with_semicolons(shown(".csv"), decimal)
-    assert f"TT4;8{decimal}5;" in text
-    assert f"per_split = 0{decimal}001;" in text
-    assert vars(Costs.from_file(written(tmp_path, ".csv", text))) == vars(THYROID)
-
-
 @pytest.mark.parametrize(
     "comment", ["# note = cents", "# until: May", "#", "# = :", "# unit", "# see https://x.org?a=b"]
 )
@@ -137,7 +65,6 @@ def test_other_comments_are_free_text(tmp_path, comment):
 LOOP = "'b' leads back to itself: 'b', 'c', 'a', 'b'."
 NO_FEATURE = "'b' is no feature of this file."
 NEITHER = "'b' is neither a feature nor a group of this file."
-A_PRICE = "a price is a finite number of at least 0."
 NO_COMMAS = "write it with a decimal point and without commas."
 
 
@@ -203,58 +130,6 @@ def test_cells_that_are_no_prices(refusal, cell, says):
 )
 def test_tables_that_make_no_sense(refusal, text, says):
     assert refusal(".csv", text).startswith(f"prices.csv{says}")
-
-
-MIXED = "Write all decimals in the same way, and thousands without any sign."
-THOUSANDS = "Write thousands without any sign, and decimals as in 5,17."
-
-
-@pytest.mark.parametrize(
-    ("cell", "says"),
-    [
-        ("1.234,5", f": '1.234,5' has a comma ({{0}}) and '1.234,5' a point ({{0}}). {MIXED}"),
-        ("1.200", f", {{0}}: '1.200' may stand for 1200. {THOUSANDS}"),
-        ("1.200.000", f", {{0}}: '1.200.000' may stand for 1200000. {THOUSANDS}"),
-        ("1,2,3", f", {{0}}: '1,2,3' is not a price: {A_PRICE}"),
-        ("-1,5", f", {{0}}: -1.5 is not a price: {A_PRICE}"),
-        ("ca. 3", f", {{0}}: 'ca. 3' is not a price: {A_PRICE}"),
-        ("5,17 €", ", {0}: '5,17 €' is not a price: write 5,17 alone; `unit` says what"),
-        ("1.234,5 €", ", {0}: '1.234,5 €' is not a price: write it with a decimal comma and "),
-    ],
-)
-def test_numbers_that_mean_nothing_or_two_things_between_semicolons(refusal, cell, says):
-    for text, place in [
-        (f"name;price;per_model\nx;{cell};\n", "line 2, column 'price'"),
-        (f"name;price;per_model\nx;2;\ny;3;{cell}\n", "line 3, column 'per_model'"),
-        (f"# per_split = {cell};;\nname;price\nx;2\n", "line 1"),
-    ]:
-        assert refusal(".csv", text).startswith(f"prices.csv{says.format(place)}")
-
-
-@pytest.mark.parametrize(
-    ("count", "price", "says"),
-    [
-        (
-            "10.000",
-            "1,5",
-            f": '1,5' has a comma (line 3, column 'price') and '10.000' a point (line 1). {MIXED}",
-        ),
-        ("10.000", "2", f", line 1: '10.000' may stand for 10000. {THOUSANDS}"),
-        ("10,000", "1,5", ", line 1: '10,000' is not how many predictions a model serves"),
-    ],
-)
-def test_counts_with_thousands_between_semicolons(refusal, count, price, says):
-    text = f"# predictions = {count}\nname;price;per_model\nx;{price};1000\n"
-    assert refusal(".csv", text).startswith(f"prices.csv{says}")
-
-
-def test_numbers_between_semicolons(tmp_path):
-    text = "name;price\na;1,5E-05\nb;,5\nc;5,\nd;1,200\ne;7\n"
-    costs = Costs.from_file(written(tmp_path, ".csv", text))
-    assert costs.per_feature == {"a": 1.5e-5, "b": 0.5, "c": 5, "d": 1.2, "e": 7}
-    text = "name;price\na;1.200\nb;0.5\n"  # the second shows what the first means
-    costs = Costs.from_file(written(tmp_path, ".csv", text))
-    assert costs.per_feature == {"a": 1.2, "b": 0.5}
 
 
 @pytest.mark.parametrize(
