@@ -35,15 +35,15 @@ AUTHORS = {
 
 def main() -> None:
     options = arguments(__doc__.splitlines()[0])
-    n_rows = 1_000 if options.quick else 36_603
+    n_samples = 1_000 if options.quick else 36_603
     repeats = 1 if options.quick else options.repeats
     for n_jobs in (2,) if options.quick else (1, 2):
-        against_scikit_learn(n_rows, n_jobs, repeats, options.data)
+        against_scikit_learn(n_samples, n_jobs, repeats, options.data)
     against_the_authors(1 if options.quick else 10, options.data)
 
 
-def against_scikit_learn(n_rows: int, n_jobs: int, repeats: int, folder) -> None:
-    X, y, title = covertype(n_rows, folder)
+def against_scikit_learn(n_samples: int, n_jobs: int, repeats: int, folder) -> None:
+    X, y, title = covertype(n_samples, folder)
     for name in KINDS:
         warm_up(name, X, y)
     models = {name: make(n_jobs=n_jobs, random_state=0) for name, make in KINDS.items()}
@@ -52,7 +52,7 @@ def against_scikit_learn(n_rows: int, n_jobs: int, repeats: int, folder) -> None
         *[lambda model=model: seconds_of(lambda: model.fit(X, y)) for model in models.values()],
     )
     print(f"\n{title}, {N_TREES} trees, {n_jobs} cores")
-    memory = {name: peak_of_its_own(name, n_rows, n_jobs, folder) for name in models}
+    memory = {name: peak_of_its_own(name, n_samples, n_jobs, folder) for name in models}
     first = next(iter(models))
     for (name, model), own in zip(models.items(), seconds, strict=True):
         n_splits = sum(tree.tree_.node_count // 2 for tree in model.estimators_)
@@ -67,14 +67,14 @@ def warm_up(name: str, X, y) -> None:
     KINDS[name](n_jobs=2).fit(X[:200], y[:200])
 
 
-def peak_of_its_own(name: str, n_rows: int, n_jobs: int, folder) -> float:
+def peak_of_its_own(name: str, n_samples: int, n_jobs: int, folder) -> float:
     """Return by how many MiB growing raises the memory of a fresh process."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as other:
-        return other.submit(peak_memory, name, n_rows, n_jobs, folder).result()
+        return other.submit(peak_memory, name, n_samples, n_jobs, folder).result()
 
 
-def peak_memory(name: str, n_rows: int, n_jobs: int, folder) -> float:
-    X, y, _ = covertype(n_rows, folder)
+def peak_memory(name: str, n_samples: int, n_jobs: int, folder) -> float:
+    X, y, _ = covertype(n_samples, folder)
     warm_up(name, X, y)
     model = KINDS[name](n_jobs=n_jobs, random_state=0)
     return peak_bytes(lambda: model.fit(X, y)) / 2**20

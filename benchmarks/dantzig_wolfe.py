@@ -14,7 +14,12 @@ from measure import alternate, arguments, seconds_of
 from one_tradeoff import closure_of, grown_forest
 
 from thriftwood.closure import ClosureProblem, check_certificate, reduce_until_stable
-from thriftwood.solvers import DantzigWolfe, DecomposedSolution, linear_program, min_cut
+from thriftwood.solvers import (
+    DantzigWolfe,
+    DecomposedSolution,
+    linear_program,
+    min_cut,
+)
 from thriftwood.solvers.components import components_of
 
 # From light to heavy pruning: how many rows' errors one unit of cost on one row is worth.
@@ -25,9 +30,9 @@ TEXTBOOK_SECONDS = 120.0
 
 def main() -> None:
     options = arguments(__doc__.splitlines()[0])
-    n_rows, n_trees = (500 if options.quick else 2_000), 20
+    n_samples, n_trees = (500 if options.quick else 2_000), 20
     repeats = 1 if options.quick else min(options.repeats, 3)
-    forest, X, y, title = grown_forest(n_rows, n_trees, options.data)
+    forest, X, y, title = grown_forest(n_samples, n_trees, options.data)
     problem = closure_of(forest, X, y)
     print(f"{title}, {n_trees} trees: {problem}")
     print(
@@ -105,7 +110,7 @@ def compare_with_textbook(problem: ClosureProblem, n_trees: int, seconds: float)
         gap = 0.0 if run.finished else (run.bound - run.profit) / max(run.bound, 1)
         print(
             f"{rows / n_trees:8.5f} {run.n_rounds:7d} {run.seconds:8.1f} {run.n_columns:8d} "
-            f"{run.n_rows:24d}  {gap:.0e}",
+            f"{run.n_samples:24d}  {gap:.0e}",
             flush=True,
         )
         smaller, _ = reduce_until_stable(priced)

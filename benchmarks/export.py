@@ -27,11 +27,11 @@ os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 
 N_TREES = 40
 ALL_ROWS = """
-void forest_predict_all(const double *rows, long n_rows, double *out);
-void forest_predict_all(const double *rows, long n_rows, double *out)
+void forest_predict_all(const double *rows, long n_samples, double *out);
+void forest_predict_all(const double *rows, long n_samples, double *out)
 {
     long i;
-    for (i = 0; i < n_rows; i++)
+    for (i = 0; i < n_samples; i++)
         forest_predict(rows + i * %d, out + i * %d);
 }
 """

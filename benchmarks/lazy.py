@@ -139,14 +139,14 @@ def data_sets(options):
     heart, people = tw.datasets.load_heart(), tw.datasets.load_nhanes()
     order = np.random.default_rng(0).permutation(len(heart.y))
     yield "heart", heart.X[order], heart.y[order], heart.prices
-    n_rows = 600 if options.quick else 4_000
-    yield "nhanes", people.X[:n_rows], people.y[:n_rows], people.costs
+    n_samples = 600 if options.quick else 4_000
+    yield "nhanes", people.X[:n_samples], people.y[:n_samples], people.costs
     if options.quick:
         return
     particles = local_dataset("miniboone_tiny", options.data)
     if particles is not None:
-        yield "miniboone_tiny", particles.X[:n_rows], particles.y[:n_rows], None
-    X, y, name = covertype(n_rows, options.data)
+        yield "miniboone_tiny", particles.X[:n_samples], particles.y[:n_samples], None
+    X, y, name = covertype(n_samples, options.data)
     yield name, X, y, None
 
 
@@ -176,7 +176,7 @@ def bills(model, X, costs) -> tuple[float, float]:
         for stop in (None, "decided")
     )
     assert (full.labels == stopped.labels).all()
-    assert (stopped.bill.per_example <= full.bill.per_example + 1e-9).all()
+    assert (stopped.bill.per_sample <= full.bill.per_sample + 1e-9).all()
     return full.bill.mean, stopped.bill.mean
 
 

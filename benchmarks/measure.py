@@ -24,7 +24,7 @@ def arguments(description: str) -> argparse.Namespace:
     return parser.parse_args()
 
 
-def covertype(n_rows: int, folder: Path | None) -> tuple[np.ndarray, np.ndarray, str]:
+def covertype(n_samples: int, folder: Path | None) -> tuple[np.ndarray, np.ndarray, str]:
     """Return rows of Covertype drawn at random, or of NHANES where Covertype is not at hand.
 
     It is downloaded only into a folder that the user names.
@@ -37,7 +37,7 @@ def covertype(n_rows: int, folder: Path | None) -> tuple[np.ndarray, np.ndarray,
         print(f"Taking the bundled NHANES instead of Covertype. {error}")
         data = datasets.load_nhanes()
         name = "nhanes"
-    rows = np.random.default_rng(0).permutation(len(data.y))[:n_rows]
+    rows = np.random.default_rng(0).permutation(len(data.y))[:n_samples]
     return data.X[rows], data.y[rows], f"{name}, {len(rows)} rows"
 
 

@@ -17,20 +17,17 @@ from ortools.graph.python import max_flow
 from sklearn.ensemble import RandomForestClassifier
 
 from thriftwood.adapters import read_forest
+from thriftwood.billing.purchases import list_purchases
 from thriftwood.closure import ClosureProblem, check_certificate, reduce_closure
 from thriftwood.costs import read_prices
 from thriftwood.forest import Forest
-from thriftwood.formulation import (
-    build_closure,
-    list_purchases,
-    node_losses,
-    read_target,
-    read_weights,
-)
-from thriftwood.routing import route_examples
+from thriftwood.forest.routes import route_samples
+from thriftwood.forest.table import read_table
+from thriftwood.problem.build import build_closure
+from thriftwood.problem.losses import node_losses
+from thriftwood.problem.targets import read_target, read_weights
 from thriftwood.solvers import linear_program, min_cut
 from thriftwood.solvers.min_cut import optimal_flow
-from thriftwood.table import read_table
 
 # From light to heavy pruning: how many rows' errors one unit of cost on one row is worth.
 ROWS_PER_COST = (0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.8, 1.5, 3.0)
@@ -43,8 +40,8 @@ def main() -> None:
     against_highs(300 if options.quick else 2_000, 20, min(repeats, 3), options.data)
 
 
-def against_or_tools(n_rows: int, n_trees: int, repeats: int, folder) -> None:
-    forest, X, y, title = grown_forest(n_rows, n_trees, folder)
+def against_or_tools(n_samples: int, n_trees: int, repeats: int, folder) -> None:
+    forest, X, y, title = grown_forest(n_samples, n_trees, folder)
     problem = closure_of(forest, X, y)
     print(f"\n{title}, {n_trees} trees: {problem}")
     print(
@@ -69,15 +66,15 @@ def against_or_tools(n_rows: int, n_trees: int, repeats: int, folder) -> None:
         )
     # In a process of its own, whose memory has not been used and freed before.
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as other:
-        peak = other.submit(peak_of_build_and_solve, n_rows, n_trees, folder).result()
+        peak = other.submit(peak_of_build_and_solve, n_samples, n_trees, folder).result()
     print(
         f"Peak memory from routes to certificate: {peak / 2**20:.0f} MiB, "
         f"{peak / problem.n_arcs:.1f} bytes per requires-arc"
     )
 
 
-def against_highs(n_rows: int, n_trees: int, repeats: int, folder) -> None:
-    forest, X, y, title = grown_forest(n_rows, n_trees, folder)
+def against_highs(n_samples: int, n_trees: int, repeats: int, folder) -> None:
+    forest, X, y, title = grown_forest(n_samples, n_trees, folder)
     problem = closure_of(forest, X, y)
     print(f"\n{title}, {n_trees} trees: {problem}")
     print("tradeoff   kept splits   min_cut      HiGHS   ratio")
@@ -95,14 +92,16 @@ def against_highs(n_rows: int, n_trees: int, repeats: int, folder) -> None:
         )
 
 
-def grown_forest(n_rows: int, n_trees: int, folder) -> tuple[Forest, np.ndarray, np.ndarray, str]:
-    X, y, title = covertype(n_rows, folder)
+def grown_forest(
+    n_samples: int, n_trees: int, folder
+) -> tuple[Forest, np.ndarray, np.ndarray, str]:
+    X, y, title = covertype(n_samples, folder)
     model = RandomForestClassifier(n_trees, max_features=None, n_jobs=2, random_state=0).fit(X, y)
     return read_forest(model), X, y, title
 
 
 def closure_of(forest: Forest, X: np.ndarray, y: np.ndarray) -> ClosureProblem:
-    routes = route_examples(forest, read_table(X, forest.input_dtype), n_jobs=2)
+    routes = route_samples(forest, read_table(X, forest.input_dtype), n_jobs=2)
     weights = read_weights(None, len(y))
     losses = node_losses(forest, routes, read_target(y, forest, len(y)), weights)
     prices = read_prices(None, forest.n_features, None, len(y))
@@ -110,14 +109,14 @@ def closure_of(forest: Forest, X: np.ndarray, y: np.ndarray) -> ClosureProblem:
     return build_closure(forest, purchases, losses, Fraction(forest.n_trees))[0]
 
 
-def peak_of_build_and_solve(n_rows: int, n_trees: int, folder) -> int:
+def peak_of_build_and_solve(n_samples: int, n_trees: int, folder) -> int:
     def build_and_solve(forest: Forest, X: np.ndarray, y: np.ndarray) -> None:
         priced, _ = closure_of(forest, X, y).at(Fraction(3, 10))
         check_certificate(priced, min_cut(priced))
 
     small_forest, X, y, _ = grown_forest(100, 2, folder)
     build_and_solve(small_forest, X, y)  # loads the compiled code
-    forest, X, y, _ = grown_forest(n_rows, n_trees, folder)
+    forest, X, y, _ = grown_forest(n_samples, n_trees, folder)
     return peak_bytes(lambda: build_and_solve(forest, X, y))
 
 

@@ -31,19 +31,21 @@ Predict = Callable[[], np.ndarray]
 def main() -> None:
     options = arguments(__doc__.splitlines()[0])
     repeats = 2 if options.quick else options.repeats
-    n_rows = 1_000 if options.quick else 10_000
-    X, y, title = covertype(n_rows, options.data)
+    n_samples = 1_000 if options.quick else 10_000
+    X, y, title = covertype(n_samples, options.data)
     batches = QUICK_BATCHES if options.quick else BATCHES
     others, _, _ = covertype(max(batches), options.data)
     print(f"trained on {title}; seconds for ours, other columns are ours divided by theirs")
     print("                        splits    rows     ours  its library  treelite")
     for name, model in models(X, y).items():
-        for n_rows in batches:
-            rows = np.ascontiguousarray(np.resize(others, (n_rows, X.shape[1])), dtype=np.float64)
-            ours, *theirs = times(sides(model, rows), n_rows, repeats)
+        for n_samples in batches:
+            rows = np.ascontiguousarray(
+                np.resize(others, (n_samples, X.shape[1])), dtype=np.float64
+            )
+            ours, *theirs = times(sides(model, rows), n_samples, repeats)
             ratios = "".join(f"{ours / their:11.2f}" for their in theirs)
             n_splits = read_forest(model).n_splits
-            print(f"{name:22s} {n_splits:7d} {n_rows:7d} {ours:8.4f} {ratios}")
+            print(f"{name:22s} {n_splits:7d} {n_samples:7d} {ours:8.4f} {ratios}")
 
 
 def models(X, y) -> dict[str, Any]:
@@ -76,9 +78,9 @@ def sides(model: Any, rows: np.ndarray) -> list[Predict]:
     return made
 
 
-def times(made: list[Predict], n_rows: int, repeats: int) -> list[float]:
+def times(made: list[Predict], n_samples: int, repeats: int) -> list[float]:
     """Return the median seconds of each way to predict."""
-    often = range(max(1, ROWS_TIMED // n_rows))
+    often = range(max(1, ROWS_TIMED // n_samples))
 
     def timed(predict: Predict) -> Callable[[], float]:
         return lambda: seconds_of(lambda: [predict() for _ in often]) / len(often)

@@ -22,8 +22,8 @@ COSTS = (10.0, 5.3)  # mean features of a row; the nearest points of the path ar
 
 def main() -> None:
     options = arguments(__doc__.splitlines()[0])
-    n_rows = 2_000 if options.quick else 36_603
-    against_training(n_rows, 1 if options.quick else options.repeats, options.data)
+    n_samples = 2_000 if options.quick else 36_603
+    against_training(n_samples, 1 if options.quick else options.repeats, options.data)
     n_seeds = 1 if options.quick else 10
     parts, title = rows_for_errors(options.data)
     errors(parts, title, n_seeds)
@@ -33,8 +33,8 @@ def grow(seed: int) -> RandomForestClassifier:
     return RandomForestClassifier(N_TREES, max_features=None, n_jobs=2, random_state=seed)
 
 
-def against_training(n_rows: int, repeats: int, folder) -> None:
-    X, y, title = covertype(n_rows, folder)
+def against_training(n_samples: int, repeats: int, folder) -> None:
+    X, y, title = covertype(n_samples, folder)
     warm_up(X, y)
     model = grow(0).fit(X, y)
     path = tw.prune_path(model, X, y, n_jobs=2)

@@ -19,10 +19,10 @@ from measure import arguments, covertype, peak_bytes, seconds_of
 from sklearn.ensemble import RandomForestClassifier
 
 import thriftwood as tw
-from thriftwood.pruning.given import GivenRows, read_given
-from thriftwood.pruning.measuring import RowsInBlocks
-from thriftwood.pruning.node_losses import NodeLosses
-from thriftwood.pruning.sampling import drawn_rows, optima_of, path_on_all_rows
+from thriftwood.distributed.measuring import RowsInBlocks
+from thriftwood.distributed.sampling import drawn_rows, optima_of, path_on_all_rows
+from thriftwood.problem.given import GivenRows, read_given
+from thriftwood.problem.node_losses import NodeLosses
 
 TRADEOFFS = {"light": 0.004, "middle": 0.01, "heavy": 0.02}
 SIZES = (5_000, 20_000, 50_000, 100_000, 200_000, 500_000)
@@ -101,8 +101,8 @@ def one_draw(
 ) -> list[Draw]:
     """Return what a sample finds at each tradeoff."""
     given: GivenRows = every.given
-    sample = given.take(drawn_rows(given.n_rows, size, seed))
-    optima = optima_of(exact.model, sample, given.n_rows, losses, None, False)
+    sample = given.take(drawn_rows(given.n_samples, size, seed))
+    optima = optima_of(exact.model, sample, given.n_samples, losses, None, False)
     path = path_on_all_rows(optima, every.measure)
     found = []
     for tradeoff in TRADEOFFS.values():

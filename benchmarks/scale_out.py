@@ -38,9 +38,11 @@ from sklearn.ensemble import RandomForestClassifier
 
 import thriftwood as tw
 from thriftwood.adapters import read_forest
-from thriftwood.pruning.sharded_task import ShardedTask
-from thriftwood.solvers.shards import RowShards, ShardRound, sharded_cut
-from thriftwood.solvers.shards.rounds import price_rounds
+from thriftwood.distributed.dual.at_tradeoff import sharded_cut
+from thriftwood.distributed.dual.log import ShardRound
+from thriftwood.distributed.dual.options import RowShards
+from thriftwood.distributed.dual.rounds import price_rounds
+from thriftwood.distributed.sharded_task import ShardedTask
 
 TRADEOFFS = (0.004, 0.01, 0.02)  # light, middle, heavy pruning of this forest
 MIDDLE = 0.01
@@ -53,7 +55,7 @@ ROUNDING = 1e-12  # of sums of doubles
 class Sizes(NamedTuple):
     """How much of everything there is."""
 
-    n_rows: int
+    n_samples: int
     n_rows_compared: int
     n_trees: int
     max_leaf_nodes: int
@@ -66,7 +68,7 @@ class Sizes(NamedTuple):
 
 
 FULL = Sizes(
-    n_rows=581_012,
+    n_samples=581_012,
     n_rows_compared=60_000,
     n_trees=10,
     max_leaf_nodes=2_000,
@@ -78,7 +80,7 @@ FULL = Sizes(
     memory_of=tuple(product(("prune", "prune_path"), ORDERS)),
 )
 QUICK = Sizes(
-    n_rows=12_000,
+    n_samples=12_000,
     n_rows_compared=3_000,
     n_trees=3,
     max_leaf_nodes=200,
@@ -124,7 +126,7 @@ def read_rows(sizes: Sizes, folder: Path | None) -> tuple[np.ndarray, np.ndarray
     if data is None:
         print("Taking the bundled NHANES instead.")
         data = tw.datasets.load_nhanes()
-    rows = np.linspace(0, len(data.y) - 1, min(sizes.n_rows, len(data.y))).astype(int)
+    rows = np.linspace(0, len(data.y) - 1, min(sizes.n_samples, len(data.y))).astype(int)
     return data.X[rows].astype(np.float32), data.y[rows]
 
 
@@ -310,7 +312,7 @@ def show_growth(
     """Print how one shard grows, and what that would come to for very many rows."""
     measured = with_rows(model, X, y, sizes.halvings)
     show_measured("One shard, more and more rows", measured)
-    show_powers("N", [one.n_rows for one in measured], measured)
+    show_powers("N", [one.n_samples for one in measured], measured)
     fewer = (X[: sizes.n_rows_compared], y[: sizes.n_rows_compared])
     many_trees, _ = fit(*fewer, sizes.numbers_of_trees[-1], sizes)
     trees = with_trees(many_trees, *fewer, sizes.numbers_of_trees)

@@ -11,9 +11,9 @@ import numpy as np
 from measure import peak_bytes, seconds_of
 from sklearn.ensemble import RandomForestClassifier
 
-from thriftwood.closure import Shard
-from thriftwood.pruning.sharded_task import ShardedTask, sharded_task
-from thriftwood.solvers.shards.rounds import price_rounds
+from thriftwood.distributed.dual.rounds import price_rounds
+from thriftwood.distributed.dual.shard import Shard
+from thriftwood.distributed.sharded_task import ShardedTask, sharded_task
 
 N_WORKERS = 100
 MANY_ROWS = 10**9
@@ -26,7 +26,7 @@ class Measured(NamedTuple):
     already used and freed.
     """
 
-    n_rows: int
+    n_samples: int
     n_trees: int
     n_features: int
     n_splits: int
@@ -104,7 +104,7 @@ def bytes_of(shard: Shard, _: None) -> int:
 def with_rows(model: Any, X: np.ndarray, y: np.ndarray, halvings: int) -> list[Measured]:
     """Measure shards of all rows, of half of them, and so on; rows are in random order."""
     sizes = [len(X) >> times for times in reversed(range(halvings + 1))]
-    return [measure_shard(model, X[:n_rows], y[:n_rows]) for n_rows in sizes]
+    return [measure_shard(model, X[:n_samples], y[:n_samples]) for n_samples in sizes]
 
 
 def with_trees(model: Any, X: np.ndarray, y: np.ndarray, numbers: Sequence[int]) -> list[Measured]:
@@ -143,9 +143,9 @@ def show_measured(title: str, measured: Sequence[Measured]) -> None:
     )
     for one in measured:
         print(
-            f"{one.n_rows:8d} {one.n_trees:6d} {one.n_features:9d} {one.n_splits:7d} "
+            f"{one.n_samples:8d} {one.n_trees:6d} {one.n_features:9d} {one.n_splits:7d} "
             f"{one.n_arcs:9d} {one.n_bytes / 1e6:10.2f} {one.extra / 1e6:17.0f} {one.making:6.2f} "
-            f"{one.n_rows / one.making:7.0f} {one.one_round:11.3f}",
+            f"{one.n_samples / one.making:7.0f} {one.one_round:11.3f}",
             flush=True,
         )
 
@@ -176,10 +176,10 @@ def show_extrapolation(measured: Sequence[Measured], bytes_per_split: float) -> 
         What travels in a round of prices for each split and shard.
     """
     largest = measured[-1]
-    rows = [one.n_rows for one in measured]
+    rows = [one.n_samples for one in measured]
     memory = growth(rows, [one.n_bytes for one in measured])
     seconds = growth(rows, [one.one_round for one in measured])
-    speed = largest.n_rows / largest.making
+    speed = largest.n_samples / largest.making
     making = MANY_ROWS / speed / N_WORKERS
     print(
         f"\nExtrapolation, not measured: {MANY_ROWS:.0e} rows like these, the same "
@@ -189,15 +189,15 @@ def show_extrapolation(measured: Sequence[Measured], bytes_per_split: float) -> 
     )
     for per_worker in (1, 10):
         n_shards = N_WORKERS * per_worker
-        n_rows = MANY_ROWS / n_shards
+        size = MANY_ROWS / n_shards
         bytes_a_round = n_shards * largest.n_splits * bytes_per_split
         print(
-            f"  {n_shards} shards of {n_rows:.0e} rows, {per_worker} per worker\n"
-            f"    memory of shards: {per_worker} x {memory.first / 1e6:.1f} MB x ({n_rows:.0e} / "
-            f"{largest.n_rows})^{memory.power:.2f} = {per_worker * memory.at(n_rows) / 1e6:.0f} "
+            f"  {n_shards} shards of {size:.0e} rows, {per_worker} per worker\n"
+            f"    memory of shards: {per_worker} x {memory.first / 1e6:.1f} MB x ({size:.0e} / "
+            f"{largest.n_samples})^{memory.power:.2f} = {per_worker * memory.at(size) / 1e6:.0f} "
             f"MB per worker\n"
-            f"    a round of prices: {per_worker} x {seconds.first:.2f} s x ({n_rows:.0e} / "
-            f"{largest.n_rows})^{seconds.power:.2f} = {per_worker * seconds.at(n_rows):.1f} s\n"
+            f"    a round of prices: {per_worker} x {seconds.first:.2f} s x ({size:.0e} / "
+            f"{largest.n_samples})^{seconds.power:.2f} = {per_worker * seconds.at(size):.1f} s\n"
             f"    bytes per round: {n_shards} shards x {largest.n_splits} splits x "
             f"{bytes_per_split:.1f} = {bytes_a_round / 1e6:.0f} MB"
         )

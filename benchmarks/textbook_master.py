@@ -22,10 +22,10 @@ import highspy
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from thriftwood.arrays import BoolArray, FloatArray, IntArray
 from thriftwood.closure import ClosureProblem, reduce_until_stable
 from thriftwood.closure.sums import exact_sum
 from thriftwood.solvers.decomposition_kernels import best_response, roots
+from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
 
 SMOOTHING = 0.95  # how much of the best known prices is in those that trees are asked at
 FINE = 2**20  # prices are rounded to parts of a unit, so that trees can answer in whole numbers
@@ -42,7 +42,7 @@ class TextbookRun:
 
     n_rounds: int  # restricted masters that were solved
     n_columns: int  # proposals in the last one
-    n_rows: int  # its constraints: one per tree, one per group of arcs that were proposed alike
+    n_samples: int  # its constraints: one per tree, one per group of arcs that were proposed alike
     profit: float  # of the best mixture
     bound: float  # no closed set has a larger profit
     seconds: float  # with the reductions
@@ -74,7 +74,7 @@ def solve_by_columns(problem: ClosureProblem, seconds: float) -> TextbookRun:
     return TextbookRun(
         n_rounds=n_rounds,
         n_columns=master.proposals.shape[0],
-        n_rows=master.n_trees + len(master.arcs),
+        n_samples=master.n_trees + len(master.arcs),
         profit=profit,
         bound=bound,
         seconds=perf_counter() - begin,

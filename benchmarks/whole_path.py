@@ -46,8 +46,8 @@ def main() -> None:
         many_rows_and_trees(100_000, 100, options.data)
 
 
-def grow(n_rows: int, folder, n_trees: int = N_TREES):
-    X, y, title = covertype(n_rows, folder)
+def grow(n_samples: int, folder, n_trees: int = N_TREES):
+    X, y, title = covertype(n_samples, folder)
     model = RandomForestClassifier(n_trees, max_features=None, n_jobs=2, random_state=0)
     return model, X, y, title
 
@@ -84,8 +84,8 @@ print(f"first prune_path call           {time.perf_counter() - begin:.2f} s", fl
 """
 
 
-def against_or_tools(n_rows: int, repeats: int, folder) -> None:
-    model, X, y, title = grow(n_rows, folder)
+def against_or_tools(n_samples: int, repeats: int, folder) -> None:
+    model, X, y, title = grow(n_samples, folder)
     problem = closure_of(read_forest(model.fit(X, y)), X, y)
     print(f"\n{title}, {N_TREES} trees: {problem}")
     priced, _ = problem.at(MIDDLE)
@@ -110,8 +110,8 @@ def check_optimal(problem) -> None:
         assert (solution.kept == path.kept(step + 1)).all(), "The path misses an optimum"
 
 
-def against_training(n_rows: int, repeats: int, folder) -> float:
-    model, X, y, title = grow(n_rows, folder)
+def against_training(n_samples: int, repeats: int, folder) -> float:
+    model, X, y, title = grow(n_samples, folder)
     fit, one, two = alternate(
         repeats,
         lambda: seconds_of(lambda: model.fit(X, y)),
@@ -125,13 +125,13 @@ def against_training(n_rows: int, repeats: int, folder) -> float:
     print(f"  whole path, two threads {two:.2f} s = {two / fit:.2f} of the fit")
     # In a process of its own, whose memory has not been used and freed before.
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as other:
-        above, peak = other.submit(peak_memory, n_rows, folder).result()
+        above, peak = other.submit(peak_memory, n_samples, folder).result()
     print(f"  peak memory of the process {peak:.0f} MiB, {above:.0f} MiB of them the path")
     return two
 
 
-def path_alone(n_rows: int, repeats: int, folder) -> float:
-    model, X, y, _ = grow(n_rows, folder)
+def path_alone(n_samples: int, repeats: int, folder) -> float:
+    model, X, y, _ = grow(n_samples, folder)
     model.fit(X, y)
     (seconds,) = alternate(
         repeats, lambda: seconds_of(lambda: tw.prune_path(model, X, y, n_jobs=2))
@@ -139,17 +139,17 @@ def path_alone(n_rows: int, repeats: int, folder) -> float:
     return seconds
 
 
-def peak_memory(n_rows: int, folder) -> tuple[float, float]:
+def peak_memory(n_samples: int, folder) -> tuple[float, float]:
     """Return MiB above what was there before, and in all."""
     warm_up(folder)
-    model, X, y, _ = grow(n_rows, folder)
+    model, X, y, _ = grow(n_samples, folder)
     model.fit(X, y)
     above = peak_bytes(lambda: tw.prune_path(model, X, y, n_jobs=2))
     return above / 2**20, memory_kilobytes("VmHWM") / 1024
 
 
-def many_rows_and_trees(n_rows: int, n_trees: int, folder) -> None:
-    model, X, y, title = grow(n_rows, folder, n_trees)
+def many_rows_and_trees(n_samples: int, n_trees: int, folder) -> None:
+    model, X, y, title = grow(n_samples, folder, n_trees)
     fit = seconds_of(lambda: model.fit(X, y))
     path = None
 

@@ -42,7 +42,7 @@ def main() -> None:
         print(f"stop={stop!r}: {answer}")
         print(f"  {results.n_queries} queries, accuracy {accuracy:.3f}")
         bills["until the answer is decided" if stop else "when a tree asks"] = (
-            answer.bill.per_example
+            answer.bill.per_sample
         )
     log_bills(database, answer)
     show(database)

@@ -11,8 +11,8 @@ from picture import picture_file
 from sklearn.ensemble import RandomForestClassifier
 
 import thriftwood as tw
+from thriftwood import paper
 from thriftwood.forest import LEAF, Forest
-from thriftwood.formulation import paper
 
 # Figure 1, nodes from 0 in each tree. Its one example goes to leaf 4 of tree 1, to 11 of tree 2.
 TREE_1 = {

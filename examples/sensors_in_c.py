@@ -31,7 +31,7 @@ def main() -> None:
     models = {"before": forest, "pruned": pruned.model}
     looks = {"before": ("#D55E00", "///"), "pruned": ("#0072B2", "")}
     for name, model in models.items():
-        readings = tw.feature_bill(model, heart.X).per_example.astype(int)
+        readings = tw.feature_bill(model, heart.X).per_sample.astype(int)
         patients = np.bincount(readings, minlength=heart.X.shape[1] + 1)
         colour, hatch = looks[name]
         label = f"{name}: {readings.mean():.1f} on average"

@@ -13,8 +13,14 @@ from numpy.typing import NDArray
 from thriftwood import feature_bill
 from thriftwood.adapters import read_forest, write_model
 from thriftwood.errors import UnsupportedModelError
-from thriftwood.forest import Forest, collapse, leaves, predict, scores
-from thriftwood.table import read_table
+from thriftwood.forest import (
+    Forest,
+    collapse,
+    leaves,
+    predict,
+    scores,
+)
+from thriftwood.forest.table import read_table
 
 # What a library says about a table of rows.
 Says = Callable[[Any, Any], NDArray[Any]]
@@ -24,7 +30,7 @@ def rows_of(forest: Forest, X: Any) -> NDArray[Any]:
     return read_table(X, forest.input_dtype, forest.category_labels).values
 
 
-def awkward_rows(forest: Forest, X: NDArray[Any], n_rows: int = 400, seed: int = 0) -> Any:
+def awkward_rows(forest: Forest, X: NDArray[Any], n_samples: int = 400, seed: int = 0) -> Any:
     """Rows drawn from the columns of X, mixed with every value that is easy to get wrong.
 
     NaN, both infinities, zeros of both signs and next to zero, and every column's thresholds with
@@ -32,7 +38,7 @@ def awkward_rows(forest: Forest, X: NDArray[Any], n_rows: int = 400, seed: int =
     """
     rng = np.random.default_rng(seed)
     X = np.asarray(X, dtype=np.float64)
-    rows = np.empty((n_rows, X.shape[1]))
+    rows = np.empty((n_samples, X.shape[1]))
     special = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-36, -1e-36, 1e-34, 3.5e38, -1.0, 1e30]
     for column in range(X.shape[1]):
         at = forest.threshold[forest.is_split & (forest.feature == column)]
@@ -41,9 +47,9 @@ def awkward_rows(forest: Forest, X: NDArray[Any], n_rows: int = 400, seed: int =
         with np.errstate(over="ignore"):  # CatBoost splits at the largest float32
             near += [np.nextafter(single, np.float32(s)).astype(float) for s in (np.inf, -np.inf)]
         choice = np.concatenate([*near, special, rng.choice(X[:, column], 30)])
-        rows[:, column] = rng.choice(choice, n_rows)
+        rows[:, column] = rng.choice(choice, n_samples)
     keep = rng.random(rows.shape) < 0.5  # half of it stays plain
-    return np.where(keep, X[rng.integers(len(X), size=n_rows)], rows)
+    return np.where(keep, X[rng.integers(len(X), size=n_samples)], rows)
 
 
 def check_reading(model: Any, X: Any, score: Says, leaf: Says | None = None) -> Forest:

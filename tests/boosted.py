@@ -27,17 +27,17 @@ def boosted_cases(draw, most_splits=3, most_trees=3):
     )
     classes = {"squared": None, "logistic": (0, 1)}.get(loss, (0, 1, 2))
     forest = forest_of(*grown, n_features=n_features, classes=None if n_outputs == 1 else classes)
-    n_rows = draw(st.integers(1, 8))
+    n_samples = draw(st.integers(1, 8))
     rows = draw(
         st.lists(
             st.tuples(*[st.integers(0, 3).map(float)] * n_features),
-            min_size=n_rows,
-            max_size=n_rows,
+            min_size=n_samples,
+            max_size=n_samples,
         )
     )
     label = st.integers(-3, 3) if classes is None else st.sampled_from(classes)
-    target = np.array(draw(st.lists(label, min_size=n_rows, max_size=n_rows)))
-    weights = draw(st.lists(st.integers(0, 3), min_size=n_rows, max_size=n_rows))
+    target = np.array(draw(st.lists(label, min_size=n_samples, max_size=n_samples)))
+    weights = draw(st.lists(st.integers(0, 3), min_size=n_samples, max_size=n_samples))
     forest = replace(
         forest,
         combine="sum",

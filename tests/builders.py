@@ -5,12 +5,14 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import strategies as st
 
+from thriftwood import paper
+from thriftwood.billing.purchases import list_purchases
 from thriftwood.closure import ClosureProblem
 from thriftwood.costs.price_list import plain_prices
 from thriftwood.forest import Forest
-from thriftwood.formulation import build_closure, list_purchases, paper
-from thriftwood.routing import Routes, route_examples
-from thriftwood.table import read_table
+from thriftwood.forest.routes import Routes, route_samples
+from thriftwood.forest.table import read_table
+from thriftwood.problem.build import build_closure
 
 
 def closure(gains, requires, needs, costs) -> ClosureProblem:
@@ -96,7 +98,7 @@ def _append(tree, nodes) -> int:
 
 
 def routes_of(forest: Forest, X) -> Routes:
-    return route_examples(forest, read_table(X, forest.input_dtype))
+    return route_samples(forest, read_table(X, forest.input_dtype))
 
 
 TWO_CLASSES = [(1.0, 0.0), (0.25, 0.75), (0.0, 1.0), (0.5, 0.5)]
@@ -132,11 +134,11 @@ def pruning_cases(
         n_features=n_features,
         classes=classes,
     )
-    n_rows = draw(st.integers(1, most_rows))
+    n_samples = draw(st.integers(1, most_rows))
     rows = st.lists(st.integers(0, 3), min_size=n_features, max_size=n_features)
-    X = np.array([draw(rows) for _ in range(n_rows)], dtype=float)
+    X = np.array([draw(rows) for _ in range(n_samples)], dtype=float)
     label = st.sampled_from([0.0, 1.0, -3.5, 0.2] if classes is None else classes)
-    y = np.array([draw(label) for _ in range(n_rows)])
+    y = np.array([draw(label) for _ in range(n_samples)])
     price = draw(
         st.sampled_from(
             [
@@ -150,7 +152,7 @@ def pruning_cases(
     )
     prices = np.array([draw(price) for _ in range(n_features)])
     weight = draw(st.sampled_from([st.just(1.0), st.integers(1, 3), st.floats(0.1, 2.0)]))
-    weights = np.array([draw(weight) for _ in range(n_rows)], dtype=float)
+    weights = np.array([draw(weight) for _ in range(n_samples)], dtype=float)
     return forest, X, y, prices, weights
 
 

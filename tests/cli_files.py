@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 import thriftwood as tw
 from thriftwood.cli.app import app
 from thriftwood.cli.demo import heart_prices
-from thriftwood.export import to_skops
+from thriftwood.formats.export import to_skops
 
 HEART = tw.datasets.load_heart()
 PRICES = heart_prices(HEART)

@@ -53,9 +53,9 @@ class PricedCase(NamedTuple):
 def priced_cases(draw, most_trees=3, most_splits=3, most_rows=5):
     """Draw a forest, rows, labels, prices of any kinds together, and weights."""
     n_features = draw(st.integers(1, len(NAMES)))
-    n_rows = draw(st.integers(1, most_rows))
+    n_samples = draw(st.integers(1, most_rows))
     names = NAMES[:n_features] if draw(st.booleans()) else None
-    forest, X = draw(_forests_and_rows(n_features, n_rows, most_trees, most_splits))
+    forest, X = draw(_forests_and_rows(n_features, n_samples, most_trees, most_splits))
     y = draw(_labels(forest, X))
     if names is not None:
         # Names come from the model, or else from the rows.
@@ -64,12 +64,12 @@ def priced_cases(draw, most_trees=3, most_splits=3, most_rows=5):
         else:
             X = pd.DataFrame(X, columns=names)
     features = list(range(n_features)) if names is None else list(names)
-    costs = draw(costs_for(features, n_rows))
-    return PricedCase(forest, X, y, costs, draw(_weights(costs, n_rows)), names)
+    costs = draw(costs_for(features, n_samples))
+    return PricedCase(forest, X, y, costs, draw(_weights(costs, n_samples)), names)
 
 
 @st.composite
-def costs_for(draw, features, n_rows):
+def costs_for(draw, features, n_samples):
     """Draw prices for features, by name or number, and rows."""
     groups = draw(st.one_of(st.none(), _groups(features)))
     items = features + list(groups or {})
@@ -81,9 +81,9 @@ def costs_for(draw, features, n_rows):
         "per_model": draw(_sometimes(_for_each(features, PRICES) | _some(items, PRICES), often=1)),
         "per_split": draw(st.just(0.0) | PRICES),
         "per_node": draw(st.just(0.0) | PRICES),
-        "known": draw(_sometimes(_table(features, n_rows, st.booleans()), often=1)),
-        "per_example": draw(_sometimes(_table(features, n_rows, PRICES), often=1)),
-        "shared_by": draw(_sometimes(_ids(n_rows) | _some(items, _ids(n_rows)), often=1)),
+        "known": draw(_sometimes(_table(features, n_samples, st.booleans()), often=1)),
+        "per_sample": draw(_sometimes(_table(features, n_samples, PRICES), often=1)),
+        "shared_by": draw(_sometimes(_ids(n_samples) | _some(items, _ids(n_samples)), often=1)),
     }
     if prices["per_model"] is not None or prices["per_node"] or draw(st.booleans()):
         prices["predictions"] = draw(PREDICTIONS)
@@ -100,7 +100,7 @@ def id_arrays(costs):
 
 
 @st.composite
-def _forests_and_rows(draw, n_features, n_rows, most_trees, most_splits):
+def _forests_and_rows(draw, n_features, n_samples, most_trees, most_splits):
     """Draw trees and rows with ties, missing values, and values that only float32 calls equal."""
     drawn = [draw(trees(n_features, most_splits)) for _ in range(draw(st.integers(1, most_trees)))]
     if len(drawn) < most_trees and draw(st.booleans()):
@@ -108,7 +108,7 @@ def _forests_and_rows(draw, n_features, n_rows, most_trees, most_splits):
     forest = forest_of(*drawn, n_features=n_features)
     flags = [draw(st.booleans()) for _ in range(forest.n_nodes)]
     value = st.sampled_from([0.0, 1.0, 2.0, 3.0, 1.0 + 1e-9, np.nan])
-    X = np.array([[draw(value) for _ in range(n_features)] for _ in range(n_rows)])
+    X = np.array([[draw(value) for _ in range(n_features)] for _ in range(n_samples)])
     values = forest.values.copy()
     if draw(st.booleans()):  # both sides of every split say something else
         values[forest.left[forest.is_split]] = (1.0, 0.0)
@@ -168,19 +168,19 @@ def _for_each(draw, features, values):
 
 
 @st.composite
-def _table(draw, features, n_rows, values):
+def _table(draw, features, n_samples, values):
     """Draw a value for each row and feature, or a mapping from some features to those of rows."""
-    column = st.lists(values, min_size=n_rows, max_size=n_rows).map(np.array)
+    column = st.lists(values, min_size=n_samples, max_size=n_samples).map(np.array)
     if draw(st.booleans()):
         return draw(_some(features, column))
     return np.column_stack([draw(column) for _ in features])
 
 
-def _ids(n_rows):
+def _ids(n_samples):
     """Numbers or words: any ids will do."""
     ids = st.sampled_from([7, -1, 3]) | st.just(7), st.sampled_from(["a", "b", "query"])
     return st.one_of(
-        *[st.lists(one, min_size=n_rows, max_size=n_rows).map(np.array) for one in ids]
+        *[st.lists(one, min_size=n_samples, max_size=n_samples).map(np.array) for one in ids]
     )
 
 
@@ -191,24 +191,24 @@ def _sometimes(strategy, often=2):
 
 def _name_each_price_once(prices):
     """Leave out prices of rows for what they pay together, and prices that all rows replace."""
-    table, shared = prices["per_example"], prices["shared_by"]
+    table, shared = prices["per_sample"], prices["shared_by"]
     if table is None:
         return
     if shared is not None:
         by_name = isinstance(table, dict) and isinstance(shared, dict)
         alone = {name: table[name] for name in table if name not in shared} if by_name else {}
-        table = prices["per_example"] = alone or None
+        table = prices["per_sample"] = alone or None
     if table is not None and not isinstance(table, dict):
         prices["per_feature"] = None
 
 
 @st.composite
-def _weights(draw, costs, n_rows):
+def _weights(draw, costs, n_samples):
     """Draw weights that are equal within every batch, and not all 0."""
     if draw(st.booleans()):
         return None
-    weights = np.array([draw(st.sampled_from([1.0, 2.0, 3.0, 0.5])) for _ in range(n_rows)])
-    for _ in range(n_rows):  # batches of different items may overlap
+    weights = np.array([draw(st.sampled_from([1.0, 2.0, 3.0, 0.5])) for _ in range(n_samples)])
+    for _ in range(n_samples):  # batches of different items may overlap
         for ids in id_arrays(costs):
             for batch in set(ids.tolist()):
                 weights[ids == batch] = weights[ids == batch].max()

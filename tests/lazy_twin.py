@@ -117,7 +117,7 @@ def assert_decides_alike(model, X, costs=None, form="many"):
     answer, shop = ask(model, X, form, costs=costs, stop="decided")
     np.testing.assert_array_equal(answer.labels, full.labels)
     np.testing.assert_array_equal(answer.stages, full.stages)
-    assert (answer.bill.per_example <= full.bill.per_example + 1e-12).all()
+    assert (answer.bill.per_sample <= full.bill.per_sample + 1e-12).all()
     assert not (answer.bill.used & ~full.bill.used).any()
     assert max(shop.sold.values(), default=1) == 1
     classes = read_stages(model).richest.classes

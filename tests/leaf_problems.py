@@ -12,7 +12,7 @@ LOSSES = ("squared", "logistic", "softmax")
 def drawn_problem(
     seed: int,
     loss: str = "softmax",
-    n_rows: int = 60,
+    n_samples: int = 60,
     n_trees: int = 4,
     leaves_each: int = 5,
     n_classes: int = 3,
@@ -20,14 +20,14 @@ def drawn_problem(
 ) -> LeafProblem:
     """Rows in random leaves, a tenth of the trees not counting, some rows without weight."""
     rng = np.random.default_rng(seed)
-    leaves = rng.integers(leaves_each, size=(n_rows, n_trees)) + leaves_each * np.arange(n_trees)
+    leaves = rng.integers(leaves_each, size=(n_samples, n_trees)) + leaves_each * np.arange(n_trees)
     leaves[rng.random(leaves.shape) < absent] = -1
-    weights = rng.choice([0.0, 0.5, 1.0, 3.0], size=n_rows)
+    weights = rng.choice([0.0, 0.5, 1.0, 3.0], size=n_samples)
     weights[:2] = 1.0
     if loss == "squared":
-        target = rng.normal(5.0, 2.0, size=n_rows)
+        target = rng.normal(5.0, 2.0, size=n_samples)
     else:
-        target = rng.integers(2 if loss == "logistic" else n_classes, size=n_rows)
+        target = rng.integers(2 if loss == "logistic" else n_classes, size=n_samples)
     n_outputs = n_classes if loss == "softmax" else 1
     n_leaves = leaves_each * n_trees + 1  # the last leaf has no rows
     prior = rng.normal(size=(n_leaves, n_outputs))
@@ -36,7 +36,7 @@ def drawn_problem(
 
 def indicators(problem: LeafProblem) -> np.ndarray:
     """A dense line for each row: 1 for the leaves that it is in."""
-    matrix = np.zeros((problem.n_rows, problem.n_leaves))
+    matrix = np.zeros((problem.n_samples, problem.n_leaves))
     for row, leaves in enumerate(problem.leaves):
         for leaf in leaves:
             if leaf != -1:
@@ -50,7 +50,7 @@ def naive_losses(problem: LeafProblem, scores: np.ndarray) -> np.ndarray:
         return (scores[:, 0] - problem.target) ** 2 / 2
     if problem.loss == "logistic":
         scores = np.column_stack([np.zeros(len(scores)), scores[:, 0]])
-    return -log_softmax(scores, axis=1)[np.arange(problem.n_rows), problem.target]
+    return -log_softmax(scores, axis=1)[np.arange(problem.n_samples), problem.target]
 
 
 def naive_objective(
@@ -74,7 +74,7 @@ def naive_gradient(
         slopes = 1 / (1 + np.exp(-scores)) - problem.target[:, None]
     else:
         slopes = np.exp(log_softmax(scores, axis=1))
-        slopes[np.arange(problem.n_rows), problem.target] -= 1
+        slopes[np.arange(problem.n_samples), problem.target] -= 1
     slopes *= problem.weights[:, None]
     by_values = matrix.T @ slopes + strength * problem.n_trees * (values - problem.prior)
     return by_values, slopes.sum(axis=0)

@@ -42,13 +42,13 @@ class Fitted(NamedTuple):
 # --- rows and what to predict for them
 
 
-def plain_rows(n_rows: int = 90, seed: int = 0) -> np.ndarray:
+def plain_rows(n_samples: int = 90, seed: int = 0) -> np.ndarray:
     """Rows of doubles, most of which no float32 can hold exactly."""
-    return np.random.default_rng(seed).normal(size=(n_rows, N_FEATURES))
+    return np.random.default_rng(seed).normal(size=(n_samples, N_FEATURES))
 
 
-def rows_with_missing(n_rows: int = 90, seed: int = 0, share: float = 0.25) -> np.ndarray:
-    rows = plain_rows(n_rows, seed)
+def rows_with_missing(n_samples: int = 90, seed: int = 0, share: float = 0.25) -> np.ndarray:
+    rows = plain_rows(n_samples, seed)
     rows[np.random.default_rng(seed + 1).random(rows.shape) < share] = np.nan
     return rows
 

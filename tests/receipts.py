@@ -29,15 +29,15 @@ class Receipts(NamedTuple):
 class Tariff:
     """The fields of `tw.Costs`, looked up one question at a time. Features go by their names."""
 
-    def __init__(self, costs, names, n_rows):
+    def __init__(self, costs, names, n_samples):
         self.costs = costs
         self.column = {name: k for k, name in enumerate(names)}
-        self.n_rows = n_rows
+        self.n_samples = n_samples
         self.groups = costs.groups or {}
 
     def price(self, row, feature):
         """What a row pays for a feature of its own."""
-        special = self._of_feature(self.costs.per_example, feature)
+        special = self._of_feature(self.costs.per_sample, feature)
         if special is not None:
             return float(special[row])
         plain = self.costs.per_feature
@@ -71,7 +71,7 @@ class Tariff:
     def rows_of(self, batch, name):
         if batch[0] == "row":
             return [batch[1]]
-        return [row for row in range(self.n_rows) if self.batch(row, name) == batch]
+        return [row for row in range(self.n_samples) if self.batch(row, name) == batch]
 
     def prerequisites(self, feature):
         return (self.costs.requires or {}).get(feature, ())
@@ -121,7 +121,7 @@ class Tariff:
 
     @property
     def _something_else_is_priced(self):
-        given = self.costs.group_fee, self.costs.per_model, self.costs.per_example
+        given = self.costs.group_fee, self.costs.per_model, self.costs.per_sample
         numbers = self.costs.per_split, self.costs.per_node
         return any(field is not None for field in given) or any(numbers)
 
@@ -133,13 +133,13 @@ def receipts(forest, X, costs, feature_names=None, weights=None, kept=None) -> R
     """
     names = names_of(forest, feature_names)
     kept = forest.is_split if kept is None else kept
-    n_rows = len(X)
-    weights = np.ones(n_rows) if weights is None else np.asarray(weights, dtype=float)
-    tariff = Tariff(costs, names, n_rows)
+    n_samples = len(X)
+    weights = np.ones(n_samples) if weights is None else np.asarray(weights, dtype=float)
+    tariff = Tariff(costs, names, n_samples)
 
     lines = set()  # (what, name, who pays)
     bought = np.zeros(len(names))
-    n_tests = np.zeros(n_rows)
+    n_tests = np.zeros(n_samples)
     for row, values in enumerate(rows_as_compared(forest, X)):
         passed = [
             node for tree in range(forest.n_trees) for node in walk(forest, tree, values, kept)
@@ -164,9 +164,9 @@ def receipts(forest, X, costs, feature_names=None, weights=None, kept=None) -> R
         total += due * weights[sharers[0]]
         use[what, name] += weights[sharers[0]]
         if what == "fee":
-            fees[name] += due / n_rows
+            fees[name] += due / n_samples
         else:
-            by_feature[tariff.column[name]] += due / n_rows
+            by_feature[tariff.column[name]] += due / n_samples
 
     model_cost = costs.per_node * kept.sum()
     in_model = tariff.needs(names[feature] for feature in forest.feature[kept])
@@ -178,7 +178,7 @@ def receipts(forest, X, costs, feature_names=None, weights=None, kept=None) -> R
     mean = total / weights.sum() + model_cost
     test_cost = costs.per_split * n_tests.mean()
     return Receipts(
-        bills, mean, by_feature, bought / n_rows, dict(fees), test_cost, model_cost, use
+        bills, mean, by_feature, bought / n_samples, dict(fees), test_cost, model_cost, use
     )
 
 

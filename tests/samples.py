@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from models import walk
 from prunings import LOSSES, NUMBER_LOSSES
 
-from thriftwood.pruning.given import read_given
+from thriftwood.problem.given import read_given
 
 PLAIN = {
     "costs": None,
@@ -46,7 +46,7 @@ def mean_losses_and_bills(given, kept, loss):
     """Return of every row its loss averaged over trees, and its bill, by walking it down."""
     forest, prices = given.forest, given.prices
     lost = (LOSSES | NUMBER_LOSSES).get(loss, loss)
-    losses, bills = np.zeros(given.n_rows), np.zeros(given.n_rows)
+    losses, bills = np.zeros(given.n_samples), np.zeros(given.n_samples)
     for i, (row, right) in enumerate(zip(given.table.values, given.target, strict=True)):
         bought = set()
         for tree in range(forest.n_trees):
@@ -61,7 +61,7 @@ def mean_losses_and_bills(given, kept, loss):
 
 def plain_spread(given, step, n_points, loss):
     """Return variances of mean loss and bill and their covariance, each point from scratch."""
-    n = given.n_rows
+    n = given.n_samples
     found = []
     for point in range(n_points):
         losses, bills = mean_losses_and_bills(given, step >= point, loss)

@@ -6,8 +6,9 @@ import numpy as np
 from builders import closures
 from hypothesis import strategies as st
 
-from thriftwood.closure import ClosureProblem, Shard
-from thriftwood.solvers.shards import Projects
+from thriftwood.closure import ClosureProblem
+from thriftwood.distributed.dual.rounds import Projects
+from thriftwood.distributed.dual.shard import Shard
 
 
 class ListCrew:

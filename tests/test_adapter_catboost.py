@@ -298,7 +298,7 @@ def test_the_bill_counts_the_features_on_the_way() -> None:
     nothing = write_model(model, np.zeros(forest.n_nodes, dtype=bool))
     assert tw.feature_bill(nothing, X).mean == 0
     pruned, _ = written("symmetric")
-    assert (tw.feature_bill(pruned, X).per_example <= tw.feature_bill(model, X).per_example).all()
+    assert (tw.feature_bill(pruned, X).per_sample <= tw.feature_bill(model, X).per_sample).all()
 
 
 # --- what is refused

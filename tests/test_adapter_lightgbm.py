@@ -39,10 +39,15 @@ from boosters_lightgbm import (
 from models import random_kept
 
 from thriftwood import feature_bill, prune_path
-from thriftwood.adapters import read_forest, read_samples, write_model
-from thriftwood.forest import collapse, leaves, predict, scores
-from thriftwood.routing import route_examples
-from thriftwood.table import read_table
+from thriftwood.adapters import read_bootstrap, read_forest, write_model
+from thriftwood.forest import (
+    collapse,
+    leaves,
+    predict,
+    scores,
+)
+from thriftwood.forest.routes import route_samples
+from thriftwood.forest.table import read_table
 
 # LightGBM keeps six digits of what an inner node says.
 SIX_DIGITS = 1e-5
@@ -186,7 +191,7 @@ def test_inner_values_follow_from_gradients(objective: str) -> None:
         start, gradient = np.log(y.mean()), y.mean() - y
         hessian = np.full(len(y), y.mean() * np.exp(0.7))
     forest = read_forest(model)
-    routes = route_examples(forest, read_table(X, forest.input_dtype))
+    routes = route_samples(forest, read_table(X, forest.input_dtype))
     assert forest.n_splits > 3
     for h in range(forest.n_nodes):
         here = routes.order[0, routes.start[h] : routes.stop[h]]
@@ -220,7 +225,7 @@ def test_a_collapsed_tree_is_the_tree_that_lightgbm_grows_with_fewer_leaves(
 def test_where_leaves_are_renewed_an_inner_node_says_their_mean(kind: str) -> None:
     model, X = grown(kind)
     forest = read_forest(model)
-    routes = route_examples(forest, read_table(X, forest.input_dtype))
+    routes = route_samples(forest, read_table(X, forest.input_dtype))
     found = leaves(forest, X)
     for h in np.flatnonzero(forest.is_split):
         tree = forest.tree_of(np.array([h]))[0]
@@ -253,7 +258,7 @@ def test_a_bill_of_a_model_is_that_of_its_forest() -> None:
         prices = [1.0, 2.0, 4.0, 8.0]
         bill = feature_bill(model, X, prices)
         forest = read_forest(model)
-        np.testing.assert_array_equal(bill.per_example, feature_bill(forest, X, prices).per_example)
+        np.testing.assert_array_equal(bill.per_sample, feature_bill(forest, X, prices).per_sample)
         nothing = write_model(model, np.zeros(forest.n_nodes, dtype=bool))
         assert 0 == feature_bill(nothing, X, prices).mean < bill.mean
 
@@ -302,7 +307,7 @@ def test_training_goes_on_from_a_pruned_model() -> None:
 
 
 def test_which_rows_a_tree_was_given_is_not_known() -> None:
-    assert read_samples(grown("rf").model) is None
+    assert read_bootstrap(grown("rf").model) is None
 
 
 def test_lightgbm_is_imported_only_for_its_models() -> None:

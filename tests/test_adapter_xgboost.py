@@ -138,7 +138,7 @@ def test_categories_by_number_and_by_label_give_the_same_score(kind: str) -> Non
         }
     )
     bill = tw.feature_bill(model, polars)
-    np.testing.assert_array_equal(bill.per_example, tw.feature_bill(model, frame).per_example)
+    np.testing.assert_array_equal(bill.per_sample, tw.feature_bill(model, frame).per_sample)
     assert (forest.category_set >= 0).any()
 
 
@@ -244,9 +244,9 @@ def test_the_bill_counts_the_features_on_the_way() -> None:
     nothing = write_model(model, np.zeros(forest.n_nodes, dtype=bool))
     assert tw.feature_bill(nothing, X).mean == 0
     bill = tw.feature_bill(model, X)
-    assert bill.per_example.min() >= 1
+    assert bill.per_sample.min() >= 1
     pruned, _ = written("classifier")
-    assert (tw.feature_bill(pruned, X).per_example <= bill.per_example).all()
+    assert (tw.feature_bill(pruned, X).per_sample <= bill.per_sample).all()
 
 
 def test_shares_are_numbers_and_not_classes():

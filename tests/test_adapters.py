@@ -40,13 +40,10 @@ from sklearn.tree import (
 from sklearn.utils import get_tags
 
 from thriftwood.adapters import read_forest, write_model
-from thriftwood.errors import (
-    ForestError,
-    UnfittedModelError,
-)
+from thriftwood.errors import ForestError, UnfittedModelError
 from thriftwood.forest import Forest, collapse
-from thriftwood.routing import route_examples
-from thriftwood.table import read_table
+from thriftwood.forest.routes import route_samples
+from thriftwood.forest.table import read_table
 
 matplotlib.use("Agg")
 
@@ -56,8 +53,8 @@ BAGGED = ("bagging_classifier", "bagging_column_subsets", "bagging_columns_twice
 
 
 def leaves_of(forest: Forest, rows: Any) -> np.ndarray:
-    """The leaf of every row in every tree, as routing finds it; shape (n_trees, n_rows)."""
-    routes = route_examples(forest, read_table(rows, forest.input_dtype))
+    """The leaf of every row in every tree, as routing finds it; shape (n_trees, n_samples)."""
+    routes = route_samples(forest, read_table(rows, forest.input_dtype))
     leaves = np.full(routes.order.shape, -1)
     for leaf in np.flatnonzero(~forest.is_split):
         tree = forest.tree_of(np.array([leaf]))[0]

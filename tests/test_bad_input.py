@@ -12,7 +12,12 @@ from models import NAMES
 from scipy import sparse
 
 import thriftwood as tw
-from thriftwood.errors import InputError, RangeError, ThriftwoodError, UnsupportedModelError
+from thriftwood.errors import (
+    InputError,
+    RangeError,
+    ThriftwoodError,
+    UnsupportedModelError,
+)
 
 both_entries = pytest.mark.parametrize("entry", [prune, bill])
 
@@ -44,7 +49,7 @@ BAD_ROWS = {
     "no_columns": (ROWS[:, :0], ["X has 0 columns", "4 features"]),
     "no_rows": (ROWS[:0], ["X has no rows"]),
     "one_dimension": (ROWS[0], ["X has 1 dimension", "reshape(1, -1)"]),
-    "three_dimensions": (ROWS[None], ["X has 3 dimension", "(n_rows, n_features)"]),
+    "three_dimensions": (ROWS[None], ["X has 3 dimension", "(n_samples, n_features)"]),
     "empty_list": ([], ["X has", "rows"]),
     "nothing": (None, ["X is None"]),
     "text": ([["a", "b", "c", "d"]], ["X holds something that is not a number", "'a'"]),

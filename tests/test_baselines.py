@@ -55,7 +55,7 @@ def test_evaluation_equals_predicting_with_each_written_model(name, nhanes):
         assert measured.log_loss[index] == pytest.approx(
             log_loss(y, probabilities, labels=forest.classes_)
         )
-        bill = tw.feature_bill(model, X, NHANES.costs).per_example
+        bill = tw.feature_bill(model, X, NHANES.costs).per_sample
         assert measured.cost[index] == pytest.approx(bill.mean())
         np.testing.assert_allclose(
             measured.cost_quantiles[index], np.quantile(bill, [0.5, 1]), atol=1e-9

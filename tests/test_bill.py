@@ -38,7 +38,7 @@ def test_every_row_pays_for_the_features_it_meets_once():
     forest = read_forest(FOREST)
     receipts = [receipt(forest, row) for row in HEART.X]
     expected = [sum(HEART.costs[feature] for feature in bought) for bought in receipts]
-    np.testing.assert_allclose(bill.per_example, expected)
+    np.testing.assert_allclose(bill.per_sample, expected)
     share = [np.mean([feature in bought for bought in receipts]) for feature in range(13)]
     np.testing.assert_allclose(bill.bought, share)
     np.testing.assert_allclose(bill.by_feature, np.array(share) * HEART.costs)
@@ -51,7 +51,7 @@ def test_odd_forests_too(case):
     forest, X, _, prices, _ = case
     bill = tw.feature_bill(forest, X, prices)
     bought = [list(receipt(forest, row)) for row in X]
-    np.testing.assert_allclose(bill.per_example, [sum(prices[features]) for features in bought])
+    np.testing.assert_allclose(bill.per_sample, [sum(prices[features]) for features in bought])
     assert [np.flatnonzero(row).tolist() for row in bill.used] == list(map(sorted, bought))
 
 
@@ -105,12 +105,12 @@ def test_many_groups_are_cut_short():
 
 def test_quantiles_are_those_of_the_rows():
     bill = tw.feature_bill(FOREST, HEART.X, HEART.prices)
-    ordered = np.sort(bill.per_example)
+    ordered = np.sort(bill.per_sample)
     np.testing.assert_array_equal(bill.quantiles([0, 1]), ordered[[0, -1]])
     np.testing.assert_array_equal(bill.quantiles(0.5), ordered[[151]])  # of 303 rows
     low, middle, high = bill.quantiles()
     assert ordered[0] <= low <= middle <= high <= ordered[-1]
-    assert np.mean(bill.per_example <= high) >= 0.9
+    assert np.mean(bill.per_sample <= high) >= 0.9
     assert bill.quantiles([]).shape == (0,)
 
 

@@ -15,9 +15,10 @@ import thriftwood as tw
 from thriftwood.adapters import read_forest
 from thriftwood.errors import InputError
 from thriftwood.forest import collapse, predict, scores
-from thriftwood.formulation import ensemble_losses, majorised_losses, recorded_losses
+from thriftwood.problem.majoriser import ensemble_losses, majorised_losses
+from thriftwood.problem.recorded_gain import recorded_losses
+from thriftwood.problem.task import read_task
 from thriftwood.pruning.descent import descend
-from thriftwood.pruning.task import read_task
 from thriftwood.solvers import min_cut
 
 HEART = tw.datasets.load_heart()

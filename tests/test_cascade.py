@@ -48,7 +48,7 @@ def test_a_cascade_of_one_stage_is_the_pruned_model(point):
     np.testing.assert_allclose(cascade.predict_proba(X_TEST), model.predict_proba(X_TEST))
     np.testing.assert_array_equal(cascade.predict(X_TEST), model.predict(X_TEST))
     bill = tw.feature_bill(model, X_TEST, NHANES.costs)
-    np.testing.assert_array_equal(cascade.bill(X_TEST).per_example, bill.per_example)
+    np.testing.assert_array_equal(cascade.bill(X_TEST).per_sample, bill.per_sample)
     assert cascade.bill(X_TEST).mean == bill.mean
 
 
@@ -105,15 +105,15 @@ def test_a_bill_charges_what_the_stage_uses_where_a_row_stops():
     for number in np.unique(stage):
         forest = cascade.stages.forests[number]
         own = tw.feature_bill(forest, X_TEST[stage == number], NHANES.costs)
-        np.testing.assert_array_equal(bill.per_example[stage == number], own.per_example)
+        np.testing.assert_array_equal(bill.per_sample[stage == number], own.per_sample)
         np.testing.assert_array_equal(bill.used[stage == number], own.used)
     assert tw.feature_bill(cascade, X_TEST, NHANES.costs).mean == bill.mean
     assert tw.feature_bill(cascade, X_TEST).mean == bill.mean
     twice = cascade.bill(X_TEST, costs=2 * np.array(NHANES.costs))
-    np.testing.assert_allclose(twice.per_example, 2 * bill.per_example)
+    np.testing.assert_allclose(twice.per_sample, 2 * bill.per_sample)
     for row in range(0, len(X_TEST), 97):
         receipt = bill.receipt(row)
-        assert receipt.total == pytest.approx(bill.per_example[row])
+        assert receipt.total == pytest.approx(bill.per_sample[row])
         assert (
             sorted(one.feature for one in receipt.purchases)
             == np.flatnonzero(bill.used[row]).tolist()

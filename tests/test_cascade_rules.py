@@ -15,15 +15,15 @@ from thriftwood.forest import SKIPPED
 
 
 def trial(
-    n_rows=60, n_stages=4, seed=0, model_costs=None, weights=None, atoms=False, least_noise=0.3
+    n_samples=60, n_stages=4, seed=0, model_costs=None, weights=None, atoms=False, least_noise=0.3
 ) -> StageTrial:
     """Return stages that know more and more about a hidden number, and cost more and more."""
     random = np.random.default_rng(seed)
-    hidden = random.normal(size=n_rows)
-    noise = random.normal(size=(n_rows, n_stages)) * np.linspace(2.0, least_noise, n_stages)
+    hidden = random.normal(size=n_samples)
+    noise = random.normal(size=(n_samples, n_stages)) * np.linspace(2.0, least_noise, n_stages)
     seen = hidden[:, None] + noise
     margins = np.abs(np.round(seen) if atoms else seen)
-    counts = np.ones(n_rows) if weights is None else np.asarray(weights, dtype=float)
+    counts = np.ones(n_samples) if weights is None else np.asarray(weights, dtype=float)
     counts /= counts.sum()
     target = (hidden > 0).astype(np.int32)
     return StageTrial(
@@ -32,7 +32,7 @@ def trial(
         labels=(seen > 0).astype(np.int64),
         probability=calibrated(seen[:, -1:], target, counts)[0],
         target=target,
-        bills=np.cumsum(random.integers(0, 4, size=(n_rows, n_stages)), axis=1).astype(float),
+        bills=np.cumsum(random.integers(0, 4, size=(n_samples, n_stages)), axis=1).astype(float),
         weights=counts,
         model_costs=np.zeros(n_stages) if model_costs is None else np.asarray(model_costs),
     )
@@ -91,7 +91,7 @@ def test_single_stages_are_among_the_rules(seed):
 
 
 def test_without_a_budget_the_cheapest_as_good_as_the_best_is_taken():
-    own = trial(n_rows=500, least_noise=1.7)
+    own = trial(n_samples=500, least_noise=1.7)
     rules = tune_rules(own)
     chosen = rules.within(None)
     assert 0 < chosen < len(rules) - 1
@@ -108,7 +108,7 @@ def test_without_a_budget_the_cheapest_as_good_as_the_best_is_taken():
 @pytest.mark.parametrize("seed", range(5))
 def test_with_two_stages_the_rules_reach_the_best_there_is(seed):
     """Of two stages there is one threshold: try them all, and compare the corners of the hull."""
-    own = trial(n_rows=25, n_stages=2, seed=seed)
+    own = trial(n_samples=25, n_stages=2, seed=seed)
     rules = tune_rules(own)
     every = [*own.margins[:, 0], 0.0, SKIPPED]
     tried = np.array([figures(own, (threshold, 0.0))[:2] for threshold in every])
@@ -123,7 +123,7 @@ def test_with_two_stages_the_rules_reach_the_best_there_is(seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_no_rule_is_better_than_the_best_of_all(seed):
     """With three stages and few rows every rule can be tried."""
-    own = trial(n_rows=9, n_stages=3, seed=seed)
+    own = trial(n_samples=9, n_stages=3, seed=seed)
     rules = tune_rules(own)
     choices = [[*np.unique(own.margins[:, s]), 0.0, SKIPPED] for s in (0, 1)]
     tried = np.array([figures(own, (*both, 0.0))[:2] for both in itertools.product(*choices)])
@@ -190,7 +190,7 @@ def test_only_the_best_are_kept():
 
 
 def test_expected_losses_are_likelihoods_that_add_up():
-    own = trial(n_rows=4000)
+    own = trial(n_samples=4000)
     losses = expected(own)
     np.testing.assert_allclose(own.weights @ losses, own.weights @ own.wrong, atol=0.03)
     assert losses.min() >= 0

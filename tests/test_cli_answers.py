@@ -61,7 +61,7 @@ def test_changed_leaves_are_no_pruning_unless_somebody_says_refitted(checked):
 def test_verify_says_on_what_it_judged(checked, folder):
     words = spoken(run(*checked, "--refitted"))
     assert f"judged on 200 rows of {folder / 'train.csv'}, with the prices of" in words
-    assert answer(*checked, "--refitted")["n_rows"] == 200
+    assert answer(*checked, "--refitted")["n_samples"] == 200
     assert "every feature at 1" in spoken(run(*checked[:6], "--refitted"))
 
 

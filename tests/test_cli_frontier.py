@@ -21,7 +21,7 @@ import thriftwood as tw
 from thriftwood.adapters import read_forest
 from thriftwood.cli import frontier_files
 from thriftwood.cli.frontier_files import FILES
-from thriftwood.model_files import read_model
+from thriftwood.formats.models import read_model
 
 
 @pytest.fixture(scope="module")

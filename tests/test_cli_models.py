@@ -98,7 +98,7 @@ def test_a_bill_leaves_out_two_columns_where_a_model_knows_no_names(folder, tmp_
     rows.assign(w=1.0, ill="?").to_csv(tmp_path / "rows.csv", index=False)
     words = ("bill", tmp_path / "tree.skops", tmp_path / "rows.csv")
     assert "15 columns" in refused(*words)
-    assert answer(*words, "--target", "ill", "--weight", "w")["n_rows"] == len(rows)
+    assert answer(*words, "--target", "ill", "--weight", "w")["n_samples"] == len(rows)
 
 
 def test_without_prices_a_bill_counts_features(folder, forest):

@@ -25,7 +25,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import thriftwood as tw
 from thriftwood.adapters import read_forest
-from thriftwood.model_files import read_model
+from thriftwood.formats.models import read_model
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def test_the_error_may_rise_on_validation_rows(asked, folder, path, tmp_path):
     assert measured.cost[facts["point"]] == measured.cost[allowed].min()
     assert facts["validation"]["original"]["error"] == before
     chosen = path[facts["point"]]
-    assert facts["validation"]["n_rows"] == len(y)
+    assert facts["validation"]["n_samples"] == len(y)
     assert facts["validation"]["error"] == (chosen.model.predict(X) != y).mean()
     assert facts["validation"]["cost"] == tw.feature_bill(chosen.model, X, PRICES).mean
 

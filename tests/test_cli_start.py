@@ -14,10 +14,10 @@ from thriftwood.cli import bill as bill_command
 from thriftwood.cli import outputs
 from thriftwood.cli.early import LOSSES
 from thriftwood.cli.voice import Voice
-from thriftwood.formulation import losses
-from thriftwood.model_files import thriftwood_arrays
-from thriftwood.model_files.registry import FORMATS
-from thriftwood.row_files.reading import READERS
+from thriftwood.formats.models import thriftwood_arrays
+from thriftwood.formats.models.registry import FORMATS
+from thriftwood.formats.tables.reading import READERS
+from thriftwood.problem import losses
 
 COMMANDS = ("demo", "info", "bill", "frontier", "prune", "verify", "export", "train")
 HEAVY = ("numba", "sklearn", "pandas", "scipy", "matplotlib")

@@ -9,7 +9,7 @@ import thriftwood as tw
 from thriftwood.cli import fitting, training
 from thriftwood.cli.fitting import usual_task
 from thriftwood.cli.frontier_files import FILES
-from thriftwood.model_files import read_model
+from thriftwood.formats.models import read_model
 
 TRAINED = {*FILES, "model.skops", "train.parquet", "validation.parquet"}
 

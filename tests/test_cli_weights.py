@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 
 import thriftwood as tw
 from thriftwood.adapters import read_forest
-from thriftwood.model_files import read_model
+from thriftwood.formats.models import read_model
 
 # Few rows count much, so that to forget a weight changes every figure.
 WEIGHTS = {
@@ -70,7 +70,7 @@ def test_a_rise_of_the_error_is_judged_with_weights(asked, path, tmp_path):
     bill = tw.feature_bill(chosen.model, X, PRICES)
     wrong = chosen.model.predict(X) != y
     assert facts["validation"]["error"] == pytest.approx(np.average(wrong, weights=VALID))
-    assert facts["validation"]["cost"] == pytest.approx(np.average(bill.per_example, weights=VALID))
+    assert facts["validation"]["cost"] == pytest.approx(np.average(bill.per_sample, weights=VALID))
 
 
 def test_a_refit_counts_and_is_judged_with_weights(asked, path, tmp_path):

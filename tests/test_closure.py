@@ -8,7 +8,12 @@ from builders import closure, closures
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thriftwood.closure import ClosureProblem, ClosureSolution, Flow, check_certificate
+from thriftwood.closure import (
+    ClosureProblem,
+    ClosureSolution,
+    Flow,
+    check_certificate,
+)
 from thriftwood.closure.sums import LARGEST_TOTAL, exact_sum
 from thriftwood.errors import CertificateError, ClosureError, RangeError
 from thriftwood.solvers import brute_force, min_cut

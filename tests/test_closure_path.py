@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 from thriftwood.closure import check_certificate
 from thriftwood.closure.sums import exact_sum
 from thriftwood.errors import RangeError
-from thriftwood.solvers import brute_force, closure_path, linear_program, min_cut, plain_path
+from thriftwood.solvers import (
+    brute_force,
+    closure_path,
+    linear_program,
+    min_cut,
+    plain_path,
+)
 from thriftwood.solvers import path as path_module
 from thriftwood.solvers import path_kernels as kernels
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from thriftwood.formulation import paper
+from thriftwood import paper
 from thriftwood.solvers.components import components_of
 
 

@@ -34,11 +34,11 @@ def test_a_patient_of_heart_pays_every_fee_once_to_the_cent():
     """Whoever takes several tests of a group pays less than their single prices, by its fee."""
     bill = tw.feature_bill(FOREST, X, HEART.prices)
     alone = tw.feature_bill(FOREST, X, HEART.costs)
-    taken = np.array([tw.feature_bill(FOREST, X, price).per_example for price in np.eye(13)])
+    taken = np.array([tw.feature_bill(FOREST, X, price).per_sample for price in np.eye(13)])
     saved = np.zeros(len(X))
     for fee, group in ((2.10, [4, 5]), (101.90, [7, 12]), (86.30, [8, 9, 10])):
         saved += fee * np.maximum(taken[group].sum(axis=0) - 1, 0)
-    np.testing.assert_allclose(alone.per_example - bill.per_example, saved, atol=1e-9)
+    np.testing.assert_allclose(alone.per_sample - bill.per_sample, saved, atol=1e-9)
     assert saved.max() > 100
     assert bill.unit == "CAD"
 
@@ -53,7 +53,7 @@ def test_the_prices_of_thyroid_know_that_one_test_is_computed_from_two():
     stump = RandomForestClassifier(1, max_features=None, max_depth=1, random_state=0)
     stump.fit(only, thyroid.y[rows])
     bill = tw.feature_bill(stump, only, thyroid.prices)
-    assert bill.per_example == pytest.approx(12.41 + 9.31 + 2.10)  # TT4, T4U, blood taken once
+    assert bill.per_sample == pytest.approx(12.41 + 9.31 + 2.10)  # TT4, T4U, blood taken once
     assert bill.bought[names.index("TT4")] == 1
 
 
@@ -76,7 +76,7 @@ def test_folds_take_the_prices_of_their_rows_along():
     free = tw.PrunedEnsembleClassifier(FOREST, costs=HEART.prices, cv=3).fit(X, y)
     assert (estimator.evaluation_.cost[0]) < free.evaluation_.cost[0]
     out_of_bag = tw.PrunedEnsembleClassifier(FOREST, costs=costs, cv="out_of_bag").fit(X, y)
-    assert out_of_bag.evaluation_.n_rows <= len(y)
+    assert out_of_bag.evaluation_.n_samples <= len(y)
 
 
 def test_a_search_over_price_lists_works():
@@ -152,17 +152,17 @@ def test_a_budget_holds_for_whole_bills():
         clone(within).fit(X, y, costs=tied, X_valid=X[:10])
 
 
-@pytest.mark.parametrize("kind", ["per_example", "known"])
+@pytest.mark.parametrize("kind", ["per_sample", "known"])
 def test_frames_go_by_name_for_some_of_the_rows_too(kind):
     rng = np.random.default_rng(0)
     frame = HEART.frame()
-    table = rng.integers(1, 9, X.shape).astype(float) if kind == "per_example" else KNOWN
+    table = rng.integers(1, 9, X.shape).astype(float) if kind == "per_sample" else KNOWN
     named = pd.DataFrame(table, columns=HEART.feature_names)
     shuffled = named[named.columns[::-1]]
     forest = RandomForestClassifier(5, max_depth=4, random_state=0).fit(frame, y)
     rows = np.arange(0, 300, 3)
     bills = [
-        tw.feature_bill(forest, frame.iloc[rows], tw.Costs(**{kind: given}).take(rows)).per_example
+        tw.feature_bill(forest, frame.iloc[rows], tw.Costs(**{kind: given}).take(rows)).per_sample
         for given in (table, named, shuffled)
     ]
     np.testing.assert_array_equal(bills[0], bills[1])
@@ -267,7 +267,7 @@ def test_the_unit_is_shown():
 
 
 def test_the_papers_programs_refuse_what_they_do_not_know():
-    from thriftwood.formulation import paper
+    from thriftwood import paper
 
     with pytest.raises(InputError, match="one price per feature and nothing else"):
         paper.read_instance(FOREST, X, y, costs=UPKEEP)

@@ -40,7 +40,7 @@ def prunings_of(case, loss="error"):
 def test_the_bill_is_the_receipts(case):
     bill = tw.feature_bill(case.forest, case.X, case.costs)
     expected = receipts(case.forest, case.X, case.costs, case.names)
-    np.testing.assert_allclose(bill.per_example, expected.per_row, atol=1e-9)
+    np.testing.assert_allclose(bill.per_sample, expected.per_row, atol=1e-9)
     np.testing.assert_allclose(bill.by_feature, expected.by_feature, atol=1e-9)
     np.testing.assert_allclose(bill.bought, expected.bought, atol=1e-9)
     assert bill.model_cost == close(expected.model_cost)
@@ -57,7 +57,7 @@ def test_a_bill_adds_up(case):
     bill = tw.feature_bill(case.forest, case.X, case.costs)
     lines = bill.by_feature.sum() + sum(bill.fees.values()) + bill.test_cost + bill.model_cost
     assert lines == close(bill.mean)
-    assert bill.per_example.mean() + bill.model_cost == close(bill.mean)
+    assert bill.per_sample.mean() + bill.model_cost == close(bill.mean)
 
 
 @settings(max_examples=50)
@@ -72,7 +72,7 @@ def test_prices_alone_are_the_plain_prices(case, prices):
     np.testing.assert_array_equal(one.tradeoffs, other.tradeoffs)
     nothing = tw.feature_bill(case.forest, case.X, tw.Costs())
     np.testing.assert_array_equal(
-        nothing.per_example, tw.feature_bill(case.forest, case.X).per_example
+        nothing.per_sample, tw.feature_bill(case.forest, case.X).per_sample
     )
 
 
@@ -89,11 +89,11 @@ def test_tables_of_rows_go_by_the_names_of_their_columns():
     forest = forest_of(split(0, 0.5, leaf((1, 0)), leaf((0, 1)), (1, 0)), n_features=2)
     rows = pd.DataFrame({"age": [0.0, 1.0], "scan": [0.0, 0.0]})
     prices = pd.DataFrame({"scan": [100.0, 200.0], "age": [1.0, 2.0]})
-    bill = tw.feature_bill(forest, rows, tw.Costs(per_example=prices))
-    assert bill.per_example.tolist() == [1.0, 2.0]
+    bill = tw.feature_bill(forest, rows, tw.Costs(per_sample=prices))
+    assert bill.per_sample.tolist() == [1.0, 2.0]
     known = pd.DataFrame({"scan": [True, True], "age": [False, True]})
     bill = tw.feature_bill(forest, rows, tw.Costs(known=known))
-    assert bill.per_example.tolist() == [1.0, 0.0]
+    assert bill.per_sample.tolist() == [1.0, 0.0]
 
 
 # --- one point
@@ -132,9 +132,7 @@ def test_solvers_agree_and_take_the_smallest_optimum(case, tradeoff):
 def test_the_bill_of_a_pruned_forest_is_what_pruning_said(case, tradeoff):
     pruned = tw.prune(case.forest, case.X, case.y, tradeoff=tradeoff, **case.options)
     bill = tw.feature_bill(pruned.model, case.X, case.costs)
-    assert np.average(bill.per_example, weights=case.weights) + bill.model_cost == close(
-        pruned.cost
-    )
+    assert np.average(bill.per_sample, weights=case.weights) + bill.model_cost == close(pruned.cost)
 
 
 # --- the path
@@ -280,7 +278,7 @@ def _raise(costs, item, names, by):
     """Return the same costs with one price raised; None where that would change others."""
     what, name = item if isinstance(item, tuple) else (item, None)
     if what == "price":
-        if costs.per_feature is None or costs.per_example is not None:
+        if costs.per_feature is None or costs.per_sample is not None:
             return None
         return replace(costs, per_feature=_plus(costs.per_feature, name, names, by))
     if not _is_priced(costs):
@@ -300,7 +298,7 @@ def _raise(costs, item, names, by):
 
 
 def _is_priced(costs):
-    tables = costs.per_feature, costs.group_fee, costs.per_model, costs.per_example
+    tables = costs.per_feature, costs.group_fee, costs.per_model, costs.per_sample
     return any(table is not None for table in tables) or costs.per_split or costs.per_node
 
 

@@ -37,7 +37,7 @@ def test_the_program_and_all_prunings_by_receipts_agree(case, tradeoff):
 def random_costs(seed):
     """Return prices of many kinds for the rows and columns above."""
     rng = np.random.default_rng(seed)
-    n_rows, n_features = X.shape
+    n_samples, n_features = X.shape
     groups = {
         "blood": [4, 5],
         "treadmill": [8, 9, 10],
@@ -46,13 +46,13 @@ def random_costs(seed):
     }
     kinds = {
         "per_feature": rng.integers(0, 1000, n_features) / 100,
-        "per_example": {int(k): rng.integers(0, 500, n_rows) / 100 for k in rng.choice(13, 3)},
-        "known": rng.random((n_rows, n_features)) < 0.2,
+        "per_sample": {int(k): rng.integers(0, 500, n_samples) / 100 for k in rng.choice(13, 3)},
+        "known": rng.random((n_samples, n_features)) < 0.2,
         "shared_by": {
-            "visit": rng.integers(0, 30, n_rows),
-            "blood": rng.integers(0, 10, n_rows),
-            11: rng.integers(0, 20, n_rows),
-            2: rng.integers(0, 45, n_rows),
+            "visit": rng.integers(0, 30, n_samples),
+            "blood": rng.integers(0, 10, n_samples),
+            11: rng.integers(0, 20, n_samples),
+            2: rng.integers(0, 45, n_samples),
         },
         "requires": {12: [7], 10: [9, 8], 9: [8], 11: [10, 12], 0: [1]},
         "per_model": {"scan": 500.0, 11: 120.0, 0: 30.5, "blood": 90.0},
@@ -61,8 +61,8 @@ def random_costs(seed):
     }
     left_out = rng.choice(list(kinds), rng.integers(0, 5), replace=False) if seed else []
     chosen = {name: value for name, value in kinds.items() if name not in left_out}
-    for k in set(chosen.get("per_example", {})) & set(chosen.get("shared_by", {})):
-        del chosen["per_example"][k]  # a batch pays one price
+    for k in set(chosen.get("per_sample", {})) & set(chosen.get("shared_by", {})):
+        del chosen["per_sample"][k]  # a batch pays one price
     fees = {"blood": 2.1, "treadmill": 4.0, "scan": 11.9, "visit": 1.0}
     return tw.Costs(groups=groups, group_fee=fees, predictions=1000, **chosen)
 

@@ -100,7 +100,7 @@ def test_heart_patients_pay_each_fee_once(trees, bills):
     forest = forest_of(*trees, n_features=13)
     rows = named(HEART.X[:3], HEART.feature_names)
     bill = tw.feature_bill(forest, rows, heart_costs())
-    np.testing.assert_allclose(bill.per_example, bills, atol=1e-9)
+    np.testing.assert_allclose(bill.per_sample, bills, atol=1e-9)
     slow = receipts(forest, rows, heart_costs(), HEART.feature_names)
     np.testing.assert_allclose(slow.per_row, bills, atol=1e-9)
     assert bill.fees["A"] == pytest.approx(0.70)  # 2.10 of one patient out of three
@@ -119,7 +119,7 @@ def test_who_has_had_the_scan_does_not_pay_for_it_again():
         97.67,  # nothing of B: 200.57 - 102.90
         191.20,  # thalach again: 192.20 - thal 1
     ]
-    np.testing.assert_allclose(bill.per_example, expected, atol=1e-9)
+    np.testing.assert_allclose(bill.per_sample, expected, atol=1e-9)
 
 
 def test_patients_of_one_visit_share_what_the_visit_shares():
@@ -132,7 +132,7 @@ def test_patients_of_one_visit_share_what_the_visit_shares():
         62.32,  # 113.27 - 101.90 / 2
         103.90,  # alone on Tuesday
     ]
-    np.testing.assert_allclose(bill.per_example, expected, atol=1e-9)
+    np.testing.assert_allclose(bill.per_sample, expected, atol=1e-9)
 
 
 def test_the_pruning_of_one_tree_can_be_done_by_hand():
@@ -225,7 +225,7 @@ def test_thyroid_patients_pay_for_what_an_index_is_computed_from():
         45.50,  # A 2.10 + TSH 20.68, FTI 0 + TT4 12.41 + T4U 9.31, age 1
         36.19,  # as the first
     ]
-    np.testing.assert_allclose(bill.per_example, expected, atol=1e-9)
+    np.testing.assert_allclose(bill.per_sample, expected, atol=1e-9)
     np.testing.assert_allclose(bill.bought[[0, TSH, T3, TT4, T4U, FTI]], [1, 1, 0, 1, 1 / 3, 1 / 3])
     assert bill.fees["A"] == pytest.approx(2.10)
     # Whoever has the index at hand needs neither of its parts for it:
@@ -233,7 +233,7 @@ def test_thyroid_patients_pay_for_what_an_index_is_computed_from():
     known = costs.for_rows(known={"FTI": [False, True, False]})
     lighter = tw.feature_bill(forest, rows, known)
     # A 2.10 + TSH 20.68, age 1
-    np.testing.assert_allclose(lighter.per_example, [36.19, 23.78, 36.19], atol=1e-9)
+    np.testing.assert_allclose(lighter.per_sample, [36.19, 23.78, 36.19], atol=1e-9)
 
 
 @needs_shared_data

@@ -46,7 +46,7 @@ def test_good_prices_are_taken(ask):
         requires={"fbs": ["age"]},
         per_model={"chol": 1, "blood": 2},
         predictions=10,
-        per_example={"chol": [1, 2, 2, 1]},
+        per_sample={"chol": [1, 2, 2, 1]},
         known={"fbs": [True, False, False, True]},
         shared_by={"blood": ["a", "a", "b", "b"], "age": [1, 1, 1, 1]},
     )
@@ -65,7 +65,7 @@ def test_good_prices_are_taken(ask):
         ("per_model", {"per_model": {"sugar": 1}, "predictions": 10}),
         ("shared_by", {"shared_by": {"sugar": [1, 1, 2, 2]}}),
         ("known", {"known": {"sugar": [True] * 4}}),
-        ("per_example", {"per_example": {"sugar": [1.0] * 4}}),
+        ("per_sample", {"per_sample": {"sugar": [1.0] * 4}}),
         ("", {"per_feature": {"age": 1, "chol": 1, "fbs": 1, "sugar": 1}}),
     ],
 )
@@ -74,12 +74,12 @@ def test_a_feature_that_no_column_has_is_refused(ask, field, prices):
         ask(**prices)
 
 
-@pytest.mark.parametrize("field", ["requires", "known", "per_example"])
+@pytest.mark.parametrize("field", ["requires", "known", "per_sample"])
 def test_a_group_is_no_feature(ask, field):
     prices = {
         "requires": {"age": ["blood"]},
         "known": {"blood": [True] * 4},
-        "per_example": {"blood": [1.0] * 4},
+        "per_sample": {"blood": [1.0] * 4},
     }
     with refused(field, "blood"):
         ask(groups=GROUPS, group_fee=FEE, **{field: prices[field]})
@@ -151,7 +151,7 @@ def test_a_price_for_splits_must_be_a_finite_number_from_0(field, price):
 
 @pytest.mark.parametrize("price", [-0.01, np.nan, np.inf, "dear"])
 @pytest.mark.parametrize(
-    "field", ["per_feature", "per_feature by name", "group_fee", "per_model", "per_example"]
+    "field", ["per_feature", "per_feature by name", "group_fee", "per_model", "per_sample"]
 )
 def test_any_price_must_be_a_finite_number_from_0(ask, field, price):
     prices = {
@@ -159,7 +159,7 @@ def test_any_price_must_be_a_finite_number_from_0(ask, field, price):
         "per_feature by name": {"per_feature": {"age": 1, "chol": price, "fbs": 1}},
         "group_fee": {"groups": GROUPS, "group_fee": {"blood": price}},
         "per_model": {"per_model": {"chol": price}, "predictions": 10},
-        "per_example": {"per_example": {"chol": [1, price, 1, 1]}},
+        "per_sample": {"per_sample": {"chol": [1, price, 1, 1]}},
     }[field]
     culprit = "blood" if field == "group_fee" else "chol"
     with refused("is not a number" if field == "per_feature" and price == "dear" else culprit):
@@ -172,12 +172,12 @@ def test_any_price_must_be_a_finite_number_from_0(ask, field, price):
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("per_example", np.ones((3, 3))),
-        ("per_example", np.ones((4, 2))),
-        ("per_example", np.ones(4)),
-        ("per_example", {"chol": np.ones(3)}),
-        ("per_example", {"chol": np.ones((4, 1))}),
-        ("per_example", {"chol": 1.0}),
+        ("per_sample", np.ones((3, 3))),
+        ("per_sample", np.ones((4, 2))),
+        ("per_sample", np.ones(4)),
+        ("per_sample", {"chol": np.ones(3)}),
+        ("per_sample", {"chol": np.ones((4, 1))}),
+        ("per_sample", {"chol": 1.0}),
         ("known", np.ones((3, 3), dtype=bool)),
         ("known", np.ones((4, 4), dtype=bool)),
         ("known", np.ones(4, dtype=bool)),
@@ -239,9 +239,9 @@ def test_a_group_of_nothing_costs_nothing(ask):
 def test_who_pays_together_pays_one_price(ask):
     ids = ["a", "a", "b", "b"]
     for shared in (ids, {"chol": ids}):
-        with refused("per_example", "shared_by", "chol"):
-            ask(per_example={"chol": [1, 2, 1, 1]}, shared_by=shared)
-    ask(per_example={"chol": [1, 2, 1, 1]}, shared_by={"fbs": ids})
+        with refused("per_sample", "shared_by", "chol"):
+            ask(per_sample={"chol": [1, 2, 1, 1]}, shared_by=shared)
+    ask(per_sample={"chol": [1, 2, 1, 1]}, shared_by={"fbs": ids})
 
 
 def test_prices_of_some_rows_do_not_hold_for_others():

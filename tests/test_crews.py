@@ -14,7 +14,9 @@ import pytest
 from crew_work import length_of_news, remember, tell, weigh
 from distributed import Client
 
-from thriftwood.crews import Piece, chunks, hire, is_chunked
+from thriftwood.distributed import chunks
+from thriftwood.distributed.hiring import hire, is_chunked
+from thriftwood.distributed.pieces import Piece
 from thriftwood.errors import MissingLibraryError
 
 X = np.arange(120.0).reshape(30, 4) % 7

@@ -30,7 +30,8 @@ from crew_work import (
 )
 from distributed import Client, LocalCluster, Status
 
-from thriftwood.crews import hire, waiting
+from thriftwood.distributed import waiting
+from thriftwood.distributed.hiring import hire
 from thriftwood.errors import InputError, LostWorkersError, RangeError
 
 pytestmark = pytest.mark.slow

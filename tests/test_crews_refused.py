@@ -11,7 +11,7 @@ import pytest
 from crew_work import fail_at, remember, remember_unless, tell, unreadable
 from dask.bag import from_sequence
 
-from thriftwood.crews import hire
+from thriftwood.distributed.hiring import hire
 from thriftwood.errors import InputError, LostWorkersError, RangeError
 
 X = np.arange(60.0).reshape(20, 3)

@@ -59,7 +59,7 @@ def test_cross_validation_is_that_of_cart(make, estimator, y):
     for name, by_hand in zip(("error", "standard_error", "cost"), means, strict=True):
         np.testing.assert_allclose(getattr(measured.original, name), by_hand[0], atol=1e-12)
         np.testing.assert_allclose(getattr(measured, name), by_hand[1:], atol=1e-12)
-    assert measured.n_rows == len(X)
+    assert measured.n_samples == len(X)
     best = measured.error.argmin()
     near = np.flatnonzero(measured.error <= measured.error[best] + measured.standard_error[best])
     assert fitted.pruned_.index == near[-1]
@@ -93,9 +93,9 @@ def test_out_of_bag_rows_choose_as_the_path_does():
 def test_one_split_has_the_standard_error_of_its_rows():
     split = ShuffleSplit(1, test_size=0.4, random_state=0)
     fitted = classifier(cv=split).fit(X, Y)
-    error, n_rows = fitted.evaluation_.error, fitted.evaluation_.n_rows
+    error, n_samples = fitted.evaluation_.error, fitted.evaluation_.n_samples
     np.testing.assert_allclose(
-        fitted.evaluation_.standard_error, np.sqrt(error * (1 - error) / n_rows), atol=1e-12
+        fitted.evaluation_.standard_error, np.sqrt(error * (1 - error) / n_samples), atol=1e-12
     )
 
 
@@ -110,7 +110,7 @@ def test_rows_of_a_class_that_training_misses_do_not_stop_it():
     y = Y.copy()
     y[7] = 9
     fitted = classifier(cv=KFold(3)).fit(X, y)
-    assert fitted.evaluation_.n_rows == len(X) - 1
+    assert fitted.evaluation_.n_samples == len(X) - 1
     assert fitted.classes_.tolist() == [0, 1, 9]
 
 
@@ -123,11 +123,11 @@ def test_few_rows_of_a_class_make_fewer_folds():
 
 
 @pytest.mark.parametrize(
-    ("make", "y", "n_rows"), [(classifier, np.arange(90) == 0, 90), (regressor, NUMBERS, 1)]
+    ("make", "y", "n_samples"), [(classifier, np.arange(90) == 0, 90), (regressor, NUMBERS, 1)]
 )
-def test_too_few_rows_take_the_first_point_and_say_so(make, y, n_rows):
+def test_too_few_rows_take_the_first_point_and_say_so(make, y, n_samples):
     with pytest.warns(UserWarning, match="too few rows"):
-        fitted = make().fit(X[:n_rows], y[:n_rows])
+        fitted = make().fit(X[:n_samples], y[:n_samples])
     assert fitted.pruned_.index == 0
     assert fitted.evaluation_ is None
 

@@ -16,7 +16,12 @@ from test_solvers import random_forest_like
 from thriftwood.closure import ClosureSolution, Flow, check_certificate
 from thriftwood.closure.sums import LARGEST_TOTAL
 from thriftwood.errors import CertificateError, InputError
-from thriftwood.solvers import DantzigWolfe, brute_force, linear_program, min_cut
+from thriftwood.solvers import (
+    DantzigWolfe,
+    brute_force,
+    linear_program,
+    min_cut,
+)
 from thriftwood.solvers.components import components_of
 
 # Nobody can pay the item alone, and shares must be found: more than one round is needed.
@@ -183,7 +188,7 @@ def test_wrong_options_are_refused(options, words):
 
 
 def test_a_line_tells_rounds_and_gap(capsys, monkeypatch):
-    monkeypatch.setattr("thriftwood.progress.PAUSE", 0.0)
+    monkeypatch.setattr("thriftwood.support.progress.PAUSE", 0.0)
     first = DantzigWolfe(progress=True)(SHARED(np.random.default_rng(0))).rounds[0]
     drawn = capsys.readouterr().err
     gap = f"{first.gap / first.bound:.2g}"

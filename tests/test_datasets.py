@@ -14,7 +14,13 @@ import pytest
 from shared_data import SHARED, needs_shared_data
 from sklearn.tree import DecisionTreeClassifier
 
-from thriftwood.datasets import DATASET_NAMES, Dataset, load_dataset, load_heart, load_nhanes
+from thriftwood.datasets import (
+    DATASET_NAMES,
+    Dataset,
+    load_dataset,
+    load_heart,
+    load_nhanes,
+)
 from thriftwood.datasets.arrays import to_dataset
 from thriftwood.datasets.bundled import HEART_FILE, NHANES_FILE
 from thriftwood.datasets.catalogue import CATALOGUE

@@ -30,7 +30,7 @@ def test_evaluation_equals_predicting_with_each_written_model(nhanes):
         assert measured.brier[k] == pytest.approx(
             brier_score_loss(label, probabilities, labels=labels)
         )
-        bill = tw.feature_bill(model, X, NHANES.costs).per_example
+        bill = tw.feature_bill(model, X, NHANES.costs).per_sample
         assert measured.cost[k] == pytest.approx(bill.mean())
         np.testing.assert_allclose(
             measured.cost_quantiles[k], np.quantile(bill, [0, 0.25, 1]), atol=1e-9

@@ -14,8 +14,8 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
 )
 
-from thriftwood import export
 from thriftwood.adapters import read_forest
+from thriftwood.formats import export
 
 lightgbm_models = pytest.importorskip("boosters_lightgbm")
 xgboost_models = pytest.importorskip("xgboost_models")

@@ -12,11 +12,11 @@ from export_cases import CASES, any_forests, case, drawn_rows, rows_for, said_by
 from hypothesis import HealthCheck, given, settings
 from models import fitted
 
-from thriftwood import export
 from thriftwood.adapters import read_forest
 from thriftwood.errors import InputError
-from thriftwood.export.c_source import quoted
 from thriftwood.forest import leaves, scores
+from thriftwood.formats import export
+from thriftwood.formats.export.c_source import quoted
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]

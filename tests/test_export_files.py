@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import thriftwood
-from thriftwood import export
 from thriftwood.errors import InputError, MissingLibraryError
-from thriftwood.export.thresholds import for_double_rows, for_single_rows
+from thriftwood.formats import export
+from thriftwood.formats.export.thresholds import for_double_rows, for_single_rows
 
 WRITERS = {
     "c": export.to_c,

@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import fitted
 
-from thriftwood import export
 from thriftwood.adapters import read_forest
 from thriftwood.errors import InputError, UnsupportedModelError
 from thriftwood.forest import ARRAYS
+from thriftwood.formats import export
 
 jsonschema = pytest.importorskip("jsonschema")
 
-SCHEMA = json.loads((files("thriftwood.export") / "forest.schema.json").read_text())
+SCHEMA = json.loads((files("thriftwood.formats.export") / "forest.schema.json").read_text())
 
 
 def strict(text):

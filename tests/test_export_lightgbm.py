@@ -21,12 +21,12 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
 )
 
-from thriftwood import export
 from thriftwood.adapters import read_forest
 from thriftwood.errors import InputError
-from thriftwood.export.lightgbm_text import lightgbm_text
 from thriftwood.forest import Forest, predict, scores
 from thriftwood.forest.kernels import NEXT_TO_ZERO
+from thriftwood.formats import export
+from thriftwood.formats.export.lightgbm_text import lightgbm_text
 
 
 def loaded(forest: Forest) -> lightgbm.Booster:

@@ -9,9 +9,9 @@ from export_cases import CASES, any_forests, case, drawn_rows, rows_for, said_by
 from hypothesis import given, settings
 from models import NAMES, fitted
 
-from thriftwood import export
 from thriftwood.adapters import read_forest
 from thriftwood.errors import InputError, UnsupportedModelError
+from thriftwood.formats import export
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")

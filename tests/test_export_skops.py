@@ -18,9 +18,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import thriftwood as tw
-from thriftwood import export
 from thriftwood.adapters import forest_model
 from thriftwood.errors import ForestError, InputError, UnsupportedModelError
+from thriftwood.formats import export
 
 skops = pytest.importorskip("skops.io")
 

@@ -7,10 +7,10 @@ import pytest
 from export_cases import CASES, any_forests, case, drawn_rows, rows_for, said_by
 from hypothesis import assume, given, settings
 
-from thriftwood import export
 from thriftwood.errors import UnsupportedModelError
 from thriftwood.forest import Forest, scores
 from thriftwood.forest.kernels import NEXT_TO_ZERO
+from thriftwood.formats import export
 
 treelite = pytest.importorskip("treelite")
 

@@ -39,7 +39,12 @@ from sklearn.utils.validation import check_is_fitted
 import thriftwood as tw
 from thriftwood.adapters import forest_model, read_forest, write_model
 from thriftwood.errors import ForestError, InputError, UnsupportedModelError
-from thriftwood.forest import Forest, collapse, files, scores
+from thriftwood.forest import (
+    Forest,
+    collapse,
+    files,
+    scores,
+)
 
 AVERAGES = (
     "tree_classifier",

@@ -9,17 +9,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from prunings import all_masks, cost_and_loss
 
+from thriftwood.billing.purchases import list_purchases
 from thriftwood.closure import check_certificate
 from thriftwood.closure.sums import exact_sum
 from thriftwood.costs.price_list import plain_prices
 from thriftwood.errors import InputError, RangeError
-from thriftwood.formulation import (
-    list_purchases,
-    node_losses,
-    read_target,
-    read_weights,
-)
-from thriftwood.formulation.scaling import whole_numbers
+from thriftwood.problem.losses import node_losses
+from thriftwood.problem.scaling import whole_numbers
+from thriftwood.problem.targets import read_target, read_weights
 from thriftwood.solvers import brute_force, linear_program, min_cut
 
 

@@ -13,9 +13,9 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier
 
 import thriftwood as tw
+from thriftwood import paper
 from thriftwood.errors import InputError
 from thriftwood.forest import collapse
-from thriftwood.formulation import paper
 from thriftwood.solvers import min_cut
 
 HEART = tw.datasets.load_heart()
@@ -218,8 +218,8 @@ def test_where_splits_tie_a_budget_off_the_path_has_an_integral_optimum():
 def test_sizes_are_those_of_the_matrices_and_within_the_papers_count(case):
     instance = instance_of(case)
     sizes = paper.count_sizes(instance)
-    n_rows, n_columns = paper.ip3(instance, 1.0).constraints.shape
-    assert (sizes.constraints.exact, sizes.variables.exact) == (n_rows, n_columns)
+    n_samples, n_columns = paper.ip3(instance, 1.0).constraints.shape
+    assert (sizes.constraints.exact, sizes.variables.exact) == (n_samples, n_columns)
     names = paper.ip3(instance, 1.0).constraints.column_names
     assert sizes.z.exact == sum(name.startswith("z") for name in names)
     assert sizes.tree_w.exact == sum(name.startswith("w(") for name in names)

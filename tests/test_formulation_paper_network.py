@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from prunings import trees_alone
 
+from thriftwood import paper
 from thriftwood.errors import InputError
-from thriftwood.formulation import paper
 
 FIGURE = paper.read_instance(FOREST, EXAMPLE, [1])
 
@@ -29,11 +29,11 @@ def network_of(instance):
 
 def largest_minor(matrix):
     """Return the largest determinant, signs aside, of all square submatrices."""
-    n_rows, n_columns = matrix.shape
+    n_samples, n_columns = matrix.shape
     largest = 0.0
-    for size in range(1, min(n_rows, n_columns) + 1):
+    for size in range(1, min(n_samples, n_columns) + 1):
         columns = np.array(list(combinations(range(n_columns), size)))
-        for rows in combinations(range(n_rows), size):
+        for rows in combinations(range(n_samples), size):
             minors = np.linalg.det(matrix[list(rows)][:, columns].swapaxes(0, 1))
             largest = max(largest, np.abs(minors).max())
     return round(largest, 6)

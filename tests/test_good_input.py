@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import thriftwood as tw
 from thriftwood.adapters import forest_model, read_forest
-from thriftwood.table import read_rows
+from thriftwood.forest.table import read_rows
 
 
 def assert_same(one: tw.Pruned, other: tw.Pruned) -> None:
@@ -58,7 +58,7 @@ FORMS_OF_ROWS: dict[str, Callable[[np.ndarray], Any]] = {
 def test_rows_are_accepted_in_every_usual_form(form: str) -> None:
     X = FORMS_OF_ROWS[form](ROWS)
     assert_same(prune(X=X), prune())
-    np.testing.assert_array_equal(bill(X=X).per_example, bill().per_example)
+    np.testing.assert_array_equal(bill(X=X).per_sample, bill().per_sample)
 
 
 @pytest.mark.parametrize("form", ["pandas_nullable", "polars", "lists", "objects"])

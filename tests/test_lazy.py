@@ -17,7 +17,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 import thriftwood as tw
 from thriftwood.adapters import read_forest
 from thriftwood.forest import predict
-from thriftwood.table import read_rows
+from thriftwood.forest.table import read_rows
 
 all_forms = pytest.mark.parametrize("form", FORMS)
 SMALL = PATH.at(budget=400).model
@@ -49,7 +49,7 @@ def assert_says_what_the_model_says(model, X, form="one", **options):
     assert answer.failures == ()
     bill = tw.feature_bill(model, X)
     np.testing.assert_array_equal(answer.bill.used, bill.used)
-    np.testing.assert_array_equal(answer.bill.per_example, bill.per_example)
+    np.testing.assert_array_equal(answer.bill.per_sample, bill.per_sample)
     np.testing.assert_array_equal(answer.stages, 0)
     return answer
 
@@ -103,12 +103,12 @@ def test_bills_are_those_of_the_cost_meter_under_every_price(form, case):
     assume(case.forest.feature_names == case.names)  # else the rows alone know the names
     answer, _ = ask(case.forest, np.asarray(case.X), form, costs=case.costs)
     bill = tw.feature_bill(case.forest, case.X, case.costs)
-    np.testing.assert_array_equal(answer.bill.per_example, bill.per_example)
+    np.testing.assert_array_equal(answer.bill.per_sample, bill.per_sample)
     np.testing.assert_array_equal(answer.bill.by_feature, bill.by_feature)
     assert answer.bill.mean == bill.mean
     assert answer.bill.fees == bill.fees
     for row, receipt in enumerate(answer.receipts):
-        assert math.isclose(receipt.total, bill.per_example[row], abs_tol=1e-12)
+        assert math.isclose(receipt.total, bill.per_sample[row], abs_tol=1e-12)
         if form == "one":
             assert receipt == bill.receipt(row)
         else:
@@ -140,7 +140,7 @@ def most_features_on_a_way(forest):
 
 def test_more_rows_than_are_on_their_way_at_a_time(monkeypatch):
     whole = {form: ask(FOREST, HEART.X, form)[0] for form in FORMS}
-    monkeypatch.setattr("thriftwood.runtime.buying.ROWS_AT_ONCE", 7)
+    monkeypatch.setattr("thriftwood.acquisition.buying.ROWS_AT_ONCE", 7)
     for form in FORMS:
         answer, _ = ask(FOREST, HEART.X, form, max_in_flight=5)
         np.testing.assert_array_equal(answer.proba, whole[form].proba)
@@ -193,7 +193,7 @@ def test_what_is_known_is_free_and_never_asked_for(form, case):
     assert not {(row, names[k]) for row, k in np.argwhere(mask)} & set(shop.sold)
     everything = mask | already_known(case.costs, names, mask.shape)
     bill = tw.feature_bill(case.forest, X, with_all_known(case.costs, everything))
-    np.testing.assert_array_equal(answer.bill.per_example, bill.per_example)
+    np.testing.assert_array_equal(answer.bill.per_sample, bill.per_sample)
     if form == "one":
         assert [*answer.receipts] == [bill.receipt(row) for row in range(len(X))]
 
@@ -210,7 +210,7 @@ def already_known(costs, names, shape):
 
 
 def with_all_known(costs, mask):
-    kept = {"per_example": costs.per_example, "shared_by": costs.shared_by}
+    kept = {"per_sample": costs.per_sample, "shared_by": costs.shared_by}
     return costs.for_rows(known=mask, **kept)
 
 
@@ -234,10 +234,10 @@ def test_known_values_with_prices_that_are_no_costs():
 def test_prices_of_rows_come_with_the_rows():
     lazy = lazy_for(SMALL, Shop(HEART.X), costs=HEART.prices)
     table = np.random.default_rng(0).random((9, HEART.X.shape[1]))
-    costs = tw.Costs(per_example=table)
+    costs = tw.Costs(per_sample=table)
     answer = lazy.predict(range(9), costs=costs)
     bill = tw.feature_bill(SMALL, HEART.X[:9], costs)
-    np.testing.assert_array_equal(answer.bill.per_example, bill.per_example)
+    np.testing.assert_array_equal(answer.bill.per_sample, bill.per_sample)
     other = lazy.predict(range(9))
     bill = tw.feature_bill(SMALL, HEART.X[:9], HEART.prices)
-    np.testing.assert_array_equal(other.bill.per_example, bill.per_example)
+    np.testing.assert_array_equal(other.bill.per_sample, bill.per_sample)

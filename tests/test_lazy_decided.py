@@ -17,9 +17,9 @@ from shared_data import SHARED, needs_shared_data
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 
 import thriftwood as tw
+from thriftwood.acquisition.tolls import tolls_of
 from thriftwood.adapters import forest_model, read_forest
 from thriftwood.costs import read_prices
-from thriftwood.runtime.tolls import tolls_of
 
 # --- real data
 
@@ -113,10 +113,10 @@ def forests_with_links(draw):
             classes=np.arange(n_classes),
             bias=[draw(bias) for _ in range(forest.n_outputs)],
         ).check()
-    n_rows = draw(st.integers(1, 6))
+    n_samples = draw(st.integers(1, 6))
     row = st.lists(st.integers(0, 3), min_size=n_features, max_size=n_features)
-    X = np.array([draw(row) for _ in range(n_rows)], dtype=float)
-    return forest, X, draw(costs_for(list(range(n_features)), n_rows))
+    X = np.array([draw(row) for _ in range(n_samples)], dtype=float)
+    return forest, X, draw(costs_for(list(range(n_features)), n_samples))
 
 
 @settings(max_examples=150)
@@ -179,7 +179,7 @@ def test_receipts_have_the_order_of_buying(case):
         assert [names[one.feature] for one in receipt.purchases] == [
             feature for buyer, feature in shop.sold if buyer == row
         ]
-        assert receipt.total == pytest.approx(answer.bill.per_example[row])
+        assert receipt.total == pytest.approx(answer.bill.per_sample[row])
 
 
 def test_prices_that_are_read_are_those_that_are_weighed():

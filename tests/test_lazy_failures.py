@@ -15,7 +15,7 @@ import thriftwood as tw
 from thriftwood.adapters import read_forest
 from thriftwood.errors import AcquisitionError, InputError, ThriftwoodError
 from thriftwood.forest import predict, predictions
-from thriftwood.table import read_rows
+from thriftwood.forest.table import read_rows
 
 all_forms = pytest.mark.parametrize("form", FORMS)
 MODEL = PATH.at(budget=400).model
@@ -52,8 +52,8 @@ def pauses(monkeypatch):
     async def sleep_soon(seconds):
         slept.append(seconds)
 
-    monkeypatch.setattr("thriftwood.runtime.source.sleep", slept.append)
-    monkeypatch.setattr("thriftwood.runtime.asynchronous.sleep", sleep_soon)
+    monkeypatch.setattr("thriftwood.acquisition.source.sleep", slept.append)
+    monkeypatch.setattr("thriftwood.acquisition.asynchronous.sleep", sleep_soon)
     return slept
 
 
@@ -76,8 +76,8 @@ def test_all_other_rows_are_answered_before_the_failure_is_raised(form):
     assert error.answer.rows == tuple(good)
     np.testing.assert_array_equal(error.answer.proba, MODEL.predict_proba(X[good]))
     bill = tw.feature_bill(MODEL, X[good], HEART.prices)
-    np.testing.assert_array_equal(error.answer.bill.per_example, bill.per_example)
-    assert error.answer.receipts[-1].total == pytest.approx(bill.per_example[-1])
+    np.testing.assert_array_equal(error.answer.bill.per_sample, bill.per_sample)
+    assert error.answer.receipts[-1].total == pytest.approx(bill.per_sample[-1])
     for words in ("row 5", "ConnectionError", "others (11)", "on_failure"):
         assert words in str(error)
 
@@ -86,13 +86,13 @@ def test_all_other_rows_are_answered_before_the_failure_is_raised(form):
 def test_prices_of_rows_stay_with_their_rows_when_one_fails(form):
     table = np.random.default_rng(1).random(X.shape)
     table[:, 2] = 0.5  # paid together
-    costs = tw.Costs(per_example=table, known={3: np.arange(12) < 6}, shared_by={2: [0, 1] * 6})
+    costs = tw.Costs(per_sample=table, known={3: np.arange(12) < 6}, shared_by={2: [0, 1] * 6})
     shop = BrokenShop(X)
     with pytest.raises(AcquisitionError) as caught:
         run(lazy_for(MODEL, shop, form), shop.ids, form, costs=costs)
     good = np.delete(np.arange(12), BAD_ROW)
     bill = tw.feature_bill(MODEL, X[good], costs.take(good))
-    np.testing.assert_array_equal(caught.value.answer.bill.per_example, bill.per_example)
+    np.testing.assert_array_equal(caught.value.answer.bill.per_sample, bill.per_sample)
 
 
 @all_forms

@@ -15,9 +15,9 @@ from paths import HEART, PATH
 from test_bad_input import assert_refused
 
 import thriftwood as tw
+from thriftwood.acquisition.values import ValueReader
 from thriftwood.adapters import read_forest
 from thriftwood.errors import AcquisitionError, UnsupportedModelError
-from thriftwood.runtime.values import ValueReader
 
 MODEL = PATH.at(budget=400).model
 
@@ -122,7 +122,7 @@ def test_names_are_suggested():
 
 def test_prices_for_other_rows_are_refused():
     lazy = tw.LazyPredictor(MODEL, acquire=nothing)
-    costs = tw.Costs(per_example=np.ones((5, 13)))
+    costs = tw.Costs(per_sample=np.ones((5, 13)))
     assert_refused(lambda: lazy.predict([1, 2], costs=costs), "(5, 13)", "(2, 13)")
 
 

@@ -11,8 +11,15 @@ from test_stages import FORESTS, stages_of
 
 import thriftwood as tw
 from thriftwood.errors import InputError
-from thriftwood.forest import SKIPPED, Stages, margins_of, one_stage, pass_stages, scores
-from thriftwood.table import read_rows
+from thriftwood.forest import (
+    SKIPPED,
+    Stages,
+    margins_of,
+    one_stage,
+    pass_stages,
+    scores,
+)
+from thriftwood.forest.table import read_rows
 
 
 @settings(max_examples=25)
@@ -30,7 +37,7 @@ def test_stages_are_passed_as_if_all_values_were_there(thresholds, form):
     for number in set(passage.stage.tolist()):
         stopped = passage.stage == number
         bill = tw.feature_bill(stages.forests[number], HEART.X[:80][stopped], HEART.prices)
-        np.testing.assert_array_equal(answer.bill.per_example[stopped], bill.per_example)
+        np.testing.assert_array_equal(answer.bill.per_sample[stopped], bill.per_sample)
         np.testing.assert_array_equal(answer._use.n_tests[stopped], bill._use.n_tests)
 
 
@@ -67,7 +74,7 @@ def test_a_tuned_cascade():
     answer, _ = ask(cascade, HEART.X, "many", costs=HEART.prices)
     np.testing.assert_array_equal(answer.proba, cascade.predict_proba(HEART.X))
     bill = tw.feature_bill(cascade, HEART.X, HEART.prices)
-    np.testing.assert_array_equal(answer.bill.per_example, bill.per_example)
+    np.testing.assert_array_equal(answer.bill.per_sample, bill.per_sample)
     assert answer.bill.model_cost == bill.model_cost
     assert len(set(answer.stages)) > 1
     one, _ = ask(cascade, HEART.X[:40], costs=HEART.prices)
@@ -114,7 +121,7 @@ def test_refitted_stages_and_an_averaged_one(form):
     answer, _ = ask(cascade, HEART.X, form, costs=HEART.costs)
     np.testing.assert_array_equal(answer.stages, way.stage)
     np.testing.assert_array_equal(answer.proba, way.predictions)
-    np.testing.assert_array_equal(answer.bill.per_example, cascade.bill(HEART.X).per_example)
+    np.testing.assert_array_equal(answer.bill.per_sample, cascade.bill(HEART.X).per_sample)
     assert_decides_alike(cascade, HEART.X, HEART.costs, form)
 
 
@@ -135,7 +142,7 @@ def test_a_cascade_is_billed_at_its_own_prices():
     path = tw.prune_path(FOREST, HEART.X, HEART.y, costs=HEART.costs)
     cascade = path.cascade(HEART.X, HEART.y, stages=4, budget=100)
     answer, _ = ask(cascade, HEART.X)
-    np.testing.assert_array_equal(answer.bill.per_example, cascade.bill(HEART.X).per_example)
+    np.testing.assert_array_equal(answer.bill.per_sample, cascade.bill(HEART.X).per_sample)
     grouped = tw.prune_path(FOREST, HEART.X, HEART.y, costs=HEART.prices)
     cascade = grouped.cascade(HEART.X, HEART.y, stages=4)
     assert tw.feature_bill(cascade, HEART.X).mean == cascade.bill(HEART.X).mean

@@ -27,8 +27,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.class_weight import compute_class_weight
 
 import thriftwood as tw
+from thriftwood import paper
 from thriftwood.errors import InputError
-from thriftwood.formulation import node_losses, paper
+from thriftwood.problem.losses import node_losses
 
 X = plain_rows()
 WORDS, TARGETS = words(X), targets(X)
@@ -236,7 +237,7 @@ def test_class_weights_are_rows_that_count_more_often_but_pay_once(loss, weights
                 sample_weight=None if weights is None else weights[again],
             )
             assert point.loss == pytest.approx(often.original.loss)
-            bills = tw.feature_bill(point.model, X, PRICES).per_example
+            bills = tw.feature_bill(point.model, X, PRICES).per_sample
             assert point.cost == pytest.approx(np.average(bills, weights=weights))
 
 
@@ -351,7 +352,7 @@ def test_a_fold_may_lack_a_class_that_has_a_weight():
     model = tw.PrunedEnsembleClassifier(
         DecisionTreeClassifier(max_depth=3), class_weight=BY_CLASS, cv=[(some[::2], some[1::2])]
     )
-    assert model.fit(X, WORDS).evaluation_.n_rows == len(some[1::2])
+    assert model.fit(X, WORDS).evaluation_.n_samples == len(some[1::2])
     with pytest.raises(InputError, match="`class_weight` holds the label 'dead'"):
         model.set_params(class_weight={"dead": 2}).fit(X, WORDS)
 

@@ -19,8 +19,8 @@ def test_a_mixture_meets_the_budget_on_average():
     bills = [
         np.where(
             PATH.mix(budget=budget, random_state=seed).model.draws_rich(HEART.X),
-            tw.feature_bill(mixture.rich.model, HEART.X, HEART.costs).per_example,
-            tw.feature_bill(mixture.cheap.model, HEART.X, HEART.costs).per_example,
+            tw.feature_bill(mixture.rich.model, HEART.X, HEART.costs).per_sample,
+            tw.feature_bill(mixture.cheap.model, HEART.X, HEART.costs).per_sample,
         ).mean()
         for seed in range(200)
     ]

@@ -13,11 +13,7 @@ from paths import HEART, PATH
 
 import thriftwood as tw
 from thriftwood.adapters import ForestModel, forest_model, read_forest
-from thriftwood.model_files import (
-    model_format,
-    read_model,
-    write_model_file,
-)
+from thriftwood.formats.models import model_format, read_model, write_model_file
 
 
 def again(model, file):

@@ -23,8 +23,13 @@ from thriftwood.errors import (
     UnfittedModelError,
     UnsupportedModelError,
 )
-from thriftwood.export import to_skops
-from thriftwood.model_files import check_model_file, model_format, read_model, write_model_file
+from thriftwood.formats.export import to_skops
+from thriftwood.formats.models import (
+    check_model_file,
+    model_format,
+    read_model,
+    write_model_file,
+)
 
 
 @pytest.fixture(scope="module")

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from thriftwood import compiling
-from thriftwood.arguments import numbers
-from thriftwood.arrays import frozen
 from thriftwood.errors import InputError, RangeError
+from thriftwood.support import compiling
+from thriftwood.support.arrays import frozen
+from thriftwood.support.validation import numbers
 
 
 @pytest.mark.parametrize("name", ["kernel", "small_kernel"])

@@ -80,8 +80,8 @@ def test_rows_that_nobody_knows_are_refused():
     whole = ExtraTreesClassifier(3, random_state=0).fit(HEART.X, HEART.y)
     with pytest.raises(InputError, match="none is out of bag"):
         heart_path(whole, rows="out_of_bag")
-    for n_rows in (50, 2 * len(HEART.y)):
-        X, y = np.resize(HEART.X, (n_rows, 13)), np.resize(HEART.y, n_rows)
+    for n_samples in (50, 2 * len(HEART.y)):
+        X, y = np.resize(HEART.X, (n_samples, 13)), np.resize(HEART.y, n_samples)
         with pytest.raises(InputError, match="trained on 303 rows, but X has"):
             tw.prune_path(FOREST, X, y, rows="in_bag")
 
@@ -97,7 +97,7 @@ def test_rows_without_weight_cannot_be_all_that_counts():
     path = heart_path(model, rows="in_bag")
     with pytest.raises(InputError, match="no row counts that has any weight"):
         path.evaluate(HEART.X, HEART.y, rows="out_of_bag", sample_weight=weights)
-    assert path.evaluate(HEART.X, HEART.y, rows="in_bag").n_rows == 303 - len(out_everywhere)
+    assert path.evaluate(HEART.X, HEART.y, rows="in_bag").n_samples == 303 - len(out_everywhere)
 
 
 def test_what_was_pruned_on_a_row_is_not_measured_on_it_as_out_of_bag():

@@ -14,11 +14,11 @@ from sklearn.ensemble import GradientBoostingClassifier
 
 import thriftwood as tw
 from thriftwood.adapters import read_forest
-from thriftwood.crews import Piece
+from thriftwood.distributed import sampled_pieces
+from thriftwood.distributed import sharded_task as making
+from thriftwood.distributed.pieces import Piece
+from thriftwood.distributed.plan import read_plan
 from thriftwood.errors import InputError, RangeError
-from thriftwood.pruning import sampled_pieces
-from thriftwood.pruning import sharded_task as making
-from thriftwood.pruning.pieces import read_plan
 
 TRADEOFFS = (0.0, 1e-4, 0.001, 0.01)
 X, Y = HEART.X, HEART.y
@@ -82,7 +82,7 @@ def test_a_path_by_rounds_has_exact_figures_and_a_proven_gap():
 @settings(max_examples=60)
 @given(priced_cases(), st.integers(1, 3), st.sampled_from([0.0, 0.003, 0.03, 0.11, 0.5]))
 def test_every_kind_of_price_works_in_pieces(case, size, tradeoff):
-    costs = replace(case.costs, known=None, per_example=None, shared_by=None)
+    costs = replace(case.costs, known=None, per_sample=None, shared_by=None)
     model = tw.ForestModel(case.forest)
     weights = None if case.weights is None else np.asarray(case.weights, dtype=float)
     whole = tw.prune(model, case.X, case.y, costs=costs, sample_weight=weights, tradeoff=tradeoff)

@@ -12,8 +12,8 @@ from paths import FOREST, HEART, assert_same_path
 from test_pieces import assert_same_pruning
 
 import thriftwood as tw
+from thriftwood.distributed import plan as under_test
 from thriftwood.errors import InputError, LostWorkersError
-from thriftwood.pruning import pieces as under_test
 
 da = pytest.importorskip("dask.array", reason="rows on a cluster need the extra `dask`")
 dd = pytest.importorskip("dask.dataframe", reason="rows on a cluster need the extra `dask`")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from thriftwood import progress
-from thriftwood.progress import progress_bar
+from thriftwood.support import progress
+from thriftwood.support.progress import progress_bar
 
 
 @pytest.fixture(autouse=True)

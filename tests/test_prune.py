@@ -158,7 +158,7 @@ def test_a_weight_of_two_is_a_row_twice():
     np.testing.assert_array_equal(
         read_forest(weighted.model).feature, read_forest(repeated.model).feature
     )
-    bills = tw.feature_bill(weighted.model, HEART.X, HEART.costs).per_example
+    bills = tw.feature_bill(weighted.model, HEART.X, HEART.costs).per_sample
     assert np.average(bills, weights=weights) == pytest.approx(weighted.cost)
 
 
@@ -187,7 +187,7 @@ def test_prices_by_name_are_prices_by_position():
 
 def test_without_prices_the_cost_counts_features():
     pruned = prune_heart(costs=None, tradeoff=0.01)
-    bills = tw.feature_bill(pruned.model, HEART.X).per_example
+    bills = tw.feature_bill(pruned.model, HEART.X).per_sample
     assert np.array_equal(bills, np.rint(bills))
     assert pruned.cost == pytest.approx(bills.mean())
 
@@ -254,7 +254,7 @@ def test_laws_on_odd_forests(case, tradeoff):
     pruned = tw.prune(forest, X, y, costs=prices, tradeoff=tradeoff, sample_weight=weights)
     assert pruned.certificate.gap == 0
     assert is_sub_forest(pruned.model, forest)
-    bills = tw.feature_bill(pruned.model, X, prices).per_example
+    bills = tw.feature_bill(pruned.model, X, prices).per_sample
     assert np.average(bills, weights=weights) == pytest.approx(pruned.cost)
     assert pruned.objective <= pruned.original.loss + tradeoff * pruned.original.cost + 1e-9
     doubled = tw.prune(forest, X, y, costs=2 * prices, tradeoff=tradeoff / 2, sample_weight=weights)

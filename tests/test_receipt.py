@@ -30,7 +30,7 @@ def close(number):
 
 
 def receipts_of(bill):
-    return [bill.receipt(row) for row in range(len(bill.per_example))]
+    return [bill.receipt(row) for row in range(len(bill.per_sample))]
 
 
 # --- laws
@@ -56,7 +56,7 @@ def test_receipts_tell_what_was_met_in_order_and_what_each_thing_added(case):
 def test_a_receipt_adds_up_to_the_bill(case):
     bill = tw.feature_bill(case.forest, case.X, case.costs)
     receipts = receipts_of(bill)
-    assert [receipt.total for receipt in receipts] == close(bill.per_example.tolist())
+    assert [receipt.total for receipt in receipts] == close(bill.per_sample.tolist())
     assert [receipt.row for receipt in receipts] == list(range(len(receipts)))
     for receipt in receipts:
         assert f"{receipt.total:.6g}" in str(receipt)
@@ -65,8 +65,8 @@ def test_a_receipt_adds_up_to_the_bill(case):
 @settings(max_examples=100)
 @given(priced_cases(), st.randoms(use_true_random=False))
 def test_the_order_of_buying_moves_charges_but_not_their_sum(case, random):
-    n_rows = len(case.X)
-    prices = read_prices(case.costs, case.forest.n_features, case.names, n_rows)
+    n_samples = len(case.X)
+    prices = read_prices(case.costs, case.forest.n_features, case.names, n_samples)
     bill = tw.feature_bill(case.forest, case.X, case.costs)
     for row, receipt in enumerate(receipts_of(bill)):
         asked = [(one.feature, one.tree) for one in receipt.purchases]
@@ -143,7 +143,7 @@ def test_the_first_trees_alone_ask_for_what_a_receipt_says(make, kind):
     bill = tw.feature_bill(model, X, prices)
     rows = range(0, len(X), 11)
     receipts = [bill.receipt(row) for row in rows]
-    assert [receipt.total for receipt in receipts] == close(bill.per_example[rows].tolist())
+    assert [receipt.total for receipt in receipts] == close(bill.per_sample[rows].tolist())
     tree_of = forest.tree_of(np.arange(forest.n_nodes))
     for tree in range(forest.n_trees):
         for depth in range(forest.depth.max() + 1):
@@ -253,9 +253,9 @@ def test_a_row_that_is_asked_nothing_has_an_empty_receipt():
 
 def test_rows_count_from_the_end_too():
     bill = tw.feature_bill(FOREST, HEART.frame(), HEART.prices)
-    n_rows = len(HEART.X)
-    assert bill.receipt(-1) == bill.receipt(n_rows - 1)
-    assert bill.receipt(-n_rows) == bill.receipt(np.int64(0))
+    n_samples = len(HEART.X)
+    assert bill.receipt(-1) == bill.receipt(n_samples - 1)
+    assert bill.receipt(-n_samples) == bill.receipt(np.int64(0))
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_splits_and_bills_stay_and_the_training_loss_falls(kind):
     old, new = read_forest(before.model), read_forest(after.model)
     for name in ("tree_start", "feature", "threshold", "left", "right", "missing_left"):
         np.testing.assert_array_equal(getattr(old, name), getattr(new, name))
-    bills = [tw.feature_bill(one.model, X, HEART.costs).per_example for one in (before, after)]
+    bills = [tw.feature_bill(one.model, X, HEART.costs).per_sample for one in (before, after)]
     np.testing.assert_array_equal(*bills)
     assert after.cost == before.cost
     assert after.refitted.strength == 0.1

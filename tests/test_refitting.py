@@ -122,7 +122,7 @@ def test_any_start_leads_to_the_same_end(seed: int, loss: str, strength: float) 
 @few_examples
 def test_a_weight_of_two_is_a_row_twice(seed: int, loss: str) -> None:
     problem = drawn_problem(seed, loss)
-    twice = problem.of_rows(np.repeat(np.arange(problem.n_rows), 2))
+    twice = problem.of_rows(np.repeat(np.arange(problem.n_samples), 2))
     heavier = replace(problem, weights=2 * problem.weights)
     assert_same_fit(exact(twice, 0.3), exact(heavier, 0.3))
 
@@ -212,7 +212,7 @@ def test_a_class_without_rows_stays_finite(strength: float, fit_bias: bool) -> N
 @pytest.mark.parametrize("loss", ["logistic", "softmax"])
 def test_one_class_alone_keeps_the_bias(loss: str) -> None:
     problem = drawn_problem(9, loss)
-    fit = fit_leaf_values(replace(problem, target=np.ones(problem.n_rows)), 0.1)
+    fit = fit_leaf_values(replace(problem, target=np.ones(problem.n_samples)), 0.1)
     assert fit.converged
     np.testing.assert_array_equal(fit.bias, problem.bias)
 

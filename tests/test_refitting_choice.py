@@ -36,7 +36,7 @@ def held_out_of(problem: LeafProblem) -> HeldOutRows:
 
 def drawn_bags(problem: LeafProblem, seed: int = 0) -> np.ndarray:
     rng = np.random.default_rng(seed)
-    return rng.random((problem.n_trees, problem.n_rows)) < 0.5
+    return rng.random((problem.n_trees, problem.n_samples)) < 0.5
 
 
 # --- judging
@@ -62,7 +62,7 @@ def judged_by_all_samples(problem: LeafProblem, n_judges: int) -> float:
     for sample in combinations(range(problem.n_trees), n_judges):
         leaves = np.full_like(problem.leaves, -1)
         leaves[:, list(sample)] = problem.leaves[:, list(sample)]
-        scale = np.full(problem.n_rows, problem.n_trees / n_judges)
+        scale = np.full(problem.n_samples, problem.n_trees / n_judges)
         rows = HeldOutRows(leaves, problem.target, problem.weights, scale)
         found.append(rows.judge(problem.prior, problem.bias, problem.loss)[0])
     return float(np.mean(found))
@@ -79,7 +79,7 @@ def test_few_judges_tell_the_squared_loss_of_all_on_average(seed: int, n_judges:
 @pytest.mark.parametrize("loss", ["logistic", "softmax"])
 def test_few_judges_nearly_tell_the_log_loss_of_all_on_average(loss: str) -> None:
     """What is left is of third order: halving the values divides it by about eight or more."""
-    problem = drawn_problem(1, loss, n_rows=400, n_trees=6, absent=0.0)
+    problem = drawn_problem(1, loss, n_samples=400, n_trees=6, absent=0.0)
     left = []
     for factor in (0.2, 0.1, 0.05):
         smaller = replace(problem, prior=problem.prior * factor)
@@ -97,7 +97,7 @@ def test_few_judges_nearly_tell_the_log_loss_of_all_on_average(loss: str) -> Non
 def test_rows_are_judged_once_by_trees_and_values_that_have_not_seen_them(
     seed: int, loss: str, n_folds: int
 ) -> None:
-    problem = drawn_problem(seed, loss, n_rows=80)
+    problem = drawn_problem(seed, loss, n_samples=80)
     # The weight of each row says which one it is.
     problem = replace(problem, weights=np.arange(1.0, 81.0))
     bags = drawn_bags(problem, seed)
@@ -125,7 +125,7 @@ def test_rows_are_judged_once_by_trees_and_values_that_have_not_seen_them(
 
 
 def test_each_fold_gets_its_share_of_each_class() -> None:
-    problem = drawn_problem(2, n_rows=90)
+    problem = drawn_problem(2, n_samples=90)
     for trial in out_of_bag_trials(problem, drawn_bags(problem), 3):
         fitted = np.bincount(trial.problem.target, minlength=3)
         share = np.bincount(problem.target, minlength=3) * 2 / 3
@@ -167,7 +167,7 @@ def test_losses_are_those_of_fits_from_scratch() -> None:
 
 def test_noise_is_not_fitted() -> None:
     """Old values that are right, and a target that is noise around them."""
-    problem = drawn_problem(5, "squared", n_rows=2000, n_trees=10, leaves_each=40)
+    problem = drawn_problem(5, "squared", n_samples=2000, n_trees=10, leaves_each=40)
     scores = (indicators(problem) @ problem.prior + problem.bias)[:, 0]
     noisy = replace(problem, target=scores + np.random.default_rng(0).normal(0, 30, size=2000))
     assert choose_strength(out_of_bag_trials(noisy, drawn_bags(noisy))).strength >= 3
@@ -175,10 +175,10 @@ def test_noise_is_not_fitted() -> None:
 
 def test_signal_is_fitted() -> None:
     """Old values that say nothing, and a target that the leaves know."""
-    problem = drawn_problem(6, "squared", n_rows=2000, n_trees=10, leaves_each=40)
+    problem = drawn_problem(6, "squared", n_samples=2000, n_trees=10, leaves_each=40)
     scores = (indicators(problem) @ problem.prior + problem.bias)[:, 0]
     unknown = replace(problem, target=scores, prior=np.zeros_like(problem.prior))
-    others = drawn_problem(7, "squared", n_rows=500, n_trees=10, leaves_each=40)
+    others = drawn_problem(7, "squared", n_samples=500, n_trees=10, leaves_each=40)
     truth = (indicators(others) @ problem.prior + problem.bias)[:, 0]
     trial = validation_trial(unknown, others.leaves, truth, others.weights)
     choice = choose_strength([trial])

@@ -131,7 +131,7 @@ def test_receipts_come_to_the_bills(visit, file, path):
         for fold in receipt.locator("summary").all():
             fold.click()
         total = receipt.locator("tfoot").inner_text().split("\t")
-        bills = [before.per_example[row["row"]], after.per_example[row["row"]]]
+        bills = [before.per_sample[row["row"]], after.per_sample[row["row"]]]
         assert total[1:] == [amount(bill) for bill in bills]
         expect(receipt.locator("tbody tr")).to_have_count(len(row["lines"]))
 

@@ -16,7 +16,7 @@ from sklearn.ensemble import (
 )
 
 import thriftwood as tw
-from thriftwood.pruning import interval_in_words, tradeoffs_of
+from thriftwood.pruning.tradeoffs import interval_in_words, tradeoffs_of
 from thriftwood.report.page import contents, proofs
 from thriftwood.report.points import drawn_points, shown_points
 
@@ -68,17 +68,17 @@ def test_every_point_shows_what_its_model_costs(path, data):
         assert sum(details["by_line"]) == pytest.approx(bill.mean, rel=1e-6, abs=1e-6)
         for name, amount in bill.by_group.items():
             assert details["by_line"][data["lines"].index(name)] == pytest.approx(amount, rel=1e-6)
-        assert np.mean(bill.per_example <= details["quantiles"][1] + 1e-6) >= 0.5
+        assert np.mean(bill.per_sample <= details["quantiles"][1] + 1e-6) >= 0.5
         sizes = [tree.tree_.node_count // 2 for tree in pruned.model.estimators_]
         assert sorted(details["trees"]) == sorted(sizes)
 
 
 def test_bars_hold_the_rows_that_pay_so_much(path, data):
     bill = tw.feature_bill(path.model, X, COSTS)
-    counts, _ = np.histogram(bill.per_example, data["edges"])
+    counts, _ = np.histogram(bill.per_sample, data["edges"])
     assert data["before"]["bills"] == counts.tolist()
     assert data["edges"][0] == 0
-    assert data["edges"][-1] >= bill.per_example.max()
+    assert data["edges"][-1] >= bill.per_sample.max()
 
 
 def test_receipts_add_up_to_the_bills_of_their_rows(path, data):
@@ -88,7 +88,7 @@ def test_receipts_add_up_to_the_bills_of_their_rows(path, data):
         "A row in the middle",
         "A dear row",
     ]
-    totals = [before.per_example[row["row"]] for row in data["rows"]]
+    totals = [before.per_sample[row["row"]] for row in data["rows"]]
     assert totals == sorted(totals)
     for point in (data["points"][0], data["points"][len(path) // 2], data["points"][-1]):
         after = tw.feature_bill(path[point["index"]].model, X, COSTS)

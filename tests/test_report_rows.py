@@ -28,7 +28,7 @@ def test_typical_rows_are_those_of_repeated_rows():
     weights = np.arange(len(X)) % 4
     data = data_of(heart_path(sample_weight=weights), sample_weight=weights)
     repeated = X.iloc[np.repeat(np.arange(len(X)), weights)]
-    bills = np.sort(tw.feature_bill(heart_path().model, repeated, COSTS).per_example)
+    bills = np.sort(tw.feature_bill(heart_path().model, repeated, COSTS).per_sample)
     for row, share in zip(data["rows"], (0.1, 0.5, 0.9), strict=True):
         paid = sum(line["price"] for line in row["lines"])
         place = int(np.ceil(share * len(bills))) - 1

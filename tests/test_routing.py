@@ -12,8 +12,8 @@ from models import KINDS, NAMES, as_float32, fitted, hard_rows, small_forests, w
 from thriftwood.adapters import read_forest
 from thriftwood.errors import InputError, ThriftwoodError
 from thriftwood.forest import Forest
-from thriftwood.routing import Routes, first_uses, route_examples
-from thriftwood.table import read_table
+from thriftwood.forest.routes import Routes, first_uses, route_samples
+from thriftwood.forest.table import read_table
 
 few_examples = settings(deadline=None, max_examples=60)
 
@@ -29,7 +29,7 @@ def forests_and_rows(draw: st.DrawFn) -> tuple[Forest, np.ndarray]:
 
 
 def routes_of(forest: Forest, rows: object, n_jobs: int | None = None) -> Routes:
-    return route_examples(forest, read_table(rows, forest.input_dtype), n_jobs)
+    return route_samples(forest, read_table(rows, forest.input_dtype), n_jobs)
 
 
 def assert_slices_are_those_of_a_walk(forest: Forest, rows: np.ndarray) -> None:
@@ -63,15 +63,15 @@ def test_a_node_s_slice_holds_the_rows_that_pass_it_in_models(kind: str) -> None
 def test_each_tree_orders_every_row_once(drawn: tuple[Forest, np.ndarray]) -> None:
     forest, rows = drawn
     routes = routes_of(forest, rows)
-    assert routes.n_rows == len(rows)
+    assert routes.n_samples == len(rows)
     np.testing.assert_array_equal(
         np.sort(routes.order, axis=1), np.tile(np.arange(len(rows)), (forest.n_trees, 1))
     )
-    assert (routes.n_rows_of[forest.tree_start[:-1]] == len(rows)).all()
+    assert (routes.n_samples_of[forest.tree_start[:-1]] == len(rows)).all()
     split = forest.is_split
     assert (
-        routes.n_rows_of[split]
-        == routes.n_rows_of[forest.left[split]] + routes.n_rows_of[forest.right[split]]
+        routes.n_samples_of[split]
+        == routes.n_samples_of[forest.left[split]] + routes.n_samples_of[forest.right[split]]
     ).all()
 
 
@@ -95,7 +95,7 @@ def test_nobody_can_write_to_routes(name: str) -> None:
 def test_a_table_of_doubles_is_rounded_to_what_the_model_compares() -> None:
     forest = read_forest(fitted("best_first_tree").model)
     rows = hard_rows(forest)
-    doubles = route_examples(forest, read_table(rows, np.dtype(np.float64)))
+    doubles = route_samples(forest, read_table(rows, np.dtype(np.float64)))
     singles = routes_of(forest, rows)
     np.testing.assert_array_equal(doubles.order, singles.order)
     np.testing.assert_array_equal(doubles.stop, singles.stop)

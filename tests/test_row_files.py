@@ -20,9 +20,9 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 import thriftwood as tw
 from thriftwood.adapters import read_forest
 from thriftwood.forest import predict
-from thriftwood.model_files import read_model, write_model_file
-from thriftwood.row_files import read_table
-from thriftwood.table import read_rows
+from thriftwood.forest.table import read_rows
+from thriftwood.formats.models import read_model, write_model_file
+from thriftwood.formats.tables import read_table
 
 WRITERS = {
     "rows.csv": lambda frame, file: frame.to_csv(file, index=False),
@@ -304,9 +304,9 @@ def test_numbers_to_predict(tmp_path):
 
 def test_a_whole_table_is_read_with_the_lines_of_its_rows(tmp_path):
     table = text(tmp_path, 'a,b\n1,"two\nlines"\n\n3,4\n')
-    assert [table.place(row).rpartition(" ")[2] for row in range(table.n_rows)] == ["2", "5"]
+    assert [table.place(row).rpartition(" ")[2] for row in range(table.n_samples)] == ["2", "5"]
     (tmp_path / "rows.csv.gz").write_bytes(gzip.compress(b"a\n1\n"))
-    assert read_table(tmp_path / "rows.csv.gz").n_rows == 1
+    assert read_table(tmp_path / "rows.csv.gz").n_samples == 1
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252"])

@@ -11,7 +11,7 @@ from models import NAMES, fitted
 import thriftwood as tw
 from thriftwood.adapters import read_forest
 from thriftwood.errors import InputError
-from thriftwood.row_files import read_table
+from thriftwood.formats.tables import read_table
 
 ZIPS = ["01234", "1234", "NA", "true", "1.0"]
 

@@ -10,7 +10,7 @@ import pytest
 from models import NAMES, fitted
 
 from thriftwood.errors import InputError, MissingLibraryError
-from thriftwood.row_files import read_table
+from thriftwood.formats.tables import read_table
 
 HEADER = "age,pulse,sugar,scan,y,w\n"
 GOOD = "1,2,3,4,0,1\n"

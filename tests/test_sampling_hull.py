@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thriftwood.pruning.hull import hull_of, slopes_of
+from thriftwood.distributed.hull import hull_of, slopes_of
 
 WHOLE = st.integers(0, 12).map(float)
 POINTS = st.lists(st.tuples(WHOLE, WHOLE), min_size=1, max_size=9)

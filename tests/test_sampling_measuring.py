@@ -9,9 +9,9 @@ from paths import FOREST, HEART
 from samples import given_rows, nested_steps, random_steps
 
 import thriftwood as tw
-from thriftwood.pruning import measuring
-from thriftwood.pruning.measuring import RowsInBlocks, measured_from, paid_by
-from thriftwood.pruning.task import task_of
+from thriftwood.distributed import measuring
+from thriftwood.distributed.measuring import RowsInBlocks, measured_from, paid_by
+from thriftwood.problem.task import task_of
 
 EVERYTHING = tw.Costs(
     per_feature=HEART.prices.per_feature,
@@ -85,7 +85,7 @@ def test_counted_errors_and_whole_prices_are_exact_and_threads_change_nothing(mo
 def test_sums_of_parts_of_the_rows_can_be_added_in_any_order():
     rows = given_rows(FOREST, HEART.X, HEART.y, costs=HEART.costs)
     step, n_points = random_steps(rows.forest, 6)
-    parts = [rows.take(np.arange(first, rows.n_rows, 3)) for first in (2, 0, 1)]
+    parts = [rows.take(np.arange(first, rows.n_samples, 3)) for first in (2, 0, 1)]
     losses = [RowsInBlocks(part).losses for part in parts]
     paid = [paid_by(part, step, n_points) for part in parts]
     total = measured_from(

@@ -13,15 +13,15 @@ from samples import given_rows
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 
 import thriftwood as tw
-from thriftwood.pruning.measuring import RowsInBlocks
-from thriftwood.pruning.sampling import (
+from thriftwood.distributed.measuring import RowsInBlocks
+from thriftwood.distributed.sampling import (
     STANDARD_ERRORS,
     drawn_rows,
     optima_of,
     path_on_all_rows,
     sampled_path,
 )
-from thriftwood.pruning.task import task_of
+from thriftwood.problem.task import task_of
 
 SAMPLED = heart_path(sample=150)
 
@@ -166,7 +166,7 @@ def test_as_many_as_there_are_rows_is_no_sample(sample):
 def test_a_sample_of_all_rows_is_exact_and_says_that_nothing_is_missed(own_losses):
     rows = given_rows(FOREST, HEART.X, HEART.y, costs=HEART.costs)
     every = RowsInBlocks(rows)
-    optima = optima_of(FOREST, rows, rows.n_rows, None if own_losses else every.losses, 1, False)
+    optima = optima_of(FOREST, rows, rows.n_samples, None if own_losses else every.losses, 1, False)
     path = path_on_all_rows(optima, every.measure)
     assert_same_path(path, PATH)
     assert path.sampling_errors == pytest.approx(0, abs=1e-12)
@@ -187,8 +187,8 @@ def test_on_average_a_sample_promises_too_much_and_the_estimate_covers_what_it_m
     best = np.array([exact.at(tradeoff=tradeoff).objective for tradeoff in tradeoffs])
     promised, covered, errors = [], [], []
     for seed in range(12):
-        sample = rows.take(drawn_rows(rows.n_rows, 300, seed))
-        optima = optima_of(model, sample, rows.n_rows, losses, 1, False)
+        sample = rows.take(drawn_rows(rows.n_samples, 300, seed))
+        optima = optima_of(model, sample, rows.n_samples, losses, 1, False)
         path = path_on_all_rows(optima, every.measure)
         found = np.array([path.at(tradeoff=tradeoff).objective for tradeoff in tradeoffs])
         estimates = [optima.estimate(f, t) for f, t in zip(found, tradeoffs, strict=True)]

@@ -12,9 +12,9 @@ from paths import FOREST, HEART
 from samples import given_rows, nested_steps, plain_spread, random_steps
 
 import thriftwood as tw
-from thriftwood.pruning import spread
-from thriftwood.pruning.spread import spread_along
-from thriftwood.pruning.task import task_of
+from thriftwood.distributed import spread
+from thriftwood.distributed.spread import spread_along
+from thriftwood.problem.task import task_of
 
 
 def assert_spread_as_by_definition(rows, step, n_points, loss, **options):
@@ -72,7 +72,7 @@ def own_distance(prediction, target):
 
 def test_losses_of_the_users_own_spread_too():
     rows = given_rows(FOREST, HEART.X, HEART.y, costs=HEART.costs, loss=own_loss)
-    some = rows.take(np.arange(0, rows.n_rows, 5))
+    some = rows.take(np.arange(0, rows.n_samples, 5))
     steps = random_steps(rows.forest, 4)
     assert_spread_as_by_definition(some, *steps, lambda p, label: 1 - p[label] ** 2)
     model, X, y = fitted("random_forest_regressor")

@@ -10,9 +10,9 @@ from models import fitted, forests_of_all_splits, hard_rows, walk
 
 from thriftwood.adapters import read_forest
 from thriftwood.forest import Forest, leaves, scores
+from thriftwood.forest.routes import route_samples
 from thriftwood.forest.scoring import FEWEST_ROWS
-from thriftwood.routing import route_examples
-from thriftwood.table import read_table
+from thriftwood.forest.table import read_table
 
 more_examples = settings(deadline=None, max_examples=120)
 
@@ -60,7 +60,7 @@ def test_values_are_added_in_the_order_of_the_trees(drawn: tuple[Forest, np.ndar
 @more_examples
 def test_routes_lead_where_a_plain_walk_ends(drawn: tuple[Forest, np.ndarray]) -> None:
     forest, rows = drawn
-    routes = route_examples(forest, read_table(rows, forest.input_dtype))
+    routes = route_samples(forest, read_table(rows, forest.input_dtype))
     for tree, expected in enumerate(leaves_of_a_walk(forest, rows).T):
         for node in range(forest.tree_start[tree], forest.tree_start[tree + 1]):
             if forest.is_split[node]:

@@ -8,13 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shard_crews import ListCrew, large_problem, projects_of, sharded_closures, shards_of
 
-from thriftwood.closure import ClosureProblem, join_shards
+from thriftwood.closure import ClosureProblem
+from thriftwood.distributed.dual.at_tradeoff import sharded_cut
+from thriftwood.distributed.dual.hull import on_hull
+from thriftwood.distributed.dual.options import RowShards
+from thriftwood.distributed.dual.rounds import price_rounds
+from thriftwood.distributed.dual.shard import join_shards
+from thriftwood.distributed.dual.shares import first_shares, split_by, whole_shares
+from thriftwood.distributed.dual.whole_path import sharded_path
 from thriftwood.errors import InputError
 from thriftwood.solvers import closure_path, min_cut
-from thriftwood.solvers.shards import RowShards, sharded_cut, sharded_path
-from thriftwood.solvers.shards.hull import on_hull
-from thriftwood.solvers.shards.rounds import price_rounds
-from thriftwood.solvers.shards.shares import first_shares, split_by, whole_shares
 
 PRICES = st.sampled_from([0, Fraction(1, 7), Fraction(1, 2), 1, Fraction(5, 3), 3])
 ROUNDS_ALONE = RowShards(max_rounds=6, most_gathered=0)

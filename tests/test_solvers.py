@@ -22,7 +22,13 @@ from thriftwood.closure.reductions import (
 )
 from thriftwood.closure.sums import exact_sum
 from thriftwood.errors import CertificateError, InputError, RangeError
-from thriftwood.solvers import DantzigWolfe, brute_force, linear_program, min_cut, read_solver
+from thriftwood.solvers import (
+    DantzigWolfe,
+    brute_force,
+    linear_program,
+    min_cut,
+    read_solver,
+)
 from thriftwood.solvers.min_cut import optimal_flow
 
 REDUCTIONS = [

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from paths import HEART, PATH
 
 import thriftwood as tw
-from thriftwood.draws import uniform_per_row
 from thriftwood.errors import ForestError
 from thriftwood.forest import (
     SKIPPED,
@@ -25,7 +24,8 @@ from thriftwood.forest import (
     predict,
     scores,
 )
-from thriftwood.table import read_rows
+from thriftwood.forest.table import read_rows
+from thriftwood.support.draws import uniform_per_row
 
 ROWS = read_rows(HEART.X, PATH.forest).values
 POINTS = (12, 6, 2, 0)

@@ -9,22 +9,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thriftwood.training import Bundles, Growth, grow_tree, kernels, rank_columns
+from thriftwood.training import (
+    Bundles,
+    Growth,
+    grow_tree,
+    kernels,
+    rank_columns,
+)
 from thriftwood.training.plain import grow_plainly
 
 
 @st.composite
 def growing_cases(draw):
     """Draw rows with ties and gaps, classes, weights, prices and every rule."""
-    n_rows, n_features = draw(st.integers(1, 24)), draw(st.integers(1, 5))
+    n_samples, n_features = draw(st.integers(1, 24)), draw(st.integers(1, 5))
     n_classes = draw(st.integers(1, 4))
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
     spread = draw(st.sampled_from([1, 3, 1000, 10**6]))  # from all ties to none
-    X = rng.integers(0, spread + 1, (n_rows, n_features)).astype(np.float32)
+    X = rng.integers(0, spread + 1, (n_samples, n_features)).astype(np.float32)
     X[rng.random(X.shape) < draw(st.sampled_from([0.0, 0.0, 0.3]))] = np.nan
-    label = rng.integers(0, n_classes, n_rows).astype(np.int32)
+    label = rng.integers(0, n_classes, n_samples).astype(np.int32)
     weights = draw(st.sampled_from([[1.0], [0.0, 1.0, 2.0], [0.25, 1.5]]))
-    weight = rng.choice(weights, n_rows)
+    weight = rng.choice(weights, n_samples)
     weight[0] = 1.0
     growth = Growth(
         prices=rng.choice(draw(st.sampled_from([[1.0], [0.0, 1.0, 5.0]])), n_features),
@@ -68,7 +74,7 @@ def test_a_tree_has_the_splits_of_the_pseudo_code(case):
     X, *rest = case
     fast, plain = grow_tree(rank_columns(X), *rest), grow_plainly(X, *rest)
     assert fast.forest.check().has_same_trees(plain.forest.check())
-    np.testing.assert_array_equal(fast.n_rows, plain.n_rows)
+    np.testing.assert_array_equal(fast.n_samples, plain.n_samples)
     np.testing.assert_array_equal(fast.counts, plain.counts)
 
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from xgboost import XGBClassifier, XGBRegressor
 
 from thriftwood.errors import InputError
-from thriftwood.model_files import read_model
-from thriftwood.model_files.ubjson import is_whole
+from thriftwood.formats.models import read_model
+from thriftwood.formats.models.ubjson import is_whole
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 

@@ -18,8 +18,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 import thriftwood as tw
 from thriftwood.adapters import read_forest, write_model
 from thriftwood.errors import InputError
+from thriftwood.evaluation import certifying
 from thriftwood.forest import Forest, collapse, kept_by
-from thriftwood.pruning import certifying
 from thriftwood.pruning.tradeoffs import interval_in_words, tradeoff_inside, tradeoffs_of
 
 NUMBER = r"\d[\d.e+-]*"

@@ -17,7 +17,7 @@ from test_solvers import random_forest_like
 import thriftwood as tw
 from thriftwood.errors import LostWorkersError
 from thriftwood.solvers import DantzigWolfe, min_cut
-from thriftwood.workers import workers
+from thriftwood.support.workers import workers
 
 pytestmark = pytest.mark.slow
 

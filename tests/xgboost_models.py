@@ -12,10 +12,10 @@ from models import NAMES, Fitted
 N_ROWS = 260
 
 
-def rows(n_rows: int = N_ROWS, seed: int = 0) -> np.ndarray:
+def rows(n_samples: int = N_ROWS, seed: int = 0) -> np.ndarray:
     rng = np.random.default_rng(seed)
-    table = rng.normal(size=(n_rows, 4))
-    table[:, 3] = rng.integers(-1, 3, size=n_rows)  # many ties, zeros among them
+    table = rng.normal(size=(n_samples, 4))
+    table[:, 3] = rng.integers(-1, 3, size=n_samples)  # many ties, zeros among them
     table[rng.random(table.shape) < 0.15] = np.nan
     return table
 
@@ -70,15 +70,15 @@ def _stopped_early(model: Any, target: Callable[[Any], Any]) -> Fitted:
     return Fitted(model, X, target(X))
 
 
-def categories_frame(n_rows: int = N_ROWS, seed: int = 0) -> pd.DataFrame:
+def categories_frame(n_samples: int = N_ROWS, seed: int = 0) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
-    colour = rng.choice(["red", "blue", "green", "grey", "pink"], n_rows)
+    colour = rng.choice(["red", "blue", "green", "grey", "pink"], n_samples)
     frame = pd.DataFrame(
         {
-            "size": rng.normal(size=n_rows),
+            "size": rng.normal(size=n_samples),
             "colour": pd.Categorical(colour),
-            "shop": pd.Categorical(rng.choice([3, 5, 9, 11, 20, 21, 22], n_rows)),
-            "age": rng.integers(0, 9, n_rows),
+            "shop": pd.Categorical(rng.choice([3, 5, 9, 11, 20, 21, 22], n_samples)),
+            "age": rng.integers(0, 9, n_samples),
         }
     )
     frame.loc[::9, "colour"] = None

@@ -8,25 +8,25 @@ from thriftwood.adapters.fitted_models import FittedClassifier
 from thriftwood.adapters.forest_models import ForestModel, forest_model
 from thriftwood.adapters.registry import (
     own_prices,
+    read_bootstrap,
     read_forest,
-    read_samples,
     read_stages,
     write_model,
 )
-from thriftwood.adapters.samples import Samples
+from thriftwood.adapters.samples import BootstrapSamples
 from thriftwood.adapters.sklearn.ensemble import TreeAverage
 from thriftwood.adapters.sklearn.grown import decision_tree
 
 __all__ = [
+    "BootstrapSamples",
     "FittedClassifier",
     "ForestModel",
-    "Samples",
     "TreeAverage",
     "decision_tree",
     "forest_model",
     "own_prices",
+    "read_bootstrap",
     "read_forest",
-    "read_samples",
     "read_stages",
     "write_model",
 ]

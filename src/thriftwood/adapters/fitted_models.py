@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from thriftwood.arrays import FloatArray
 from thriftwood.errors import UnsupportedModelError
 from thriftwood.forest import Forest
-from thriftwood.table import read_rows
+from thriftwood.forest.table import read_rows
+from thriftwood.support.arrays import FloatArray
 
 
 class FittedModel(BaseEstimator):

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
-from thriftwood.adapters.samples import Samples
-from thriftwood.arrays import BoolArray, FloatArray
+from thriftwood.adapters.samples import BootstrapSamples
 from thriftwood.forest import Forest, collapse
+from thriftwood.support.arrays import BoolArray, FloatArray
 
 SUPPORTED = "Forest"
 
@@ -24,5 +24,5 @@ def write(model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any:
     return collapse(forest, kept)[0]
 
 
-def samples(_model: Any) -> Samples | None:
+def samples(_model: Any) -> BootstrapSamples | None:
     return None

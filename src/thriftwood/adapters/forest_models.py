@@ -10,10 +10,17 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from thriftwood.adapters.fitted_models import FittedClassifier, FittedModel
-from thriftwood.adapters.samples import Samples
-from thriftwood.arrays import BoolArray, FloatArray, IndexArray
+from thriftwood.adapters.samples import BootstrapSamples
 from thriftwood.errors import InputError
-from thriftwood.forest import Forest, collapse, files, leaves, predict, scores
+from thriftwood.forest import (
+    Forest,
+    collapse,
+    files,
+    leaves,
+    predict,
+    scores,
+)
+from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray
 
 SUPPORTED = "ForestModel"
 
@@ -155,5 +162,5 @@ def write(model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any:
     return forest_model(collapse(forest, kept)[0], model.n_jobs)
 
 
-def samples(_model: Any) -> Samples | None:
+def samples(_model: Any) -> BootstrapSamples | None:
     return None

@@ -4,9 +4,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from thriftwood.errors import ForestError
 from thriftwood.forest import LEAF, NO_SET, Forest
+from thriftwood.support.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    IntArray,
+)
 
 
 class TreeNodes(NamedTuple):

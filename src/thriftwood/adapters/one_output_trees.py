@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from thriftwood.arrays import FloatArray, IntArray
 from thriftwood.forest import Forest
+from thriftwood.support.arrays import FloatArray, IntArray
 
 # Put on every tree that we write: its splits hold what they would say as leaves. A tree that is
 # trained again, or added by a warm start, is a new object without the mark.

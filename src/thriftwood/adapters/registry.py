@@ -2,13 +2,20 @@
 
 from typing import Any, Protocol, TypeVar
 
-from thriftwood.adapters import catboost, forest_itself, forest_models, lightgbm, sklearn, xgboost
+from thriftwood.adapters import (
+    catboost,
+    forest_itself,
+    forest_models,
+    lightgbm,
+    sklearn,
+    xgboost,
+)
 from thriftwood.adapters.refusals import reason_against
-from thriftwood.adapters.samples import Samples
-from thriftwood.arrays import BoolArray, FloatArray
+from thriftwood.adapters.samples import BootstrapSamples
 from thriftwood.costs import PriceList
 from thriftwood.errors import UnsupportedModelError
 from thriftwood.forest import Forest, Stages, one_stage
+from thriftwood.support.arrays import BoolArray, FloatArray
 
 Model = TypeVar("Model")
 
@@ -24,7 +31,7 @@ class Adapter(Protocol):
 
     def write(self, model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any: ...
 
-    def samples(self, model: Any, /) -> Samples | None: ...
+    def samples(self, model: Any, /) -> BootstrapSamples | None: ...
 
 
 ADAPTERS: tuple[Adapter, ...] = (
@@ -73,7 +80,7 @@ def write_model(model: Model, kept: BoolArray, values: FloatArray | None = None)
     return written
 
 
-def read_samples(model: object) -> Samples | None:
+def read_bootstrap(model: object) -> BootstrapSamples | None:
     """Return the rows that each tree was grown on, or None where the model does not know."""
     return _adapter_for(model).samples(model)
 

@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
-from thriftwood.arrays import IntArray
+from thriftwood.support.arrays import IntArray
 
 
-class Samples(NamedTuple):
+class BootstrapSamples(NamedTuple):
     """For each tree the rows in its sample, as often as drawn; and how many rows there were."""
 
     of_trees: list[IntArray]
-    n_rows: int
+    n_samples: int

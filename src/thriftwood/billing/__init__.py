@@ -11,7 +11,12 @@ from thriftwood.billing.bill import (
     model_cost_of,
 )
 from thriftwood.billing.receipt import Purchase, Receipt, make_receipt
-from thriftwood.billing.use import Use, first_asks, use_of, values_shown
+from thriftwood.billing.use import (
+    Use,
+    first_asks,
+    use_of,
+    values_shown,
+)
 
 __all__ = [
     "FeatureBill",

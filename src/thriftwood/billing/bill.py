@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 
 from thriftwood.adapters import own_prices, read_stages
-from thriftwood.arguments import is_whole, shares_of_one
-from thriftwood.arrays import BoolArray, FloatArray, handed_over
 from thriftwood.billing.receipt import Receipt, make_receipt
 from thriftwood.billing.stage_use import use_of_stages
 from thriftwood.billing.use import Use, use_of
@@ -26,7 +24,9 @@ from thriftwood.costs import (
 )
 from thriftwood.errors import InputError, RangeError
 from thriftwood.forest import Forest, Stages
-from thriftwood.table import Table, read_rows
+from thriftwood.forest.table import Table, read_rows
+from thriftwood.support.arrays import BoolArray, FloatArray, read_only
+from thriftwood.support.validation import is_whole, shares_of_one
 
 MOST_LINES = 8  # of features in a printed bill, and of groups
 
@@ -37,7 +37,7 @@ class FeatureBill:
 
     Attributes
     ----------
-    per_example : shape (n_rows,)
+    per_sample : shape (n_samples,)
         The bill of each row: what it meets in any tree, each charge once; of what it shares with
         other rows, an equal part. What is paid once for the model is not in it.
     by_feature : shape (n_features,)
@@ -60,7 +60,7 @@ class FeatureBill:
         Where the model or the data frame has names.
     """
 
-    per_example: FloatArray
+    per_sample: FloatArray
     by_feature: FloatArray
     bought: FloatArray
     fees: dict[str, float]
@@ -75,11 +75,11 @@ class FeatureBill:
     @property
     def mean(self) -> float:
         """The mean bill of a row, its part of what the model costs included."""
-        return float(self.per_example.mean()) + self.model_cost
+        return float(self.per_sample.mean()) + self.model_cost
 
     @property
     def used(self) -> BoolArray:
-        """Which features each row is tested for, shape (n_rows, n_features)."""
+        """Which features each row is tested for, shape (n_samples, n_features)."""
         return self._use.used
 
     def quantiles(self, shares: Sequence[float] = (0.1, 0.5, 0.9)) -> FloatArray:
@@ -91,7 +91,7 @@ class FeatureBill:
             Each between 0 and 1.
         """
         wanted = shares_of_one(shares, "shares")
-        found: FloatArray = np.quantile(self.per_example, wanted)
+        found: FloatArray = np.quantile(self.per_sample, wanted)
         return found
 
     def receipt(self, i: int) -> Receipt:
@@ -102,7 +102,7 @@ class FeatureBill:
         i : int
             The number of the row; -1 is the last.
         """
-        row = _read_row(i, len(self.per_example))
+        row = _read_row(i, len(self.per_sample))
         asked = self._use.asked(row)
         return make_receipt(
             self._prices,
@@ -118,7 +118,7 @@ class FeatureBill:
         unit = f" {self.unit}" if self.unit else ""
         lines = [
             f"FeatureBill: mean {self.mean:.6g}{unit} per example, from "
-            f"{self.per_example.min():.6g} to {self.per_example.max():.6g}; "
+            f"{self.per_sample.min():.6g} to {self.per_sample.max():.6g}; "
             f"{len(bought)} of {len(self.bought)} features bought"
         ]
         dearest_first = bought[np.argsort(-self.by_feature[bought], kind="stable")]
@@ -155,7 +155,7 @@ def feature_bill(
     ----------
     model : fitted model, pruned or not
         Any model that `prune` accepts, or a cascade.
-    X : array-like or data frame, shape (n_rows, n_features)
+    X : array-like or data frame, shape (n_samples, n_features)
     costs : array-like, mapping from feature name to price, Costs, or None
         As in `prune`; None means 1 each, so that the bill counts features, or the prices of a
         cascade.
@@ -181,9 +181,9 @@ def feature_bill(
     names = stages.richest.feature_names or table.names
     own = own_prices(model)
     if own is None:
-        prices = read_prices(costs, table.n_columns, names, table.n_rows)
+        prices = read_prices(costs, table.n_columns, names, table.n_samples)
     else:
-        prices = prices_of_rows(own, "cascade", costs, names, table.n_rows)
+        prices = prices_of_rows(own, "cascade", costs, names, table.n_samples)
     return bill_of_stages(stages, table, prices, n_jobs)
 
 
@@ -235,9 +235,9 @@ def bill_of(
         for group, features in prices.groups
     }
     return FeatureBill(
-        per_example=handed_over(bills.per_row + tests),
-        by_feature=handed_over(by_feature),
-        bought=handed_over(bills.needed_by[: prices.n_features]),
+        per_sample=read_only(bills.per_row + tests),
+        by_feature=read_only(by_feature),
+        bought=read_only(bills.needed_by[: prices.n_features]),
         fees=fees,
         by_group=by_group,
         test_cost=float(tests.mean()),
@@ -249,9 +249,9 @@ def bill_of(
     )
 
 
-def _read_row(i: Any, n_rows: int) -> int:
+def _read_row(i: Any, n_samples: int) -> int:
     if not is_whole(i):
         raise InputError(f"The row is {reprlib.repr(i)}: pass its number, such as 0.")
-    if not -n_rows <= int(i) < n_rows:
-        raise InputError(f"The bill has {n_rows} rows: there is no row {i}.")
-    return int(i) % n_rows
+    if not -n_samples <= int(i) < n_samples:
+        raise InputError(f"The bill has {n_samples} rows: there is no row {i}.")
+    return int(i) % n_samples

@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from thriftwood.compiling import kernel
 from thriftwood.forest.kernels import LEAF, goes_left
+from thriftwood.support.compiling import kernel
 
 
 @kernel
 def use_features(splits, feature, tree_of, order, start, stop, n_features):
     """Return which features each row is tested for, and by how many splits in all."""
-    n_rows = order.shape[1]
-    used = np.zeros((n_rows, n_features), dtype=np.bool_)
-    n_tests = np.zeros(n_rows, dtype=np.int64)
+    n_samples = order.shape[1]
+    used = np.zeros((n_samples, n_features), dtype=np.bool_)
+    n_tests = np.zeros(n_samples, dtype=np.int64)
     for number in range(len(splits)):
         h = splits[number]
         for place in range(start[h], stop[h]):

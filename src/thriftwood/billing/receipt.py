@@ -73,7 +73,7 @@ class Receipt:
 
     @property
     def total(self) -> float:
-        """What the row pays; but for rounding its entry in `FeatureBill.per_example`."""
+        """What the row pays; but for rounding its entry in `FeatureBill.per_sample`."""
         bought = sum(purchase.price for purchase in self.purchases)
         return bought + _sum(self.shared) + self.test_cost
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.arrays import BoolArray, IntArray, handed_over
 from thriftwood.billing.receipt import Value
 from thriftwood.billing.use import first_asks, use_of, values_shown
 from thriftwood.forest import Stages, pass_stages
-from thriftwood.table import Table
+from thriftwood.forest.table import Table
+from thriftwood.support.arrays import BoolArray, IntArray, read_only
 
 
 def use_of_stages(stages: Stages, table: Table, n_jobs: int | None = None) -> StageUse:
@@ -22,13 +22,13 @@ def use_of_stages(stages: Stages, table: Table, n_jobs: int | None = None) -> St
     Stages are nested, so that this is what the stage tests where a row stops.
     """
     stage = pass_stages(stages, table.values, n_jobs).stage
-    used = np.zeros((table.n_rows, table.n_columns), dtype=np.bool_)
-    n_tests = np.zeros(table.n_rows, dtype=np.int64)
+    used = np.zeros((table.n_samples, table.n_columns), dtype=np.bool_)
+    n_tests = np.zeros(table.n_samples, dtype=np.int64)
     for number in np.unique(stage).tolist():
         here = np.flatnonzero(stage == number)
         use = use_of(stages.forests[number], Table(table.values[here], table.names), n_jobs)
         used[here], n_tests[here] = use.used, use.n_tests
-    return StageUse(stages, table.values, stage, handed_over(used), handed_over(n_tests))
+    return StageUse(stages, table.values, stage, read_only(used), read_only(n_tests))
 
 
 @dataclass(frozen=True, eq=False)

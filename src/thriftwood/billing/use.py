@@ -9,12 +9,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.arrays import BoolArray, IntArray, handed_over
 from thriftwood.billing import kernels
 from thriftwood.billing.receipt import Value
 from thriftwood.forest import Forest
-from thriftwood.routing import route_examples
-from thriftwood.table import Table
+from thriftwood.forest.routes import route_samples
+from thriftwood.forest.table import Table
+from thriftwood.support.arrays import BoolArray, IntArray, read_only
 
 
 class Use(Protocol):
@@ -26,7 +26,7 @@ class Use(Protocol):
 
     @property
     def used(self) -> BoolArray:
-        """Which features each row is tested for, shape (n_rows, n_features)."""
+        """Which features each row is tested for, shape (n_samples, n_features)."""
 
     @property
     def n_tests(self) -> IntArray:
@@ -44,7 +44,7 @@ class Use(Protocol):
 
 def use_of(forest: Forest, table: Table, n_jobs: int | None = None) -> ForestUse:
     """Send rows through a forest and note what they are tested for."""
-    routes = route_examples(forest, table, n_jobs)
+    routes = route_samples(forest, table, n_jobs)
     splits = np.flatnonzero(forest.is_split)
     used, n_tests = kernels.use_features(
         splits,
@@ -55,7 +55,7 @@ def use_of(forest: Forest, table: Table, n_jobs: int | None = None) -> ForestUse
         routes.stop,
         forest.n_features,
     )
-    return ForestUse(forest, table.values, handed_over(used), handed_over(n_tests))
+    return ForestUse(forest, table.values, read_only(used), read_only(n_tests))
 
 
 @dataclass(frozen=True, eq=False)

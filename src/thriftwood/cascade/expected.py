@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
-from thriftwood.arrays import FloatArray, IndexArray, IntArray
+from thriftwood.support.arrays import FloatArray, IndexArray, IntArray
 
 # Of how fast disagreement dies out as margins rise, in mean margins.
 WIDTHS = np.geomspace(0.02, 2.0, 25)
@@ -19,7 +19,7 @@ BELIEF = 0.5
 def expected_losses(
     probability: FloatArray, margins: FloatArray, labels: IntArray, weights: FloatArray
 ) -> FloatArray:
-    """Return how likely each stage is to be wrong about each row, shape (n_rows, n_stages).
+    """Return how likely each stage is to be wrong about each row, shape (n_samples, n_stages).
 
     Whoever says something else than the likeliest class loses the difference in probability. Half
     of that loss is spread over all rows, as a function of the margin that dies out: no stage is
@@ -27,12 +27,12 @@ def expected_losses(
 
     Parameters
     ----------
-    probability : shape (n_rows, n_classes)
+    probability : shape (n_samples, n_classes)
         What the surest stage says, calibrated.
-    margins : shape (n_rows, n_stages)
-    labels : int array, shape (n_rows, n_stages)
+    margins : shape (n_samples, n_stages)
+    labels : int array, shape (n_samples, n_stages)
         What each stage says.
-    weights : shape (n_rows,)
+    weights : shape (n_samples,)
         They add up to 1.
     """
     highest = probability.max(axis=1)[:, None]
@@ -52,11 +52,11 @@ def calibrated(
 
     Parameters
     ----------
-    scores : shape (n_rows, n_outputs)
+    scores : shape (n_samples, n_outputs)
         A single one is that of the second class, the first has 0.
-    target : shape (n_rows,)
+    target : shape (n_samples,)
         The right classes, by number.
-    weights : shape (n_rows,)
+    weights : shape (n_samples,)
         They add up to 1.
     """
     if scores.shape[1] == 1:

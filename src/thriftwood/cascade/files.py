@@ -7,8 +7,8 @@ from typing import Any
 from thriftwood.cascade.rules import RULE_ARRAYS, StoppingRules
 from thriftwood.costs import PriceList, price_parts, prices_from
 from thriftwood.errors import InputError
-from thriftwood.files import File
 from thriftwood.forest import Stages, files
+from thriftwood.support.files import File
 
 FORMAT = "thriftwood cascade"
 VERSION = 1

@@ -8,12 +8,17 @@ from typing import Any
 import numpy as np
 
 from thriftwood.adapters import FittedClassifier
-from thriftwood.arrays import FloatArray
 from thriftwood.billing import FeatureBill, feature_bill
 from thriftwood.cascade import files
 from thriftwood.cascade.rules import StoppingRules
 from thriftwood.costs import AnyCosts, PriceList
-from thriftwood.forest import Forest, Passage, Stages, pass_stages
+from thriftwood.forest import (
+    Forest,
+    Passage,
+    Stages,
+    pass_stages,
+)
+from thriftwood.support.arrays import FloatArray
 
 
 class CascadeClassifier(FittedClassifier):
@@ -88,7 +93,7 @@ class CascadeClassifier(FittedClassifier):
 
         Parameters
         ----------
-        X : array-like or data frame, shape (n_rows, n_features)
+        X : array-like or data frame, shape (n_samples, n_features)
         costs : array-like, mapping or Costs, optional
             None means the prices that the cascade was tuned with.
         """

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thriftwood.arguments import one_number_from_zero
-from thriftwood.arrays import FloatArray, IntArray, frozen
 from thriftwood.errors import InputError
+from thriftwood.support.arrays import FloatArray, IntArray, frozen
+from thriftwood.support.validation import one_number_from_zero
 
 # Means of bills may differ in their last digits where they should be equal.
 ROUNDING = 1e-12

@@ -9,10 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from thriftwood.cascade.expected import expected_losses
 from thriftwood.cascade.rules import StoppingRules, not_beaten
 from thriftwood.forest import SKIPPED
+from thriftwood.support.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    IntArray,
+)
 
 # What a row may cost in errors to save the whole bill of the last stage; from dear to cheap rules.
 TRADEOFFS = np.geomspace(4.0, 4e-4, 60)
@@ -28,19 +33,19 @@ class StageTrial(NamedTuple):
 
     Attributes
     ----------
-    margins : shape (n_rows, n_stages)
+    margins : shape (n_samples, n_stages)
         How sure each stage is of each row, by the trees that judge it.
-    margins_of_all : shape (n_rows, n_stages)
+    margins_of_all : shape (n_samples, n_stages)
         The same by all trees: rows will stop, and pay, by these.
-    labels : int array, shape (n_rows, n_stages)
+    labels : int array, shape (n_samples, n_stages)
         What each stage says, as the number of a class.
-    probability : shape (n_rows, n_classes)
+    probability : shape (n_samples, n_classes)
         What the surest stage says, calibrated.
-    target : shape (n_rows,)
+    target : shape (n_samples,)
         What is right.
-    bills : shape (n_rows, n_stages)
+    bills : shape (n_samples, n_stages)
         What a row pays that stops at a stage; never less than at the stage before.
-    weights : shape (n_rows,)
+    weights : shape (n_samples,)
         How much each row counts; they add up to 1.
     model_costs : shape (n_stages,)
         What is paid once, per prediction, for a cascade that ends with a stage.
@@ -144,10 +149,10 @@ def _sweep(
 
     Parameters
     ----------
-    margins : shape (n_rows, n_stages)
-    values : shape (n_rows, n_stages)
+    margins : shape (n_samples, n_stages)
+    values : shape (n_samples, n_stages)
         What it costs, losses included, that a row stops at a stage.
-    order : shape (n_rows, n_stages)
+    order : shape (n_samples, n_stages)
         Rows from the surest to the least sure, for each stage.
     rule : shape (n_stages,), optional
         The thresholds so far, which say who reaches a stage. None means that all rows do.

@@ -12,11 +12,22 @@ import thriftwood as tw
 from thriftwood.cli import options
 from thriftwood.cli.early import check_files, check_jobs
 from thriftwood.cli.failures import ends_in_words
-from thriftwood.cli.inputs import check_prices, read_costs, read_model, read_rows
+from thriftwood.cli.inputs import (
+    check_prices,
+    read_costs,
+    read_model,
+    read_rows,
+)
 from thriftwood.cli.parsing import whole
 from thriftwood.cli.request import Request
 from thriftwood.cli.voice import Voice
-from thriftwood.cli.words import amount, count, number, share, table
+from thriftwood.cli.words import (
+    amount,
+    count,
+    number,
+    share,
+    table,
+)
 
 if TYPE_CHECKING:
     from thriftwood.billing import FeatureBill, Receipt
@@ -93,11 +104,11 @@ def bill(
 def bill_facts(paid: FeatureBill) -> dict[str, Any]:
     """Return a bill for JSON."""
     return {
-        "n_rows": len(paid.per_example),
+        "n_samples": len(paid.per_sample),
         "unit": paid.unit,
         "mean": paid.mean,
-        "min": paid.per_example.min(),
-        "max": paid.per_example.max(),
+        "min": paid.per_sample.min(),
+        "max": paid.per_sample.max(),
         "quantiles": dict(zip(map(str, QUANTILES), paid.quantiles(QUANTILES), strict=True)),
         "features": [
             {"name": name, "bought": paid.bought[place], "spent": paid.by_feature[place]}
@@ -132,15 +143,15 @@ def receipt_facts(receipt: Receipt) -> dict[str, Any]:
 
 
 def _lines(paid: FeatureBill) -> list[str]:
-    n_rows = count(len(paid.per_example), "row")
-    title = f"A row pays {amount(paid.mean, paid.unit)} on average ({n_rows})."
+    n_samples = count(len(paid.per_sample), "row")
+    title = f"A row pays {amount(paid.mean, paid.unit)} on average ({n_samples})."
     lines = table(("feature", "bought by", "a row pays"), _charges(paid))
     free = int((paid.bought == 0).sum())
     if free:
         lines.append(f"{count(free, 'feature')} {'is' if free == 1 else 'are'} never bought.")
     spread = table(
         ("bills", *(f"{share(one)} of rows" for one in QUANTILES), "dearest"),
-        [("at most", *map(number, paid.quantiles(QUANTILES)), number(paid.per_example.max()))],
+        [("at most", *map(number, paid.quantiles(QUANTILES)), number(paid.per_sample.max()))],
     )
     return [title, "", *lines, "", *spread]
 

@@ -14,7 +14,9 @@ from thriftwood.cli.words import wrapped
 from thriftwood.errors import InputError
 
 if TYPE_CHECKING:
-    from thriftwood.pruning import Evaluation, Pruned, PruningPath
+    from thriftwood.evaluation.evaluation import Evaluation
+    from thriftwood.pruning.path import PruningPath
+    from thriftwood.pruning.pruned import Pruned
 
 TUNED = (
     "The validation rows also tuned it, which flatters it a little. For less money pass a smaller "
@@ -47,14 +49,14 @@ def choose(inputs: Inputs, choice: Choice, voice: Voice) -> Chosen:
 
 def _check_model(inputs: Inputs, choice: Choice) -> None:
     """Refuse what cannot be done with a model of this kind, before the work begins."""
-    from thriftwood.adapters import read_samples
+    from thriftwood.adapters import read_bootstrap
 
     if choice.cascade and not inputs.forest.is_classifier:
         raise InputError(
             "A cascade stops where the class of a row is clear, and this model predicts numbers: "
             "use --budget without --cascade."
         )
-    if choice.refit and inputs.validation is None and read_samples(inputs.model) is None:
+    if choice.refit and inputs.validation is None and read_bootstrap(inputs.model) is None:
         raise InputError(
             "--refit needs rows that the model was not trained on: pass --validation FILE."
         )
@@ -62,7 +64,7 @@ def _check_model(inputs: Inputs, choice: Choice) -> None:
 
 def choose_on(path: PruningPath, inputs: Inputs, choice: Choice, voice: Voice) -> Chosen:
     """Find the point of a path that a budget or a rise of the error asks for."""
-    from thriftwood.pruning import interval_in_words, tradeoff_inside, tradeoffs_of
+    from thriftwood.pruning.tradeoffs import interval_in_words, tradeoff_inside, tradeoffs_of
 
     if choice.budget is not None:
         pruned, notes = path.at(budget=choice.budget), []

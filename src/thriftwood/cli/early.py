@@ -5,7 +5,7 @@ from pathlib import Path
 from thriftwood.cli.class_weights import check_class_weight
 from thriftwood.cli.request import Request
 from thriftwood.errors import InputError
-from thriftwood.files import place_of
+from thriftwood.support.files import place_of
 
 LOSSES = (
     "error",

@@ -15,7 +15,7 @@ from thriftwood.cli.outputs import MODELS, check_apart, check_new_file
 from thriftwood.cli.parsing import word_of
 from thriftwood.cli.voice import Voice
 from thriftwood.errors import InputError
-from thriftwood.files import write_whole
+from thriftwood.support.files import write_whole
 
 
 class Format(StrEnum):

@@ -6,7 +6,12 @@ from typing import Any
 
 from thriftwood.cli.choosing import figures
 from thriftwood.cli.suggestion import Frontier
-from thriftwood.cli.words import aligned, count, table, wrapped
+from thriftwood.cli.words import (
+    aligned,
+    count,
+    table,
+    wrapped,
+)
 
 MOST_POINTS = 12  # in the table
 MARK = "<- suggested"
@@ -14,7 +19,7 @@ MARK = "<- suggested"
 
 def frontier_lines(found: Frontier) -> list[str]:
     """Return a table of some points, from the model as it is to single leaves."""
-    from thriftwood.pruning import loss_in_words
+    from thriftwood.pruning.loss_words import loss_in_words
     from thriftwood.report.points import shown_points
 
     path, suggested = found.path, found.suggested.index or 0

@@ -34,7 +34,7 @@ def info(
     voice = Voice(json, quiet)
     with ends_in_words(debug, voice):
         check_files(model)
-        from thriftwood.model_files import model_format
+        from thriftwood.formats.models import model_format
 
         facts = facts_about(read_model(model, trust_pickle, voice))
         facts |= {"file": str(model), "format": model_format(model)}

@@ -17,10 +17,10 @@ from thriftwood.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from thriftwood.arrays import FloatArray
     from thriftwood.costs import Costs
     from thriftwood.forest import Forest
-    from thriftwood.row_files import Rows, RowTable
+    from thriftwood.formats.tables import Rows, RowTable
+    from thriftwood.support.arrays import FloatArray
 
 
 class JudgedRows(NamedTuple):
@@ -83,7 +83,7 @@ class Inputs:
 def read_inputs(request: Request, voice: Voice) -> Inputs:
     """Read what a request names; small files first, so that a slip shows at once."""
     from thriftwood.adapters import read_forest
-    from thriftwood.model_files import suffix_for
+    from thriftwood.formats.models import suffix_for
 
     costs = read_costs(request.costs)
     model = read_one_forest(request.model, request.trust_pickle, voice)
@@ -140,11 +140,11 @@ def check_prices(costs: Costs | None, file: Path | None, X: Any) -> None:
     if file is None:
         return
     from thriftwood.costs import read_prices
-    from thriftwood.table import column_names
+    from thriftwood.forest.table import column_names
 
-    n_rows, n_columns = X.shape
+    n_samples, n_columns = X.shape
     try:
-        read_prices(costs, n_columns, column_names(X), n_rows)
+        read_prices(costs, n_columns, column_names(X), n_samples)
     except InputError as error:
         raise InputError(_about_file(str(error), file)) from None
 
@@ -164,7 +164,7 @@ def _about_file(sentence: str, file: Path) -> str:
 def read_model(file: Path, trust_pickle: bool, voice: Voice) -> Any:
     """Return the model in a file."""
     with voice.step(f"Reading {file}"):
-        from thriftwood.model_files import read_model
+        from thriftwood.formats.models import read_model
 
         return read_model(file, trust_pickle=trust_pickle)
 
@@ -190,7 +190,7 @@ def read_rows(
 ) -> Rows:
     """Return the rows in a file, as the model wants them; `like` and `judged` as in `RowTable`."""
     with voice.step(f"Reading {file}"):
-        from thriftwood.row_files import read_table
+        from thriftwood.formats.tables import read_table
 
         table = read_table(file)
         rows = table.rows_for(
@@ -212,7 +212,7 @@ def _named(
         return rows
     import pandas as pd
 
-    from thriftwood.row_files import numbers_as_names
+    from thriftwood.formats.tables import numbers_as_names
 
     own = table.names or numbers_as_names(rows.X.shape[1])
     names = list(like or (name for name in own if name not in (request.target, request.weight)))

@@ -49,7 +49,7 @@ def measured_on(rows: JudgedRows, inputs: Inputs, model: Any = None) -> Outcome:
     bill = tw.feature_bill(model, rows.X, inputs.costs, n_jobs=inputs.jobs)
     return Outcome(
         error=float(np.average(wrong, weights=rows.weight)),
-        cost=float(np.average(bill.per_example, weights=rows.weight)) + bill.model_cost,
+        cost=float(np.average(bill.per_sample, weights=rows.weight)) + bill.model_cost,
     )
 
 

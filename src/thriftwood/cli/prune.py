@@ -119,7 +119,7 @@ def _check_output(choice: Choice, output: Path, force: bool) -> None:
 
 def _prune(request: Request, choice: Choice, output: Path, force: bool, voice: Voice) -> None:
     """Find the model, write it, and say what it is."""
-    from thriftwood.model_files import check_model_file
+    from thriftwood.formats.models import check_model_file
 
     inputs = read_inputs(request, voice)
     forest = inputs.forest
@@ -139,7 +139,7 @@ def _prune(request: Request, choice: Choice, output: Path, force: bool, voice: V
 
 def write_pruned(model: Any, output: Path, voice: Voice) -> None:
     """Write a model in the format that the suffix names."""
-    from thriftwood.model_files import write_model_file
+    from thriftwood.formats.models import write_model_file
 
     with voice.step(f"Writing {output}"):
         write_model_file(model, output)
@@ -156,5 +156,5 @@ def _on_validation(inputs: Inputs, pruned: Any) -> tuple[dict[str, Any] | None, 
     now, before = measured_on(rows, inputs, pruned), measured_on(rows, inputs)
     kind = inputs.forest.is_classifier
     line = f"On the validation rows: {now.in_words(unit, kind)}, was {before.in_words(unit, kind)}."
-    facts = {"n_rows": len(rows.X), **now._asdict(), "original": before._asdict()}
+    facts = {"n_samples": len(rows.X), **now._asdict(), "original": before._asdict()}
     return facts, [wrapped(line)]

@@ -10,7 +10,9 @@ from thriftwood.cli.inputs import Inputs
 from thriftwood.cli.voice import Voice
 
 if TYPE_CHECKING:
-    from thriftwood.pruning import Evaluation, Pruned, PruningPath
+    from thriftwood.evaluation.evaluation import Evaluation
+    from thriftwood.pruning.path import PruningPath
+    from thriftwood.pruning.pruned import Pruned
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,23 @@ from thriftwood.cli.fitting import Kind, Task
 from thriftwood.cli.frontier_files import FILES, REPORT, write_files
 from thriftwood.cli.frontier_words import MARK, frontier_facts, frontier_lines
 from thriftwood.cli.inputs import read_inputs
-from thriftwood.cli.outputs import FolderKind, check_apart, check_new_folder, new_folder
+from thriftwood.cli.outputs import (
+    FolderKind,
+    check_apart,
+    check_new_folder,
+    new_folder,
+)
 from thriftwood.cli.parsing import whole, word_of
 from thriftwood.cli.prune import write_pruned
 from thriftwood.cli.request import Request
 from thriftwood.cli.suggestion import find_frontier
-from thriftwood.cli.training import MODEL, TRAIN, VALIDATION, Lesson, write_lesson
+from thriftwood.cli.training import (
+    MODEL,
+    TRAIN,
+    VALIDATION,
+    Lesson,
+    write_lesson,
+)
 from thriftwood.cli.voice import Voice
 from thriftwood.errors import InputError
 

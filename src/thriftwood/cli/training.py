@@ -19,11 +19,16 @@ from thriftwood.cli.fitting import (
     usual_kind,
     usual_task,
 )
-from thriftwood.cli.inputs import JudgedRows, check_prices, judged, read_costs
+from thriftwood.cli.inputs import (
+    JudgedRows,
+    check_prices,
+    judged,
+    read_costs,
+)
 from thriftwood.cli.request import Request
 from thriftwood.cli.voice import Voice
 from thriftwood.cli.words import count
-from thriftwood.table import column_names
+from thriftwood.forest.table import column_names
 
 MODEL, TRAIN, VALIDATION = "model.skops", "train.parquet", "validation.parquet"
 TARGET = "y"  # what an .npz file calls it
@@ -88,7 +93,7 @@ def write_lesson(lesson: Lesson, folder: Path, voice: Voice) -> tuple[Request, l
 
 
 def _read(request: Request, voice: Voice) -> JudgedRows:
-    from thriftwood.row_files import read_table
+    from thriftwood.formats.tables import read_table
 
     with voice.step(f"Reading {request.data}"):
         table = read_table(request.data)

@@ -19,7 +19,7 @@ from thriftwood.cli.voice import Voice
 from thriftwood.cli.words import count, wrapped
 
 if TYPE_CHECKING:
-    from thriftwood.pruning import Verification
+    from thriftwood.pruning.verifying import Verification
 
 CHANGED = (
     "The splits are an optimal pruning, but leaves say something else than the model: refitted, or "
@@ -94,7 +94,7 @@ def verify(
             voice.say(line)
         if is_changed:
             voice.say(wrapped(CHANGED))
-        voice.answer(_facts(verdict) | {"n_rows": len(inputs.rows.y)})
+        voice.answer(_facts(verdict) | {"n_samples": len(inputs.rows.y)})
         if is_changed or not verdict.is_optimal:
             raise typer.Exit(NOT_OPTIMAL)
 

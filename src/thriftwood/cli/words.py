@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from thriftwood.arguments import six_digits
+from thriftwood.support.validation import six_digits
 
 WIDTH = 100  # columns of a terminal that is not narrow
 

@@ -13,7 +13,6 @@ from thriftwood.closure.path import ClosurePath, last_steps
 from thriftwood.closure.pricing import Pricing, pricing_at
 from thriftwood.closure.problem import NOTHING, ClosureProblem
 from thriftwood.closure.reductions import merge_twin_items, reduce_closure, reduce_until_stable
-from thriftwood.closure.shard import Shard, join_shards, side_by_side
 from thriftwood.closure.solution import ClosureSolution, Flow, smallest_optimum
 from thriftwood.closure.sums import LARGEST_TOTAL, exact_sum, from_the_end
 
@@ -26,16 +25,13 @@ __all__ = [
     "ClosureSolution",
     "Flow",
     "Pricing",
-    "Shard",
     "check_certificate",
     "exact_sum",
     "from_the_end",
-    "join_shards",
     "last_steps",
     "merge_twin_items",
     "pricing_at",
     "reduce_closure",
     "reduce_until_stable",
-    "side_by_side",
     "smallest_optimum",
 ]

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-from thriftwood.arrays import BoolArray, IndexArray, IntArray
 from thriftwood.closure import kernels
+from thriftwood.support.arrays import BoolArray, IndexArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,9 +5,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from thriftwood.arrays import IntArray
 from thriftwood.closure.sums import LARGEST_TOTAL, exact_sum
 from thriftwood.errors import RangeError
+from thriftwood.support.arrays import IntArray
 
 # A tradeoff is taken as a simple fraction if that agrees with it to one part in this many.
 TRADEOFF_PRECISION = 2**32

@@ -5,10 +5,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from thriftwood.arrays import BoolArray, IndexArray, IntArray, frozen
 from thriftwood.closure.pricing import pricing_at
 from thriftwood.closure.sums import LARGEST_TOTAL, exact_sum
 from thriftwood.errors import ClosureError, RangeError
+from thriftwood.support.arrays import (
+    BoolArray,
+    IndexArray,
+    IntArray,
+    frozen,
+)
 
 NOTHING = -1
 

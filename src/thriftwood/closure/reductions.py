@@ -8,11 +8,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from thriftwood.arrays import BoolArray, IndexArray, IntArray, handed_over
 from thriftwood.closure import kernels
 from thriftwood.closure.problem import NOTHING, ClosureProblem
 from thriftwood.closure.solution import ClosureSolution, Flow
 from thriftwood.closure.sums import exact_sum
+from thriftwood.support.arrays import (
+    BoolArray,
+    IndexArray,
+    IntArray,
+    read_only,
+)
 
 Undo = Callable[[ClosureSolution], ClosureSolution]
 Reduction = Callable[[ClosureProblem], tuple[ClosureProblem, Undo]]
@@ -120,7 +125,7 @@ def merge_twin_items(
     arc_start, arc_item = kernels.merge_arcs(problem.arc_start, problem.arc_item, group, n_groups)
     costs = kernels.merge_costs(problem.costs, group, n_groups, never)
     merged = ClosureProblem(
-        problem.gains, problem.requires, arc_start, handed_over(arc_item), handed_over(costs)
+        problem.gains, problem.requires, arc_start, read_only(arc_item), read_only(costs)
     )
 
     def undo(solution: ClosureSolution) -> ClosureSolution:
@@ -263,7 +268,7 @@ def _compact(problem: ClosureProblem, stays: BoolArray) -> tuple[IntArray, Index
     arc_start, arc_item, costs = kernels.leave_out(
         problem.arc_start, problem.arc_item, problem.costs, stays
     )
-    return handed_over(arc_start), handed_over(arc_item), handed_over(costs)
+    return read_only(arc_start), read_only(arc_item), read_only(costs)
 
 
 def _renumbered(requires: IndexArray, number: IndexArray) -> IndexArray:

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from thriftwood.arrays import BoolArray, IntArray
 from thriftwood.closure import kernels
 from thriftwood.closure.problem import ClosureProblem
+from thriftwood.support.arrays import BoolArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from thriftwood.arrays import IntArray
+from thriftwood.support.arrays import IntArray
 
 # All gains together, and each cost, stay below this. What passes through one vertex is then at most
 # three times as much, so no sum that a solver or the certificate forms leaves 64 bits.

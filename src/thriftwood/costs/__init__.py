@@ -14,7 +14,13 @@ from thriftwood.costs.bills import (
 from thriftwood.costs.costs import AnyCosts, Costs
 from thriftwood.costs.knowing import with_known
 from thriftwood.costs.per_feature import prices_per_feature
-from thriftwood.costs.price_list import MODEL, OPEN, ROW, PriceList, RowPrices
+from thriftwood.costs.price_list import (
+    MODEL,
+    OPEN,
+    ROW,
+    PriceList,
+    RowPrices,
+)
 from thriftwood.costs.reading import prices_of_rows, read_prices
 from thriftwood.costs.stored import price_parts, prices_from
 from thriftwood.costs.wording import did_you_mean

@@ -4,8 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thriftwood.arrays import BoolArray, FloatArray
-from thriftwood.costs.price_list import MODEL, OPEN, ROW, PriceList
+from thriftwood.costs.price_list import (
+    MODEL,
+    OPEN,
+    ROW,
+    PriceList,
+)
+from thriftwood.support.arrays import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -14,7 +19,7 @@ class Bills:
 
     Attributes
     ----------
-    per_row : shape (n_rows,)
+    per_row : shape (n_samples,)
         What batches of rows pay together counts in equal parts.
     by_charge : shape (n_charges,)
         What a row pays for each charge on average; 0 for those of the model.
@@ -33,13 +38,13 @@ def bills_of(prices: PriceList, used: BoolArray, weights: FloatArray | None = No
     Parameters
     ----------
     prices : PriceList
-    used : shape (n_rows, n_features)
+    used : shape (n_samples, n_features)
         The features whose values each row is tested for.
-    weights : shape (n_rows,), optional
+    weights : shape (n_samples,), optional
         How much each row counts in the means.
     """
-    n_rows = len(used)
-    bills = Bills(np.zeros(n_rows), np.zeros(prices.n_charges), np.zeros(prices.n_charges))
+    n_samples = len(used)
+    bills = Bills(np.zeros(n_samples), np.zeros(prices.n_charges), np.zeros(prices.n_charges))
     needs = _needs(prices, used, prices.gates)
     for charge in np.flatnonzero(prices.payer != MODEL).tolist():
         amount = _amounts(prices, charge, needs[charge])
@@ -90,7 +95,7 @@ def charges_of(prices: PriceList, feature: int, row: int) -> list[int]:
 
 
 def _needs(prices: PriceList, used: BoolArray, gates: BoolArray) -> BoolArray:
-    """Return which rows need what is charged, shape (n_charges, n_rows)."""
+    """Return which rows need what is charged, shape (n_charges, n_samples)."""
     needs = np.zeros((prices.n_charges, len(used)), dtype=np.bool_)
     feature = np.repeat(np.arange(prices.n_features), np.diff(prices.start))
     for k, charge, gate in zip(feature, prices.charge, prices.gate, strict=True):

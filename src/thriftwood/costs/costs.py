@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thriftwood.arguments import is_whole, one_number_from_zero
 from thriftwood.costs.wording import A_PRICE
 from thriftwood.errors import InputError
+from thriftwood.support.validation import is_whole, one_number_from_zero
 
 # A feature by its name, or by its column where columns have no names.
 Feature = str | int
@@ -48,11 +48,11 @@ class Costs:
     predictions : float, optional
         How many predictions the model will serve. What is paid once per model is divided by it, and
         so can be added to what a row pays.
-    per_example : array-like (n_rows, n_features), mapping from feature to (n_rows,), optional
+    per_sample : array-like (n_samples, n_features), mapping from feature to (n_samples,), optional
         Prices that differ from row to row, in place of `per_feature`.
-    known : bool array-like (n_rows, n_features), mapping from feature to (n_rows,), optional
+    known : bool array-like (n_samples, n_features), mapping from feature to (n_samples,), optional
         True where a value is already at hand: the row uses it without paying anything for it.
-    shared_by : array-like (n_rows,), mapping from feature or group to (n_rows,), optional
+    shared_by : array-like (n_samples,), mapping from feature or group to (n_samples,), optional
         Ids of queries or batches: rows with the same id pay together, once. A mapping says which
         features, and fees of groups, are shared; an array means all of them.
     unit : str
@@ -60,7 +60,7 @@ class Costs:
 
     Notes
     -----
-    `per_example`, `known` and `shared_by` belong to the rows that they were made for, and go by the
+    `per_sample`, `known` and `shared_by` belong to the rows that they were made for, and go by the
     order of rows, whatever an index says. Give a new `Costs` along with other rows:
     `costs.for_rows(known=...)`, or `costs.take(rows)` for some of them.
 
@@ -87,7 +87,7 @@ class Costs:
     per_split: float = 0.0
     per_node: float = 0.0
     predictions: float | None = None
-    per_example: ArrayLike | Mapping[Any, ArrayLike] | None = None
+    per_sample: ArrayLike | Mapping[Any, ArrayLike] | None = None
     known: ArrayLike | Mapping[Any, ArrayLike] | None = None
     shared_by: ArrayLike | Mapping[Any, ArrayLike] | None = None
     unit: str = ""
@@ -128,7 +128,7 @@ class Costs:
 
         Parameters
         ----------
-        per_example, known, shared_by
+        per_sample, known, shared_by
             As in `Costs`, for these rows. Each that the list has must be given anew; None drops it.
         """
         for name in row_prices:
@@ -186,7 +186,7 @@ class Costs:
 
 # Whatever a parameter `costs` may be.
 AnyCosts = ArrayLike | Mapping[str, float] | Costs | None
-ROW_FIELDS = ("per_example", "known", "shared_by")
+ROW_FIELDS = ("per_sample", "known", "shared_by")
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ from thriftwood.costs.document import (
     value_text,
 )
 from thriftwood.errors import InputError
-from thriftwood.files import place_of, read_whole, write_whole
+from thriftwood.support.files import place_of, read_whole, write_whole
 
 
 def read_costs_file(path: str | os.PathLike[str]) -> Costs:

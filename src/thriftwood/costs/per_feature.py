@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thriftwood.arguments import is_whole, numbers
-from thriftwood.arrays import FloatArray, handed_over
 from thriftwood.costs.wording import A_PRICE, did_you_mean, read_price
 from thriftwood.errors import InputError
+from thriftwood.support.arrays import FloatArray, read_only
+from thriftwood.support.validation import is_whole, numbers
 
 
 def prices_per_feature(
@@ -32,7 +32,7 @@ def prices_per_feature(
         What the user calls it.
     """
     if costs is None:
-        return handed_over(np.ones(n_features))
+        return read_only(np.ones(n_features))
     by_name = _as_mapping(costs, argument)
     in_order = costs if by_name is None else _look_up(by_name, n_features, feature_names, argument)
     prices = numbers(in_order, argument)
@@ -50,7 +50,7 @@ def prices_per_feature(
     if len(wrong):
         name = repr(feature_names[wrong[0]]) if feature_names else f"number {wrong[0]}"
         raise InputError(f"The price of feature {name} is {prices[wrong[0]]}: {A_PRICE}.")
-    return handed_over(prices)
+    return read_only(prices)
 
 
 def _as_mapping(costs: object, argument: str) -> Mapping[str, float] | None:

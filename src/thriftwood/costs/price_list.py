@@ -7,9 +7,15 @@ from functools import cached_property
 
 import numpy as np
 
-from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray, handed_over
 from thriftwood.costs.costs import Costs
 from thriftwood.errors import InputError
+from thriftwood.support.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    IntArray,
+    read_only,
+)
 
 AnyIndices = IndexArray | IntArray
 
@@ -19,8 +25,8 @@ ROW = -1
 MODEL = -2
 # Of a gate that is open for all rows.
 OPEN = -1
-NO_GATES = handed_over(np.empty((0, 0), dtype=np.bool_))
-NO_BATCHES = handed_over(np.empty((0, 0), dtype=np.int32))
+NO_GATES = read_only(np.empty((0, 0), dtype=np.bool_))
+NO_BATCHES = read_only(np.empty((0, 0), dtype=np.int32))
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,11 +35,11 @@ class RowPrices:
 
     Attributes
     ----------
-    own_prices : shape (n_rows, n_features), optional
+    own_prices : shape (n_samples, n_features), optional
         What each row pays for a feature of its own.
-    gates : bool array, shape (n_gates, n_rows)
+    gates : bool array, shape (n_gates, n_samples)
         Whether a row passes: it pays nothing for a feature whose value it knows.
-    batch_of : shape (n_numberings, n_rows)
+    batch_of : shape (n_numberings, n_samples)
         The batch that each row belongs to, in several numberings.
     """
 
@@ -209,8 +215,8 @@ def plain_prices(prices: FloatArray, feature_names: tuple[str, ...] | None) -> P
     return PriceList(
         names=feature_names or tuple(f"feature {k}" for k in range(n_features)),
         prices=prices,
-        payer=handed_over(np.full(n_features, ROW, dtype=np.int32)),
-        start=handed_over(np.arange(n_features + 1, dtype=np.int32)),
-        charge=handed_over(np.arange(n_features, dtype=np.int32)),
-        gate=handed_over(np.full(n_features, OPEN, dtype=np.int32)),
+        payer=read_only(np.full(n_features, ROW, dtype=np.int32)),
+        start=read_only(np.arange(n_features + 1, dtype=np.int32)),
+        charge=read_only(np.arange(n_features, dtype=np.int32)),
+        gate=read_only(np.full(n_features, OPEN, dtype=np.int32)),
     )

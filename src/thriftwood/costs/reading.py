@@ -9,20 +9,37 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thriftwood.arguments import is_whole, numbers
-from thriftwood.arrays import BoolArray, FloatArray, IndexArray, handed_over
-from thriftwood.costs.costs import AnyCosts, Costs, Feature, refuse_circles
+from thriftwood.costs.costs import (
+    AnyCosts,
+    Costs,
+    Feature,
+    refuse_circles,
+)
 from thriftwood.costs.per_feature import prices_per_feature
-from thriftwood.costs.price_list import MODEL, OPEN, ROW, PriceList, RowPrices, plain_prices
+from thriftwood.costs.price_list import (
+    MODEL,
+    OPEN,
+    ROW,
+    PriceList,
+    RowPrices,
+    plain_prices,
+)
 from thriftwood.costs.wording import A_PRICE, did_you_mean, read_price
 from thriftwood.errors import InputError
+from thriftwood.support.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    read_only,
+)
+from thriftwood.support.validation import is_whole, numbers
 
 
 def read_prices(
     costs: AnyCosts,
     n_features: int,
     feature_names: tuple[str, ...] | None,
-    n_rows: int,
+    n_samples: int,
 ) -> PriceList:
     """Return what the user gave as a price list, checked.
 
@@ -33,33 +50,33 @@ def read_prices(
     n_features : int
     feature_names : tuple of str, optional
         Needed where prices go by name.
-    n_rows : int
+    n_samples : int
         How many rows are to pay.
     """
     if not isinstance(costs, Costs):
         return plain_prices(prices_per_feature(costs, n_features, feature_names), feature_names)
     columns = Columns(n_features, feature_names)
     groups = _features_of_groups(costs, columns)
-    own_prices = _own_prices(costs, columns, n_rows)
-    batches = _read_batches(costs, columns, groups, n_rows)
+    own_prices = _own_prices(costs, columns, n_samples)
+    batches = _read_batches(costs, columns, groups, n_samples)
     charges = [
         *_own_charges(own_prices, columns, batches),
         *_fees(costs, groups, batches),
         *_upkeep(costs, columns, groups),
     ]
-    triggers = _triggers(charges, _needed_features(costs, columns, n_rows))
+    triggers = _triggers(charges, _needed_features(costs, columns, n_samples))
     rows = RowPrices(
-        own_prices=handed_over(own_prices) if own_prices.ndim == 2 else None,
-        gates=handed_over(np.array(triggers.gates, dtype=np.bool_).reshape(-1, n_rows)),
-        batch_of=handed_over(np.array(batches.of_rows, dtype=np.int32).reshape(-1, n_rows)),
+        own_prices=read_only(own_prices) if own_prices.ndim == 2 else None,
+        gates=read_only(np.array(triggers.gates, dtype=np.bool_).reshape(-1, n_samples)),
+        batch_of=read_only(np.array(batches.of_rows, dtype=np.int32).reshape(-1, n_samples)),
     )
     return PriceList(
         names=tuple(charge.name for charge in charges),
-        prices=handed_over(np.array([charge.price for charge in charges])),
-        payer=handed_over(np.array([charge.payer for charge in charges], dtype=np.int32)),
-        start=handed_over(np.array(triggers.start, dtype=np.int32)),
-        charge=handed_over(np.array(triggers.charge, dtype=np.int32)),
-        gate=handed_over(np.array(triggers.gate, dtype=np.int32)),
+        prices=read_only(np.array([charge.price for charge in charges])),
+        payer=read_only(np.array([charge.payer for charge in charges], dtype=np.int32)),
+        start=read_only(np.array(triggers.start, dtype=np.int32)),
+        charge=read_only(np.array(triggers.charge, dtype=np.int32)),
+        gate=read_only(np.array(triggers.gate, dtype=np.int32)),
         per_split=float(costs.per_split),
         per_node=float(costs.per_node),
         predictions=1.0 if costs.predictions is None else float(costs.predictions),
@@ -75,7 +92,7 @@ def prices_of_rows(
     whose: str,
     costs: AnyCosts,
     feature_names: tuple[str, ...] | None,
-    n_rows: int,
+    n_samples: int,
 ) -> PriceList:
     """Return what rows pay: by the costs given for them, or else by prices from before.
 
@@ -85,11 +102,11 @@ def prices_of_rows(
         The prices that a path or a cascade was made with.
     whose : str
         What it was, for words.
-    costs, feature_names, n_rows
+    costs, feature_names, n_samples
         As in `read_prices`.
     """
     if costs is not None:
-        return read_prices(costs, own.n_features, feature_names, n_rows)
+        return read_prices(costs, own.n_features, feature_names, n_samples)
     if own.is_tied_to_rows:
         raise InputError(
             f"The prices of the {whose} belong to the rows that it was computed on: pass `costs` "
@@ -163,7 +180,7 @@ def _features_of_groups(costs: Costs, columns: Columns) -> dict[Feature, frozens
     return {group: features[group] for group in groups}
 
 
-def _own_prices(costs: Costs, columns: Columns, n_rows: int) -> FloatArray:
+def _own_prices(costs: Costs, columns: Columns, n_samples: int) -> FloatArray:
     """Return the price of every feature, or of every feature for every row."""
     if costs.per_feature is not None:
         prices = prices_per_feature(
@@ -171,23 +188,23 @@ def _own_prices(costs: Costs, columns: Columns, n_rows: int) -> FloatArray:
         )
     else:
         prices = np.full(columns.n_features, 0.0 if _says_more(costs) else 1.0)
-    given = columns.by_name(costs.per_example)
+    given = columns.by_name(costs.per_sample)
     if given is None:
         return prices
     if not isinstance(given, Mapping):
-        shape = (n_rows, columns.n_features)
-        by_row = _of_rows(numbers(given, "per_example"), shape, "per_example")
+        shape = (n_samples, columns.n_features)
+        by_row = _of_rows(numbers(given, "per_sample"), shape, "per_sample")
     else:
-        by_row = np.tile(prices, (n_rows, 1))
+        by_row = np.tile(prices, (n_samples, 1))
         for feature, column in given.items():
-            values = numbers(column, f"per_example[{feature!r}]")
-            place = columns.find(feature, "per_example")
-            by_row[:, place] = _of_rows(values, (n_rows,), f"per_example[{feature!r}]")
+            values = numbers(column, f"per_sample[{feature!r}]")
+            place = columns.find(feature, "per_sample")
+            by_row[:, place] = _of_rows(values, (n_samples,), f"per_sample[{feature!r}]")
     wrong = np.argwhere(~(np.isfinite(by_row) & (by_row >= 0)))
     if len(wrong):
         row, column = wrong[0]
         raise InputError(
-            f"`per_example` has {by_row[row, column]} for {columns.label(column)!r} in row {row}: "
+            f"`per_sample` has {by_row[row, column]} for {columns.label(column)!r} in row {row}: "
             f"{A_PRICE}."
         )
     return by_row
@@ -200,7 +217,7 @@ def _says_more(costs: Costs) -> bool:
         or costs.per_model is not None
         or costs.per_split
         or costs.per_node
-        or costs.per_example is not None
+        or costs.per_sample is not None
     )
 
 
@@ -216,30 +233,30 @@ class Batches(NamedTuple):
 
 
 def _read_batches(
-    costs: Costs, columns: Columns, groups: Mapping[Feature, object], n_rows: int
+    costs: Costs, columns: Columns, groups: Mapping[Feature, object], n_samples: int
 ) -> Batches:
     if costs.shared_by is None:
         return Batches([], {}, ROW)
     if not isinstance(costs.shared_by, Mapping):
-        return Batches([_numbered(costs.shared_by, n_rows, "shared_by")], {}, 0)
+        return Batches([_numbered(costs.shared_by, n_samples, "shared_by")], {}, 0)
     of_rows, of_name = [], {}
     for number, (name, ids) in enumerate(costs.shared_by.items()):
         place = name if name in groups else columns.find(name, "shared_by", also=groups)
         of_name[place] = number
-        of_rows.append(_numbered(ids, n_rows, f"shared_by[{name!r}]"))
+        of_rows.append(_numbered(ids, n_samples, f"shared_by[{name!r}]"))
     return Batches(of_rows, of_name, ROW)
 
 
-def _numbered(ids: Any, n_rows: int, name: str) -> IndexArray:
+def _numbered(ids: Any, n_samples: int, name: str) -> IndexArray:
     """Return batches numbered from 0."""
     # A list is not made an array, which would turn numbers beside text or NaN into something else.
     given = ids.tolist() if hasattr(ids, "tolist") else list(ids)
-    if len(given) != n_rows or any(isinstance(one, list) for one in given):
+    if len(given) != n_samples or any(isinstance(one, list) for one in given):
         raise InputError(
-            f"`{name}` must be {n_rows} ids, one for each of the rows that are to pay."
+            f"`{name}` must be {n_samples} ids, one for each of the rows that are to pay."
         )
     number_of: dict[Any, int] = {}
-    numbers = np.empty(n_rows, dtype=np.int32)
+    numbers = np.empty(n_samples, dtype=np.int32)
     for row, one in enumerate(given):
         if _is_missing(one):
             raise InputError(f"`{name}` is missing in row {row}: every row has an id.")
@@ -261,7 +278,7 @@ def _own_charges(own_prices: FloatArray, columns: Columns, batches: Batches) -> 
         payer = batches.payer(column)
         if by_row and payer != ROW and np.ptp(own_prices[:, column]) > 0:
             raise InputError(
-                f"`per_example` and `shared_by` both speak of {columns.label(column)!r}: rows that "
+                f"`per_sample` and `shared_by` both speak of {columns.label(column)!r}: rows that "
                 "pay together pay one price."
             )
         charges.append(Charge(columns.label(column), float(price), payer, frozenset([column])))
@@ -307,9 +324,9 @@ def _upkeep(
 Payers = BoolArray | None
 
 
-def _needed_features(costs: Costs, columns: Columns, n_rows: int) -> list[dict[int, Payers]]:
+def _needed_features(costs: Costs, columns: Columns, n_samples: int) -> list[dict[int, Payers]]:
     """Return for each feature those that it takes, itself included, and who pays for them."""
-    unknown = rows_that_do_not_know(costs, columns, n_rows)
+    unknown = rows_that_do_not_know(costs, columns, n_samples)
     direct = {
         columns.find(feature, "requires"): [columns.find(other, "requires") for other in others]
         for feature, others in (costs.requires or {}).items()
@@ -332,18 +349,18 @@ def _either(one: Payers, other: Payers) -> Payers:
     return None if one is None or other is None else one | other
 
 
-def rows_that_do_not_know(costs: Costs, columns: Columns, n_rows: int) -> dict[int, BoolArray]:
+def rows_that_do_not_know(costs: Costs, columns: Columns, n_samples: int) -> dict[int, BoolArray]:
     """Return which rows do not know a feature, for features that some row knows."""
     given = columns.by_name(costs.known)
     if given is None:
         return {}
     if isinstance(given, Mapping):
         known = {
-            columns.find(name, "known"): _truths(column, (n_rows,), f"known[{name!r}]")
+            columns.find(name, "known"): _truths(column, (n_samples,), f"known[{name!r}]")
             for name, column in given.items()
         }
     else:
-        table = _truths(given, (n_rows, columns.n_features), "known")
+        table = _truths(given, (n_samples, columns.n_features), "known")
         known = dict(enumerate(table.T))
     return {column: ~mask for column, mask in known.items() if mask.any()}
 

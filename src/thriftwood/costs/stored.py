@@ -5,8 +5,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from thriftwood.arrays import handed_over
 from thriftwood.costs.price_list import PriceList
+from thriftwood.support.arrays import read_only
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -30,7 +30,7 @@ def price_parts(prices: PriceList) -> tuple[dict[str, Any], Arrays]:
 
 def prices_from(about: dict[str, Any], arrays: Arrays) -> PriceList:
     """Return the price list of these parts, checked."""
-    parts: dict[str, Any] = {name: handed_over(arrays[f"prices_{name}"]) for name in ARRAYS}
+    parts: dict[str, Any] = {name: read_only(arrays[f"prices_{name}"]) for name in ARRAYS}
     groups = about.get("groups", ())  # older files have none
     parts |= {
         **about,

@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from thriftwood.arguments import one_number
 from thriftwood.errors import InputError
+from thriftwood.support.validation import one_number
 
 A_PRICE = "a price is a finite number of at least 0"
 

@@ -5,9 +5,6 @@ path, so whatever it does can be done by hand.
 """
 
 from thriftwood.estimators.budget_forest import BudgetForestClassifier
-from thriftwood.estimators.pruned_ensemble import (
-    PrunedEnsembleClassifier,
-    PrunedEnsembleRegressor,
-)
+from thriftwood.estimators.pruned_ensemble import PrunedEnsembleClassifier, PrunedEnsembleRegressor
 
 __all__ = ["BudgetForestClassifier", "PrunedEnsembleClassifier", "PrunedEnsembleRegressor"]

@@ -13,17 +13,17 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from thriftwood.adapters import TreeAverage
-from thriftwood.arguments import one_number_from_zero, truth, whole_number
-from thriftwood.arrays import FloatArray, IntArray
 from thriftwood.costs import AnyCosts, PriceList
 from thriftwood.errors import InputError
 from thriftwood.estimators.budget_limit import BudgetLimit
 from thriftwood.estimators.growing import Draws, Grower, Rows
 from thriftwood.estimators.options import BALANCED_SUBSAMPLE, class_weights, n_features_tried
 from thriftwood.estimators.prices import prices_of
-from thriftwood.formulation import read_weights
-from thriftwood.parallel import for_each, n_threads
-from thriftwood.progress import progress_bar
+from thriftwood.problem.targets import read_weights
+from thriftwood.support.arrays import FloatArray, IntArray
+from thriftwood.support.parallel import for_each, n_threads
+from thriftwood.support.progress import progress_bar
+from thriftwood.support.validation import one_number_from_zero, truth, whole_number
 from thriftwood.training import Bundles, Growth
 
 # Within these, products of class weights stay within doubles.
@@ -166,10 +166,10 @@ class BudgetForestClassifier(TreeAverage, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame, shape (n_rows, n_features)
+        X : array-like or data frame, shape (n_samples, n_features)
             Missing values are NaN.
-        y : array-like, shape (n_rows,)
-        sample_weight : array-like, shape (n_rows,), optional
+        y : array-like, shape (n_samples,)
+        sample_weight : array-like, shape (n_samples,), optional
             How much each row counts, times how often it is drawn. Rows of weight 0 are left out.
         costs : array-like, mapping or Costs, optional
             In place of the parameter `costs`, as in `PrunedEnsembleClassifier.fit`.

@@ -3,12 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.arrays import FloatArray
 from thriftwood.costs import PriceList, bills_of
 from thriftwood.errors import InputError, RangeError
 from thriftwood.forest import Forest
-from thriftwood.routing import route_examples
-from thriftwood.table import Table
+from thriftwood.forest.routes import route_samples
+from thriftwood.forest.table import Table
+from thriftwood.support.arrays import FloatArray
 
 # What double arithmetic may add to a bill that is exactly the budget.
 ROUNDING = 1e-12
@@ -47,7 +47,7 @@ class BudgetLimit:
 
     def allows(self, tree: Forest) -> bool:
         """Add a tree, and say whether the mean bill is still within the budget."""
-        routes = route_examples(tree, self._table)
+        routes = route_samples(tree, self._table)
         for node in np.flatnonzero(tree.is_split):
             rows = routes.order[0, routes.start[node] : routes.stop[node]]
             self._used[rows, tree.feature[node]] = True

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 
-from thriftwood.arrays import FloatArray, IntArray, handed_over
 from thriftwood.costs import AnyCosts, Costs
-from thriftwood.pruning import Evaluation, Measures, PruningPath
+from thriftwood.evaluation.evaluation import Evaluation, Measures
+from thriftwood.pruning.path import PruningPath
+from thriftwood.support.arrays import FloatArray, IntArray, read_only
 
 
 class Rows(NamedTuple):
@@ -93,18 +94,18 @@ def cross_validate(
     shares = sizes / sizes.sum()
     error, cost, spread = shares @ errors, shares @ costs, _standard_error(measured, errors)
     return Evaluation(
-        points=handed_over(np.arange(len(path))),
+        points=read_only(np.arange(len(path))),
         tradeoffs=path.tradeoffs,
         sizes=None,
-        error=handed_over(error[1:]),
-        standard_error=handed_over(spread[1:]),
+        error=read_only(error[1:]),
+        standard_error=read_only(spread[1:]),
         vote_error=None,
         log_loss=None,
         brier=None,
-        cost=handed_over(cost[1:]),
+        cost=read_only(cost[1:]),
         quantiles=(),
-        cost_quantiles=handed_over(np.empty((len(path), 0))),
-        n_rows=sum(one.n_rows for one in measured),
+        cost_quantiles=read_only(np.empty((len(path), 0))),
+        n_samples=sum(one.n_samples for one in measured),
         original=Measures(float(error[0]), float(spread[0]), float(cost[0])),
     )
 

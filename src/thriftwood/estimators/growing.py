@@ -11,10 +11,15 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.class_weight import compute_sample_weight
 
 from thriftwood.adapters import decision_tree, read_forest
-from thriftwood.arrays import FloatArray, IndexArray, IntArray
 from thriftwood.estimators.budget_limit import BudgetLimit
-from thriftwood.parallel import Progress, for_each, n_threads
-from thriftwood.training import Growth, RankedColumns, grow_tree, rank_columns
+from thriftwood.support.arrays import FloatArray, IndexArray, IntArray
+from thriftwood.support.parallel import Progress, for_each, n_threads
+from thriftwood.training import (
+    Growth,
+    RankedColumns,
+    grow_tree,
+    rank_columns,
+)
 
 
 class Rows(NamedTuple):
@@ -36,8 +41,8 @@ class Draws(NamedTuple):
         """Return the rows of the tree with a seed, in the order in which they are drawn."""
         if not self.bootstrap:
             return self.counted
-        n_rows = len(self.counted)
-        return self.counted[np.random.RandomState(seed).randint(n_rows, size=n_rows)]
+        n_samples = len(self.counted)
+        return self.counted[np.random.RandomState(seed).randint(n_samples, size=n_samples)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +104,7 @@ class Grower:
         return decision_tree(
             tree.forest,
             tree.counts,
-            tree.n_rows,
+            tree.n_samples,
             growth.max_features or rows.X.shape[1],
             random_state=seed,
             **self.parameters,

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_sample_weight
 
-from thriftwood.arguments import is_whole
-from thriftwood.arrays import FloatArray
 from thriftwood.errors import InputError
+from thriftwood.support.arrays import FloatArray
+from thriftwood.support.validation import is_whole
 
 BALANCED_SUBSAMPLE = "balanced_subsample"
 

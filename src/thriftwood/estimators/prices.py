@@ -10,7 +10,7 @@ def costs_of(estimator: Any, costs: AnyCosts) -> AnyCosts:
     return estimator.costs if costs is None else costs
 
 
-def prices_of(estimator: Any, costs: AnyCosts, n_rows: int) -> PriceList:
+def prices_of(estimator: Any, costs: AnyCosts, n_samples: int) -> PriceList:
     """Return the prices passed to `fit`, or else those that an estimator was made with.
 
     Parameters
@@ -19,7 +19,7 @@ def prices_of(estimator: Any, costs: AnyCosts, n_rows: int) -> PriceList:
         It has seen X, so it knows the names of the columns where they have some.
     costs
         What was passed to `fit`.
-    n_rows : int
+    n_samples : int
         Of the rows that pay.
     """
     names = getattr(estimator, "feature_names_in_", None)
@@ -27,5 +27,5 @@ def prices_of(estimator: Any, costs: AnyCosts, n_rows: int) -> PriceList:
         costs_of(estimator, costs),
         estimator.n_features_in_,
         None if names is None else tuple(names),
-        n_rows,
+        n_samples,
     )

@@ -22,21 +22,24 @@ from sklearn.utils.validation import (
 )
 
 from thriftwood.adapters import read_forest
-from thriftwood.arguments import one_number_from_zero
-from thriftwood.arrays import FloatArray
 from thriftwood.costs import AnyCosts
 from thriftwood.errors import InputError, UnfittedModelError, UnsupportedModelError
-from thriftwood.estimators.cross_validation import Fold, Rows, cross_validate, folds_of
-from thriftwood.estimators.prices import costs_of, prices_of
-from thriftwood.formulation import ClassWeight, Loss, read_weights
-from thriftwood.pruning import (
-    Evaluation,
-    Pruned,
-    PruningPath,
-    check_rule,
-    chosen_point,
-    prune_path,
+from thriftwood.estimators.cross_validation import (
+    Fold,
+    Rows,
+    cross_validate,
+    folds_of,
 )
+from thriftwood.estimators.prices import costs_of, prices_of
+from thriftwood.evaluation.choosing import check_rule, chosen_point
+from thriftwood.evaluation.evaluation import Evaluation
+from thriftwood.problem.losses import Loss
+from thriftwood.problem.targets import ClassWeight, read_weights
+from thriftwood.pruning.path import PruningPath
+from thriftwood.pruning.prune_path import prune_path
+from thriftwood.pruning.pruned import Pruned
+from thriftwood.support.arrays import FloatArray
+from thriftwood.support.validation import one_number_from_zero
 
 OUT_OF_BAG = "out_of_bag"
 
@@ -88,9 +91,9 @@ class _PrunedEnsemble(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame, shape (n_rows, n_features)
-        y : array-like, shape (n_rows,)
-        sample_weight : array-like, shape (n_rows,), optional
+        X : array-like or data frame, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,)
+        sample_weight : array-like, shape (n_samples,), optional
             How much each row counts: in growing, in pruning and in choosing the point.
         costs : array-like, mapping or Costs, optional
             In place of the parameter `costs`, for prices that come by metadata routing. Tools of

@@ -8,7 +8,12 @@ from thriftwood.forest import files
 from thriftwood.forest.collapse import collapse
 from thriftwood.forest.forest import ARRAYS, Forest
 from thriftwood.forest.kernels import LEAF, NEXT_TO_ZERO, NO_SET
-from thriftwood.forest.links import LINKS, Aim, Link, predictions
+from thriftwood.forest.links import (
+    LINKS,
+    Aim,
+    Link,
+    predictions,
+)
 from thriftwood.forest.matching import kept_by
 from thriftwood.forest.ranges import leaf_ranges
 from thriftwood.forest.scoring import leaves, predict, scores

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thriftwood.arrays import BoolArray
 from thriftwood.errors import ForestError
 from thriftwood.forest.kernels import LEAF, NO_SET
 from thriftwood.forest.links import AIMS, LINKS
+from thriftwood.support.arrays import BoolArray
 
 if TYPE_CHECKING:
     from thriftwood.forest.forest import Forest

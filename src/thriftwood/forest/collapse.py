@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.arrays import BoolArray
 from thriftwood.errors import ForestError
 from thriftwood.forest.forest import Forest
 from thriftwood.forest.kernels import LEAF, NO_SET
+from thriftwood.support.arrays import BoolArray
 
 
 def collapse(forest: Forest, kept: BoolArray) -> tuple[Forest, NDArray[np.int64]]:

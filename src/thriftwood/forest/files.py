@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.errors import InputError
-from thriftwood.files import File, read_whole, write_whole
 from thriftwood.forest.forest import ARRAYS, Forest
+from thriftwood.support.files import File, read_whole, write_whole
 
 FORMAT = "thriftwood forest"
 VERSION = 1

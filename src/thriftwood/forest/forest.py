@@ -8,11 +8,18 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen, handed_over
 from thriftwood.forest import checks, kernels
 from thriftwood.forest.kernels import LEAF, NO_SET
 from thriftwood.forest.links import Aim, Link
 from thriftwood.forest.steps import lay_steps
+from thriftwood.support.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    IntArray,
+    frozen,
+    read_only,
+)
 
 FLOAT32 = np.dtype(np.float32)
 
@@ -161,7 +168,7 @@ class Forest:
             self.left,
             self.right,
             self.missing_left,
-            handed_over(kind.astype(np.uint8)),
+            read_only(kind.astype(np.uint8)),
             self.category_set,
             self.set_start,
             self.in_set,
@@ -174,7 +181,7 @@ class Forest:
 
     @cached_property
     def is_split(self) -> BoolArray:
-        return handed_over(self.left != LEAF)
+        return read_only(self.left != LEAF)
 
     @cached_property
     def parent(self) -> IndexArray:
@@ -183,7 +190,7 @@ class Forest:
         splits = np.flatnonzero(self.is_split)
         parent[self.left[splits]] = splits
         parent[self.right[splits]] = splits
-        return handed_over(parent)
+        return read_only(parent)
 
     @cached_property
     def depth(self) -> IndexArray:
@@ -195,13 +202,13 @@ class Forest:
             below = np.concatenate([self.left[split], self.right[split]])
             depth[below] = np.tile(depth[split] + 1, 2)
             level = below
-        return handed_over(depth)
+        return read_only(depth)
 
     @cached_property
     def features_at_roots(self) -> IntArray:
         """The features that some tree tests first, in order."""
         at_roots = self.feature[self.tree_start[:-1]]
-        return handed_over(np.unique(at_roots[at_roots != LEAF]).astype(np.int64))
+        return read_only(np.unique(at_roots[at_roots != LEAF]).astype(np.int64))
 
     def has_same_trees(self, other: "Forest") -> bool:
         """Say whether another forest predicts the same from the same columns.

@@ -4,7 +4,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from thriftwood.compiling import kernel, small_kernel
+from thriftwood.support.compiling import kernel, small_kernel
 
 LEAF = -1
 NO_SET = -1

@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import expit, softmax
 
-from thriftwood.arrays import FloatArray
+from thriftwood.support.arrays import FloatArray
 
 Link = Literal["identity", "logistic", "softmax", "exp"]
 LINKS = ("identity", "logistic", "softmax", "exp")
@@ -19,7 +19,7 @@ def predictions(link: Link, scores: FloatArray) -> FloatArray:
     Parameters
     ----------
     link
-    scores : shape (n_rows, n_outputs)
+    scores : shape (n_samples, n_outputs)
         One score of a logistic model is that of its second class; several are those of one class
         against the rest each, and their probabilities need not add up to 1.
     """

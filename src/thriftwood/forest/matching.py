@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from thriftwood.arrays import BoolArray, IntArray, handed_over
 from thriftwood.errors import InputError
 from thriftwood.forest.forest import Forest
 from thriftwood.forest.kernels import NO_SET
+from thriftwood.support.arrays import BoolArray, IntArray, read_only
 
 
 def kept_by(forest: Forest, pruned: Forest) -> BoolArray:
@@ -29,7 +29,7 @@ def kept_by(forest: Forest, pruned: Forest) -> BoolArray:
         kept[ours] = True
         ours = np.concatenate([forest.left[ours], forest.right[ours]])
         theirs = np.concatenate([pruned.left[theirs], pruned.right[theirs]])
-    return handed_over(kept)
+    return read_only(kept)
 
 
 def _check_same_shape(forest: Forest, pruned: Forest) -> None:

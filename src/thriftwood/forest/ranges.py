@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from thriftwood.arrays import FloatArray
 from thriftwood.forest.forest import Forest
+from thriftwood.support.arrays import FloatArray
 
 
 def leaf_ranges(forest: Forest) -> tuple[FloatArray, FloatArray]:

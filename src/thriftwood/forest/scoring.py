@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.arrays import FloatArray, IndexArray
 from thriftwood.forest import kernels
 from thriftwood.forest.forest import Forest
 from thriftwood.forest.links import predictions
-from thriftwood.parallel import for_each, n_threads
+from thriftwood.support.arrays import FloatArray, IndexArray
+from thriftwood.support.parallel import for_each, n_threads
 
 # Rows that walk down one tree before they walk down the next. Fetching a tree for fewer would take
 # longer than their walk, and more would not stay in fast memory until the next tree.
@@ -29,7 +29,7 @@ def scores(forest: Forest, rows: NDArray[Any], n_jobs: int | None = None) -> Flo
     Parameters
     ----------
     forest
-    rows : shape (n_rows, n_features)
+    rows : shape (n_samples, n_features)
         In the forest's `input_dtype`; missing values are NaN.
     n_jobs : int, optional
         Threads, as in scikit-learn.
@@ -49,7 +49,7 @@ def scores(forest: Forest, rows: NDArray[Any], n_jobs: int | None = None) -> Flo
 
 
 def leaves(forest: Forest, rows: NDArray[Any], n_jobs: int | None = None) -> IndexArray:
-    """Return the node that each row ends in, shape (n_rows, n_trees)."""
+    """Return the node that each row ends in, shape (n_samples, n_trees)."""
     found = np.empty((len(rows), forest.n_trees), dtype=np.int32)
 
     def find(block: slice) -> None:
@@ -59,8 +59,8 @@ def leaves(forest: Forest, rows: NDArray[Any], n_jobs: int | None = None) -> Ind
     return found
 
 
-def _blocks(n_rows: int, n_jobs: int | None) -> list[slice]:
+def _blocks(n_samples: int, n_jobs: int | None) -> list[slice]:
     """Cut rows into blocks, some for each thread, so that none waits long for the others."""
-    size = n_rows // (4 * n_threads(n_jobs))
+    size = n_samples // (4 * n_threads(n_jobs))
     size = min(max(size, FEWEST_ROWS), MOST_ROWS)
-    return [slice(first, first + size) for first in range(0, n_rows, size)]
+    return [slice(first, first + size) for first in range(0, n_samples, size)]

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.arrays import FloatArray, IntArray, frozen
-from thriftwood.draws import uniform_per_row
 from thriftwood.errors import ForestError
 from thriftwood.forest.forest import Forest
 from thriftwood.forest.links import predictions
 from thriftwood.forest.scoring import predict, scores
+from thriftwood.support.arrays import FloatArray, IntArray, frozen
+from thriftwood.support.draws import uniform_per_row
 
 # A stage with this threshold is left out: nobody is ever so sure.
 SKIPPED = np.inf
@@ -87,11 +87,11 @@ class Passage(NamedTuple):
 
     Attributes
     ----------
-    stage : shape (n_rows,)
+    stage : shape (n_samples,)
         Where each row stopped.
-    margins : shape (n_rows, n_stages)
+    margins : shape (n_samples, n_stages)
         NaN at stages that a row did not look at.
-    predictions : shape (n_rows, n_classes)
+    predictions : shape (n_samples, n_classes)
         As `predict` has them, of the stage where the row stopped.
     """
 
@@ -107,7 +107,7 @@ def pass_stages(stages: Stages, rows: NDArray[Any], n_jobs: int | None = None) -
     ----------
     stages : Stages
         Of a classifier.
-    rows : shape (n_rows, n_features)
+    rows : shape (n_samples, n_features)
         In the forests' `input_dtype`; missing values are NaN.
     n_jobs : int, optional
         Threads, as in scikit-learn.
@@ -139,9 +139,9 @@ def margins_of(forest: Forest, rows: NDArray[Any], found: FloatArray) -> FloatAr
     Parameters
     ----------
     forest : Forest
-    rows : shape (n_rows, n_features)
+    rows : shape (n_samples, n_features)
         Only what the roots of trees test is looked at.
-    found : shape (n_rows, n_outputs)
+    found : shape (n_samples, n_outputs)
         The scores; a single one is that of the second class, the first has 0.
     """
     drawn = uniform_per_row(rows[:, forest.features_at_roots])

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thriftwood.arrays import IndexArray, handed_over
 from thriftwood.forest.kernels import NO_SET, STEP, Steps
+from thriftwood.support.arrays import IndexArray, read_only
 
 if TYPE_CHECKING:
     from thriftwood.forest.forest import Forest
@@ -41,7 +41,7 @@ def lay_steps(forest: Forest) -> Steps:
     step["threshold"] = np.where(is_split, threshold[node], np.inf)
     step["left"] = np.where(is_split, number[forest.left[node]], number[node])
     step["feature"] = np.where(is_split, forest.feature[node], 0)
-    return Steps(handed_over(step), handed_over(node.astype(np.uint32)))
+    return Steps(read_only(step), read_only(node.astype(np.uint32)))
 
 
 def _level_by_level(forest: Forest) -> IndexArray:

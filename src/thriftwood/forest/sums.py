@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.arrays import FloatArray
 from thriftwood.forest.forest import Forest
+from thriftwood.support.arrays import FloatArray
 
 
 def sums_below(forest: Forest, amounts: NDArray[Any]) -> FloatArray:

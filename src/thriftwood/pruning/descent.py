@@ -13,15 +13,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from thriftwood.arrays import BoolArray, FloatArray, IntArray
 from thriftwood.closure import check_certificate
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest, collapse
-from thriftwood.formulation import RECORDED_GAIN, ensemble_losses, majorised_losses
+from thriftwood.forest.routes import Routes
+from thriftwood.problem.majoriser import ensemble_losses, majorised_losses
+from thriftwood.problem.recorded_gain import RECORDED_GAIN
+from thriftwood.problem.task import PruningTask
 from thriftwood.pruning.pruned import Figures
-from thriftwood.pruning.task import PruningTask
-from thriftwood.routing import Routes
 from thriftwood.solvers import Solver, closure_path
+from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
 
 # How many prunings by recorded gains may be the start.
 MOST_STARTS = 60
@@ -161,14 +162,14 @@ def _step(
 
 def _scores(forest: Forest, routes: Routes) -> FloatArray:
     """Return what the trees say about the rows that were routed through them."""
-    total = np.zeros((routes.n_rows, forest.n_outputs))
+    total = np.zeros((routes.n_samples, forest.n_outputs))
     for tree, (first, last) in enumerate(
         zip(forest.tree_start[:-1], forest.tree_start[1:], strict=True)
     ):
         leaves = first + np.flatnonzero(~forest.is_split[first:last])
         leaves = leaves[np.argsort(routes.start[leaves], kind="stable")]
         total[routes.order[tree]] += np.repeat(
-            forest.values[leaves], routes.n_rows_of[leaves], axis=0
+            forest.values[leaves], routes.n_samples_of[leaves], axis=0
         )
     if forest.combine == "mean":
         total /= forest.n_trees

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thriftwood.formulation import RECORDED_GAIN
+from thriftwood.problem.recorded_gain import RECORDED_GAIN
 
 if TYPE_CHECKING:
     from thriftwood.pruning.sequence import PruningSequence

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thriftwood.arguments import numbers
-from thriftwood.arrays import BoolArray, FloatArray
-from thriftwood.draws import uniform_per_row
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest
+from thriftwood.forest.table import read_rows
 from thriftwood.pruning.pruned import Pruned
-from thriftwood.table import read_rows
+from thriftwood.support.arrays import BoolArray, FloatArray
+from thriftwood.support.draws import uniform_per_row
+from thriftwood.support.validation import numbers
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,9 +78,9 @@ class MixedModel:
         """Return which rows the rich model predicts."""
         rows = read_rows(X, self.forest).values
         if keys is not None:
-            n_rows, rows = len(rows), numbers(keys, "keys").reshape(-1, 1)
-            if len(rows) != n_rows:
-                raise InputError(f"There are {len(rows)} keys for {n_rows} rows: pass one each.")
+            n_samples, rows = len(rows), numbers(keys, "keys").reshape(-1, 1)
+            if len(rows) != n_samples:
+                raise InputError(f"There are {len(rows)} keys for {n_samples} rows: pass one each.")
         return uniform_per_row(rows, self.random_state) < self.probability
 
     def predict(self, X: Any, keys: ArrayLike | None = None) -> NDArray[Any]:

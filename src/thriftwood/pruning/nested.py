@@ -7,17 +7,22 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from thriftwood.arrays import FloatArray, handed_over
 from thriftwood.closure import ClosurePath, ClosureProblem
 from thriftwood.costs import PriceList
 from thriftwood.forest import Forest
-from thriftwood.formulation import ClosureIndex
-from thriftwood.progress import progress_bar
+from thriftwood.problem.build import ClosureIndex
+from thriftwood.problem.task import PruningTask
 from thriftwood.pruning.path import PruningPath
-from thriftwood.pruning.points import features_at, losses_at, splits_at, still_there
+from thriftwood.pruning.points import (
+    features_at,
+    losses_at,
+    splits_at,
+    still_there,
+)
 from thriftwood.pruning.pruned import Figures
-from thriftwood.pruning.task import PruningTask
 from thriftwood.solvers import closure_path
+from thriftwood.support.arrays import FloatArray, read_only
+from thriftwood.support.progress import progress_bar
 
 
 def nested_path(
@@ -108,12 +113,12 @@ def as_forests(
         prices=task.prices.without_rows(),
         loss_name=task.loss_name,
         method=method,
-        drop_step=handed_over(drop_step),
-        tradeoffs=handed_over(np.array([0.0, *prices])),
-        costs=handed_over(costs),
-        losses=handed_over(losses_at(forest, task.mean_losses, drop_step, n_points)),
-        n_splits=handed_over(splits_at(forest, drop_step, n_points)),
-        n_features=handed_over(features_at(forest, drop_step, n_points)),
+        drop_step=read_only(drop_step),
+        tradeoffs=read_only(np.array([0.0, *prices])),
+        costs=read_only(costs),
+        losses=read_only(losses_at(forest, task.mean_losses, drop_step, n_points)),
+        n_splits=read_only(splits_at(forest, drop_step, n_points)),
+        n_features=read_only(features_at(forest, drop_step, n_points)),
         original=task.original(),
         # Whole numbers may misstate the loss of the optimum and that of the forest taken instead.
         resolution=steps.slack * float(index.gain_unit) / task.weight_counted + 2 * lost_loss,

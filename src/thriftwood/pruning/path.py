@@ -9,19 +9,22 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thriftwood.arrays import BoolArray, FloatArray, IndexArray
 from thriftwood.cascade import CascadeClassifier
+from thriftwood.cascade import building as cascading
 from thriftwood.closure import Certificate
 from thriftwood.costs import AnyCosts
+from thriftwood.distributed.dual.log import ShardRound
 from thriftwood.errors import InputError
-from thriftwood.formulation import ClassWeight, Loss
-from thriftwood.pruning import cascading, certifying, mixture
+from thriftwood.evaluation import certifying
+from thriftwood.problem.losses import Loss
+from thriftwood.problem.targets import ClassWeight
+from thriftwood.pruning import mixture
 from thriftwood.pruning.methods import ROUNDS, SAMPLE, points_in_words
 from thriftwood.pruning.pruned import Pruned
-from thriftwood.pruning.refit import JudgedRows
 from thriftwood.pruning.sequence import PruningSequence, check_only_one
 from thriftwood.pruning.tradeoffs import read_tradeoff
-from thriftwood.solvers.shards import ShardRound
+from thriftwood.refitting.refit import JudgedRows
+from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray
 
 # Methods whose points are proven to be within the resolution of the optimum.
 PROVEN = ("ensemble", ROUNDS)

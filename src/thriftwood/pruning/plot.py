@@ -6,11 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thriftwood.axes import BLUE, GREEN, VERMILION, axes_or_new, tidy, with_unit
 from thriftwood.errors import InputError
-from thriftwood.pruning.evaluation import Evaluation
+from thriftwood.evaluation.evaluation import Evaluation
 from thriftwood.pruning.loss_words import loss_in_words
 from thriftwood.pruning.methods import points_in_words
+from thriftwood.support.axes import (
+    BLUE,
+    GREEN,
+    VERMILION,
+    axes_or_new,
+    tidy,
+    with_unit,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,7 +74,7 @@ def _draw_errors(path: PruningSequence, ax: Axes, measured: Evaluation) -> None:
         linewidth=0,
         label="one standard error",
     )
-    label = with_unit(f"mean bill of {measured.n_rows} rows", path.prices.unit)
+    label = with_unit(f"mean bill of {measured.n_samples} rows", path.prices.unit)
     ax.set_xlabel(label, parse_math=False)
     ax.set_ylabel("error" if path.forest.is_classifier else "mean squared error")
 

@@ -2,9 +2,14 @@
 
 import numpy as np
 
-from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from thriftwood.forest import Forest
 from thriftwood.pruning.pruned import Figures
+from thriftwood.support.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    IntArray,
+)
 
 # A loss that is smaller than this part of what single leaves lose is a rounded 0.
 NOISE = 1e-13

@@ -10,21 +10,27 @@ from numpy.typing import ArrayLike
 from thriftwood.adapters import write_model
 from thriftwood.closure import check_certificate
 from thriftwood.costs import AnyCosts
+from thriftwood.distributed.dual.options import RowShards
+from thriftwood.distributed.plan import comes_in_pieces
+from thriftwood.distributed.sampling import read_sample, sampled_path
+from thriftwood.distributed.sharded import prune_shards, read_shards
+from thriftwood.distributed.sharded_task import sharded_task
 from thriftwood.errors import InputError
-from thriftwood.formulation import ClassWeight, Loss
+from thriftwood.problem.given import read_given
+from thriftwood.problem.losses import Loss
+from thriftwood.problem.targets import ClassWeight
+from thriftwood.problem.task import PruningTask, task_of
 from thriftwood.pruning.descent import descend, needs_descent, original_figures
-from thriftwood.pruning.given import read_given
 from thriftwood.pruning.methods import DESCENT
-from thriftwood.pruning.pieces import comes_in_pieces
 from thriftwood.pruning.prune_path import prune_path
 from thriftwood.pruning.pruned import Pruned
-from thriftwood.pruning.sampling import read_sample, sampled_path
-from thriftwood.pruning.sharded import prune_shards, read_shards
-from thriftwood.pruning.sharded_task import sharded_task
-from thriftwood.pruning.task import PruningTask, task_of
 from thriftwood.pruning.tradeoffs import read_tradeoff
-from thriftwood.solvers import DantzigWolfe, DecomposedSolution, Solver, read_solver
-from thriftwood.solvers.shards import RowShards
+from thriftwood.solvers import (
+    DantzigWolfe,
+    DecomposedSolution,
+    Solver,
+    read_solver,
+)
 
 
 def prune(
@@ -59,13 +65,13 @@ def prune(
         DecisionTree*, ExtraTree*, RandomForest*, ExtraTrees*, Bagging* over decision trees,
         GradientBoosting* or HistGradientBoosting* of scikit-learn, a model of LightGBM, XGBoost or
         CatBoost, a `BudgetForestClassifier` or a `ForestModel`. It is not changed.
-    X : array-like or data frame, shape (n_rows, n_features)
+    X : array-like or data frame, shape (n_samples, n_features)
         Rows to count losses and bills on; usually those the model was trained on. Rows beyond
         memory may come in pieces: a Dask array or data frame, whose partitions are worked on by the
         current Dask client, or by threads of this process where there is none; an `np.memmap`; or
         an iterator of pairs (X, y) or triples (X, y, weight), best of thousands of rows each. The
         answer is the same.
-    y : array-like, shape (n_rows,)
+    y : array-like, shape (n_samples,)
         What is right for each row. For rows in Dask a Dask array or series with the same
         partitions, matched by position, or an array where the sizes of all partitions are known;
         left out for an iterator.
@@ -106,7 +112,7 @@ def prune(
         trained on, in their order. Bills always count on all rows. With "in_bag" leave out
         `sample_weight` where the samples were already drawn by it, as new versions of scikit-learn
         do.
-    sample_weight : array-like, shape (n_rows,), optional
+    sample_weight : array-like, shape (n_samples,), optional
         How much each row counts, in loss and cost alike.
     shards : RowShards, optional
         How far to go where rows come in pieces: rounds, tolerance, how much may be gathered. With
@@ -170,7 +176,7 @@ def prune(
         pruned = path.at(budget=budget)
     else:
         given, number = read_given(model, X, y, **options), read_tradeoff(tradeoff)
-        size = read_sample(sample, given.n_rows)
+        size = read_sample(sample, given.n_samples)
         if size is None:
             pruned = _at_tradeoff(model, task_of(given, n_jobs), number, solve, n_jobs)
         else:

@@ -8,19 +8,20 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from thriftwood.costs import AnyCosts
+from thriftwood.distributed.dual.options import RowShards
+from thriftwood.distributed.plan import comes_in_pieces
+from thriftwood.distributed.sampled_pieces import sampled_path_of_pieces
+from thriftwood.distributed.sampling import read_sample, sampled_path
+from thriftwood.distributed.sharded import path_of_shards, read_shards
+from thriftwood.distributed.sharded_task import sharded_task
 from thriftwood.errors import InputError
-from thriftwood.formulation import ClassWeight, Loss
+from thriftwood.problem.given import GivenRows, read_given
+from thriftwood.problem.losses import Loss
+from thriftwood.problem.targets import ClassWeight
+from thriftwood.problem.task import task_of
 from thriftwood.pruning.descent import refuse_descent
-from thriftwood.pruning.given import GivenRows, read_given
 from thriftwood.pruning.nested import nested_path
 from thriftwood.pruning.path import PruningPath
-from thriftwood.pruning.pieces import comes_in_pieces
-from thriftwood.pruning.sampled_pieces import sampled_path_of_pieces
-from thriftwood.pruning.sampling import read_sample, sampled_path
-from thriftwood.pruning.sharded import path_of_shards, read_shards
-from thriftwood.pruning.sharded_task import sharded_task
-from thriftwood.pruning.task import task_of
-from thriftwood.solvers.shards import RowShards
 
 SCOPES = ("ensemble", "each_tree")
 
@@ -94,7 +95,7 @@ def prune_path(
     if comes_in_pieces(X, shards, model, scope != "ensemble" or sample is not None, options):
         return _path_in_pieces(model, X, y, scope, shards, sample, n_jobs, progress, options)
     given = read_given(model, X, y, **options)
-    size = read_sample(sample, given.n_rows)
+    size = read_sample(sample, given.n_samples)
     if size is None:
         return exact_path(model, given, scope, n_jobs, progress)
     if scope != "ensemble":

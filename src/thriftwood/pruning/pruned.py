@@ -7,12 +7,17 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from thriftwood.arguments import six_digits
 from thriftwood.closure import Certificate
-from thriftwood.pruning.methods import DESCENT, METHODS, ROUNDS, SAMPLE
-from thriftwood.pruning.refit import JudgedRows, Refit, refit_model
+from thriftwood.distributed.dual.log import ShardRound
+from thriftwood.pruning.methods import (
+    DESCENT,
+    METHODS,
+    ROUNDS,
+    SAMPLE,
+)
+from thriftwood.refitting.refit import JudgedRows, Refit, refit_model
 from thriftwood.solvers import Round
-from thriftwood.solvers.shards import ShardRound
+from thriftwood.support.validation import six_digits
 
 
 @dataclass(frozen=True)
@@ -203,11 +208,11 @@ class Pruned(Figures):
 
     @property
     def _sample_in_words(self) -> str:
-        size, n_rows = self.sampled or (0, 0)
+        size, n_samples = self.sampled or (0, 0)
         better = f"be better by about {self.sampling_error:.2g}"
         if self.budget is not None:
             better = f"lose about {self.sampling_error:.2g} less within the budget"
-        return f"A sample of {size} of {n_rows} rows: the best pruning may {better} (estimated)."
+        return f"A sample of {size} of {n_samples} rows: the best pruning may {better} (estimated)."
 
     @property
     def _rounds_in_words(self) -> str:

@@ -13,15 +13,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thriftwood.adapters import read_forest, write_model
-from thriftwood.arguments import is_whole, one_number_from_zero
-from thriftwood.arrays import BoolArray, FloatArray, IntArray
 from thriftwood.costs import AnyCosts, PriceList
 from thriftwood.errors import InputError
+from thriftwood.evaluation import choosing, evaluation
 from thriftwood.forest import Forest
-from thriftwood.pruning import choosing, evaluation, plot, storage
+from thriftwood.pruning import plot, storage
 from thriftwood.pruning.frames import frame_of
 from thriftwood.pruning.methods import points_in_words
 from thriftwood.pruning.pruned import Figures, Pruned
+from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
+from thriftwood.support.validation import is_whole, one_number_from_zero
 
 if TYPE_CHECKING:
     import pandas as pd

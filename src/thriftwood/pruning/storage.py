@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.adapters import forest_model, read_forest
-from thriftwood.arrays import handed_over
 from thriftwood.costs import price_parts, prices_from
 from thriftwood.errors import InputError
 from thriftwood.forest import files
 from thriftwood.pruning.pruned import Figures
+from thriftwood.support.arrays import read_only
 
 if TYPE_CHECKING:
     from thriftwood.pruning.sequence import PruningSequence
@@ -67,7 +67,7 @@ def load_path(kind: type[Kind], file: str | os.PathLike[str], model: Any = None)
             loss_name=header["loss"],
             method=header["method"],
             original=Figures(**header["original"]),
-            **{name: handed_over(arrays[name]) for name in (*PATH_ARRAYS, *kind.own_arrays)},
+            **{name: read_only(arrays[name]) for name in (*PATH_ARRAYS, *kind.own_arrays)},
             **{name: _optional(arrays.get(name)) for name in kind.optional_arrays},
             **own,
         )
@@ -83,7 +83,7 @@ def load_path(kind: type[Kind], file: str | os.PathLike[str], model: Any = None)
 def _optional(array: NDArray[Any] | None) -> Any:
     """Return an array of doubles as it is, whole numbers as a tuple."""
     if array is None or array.dtype.kind == "f":
-        return None if array is None else handed_over(array)
+        return None if array is None else read_only(array)
     return tuple(array.tolist())
 
 

@@ -4,8 +4,8 @@ import math
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any
 
-from thriftwood.arguments import one_number_from_zero
-from thriftwood.arrays import FloatArray
+from thriftwood.support.arrays import FloatArray
+from thriftwood.support.validation import one_number_from_zero
 
 MOST_DIGITS = 17  # that a double has
 FEWEST_DIGITS = 4  # that people get to read

@@ -10,24 +10,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thriftwood.adapters import read_forest
-from thriftwood.arguments import six_digits
-from thriftwood.arrays import BoolArray, FloatArray
 from thriftwood.closure import Certificate
 from thriftwood.costs import AnyCosts
+from thriftwood.evaluation.certifying import prove
 from thriftwood.forest import Forest, collapse, kept_by
-from thriftwood.formulation import ClassWeight, Loss
-from thriftwood.pruning.certifying import prove
+from thriftwood.problem.losses import Loss
+from thriftwood.problem.targets import ClassWeight
+from thriftwood.problem.task import read_task
 from thriftwood.pruning.descent import refuse_descent
 from thriftwood.pruning.nested import nested_path
 from thriftwood.pruning.path import PruningPath
 from thriftwood.pruning.pruned import Figures
-from thriftwood.pruning.task import read_task
 from thriftwood.pruning.tradeoffs import (
     interval_in_words,
     read_tradeoff,
     tradeoff_inside,
     tradeoffs_of,
 )
+from thriftwood.support.arrays import BoolArray, FloatArray
+from thriftwood.support.validation import six_digits
 
 # Figures that were added up in another order may differ by this part.
 ROUNDING = 1e-12

@@ -13,7 +13,12 @@ the tolerance.
 
 from thriftwood.refitting.choosing import STRENGTHS, StrengthChoice, choose_strength
 from thriftwood.refitting.fit import LeafFit, check_strength, fit_leaf_values
-from thriftwood.refitting.held_out import HeldOutRows, Trial, out_of_bag_trials, validation_trial
+from thriftwood.refitting.held_out import (
+    HeldOutRows,
+    Trial,
+    out_of_bag_trials,
+    validation_trial,
+)
 from thriftwood.refitting.prior import prior_of_probabilities
 from thriftwood.refitting.problem import LeafProblem
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thriftwood.arguments import numbers
-from thriftwood.arrays import FloatArray, frozen
 from thriftwood.errors import InputError
 from thriftwood.refitting.fit import LeafFit, check_strength, fit_leaf_values
 from thriftwood.refitting.held_out import Trial
+from thriftwood.support.arrays import FloatArray, frozen
+from thriftwood.support.validation import numbers
 
 # From no refit to weak. On data with little noise (MiniBooNE, Covertype) 0.1 is good for 2,000 rows
 # and for 36,603, for 200 leaves and for 140,000; on noisy data (diabetes) it does harm, so choose.

@@ -7,13 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thriftwood.arguments import one_number, one_number_from_zero, truth, whole_number
-from thriftwood.arrays import FloatArray, frozen, handed_over
 from thriftwood.errors import InputError
 from thriftwood.refitting.newton import minimise
 from thriftwood.refitting.objective import Objective
 from thriftwood.refitting.passes import passes_over
 from thriftwood.refitting.problem import LeafProblem
+from thriftwood.support.arrays import FloatArray, frozen, read_only
+from thriftwood.support.validation import (
+    one_number,
+    one_number_from_zero,
+    truth,
+    whole_number,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +95,7 @@ def fit_leaf_values(
     tolerance = one_number_from_zero(tolerance, "tolerance", "1e-6 is enough for most uses.")
     max_iter = whole_number(max_iter, "max_iter", 0)
     counted = np.flatnonzero(problem.weights)
-    if len(counted) < problem.n_rows:
+    if len(counted) < problem.n_samples:
         problem = problem.of_rows(counted)
     with passes_over(problem.leaves, problem.n_leaves, n_jobs) as passes:
         if math.isinf(strength):
@@ -102,8 +107,8 @@ def fit_leaf_values(
         end = minimise(objective, objective.point(values, bias), tolerance, max_iter)
     values, bias = end.point.unknowns[:-1], end.point.unknowns[-1]
     return LeafFit(
-        handed_over(values.copy()),
-        handed_over(bias.copy()),
+        read_only(values.copy()),
+        read_only(bias.copy()),
         end.point.loss,
         end.point.objective,
         end.n_steps,

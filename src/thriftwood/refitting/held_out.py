@@ -8,12 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.arguments import whole_number
-from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen
 from thriftwood.errors import InputError
 from thriftwood.refitting import kernels
 from thriftwood.refitting.kernels import NO_LEAF
 from thriftwood.refitting.problem import LOSSES, SLOPES, LeafProblem
+from thriftwood.support.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    IntArray,
+    frozen,
+)
+from thriftwood.support.validation import whole_number
 
 # More folds take more time and choose no better.
 N_FOLDS = 2
@@ -25,10 +31,10 @@ class HeldOutRows:
 
     Parameters
     ----------
-    leaves : shape (n_rows, n_trees)
+    leaves : shape (n_samples, n_trees)
         As in `LeafProblem`.
-    target, weights : shape (n_rows,)
-    scale : shape (n_rows,)
+    target, weights : shape (n_samples,)
+    scale : shape (n_samples,)
         1, or how many trees there are for each that judges: a row that only a third of the trees
         may judge gets the score that three times as many would give it.
     """
@@ -86,7 +92,7 @@ def validation_trial(
 ) -> Trial:
     """Return the trial that fits all rows and judges on others, which no tree has seen."""
     rows = problem.with_rows(leaves, target, weights).check()
-    scale = np.ones(rows.n_rows)
+    scale = np.ones(rows.n_samples)
     return Trial(problem.check(), HeldOutRows(rows.leaves, rows.target, rows.weights, scale))
 
 
@@ -103,7 +109,7 @@ def out_of_bag_trials(
     Parameters
     ----------
     problem : LeafProblem
-    out_of_bag : shape (n_trees, n_rows)
+    out_of_bag : shape (n_trees, n_samples)
         Whether a tree was grown without a row.
     n_folds : int
     seed : int
@@ -140,7 +146,7 @@ def out_of_bag_trials(
 def _judges(problem: LeafProblem, out_of_bag: BoolArray) -> BoolArray:
     """Return which tree may judge which row."""
     out_of_bag = np.asarray(out_of_bag)
-    if out_of_bag.dtype != np.bool_ or out_of_bag.shape != (problem.n_trees, problem.n_rows):
+    if out_of_bag.dtype != np.bool_ or out_of_bag.shape != (problem.n_trees, problem.n_samples):
         raise InputError("`out_of_bag` must hold True or False for each tree and each row.")
     judges: BoolArray = out_of_bag.T & (problem.leaves != NO_LEAF)
     return judges
@@ -148,9 +154,9 @@ def _judges(problem: LeafProblem, out_of_bag: BoolArray) -> BoolArray:
 
 def _folds(problem: LeafProblem, n_folds: int, seed: int) -> IntArray:
     """Deal rows to folds at random, of each class about as many to every fold."""
-    order = np.random.default_rng(seed).permutation(problem.n_rows)
+    order = np.random.default_rng(seed).permutation(problem.n_samples)
     if problem.loss != "squared":
         order = order[np.argsort(problem.target[order], kind="stable")]
-    fold = np.empty(problem.n_rows, dtype=np.int64)
-    fold[order] = np.arange(problem.n_rows) % n_folds
+    fold = np.empty(problem.n_samples, dtype=np.int64)
+    fold[order] = np.arange(problem.n_samples) % n_folds
     return fold

@@ -6,7 +6,7 @@ pass; a sum over all rows is the sum of the blocks in their order, whoever worke
 
 import numpy as np
 
-from thriftwood.compiling import kernel
+from thriftwood.support.compiling import kernel
 
 NO_LEAF = -1
 SQUARED, LOGISTIC, SOFTMAX = range(3)
@@ -15,9 +15,9 @@ SQUARED, LOGISTIC, SOFTMAX = range(3)
 @kernel
 def sort_by_leaf(leaves, n_leaves):
     """Return the rows of every leaf: those of leaf j are `rows[start[j]:start[j + 1]]`."""
-    n_rows, n_trees = leaves.shape
+    n_samples, n_trees = leaves.shape
     start = np.zeros(n_leaves + 1, dtype=np.int64)
-    for i in range(n_rows):
+    for i in range(n_samples):
         for t in range(n_trees):
             if leaves[i, t] != NO_LEAF:
                 start[leaves[i, t] + 1] += 1
@@ -25,7 +25,7 @@ def sort_by_leaf(leaves, n_leaves):
         start[j + 1] += start[j]
     rows = np.empty(start[n_leaves], dtype=np.int32)
     place = start[:-1].copy()
-    for i in range(n_rows):
+    for i in range(n_samples):
         for t in range(n_trees):
             j = leaves[i, t]
             if j != NO_LEAF:
@@ -108,8 +108,8 @@ def sum_in_leaves(start, rows, per_row, first, last, sums):
 # The three kernels that follow fill what the loss of rows `first:last` is at their scores, and
 # return its sum. Each has the target in its own type, so they cannot be one.
 #
-#   slopes   (n_rows, n_outputs)  derivative of the row's loss by its scores, times its weight
-#   chances  (n_rows, n_outputs)  what the curvature is made of: probabilities
+#   slopes   (n_samples, n_outputs)  derivative of the row's loss by its scores, times its weight
+#   chances  (n_samples, n_outputs)  what the curvature is made of: probabilities
 
 
 @kernel
@@ -230,11 +230,11 @@ def excess_of_few_trees(loss, leaves, scale, weights, scores, values):
     the values of single trees, and the loss is higher by half its curvature times that: exactly if
     it is squared, to second order else.
     """
-    n_rows, n_outputs = scores.shape
+    n_samples, n_outputs = scores.shape
     mean = np.empty(n_outputs)
     chances = np.empty(n_outputs)
     total = 0.0
-    for i in range(n_rows):
+    for i in range(n_samples):
         if scale[i] == 1.0:
             continue
         n_judges = mean_of_leaves(leaves[i], values, mean)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thriftwood.arrays import FloatArray
 from thriftwood.refitting import kernels
 from thriftwood.refitting.objective import Objective, Point
+from thriftwood.support.arrays import FloatArray
 
 # Steps of conjugate gradients within one of Newton's. Rounding makes more of them useless.
 MOST_PRODUCTS = 1000

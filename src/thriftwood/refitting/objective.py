@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thriftwood.arrays import FloatArray
 from thriftwood.refitting import kernels
 from thriftwood.refitting.passes import Passes
 from thriftwood.refitting.problem import LOSSES, SLOPES, LeafProblem
+from thriftwood.support.arrays import FloatArray
 
 # Where scores are far out, losses are straight lines to the last digit. A little curvature, as part
 # of all weights, then keeps Newton's steps below the inverse of it; elsewhere it is not felt.
@@ -24,7 +24,7 @@ class Point:
     ----------
     unknowns : shape (n_leaves + 1, n_outputs)
         The values of the leaves; the last line is the bias.
-    scores : shape (n_rows, n_outputs)
+    scores : shape (n_samples, n_outputs)
     loss : float
         The weighted losses of all rows.
     price : float
@@ -55,7 +55,7 @@ class Objective:
         self.loss = LOSSES[problem.loss]
         self.prior = np.vstack([problem.prior, problem.bias])
         self.free = _free_biases(problem) * fit_bias
-        shape = (problem.n_rows, problem.n_outputs)
+        shape = (problem.n_samples, problem.n_outputs)
         self.slopes = np.empty(shape)
         self.chances = np.empty(shape)
         self._changes = np.empty(shape)

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from thriftwood.arrays import FloatArray, IndexArray
-from thriftwood.parallel import n_threads
 from thriftwood.refitting import kernels
+from thriftwood.support.arrays import FloatArray, IndexArray
+from thriftwood.support.parallel import n_threads
 
 # Blocks are the same for any number of threads, so that sums are, to the last digit.
 ROWS_IN_BLOCK = 2048

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from thriftwood.arrays import FloatArray, frozen
 from thriftwood.errors import InputError
 from thriftwood.refitting.held_out import HeldOutRows
+from thriftwood.support.arrays import FloatArray, frozen
 
 # Powers of two that are tried, as factors of probabilities averaged over all trees.
 LEAST_POWER, LARGEST_POWER = -1, 7

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen
 from thriftwood.errors import InputError
 from thriftwood.refitting.kernels import (
     LOGISTIC,
@@ -16,6 +15,13 @@ from thriftwood.refitting.kernels import (
     logistic_slopes,
     softmax_slopes,
     squared_slopes,
+)
+from thriftwood.support.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    IntArray,
+    frozen,
 )
 
 LOSSES = {"squared": SQUARED, "logistic": LOGISTIC, "softmax": SOFTMAX}
@@ -32,14 +38,14 @@ class LeafProblem:
 
     Parameters
     ----------
-    leaves : shape (n_rows, n_trees)
+    leaves : shape (n_samples, n_trees)
         The number of the leaf that a row is in, for each tree; -1 where the tree does not count for
         this row.
     n_leaves : int
         Of all trees together.
-    target : shape (n_rows,)
+    target : shape (n_samples,)
         Class numbers (0 and 1 if the loss is logistic), or what to predict if it is squared.
-    weights : shape (n_rows,)
+    weights : shape (n_samples,)
         How much each row counts; 2 is as good as having the row twice.
     loss : {"squared", "logistic", "softmax"}
         Half the squared error, or minus the logarithm of the probability of the right class. This
@@ -76,7 +82,7 @@ class LeafProblem:
             object.__setattr__(self, "speaks", frozen(self.speaks, np.bool_))
 
     @property
-    def n_rows(self) -> int:
+    def n_samples(self) -> int:
         return int(self.leaves.shape[0])
 
     @property
@@ -89,7 +95,7 @@ class LeafProblem:
 
     def __repr__(self) -> str:
         return (
-            f"LeafProblem({self.n_rows} rows in {self.n_leaves} leaves of {self.n_trees} trees, "
+            f"LeafProblem({self.n_samples} rows in {self.n_leaves} leaves of {self.n_trees} trees, "
             f"{self.loss})"
         )
 
@@ -105,13 +111,15 @@ class LeafProblem:
 
     def check(self) -> "LeafProblem":
         """Return the problem, or raise where its arrays contradict each other."""
-        if self.leaves.ndim != 2 or self.n_rows == 0 or self.n_trees == 0:
+        if self.leaves.ndim != 2 or self.n_samples == 0 or self.n_trees == 0:
             raise InputError("`leaves` must have a line for each row and a column for each tree.")
         if self.leaves.min() < NO_LEAF or self.leaves.max() >= self.n_leaves:
             raise InputError(f"`leaves` must hold numbers from -1 to {self.n_leaves - 1}.")
         for name in ("target", "weights"):
-            if getattr(self, name).shape != (self.n_rows,):
-                raise InputError(f"`{name}` must have one number for each of {self.n_rows} rows.")
+            if getattr(self, name).shape != (self.n_samples,):
+                raise InputError(
+                    f"`{name}` must have one number for each of {self.n_samples} rows."
+                )
         if self.bias.ndim != 1 or self.prior.shape != (self.n_leaves, self.n_outputs):
             raise InputError("`prior` must have a line for each leaf and a column for each bias.")
         if self.speaks is not None and self.speaks.shape != self.prior.shape:

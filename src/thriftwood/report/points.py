@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from thriftwood.arrays import FloatArray, IntArray
+from thriftwood.support.arrays import FloatArray, IntArray
 
 
 def shown_points(costs: FloatArray, wanted: Iterable[int], most: int) -> list[int]:

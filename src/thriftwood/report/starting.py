@@ -4,7 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thriftwood.pruning import Evaluation, PruningPath, chosen_point
+from thriftwood.evaluation.choosing import chosen_point
+from thriftwood.evaluation.evaluation import Evaluation
+from thriftwood.pruning.path import PruningPath
 
 # Without errors to go by: how much of the way from the least loss to the largest may be given up.
 GIVEN_UP = 0.05

@@ -4,9 +4,9 @@ from itertools import product
 
 import numpy as np
 
-from thriftwood.arrays import BoolArray
 from thriftwood.closure import ClosureProblem, ClosureSolution
 from thriftwood.errors import RangeError
+from thriftwood.support.arrays import BoolArray
 
 MOST_PROJECTS = 20
 

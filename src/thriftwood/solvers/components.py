@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thriftwood.arrays import BoolArray, IndexArray, IntArray
 from thriftwood.closure import ClosureProblem, exact_sum
 from thriftwood.solvers import decomposition_kernels as kernels
-from thriftwood.workers import workers
+from thriftwood.support.arrays import BoolArray, IndexArray, IntArray
+from thriftwood.support.workers import workers
 
 
 class Answer(NamedTuple):

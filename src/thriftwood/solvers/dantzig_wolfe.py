@@ -20,8 +20,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thriftwood.arguments import one_number_from_zero, truth, whole_number
-from thriftwood.arrays import BoolArray, IntArray
 from thriftwood.closure import (
     ClosureProblem,
     ClosureSolution,
@@ -31,12 +29,14 @@ from thriftwood.closure import (
     smallest_optimum,
 )
 from thriftwood.errors import CertificateError, InputError
-from thriftwood.parallel import check_n_jobs
-from thriftwood.progress import progress_line
 from thriftwood.solvers.components import Answer, Components, components_of
 from thriftwood.solvers.master import Master
 from thriftwood.solvers.min_cut import min_cut
-from thriftwood.workers import n_workers
+from thriftwood.support.arrays import BoolArray, IntArray
+from thriftwood.support.parallel import check_n_jobs
+from thriftwood.support.progress import progress_line
+from thriftwood.support.validation import one_number_from_zero, truth, whole_number
+from thriftwood.support.workers import n_workers
 
 
 @dataclass(frozen=True)

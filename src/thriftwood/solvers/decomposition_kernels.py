@@ -3,7 +3,7 @@
 import numpy as np
 
 from thriftwood.closure.kernels import NOTHING, arcs_by_item
-from thriftwood.compiling import kernel
+from thriftwood.support.compiling import kernel
 
 
 @kernel

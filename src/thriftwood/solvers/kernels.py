@@ -15,7 +15,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from thriftwood.compiling import kernel
+from thriftwood.support.compiling import kernel
 
 NOTHING = -1
 

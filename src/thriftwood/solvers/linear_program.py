@@ -10,7 +10,6 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
-from thriftwood.arrays import IntArray
 from thriftwood.closure import (
     ClosureProblem,
     ClosureSolution,
@@ -19,6 +18,7 @@ from thriftwood.closure import (
     smallest_optimum,
 )
 from thriftwood.errors import CertificateError
+from thriftwood.support.arrays import IntArray
 
 
 def linear_program(problem: ClosureProblem) -> ClosureSolution:

@@ -5,11 +5,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thriftwood.arrays import BoolArray, IndexArray, IntArray, handed_over
 from thriftwood.closure import ClosureProblem, ClosureSolution, merge_twin_items
 from thriftwood.closure import kernels as closure_kernels
 from thriftwood.solvers import decomposition_kernels as kernels
 from thriftwood.solvers.components import largest_charge
+from thriftwood.support.arrays import (
+    BoolArray,
+    IndexArray,
+    IntArray,
+    read_only,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +49,7 @@ class Master:
             pieces,
         )
         whole = ClosureProblem(
-            gains, requires, handed_over(arc_start), handed_over(arc_item), problem.costs
+            gains, requires, read_only(arc_start), read_only(arc_item), problem.costs
         )
         merged, _ = merge_twin_items(whole)
         group, _ = closure_kernels.twin_groups(arc_start, arc_item, problem.n_items)

@@ -5,11 +5,16 @@ from functools import partial
 
 import numpy as np
 
-from thriftwood.closure import LARGEST_TOTAL, ClosurePath, ClosureProblem, exact_sum
+from thriftwood.closure import (
+    LARGEST_TOTAL,
+    ClosurePath,
+    ClosureProblem,
+    exact_sum,
+)
 from thriftwood.errors import RangeError
-from thriftwood.parallel import Progress, work_off
 from thriftwood.solvers import path_kernels as kernels
 from thriftwood.solvers.kernels import NOTHING
+from thriftwood.support.parallel import Progress, work_off
 
 # Parts with fewer arcs than this are decided in one go, without coming back to Python.
 FEW_ARCS = 50_000

@@ -16,8 +16,14 @@ from thriftwood.closure.kernels import (
     twin_groups,
     without_hopeless,
 )
-from thriftwood.compiling import kernel
-from thriftwood.solvers.kernels import NOTHING, leads_up, pay_from_below, plant, settle
+from thriftwood.solvers.kernels import (
+    NOTHING,
+    leads_up,
+    pay_from_below,
+    plant,
+    settle,
+)
+from thriftwood.support.compiling import kernel
 
 # Priced gains of a part, signs aside, add up to at most this.
 MOST = np.int64(2**60)

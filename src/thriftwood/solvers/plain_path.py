@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from thriftwood.arrays import BoolArray
 from thriftwood.closure import ClosurePath, ClosureProblem
 from thriftwood.solvers.min_cut import min_cut
 from thriftwood.solvers.registry import Solver
+from thriftwood.support.arrays import BoolArray
 
 
 def plain_path(problem: ClosureProblem, solver: Solver = min_cut) -> ClosurePath:

@@ -5,8 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray, handed_over
-from thriftwood.parallel import for_each
+from thriftwood.support.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    IntArray,
+    read_only,
+)
+from thriftwood.support.parallel import for_each
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,9 +21,9 @@ class RankedColumns:
 
     Attributes
     ----------
-    order : shape (n_features, n_rows)
+    order : shape (n_features, n_samples)
         The rows in the order of each feature.
-    is_new : shape (n_features, n_rows)
+    is_new : shape (n_features, n_samples)
         In that order, whether a value differs from the one before. Counted up from -1 they give the
         rank of each value among the distinct ones; of a missing one it is `n_distinct`.
     n_distinct : shape (n_features,)
@@ -46,15 +52,15 @@ class RankedColumns:
 
 def rank_columns(X: NDArray[np.float32], n_jobs: int | None = None) -> RankedColumns:
     """Rank the columns of a table; NaN is missing."""
-    n_rows, n_features = X.shape
-    order = np.empty((n_features, n_rows), dtype=np.int32)
-    is_new = np.ones((n_features, n_rows), dtype=np.bool_)
+    n_samples, n_features = X.shape
+    order = np.empty((n_features, n_samples), dtype=np.int32)
+    is_new = np.ones((n_features, n_samples), dtype=np.bool_)
     known: list[NDArray[np.float32]] = [X[:0, 0]] * n_features
 
     def rank(feature: int) -> None:
         order[feature] = np.argsort(X[:, feature], kind="stable")
         values = X[order[feature], feature]
-        n_known = n_rows - np.count_nonzero(np.isnan(values))
+        n_known = n_samples - np.count_nonzero(np.isnan(values))
         is_new[feature, 1:] = values[1:] != values[:-1]
         is_new[feature, n_known + 1 :] = False  # NaN differs from itself
         known[feature] = values[:n_known][is_new[feature, :n_known]]
@@ -62,9 +68,9 @@ def rank_columns(X: NDArray[np.float32], n_jobs: int | None = None) -> RankedCol
     for_each(rank, range(n_features), n_jobs)
     n_distinct = np.array([len(values) for values in known], dtype=np.int32)
     return RankedColumns(
-        order=handed_over(order),
-        is_new=handed_over(is_new),
-        n_distinct=handed_over(n_distinct),
-        first=handed_over(np.cumsum(n_distinct, dtype=np.int64) - n_distinct),
-        values=handed_over(np.concatenate(known).astype(np.float64)),
+        order=read_only(order),
+        is_new=read_only(is_new),
+        n_distinct=read_only(n_distinct),
+        first=read_only(np.cumsum(n_distinct, dtype=np.int64) - n_distinct),
+        values=read_only(np.concatenate(known).astype(np.float64)),
     )

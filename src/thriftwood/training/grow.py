@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thriftwood.arrays import FloatArray, IndexArray, handed_over
 from thriftwood.errors import InputError
 from thriftwood.forest import LEAF, Forest
+from thriftwood.support.arrays import FloatArray, IndexArray, read_only
 from thriftwood.training import kernels
 from thriftwood.training.columns import RankedColumns
 from thriftwood.training.growth import IMPURITIES, Bundles, Growth
@@ -23,14 +23,14 @@ class GrownTree:
     ----------
     forest : Forest
         The tree alone.
-    n_rows : shape (n_nodes,)
+    n_samples : shape (n_nodes,)
         How many different rows of the sample pass each node.
     counts : shape (n_nodes, n_classes)
         The weight of each class among them.
     """
 
     forest: Forest
-    n_rows: IndexArray
+    n_samples: IndexArray
     counts: FloatArray
 
 
@@ -47,9 +47,9 @@ def grow_tree(
     Parameters
     ----------
     columns : RankedColumns
-    label : shape (n_rows,)
+    label : shape (n_samples,)
         Class numbers.
-    weight : shape (n_rows,)
+    weight : shape (n_samples,)
         How much each row counts: how often it was drawn, times its own weight. One at least counts.
     n_classes : int
     growth : Growth
@@ -68,14 +68,14 @@ def _check(
 ) -> None:
     """Raise where the kernels would read what is not there."""
     growth.check()
-    n_features, n_rows = columns.order.shape
+    n_features, n_samples = columns.order.shape
     if growth.prices.shape != (n_features,):
         raise InputError(f"There are {growth.prices.size} prices for {n_features} features.")
     bundles = growth.bundles
     if bundles is not None and bundles.start.shape != (n_features + 1,):
         raise InputError(f"The bundles of prices are not those of {n_features} features.")
-    if label.shape != (n_rows,) or weight.shape != (n_rows,):
-        raise InputError(f"Labels and weights must be {n_rows} numbers each, one per row.")
+    if label.shape != (n_samples,) or weight.shape != (n_samples,):
+        raise InputError(f"Labels and weights must be {n_samples} numbers each, one per row.")
     if not (weight > 0).any():
         raise InputError("No row has a weight: a tree needs one at least.")
     if label.min() < 0 or label.max() >= n_classes:
@@ -158,4 +158,4 @@ def _as_tree(nodes: kernels.Nodes, columns: RankedColumns) -> GrownTree:
         n_features=len(columns.order),
         classes=np.arange(counts.shape[1]),
     )
-    return GrownTree(forest, handed_over(nodes.n_rows.copy()), handed_over(counts))
+    return GrownTree(forest, read_only(nodes.n_samples.copy()), read_only(counts))

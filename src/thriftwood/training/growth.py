@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from thriftwood.arguments import one_number_from_zero, truth, whole_number
-from thriftwood.arrays import FloatArray, IndexArray
 from thriftwood.errors import InputError
+from thriftwood.support.arrays import FloatArray, IndexArray
+from thriftwood.support.validation import one_number_from_zero, truth, whole_number
 from thriftwood.training.impurity_kernels import ENTROPY, PAIRS, POWERS
 
 # Class weights of up to 1e15 to this power are still far from the end of doubles.

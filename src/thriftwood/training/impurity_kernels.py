@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from thriftwood.compiling import kernel
+from thriftwood.support.compiling import kernel
 
 PAIRS, POWERS, ENTROPY = 0, 1, 2
 

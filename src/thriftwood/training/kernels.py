@@ -4,7 +4,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from thriftwood.compiling import kernel
+from thriftwood.support.compiling import kernel
 from thriftwood.training.impurity_kernels import impurity_after, impurity_of
 
 NOTHING = -1
@@ -14,12 +14,12 @@ NOISE = 1e-12
 # The rows of one tree. A node has a slice of `codes`, `order` and `members`; in its slice the rows
 # are sorted for each feature that may still vary there, and stay so when a split moves them.
 #
-#   codes    (n_features, n_rows) rank of each value among the distinct ones, increasing in a slice
-#   order    (n_features, n_rows) the row that each of these codes is of
-#   members  (n_rows,)            the rows in no special order
+#   codes    (n_features, n_samples) rank of each value among the distinct ones, sorted in a slice
+#   order    (n_features, n_samples) the row that each of these codes is of
+#   members  (n_samples,)            the rows in no special order
 #   missing  (n_features,)        the code of a missing value, above all others
-#   label    (n_rows,)            class of each row
-#   weight   (n_rows,)            how much it counts
+#   label    (n_samples,)            class of each row
+#   weight   (n_samples,)            how much it counts
 Rows = namedtuple("Rows", "codes order members missing label weight")
 
 # How to grow: `Growth` in numbers.
@@ -31,7 +31,7 @@ Rules = namedtuple(
 
 # What is grown. Codes up to `below` go left; `above` is the next code among the rows of the split,
 # or NOTHING where all known values go left.
-Nodes = namedtuple("Nodes", "parent left right feature below above missing_left n_rows counts")
+Nodes = namedtuple("Nodes", "parent left right feature below above missing_left n_samples counts")
 
 # Features that may still vary at a node are the first in `live`; `place` says where each stands.
 # `bought` marks those that cost nothing more, `prices` says what the others cost where charges are
@@ -47,7 +47,7 @@ Split = namedtuple("Split", "feature below above missing_left gain")
 @kernel
 def grow_nodes(rows, rules, seed, nodes):
     """Grow a tree depth first, left before right, and return its number of nodes."""
-    n_features, n_rows = rows.codes.shape
+    n_features, n_samples = rows.codes.shape
     n_classes = nodes.counts.shape[1]
     features = Features(
         live=np.arange(n_features),
@@ -62,14 +62,14 @@ def grow_nodes(rows, rules, seed, nodes):
         right=np.empty(n_classes),
         missing=np.empty(n_classes),
         with_missing=np.empty(n_classes),
-        goes_left=np.empty(n_rows, dtype=np.bool_),
-        moved_codes=np.empty(n_rows, dtype=rows.codes.dtype),
-        moved_rows=np.empty(n_rows, dtype=np.int32),
+        goes_left=np.empty(n_samples, dtype=np.bool_),
+        moved_codes=np.empty(n_samples, dtype=rows.codes.dtype),
+        moved_rows=np.empty(n_samples, dtype=np.int32),
     )
     # Of each node that waits: its parent, whether it is a right child, its rows, depth, and how
     # many features are live.
-    waiting = np.empty((n_rows + 1, 6), dtype=np.int64)
-    waiting[0] = (NOTHING, 0, 0, n_rows, 0, n_features)
+    waiting = np.empty((n_samples + 1, 6), dtype=np.int64)
+    waiting[0] = (NOTHING, 0, 0, n_samples, 0, n_features)
     n_waiting, n_nodes = 1, 0
     while n_waiting > 0:
         n_waiting -= 1
@@ -123,7 +123,7 @@ def put_leaf(nodes, rows, node, parent, is_right, start, stop):
     nodes.below[node] = NOTHING
     nodes.above[node] = NOTHING
     nodes.missing_left[node] = False
-    nodes.n_rows[node] = stop - start
+    nodes.n_samples[node] = stop - start
     for k in range(nodes.counts.shape[1]):
         nodes.counts[node, k] = 0.0
     for row in rows.members[start:stop]:
@@ -270,7 +270,7 @@ def best_threshold(rows, rules, feature, start, known, stop, counts, work):
     missing[:] = 0.0
     for row in order[known:stop]:
         missing[rows.label[row]] += rows.weight[row]
-    n_rows, n_missing = stop - start, stop - known
+    n_samples, n_missing = stop - start, stop - known
     least, below, above, missing_left = np.inf, NOTHING, NOTHING, False
     for place in range(start, known if n_missing > 0 else known - 1):
         row = order[place]
@@ -279,24 +279,24 @@ def best_threshold(rows, rules, feature, start, known, stop, counts, work):
         if next_code == codes[place]:
             continue
         n_left = place + 1 - start
-        after = impurity_left(left, counts, right, n_left, n_rows, rules)
+        after = impurity_left(left, counts, right, n_left, n_samples, rules)
         if after < least:
             least, below, above = after, codes[place], next_code
-            missing_left = n_missing == 0 and n_left > n_rows - n_left
+            missing_left = n_missing == 0 and n_left > n_samples - n_left
         if n_missing == 0 or next_code == NOTHING:
             continue
         for k in range(len(left)):
             with_missing[k] = left[k] + missing[k]
-        after = impurity_left(with_missing, counts, right, n_left + n_missing, n_rows, rules)
+        after = impurity_left(with_missing, counts, right, n_left + n_missing, n_samples, rules)
         if after < least:
             least, below, above, missing_left = after, codes[place], next_code, True
     return least, below, above, missing_left
 
 
 @kernel
-def impurity_left(left, counts, right, n_left, n_rows, rules):
+def impurity_left(left, counts, right, n_left, n_samples, rules):
     """Return the impurity after a split, infinity where a side is too small; fill `right`."""
-    if min(n_left, n_rows - n_left) < rules.min_samples_leaf:
+    if min(n_left, n_samples - n_left) < rules.min_samples_leaf:
         return np.inf
     for k in range(len(left)):
         right[k] = counts[k] - left[k]

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.arrays import FloatArray, IndexArray, IntArray
 from thriftwood.forest import LEAF, Forest
+from thriftwood.support.arrays import FloatArray, IndexArray, IntArray
 from thriftwood.training.grow import GrownTree
 from thriftwood.training.growth import Growth
 
@@ -78,7 +78,7 @@ class _Grower:
             n_features=self.X.shape[1],
             classes=np.arange(self.n_classes),
         )
-        return GrownTree(forest, of_nodes["n_rows"], counts)
+        return GrownTree(forest, of_nodes["n_samples"], counts)
 
     def _grow(self, rows: IntArray, depth: int, bought: frozenset[int]) -> int:
         """Grow what is below some rows, and return its first node."""
@@ -89,7 +89,7 @@ class _Grower:
             "left": LEAF,
             "right": LEAF,
             "missing_left": False,
-            "n_rows": len(rows),
+            "n_samples": len(rows),
             "counts": self._counts(rows),
         }
         self.nodes.append(node)

@@ -17,10 +17,15 @@ from thriftwood.adapters.catboost.trees import (
 )
 from thriftwood.adapters.joining import TreeNodes, join_trees
 from thriftwood.adapters.kinds import is_a
-from thriftwood.adapters.samples import Samples
-from thriftwood.arrays import BoolArray, FloatArray
+from thriftwood.adapters.samples import BootstrapSamples
 from thriftwood.errors import ForestError, UnfittedModelError, UnsupportedModelError
-from thriftwood.forest import Aim, Forest, Link, collapse
+from thriftwood.forest import (
+    Aim,
+    Forest,
+    Link,
+    collapse,
+)
+from thriftwood.support.arrays import BoolArray, FloatArray
 
 SUPPORTED = "CatBoost (numeric features)"
 
@@ -68,7 +73,7 @@ def write(model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any:
     return pruned
 
 
-def samples(_model: Any) -> Samples | None:
+def samples(_model: Any) -> BootstrapSamples | None:
     return None  # boosters do not note which rows a tree was given
 
 

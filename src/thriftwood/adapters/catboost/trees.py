@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thriftwood.adapters.joining import TreeNodes, splits_bottom_up
-from thriftwood.arrays import BoolArray, FloatArray, IntArray
 from thriftwood.errors import UnsupportedModelError
 from thriftwood.forest import LEAF
+from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
 
 Document = dict[str, Any]
 

@@ -15,12 +15,23 @@ import numpy as np
 
 from thriftwood.adapters.kinds import is_a
 from thriftwood.adapters.lightgbm import text as texts
-from thriftwood.adapters.lightgbm.objective import Meaning, labels_of, meaning_of, names_of
+from thriftwood.adapters.lightgbm.objective import (
+    Meaning,
+    labels_of,
+    meaning_of,
+    names_of,
+)
 from thriftwood.adapters.one_output_trees import own_column
-from thriftwood.adapters.samples import Samples
-from thriftwood.arrays import BoolArray, FloatArray, IntArray
+from thriftwood.adapters.samples import BootstrapSamples
 from thriftwood.errors import UnfittedModelError, UnsupportedModelError
-from thriftwood.forest import LEAF, NEXT_TO_ZERO, NO_SET, Forest, collapse
+from thriftwood.forest import (
+    LEAF,
+    NEXT_TO_ZERO,
+    NO_SET,
+    Forest,
+    collapse,
+)
+from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
 
 SUPPORTED = "LightGBM (Booster, LGBM*)"
 
@@ -64,7 +75,7 @@ def write(model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any:
     return pruned
 
 
-def samples(_model: Any) -> Samples | None:
+def samples(_model: Any) -> BootstrapSamples | None:
     return None  # LightGBM does not keep which rows a tree was given
 
 

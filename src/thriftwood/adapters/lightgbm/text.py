@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from thriftwood.arrays import BoolArray, IntArray
 from thriftwood.errors import ForestError
+from thriftwood.support.arrays import BoolArray, IntArray
 
 END_OF_TREES = "end of trees"
 

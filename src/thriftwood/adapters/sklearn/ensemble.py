@@ -14,16 +14,16 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from thriftwood.adapters.samples import Samples
+from thriftwood.adapters.samples import BootstrapSamples
 from thriftwood.adapters.sklearn.tree import (
     check_fitted,
     check_single_output,
     collapsed_trees,
     forest_of,
 )
-from thriftwood.arrays import BoolArray, FloatArray
 from thriftwood.errors import ForestError, UnsupportedModelError
 from thriftwood.forest import Forest
+from thriftwood.support.arrays import BoolArray, FloatArray
 
 SUPPORTED = (
     "scikit-learn (RandomForest*, ExtraTrees*, Bagging* over decision trees), "
@@ -81,9 +81,11 @@ def write(model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any:
     return pruned
 
 
-def samples(model: Any) -> Samples | None:
+def samples(model: Any) -> BootstrapSamples | None:
     # scikit-learn draws the samples anew from their seeds, for as many rows as there were.
-    return Samples([np.asarray(rows) for rows in model.estimators_samples_], model._n_samples)
+    return BootstrapSamples(
+        [np.asarray(rows) for rows in model.estimators_samples_], model._n_samples
+    )
 
 
 def _values(number: int, tree: Any, classes: Any) -> FloatArray:

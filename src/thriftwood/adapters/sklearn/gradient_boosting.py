@@ -14,13 +14,18 @@ import numpy as np
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
 
-from thriftwood.adapters.one_output_trees import in_columns, is_marked, mark, own_column
-from thriftwood.adapters.samples import Samples
+from thriftwood.adapters.one_output_trees import (
+    in_columns,
+    is_marked,
+    mark,
+    own_column,
+)
+from thriftwood.adapters.samples import BootstrapSamples
 from thriftwood.adapters.sklearn.losses import aim_of, link_of
 from thriftwood.adapters.sklearn.tree import check_fitted, collapsed_trees, forest_of
-from thriftwood.arrays import BoolArray, FloatArray
 from thriftwood.errors import UnfittedModelError, UnsupportedModelError
 from thriftwood.forest import Forest, leaf_means
+from thriftwood.support.arrays import BoolArray, FloatArray
 
 SUPPORTED = "scikit-learn (GradientBoosting*)"
 
@@ -79,7 +84,7 @@ def write(model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any:
     return pruned
 
 
-def samples(_model: Any) -> Samples | None:
+def samples(_model: Any) -> BootstrapSamples | None:
     return None
 
 

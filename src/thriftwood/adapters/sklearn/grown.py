@@ -6,19 +6,15 @@ from typing import Any
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from thriftwood.adapters.sklearn.tree import (
-    SKLEARN_LEAF,
-    SKLEARN_UNDEFINED,
-    check_node_fields,
-)
-from thriftwood.arrays import FloatArray, IndexArray
+from thriftwood.adapters.sklearn.tree import SKLEARN_LEAF, SKLEARN_UNDEFINED, check_node_fields
 from thriftwood.forest import Forest
+from thriftwood.support.arrays import FloatArray, IndexArray
 
 
 def decision_tree(
     tree: Forest,
     counts: FloatArray,
-    n_rows: IndexArray,
+    n_samples: IndexArray,
     n_features_tried: int,
     **parameters: Any,
 ) -> DecisionTreeClassifier:
@@ -30,7 +26,7 @@ def decision_tree(
         Of one tree, with classes 0, 1, 2, ...
     counts : shape (n_nodes, n_classes)
         The weight of each class at each node.
-    n_rows : shape (n_nodes,)
+    n_samples : shape (n_nodes,)
         How many rows each node has.
     n_features_tried : int
         At each node.
@@ -46,7 +42,7 @@ def decision_tree(
     nodes["threshold"] = np.where(split, tree.threshold, SKLEARN_UNDEFINED)
     nodes["missing_go_to_left"] = tree.missing_left
     nodes["impurity"] = 1.0 - (tree.values**2).sum(axis=1)  # gini, for feature importances
-    nodes["n_node_samples"] = n_rows
+    nodes["n_node_samples"] = n_samples
     nodes["weighted_n_node_samples"] = counts.sum(axis=1)
     written = make(tree.n_features, np.array([n_classes], dtype=np.intp), 1)
     written.__setstate__(

@@ -14,8 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-from thriftwood.adapters.one_output_trees import in_columns, is_marked, mark, own_column
-from thriftwood.adapters.samples import Samples
+from thriftwood.adapters.one_output_trees import (
+    in_columns,
+    is_marked,
+    mark,
+    own_column,
+)
+from thriftwood.adapters.samples import BootstrapSamples
 from thriftwood.adapters.sklearn.hist_categories import (
     Categories,
     left_sets,
@@ -24,9 +29,20 @@ from thriftwood.adapters.sklearn.hist_categories import (
 )
 from thriftwood.adapters.sklearn.losses import aim_of, link_of
 from thriftwood.adapters.sklearn.tree import check_fitted
-from thriftwood.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from thriftwood.errors import ForestError, UnfittedModelError, UnsupportedModelError
-from thriftwood.forest import LEAF, NO_SET, Forest, collapse, leaf_means
+from thriftwood.forest import (
+    LEAF,
+    NO_SET,
+    Forest,
+    collapse,
+    leaf_means,
+)
+from thriftwood.support.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    IntArray,
+)
 
 SUPPORTED = "scikit-learn (HistGradientBoosting*)"
 
@@ -93,7 +109,7 @@ def write(model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any:
     return pruned
 
 
-def samples(_model: Any) -> Samples | None:
+def samples(_model: Any) -> BootstrapSamples | None:
     return None
 
 

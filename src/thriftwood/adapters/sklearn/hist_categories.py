@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thriftwood.arrays import BoolArray, FloatArray, IntArray
 from thriftwood.errors import UnsupportedModelError
+from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
 
 # A set of categories has one entry for every number up to its largest.
 LARGEST = 65_535

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from sklearn.tree import BaseDecisionTree
 
-from thriftwood.adapters.samples import Samples
-from thriftwood.arrays import BoolArray, FloatArray, IntArray
+from thriftwood.adapters.samples import BootstrapSamples
 from thriftwood.errors import UnfittedModelError, UnsupportedModelError
 from thriftwood.forest import LEAF, Forest, collapse
+from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
 
 SUPPORTED = "scikit-learn (DecisionTree*, ExtraTree*)"
 
@@ -45,7 +45,7 @@ def write(model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any:
     return tree
 
 
-def samples(_model: Any) -> Samples | None:
+def samples(_model: Any) -> BootstrapSamples | None:
     return None  # a tree alone does not say which rows it was given
 
 

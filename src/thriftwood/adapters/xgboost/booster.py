@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from thriftwood.adapters.joining import TreeNodes, join_trees
 from thriftwood.adapters.kinds import is_a
-from thriftwood.adapters.samples import Samples
+from thriftwood.adapters.samples import BootstrapSamples
 from thriftwood.adapters.xgboost.document import (
     Document,
     aim_of,
@@ -27,9 +27,9 @@ from thriftwood.adapters.xgboost.document import (
 )
 from thriftwood.adapters.xgboost.trees import Recorded, recorded_tree, written_tree
 from thriftwood.adapters.xgboost.values import Regularisation, node_values
-from thriftwood.arrays import BoolArray, FloatArray
 from thriftwood.errors import ForestError, UnfittedModelError, UnsupportedModelError
 from thriftwood.forest import Forest, collapse, scores
+from thriftwood.support.arrays import BoolArray, FloatArray
 
 SUPPORTED = "XGBoost (Booster, XGB*)"
 
@@ -59,7 +59,7 @@ def write(model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any:
     return deepcopy(model, {id(booster): pruned})
 
 
-def samples(_model: Any) -> Samples | None:
+def samples(_model: Any) -> BootstrapSamples | None:
     return None  # boosters do not note which rows a tree was given
 
 

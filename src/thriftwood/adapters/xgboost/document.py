@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from thriftwood.arrays import FloatArray
 from thriftwood.errors import UnsupportedModelError
 from thriftwood.forest import Aim, Link
+from thriftwood.support.arrays import FloatArray
 
 # What makes a prediction of a score; of an objective that is not here, the score itself.
 LINKS: dict[str, Link] = {

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thriftwood.adapters.joining import parents_first
-from thriftwood.arrays import BoolArray, FloatArray, IntArray
 from thriftwood.errors import ForestError, UnsupportedModelError
 from thriftwood.forest import LEAF
+from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
 
 # How XGBoost marks leaves and the root.
 NO_CHILD = -1

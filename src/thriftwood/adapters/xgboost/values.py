@@ -27,7 +27,7 @@ from scipy.optimize import minimize_scalar
 
 from thriftwood.adapters.joining import splits_bottom_up
 from thriftwood.adapters.xgboost.trees import OUR_RATE, Recorded
-from thriftwood.arrays import BoolArray, FloatArray, IntArray
+from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
 
 # The laws hold up to float32: what is further off is no witness.
 CLOSE = 2e-4

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from thriftwood.arrays import FloatArray, IntArray
+from thriftwood.support.arrays import FloatArray, IntArray
 
 MOST_BILL_BARS = 30
 MOST_TREE_BARS = 100

@@ -7,26 +7,32 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thriftwood.arrays import FloatArray
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest, collapse
-from thriftwood.progress import progress_bar
-from thriftwood.pruning import (
-    PruningPath,
-    interval_in_words,
-    loss_in_words,
-    tradeoff_inside,
-    tradeoffs_of,
-)
+from thriftwood.pruning.loss_words import loss_in_words
+from thriftwood.pruning.path import PruningPath
+from thriftwood.pruning.tradeoffs import interval_in_words, tradeoff_inside, tradeoffs_of
 from thriftwood.report.page import proofs, wording
 from thriftwood.report.page.bins import bill_edges, trees_per_bar
 from thriftwood.report.page.curve import Curve, measured_curve
 from thriftwood.report.page.details import Details, details_of
 from thriftwood.report.page.given import FEWEST_POINTS, GivenPage
-from thriftwood.report.page.spending import Spending, fee_charges, line_names, spending_on
-from thriftwood.report.page.typical import StillPaid, TypicalRow, still_paid, typical_rows
+from thriftwood.report.page.spending import (
+    Spending,
+    fee_charges,
+    line_names,
+    spending_on,
+)
+from thriftwood.report.page.typical import (
+    StillPaid,
+    TypicalRow,
+    still_paid,
+    typical_rows,
+)
 from thriftwood.report.points import drawn_points, shown_points
 from thriftwood.report.starting import Start, start_of
+from thriftwood.support.arrays import FloatArray
+from thriftwood.support.progress import progress_bar
 
 # By this part may a mean bill measured now differ from that of the path.
 ROUNDING = 1e-6
@@ -81,7 +87,7 @@ class PageContents:
         What the points of the path are.
     weighting : str
         How rows count, where they do not all count alike.
-    n_rows, n_trees, trees_per_bar, n_points : int
+    n_samples, n_trees, trees_per_bar, n_points : int
     n_validation : int
         0 without validation rows.
     features, fees : sequences of str
@@ -109,7 +115,7 @@ class PageContents:
     error: str
     method: str
     weighting: str
-    n_rows: int
+    n_samples: int
     n_validation: int
     n_trees: int
     trees_per_bar: int
@@ -158,8 +164,8 @@ def page_contents(given: GivenPage, n_jobs: int | None, progress: bool | None) -
         error=wording.error_kind(path.forest),
         method=wording.points_of(path),
         weighting=wording.weighting(given),
-        n_rows=given.table.n_rows,
-        n_validation=0 if given.validation is None or measured is None else measured.n_rows,
+        n_samples=given.table.n_samples,
+        n_validation=0 if given.validation is None or measured is None else measured.n_samples,
         n_trees=path.forest.n_trees,
         trees_per_bar=trees_per_bar(path.forest.n_trees),
         n_points=len(path),

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thriftwood.arrays import FloatArray, IntArray
-from thriftwood.pruning import Evaluation, PruningPath
+from thriftwood.evaluation.evaluation import Evaluation
+from thriftwood.pruning.path import PruningPath
 from thriftwood.report.page.given import GivenPage
 from thriftwood.report.page.wording import error_kind
+from thriftwood.support.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thriftwood.arrays import FloatArray
 from thriftwood.report.page.bins import bar_heights, bill_counts
 from thriftwood.report.page.spending import Spending
+from thriftwood.support.arrays import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

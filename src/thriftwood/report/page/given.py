@@ -9,14 +9,17 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from thriftwood.arguments import whole_number
-from thriftwood.arrays import FloatArray
+from thriftwood.baselines.size_path import SizePath
 from thriftwood.costs import AnyCosts, PriceList, prices_of_rows
-from thriftwood.crews import is_chunked
+from thriftwood.distributed.hiring import is_chunked
 from thriftwood.errors import InputError
-from thriftwood.formulation import ClassWeight, Loss, read_weights
-from thriftwood.pruning import PruningPath, SizePath, read_judged
-from thriftwood.table import Table, read_rows
+from thriftwood.forest.table import Table, read_rows
+from thriftwood.problem.losses import Loss
+from thriftwood.problem.targets import ClassWeight, read_weights
+from thriftwood.pruning.path import PruningPath
+from thriftwood.refitting.refit import read_judged
+from thriftwood.support.arrays import FloatArray
+from thriftwood.support.validation import whole_number
 
 FEWEST_POINTS = 3  # the first, the last and the suggested one
 
@@ -34,7 +37,7 @@ class GivenPage:
         The same rows, read.
     prices : PriceList
         Of these rows.
-    weights : shape (n_rows,)
+    weights : shape (n_samples,)
     validation : X, y and weights, optional
         The weights are None where all rows count alike.
     costs, loss, class_weight, sample_weight, commands, max_points, receipts
@@ -93,8 +96,8 @@ def read_given(
         X=X,
         y=y,
         table=table,
-        prices=prices_of_rows(path.prices, "path", costs, names, table.n_rows),
-        weights=read_weights(sample_weight, table.n_rows),
+        prices=prices_of_rows(path.prices, "path", costs, names, table.n_samples),
+        weights=read_weights(sample_weight, table.n_samples),
         validation=_read_validation(validation),
         costs=costs,
         loss=loss,

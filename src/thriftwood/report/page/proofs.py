@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from thriftwood.closure import Certificate
-from thriftwood.pruning import PruningPath, interval_in_words, tradeoff_inside, tradeoffs_of
 from thriftwood.pruning.methods import ROUNDS, SAMPLE
+from thriftwood.pruning.path import PruningPath
+from thriftwood.pruning.tradeoffs import interval_in_words, tradeoff_inside, tradeoffs_of
 from thriftwood.report.page.given import GivenPage
 from thriftwood.report.points import shown_points
 
@@ -69,7 +70,7 @@ def prove(
     path = given.path
     if path.method in NO_PROOF:
         return [Proof(f"{NO_PROOF[path.method]} Nothing is proven here.")] * len(points)
-    most = MOST_WORK // (given.table.n_rows * path.forest.n_trees)
+    most = MOST_WORK // (given.table.n_samples * path.forest.n_trees)
     places = shown_points(path.costs[points], [points.index(start)], most)
     proven = [points[place] for place in places]
     certificates = path.certify(

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from thriftwood.arrays import FloatArray, IntArray
 from thriftwood.billing import Use, model_cost_of, use_of
 from thriftwood.costs import (
     MODEL,
@@ -18,7 +17,8 @@ from thriftwood.costs import (
     shared_by_batches,
 )
 from thriftwood.forest import Forest
-from thriftwood.table import Table
+from thriftwood.forest.table import Table
+from thriftwood.support.arrays import FloatArray, IntArray
 
 OTHER_FEATURES = "features without a group"
 ALL_FEATURES = "features"
@@ -36,7 +36,7 @@ class Spending:
     forest : Forest
     mean : float
         Mean bill of a row, its part of what the model costs included.
-    per_row : shape (n_rows,)
+    per_row : shape (n_samples,)
         The bill of each row, without what is paid for the model.
     bought, spent : shape (n_features + n_fees,)
         The share of rows that buy each feature or pay each fee, and what a row pays on average.

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thriftwood.arrays import FloatArray
 from thriftwood.costs import PriceList
 from thriftwood.report.page.spending import Spending
+from thriftwood.support.arrays import FloatArray
 
 # Where these rows stand among all, ordered by what they pay before pruning.
 TYPICAL = {"A cheap row": 0.1, "A row in the middle": 0.5, "A dear row": 0.9}

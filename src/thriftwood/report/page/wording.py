@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from thriftwood.forest import Forest
-from thriftwood.pruning import PruningPath
 from thriftwood.pruning.methods import points_in_words
+from thriftwood.pruning.path import PruningPath
 
 if TYPE_CHECKING:
     from thriftwood.report.page.given import GivenPage

@@ -8,12 +8,14 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from thriftwood.costs import AnyCosts
-from thriftwood.files import File, place_of, write_whole
-from thriftwood.formulation import ClassWeight, Loss
-from thriftwood.pruning import JudgedRows, PruningPath
+from thriftwood.problem.losses import Loss
+from thriftwood.problem.targets import ClassWeight
+from thriftwood.pruning.path import PruningPath
+from thriftwood.refitting.refit import JudgedRows
 from thriftwood.report.page.contents import page_contents
 from thriftwood.report.page.document import document_of
 from thriftwood.report.page.given import read_given
+from thriftwood.support.files import File, place_of, write_whole
 
 
 def write_page(

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from thriftwood.axes import (
+from thriftwood.billing import FeatureBill
+from thriftwood.errors import InputError
+from thriftwood.report.amounts import amount
+from thriftwood.support.axes import (
     BLUE,
     VERMILION,
     axes_or_new,
@@ -14,9 +17,6 @@ from thriftwood.axes import (
     tidy,
     with_unit,
 )
-from thriftwood.billing import FeatureBill
-from thriftwood.errors import InputError
-from thriftwood.report.amounts import amount
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

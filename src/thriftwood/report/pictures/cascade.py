@@ -8,15 +8,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thriftwood.arguments import numbers
-from thriftwood.arrays import FloatArray
-from thriftwood.axes import BLUE, GREEN, VERMILION, axes_or_new, tidy, with_unit
+from thriftwood.baselines.size_path import SizePath
 from thriftwood.cascade import CascadeClassifier
 from thriftwood.costs import AnyCosts
 from thriftwood.errors import InputError
-from thriftwood.formulation import read_target
-from thriftwood.pruning import PruningPath, SizePath
-from thriftwood.table import read_rows
+from thriftwood.forest.table import read_rows
+from thriftwood.problem.targets import read_target
+from thriftwood.pruning.path import PruningPath
+from thriftwood.support.arrays import FloatArray
+from thriftwood.support.axes import (
+    BLUE,
+    GREEN,
+    VERMILION,
+    axes_or_new,
+    tidy,
+    with_unit,
+)
+from thriftwood.support.validation import numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,7 +98,7 @@ def plot_cascade(
 def _labels(cascade: CascadeClassifier, X: Any, y: ArrayLike) -> Any:
     """Return the labels of the rows, each known to the model, or refuse them."""
     forest = cascade.stages.richest
-    target = read_target(y, forest, read_rows(X, forest).n_rows)
+    target = read_target(y, forest, read_rows(X, forest).n_samples)
     return cascade.classes_[target]
 
 

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from thriftwood.axes import shortened, shortened_inside
 from thriftwood.forest import NO_SET, Forest
+from thriftwood.support.axes import shortened, shortened_inside
 
 MOST_LETTERS = 14  # of a name, a label, a set
 MOST_CATEGORIES = 3

@@ -6,14 +6,21 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from thriftwood.arguments import is_whole, whole_number
-from thriftwood.arrays import BoolArray
-from thriftwood.axes import BLUE, GREEN, GREY, VERMILION, axes_or_new
+from thriftwood.baselines.size_path import SizePath
 from thriftwood.errors import InputError
 from thriftwood.forest import LEAF, Forest
-from thriftwood.pruning import PruningPath, SizePath
+from thriftwood.pruning.path import PruningPath
 from thriftwood.report.pictures.node_words import question, saying
 from thriftwood.report.pictures.tree_layout import Spot, lay_out
+from thriftwood.support.arrays import BoolArray
+from thriftwood.support.axes import (
+    BLUE,
+    GREEN,
+    GREY,
+    VERMILION,
+    axes_or_new,
+)
+from thriftwood.support.validation import is_whole, whole_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -76,7 +76,7 @@ function drawChosen(drawing, spots, bottom) {
 }
 
 function drawLegend(curves) {
-  const names = { rows: `the ${whole(page.n_rows)} rows it was pruned on`, validation: `${whole(page.n_validation)} validation rows` };
+  const names = { rows: `the ${whole(page.n_samples)} rows it was pruned on`, validation: `${whole(page.n_validation)} validation rows` };
   const entries = curves.map((curve) => legendEntry(
     names[curve.name] + (curve.spread ? ", ± one standard error" : ""),
     shape("path", { class: `curve ${curve.name}`, d: "M0 7H26" }),

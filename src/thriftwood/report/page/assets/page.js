@@ -48,7 +48,7 @@ function setUpPrinting() {
 function aboutWords() {
   const validation = page.n_validation ? `, ${counted(page.n_validation, "validation row")}` : "";
   return `${withArticle(page.model)} of ${counted(page.n_trees, "tree")} and ${counted(page.features.length, "feature")}; `
-    + `${counted(page.n_rows, "row")}${validation}; ${page.method}. ${page.weighting}`.trim();
+    + `${counted(page.n_samples, "row")}${validation}; ${page.method}. ${page.weighting}`.trim();
 }
 
 function startWords() {

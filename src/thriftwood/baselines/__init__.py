@@ -1,0 +1,1 @@
+"""What to compare with: each tree alone, cost-complexity, dynamic programming."""

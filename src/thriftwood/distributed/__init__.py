@@ -1,0 +1,1 @@
+"""BootstrapSamples in partitions, local or on Dask; dual decomposition; subsampling."""

@@ -1,0 +1,192 @@
+"""Cost and loss of nested points on many rows, block by block.
+
+What a block of rows loses is a sum per node, what it pays a sum per point; the sums of all blocks
+added up say all about all rows. So no more is ever held than one block needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from operator import add
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from thriftwood.billing.asks import list_asks
+from thriftwood.costs import MODEL, ROW, PriceList
+from thriftwood.distributed import sampling_kernels as kernels
+from thriftwood.forest import Forest
+from thriftwood.forest.routes import Routes, route_samples
+from thriftwood.problem.given import GivenRows
+from thriftwood.problem.node_losses import NodeLosses, node_losses_of, recorded_node_losses
+from thriftwood.pruning.points import (
+    from_the_end,
+    losses_at,
+    splits_at,
+    still_there,
+)
+from thriftwood.support.arrays import FloatArray, IndexArray
+from thriftwood.support.parallel import Progress, for_each, n_threads
+from thriftwood.support.progress import progress_bar
+
+BLOCK_ROWS = 50_000
+Sum = TypeVar("Sum")
+
+
+class Measured(NamedTuple):
+    """Mean bill of a row, and loss averaged over rows and trees, of every point."""
+
+    costs: FloatArray
+    losses: FloatArray
+
+
+# Called with the step with which each node drops, shape (n_nodes,), and the number of points.
+# Point `i` keeps the splits with a step of at least `i`.
+Measure = Callable[[IndexArray, int], Measured]
+
+
+@dataclass(frozen=True, eq=False)
+class RowsInBlocks:
+    """Rows in memory, of which no more than a block goes through the trees at a time.
+
+    Attributes
+    ----------
+    given : GivenRows
+        All rows count alike in all trees and pay the same prices.
+    n_jobs, progress
+        As in `prune_path`: how many blocks at a time, and whether to show how far they are.
+    """
+
+    given: GivenRows
+    n_jobs: int | None = None
+    progress: bool | None = None
+
+    @cached_property
+    def losses(self) -> NodeLosses:
+        """What each node would lose as a leaf."""
+        if not self.given.adds_up_losses:
+            return recorded_node_losses(self.given)
+        return self._added_up("Counting", _losses_of)
+
+    def measure(self, drop_step: IndexArray, n_points: int) -> Measured:
+        """Measure nested points; a `Measure`."""
+        paid = self.paid(drop_step, n_points)
+        return measured_from(self.given, self.losses, paid, drop_step)
+
+    def paid(self, drop_step: IndexArray, n_points: int) -> Paid:
+        """Add up what all rows pay along nested points."""
+        return self._added_up("Measuring", lambda block: paid_by(block, drop_step, n_points))
+
+    def _added_up(self, title: str, work: Callable[[GivenRows], Sum]) -> Sum:
+        with progress_bar(title, self.progress) as bar:
+            return reduce(add, self._results(work, bar))
+
+    def _results(self, work: Callable[[GivenRows], Sum], bar: Progress) -> Iterator[Sum]:
+        """Yield what work on each block returns, in their order: threads change no rounding."""
+        starts = range(0, self.given.n_samples, BLOCK_ROWS)
+        at_once = n_threads(self.n_jobs)
+        for first in range(0, len(starts), at_once):
+            found: dict[int, Sum] = {}
+
+            def one(start: int, found: dict[int, Sum] = found) -> None:
+                found[start] = work(self.given.take(slice(start, start + BLOCK_ROWS)))
+
+            group = starts[first : first + at_once]
+            for_each(one, group, self.n_jobs)
+            for start in group:
+                yield found[start]
+            bar((first + len(group)) / len(starts))
+
+
+@dataclass(frozen=True, eq=False)
+class Paid:
+    """What some rows pay along nested points, to be added to what other rows pay.
+
+    Attributes
+    ----------
+    until : shape (n_points,)
+        What they no longer pay, times their weights, when the splits of each step drop.
+    weight : float
+        Of these rows.
+    """
+
+    until: FloatArray
+    weight: float
+
+    def __add__(self, other: Paid) -> Paid:
+        return Paid(self.until + other.until, self.weight + other.weight)
+
+
+def paid_by(given: GivenRows, drop_step: IndexArray, n_points: int) -> Paid:
+    """Send rows through the trees, and add up what they pay; parameters as for `Measure`."""
+    forest, prices = given.forest, given.prices
+    passed = passed_by(forest, route_samples(forest, given.table, n_jobs=1))
+    asks = list_asks(forest, prices)
+    asks = asks.take(np.argsort(asks.charge, kind="stable"))
+    asks = asks.take(
+        np.flatnonzero((prices.payer[asks.charge] == ROW) & (prices.prices[asks.charge] > 0))
+    )
+    until = np.zeros(n_points)
+    kernels.add_bills(
+        passed, asks.node, asks.charge, prices.prices, drop_step, given.weights, until
+    )
+    if prices.per_split > 0:
+        tested = np.zeros(n_points)
+        splits = np.flatnonzero(forest.is_split)
+        kernels.add_tests(passed, splits, drop_step, given.weights, tested)
+        until += prices.per_split * tested
+    return Paid(until, float(given.weights.sum()))
+
+
+def measured_from(
+    given: GivenRows, losses: NodeLosses, paid: Paid, drop_step: IndexArray
+) -> Measured:
+    """Return the means that sums over all rows stand for.
+
+    Parameters
+    ----------
+    given : GivenRows
+        Any of the rows: only what is the same for all of them is looked at.
+    losses, paid
+        Of all rows.
+    drop_step
+        As for `Measure`.
+    """
+    forest, n_points = given.forest, len(paid.until)
+    of_model = _model_costs(forest, given.prices, drop_step, n_points)
+    return Measured(
+        costs=from_the_end(paid.until) / paid.weight + of_model,
+        losses=losses_at(forest, losses.total, drop_step, n_points) / losses.weight,
+    )
+
+
+def passed_by(forest: Forest, routes: Routes) -> kernels.Passed:
+    """Return who passes which split, as kernels want it."""
+    return kernels.Passed(
+        tree_of=forest.tree_of(np.arange(forest.n_nodes)),
+        left=forest.left,
+        right=forest.right,
+        order=routes.order,
+        start=routes.start,
+        stop=routes.stop,
+    )
+
+
+def _losses_of(block: GivenRows) -> NodeLosses:
+    return node_losses_of(block, route_samples(block.forest, block.table, n_jobs=1))
+
+
+def _model_costs(
+    forest: Forest, prices: PriceList, drop_step: IndexArray, n_points: int
+) -> FloatArray:
+    """Return what is paid once for the model of each point, per prediction."""
+    asks = list_asks(forest, prices)
+    last = np.full(prices.n_charges, -1, dtype=np.int32)
+    np.maximum.at(last, asks.charge, drop_step[asks.node])
+    last[prices.payer != MODEL] = -1
+    once = still_there(last, n_points, prices.prices)
+    nodes = prices.per_node * splits_at(forest, drop_step, n_points)
+    costs: FloatArray = (once + nodes) / prices.predictions
+    return costs

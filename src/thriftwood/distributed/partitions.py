@@ -1,0 +1,102 @@
+"""Cut Dask collections into partitions: rows, labels and weights that belong together."""
+
+from collections.abc import Callable
+from math import isnan
+from typing import Any
+
+import dask
+import numpy as np
+from dask.array import Array
+
+from thriftwood.distributed.pieces import check_length, cutter
+from thriftwood.errors import InputError
+
+# Of one partition: rows, labels, weights or None. Each is a delayed object, or lies in memory.
+Partition = tuple[Any, Any, Any]
+ADVICE = "pass a Dask array or series with the same partitions as X"
+
+
+def partitions(X: Any, y: Any, sample_weight: Any) -> list[Partition]:
+    """Return the partitions of a Dask array or data frame, as the user sees them; read nothing.
+
+    Parameters
+    ----------
+    X : Dask array or data frame
+    y, sample_weight : Dask array or series, or array-like; the latter also None
+        Partitioned like X. Where Dask knows how long partitions are, both are cut like X.
+    """
+    if X.ndim != 2:
+        raise InputError(
+            f"X has {X.ndim} dimension(s), but rows and columns are needed: "
+            "pass a Dask array of shape (n_samples, n_features)."
+        )
+    if y is None:
+        raise InputError(f"`y` is None: {ADVICE}.")
+    rows, lengths = _delayed(X), _lengths(X)
+    if not rows:
+        raise InputError("X has no partitions: at least one example is needed.")
+    labels = _cut_like_rows("y", y, lengths, len(rows))
+    weights = _cut_like_rows("sample_weight", sample_weight, lengths, len(rows))
+    return list(zip(rows, labels, weights, strict=True))
+
+
+def _cut_like_rows(
+    name: str, values: Any, lengths: tuple[int, ...] | None, n_partitions: int
+) -> list[Any]:
+    """Return labels or weights of each partition."""
+    if values is None:
+        return [None] * n_partitions
+    if not dask.is_dask_collection(values):
+        return _cut_in_memory(name, values, lengths)
+    if not isinstance(getattr(values, "ndim", None), int):
+        raise InputError(f"`{name}` is a Dask {type(values).__name__}: {ADVICE}.")
+    own = _lengths(values)
+    if own is not None and lengths is not None and own != lengths:
+        if sum(own) != sum(lengths):
+            check_length(name, range(sum(own)), sum(lengths))
+        values = values.rechunk({0: lengths})
+    delayed = _delayed(values)
+    if len(delayed) != n_partitions:
+        raise InputError(
+            f"X has {n_partitions} partitions, but `{name}` has {len(delayed)}, and Dask does not "
+            f"know how long all of them are: {ADVICE}, or call compute_chunk_sizes() on arrays."
+        )
+    return delayed
+
+
+def _cut_in_memory(name: str, values: Any, lengths: tuple[int, ...] | None) -> list[Any]:
+    if lengths is None:
+        raise InputError(
+            f"`{name}` is in memory, but Dask does not know how long the partitions of X are: "
+            f"{ADVICE}."
+        )
+    check_length(name, values, sum(lengths))
+    cut: Callable[[int, int], Any] = cutter(values)
+    stops = np.cumsum(lengths).tolist()
+    return [cut(stop - length, stop) for stop, length in zip(stops, lengths, strict=True)]
+
+
+def _lengths(values: Any) -> tuple[int, ...] | None:
+    """Return how many rows each partition has; None where Dask does not know."""
+    if not isinstance(values, Array):
+        return None
+    lengths: tuple[int, ...] = values.chunks[0]
+    return None if any(map(isnan, lengths)) else lengths
+
+
+def _delayed(values: Any) -> list[Any]:
+    """Return the partitions of a collection.
+
+    Tasks are not fused: then a source that X, y and the weights have in common is read once, and
+    they surely belong together even if it would give other rows the next time.
+    """
+    if isinstance(values, Array):
+        if values.ndim > 1:
+            values = values.rechunk({1: -1})
+        return list(values.to_delayed(optimize_graph=False).ravel())
+    # A data frame reads no columns that nobody needs, but then Dask likes to join small partitions:
+    # those of X and of y differently.
+    with dask.config.set({"optimization.tune.active": False}):
+        optimized = values.optimize(fuse=False)
+    as_seen = optimized if optimized.npartitions == values.npartitions else values
+    return list(as_seen.to_delayed(optimize_graph=False))

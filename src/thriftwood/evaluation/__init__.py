@@ -1,0 +1,1 @@
+"""Measure prunings on samples, choose among them, prove them."""

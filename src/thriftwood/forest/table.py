@@ -1,0 +1,203 @@
+"""Rows as the user has them: arrays, lists, pandas or polars data frames."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thriftwood.errors import InputError
+from thriftwood.support.arrays import read_only
+from thriftwood.support.validation import COMPLEX_OR_TIME
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows of numbers (missing values are NaN), with the names of the columns if they have some.
+
+    The values may lie in an array of the user, who can change it later. Who keeps a table for
+    longer than a call keeps a `copy`.
+    """
+
+    values: NDArray[Any]
+    names: tuple[str, ...] | None
+
+    @property
+    def n_samples(self) -> int:
+        return int(self.values.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.values.shape[1])
+
+    def copy(self) -> "Table":
+        """Return the same table with values that nobody else can change."""
+        return Table(read_only(self.values.copy()), self.names)
+
+
+def read_table(
+    X: object, dtype: np.dtype[Any], labels: Mapping[int, tuple[Any, ...]] | None = None
+) -> Table:
+    """Read rows into an array of `dtype`; refuse what is not a table of numbers.
+
+    Parameters
+    ----------
+    X : array-like or data frame, shape (n_samples, n_columns)
+        Anything NumPy can read, a pandas or a polars data frame.
+    dtype : numpy dtype
+        What the model casts its input to before it compares.
+    labels : mapping from column to labels, optional
+        Text and categorical types in these columns become the number of their label; a label that
+        is not known is missing.
+    """
+    _check_kind(X)
+    values = _as_numbers(_with_numbers_for(labels, X) if labels else X, dtype)
+    if values.ndim != 2:
+        raise InputError(
+            f"X has {values.ndim} dimension(s), but rows and columns are needed: "
+            "pass an array of shape (n_samples, n_features), for one row X.reshape(1, -1)."
+        )
+    if values.shape[0] == 0:
+        raise InputError("X has no rows: at least one example is needed.")
+    return Table(read_only(values.view()), column_names(X))
+
+
+class TrainedOn(Protocol):
+    """The columns that a model was trained on, as a `Forest` knows them."""
+
+    @property
+    def n_features(self) -> int: ...
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None: ...
+
+    @property
+    def input_dtype(self) -> np.dtype[Any]: ...
+
+    @property
+    def category_labels(self) -> Mapping[int, tuple[Any, ...]]: ...
+
+
+def read_rows(X: object, trained_on: TrainedOn) -> Table:
+    """Read rows for a model; refuse those with other columns than it was trained on."""
+    _check_kind(X)
+    names = column_names(X)
+    if names is not None:  # before what is in them, which may be no numbers in the wrong place
+        _check_columns(len(names), names, trained_on)
+    table = read_table(X, trained_on.input_dtype, trained_on.category_labels)
+    check_columns(table, trained_on)
+    return table
+
+
+def _check_kind(X: object) -> None:
+    if X is None:
+        raise InputError("X is None: pass the rows.")
+    if hasattr(X, "tocsr"):
+        raise InputError("X is a sparse matrix: pass dense rows, for example X.toarray().")
+    if hasattr(X, "collect"):
+        raise InputError("X is a lazy frame: call its .collect() first.")
+    if callable(X):
+        raise InputError("X is a function: pass what it returns, X=chunks() for chunks of rows.")
+    if type(X).__module__.startswith(("dask.bag", "dask.delayed")):
+        raise InputError(f"X is a Dask {type(X).__name__}: pass a Dask array or data frame.")
+    if isinstance(X, list) and X and isinstance(X[0], tuple) and X[0] and _is_table(X[0][0]):
+        raise InputError("X is a list of chunks of rows: pass an iterator of them, iter(X).")
+
+
+def _is_table(values: object) -> bool:
+    return getattr(values, "ndim", 0) == 2
+
+
+def check_columns(table: Table, trained_on: TrainedOn) -> None:
+    """Refuse a table whose columns are not those that a model was trained on."""
+    _check_columns(table.n_columns, table.names, trained_on)
+
+
+def _check_columns(n_columns: int, names: tuple[str, ...] | None, trained_on: TrainedOn) -> None:
+    if n_columns != trained_on.n_features:
+        raise InputError(
+            f"X has {n_columns} columns, but the model was trained on {trained_on.n_features} "
+            "features: pass the same columns in the same order."
+        )
+    if names is None or trained_on.feature_names is None:
+        return
+    for column, (given, known) in enumerate(zip(names, trained_on.feature_names, strict=True)):
+        # LightGBM writes the spaces of a name as underscores.
+        if known not in (given, given.replace(" ", "_")):
+            raise InputError(
+                f"Column {column} of X is named {given!r}, but the model was trained with "
+                f"{known!r} there: pass the same columns in the same order."
+            )
+
+
+def _with_numbers_for(labels: Mapping[int, tuple[Any, ...]], X: Any) -> Any:
+    """Return a table in which the labels of some columns are replaced by their numbers."""
+    if hasattr(X, "isetitem"):  # pandas
+        numbered = X.copy(deep=False)
+        for column in _in_table(labels, X):
+            if X.dtypes.iloc[column].kind == "O":  # categorical types and text
+                texts = X.iloc[:, column].tolist()
+                numbered.isetitem(column, _numbers_of(texts, labels[column]))
+        return numbered
+    if hasattr(X, "replace_column"):  # polars
+        numbered = X.clone()
+        for column in _in_table(labels, X):
+            texts = X.to_series(column)
+            if not texts.dtype.is_numeric():
+                numbers = _numbers_of(texts.to_list(), labels[column])
+                numbered.replace_column(column, type(texts)(texts.name, numbers))
+        return numbered
+    array = np.array(X)
+    if array.dtype.kind not in "OU" or array.ndim != 2:
+        return X
+    numbered = array.astype(object)
+    for column in _in_table(labels, array):
+        numbered[:, column] = _numbers_of(array[:, column].tolist(), labels[column])
+    return numbered
+
+
+def _in_table(labels: Mapping[int, tuple[Any, ...]], X: Any) -> list[int]:
+    return [column for column in labels if column < X.shape[1]]
+
+
+def _numbers_of(texts: list[Any], known: tuple[Any, ...]) -> NDArray[np.float64]:
+    number = {label: place for place, label in enumerate(known)}
+    return np.array([number.get(text, np.nan) for text in texts], dtype=np.float64)
+
+
+def _as_numbers(X: object, dtype: np.dtype[Any]) -> NDArray[Any]:
+    try:
+        with np.errstate(over="ignore"):  # beyond float32 a value becomes infinite, as in the model
+            return np.require(_as_array(X, dtype), dtype, ["C", "ALIGNED", "ENSUREARRAY"])
+    except (TypeError, ValueError) as error:
+        if "inhomogeneous" in str(error):
+            raise InputError("The rows of X have different lengths.") from None
+        raise InputError(
+            f"X holds something that is not a number ({error}): encode text and categories "
+            "as the model was trained on them, and use NaN for missing values."
+        ) from None
+
+
+def _as_array(X: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+    if type(X).__module__.startswith("pandas"):  # it has types and missing values of its own
+        _refuse_complex_or_time(X.dtypes if X.ndim == 2 else [X.dtype])
+        return np.asarray(X.to_numpy(dtype=dtype, na_value=np.nan))
+    array = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
+    _refuse_complex_or_time([array.dtype])
+    return array
+
+
+def _refuse_complex_or_time(types: Iterable[Any]) -> None:
+    for found in types:
+        if getattr(found, "kind", "O") in COMPLEX_OR_TIME:
+            raise TypeError(f"the type {found}")
+
+
+def column_names(X: object) -> tuple[str, ...] | None:
+    """Return the names of the columns, where X has some and all are text."""
+    columns = getattr(X, "columns", None)
+    if columns is None:
+        return None
+    names = tuple(columns)
+    return names if all(isinstance(name, str) for name in names) else None

@@ -1,0 +1,1 @@
+"""Files of models and of samples: read, written and recognised, one file per format."""

@@ -1,0 +1,147 @@
+"""The trees of a forest as ONNX's operation `TreeEnsemble`.
+
+A leaf of that operation adds one number to one of its results. Where every leaf of the forest
+speaks for one output, as in boosted models, these numbers are the leaves' values. Otherwise each
+tree gets a result of its own, the place of what it says in a table of all different things that
+leaves say, and that is looked up: the other way, a copy of all trees for each output, is as many
+times larger and was six to twelve times slower on seven classes.
+"""
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thriftwood.errors import InputError
+from thriftwood.forest import NEXT_TO_ZERO, NO_SET, Forest
+from thriftwood.formats.export.numbering import Numbering, number_nodes
+from thriftwood.formats.export.onnx_graph import Graph
+from thriftwood.formats.export.thresholds import for_single_rows
+from thriftwood.support.arrays import IndexArray, IntArray
+
+Dtype = Literal["float32", "float64"]
+
+# How a split of ONNX compares.
+AT_MOST = 0
+MEMBER = 6
+# A set may not be empty; no category is this number.
+NOBODY = 0.5
+
+
+def add_trees(graph: Graph, forest: Forest, rows: str, dtype: np.dtype[Any]) -> str:
+    """Add the sum over all trees of what they say; return the name of that result."""
+    single = np.count_nonzero(forest.values[~forest.is_split], axis=1).max() <= 1
+    numbering = number_nodes(forest)
+    table, column = _add_columns(graph, forest, rows, dtype)
+    splits = _splits(graph, forest, numbering, column, dtype)
+    values = forest.values[numbering.leaves]
+    if single:
+        speaks_for = np.abs(values).argmax(axis=1)
+        weights = values[np.arange(len(values)), speaks_for]
+        return _ensemble(graph, table, splits, weights.astype(dtype), speaks_for, forest.n_outputs)
+    said, place = np.unique(values, axis=0, return_inverse=True)
+    places = place.ravel().astype(dtype)
+    if not np.array_equal(places, place.ravel()):
+        raise InputError(
+            f"The leaves say {len(said)} different things, too many to count in float32: "
+            "pass dtype='float64'."
+        )
+    trees = forest.tree_of(numbering.leaves)
+    reached = graph.cast(_ensemble(graph, table, splits, places, trees, forest.n_trees), np.int32)
+    found = graph.add("Gather", graph.constant(said.astype(dtype)), reached, axis=0)
+    return graph.add("ReduceSum", found, graph.constant(np.array([1])), keepdims=0)
+
+
+def _add_columns(
+    graph: Graph, forest: Forest, rows: str, dtype: np.dtype[Any]
+) -> tuple[str, IndexArray]:
+    """Add a second column of each feature that some splits see in their own way.
+
+    Splits that take 0 for missing see NaN there; those with a set of categories see the number of
+    the category, counted from 1. Returns the table and the column that each node looks at.
+    """
+    of_category = forest.category_set != NO_SET
+    of_zero = forest.zero_is_missing & forest.is_split & ~of_category
+    column = forest.feature.copy()
+    tables, width = [rows], forest.n_features
+    for nodes, see in ((of_zero, _zero_as_missing), (of_category, _categories)):
+        if nodes.any():
+            features, place = np.unique(forest.feature[nodes], return_inverse=True)
+            column[nodes] = width + place
+            width += len(features)
+            picked = graph.add("Gather", rows, graph.constant(features.astype(np.int64)), axis=1)
+            tables.append(see(graph, picked, dtype))
+    return (graph.add("Concat", *tables, axis=1) if len(tables) > 1 else rows), column
+
+
+def _zero_as_missing(graph: Graph, picked: str, dtype: np.dtype[Any]) -> str:
+    size = graph.add("Abs", picked)
+    is_zero = graph.add("LessOrEqual", size, graph.constant(np.array(NEXT_TO_ZERO, dtype)))
+    return graph.add("Where", is_zero, graph.constant(np.array(np.nan, dtype)), picked)
+
+
+def _categories(graph: Graph, picked: str, dtype: np.dtype[Any]) -> str:
+    """Cut off what comes after the point, and add 1: ONNX's own reference ends a set at 0."""
+    below_zero = graph.add("Less", picked, graph.constant(np.array(0.0, dtype)))
+    whole = graph.add("Where", below_zero, graph.add("Ceil", picked), graph.add("Floor", picked))
+    return graph.add("Add", whole, graph.constant(np.array(1.0, dtype)))
+
+
+def _splits(
+    graph: Graph, forest: Forest, numbering: Numbering, column: IndexArray, dtype: np.dtype[Any]
+) -> dict[str, Any]:
+    """Return the attributes that say how rows go through the trees."""
+    splits, _, number, lone = numbering
+    left, right = forest.left[splits], forest.right[splits]
+    of_set = forest.category_set[splits] != NO_SET
+    threshold = for_single_rows(forest.threshold) if dtype == np.float32 else forest.threshold
+    show = np.zeros(len(lone), dtype=np.int64)
+    roots = forest.tree_start[:-1]
+    start = number[roots]
+    start[~forest.is_split[roots]] = len(splits) + np.arange(len(lone))
+    attributes: dict[str, Any] = {
+        "tree_roots": start,
+        "nodes_featureids": np.append(column[splits], show),
+        "nodes_truenodeids": np.append(number[left], number[lone]),
+        "nodes_falsenodeids": np.append(number[right], number[lone]),
+        "nodes_trueleafs": np.append(~forest.is_split[left], show + 1),
+        "nodes_falseleafs": np.append(~forest.is_split[right], show + 1),
+        "nodes_missing_value_tracks_true": np.append(forest.missing_left[splits], show),
+    }
+    attributes = {key: values.astype(int).tolist() for key, values in attributes.items()}
+    modes = np.append(np.where(of_set, MEMBER, AT_MOST), show).astype(np.uint8)
+    attributes["nodes_modes"] = graph.tensor(modes)
+    cuts = np.append(np.where(of_set, 0.0, threshold[splits]), show).astype(dtype)
+    attributes["nodes_splits"] = graph.tensor(cuts)
+    if of_set.any():
+        members = [_members(forest, h) for h in splits[of_set]]
+        attributes["membership_values"] = graph.tensor(np.concatenate(members).astype(dtype))
+    return attributes
+
+
+def _members(forest: Forest, h: int) -> NDArray[Any]:
+    """Return the categories, counted from 1, that a split sends left, and NaN, which ends them."""
+    number = forest.category_set[h]
+    mine = forest.in_set[forest.set_start[number] : forest.set_start[number + 1]]
+    categories = np.flatnonzero(mine) + 1 if mine.any() else np.array([NOBODY])
+    return np.append(categories, np.nan)
+
+
+def _ensemble(
+    graph: Graph,
+    table: str,
+    splits: dict[str, Any],
+    weights: NDArray[Any],
+    targets: IntArray,
+    n_targets: int,
+) -> str:
+    return graph.add(
+        "TreeEnsemble",
+        table,
+        **splits,
+        leaf_weights=graph.tensor(weights),
+        leaf_targetids=targets.tolist(),
+        n_targets=n_targets,
+        aggregate_function=1,  # their sum
+        post_transform=0,  # nothing
+    )

@@ -1,0 +1,42 @@
+"""Thresholds in numbers of another width, such that every row goes where it went."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thriftwood.support.arrays import FloatArray
+
+
+def for_single_rows(threshold: FloatArray) -> NDArray[np.float32]:
+    """Return thresholds in float32 that part all float32 numbers as these do.
+
+    `value <= threshold` holds for the same float32 values as with the largest float32 number that
+    is not above the threshold.
+    """
+    with np.errstate(over="ignore"):  # beyond float32 is infinity, and that is meant
+        nearest = threshold.astype(np.float32)
+        below = np.nextafter(nearest, np.float32(-np.inf))
+    return np.where(nearest.astype(np.float64) > threshold, below, nearest)
+
+
+def for_double_rows(threshold: FloatArray, input_dtype: np.dtype[Any]) -> FloatArray:
+    """Return thresholds that part all doubles as these do after a cast to `input_dtype`.
+
+    A double is cast to a float32 number that is at most the threshold exactly if it is at most the
+    middle between two neighbours of float32; the cast itself says where the middle goes.
+    """
+    if input_dtype == np.float64:
+        return threshold
+    below = for_single_rows(threshold)
+    with np.errstate(over="ignore"):
+        above = np.nextafter(below, np.float32(np.inf))
+        middle = (_in_reach(below) + _in_reach(above)) / 2
+        goes_down = middle.astype(np.float32) <= below
+    highest = np.where(goes_down, middle, np.nextafter(middle, -np.inf))
+    return np.where(below == np.inf, np.inf, highest)
+
+
+def _in_reach(single: NDArray[np.float32]) -> FloatArray:
+    """Return float32 numbers as doubles, and for infinity 2**128, the number that would be next."""
+    return np.clip(single.astype(np.float64), -(2.0**128), 2.0**128)

@@ -1,0 +1,51 @@
+"""Cascades and forest models as they save themselves: arrays in a zip."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from thriftwood.adapters import ForestModel
+from thriftwood.cascade import CascadeClassifier
+from thriftwood.errors import InputError
+from thriftwood.formats.models.format import Content, Format
+
+LOADERS = {
+    "thriftwood cascade": CascadeClassifier.load,
+    "thriftwood forest": ForestModel.load,
+}
+
+
+def _is_in(content: Content) -> bool:
+    return "header.npy" in content.zip_names
+
+
+def _read(content: Content) -> Any:
+    with np.load(io.BytesIO(content.data), allow_pickle=False) as arrays:
+        kind = json.loads(str(arrays["header"]))["format"]
+    if kind == "thriftwood pruning path":
+        raise InputError(
+            f"{content.place} holds a path of prunings, not a model: read it in Python with "
+            "`tw.PruningPath.load(file, model)`, and write the model of one of its points."
+        )
+    return LOADERS[kind](content.place)
+
+
+def _holds(model: object) -> bool:
+    return isinstance(model, (CascadeClassifier, ForestModel))
+
+
+def _write(model: Any, place: Path) -> None:
+    model.save(place)
+
+
+FORMAT = Format(
+    name="Thriftwood",
+    suffixes=(".tw",),
+    is_in=_is_in,
+    read=_read,
+    holds=_holds,
+    write=_write,
+)

@@ -1,0 +1,149 @@
+"""Linear programs with names: constraints, an objective, and how they read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, vstack
+
+from thriftwood.support.arrays import FloatArray
+
+# What is larger is shown by its size alone.
+MOST_SHOWN = 40
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Constraints:
+    """Rows of a linear program, each with a name, over variables with names.
+
+    Attributes
+    ----------
+    matrix : scipy.sparse.csr_array, shape (n_samples, n_columns)
+    senses : tuple of {"=", "<=", ">="}
+    right_side : shape (n_samples,)
+    row_names, column_names : tuple of str
+    """
+
+    matrix: Any
+    senses: tuple[str, ...]
+    right_side: FloatArray
+    row_names: tuple[str, ...]
+    column_names: tuple[str, ...]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.row_names), len(self.column_names)
+
+    def __repr__(self) -> str:
+        """Show the matrix as the paper prints it, with a dot for 0."""
+        if max(self.shape) > MOST_SHOWN:
+            return f"Constraints({self.shape[0]} rows, {self.shape[1]} columns)"
+        sides = zip(self.senses, self.right_side, strict=True)
+        lines = [
+            [name, *map(_entry, row), f"{sense} {side:g}"]
+            for name, row, (sense, side) in zip(
+                self.row_names, self.matrix.toarray(), sides, strict=True
+            )
+        ]
+        return _aligned([["", *self.column_names, ""], *lines])
+
+    def equations(self) -> list[str]:
+        """Return every row as a formula."""
+        formulas = []
+        sides = zip(self.senses, self.right_side, strict=True)
+        for row, (sense, side) in enumerate(sides):
+            entries = self.matrix[[row]]
+            names = [self.column_names[column] for column in entries.indices]
+            formulas.append(f"{formula(entries.data, names)} {sense} {side:g}")
+        return formulas
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LinearProgram:
+    """Minimise an objective under constraints, over variables from 0 to 1.
+
+    Attributes
+    ----------
+    name : str
+        What the paper calls it.
+    objective : shape (n_columns,)
+    constraints : Constraints
+    is_binary : bool
+        Whether variables must be 0 or 1, or may lie in between.
+    """
+
+    name: str
+    objective: FloatArray
+    constraints: Constraints
+    is_binary: bool = True
+
+    def relax(self) -> LinearProgram:
+        """Return the linear relaxation: the same, with variables anywhere from 0 to 1."""
+        return replace(self, is_binary=False)
+
+    def restrict(self) -> LinearProgram:
+        """Return the same over 0 and 1 alone."""
+        return replace(self, is_binary=True)
+
+    def __repr__(self) -> str:
+        n_samples, n_columns = self.constraints.shape
+        values = "{0, 1}" if self.is_binary else "[0, 1]"
+        title = f"{self.name}: {n_columns} variables in {values}, {n_samples} constraints"
+        if max(self.constraints.shape) > MOST_SHOWN:
+            return title
+        goal = formula(self.objective, self.constraints.column_names)
+        names = ("minimise", *self.constraints.row_names)
+        width = max(map(len, names)) + 2
+        lines = zip(names, (goal, *self.constraints.equations()), strict=True)
+        return "\n".join([title, *(f"  {name:{width}s}{text}" for name, text in lines)])
+
+
+def stacked(*blocks: Constraints) -> Constraints:
+    """Return the rows of all blocks, over the variables of all, matched by their names."""
+    place: dict[str, int] = {}
+    for block in blocks:
+        for name in block.column_names:
+            place.setdefault(name, len(place))
+    return Constraints(
+        matrix=csr_array(vstack([_spread(block, place) for block in blocks])),
+        senses=tuple(sense for block in blocks for sense in block.senses),
+        right_side=np.concatenate([block.right_side for block in blocks]),
+        row_names=tuple(name for block in blocks for name in block.row_names),
+        column_names=tuple(place),
+    )
+
+
+def formula(weights: FloatArray, names: tuple[str, ...] | list[str]) -> str:
+    """Return a weighted sum as text, such as `z_1 + 0.5 z_2 - w_1,1`."""
+    text = ""
+    for weight, name in zip(weights, names, strict=True):
+        if weight != 0:
+            sign = "- " if weight < 0 else "+ "
+            size = "" if abs(weight) == 1 else f"{abs(weight):.4g} "
+            text += f"{sign}{size}{name} "
+    return text.removeprefix("+ ").strip() or "0"
+
+
+def _spread(block: Constraints, place: dict[str, int]) -> csr_array:
+    """Return the matrix of a block with its columns at their places among more."""
+    entries = block.matrix.tocoo()
+    row, column = entries.coords
+    places = np.array([place[name] for name in block.column_names], dtype=np.int64)
+    return csr_array((entries.data, (row, places[column])), shape=(block.shape[0], len(place)))
+
+
+def _entry(value: float) -> str:
+    return "." if value == 0 else f"{value:.4g}"
+
+
+def _aligned(lines: list[list[str]]) -> str:
+    """Return cells as a table: names to the left, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    text = [
+        line[0].ljust(widths[0])
+        + "".join(cell.rjust(width + 2) for cell, width in zip(line[1:], widths[1:], strict=True))
+        for line in lines
+    ]
+    return "\n".join(row.rstrip() for row in text)

@@ -1,0 +1,215 @@
+"""Pruning as project selection: splits are projects, what somebody pays once is an item.
+
+In the paper's variables, x = 1 for a split that stays; w(c, i) = 1 where row i pays charge c, such
+as the price of a feature (with fees, batches and models, the payer i may be more than a row)::
+
+    maximise   sum_h gain_h x_h  -  tradeoff * n_trees * sum_(c,i) price_c w_(c,i)
+    where      x_h <= x_parent(h)       a split stays only if its parent stays
+               x_h <= w_(c,i)           h is the first to ask i for c: it is paid, once
+
+which is the paper's IP3 times rows and trees. Where trees share nothing, a row pays a charge at
+exactly one split of each tree, so every split has one item of its own and no row is seen.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from thriftwood.billing.purchases import OF_SPLIT, Purchases
+from thriftwood.closure import ClosureProblem
+from thriftwood.errors import RangeError
+from thriftwood.forest import LEAF, Forest
+from thriftwood.problem.scaling import lost_to_rounding, whole_numbers
+from thriftwood.support.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    IntArray,
+)
+
+# What gains and costs may add up to, in their units. The first has 13 digits and leaves room to
+# multiply gains by the denominator of a tradeoff; the second has 15, for prices far apart.
+MOST_GAIN = 2**44
+MOST_COST = 2**50
+# How much of what a feature costs in all may be lost to rounding before prices are refused.
+LOST_DIGITS = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class ClosureIndex:
+    """The way back from a closure problem to the forest, and its units.
+
+    Attributes
+    ----------
+    split : int array, shape (n_projects,)
+        The node of the forest that each project stands for.
+    gain_unit, cost_unit : Fraction
+        What 1 stands for in gains and costs of the problem.
+    n_nodes : int
+        Of the forest.
+    loss_per_cost : Fraction
+        What a cost of 1 weighs against losses at a tradeoff of 1.
+    lost_gain, lost_cost : float
+        What all gains, and all costs, lost together when they were made whole numbers.
+    """
+
+    split: IntArray
+    gain_unit: Fraction
+    cost_unit: Fraction
+    n_nodes: int
+    loss_per_cost: Fraction
+    lost_gain: float
+    lost_cost: float
+
+    def closure_tradeoff(self, tradeoff: float) -> Fraction:
+        """Return the paper's lambda in the units of the problem."""
+        return Fraction(tradeoff) * self.loss_per_cost * self.cost_unit / self.gain_unit
+
+    def tradeoff(self, price: Fraction) -> float:
+        """Return a price in the units of the problem as the paper's lambda."""
+        return float(price * self.gain_unit / (self.loss_per_cost * self.cost_unit))
+
+    def kept_nodes(self, kept: BoolArray) -> BoolArray:
+        """Return the kept projects as a mask over all nodes of the forest."""
+        mask = np.zeros(self.n_nodes, dtype=np.bool_)
+        mask[self.split] = kept
+        return mask
+
+
+def build_closure(
+    forest: Forest, purchases: Purchases, losses: FloatArray, loss_per_cost: Fraction
+) -> tuple[ClosureProblem, ClosureIndex]:
+    """Write the pruning problem of a forest as a closure problem.
+
+    Parameters
+    ----------
+    forest, purchases
+        The trees, and what rows buy where.
+    losses : shape (n_nodes,)
+        What each node would lose as a leaf, from `node_losses` with the same weights.
+    loss_per_cost : Fraction
+        What a cost of 1, in the units of the purchases, weighs against losses at a tradeoff of 1.
+    """
+    costs = _whole_costs(purchases)
+    return _closure(forest, losses, purchases.arc_start, purchases.arc_item, costs, loss_per_cost)
+
+
+def build_complexity(
+    forest: Forest, losses: FloatArray, weight_counted: float
+) -> tuple[ClosureProblem, ClosureIndex]:
+    """Write Breiman's cost-complexity problems of all trees, each alone, as one closure problem.
+
+    Every split costs 1, the leaf that it adds.
+
+    Parameters
+    ----------
+    forest
+    losses : shape (n_nodes,)
+        What each node would lose as a leaf.
+    weight_counted : float
+        How much weight counts in `losses`, all trees together.
+    """
+    n_splits = forest.n_splits
+    ones = np.ones(n_splits)
+    return _closure(
+        forest,
+        losses,
+        np.arange(n_splits + 1),
+        np.arange(n_splits, dtype=np.int32),
+        WholeCosts(ones, ones.astype(np.int64), Fraction(1)),
+        Fraction(weight_counted) / forest.n_trees,
+    )
+
+
+class WholeCosts(NamedTuple):
+    """What items cost, as doubles and as whole numbers of a unit."""
+
+    exact: FloatArray
+    whole: IntArray
+    unit: Fraction
+
+
+def _closure(
+    forest: Forest,
+    losses: FloatArray,
+    arc_start: IntArray,
+    arc_item: IndexArray,
+    costs: WholeCosts,
+    loss_per_cost: Fraction,
+) -> tuple[ClosureProblem, ClosureIndex]:
+    worth = whole_gains(forest, losses)
+    problem = ClosureProblem(worth.gains, worth.requires, arc_start, arc_item, costs.whole)
+    index = ClosureIndex(
+        worth.split,
+        worth.unit,
+        costs.unit,
+        forest.n_nodes,
+        loss_per_cost,
+        worth.lost,
+        lost_to_rounding(*costs),
+    )
+    return problem.check(), index
+
+
+class WholeGains(NamedTuple):
+    """The splits of a forest as projects: what each gains, in whole numbers of a unit.
+
+    Attributes
+    ----------
+    split, gains, requires : shape (n_splits,)
+        The node of each split, its gain, and the split that it needs.
+    unit : Fraction
+    lost : float
+        What all gains lost together when they were made whole.
+    """
+
+    split: IntArray
+    gains: IntArray
+    requires: IndexArray
+    unit: Fraction
+    lost: float
+
+
+def whole_gains(forest: Forest, losses: FloatArray) -> WholeGains:
+    """Return what splits gain over leaves in their place, given what nodes would lose as leaves."""
+    split = np.flatnonzero(forest.is_split)
+    exact = losses[split] - losses[forest.left[split]] - losses[forest.right[split]]
+    gains, unit = whole_numbers(exact, MOST_GAIN)
+    lost = lost_to_rounding(exact, gains, unit)
+    return WholeGains(split, gains, required_splits(forest), unit, lost)
+
+
+def required_splits(forest: Forest) -> IndexArray:
+    """Return for each split the number of the split above it, -1 for roots."""
+    number = np.cumsum(forest.is_split, dtype=np.int32) - 1
+    parent = forest.parent[forest.is_split]
+    return np.where(parent == LEAF, LEAF, number[parent]).astype(np.int32)
+
+
+def _whole_costs(purchases: Purchases) -> WholeCosts:
+    """Return whole numbers for what items cost, at least 1 for what costs anything."""
+    exact, charge = purchases.item_cost, purchases.item_charge
+    costs, unit = whole_numbers(exact, MOST_COST)
+    costs = np.maximum(costs, exact > 0)
+    place = charge + 1  # the charges of splits are -1
+    paid = np.bincount(place, weights=exact)
+    counted = np.bincount(place, weights=costs * float(unit))
+    lost = np.flatnonzero(np.abs(counted - paid) > LOST_DIGITS * paid) - 1
+    if not len(lost):
+        return WholeCosts(exact, costs, unit)
+    prices = purchases.charge_price
+    if lost[0] == OF_SPLIT:
+        raise RangeError(
+            f"`per_split` and `per_node` are too small to be exact beside prices of up to "
+            f"{prices.max():g}. Give 0 for them, or raise them."
+        )
+    if prices[lost].max() == prices.max():
+        raise RangeError(
+            f"Prices up to {prices.max():g} are too small for doubles. Use a smaller unit."
+        )
+    raise RangeError(
+        f"The prices reach from {prices[lost].min():g} to {prices.max():g}, too far apart to be "
+        "exact with this many rows. Give the smallest prices as 0, or raise them."
+    )

@@ -1,0 +1,223 @@
+"""What each node would lose if it were a leaf.
+
+A loss adds up over the rows of a node. A classifier's is a function from node values to a table:
+what predicting with this node costs for a row of each class. A regressor's is a function from
+predictions and targets to what each of them costs. A user's own loss is such a function, too.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from thriftwood.billing import purchase_kernels as kernels
+from thriftwood.errors import InputError
+from thriftwood.forest import Forest
+from thriftwood.forest.routes import Routes
+from thriftwood.problem.counting import CountArray, once
+from thriftwood.problem.majoriser import true_loss_name
+from thriftwood.problem.recorded_gain import RECORDED_GAIN
+from thriftwood.support.arrays import FloatArray, IndexArray
+from thriftwood.support.validation import numbers
+
+Loss = str | Callable[..., Any] | None
+# What a node may lose in all, so that gains of splits, made of three losses, are finite.
+MOST_LOSS = np.finfo(np.float64).max / 4
+
+
+def node_losses(
+    forest: Forest,
+    routes: Routes,
+    target: IndexArray | FloatArray,
+    weights: FloatArray,
+    loss: Loss = None,
+    times: CountArray | None = None,
+) -> FloatArray:
+    """Return for every node the total loss of its rows if the node itself predicted them.
+
+    Parameters
+    ----------
+    forest, routes, target
+        The trees, who passes where, and what is right.
+    weights : shape (n_samples,)
+        How much the loss of each row counts.
+    loss : str or callable, optional
+        For classifiers "error" (misclassified rows, the paper's e_h), "expected_error", "brier" or
+        "log_loss"; for regressors "squared_error" or "absolute_error"; or a function of the user's,
+        as in `prune`. None takes the first.
+    times : shape (n_trees, n_samples), optional
+        How often each row counts in each tree, from `times_counted`; None means once.
+    """
+    name, function = loss_named(loss, forest), loss_function(loss, forest)
+    if times is None:
+        times = once(forest.n_trees, routes.n_samples)
+    add_up = _of_classes if forest.is_classifier else _of_numbers
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = add_up(function, forest, routes, target, weights, times)
+    if not (np.abs(total) <= MOST_LOSS).all():
+        raise InputError(
+            f"The {name.replace('_', ' ')} of all rows is beyond doubles: scale `y`, or a loss of "
+            "your own, down."
+        )
+    return total
+
+
+def loss_function(loss: Loss, forest: Forest) -> Callable[..., FloatArray]:
+    """Return a loss that adds up over trees as a function; see the top of this file."""
+    name = loss_named(loss, forest)
+    return partial(_own_loss, loss, name) if callable(loss) else _known(forest)[name]
+
+
+def loss_named(loss: Loss, forest: Forest) -> str:
+    """Return the name of a loss that fits the forest; None takes the usual one."""
+    known = _names(forest)
+    if loss is None:
+        return known[0]
+    names = ", ".join(repr(name) for name in known)
+    kind = "classifier" if forest.is_classifier else "regressor"
+    if callable(loss):
+        if not forest.is_averaged:
+            raise InputError(
+                f"The trees of a boosted {kind} predict only together, so no function says what a "
+                f"node of one of them loses: choose {names}."
+            )
+        return str(getattr(loss, "__name__", type(loss).__name__))
+    if loss not in known:
+        if not forest.is_averaged:
+            raise InputError(f"There is no loss {loss!r} for a boosted {kind}: choose {names}.")
+        raise InputError(
+            f"There is no loss {loss!r} for a {kind}: choose {names}, or pass a function."
+        )
+    return loss
+
+
+def _names(forest: Forest) -> tuple[str, ...]:
+    """Return the losses that fit a forest, the usual one first."""
+    if not forest.is_averaged:
+        true = true_loss_name(forest)
+        return (RECORDED_GAIN,) if true is None else (RECORDED_GAIN, true)
+    recorded = () if forest.gains is None else (RECORDED_GAIN,)
+    return (*_known(forest), *recorded)
+
+
+def _known(forest: Forest) -> dict[str, Callable[..., FloatArray]]:
+    return CLASSIFIER_LOSSES if forest.is_classifier else REGRESSOR_LOSSES
+
+
+def _own_loss(loss: Callable[..., Any], name: str, *arrays: FloatArray) -> FloatArray:
+    """Call the user's function, and check what it returns."""
+    try:
+        result = loss(*(array.copy() for array in arrays))
+    except Exception as problem:
+        raise InputError(
+            f"The loss {name!r} raised {type(problem).__name__}: {problem}"
+        ) from problem
+    lost, shape = numbers(result, f"{name}(...)"), arrays[0].shape
+    if lost.shape != shape:
+        raise InputError(
+            f"`{name}(...)` has shape {lost.shape}, but what it was called with has {shape}: a "
+            "loss returns one number for each."
+        )
+    if not np.isfinite(lost).all():
+        raise InputError(
+            f"`{name}(...)` holds NaN or infinity: a loss must be finite, even of a prediction "
+            "that is certain and wrong."
+        )
+    return lost
+
+
+def _of_classes(
+    loss: Callable[..., FloatArray],
+    forest: Forest,
+    routes: Routes,
+    target: IndexArray | FloatArray,
+    weights: FloatArray,
+    times: CountArray,
+) -> FloatArray:
+    per_class: FloatArray = kernels.class_weight_per_node(
+        routes.order,
+        routes.start,
+        routes.stop,
+        forest.tree_start,
+        forest.left,
+        forest.right,
+        target,
+        weights,
+        times,
+        forest.values.shape[1],
+    )
+    total: FloatArray = (per_class * loss(forest.values)).sum(axis=1)
+    return total
+
+
+def _of_numbers(
+    loss: Callable[..., FloatArray],
+    forest: Forest,
+    routes: Routes,
+    target: IndexArray | FloatArray,
+    weights: FloatArray,
+    times: CountArray,
+) -> FloatArray:
+    """Take the rows of each tree down level by level, so that a few numbers per row are enough."""
+    total = np.zeros(forest.n_nodes)
+    for tree, root in enumerate(forest.tree_start[:-1]):
+        rows = routes.order[tree]
+        right, counted = target[rows], (weights * times[tree])[rows]
+        place, node = np.arange(len(rows)), np.full(len(rows), root)
+        while len(node):
+            lost = counted[place] * loss(forest.values[node, 0], right[place])
+            of_tree = np.bincount(node - root, weights=lost)
+            total[root : root + len(of_tree)] += of_tree
+            goes_on = forest.is_split[node]
+            place, node = place[goes_on], node[goes_on]
+            left = forest.left[node]
+            node = np.where(place < routes.stop[left], left, forest.right[node])
+    return total
+
+
+def error(values: FloatArray) -> FloatArray:
+    """Return 1 for every class but the one that the node predicts."""
+    table = np.ones_like(values)
+    np.put_along_axis(table, values.argmax(axis=1)[:, None], 0.0, axis=1)
+    return table
+
+
+def expected_error(values: FloatArray) -> FloatArray:
+    """Return how often a label drawn with the node's probabilities would be wrong."""
+    return 1.0 - values
+
+
+def brier(values: FloatArray) -> FloatArray:
+    """Return the squared distance from the truth, as scikit-learn scales it: halved for two."""
+    distance: FloatArray = (values**2).sum(axis=1, keepdims=True) - 2.0 * values + 1.0
+    return distance / 2.0 if values.shape[1] == 2 else distance
+
+
+def log_loss(values: FloatArray) -> FloatArray:
+    """Return minus the logarithm of each probability, which counts as at least one ulp of 1."""
+    smallest = np.finfo(np.float64).eps
+    return np.negative(np.log(np.clip(values, smallest, 1.0)))
+
+
+def squared_error(prediction: FloatArray, target: FloatArray) -> FloatArray:
+    """Return the squared distances of predictions from targets."""
+    squared: FloatArray = (prediction - target) ** 2
+    return squared
+
+
+def absolute_error(prediction: FloatArray, target: FloatArray) -> FloatArray:
+    """Return the distances of predictions from targets."""
+    return np.abs(prediction - target)
+
+
+CLASSIFIER_LOSSES: dict[str, Callable[..., FloatArray]] = {
+    "error": error,
+    "expected_error": expected_error,
+    "brier": brier,
+    "log_loss": log_loss,
+}
+REGRESSOR_LOSSES: dict[str, Callable[..., FloatArray]] = {
+    "squared_error": squared_error,
+    "absolute_error": absolute_error,
+}

@@ -1,0 +1,144 @@
+"""An upper bound on the loss of a boosted ensemble that adds up over its trees.
+
+The loss of a row is a convex function of its scores, which all trees move together. Let the trees
+answer for shares of the row that add up to 1. Then, by Jensen's inequality,
+
+    loss(scores + sum_t change_t)  <=  sum_t share_t * loss(scores + change_t / share_t)
+
+with equality where nothing changes. The right side adds up over trees and over the leaves of each,
+as pruning needs it; a pruning that lowers it by more than the cost it adds lowers the true loss by
+at least as much.
+
+How far the bound is above the loss depends on the shares. They may be anything, so a pruning to go
+toward can be had in mind: with shares in proportion to how far each tree would then move the row's
+score, the bound touches the loss there, too, if all trees move it the same way. Without one, they
+are in proportion to how far each tree can move it at most.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thriftwood.forest import Forest, predictions
+from thriftwood.forest.routes import Routes
+from thriftwood.problem import majoriser_kernels as kernels
+from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray
+from thriftwood.support.parallel import for_each
+
+LOG_LOSS = "log_loss"
+SQUARED_ERROR = "squared_error"
+# The part of each row that is shared out as if no pruning were in mind, so that others stay open.
+ASIDE = np.float32(0.1)
+
+
+def true_loss_name(forest: Forest) -> str | None:
+    """Return the loss of the whole ensemble that can be bounded, if there is one."""
+    if forest.is_classifier:
+        return LOG_LOSS
+    return SQUARED_ERROR if forest.link == "identity" and forest.aim == "mean" else None
+
+
+def ensemble_losses(
+    forest: Forest, scores: FloatArray, target: IndexArray | FloatArray
+) -> FloatArray:
+    """Return what the ensemble loses on each row, from the scores of the rows."""
+    if not forest.is_classifier:
+        squared: FloatArray = (scores[:, 0] - target) ** 2
+        return squared
+    truth = _truth(forest, target)
+    right = (scores * truth).sum(axis=1)
+    if forest.link == "softmax":
+        lost: FloatArray = np.logaddexp.reduce(scores, axis=1) - right
+    else:  # one score, or each class against the rest
+        lost = np.logaddexp(0.0, scores).sum(axis=1) - right
+    return lost
+
+
+def majorised_losses(
+    forest: Forest,
+    routes: Routes,
+    scores: FloatArray,
+    target: IndexArray | FloatArray,
+    weights: FloatArray,
+    toward: BoolArray | None = None,
+    n_jobs: int | None = None,
+) -> FloatArray:
+    """Return for every node by how much the bound rises, over its rows, if the node is a leaf.
+
+    Parameters
+    ----------
+    forest, routes
+        The trees as they stand, and who passes where; leaves lose nothing.
+    scores : shape (n_samples, n_outputs)
+        What the trees say about the rows as they stand.
+    target, weights
+        What is right, and how much each row counts.
+    toward : bool array, shape (n_nodes,), optional
+        The splits of the pruning to have in mind.
+    n_jobs : int, optional
+        Threads, as in scikit-learn.
+    """
+    stand = _stand(forest, routes, scores, target, weights)
+    shape = (forest.n_trees, routes.n_samples)
+    leaf = np.empty(shape, dtype=np.int32)
+    span, move = np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.float32)
+    losses = np.zeros(forest.n_nodes)
+    bounds = forest.tree_start
+
+    def measure(tree: int) -> None:
+        nodes = bounds[tree : tree + 2]
+        kernels.measure_spans(stand, tree, *nodes, leaf[tree], span[tree])
+        if toward is not None:
+            kernels.measure_moves(stand, tree, *nodes, toward, leaf[tree], move[tree])
+
+    def add(tree: int) -> None:
+        kernels.add_losses(stand, tree, *bounds[tree : tree + 2], leaf[tree], share[tree], losses)
+
+    for_each(measure, range(forest.n_trees), n_jobs)
+    share = _shares(span)
+    moved = move.any(axis=0)
+    share[:, moved] = ASIDE * share[:, moved] + (1 - ASIDE) * _shares(move[:, moved])
+    for_each(add, range(forest.n_trees), n_jobs)
+    return losses
+
+
+def _shares(amounts: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return for each row which part of its amounts each tree has."""
+    total = amounts.sum(axis=0)
+    shares: NDArray[np.float32] = np.divide(
+        amounts, total, out=np.zeros_like(amounts), where=total > 0
+    )
+    return shares
+
+
+def _stand(
+    forest: Forest,
+    routes: Routes,
+    scores: FloatArray,
+    target: IndexArray | FloatArray,
+    weights: FloatArray,
+) -> kernels.Stand:
+    value = forest.values / forest.n_trees if forest.combine == "mean" else forest.values
+    if not forest.is_classifier:
+        loss, likely, truth = kernels.SQUARED, scores, np.asarray(target)[:, None]
+    else:
+        loss = kernels.SOFTMAX if forest.link == "softmax" else kernels.LOGISTIC
+        likely = predictions(forest.link, scores)[:, -forest.n_outputs :]
+        truth = _truth(forest, target)
+    return kernels.Stand(
+        left=forest.left,
+        value=value,
+        order=routes.order,
+        start=routes.start,
+        stop=routes.stop,
+        likely=np.ascontiguousarray(likely),
+        truth=truth.astype(np.float64),
+        weight=weights,
+        loss=loss,
+    )
+
+
+def _truth(forest: Forest, target: IndexArray | FloatArray) -> FloatArray:
+    """Return 1 for the right output of each row, else 0."""
+    outputs = np.arange(forest.n_outputs) if forest.n_outputs > 1 else np.array([1])
+    truth: FloatArray = (np.asarray(target)[:, None] == outputs).astype(np.float64)
+    return truth

@@ -1,0 +1,172 @@
+"""What the rows should be predicted as, and how much each row counts."""
+
+import math
+import reprlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from thriftwood.errors import InputError
+from thriftwood.forest import Forest
+from thriftwood.problem.scaling import whole_numbers
+from thriftwood.support.arrays import FloatArray, IndexArray, read_only
+from thriftwood.support.validation import numbers, one_number_from_zero
+
+ClassWeight = str | Mapping[Any, float] | None
+
+
+def read_target(y: ArrayLike, forest: Forest, n_samples: int) -> IndexArray | FloatArray:
+    """Return class numbers for a classifier, numbers for a regressor, checked.
+
+    Parameters
+    ----------
+    y : array-like, shape (n_samples,)
+        Labels as the model was trained on them, or numbers.
+    """
+    if y is None:
+        raise InputError("`y` is None: pass the label of every row.")
+    try:
+        target = np.asarray(y)
+    except ValueError:
+        raise InputError("`y` is a list of lists of different lengths: pass one per row.") from None
+    if target.ndim == 2 and target.shape[1] == 1:
+        target = target[:, 0]
+    if target.shape != (n_samples,):
+        raise InputError(
+            f"`y` has shape {target.shape}, but X has {n_samples} rows: pass one label or number "
+            "each."
+        )
+    return _as_targets(target) if forest.classes is None else _as_classes(target, forest.classes)
+
+
+def read_weights(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray:
+    """Return how much each row counts, checked, as whole numbers in the same ratios."""
+    if sample_weight is None:
+        return read_only(np.ones(n_samples))
+    weights = checked_weights(sample_weight, n_samples)
+    if not weights.any():
+        raise InputError("`sample_weight` is 0 everywhere: at least one row must count.")
+    return in_whole_numbers(weights)
+
+
+def checked_weights(sample_weight: ArrayLike, n_samples: int) -> FloatArray:
+    """Return the weights of rows, or refuse what is no weight."""
+    weights = numbers(sample_weight, "sample_weight")
+    if weights.shape != (n_samples,):
+        raise InputError(
+            f"`sample_weight` has shape {weights.shape}, but X has {n_samples} rows: one each."
+        )
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(wrong):
+        raise InputError(
+            f"`sample_weight` is {weights[wrong[0]]} in row {wrong[0]}: it must be finite and at "
+            "least 0 everywhere."
+        )
+    return weights
+
+
+def read_loss_weights(
+    class_weight: ClassWeight,
+    forest: Forest,
+    target: IndexArray | FloatArray,
+    weights: FloatArray,
+) -> FloatArray:
+    """Return how much the loss of each row counts, checked, as whole numbers in the same ratios.
+
+    Parameters
+    ----------
+    class_weight : "balanced", mapping or None
+        As in `prune`.
+    forest, target
+        What the classes are, and which one each row has.
+    weights : shape (n_samples,)
+        How much each row counts, from `read_weights`.
+    """
+    if class_weight is None:
+        return weights
+    if isinstance(class_weight, str) and class_weight == "balanced" and forest.classes is not None:
+        per_class = _balanced(target, weights, len(forest.classes))
+    else:
+        per_class = read_class_weights(class_weight, forest)
+    per_row = np.where(weights > 0, per_class[target], 0.0)
+    if not per_row.any():
+        raise InputError("`class_weight` is 0 for every row that counts: weigh one class at least.")
+    return in_whole_numbers(weights * in_whole_numbers(per_row))
+
+
+def read_class_weights(class_weight: ClassWeight, forest: Forest) -> FloatArray:
+    """Return how much a row of each class counts, from a mapping."""
+    if forest.classes is None:
+        raise InputError("`class_weight` is for classifiers: a regressor has `sample_weight` only.")
+    if not isinstance(class_weight, Mapping):
+        raise InputError(
+            f"`class_weight` is {reprlib.repr(class_weight)}: pass 'balanced', a mapping from "
+            "class to weight, or None."
+        )
+    return _weight_by_label(class_weight, forest.classes)
+
+
+def in_whole_numbers(weights: FloatArray) -> FloatArray:
+    """Return whole numbers in the same ratios; below 2**53 they add up exactly in doubles."""
+    whole, _ = whole_numbers(weights, 2**50)
+    return read_only((whole // max(np.gcd.reduce(whole), 1)).astype(np.float64))
+
+
+def _weight_by_label(class_weight: Mapping[Any, float], classes: NDArray[np.generic]) -> FloatArray:
+    per_class = np.ones(len(classes))
+    number = _class_numbers(class_weight, classes, "class_weight")
+    per_class[number] = [
+        one_number_from_zero(
+            weight, f"class_weight[{label!r}]", "It is how much a row of this class counts."
+        )
+        for label, weight in class_weight.items()
+    ]
+    return per_class
+
+
+def _balanced(target: IndexArray | FloatArray, weights: FloatArray, n_classes: int) -> FloatArray:
+    """Return weights that make all classes with rows count the same, whole numbers if they fit."""
+    total = np.bincount(target, weights=weights, minlength=n_classes)
+    common = min(math.lcm(*(int(weight) for weight in total if weight)), 2**50)
+    return np.divide(common, total, out=np.zeros(n_classes), where=total > 0)
+
+
+def _as_targets(target: NDArray[np.generic]) -> FloatArray:
+    targets = numbers(target, "y")
+    if not np.isfinite(targets).all():
+        raise InputError("`y` holds NaN or infinity: leave out rows whose target is not known.")
+    return read_only(targets)
+
+
+def _as_classes(target: NDArray[np.generic], classes: NDArray[np.generic]) -> IndexArray:
+    unlabelled = np.flatnonzero(target != target)  # only NaN differs from itself
+    if len(unlabelled):
+        raise InputError(
+            f"`y` is missing in row {unlabelled[0]}: leave out rows whose label is not known."
+        )
+    found, inverse = _distinct(target)
+    class_of = np.array(_class_numbers(found, classes, "y"), dtype=np.int32)
+    return read_only(class_of[inverse])
+
+
+def _class_numbers(labels: Iterable[object], classes: NDArray[np.generic], name: str) -> list[int]:
+    """Return which class each label of the user's argument `name` is, or refuse it."""
+    number_of = {label: number for number, label in enumerate(classes.tolist())}
+    unknown = [label for label in labels if label not in number_of]
+    if unknown:
+        known = ", ".join(repr(label) for label in list(number_of)[:10])
+        raise InputError(
+            f"`{name}` holds the label {unknown[0]!r}, which the model does not know; "
+            f"its classes are {known}."
+        )
+    return [number_of[label] for label in labels]
+
+
+def _distinct(target: NDArray[np.generic]) -> tuple[list[object], NDArray[np.intp]]:
+    try:
+        found, inverse = np.unique(target, return_inverse=True)
+    except TypeError:
+        raise InputError("`y` mixes labels of different types, such as text and None.") from None
+    return found.tolist(), inverse.reshape(-1)

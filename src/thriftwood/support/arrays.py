@@ -1,0 +1,34 @@
+"""Read-only arrays: the stuff our frozen nouns are made of."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from thriftwood.errors import RangeError
+
+IntArray = NDArray[np.int64]
+IndexArray = NDArray[np.int32]
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+
+def frozen(values: ArrayLike, dtype: DTypeLike | None) -> NDArray[Any]:
+    """Return `values` as a contiguous read-only array that nobody else can write to."""
+    array = np.ascontiguousarray(values, dtype=dtype)
+    changes = array.dtype.kind == "i" and array.dtype != np.asarray(values).dtype
+    if changes and not np.array_equal(array, values):
+        raise RangeError(f"A number does not fit into {array.dtype}, or is not whole.")
+    if isinstance(values, np.ndarray) and np.may_share_memory(array, values):
+        owner = array
+        while isinstance(owner.base, np.ndarray):
+            owner = owner.base
+        if array.flags.writeable or owner.flags.writeable:
+            array = array.copy()
+    return read_only(array)
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Make an array that only the caller holds read-only, without copying it."""
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,89 @@
+"""Numbers as the user passes them, and as people read them."""
+
+import math
+import reprlib
+from typing import Any
+
+import numpy as np
+
+from thriftwood.errors import InputError
+from thriftwood.support.arrays import FloatArray
+
+# Complex numbers, times and dates, text: NumPy would turn them into numbers, with or without sense.
+COMPLEX_OR_TIME = "cmM"
+TEXT = "SU"
+
+
+def numbers(values: object, name: str) -> FloatArray:
+    """Return a copy of the user's argument `name` as doubles; refuse what is not a number."""
+    try:
+        array = np.array(values)
+        if array.dtype.kind in COMPLEX_OR_TIME + TEXT:
+            raise TypeError
+        if array.dtype == object and any(isinstance(one, str) for one in array.flat):
+            raise TypeError
+        return array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"`{name}` holds something that is not a number.") from None
+
+
+def one_number(value: object, name: str) -> float:
+    """Return the user's argument `name` as one double; refuse what is not exactly one number."""
+    array = numbers(value, name)
+    if array.ndim != 0:
+        raise InputError(f"`{name}` is not one number.")
+    return float(array)
+
+
+def one_number_from_zero(value: object, name: str, advice: str) -> float:
+    """Return the user's argument `name` as one finite double of at least 0, or refuse it."""
+    try:
+        number = one_number(value, name)
+    except InputError:
+        number = math.nan
+    if not math.isfinite(number) or number < 0:
+        raise InputError(
+            f"`{name}` is {reprlib.repr(value)}: it must be one finite number of at least 0. "
+            f"{advice}"
+        )
+    return abs(number)  # minus zero is zero
+
+
+def shares_of_one(values: object, name: str) -> tuple[float, ...]:
+    """Return the user's argument `name` as numbers between 0 and 1, or refuse it."""
+    shares = np.atleast_1d(numbers(values, name))
+    if shares.ndim > 1:
+        raise InputError(f"`{name}` must be a list of numbers.")
+    if not ((shares >= 0) & (shares <= 1)).all():
+        raise InputError(f"`{name}` is {values!r}: each must lie between 0 and 1.")
+    return tuple(shares.tolist())
+
+
+def is_whole(value: object) -> bool:
+    """Say whether the user's argument is one whole number; True and False are none."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def whole_number(value: Any, name: str, least: int) -> int:
+    """Return the user's argument `name` as a whole number of at least `least`, or refuse it."""
+    if not is_whole(value) or value < least:
+        raise InputError(
+            f"`{name}` is {reprlib.repr(value)}: pass a whole number of at least {least}."
+        )
+    return int(value)
+
+
+def truth(value: Any, name: str) -> bool:
+    """Return the user's argument `name` if it is True or False, or refuse it."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputError(f"`{name}` is {reprlib.repr(value)}: pass True or False.")
+    return bool(value)
+
+
+def six_digits(value: float) -> str:
+    """Return a number with six digits; sums that were added up in another order look the same.
+
+    These differ in the last bits, which may tip the sixth digit: so bits that mean nothing are
+    rounded off before.
+    """
+    return f"{float(f'{value:.12g}'):.6g}"
