@@ -26,7 +26,7 @@ def test_one_pass_finds_the_optimum_of_the_network_program_of_every_tree(case, s
         answer = ask(prices)
 
     node = index.split[problem.arc_project()]
-    feature = purchases.item_charge[problem.arc_item]
+    feature = purchases.cost_item[problem.arc_item]
     row = purchases.item_payer[problem.arc_item]
     weight = dict(zip(instance.z_names, losses / most, strict=True))
     for t, k, i, price in zip(forest.tree_of(node), feature, row, prices, strict=True):

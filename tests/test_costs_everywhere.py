@@ -57,7 +57,7 @@ def test_the_prices_of_thyroid_know_that_one_test_is_computed_from_two():
     assert bill.bought[names.index("TT4")] == 1
 
 
-@pytest.mark.parametrize("costs", [HEART.prices, UPKEEP, HEART.prices.for_rows(known=KNOWN)])
+@pytest.mark.parametrize("costs", [HEART.prices, UPKEEP, HEART.prices.for_samples(known=KNOWN)])
 def test_an_estimator_prunes_as_the_function_does(costs):
     estimator = tw.PrunedEnsembleClassifier(
         RandomForestClassifier(10, max_features=None, max_depth=4, random_state=0),
@@ -71,7 +71,7 @@ def test_an_estimator_prunes_as_the_function_does(costs):
 
 
 def test_folds_take_the_prices_of_their_rows_along():
-    costs = HEART.prices.for_rows(known=KNOWN)
+    costs = HEART.prices.for_samples(known=KNOWN)
     estimator = tw.PrunedEnsembleClassifier(FOREST, costs=costs, cv=3).fit(X, y)
     free = tw.PrunedEnsembleClassifier(FOREST, costs=HEART.prices, cv=3).fit(X, y)
     assert (estimator.evaluation_.cost[0]) < free.evaluation_.cost[0]
@@ -103,7 +103,7 @@ def test_trees_grow_with_all_prices_in_mind():
     alone[LABORATORY] += 3.0
     assert grown(with_a_fee(3.0)) == grown(alone)
     assert grown(with_a_fee(3.0)) != grown(np.ones(13))
-    known = with_a_fee(3.0).for_rows(known=KNOWN * (np.arange(13) > 6))
+    known = with_a_fee(3.0).for_samples(known=KNOWN * (np.arange(13) > 6))
     assert grown(with_a_fee(3.0)) != grown(known)
 
 
@@ -147,7 +147,7 @@ def test_a_budget_holds_for_whole_bills():
     within = clone(grow).set_params(budget=budget).fit(X, y, costs=UPKEEP)
     n_allowed = sum(bill <= budget for bill in bills)
     assert len(within.estimators_) == n_allowed
-    tied = HEART.prices.for_rows(known=KNOWN)
+    tied = HEART.prices.for_samples(known=KNOWN)
     with pytest.raises(InputError, match="bills of `X_valid` are not known"):
         clone(within).fit(X, y, costs=tied, X_valid=X[:10])
 
@@ -180,16 +180,16 @@ def test_infinite_costs_are_refused(costs):
 
 
 def test_prices_of_rows_are_not_dropped_by_accident():
-    tied = HEART.prices.for_rows(known=KNOWN)
+    tied = HEART.prices.for_samples(known=KNOWN)
     with pytest.raises(InputError, match="`known` belongs to other rows"):
-        tied.for_rows(shared_by=np.zeros(303))
+        tied.for_samples(shared_by=np.zeros(303))
     with pytest.raises(InputError, match="`per_split` does not belong to rows"):
-        tied.for_rows(per_split=1.0)
-    assert not tied.for_rows(known=None).is_tied_to_rows
+        tied.for_samples(per_split=1.0)
+    assert not tied.for_samples(known=None).is_tied_to_samples
 
 
 def test_rows_that_share_have_one_weight_everywhere():
-    shared = HEART.prices.for_rows(shared_by=np.arange(303) // 3)
+    shared = HEART.prices.for_samples(shared_by=np.arange(303) // 3)
     path = tw.prune_path(FOREST, X, y, costs=shared)
     weights = np.arange(1.0, 304)
     forest = tw.BudgetForestClassifier(3, max_depth=2, budget=1000)
@@ -233,7 +233,7 @@ def test_a_path_keeps_its_prices_in_a_file(tmp_path):
 
 
 def test_rows_that_are_not_those_of_the_prices_need_prices_of_their_own(tmp_path):
-    tied = HEART.prices.for_rows(known=KNOWN)
+    tied = HEART.prices.for_samples(known=KNOWN)
     path = tw.prune_path(FOREST, X, y, costs=tied)
     path.save(tmp_path / "path")
     loaded = tw.PruningPath.load(tmp_path / "path", FOREST)

@@ -277,7 +277,7 @@ def test_arrays_and_series_are_written(tmp_path):
 @pytest.mark.parametrize(
     ("costs", "suffix", "says"),
     [
-        (Costs(known={"x": [True]}), ".json", r"`known` belongs to .* `costs\.for_rows\(\)`"),
+        (Costs(known={"x": [True]}), ".json", r"`known` belongs to .* `costs\.for_samples\(\)`"),
         (Costs(per_feature={0: 1.0}), ".toml", "per_feature: 0 is not a name"),
         (Costs(per_feature={"x": -1.0}), ".toml", "per_feature.x: -1 is not a price"),
         (Costs(per_feature=pd.Series([1, 2], ["x", "x"])), ".json", "'x' is there twice"),

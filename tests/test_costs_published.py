@@ -112,7 +112,7 @@ def test_heart_patients_pay_each_fee_once(trees, bills):
 def test_who_has_had_the_scan_does_not_pay_for_it_again():
     forest = forest_of(BY_THAL, BY_EXERCISE, n_features=13)
     rows = named(HEART.X[:3], HEART.feature_names)
-    done = heart_costs().for_rows(known={"thal": [True, True, True]})
+    done = heart_costs().for_samples(known={"thal": [True, True, True]})
     bill = tw.feature_bill(forest, rows, done)
     expected = [
         192.20,  # the fee of B is due for thalach: 193.20 - thal 1
@@ -125,7 +125,7 @@ def test_who_has_had_the_scan_does_not_pay_for_it_again():
 def test_patients_of_one_visit_share_what_the_visit_shares():
     forest = forest_of(BY_THAL, n_features=13)
     rows = named(HEART.X[:3], HEART.feature_names)
-    visits = heart_costs().for_rows(shared_by={"B": ["monday", "monday", "tuesday"]})
+    visits = heart_costs().for_samples(shared_by={"B": ["monday", "monday", "tuesday"]})
     bill = tw.feature_bill(forest, rows, visits)
     expected = [
         53.95,  # 104.90 - 101.90 / 2
@@ -230,7 +230,7 @@ def test_thyroid_patients_pay_for_what_an_index_is_computed_from():
     assert bill.fees["A"] == pytest.approx(2.10)
     # Whoever has the index at hand needs neither of its parts for it:
     # TT4 is not tested at that age.
-    known = costs.for_rows(known={"FTI": [False, True, False]})
+    known = costs.for_samples(known={"FTI": [False, True, False]})
     lighter = tw.feature_bill(forest, rows, known)
     # A 2.10 + TSH 20.68, age 1
     np.testing.assert_allclose(lighter.per_sample, [36.19, 23.78, 36.19], atol=1e-9)

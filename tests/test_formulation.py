@@ -110,7 +110,7 @@ def test_a_feature_is_bought_at_its_first_use_and_once_for_all_trees():
     forest = forest_of(tree, tree, n_features=2)
     routes = routes_of(forest, [[1, 0], [0, 0]])
     bought = list_purchases(forest, routes, plain_prices(np.ones(2), None), np.ones(2))
-    items = set(zip(bought.item_charge.tolist(), bought.item_payer.tolist(), strict=True))
+    items = set(zip(bought.cost_item.tolist(), bought.item_payer.tolist(), strict=True))
     assert items == {(0, 0), (0, 1), (1, 0)}
     root, second, third = bought.arc_start[1], bought.arc_start[2], bought.arc_start[3]
     assert (root, second - root, third - second) == (2, 1, 0)

@@ -211,7 +211,7 @@ def already_known(costs, names, shape):
 
 def with_all_known(costs, mask):
     kept = {"per_sample": costs.per_sample, "shared_by": costs.shared_by}
-    return costs.for_rows(known=mask, **kept)
+    return costs.for_samples(known=mask, **kept)
 
 
 def test_known_values_are_known_to_be_missing_too():

@@ -183,7 +183,7 @@ def test_receipts_have_the_order_of_buying(case):
 
 
 def test_prices_that_are_read_are_those_that_are_weighed():
-    """Rows that share a charge weigh their part of it, and the model's own is no row's."""
+    """Rows that share a cost item weigh their part of it, and the model's own is no row's."""
     costs = tw.Costs(
         per_feature=[3.0, 1.0], shared_by={0: [7, 7, 8]}, per_model=[5.0, 5.0], predictions=10
     )

@@ -113,7 +113,7 @@ def test_changed_files_are_refused_or_harmless(tmp_path):
         ("drop_step", lambda steps: steps + 10**6),
         ("drop_step", lambda steps: steps.astype(float)),
         ("prices_prices", lambda prices: prices[:1]),
-        ("prices_charge", lambda charge: charge + 10**6),
+        ("prices_cost_item", lambda cost_item: cost_item + 10**6),
         ("prices_start", lambda start: start[::-1]),
         ("losses", lambda losses: losses[1:]),
         ("forest_left", lambda left: left + 1),

@@ -45,7 +45,7 @@ def test_receipts_tell_what_was_met_in_order_and_what_each_thing_added(case):
             (feature, tree) for feature, tree, _ in story.purchases
         ]
         for purchase, (_, _, parts) in zip(receipt.purchases, story.purchases, strict=True):
-            assert dict(purchase.charges) == close(parts)
+            assert dict(purchase.items) == close(parts)
             assert purchase.price == close(sum(parts.values()))
         assert dict(receipt.shared) == close(story.shared)
         assert receipt.test_cost == close(case.costs.per_split * story.n_tests)
@@ -64,7 +64,7 @@ def test_a_receipt_adds_up_to_the_bill(case):
 
 @settings(max_examples=100)
 @given(priced_cases(), st.randoms(use_true_random=False))
-def test_the_order_of_buying_moves_charges_but_not_their_sum(case, random):
+def test_the_order_of_buying_moves_items_but_not_their_sum(case, random):
     n_samples = len(case.X)
     prices = read_prices(case.costs, case.forest.n_features, case.names, n_samples)
     bill = tw.feature_bill(case.forest, case.X, case.costs)
@@ -81,8 +81,8 @@ def test_the_order_of_buying_moves_charges_but_not_their_sum(case, random):
         assert [(one.feature, one.tree) for one in other.purchases] == asked
         assert other.total == close(receipt.total)
         assert dict(other.shared) == close(dict(receipt.shared))
-        assert sorted(charge for one in other.purchases for charge in one.charges) == sorted(
-            charge for one in receipt.purchases for charge in one.charges
+        assert sorted(item for one in other.purchases for item in one.items) == sorted(
+            item for one in receipt.purchases for item in one.items
         )
 
 
@@ -202,14 +202,14 @@ def test_what_came_with_another_feature_costs_nothing_more():
     )
     receipt = tw.feature_bill(forest, np.zeros((1, 4)), costs).receipt(0)
     index, test, other = receipt.purchases
-    assert index.charges == (
+    assert index.items == (
         ("feature 2", 0.5),
         ("feature 0", 12.41),
         ("feature 1", 9.31),
         ("blood", 2.1),
     )
-    assert test.charges == ()
-    assert other.charges == (("feature 3", 3.0),)
+    assert test.items == ()
+    assert other.items == (("feature 3", 3.0),)
     assert str(receipt).splitlines() == [
         "Receipt of row 0: 28.07 CAD for 3 features",
         "  tree 0  feature 2 = 0      24.32  feature 2 0.5 + feature 0 12.41 + feature 1 9.31 "
@@ -223,11 +223,11 @@ def test_what_came_with_another_feature_costs_nothing_more():
 def test_a_known_value_is_used_and_not_paid():
     known = np.zeros_like(HEART.X, dtype=bool)
     known[0] = True
-    bill = tw.feature_bill(FOREST, HEART.frame(), HEART.prices.for_rows(known=known))
+    bill = tw.feature_bill(FOREST, HEART.frame(), HEART.prices.for_samples(known=known))
     receipt = bill.receipt(0)
     assert receipt.total == 0
     assert len(receipt.purchases) == bill.used[0].sum() > 5
-    assert all(one.charges == () for one in receipt.purchases)
+    assert all(one.items == () for one in receipt.purchases)
     assert bill.receipt(1) == tw.feature_bill(FOREST, HEART.frame(), HEART.prices).receipt(1)
 
 
@@ -238,7 +238,7 @@ def test_rows_of_a_batch_pay_for_each_other():
     only_other, own, _, alone = receipts_of(bill)
     assert only_other.shared == (("feature 1", 2.0),)
     assert str(only_other).endswith("feature 1              2  needed by others of the batch")
-    assert own.purchases[1].charges == (("feature 1", 2.0),)
+    assert own.purchases[1].items == (("feature 1", 2.0),)
     assert own.shared == alone.shared == ()
     assert alone.total == 1
 

@@ -227,7 +227,7 @@ def test_prices_of_every_kind_add_up():
 
 
 def test_prices_that_belong_to_rows():
-    known = COSTS.for_rows(known={"chol": X["age"] > 60})
+    known = COSTS.for_samples(known={"chol": X["age"] > 60})
     path = heart_path(costs=known)
     data = data_of(path, costs=known)
     np.testing.assert_allclose(data["curve"]["cost"][1:], path.costs, **SHORT)
@@ -420,12 +420,12 @@ def test_other_paths_and_places_are_refused(tmp_path, path):
     for place in (tmp_path, tmp_path / "none" / "page.html"):
         with pytest.raises(tw.errors.InputError, match="folder"):
             tw.report.write_page(path, place, X, Y)
-    known = COSTS.for_rows(known={"chol": np.arange(len(TRAIN)) > 60})
+    known = COSTS.for_samples(known={"chol": np.arange(len(TRAIN)) > 60})
     tied = heart_path(n_trees=2, costs=known)
     with pytest.raises(tw.errors.InputError, match="leave `validation` out"):
         tw.report.write_page(tied, tmp_path / "page.html", X, Y, validation=VALIDATION)
     with pytest.raises(tw.errors.InputError, match="pass `costs`"):
         tw.report.write_page(tied, tmp_path / "page.html", X, Y)
-    other = COSTS.for_rows(known={"chol": np.arange(len(TRAIN)) > 10})
+    other = COSTS.for_samples(known={"chol": np.arange(len(TRAIN)) > 10})
     with pytest.raises(tw.errors.InputError, match="pass the same rows"):
         tw.report.write_page(tied, tmp_path / "page.html", X, Y, costs=other)

@@ -29,7 +29,7 @@ def test_what_has_no_meaning_with_a_sample_is_refused():
         heart_path(sample=50, scope="each_tree")
     known = np.zeros(HEART.X.shape, dtype=bool)
     with pytest.raises(InputError, match=r"prices belong to certain rows.*leave `sample` out"):
-        heart_path(sample=50, costs=HEART.prices.for_rows(known=known))
+        heart_path(sample=50, costs=HEART.prices.for_samples(known=known))
     for solver in ("linear_program", tw.DantzigWolfe()):
         with pytest.raises(InputError, match="not within a budget or with a sample"):
             prune(sample=50, solver=solver)

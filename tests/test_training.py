@@ -62,7 +62,9 @@ def with_a_shared_fee(growth, rng):
         prices=growth.prices + fee * shares,
         bundles=Bundles(
             start=np.cumsum([0, *map(len, bundles)]).astype(np.int32),
-            charge=np.array([charge for one in bundles for charge, _ in one], dtype=np.int32),
+            cost_item=np.array(
+                [cost_item for one in bundles for cost_item, _ in one], dtype=np.int32
+            ),
             amount=np.array([amount for one in bundles for _, amount in one]),
         ),
     )

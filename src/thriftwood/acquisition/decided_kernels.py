@@ -17,7 +17,7 @@ from thriftwood.acquisition.kernels import (
     raised_by,
     walk_tree,
 )
-from thriftwood.costs.price_list import OPEN
+from thriftwood.costs.price_list import NO_MASK
 from thriftwood.forest.kernels import Splits
 from thriftwood.forest.stages import TIE_BREAK
 from thriftwood.support.compiling import kernel
@@ -59,11 +59,11 @@ def go_on_until_decided(
     high,
     rule,
     start,
-    charge,
-    gate,
+    cost_item,
+    mask,
     amount,
     own_price,
-    gates,
+    masks,
     paid,
     values,
     know,
@@ -122,13 +122,13 @@ def go_on_until_decided(
                 continue
             add_up_worth(low, high, least, most, scores.shape[1], at, waits_for, worth, slot)
             wanted = most_telling(
-                start, charge, gate, amount, own_price, gates, paid, worth, i, slot
+                start, cost_item, mask, amount, own_price, masks, paid, worth, i, slot
             )
             tree = 0
             while waits_for[tree] != wanted:
                 tree += 1
             ask(know, asked, n_asked, i, slot, tree, wanted)
-            pay(start, charge, gate, gates, paid, i, slot, wanted)
+            pay(start, cost_item, mask, masks, paid, i, slot, wanted)
             break
     return wanted
 
@@ -243,16 +243,16 @@ def add_up_worth(low, high, least, most, n_outputs, at, waits_for, worth, slot):
 
 
 @kernel
-def most_telling(start, charge, gate, amount, own_price, gates, paid, worth, i, slot):
+def most_telling(start, cost_item, mask, amount, own_price, masks, paid, worth, i, slot):
     """Return the feature that is worth most for what it adds to the bill; free ones come first."""
     best, best_ratio, best_is_free = NOTHING, -1.0, False
     for k in range(len(worth)):
         if worth[k] < 0:
             continue
         price = 0.0
-        for trigger in range(start[k], start[k + 1]):
-            one = charge[trigger]
-            if paid[slot, one] or not (gate[trigger] == OPEN or gates[gate[trigger], i]):
+        for entry in range(start[k], start[k + 1]):
+            one = cost_item[entry]
+            if paid[slot, one] or not (mask[entry] == NO_MASK or masks[mask[entry], i]):
                 continue
             is_own = one < own_price.shape[1]
             price += own_price[i, one] if is_own else amount[one]
@@ -264,7 +264,7 @@ def most_telling(start, charge, gate, amount, own_price, gates, paid, worth, i, 
 
 
 @kernel
-def pay(start, charge, gate, gates, paid, i, slot, k):
-    for trigger in range(start[k], start[k + 1]):
-        if gate[trigger] == OPEN or gates[gate[trigger], i]:
-            paid[slot, charge[trigger]] = True
+def pay(start, cost_item, mask, masks, paid, i, slot, k):
+    for entry in range(start[k], start[k + 1]):
+        if mask[entry] == NO_MASK or masks[mask[entry], i]:
+            paid[slot, cost_item[entry]] = True

@@ -154,7 +154,7 @@ class LazyPredictor:
         self._stops_early = read_stop(stop, self._course)
         own = own_prices(model)
         self._costs = own.as_costs() if costs is None and own is not None else costs
-        self._prices = self._read_prices(_without_rows(self._costs), 1)
+        self._prices = self._read_prices(_without_samples(self._costs), 1)
         self._tolls = tolls_of(self._prices) if self._stops_early else None
 
     def predict(
@@ -240,7 +240,7 @@ class LazyPredictor:
         given = self._costs if costs is None else costs
         if known is not None and known.any():
             given = with_known(given, known, self._course.forest.feature_names)
-        tied = isinstance(given, Costs) and given.is_tied_to_rows
+        tied = isinstance(given, Costs) and given.is_tied_to_samples
         if given is self._costs and not tied:
             return given, self._prices, self._tolls
         prices = self._read_prices(given, n_samples)
@@ -266,7 +266,7 @@ class LazyPredictor:
             return self._answer(trip, use, trip.prices)
         good = np.array([row for row in range(len(buyer.ids)) if row not in buyer.dropped], int)
         prices = trip.prices
-        if isinstance(trip.costs, Costs) and trip.costs.is_tied_to_rows and len(good):
+        if isinstance(trip.costs, Costs) and trip.costs.is_tied_to_samples and len(good):
             prices = self._read_prices(trip.costs.take(good), len(good))
         answer = self._answer(trip, use.take(good), prices, good)
         error = AcquisitionError(_sentence(buyer, len(good)), answer.failures, answer)
@@ -317,7 +317,7 @@ def _sentence(buyer: Buyer, n_answered: int) -> str:
     )
 
 
-def _without_rows(costs: AnyCosts) -> AnyCosts:
+def _without_samples(costs: AnyCosts) -> AnyCosts:
     """Return prices without those of certain rows, which come with the rows."""
     if not isinstance(costs, Costs):
         return costs

@@ -84,7 +84,7 @@ def dynamic_programming_path(
         model=model,
         forest=task.forest,
         rows=task.rows,
-        prices=task.prices.without_rows(),
+        prices=task.prices.without_samples(),
         loss_name=task.loss_name,
         method="dynamic_programming",
         costs=read_only(bills.costs),

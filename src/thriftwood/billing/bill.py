@@ -18,7 +18,7 @@ from thriftwood.costs import (
     AnyCosts,
     PriceList,
     bills_of,
-    prices_of_rows,
+    prices_of_samples,
     read_prices,
     shared_by_batches,
 )
@@ -38,7 +38,7 @@ class FeatureBill:
     Attributes
     ----------
     per_sample : shape (n_samples,)
-        The bill of each row: what it meets in any tree, each charge once; of what it shares with
+        The bill of each row: what it meets in any tree, each cost item once; of what it shares with
         other rows, an equal part. What is paid once for the model is not in it.
     by_feature : shape (n_features,)
         What a row pays for each feature itself, on average.
@@ -183,7 +183,7 @@ def feature_bill(
     if own is None:
         prices = read_prices(costs, table.n_columns, names, table.n_samples)
     else:
-        prices = prices_of_rows(own, "cascade", costs, names, table.n_samples)
+        prices = prices_of_samples(own, "cascade", costs, names, table.n_samples)
     return bill_of_stages(stages, table, prices, n_jobs)
 
 
@@ -224,18 +224,18 @@ def bill_of(
     with np.errstate(over="ignore", invalid="ignore"):
         bills = bills_of(prices, use.used)
         tests = prices.per_split * use.n_tests
-        everything = bills.per_row.sum() + tests.sum()
+        everything = bills.per_sample.sum() + tests.sum()
     if not np.isfinite(everything):
         raise RangeError("The prices are so large that bills are infinite. Use a larger unit.")
-    by_feature = bills.by_charge[: prices.n_features]
+    by_feature = bills.by_cost_item[: prices.n_features]
     is_fee = np.flatnonzero(prices.payer != MODEL)[prices.n_features :]
-    fees = {prices.names[charge]: float(bills.by_charge[charge]) for charge in is_fee}
+    fees = {prices.names[cost_item]: float(bills.by_cost_item[cost_item]) for cost_item in is_fee}
     by_group = {
         group: fees.get(group, 0.0) + float(by_feature[list(features)].sum())
         for group, features in prices.groups
     }
     return FeatureBill(
-        per_sample=read_only(bills.per_row + tests),
+        per_sample=read_only(bills.per_sample + tests),
         by_feature=read_only(by_feature),
         bought=read_only(bills.needed_by[: prices.n_features]),
         fees=fees,

@@ -7,7 +7,7 @@ import numpy as np
 from thriftwood.billing import purchase_kernels as kernels
 from thriftwood.billing.asks import Asks, list_asks
 from thriftwood.closure import last_steps
-from thriftwood.costs import MODEL, ROW, PriceList
+from thriftwood.costs import MODEL, SAMPLE, PriceList
 from thriftwood.errors import RangeError
 from thriftwood.forest import Forest
 from thriftwood.forest.routes import Routes
@@ -19,7 +19,7 @@ from thriftwood.support.arrays import (
     read_only,
 )
 
-# The charge of items that are no charge of the price list: one split, its tests and its place.
+# The cost item of what the price list does not name: one split, its tests and its place.
 OF_SPLIT = -1
 
 
@@ -28,36 +28,36 @@ class Purchases:
     """The items of a forest, each paid once, and the splits that ask for each.
 
     Split number `s`, in the order of the nodes, asks for `arc_item[arc_start[s]:arc_start[s + 1]]`:
-    the charges of its feature for every row that passes it, unless a split above has asked for that
+    the cost items of its feature for every row that passes it, unless a split above has asked it
     already; and for its own tests, where these cost something.
 
     Attributes
     ----------
     arc_start : shape (n_splits + 1,)
     arc_item : shape (n_arcs,)
-    item_charge, item_payer : shape (n_items,)
-        What each item is: this charge for this row, batch of rows, or the model (payer 0); or
+    cost_item, item_payer : shape (n_items,)
+        What each item is: this cost item for this row, batch of rows, or the model (payer 0); or
         `OF_SPLIT` and the number of the split. (Where each tree pays for itself, an item may be
-        all that is paid at a split, and its charge one of them.)
+        all that is paid at a split, and its cost item one of them.)
     item_cost : shape (n_items,)
         What it costs for all rows together, as often as there are predictions.
-    charge_price : shape (n_charges,)
-        What charges cost, for messages.
+    cost_item_price : shape (n_cost_items,)
+        What cost items cost, for messages.
     scale : float
         The weight of all rows times the predictions: costs divided by it are means.
     """
 
     arc_start: IntArray
     arc_item: IndexArray
-    item_charge: IndexArray
+    cost_item: IndexArray
     item_payer: IndexArray
     item_cost: FloatArray
-    charge_price: FloatArray
+    cost_item_price: FloatArray
     scale: float
 
     @property
     def n_items(self) -> int:
-        return len(self.item_charge)
+        return len(self.cost_item)
 
     def last_needed(self, step_of: IndexArray) -> IndexArray:
         """Return for each item the last step among the splits that ask for it.
@@ -95,11 +95,11 @@ def list_purchases(
         Whether every tree pays for itself, so that no item is shared by two of them.
     """
     asks = list_asks(forest, prices)
-    if each_tree and prices.rows is None and not (prices.payer == MODEL).any():
+    if each_tree and prices.samples is None and not (prices.payer == MODEL).any():
         return _one_item_each(forest, routes, prices, weights, asks)
-    group = asks.charge.astype(np.int64)
+    group = asks.cost_item.astype(np.int64)
     if each_tree:
-        group += forest.tree_of(asks.node) * prices.n_charges
+        group += forest.tree_of(asks.node) * prices.n_cost_items
     order = np.argsort(group, kind="stable")
     asks, group = asks.take(order), group[order]
 
@@ -116,22 +116,22 @@ def list_purchases(
             "Prune on a sample of the rows."
         )
     arc_item = np.empty(arc_start[-1], dtype=np.int32)
-    item_charge, item_payer = kernels.number_items(
+    cost_item, item_payer = kernels.number_items(
         asked,
         group,
         _first_arcs(of_split, n_arcs, has_own),
         arc_item,
         min(len(arc_item), len(np.unique(group)) * routes.n_samples),
     )
-    item_cost = _item_costs(prices, weights, item_charge, item_payer)
+    item_cost = _item_costs(prices, weights, cost_item, item_payer)
     if has_own:
         number = np.arange(len(split), dtype=np.int32)
-        arc_item[arc_start[1:] - 1] = len(item_charge) + number
-        item_charge = np.append(item_charge, np.full_like(number, OF_SPLIT))
+        arc_item[arc_start[1:] - 1] = len(cost_item) + number
+        cost_item = np.append(cost_item, np.full_like(number, OF_SPLIT))
         item_payer = np.append(item_payer, number)
         passing = _passing(forest, routes, weights)
         item_cost = np.append(item_cost, _split_costs(prices, weights, passing)[split])
-    return _checked(arc_start, arc_item, item_charge, item_payer, item_cost, prices, weights)
+    return _checked(arc_start, arc_item, cost_item, item_payer, item_cost, prices, weights)
 
 
 def _one_item_each(
@@ -142,18 +142,18 @@ def _one_item_each(
     number = np.arange(len(split), dtype=np.int32)
     passing = _passing(forest, routes, weights)
     cost = _split_costs(prices, weights, passing)
-    amounts = prices.prices[asks.charge] * passing[asks.node] * prices.predictions
+    amounts = prices.prices[asks.cost_item] * passing[asks.node] * prices.predictions
     np.add.at(cost, asks.node, amounts)
     every = np.arange(len(split) + 1)
-    charge = np.full_like(number, OF_SPLIT)
-    charge[np.searchsorted(split, asks.node)] = asks.charge
-    return _checked(every, number, charge, number.copy(), cost[split], prices, weights)
+    cost_item = np.full_like(number, OF_SPLIT)
+    cost_item[np.searchsorted(split, asks.node)] = asks.cost_item
+    return _checked(every, number, cost_item, number.copy(), cost[split], prices, weights)
 
 
 def _checked(
     arc_start: IntArray,
     arc_item: IndexArray,
-    item_charge: IndexArray,
+    cost_item: IndexArray,
     item_payer: IndexArray,
     item_cost: FloatArray,
     prices: PriceList,
@@ -164,7 +164,7 @@ def _checked(
     return Purchases(
         read_only(arc_start),
         read_only(arc_item),
-        read_only(item_charge),
+        read_only(cost_item),
         read_only(item_payer),
         read_only(item_cost),
         prices.prices,
@@ -175,14 +175,14 @@ def _checked(
 def _asked(forest: Forest, routes: Routes, prices: PriceList, asks: Asks) -> kernels.Asked:
     return kernels.Asked(
         node=asks.node,
-        charge=asks.charge,
-        gate=asks.gate,
+        cost_item=asks.cost_item,
+        mask=asks.mask,
         payer=prices.payer,
         tree_of=forest.tree_of(asks.node),
         order=routes.order,
         start=routes.start,
         stop=routes.stop,
-        gates=prices.gates,
+        masks=prices.masks,
         batch_of=prices.batch_of,
     )
 
@@ -196,13 +196,13 @@ def _first_arcs(of_split: IntArray, n_arcs: IntArray, has_own: bool) -> IntArray
 
 
 def _item_costs(
-    prices: PriceList, weights: FloatArray, charge: IndexArray, payer: IndexArray
+    prices: PriceList, weights: FloatArray, cost_item: IndexArray, payer: IndexArray
 ) -> FloatArray:
     """Return what items cost for all rows together, as often as there are predictions."""
-    who = prices.payer[charge]
-    cost = prices.prices[charge]
-    of_row = np.flatnonzero(who == ROW)
-    cost[of_row] = prices.price_of(charge[of_row], payer[of_row]) * weights[payer[of_row]]
+    who = prices.payer[cost_item]
+    cost = prices.prices[cost_item]
+    of_row = np.flatnonzero(who == SAMPLE)
+    cost[of_row] = prices.price_of(cost_item[of_row], payer[of_row]) * weights[payer[of_row]]
     for number, weight in enumerate(prices.batch_weights(weights)):
         of_batch = np.flatnonzero(who == number)
         cost[of_batch] *= weight[payer[of_batch]]

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from thriftwood.costs import PriceList, charges_of, part_of_row
+from thriftwood.costs import PriceList, cost_items_of, part_of_sample
 
 # A number, the label of a category (usually text), or None where it is missing.
 Value = Any
 # What something is called and what it costs.
-Charge = tuple[str, float]
+CostItem = tuple[str, float]
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Purchase:
     name : str
     tree : int
         The number of the tree that asks first.
-    charges : tuple of (str, float)
+    items : tuple of (str, float)
         What is due that was not due before: the price of the feature itself first, then those of
         features that it requires and the fees of groups; of what a batch pays together, the row's
         equal part. Nothing, if the value was known or came with another feature.
@@ -38,13 +38,13 @@ class Purchase:
     feature: int
     name: str
     tree: int
-    charges: tuple[Charge, ...]
+    items: tuple[CostItem, ...]
     value: Value
 
     @property
     def price(self) -> float:
         """What this adds to the bill."""
-        return _sum(self.charges)
+        return _sum(self.items)
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,7 +67,7 @@ class Receipt:
 
     row: Any
     purchases: tuple[Purchase, ...]
-    shared: tuple[Charge, ...]
+    shared: tuple[CostItem, ...]
     test_cost: float
     unit: str
 
@@ -131,7 +131,7 @@ def make_receipt(
         What each of them was found to be.
     n_tests : int
         How many splits test the row.
-    shared : charges, optional
+    shared : cost items, optional
         What the batches of the row pay together, as `shared_by_batches` returns it. The row has its
         part in it even where only others need it.
     """
@@ -140,30 +140,34 @@ def make_receipt(
     for feature, tree in asked:
         if feature in purchases:
             continue
-        due = [charge for charge in charges_of(prices, feature, row) if charge not in paid]
+        due = [
+            cost_item for cost_item in cost_items_of(prices, feature, row) if cost_item not in paid
+        ]
         paid.update(due)
         purchases[feature] = Purchase(
             feature=feature,
             name=prices.names[feature],
             tree=tree,
-            charges=_written(prices, due, row),
+            items=_written(prices, due, row),
             value=values[feature],
         )
     return Receipt(
         row=row,
         purchases=tuple(purchases.values()),
-        shared=_written(prices, (charge for charge in shared if charge not in paid), row),
+        shared=_written(prices, (cost_item for cost_item in shared if cost_item not in paid), row),
         test_cost=prices.per_split * n_tests,
         unit=prices.unit,
     )
 
 
-def _written(prices: PriceList, charges: Iterable[int], row: int) -> tuple[Charge, ...]:
-    return tuple((prices.names[charge], part_of_row(prices, charge, row)) for charge in charges)
+def _written(prices: PriceList, items: Iterable[int], row: int) -> tuple[CostItem, ...]:
+    return tuple(
+        (prices.names[cost_item], part_of_sample(prices, cost_item, row)) for cost_item in items
+    )
 
 
-def _sum(charges: tuple[Charge, ...]) -> float:
-    return float(sum(amount for _, amount in charges))
+def _sum(items: tuple[CostItem, ...]) -> float:
+    return float(sum(amount for _, amount in items))
 
 
 def _words(value: Value) -> str:
@@ -174,8 +178,8 @@ def _words(value: Value) -> str:
 
 def _details(purchase: Purchase) -> str:
     """Return what makes up the price, unless that is the feature's own price alone."""
-    if not purchase.charges:
+    if not purchase.items:
         return "already at hand"
-    if [name for name, _ in purchase.charges] == [purchase.name]:
+    if [name for name, _ in purchase.items] == [purchase.name]:
         return ""
-    return " + ".join(f"{name} {amount:.6g}" for name, amount in purchase.charges)
+    return " + ".join(f"{name} {amount:.6g}" for name, amount in purchase.items)

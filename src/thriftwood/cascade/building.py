@@ -18,7 +18,7 @@ from thriftwood.cascade import (
     cascade_at,
     tune_rules,
 )
-from thriftwood.costs import AnyCosts, PriceList, prices_of_rows
+from thriftwood.costs import AnyCosts, PriceList, prices_of_samples
 from thriftwood.errors import InputError
 from thriftwood.evaluation.evaluation import read_points, samples_for
 from thriftwood.forest import (
@@ -73,7 +73,9 @@ def cascade_of(
     table = read_rows(X, path.forest)
     target = read_target(y, path.forest, table.n_samples).astype(np.int32)
     weights = read_weights(sample_weight, table.n_samples)
-    prices = prices_of_rows(path.prices, "path", costs, path.forest.feature_names, table.n_samples)
+    prices = prices_of_samples(
+        path.prices, "path", costs, path.forest.feature_names, table.n_samples
+    )
     _check_prices(prices)
     predicts = _predicting_trees(path, rows, refit, table.n_samples)
     forests = _forests(path, stages)
@@ -104,7 +106,7 @@ def cascade_of(
         model_costs=np.array([look.model_cost for look in looks]),
     )
     rules = tune_rules(trial)
-    return cascade_at(tuple(forests), prices.without_rows(), rules, budget, n_jobs)
+    return cascade_at(tuple(forests), prices.without_samples(), rules, budget, n_jobs)
 
 
 def _check_can_stop(forest: Forest) -> None:

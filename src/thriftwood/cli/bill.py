@@ -133,7 +133,7 @@ def receipt_facts(receipt: Receipt) -> dict[str, Any]:
                 "tree": one.tree,
                 "value": one.value,
                 "price": one.price,
-                "charges": dict(one.charges),
+                "items": dict(one.items),
             }
             for one in receipt.purchases
         ],
@@ -145,7 +145,7 @@ def receipt_facts(receipt: Receipt) -> dict[str, Any]:
 def _lines(paid: FeatureBill) -> list[str]:
     n_samples = count(len(paid.per_sample), "row")
     title = f"A row pays {amount(paid.mean, paid.unit)} on average ({n_samples})."
-    lines = table(("feature", "bought by", "a row pays"), _charges(paid))
+    lines = table(("feature", "bought by", "a row pays"), _features(paid))
     free = int((paid.bought == 0).sum())
     if free:
         lines.append(f"{count(free, 'feature')} {'is' if free == 1 else 'are'} never bought.")
@@ -156,7 +156,7 @@ def _lines(paid: FeatureBill) -> list[str]:
     return [title, "", *lines, "", *spread]
 
 
-def _charges(paid: FeatureBill) -> list[tuple[str, str, str]]:
+def _features(paid: FeatureBill) -> list[tuple[str, str, str]]:
     """Return what makes up the mean bill, the dearest first."""
     names, bought = _names(paid), np.flatnonzero(paid.bought)
     dearest_first = bought[np.argsort(-paid.by_feature[bought], kind="stable")]

@@ -1,14 +1,14 @@
 """Prices: what using features costs a row, a batch of rows, or the whole model.
 
-Law: the bill of a row is the sum of the charges that the features it uses trigger, each charge
+Law: the bill of a row is the sum of the cost items that the features it uses buy, each cost item
 once. Nothing here knows a tree.
 """
 
 from thriftwood.costs.bills import (
     Bills,
     bills_of,
-    charges_of,
-    part_of_row,
+    cost_items_of,
+    part_of_sample,
     shared_by_batches,
 )
 from thriftwood.costs.costs import AnyCosts, Costs
@@ -16,31 +16,31 @@ from thriftwood.costs.knowing import with_known
 from thriftwood.costs.per_feature import prices_per_feature
 from thriftwood.costs.price_list import (
     MODEL,
-    OPEN,
-    ROW,
+    NO_MASK,
+    SAMPLE,
     PriceList,
-    RowPrices,
+    SamplePrices,
 )
-from thriftwood.costs.reading import prices_of_rows, read_prices
+from thriftwood.costs.reading import prices_of_samples, read_prices
 from thriftwood.costs.stored import price_parts, prices_from
 from thriftwood.costs.wording import did_you_mean
 
 __all__ = [
     "MODEL",
-    "OPEN",
-    "ROW",
+    "NO_MASK",
+    "SAMPLE",
     "AnyCosts",
     "Bills",
     "Costs",
     "PriceList",
-    "RowPrices",
+    "SamplePrices",
     "bills_of",
-    "charges_of",
+    "cost_items_of",
     "did_you_mean",
-    "part_of_row",
+    "part_of_sample",
     "price_parts",
     "prices_from",
-    "prices_of_rows",
+    "prices_of_samples",
     "prices_per_feature",
     "read_prices",
     "shared_by_batches",

@@ -62,7 +62,7 @@ class Costs:
     -----
     `per_sample`, `known` and `shared_by` belong to the rows that they were made for, and go by the
     order of rows, whatever an index says. Give a new `Costs` along with other rows:
-    `costs.for_rows(known=...)`, or `costs.take(rows)` for some of them.
+    `costs.for_samples(known=...)`, or `costs.take(rows)` for some of them.
 
     A price per model is due, too, for features that others require, and for values that rows know.
     Rows that share what they pay have one price and one `sample_weight`.
@@ -119,11 +119,11 @@ class Costs:
                 raise InputError(f"`group_fee` names {group!r}, which is not in `groups`.")
 
     @property
-    def is_tied_to_rows(self) -> bool:
+    def is_tied_to_samples(self) -> bool:
         """Whether some prices hold for certain rows only."""
-        return any(getattr(self, name) is not None for name in ROW_FIELDS)
+        return any(getattr(self, name) is not None for name in SAMPLE_FIELDS)
 
-    def for_rows(self, **row_prices: Any) -> Costs:
+    def for_samples(self, **row_prices: Any) -> Costs:
         """Return the same prices for other rows.
 
         Parameters
@@ -132,9 +132,9 @@ class Costs:
             As in `Costs`, for these rows. Each that the list has must be given anew; None drops it.
         """
         for name in row_prices:
-            if name not in ROW_FIELDS:
-                raise InputError(f"`{name}` does not belong to rows: {_listed(ROW_FIELDS)} do.")
-        for name in ROW_FIELDS:
+            if name not in SAMPLE_FIELDS:
+                raise InputError(f"`{name}` does not belong to rows: {_listed(SAMPLE_FIELDS)} do.")
+        for name in SAMPLE_FIELDS:
             if getattr(self, name) is not None and name not in row_prices:
                 raise InputError(
                     f"`{name}` belongs to other rows: pass it for these, too, or `{name}=None` "
@@ -144,7 +144,7 @@ class Costs:
 
     def take(self, rows: NDArray[Any]) -> Costs:
         """Return the same prices for some of the rows, by number or mask."""
-        return replace(self, **{name: _take(getattr(self, name), rows) for name in ROW_FIELDS})
+        return replace(self, **{name: _take(getattr(self, name), rows) for name in SAMPLE_FIELDS})
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Costs:
@@ -186,7 +186,7 @@ class Costs:
 
 # Whatever a parameter `costs` may be.
 AnyCosts = ArrayLike | Mapping[str, float] | Costs | None
-ROW_FIELDS = ("per_sample", "known", "shared_by")
+SAMPLE_FIELDS = ("per_sample", "known", "shared_by")
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple, TypeGuard
 
-from thriftwood.costs.costs import ROW_FIELDS
+from thriftwood.costs.costs import SAMPLE_FIELDS
 from thriftwood.costs.wording import A_PRICE, did_you_mean
 from thriftwood.errors import InputError
 
@@ -89,10 +89,10 @@ def _shown(value: object) -> str:
 
 
 def _why_not(key: str) -> str:
-    if key in ROW_FIELDS:
+    if key in SAMPLE_FIELDS:
         return (
             "this belongs to certain rows, so it cannot be in a file: pass it to "
-            f"`costs.for_rows({key}=...)`."
+            f"`costs.for_samples({key}=...)`."
         )
     hint = did_you_mean(key, CHECKS) or " Prices of features go below 'per_feature'."
     return f"there is no such key.{hint} Keys are {listed(CHECKS)}."

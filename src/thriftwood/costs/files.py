@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from thriftwood.costs.costs import ROW_FIELDS, Costs
+from thriftwood.costs.costs import SAMPLE_FIELDS, Costs
 from thriftwood.costs.csv_files import csv_text, parse_csv
 from thriftwood.costs.document import (
     CHECKS,
@@ -92,11 +92,11 @@ PARSERS = {".csv": parse_csv, ".json": _parse_json, ".toml": _parse_toml}
 
 def _values(costs: Costs) -> dict[str, Any]:
     """Return what was given, in lists, mappings, text and numbers of Python."""
-    for name in ROW_FIELDS:
+    for name in SAMPLE_FIELDS:
         if getattr(costs, name) is not None:
             raise InputError(
                 f"`{name}` belongs to certain rows, so it cannot be in a file: write "
-                "`costs.for_rows()`, which leaves it out."
+                "`costs.for_samples()`, which leaves it out."
             )
     unset = vars(Costs())
     values = {key: _plain(getattr(costs, key)) for key in CHECKS}

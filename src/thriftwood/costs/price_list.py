@@ -1,4 +1,4 @@
-"""A price list that programs can read: charges, and the features that trigger them."""
+"""A price list that programs can read: cost items, and the features that buy them."""
 
 from __future__ import annotations
 
@@ -19,51 +19,51 @@ from thriftwood.support.arrays import (
 
 AnyIndices = IndexArray | IntArray
 
-# Who pays a charge: each row for itself, or all rows together. From 0 on: each batch of rows of
+# Who pays a cost item: each row for itself, or all rows together. From 0 on: each batch of rows of
 # that numbering of batches.
-ROW = -1
+SAMPLE = -1
 MODEL = -2
-# Of a gate that is open for all rows.
-OPEN = -1
-NO_GATES = read_only(np.empty((0, 0), dtype=np.bool_))
+# Of a mask that is open for all rows.
+NO_MASK = -1
+NO_MASKS = read_only(np.empty((0, 0), dtype=np.bool_))
 NO_BATCHES = read_only(np.empty((0, 0), dtype=np.int32))
 
 
 @dataclass(frozen=True, eq=False)
-class RowPrices:
+class SamplePrices:
     """What a price list says about certain rows.
 
     Attributes
     ----------
     own_prices : shape (n_samples, n_features), optional
         What each row pays for a feature of its own.
-    gates : bool array, shape (n_gates, n_samples)
+    masks : bool array, shape (n_masks, n_samples)
         Whether a row passes: it pays nothing for a feature whose value it knows.
     batch_of : shape (n_numberings, n_samples)
         The batch that each row belongs to, in several numberings.
     """
 
     own_prices: FloatArray | None
-    gates: BoolArray
+    masks: BoolArray
     batch_of: IndexArray
 
 
 @dataclass(frozen=True, eq=False)
 class PriceList:
-    """Charges, and the features that trigger them.
+    """Cost items, and the features that buy them.
 
-    The first `n_features` charges are the prices of the features themselves. Using feature `k`
-    triggers the charges `charge[start[k]:start[k + 1]]`, for rows that pass the gate beside it.
+    The first `n_features` cost items are the prices of the features themselves. Using feature `k`
+    buys the cost items `cost_item[start[k]:start[k + 1]]`, for rows that pass the mask beside it.
 
     Attributes
     ----------
     names : tuple of str
-        Of the charges.
-    prices : shape (n_charges,)
-    payer : shape (n_charges,)
-        `ROW`, `MODEL`, or a numbering of batches.
+        Of the cost items.
+    prices : shape (n_cost_items,)
+    payer : shape (n_cost_items,)
+        `SAMPLE`, `MODEL`, or a numbering of batches.
     start : shape (n_features + 1,)
-    charge, gate : shape (n_triggers,)
+    cost_item, mask : shape (n_entries,)
     per_split : float
         For every test that a row is put to.
     per_node : float
@@ -71,44 +71,44 @@ class PriceList:
     predictions : float
         What is paid once for the model is divided by it.
     unit : str
-    is_tied_to_rows : bool
-        Whether bills need `rows`.
-    rows : RowPrices, optional
+    is_tied_to_samples : bool
+        Whether bills need `samples`.
+    samples : SamplePrices, optional
     groups : tuple of (name, features)
         The features of each group, those of groups inside it included. Only reports need them:
-        what a fee is paid for stands among the charges.
+        what a fee is paid for stands among the cost items.
     """
 
     names: tuple[str, ...]
     prices: FloatArray
     payer: IndexArray
     start: IndexArray
-    charge: IndexArray
-    gate: IndexArray
+    cost_item: IndexArray
+    mask: IndexArray
     per_split: float = 0.0
     per_node: float = 0.0
     predictions: float = 1.0
     unit: str = ""
-    is_tied_to_rows: bool = False
-    rows: RowPrices | None = None
+    is_tied_to_samples: bool = False
+    samples: SamplePrices | None = None
     groups: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
     def check(self) -> PriceList:
         """Return the list, or raise where its arrays contradict each other: kernels trust them."""
-        n_charges, whole = len(self.prices), (self.payer, self.start, self.charge, self.gate)
+        n_cost_items, whole = len(self.prices), (self.payer, self.start, self.cost_item, self.mask)
         fits = (
             self.prices.dtype == np.float64
             and all(array.dtype == np.int32 for array in whole)
             and all(array.ndim == 1 for array in (self.prices, *whole))
-            and len(self.names) == len(self.payer) == n_charges >= len(self.start) - 1 >= 0
-            and len(self.charge) == len(self.gate) == self.start[-1]
+            and len(self.names) == len(self.payer) == n_cost_items >= len(self.start) - 1 >= 0
+            and len(self.cost_item) == len(self.mask) == self.start[-1]
             and self.start[0] == 0
             and (np.diff(self.start) >= 0).all()
-            and ((self.charge >= 0) & (self.charge < n_charges)).all()
+            and ((self.cost_item >= 0) & (self.cost_item < n_cost_items)).all()
             and (np.isfinite(self.prices) & (self.prices >= 0)).all()
             and (self.payer >= MODEL).all()
-            and (self.gate >= OPEN).all()
-            and (self.is_tied_to_rows or ((self.payer < 0).all() and (self.gate < 0).all()))
+            and (self.mask >= NO_MASK).all()
+            and (self.is_tied_to_samples or ((self.payer < 0).all() and (self.mask < 0).all()))
             and 0 <= self.per_split < np.inf
             and 0 <= self.per_node < np.inf
             and 0 < self.predictions < np.inf
@@ -123,35 +123,35 @@ class PriceList:
         return len(self.start) - 1
 
     @property
-    def n_charges(self) -> int:
+    def n_cost_items(self) -> int:
         return len(self.prices)
 
     @cached_property
     def is_plain(self) -> bool:
         """Whether there is nothing but one price per feature."""
         return (
-            self.n_charges == len(self.charge) == self.n_features
-            and bool((self.payer == ROW).all())
+            self.n_cost_items == len(self.cost_item) == self.n_features
+            and bool((self.payer == SAMPLE).all())
             and self.per_split == self.per_node == 0
-            and not self.is_tied_to_rows
+            and not self.is_tied_to_samples
         )
 
     @property
-    def gates(self) -> BoolArray:
-        """Whether rows pass each gate; none where prices are not tied to rows."""
-        return NO_GATES if self.rows is None else self.rows.gates
+    def masks(self) -> BoolArray:
+        """Whether rows pass each mask; none where prices are not tied to rows."""
+        return NO_MASKS if self.samples is None else self.samples.masks
 
     @property
     def batch_of(self) -> IndexArray:
         """The batch of each row, in every numbering; none where prices are not tied to rows."""
-        return NO_BATCHES if self.rows is None else self.rows.batch_of
+        return NO_BATCHES if self.samples is None else self.samples.batch_of
 
-    def price_of(self, charge: AnyIndices, row: AnyIndices) -> FloatArray:
-        """Return what a row pays for a charge, for several of both."""
-        prices = self.prices[charge]
-        if self.rows is not None and self.rows.own_prices is not None:
-            own = charge < self.n_features
-            prices[own] = self.rows.own_prices[row[own], charge[own]]
+    def price_of(self, cost_item: AnyIndices, row: AnyIndices) -> FloatArray:
+        """Return what a row pays for a cost item, for several of both."""
+        prices = self.prices[cost_item]
+        if self.samples is not None and self.samples.own_prices is not None:
+            own = cost_item < self.n_features
+            prices[own] = self.samples.own_prices[row[own], cost_item[own]]
         return prices
 
     def batch_weights(self, weights: FloatArray) -> list[FloatArray]:
@@ -171,9 +171,9 @@ class PriceList:
 
     def model_cost(self, used: BoolArray, n_splits: int) -> float:
         """Return what a model costs that uses these features, per prediction it will serve."""
-        triggered = np.zeros(self.n_charges, dtype=np.bool_)
-        triggered[self.charge[np.repeat(used, np.diff(self.start))]] = True
-        once = float(self.prices[triggered & (self.payer == MODEL)].sum())
+        used_items = np.zeros(self.n_cost_items, dtype=np.bool_)
+        used_items[self.cost_item[np.repeat(used, np.diff(self.start))]] = True
+        once = float(self.prices[used_items & (self.payer == MODEL)].sum())
         return (once + self.per_node * n_splits) / self.predictions
 
     def as_costs(self) -> Costs:
@@ -185,20 +185,20 @@ class PriceList:
             )
         return Costs(per_feature=self.prices, unit=self.unit)
 
-    def without_rows(self) -> PriceList:
+    def without_samples(self) -> PriceList:
         """Return the list for rows that are not there, such as in a file."""
-        return replace(self, rows=None)
+        return replace(self, samples=None)
 
     def amounts(self) -> FloatArray:
-        """Return what each trigger costs a row on average; who pays together, pays equal parts."""
-        parts = np.ones(len(self.charge))
-        if self.rows is not None:
-            gated = self.gate != OPEN
-            parts[gated] = self.rows.gates.mean(axis=1)[self.gate[gated]]
-            for number, batch_of in enumerate(self.rows.batch_of):
-                parts[self.payer[self.charge] == number] *= (batch_of.max() + 1) / len(batch_of)
-        parts[self.payer[self.charge] == MODEL] /= self.predictions
-        amounts: FloatArray = self.prices[self.charge] * parts
+        """Return what each entry costs a row on average; who pays together, pays equal parts."""
+        parts = np.ones(len(self.cost_item))
+        if self.samples is not None:
+            masked = self.mask != NO_MASK
+            parts[masked] = self.samples.masks.mean(axis=1)[self.mask[masked]]
+            for number, batch_of in enumerate(self.samples.batch_of):
+                parts[self.payer[self.cost_item] == number] *= (batch_of.max() + 1) / len(batch_of)
+        parts[self.payer[self.cost_item] == MODEL] /= self.predictions
+        amounts: FloatArray = self.prices[self.cost_item] * parts
         return amounts
 
     def bundle_prices(self) -> FloatArray:
@@ -215,8 +215,8 @@ def plain_prices(prices: FloatArray, feature_names: tuple[str, ...] | None) -> P
     return PriceList(
         names=feature_names or tuple(f"feature {k}" for k in range(n_features)),
         prices=prices,
-        payer=read_only(np.full(n_features, ROW, dtype=np.int32)),
+        payer=read_only(np.full(n_features, SAMPLE, dtype=np.int32)),
         start=read_only(np.arange(n_features + 1, dtype=np.int32)),
-        charge=read_only(np.arange(n_features, dtype=np.int32)),
-        gate=read_only(np.full(n_features, OPEN, dtype=np.int32)),
+        cost_item=read_only(np.arange(n_features, dtype=np.int32)),
+        mask=read_only(np.full(n_features, NO_MASK, dtype=np.int32)),
     )

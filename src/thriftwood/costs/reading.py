@@ -18,10 +18,10 @@ from thriftwood.costs.costs import (
 from thriftwood.costs.per_feature import prices_per_feature
 from thriftwood.costs.price_list import (
     MODEL,
-    OPEN,
-    ROW,
+    NO_MASK,
+    SAMPLE,
     PriceList,
-    RowPrices,
+    SamplePrices,
     plain_prices,
 )
 from thriftwood.costs.wording import A_PRICE, did_you_mean, read_price
@@ -59,35 +59,35 @@ def read_prices(
     groups = _features_of_groups(costs, columns)
     own_prices = _own_prices(costs, columns, n_samples)
     batches = _read_batches(costs, columns, groups, n_samples)
-    charges = [
-        *_own_charges(own_prices, columns, batches),
+    cost_items = [
+        *_own_items(own_prices, columns, batches),
         *_fees(costs, groups, batches),
         *_upkeep(costs, columns, groups),
     ]
-    triggers = _triggers(charges, _needed_features(costs, columns, n_samples))
-    rows = RowPrices(
+    triggers = _triggers(cost_items, _needed_features(costs, columns, n_samples))
+    samples = SamplePrices(
         own_prices=read_only(own_prices) if own_prices.ndim == 2 else None,
-        gates=read_only(np.array(triggers.gates, dtype=np.bool_).reshape(-1, n_samples)),
+        masks=read_only(np.array(triggers.masks, dtype=np.bool_).reshape(-1, n_samples)),
         batch_of=read_only(np.array(batches.of_rows, dtype=np.int32).reshape(-1, n_samples)),
     )
     return PriceList(
-        names=tuple(charge.name for charge in charges),
-        prices=read_only(np.array([charge.price for charge in charges])),
-        payer=read_only(np.array([charge.payer for charge in charges], dtype=np.int32)),
+        names=tuple(cost_item.name for cost_item in cost_items),
+        prices=read_only(np.array([cost_item.price for cost_item in cost_items])),
+        payer=read_only(np.array([cost_item.payer for cost_item in cost_items], dtype=np.int32)),
         start=read_only(np.array(triggers.start, dtype=np.int32)),
-        charge=read_only(np.array(triggers.charge, dtype=np.int32)),
-        gate=read_only(np.array(triggers.gate, dtype=np.int32)),
+        cost_item=read_only(np.array(triggers.cost_item, dtype=np.int32)),
+        mask=read_only(np.array(triggers.mask, dtype=np.int32)),
         per_split=float(costs.per_split),
         per_node=float(costs.per_node),
         predictions=1.0 if costs.predictions is None else float(costs.predictions),
         unit=costs.unit,
-        is_tied_to_rows=costs.is_tied_to_rows,
-        rows=rows if costs.is_tied_to_rows else None,
+        is_tied_to_samples=costs.is_tied_to_samples,
+        samples=samples if costs.is_tied_to_samples else None,
         groups=tuple((str(group), tuple(sorted(groups[group]))) for group in groups),
     )
 
 
-def prices_of_rows(
+def prices_of_samples(
     own: PriceList,
     whose: str,
     costs: AnyCosts,
@@ -107,15 +107,15 @@ def prices_of_rows(
     """
     if costs is not None:
         return read_prices(costs, own.n_features, feature_names, n_samples)
-    if own.is_tied_to_rows:
+    if own.is_tied_to_samples:
         raise InputError(
             f"The prices of the {whose} belong to the rows that it was computed on: pass `costs` "
-            "for these rows, made with `costs.for_rows(...)`."
+            "for these rows, made with `costs.for_samples(...)`."
         )
     return own
 
 
-class Charge(NamedTuple):
+class CostItem(NamedTuple):
     """Something that is paid once, and the features that it is paid for."""
 
     name: str
@@ -236,7 +236,7 @@ def _read_batches(
     costs: Costs, columns: Columns, groups: Mapping[Feature, object], n_samples: int
 ) -> Batches:
     if costs.shared_by is None:
-        return Batches([], {}, ROW)
+        return Batches([], {}, SAMPLE)
     if not isinstance(costs.shared_by, Mapping):
         return Batches([_numbered(costs.shared_by, n_samples, "shared_by")], {}, 0)
     of_rows, of_name = [], {}
@@ -244,7 +244,7 @@ def _read_batches(
         place = name if name in groups else columns.find(name, "shared_by", also=groups)
         of_name[place] = number
         of_rows.append(_numbered(ids, n_samples, f"shared_by[{name!r}]"))
-    return Batches(of_rows, of_name, ROW)
+    return Batches(of_rows, of_name, SAMPLE)
 
 
 def _numbered(ids: Any, n_samples: int, name: str) -> IndexArray:
@@ -270,24 +270,26 @@ def _is_missing(value: Any) -> bool:
     return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
-def _own_charges(own_prices: FloatArray, columns: Columns, batches: Batches) -> list[Charge]:
+def _own_items(own_prices: FloatArray, columns: Columns, batches: Batches) -> list[CostItem]:
     by_row = own_prices.ndim == 2
     prices = own_prices.mean(axis=0) if by_row else own_prices
-    charges = []
+    cost_items = []
     for column, price in enumerate(prices):
         payer = batches.payer(column)
-        if by_row and payer != ROW and np.ptp(own_prices[:, column]) > 0:
+        if by_row and payer != SAMPLE and np.ptp(own_prices[:, column]) > 0:
             raise InputError(
                 f"`per_sample` and `shared_by` both speak of {columns.label(column)!r}: rows that "
                 "pay together pay one price."
             )
-        charges.append(Charge(columns.label(column), float(price), payer, frozenset([column])))
-    return charges
+        cost_items.append(CostItem(columns.label(column), float(price), payer, frozenset([column])))
+    return cost_items
 
 
-def _fees(costs: Costs, groups: Mapping[Feature, frozenset[int]], batches: Batches) -> list[Charge]:
+def _fees(
+    costs: Costs, groups: Mapping[Feature, frozenset[int]], batches: Batches
+) -> list[CostItem]:
     return [
-        Charge(
+        CostItem(
             str(group),
             read_price(fee, f"The fee of {group!r}"),
             batches.payer(group),
@@ -299,23 +301,23 @@ def _fees(costs: Costs, groups: Mapping[Feature, frozenset[int]], batches: Batch
 
 def _upkeep(
     costs: Costs, columns: Columns, groups: Mapping[Feature, frozenset[int]]
-) -> list[Charge]:
+) -> list[CostItem]:
     """Return what is paid once for the model, if it uses a feature or one of a group."""
     if costs.per_model is None:
         return []
     if isinstance(costs.per_model, Mapping):
-        charges = []
+        cost_items = []
         for name, given in costs.per_model.items():
             price = read_price(given, f"The price per model of {name!r}")
             if name in groups:
                 features = groups[name]
             else:
                 features = frozenset([columns.find(name, "per_model", also=groups)])
-            charges.append(Charge(f"{name} (model)", price, MODEL, features))
-        return charges
+            cost_items.append(CostItem(f"{name} (model)", price, MODEL, features))
+        return cost_items
     prices = prices_per_feature(costs.per_model, columns.n_features, columns.names, "per_model")
     return [
-        Charge(f"{columns.label(column)} (model)", float(price), MODEL, frozenset([column]))
+        CostItem(f"{columns.label(column)} (model)", float(price), MODEL, frozenset([column]))
         for column, price in enumerate(prices)
     ]
 
@@ -366,33 +368,33 @@ def rows_that_do_not_know(costs: Costs, columns: Columns, n_samples: int) -> dic
 
 
 class Triggers(NamedTuple):
-    """The charges that each feature triggers, as in `PriceList`, and the gates."""
+    """The cost items that each feature buys, as in `PriceList`, and the masks."""
 
     start: list[int]
-    charge: list[int]
-    gate: list[int]
-    gates: list[BoolArray]
+    cost_item: list[int]
+    mask: list[int]
+    masks: list[BoolArray]
 
 
-def _triggers(charges: list[Charge], needed: list[dict[int, Payers]]) -> Triggers:
+def _triggers(cost_items: list[CostItem], needed: list[dict[int, Payers]]) -> Triggers:
     triggers = Triggers([0], [], [], [])
     of_feature: dict[int, list[int]] = {}
-    for number, charge in enumerate(charges):
-        for feature in charge.features:
+    for number, cost_item in enumerate(cost_items):
+        for feature in cost_item.features:
             of_feature.setdefault(feature, []).append(number)
     for takes in needed:
         payers_of: dict[int, Payers] = {}
         for feature, payers in takes.items():
             for number in of_feature[feature]:
-                who = None if charges[number].payer == MODEL else payers
+                who = None if cost_items[number].payer == MODEL else payers
                 payers_of[number] = _either(payers_of[number], who) if number in payers_of else who
         for number in sorted(payers_of):
             who = payers_of[number]
-            triggers.charge.append(number)
-            triggers.gate.append(OPEN if who is None else len(triggers.gates))
+            triggers.cost_item.append(number)
+            triggers.mask.append(NO_MASK if who is None else len(triggers.masks))
             if who is not None:
-                triggers.gates.append(who)
-        triggers.start.append(len(triggers.charge))
+                triggers.masks.append(who)
+        triggers.start.append(len(triggers.cost_item))
     return triggers
 
 
@@ -400,7 +402,7 @@ def _of_rows(values: NDArray[Any], shape: tuple[int, ...], name: str) -> NDArray
     if values.shape != shape:
         raise InputError(
             f"`{name}` has shape {values.shape}, but the rows that are to pay need {shape}: give "
-            "prices for exactly these rows, by `costs.for_rows(...)`."
+            "prices for exactly these rows, by `costs.for_samples(...)`."
         )
     return values
 

@@ -10,14 +10,14 @@ from thriftwood.support.arrays import read_only
 
 Arrays = dict[str, NDArray[Any]]
 
-ARRAYS = ("prices", "payer", "start", "charge", "gate")
+ARRAYS = ("prices", "payer", "start", "cost_item", "mask")
 FACTS = (
     "names",
     "per_split",
     "per_node",
     "predictions",
     "unit",
-    "is_tied_to_rows",
+    "is_tied_to_samples",
     "groups",
 )
 

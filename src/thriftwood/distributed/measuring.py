@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from thriftwood.billing.asks import list_asks
-from thriftwood.costs import MODEL, ROW, PriceList
+from thriftwood.costs import MODEL, SAMPLE, PriceList
 from thriftwood.distributed import sampling_kernels as kernels
 from thriftwood.forest import Forest
 from thriftwood.forest.routes import Routes, route_samples
@@ -124,13 +124,15 @@ def paid_by(given: GivenRows, drop_step: IndexArray, n_points: int) -> Paid:
     forest, prices = given.forest, given.prices
     passed = passed_by(forest, route_samples(forest, given.table, n_jobs=1))
     asks = list_asks(forest, prices)
-    asks = asks.take(np.argsort(asks.charge, kind="stable"))
+    asks = asks.take(np.argsort(asks.cost_item, kind="stable"))
     asks = asks.take(
-        np.flatnonzero((prices.payer[asks.charge] == ROW) & (prices.prices[asks.charge] > 0))
+        np.flatnonzero(
+            (prices.payer[asks.cost_item] == SAMPLE) & (prices.prices[asks.cost_item] > 0)
+        )
     )
     until = np.zeros(n_points)
     kernels.add_bills(
-        passed, asks.node, asks.charge, prices.prices, drop_step, given.weights, until
+        passed, asks.node, asks.cost_item, prices.prices, drop_step, given.weights, until
     )
     if prices.per_split > 0:
         tested = np.zeros(n_points)
@@ -183,8 +185,8 @@ def _model_costs(
 ) -> FloatArray:
     """Return what is paid once for the model of each point, per prediction."""
     asks = list_asks(forest, prices)
-    last = np.full(prices.n_charges, -1, dtype=np.int32)
-    np.maximum.at(last, asks.charge, drop_step[asks.node])
+    last = np.full(prices.n_cost_items, -1, dtype=np.int32)
+    np.maximum.at(last, asks.cost_item, drop_step[asks.node])
     last[prices.payer != MODEL] = -1
     once = still_there(last, n_points, prices.prices)
     nodes = prices.per_node * splits_at(forest, drop_step, n_points)

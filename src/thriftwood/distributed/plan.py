@@ -104,7 +104,7 @@ def comes_in_pieces(
         needs_all
         or options["rows"] != "all"
         or isinstance(options["class_weight"], str)
-        or (isinstance(costs, Costs) and costs.is_tied_to_rows)
+        or (isinstance(costs, Costs) and costs.is_tied_to_samples)
         or (loss is not None and not read_forest(model).is_averaged)
     )
 
@@ -161,7 +161,7 @@ def hired(
 
 
 def _prices(costs: AnyCosts, forest: Forest) -> PriceList:
-    if isinstance(costs, Costs) and costs.is_tied_to_rows:
+    if isinstance(costs, Costs) and costs.is_tied_to_samples:
         raise InputError(
             "`costs` belong to certain rows (`per_sample`, `known` or `shared_by`), which is not "
             "possible where rows come in pieces: give prices that are the same for all rows."

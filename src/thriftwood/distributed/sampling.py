@@ -236,7 +236,7 @@ def _check_rows_are_alike(given: GivenRows) -> None:
             f"With `sample`, all trees are judged on all rows that are drawn, so rows="
             f"{given.rows!r} cannot be met: use rows='all', or leave `sample` out."
         )
-    if given.prices.is_tied_to_rows:
+    if given.prices.is_tied_to_samples:
         raise InputError(
             "The prices belong to certain rows, know some of their values or are shared by rows, "
             "so that a sample of the rows would pay other prices: leave `sample` out, or draw rows "

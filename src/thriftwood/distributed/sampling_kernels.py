@@ -11,20 +11,20 @@ Passed = namedtuple("Passed", "tree_of left right order start stop")
 
 
 @kernel
-def add_bills(passed, ask_node, ask_charge, prices, drop_step, weights, paid):
+def add_bills(passed, ask_node, ask_cost_item, prices, drop_step, weights, paid):
     """Add to `paid[s]` what rows no longer pay when the splits of step `s` drop.
 
-    Asks for the same charge are neighbours. A row pays a charge until the last split drops that
-    asks it for it.
+    Asks for the same cost item are neighbours. A row pays it until the last split drops that asks
+    for it.
     """
     last = np.full(len(weights), -1, dtype=np.int32)
     payers = np.empty(len(weights), dtype=np.int32)
     weight_until = np.zeros(len(paid))
     ask = 0
     while ask < len(ask_node):
-        charge = ask_charge[ask]
+        cost_item = ask_cost_item[ask]
         n_payers = 0
-        while ask < len(ask_node) and ask_charge[ask] == charge:
+        while ask < len(ask_node) and ask_cost_item[ask] == cost_item:
             h = ask_node[ask]
             ask += 1
             step = drop_step[h]
@@ -42,7 +42,7 @@ def add_bills(passed, ask_node, ask_charge, prices, drop_step, weights, paid):
             last[row] = -1
         # Weights are whole numbers: multiplied once, sums of them are not rounded.
         for step in range(len(paid)):
-            paid[step] += prices[charge] * weight_until[step]
+            paid[step] += prices[cost_item] * weight_until[step]
             weight_until[step] = 0.0
 
 

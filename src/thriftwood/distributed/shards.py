@@ -82,10 +82,10 @@ def whole_prices(prices: PriceList, n_splits: int) -> WholePrices:
             f"The prices reach from {exact[lost[0]] / often:g} to {exact.max() / often:g}, too far "
             "apart to be exact in pieces. Give the smallest prices as 0, or raise them."
         )
-    *of_charges, per_split, per_node = whole.astype(np.float64)
+    *of_cost_items, per_split, per_node = whole.astype(np.float64)
     counted = replace(
         prices,
-        prices=read_only(np.array(of_charges)),
+        prices=read_only(np.array(of_cost_items)),
         per_split=float(per_split),
         per_node=float(per_node),
         predictions=1.0,

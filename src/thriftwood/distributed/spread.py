@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thriftwood.costs import ROW
+from thriftwood.costs import SAMPLE
 from thriftwood.distributed import sampling_kernels as kernels
 from thriftwood.distributed.measuring import passed_by
 from thriftwood.forest import Forest
@@ -94,7 +94,7 @@ def _steps(
     purchases, prices = task.purchases, task.prices
     item_step = purchases.last_needed(drop_step[task.forest.is_split])
     # Tests are counted at the splits. What the model pays is the same for all rows.
-    own = (purchases.item_charge >= 0) & (prices.payer[purchases.item_charge] == ROW)
+    own = (purchases.cost_item >= 0) & (prices.payer[purchases.cost_item] == SAMPLE)
     item_step = np.where(own, item_step, -1)
     items = _sorted_by(item_step)
     return kernels.Steps(
@@ -102,7 +102,7 @@ def _steps(
         split_start=split_start,
         pair_start=n_pairs[split_start],
         item_row=purchases.item_payer[items],
-        item_price=prices.prices[purchases.item_charge[items]],
+        item_price=prices.prices[purchases.cost_item[items]],
         item_start=np.searchsorted(item_step[items], points),
     )
 

@@ -287,7 +287,7 @@ class BudgetForestClassifier(TreeAverage, ClassifierMixin, BaseEstimator):
             raise InputError(f"`min_weight_fraction_leaf` is {share}. {advice}")
         return Growth(
             prices=prices.bundle_prices(),
-            bundles=Bundles(prices.start, prices.charge, prices.amounts()),
+            bundles=Bundles(prices.start, prices.cost_item, prices.amounts()),
             impurity=self.impurity,
             alpha=self.alpha,
             power=self.power,
@@ -310,7 +310,7 @@ class BudgetForestClassifier(TreeAverage, ClassifierMixin, BaseEstimator):
         budget = one_number_from_zero(self.budget, "budget", "It is what a row costs on average.")
         if X_valid is None:
             return BudgetLimit(budget, rows.X, sample_weights, prices)
-        if prices.is_tied_to_rows:
+        if prices.is_tied_to_samples:
             raise InputError(
                 "Some prices belong to the rows of X, so bills of `X_valid` are not known: leave "
                 "it out, and the `budget` holds for the rows of X."

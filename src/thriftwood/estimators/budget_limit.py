@@ -66,6 +66,6 @@ class BudgetLimit:
         return is_within
 
     def _mean_cost(self) -> float:
-        bills = bills_of(self._prices, self._used).per_row + self._tests
+        bills = bills_of(self._prices, self._used).per_sample + self._tests
         of_model = self._prices.model_cost(self._tested, self._n_splits)
         return float(np.average(bills, weights=self._weights)) + of_model

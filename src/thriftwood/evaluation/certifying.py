@@ -18,7 +18,7 @@ from thriftwood.closure import (
     exact_sum,
     merge_twin_items,
 )
-from thriftwood.costs import AnyCosts, prices_of_rows
+from thriftwood.costs import AnyCosts, prices_of_samples
 from thriftwood.errors import InputError
 from thriftwood.evaluation.evaluation import read_points
 from thriftwood.problem.build import ClosureIndex
@@ -131,7 +131,9 @@ def _given_again(
         sample_weight=sample_weight,
     )
     names = given.forest.feature_names
-    return replace(given, prices=prices_of_rows(path.prices, "path", costs, names, given.n_samples))
+    return replace(
+        given, prices=prices_of_samples(path.prices, "path", costs, names, given.n_samples)
+    )
 
 
 def _own_loss(path: PruningPath) -> Loss:

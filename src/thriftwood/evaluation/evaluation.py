@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thriftwood.adapters import BootstrapSamples, read_bootstrap
-from thriftwood.costs import AnyCosts, prices_of_rows
+from thriftwood.costs import AnyCosts, prices_of_samples
 from thriftwood.errors import InputError
 from thriftwood.evaluation import kernels, walking
 from thriftwood.forest.routes import Routes, route_samples
@@ -132,7 +132,7 @@ def evaluate_path(
     wanted = np.arange(len(path)) if points is None else read_points(points, len(path))
     shares = shares_of_one(quantiles, "quantiles")
     given = _read_rows(path, X, y, rows, sample_weight, n_jobs)
-    prices = prices_of_rows(
+    prices = prices_of_samples(
         path.prices, "path", costs, path.forest.feature_names, len(given.weights)
     )
     prices.batch_weights(given.weights)  # refuses weights that differ within a batch

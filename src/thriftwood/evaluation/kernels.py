@@ -4,7 +4,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from thriftwood.costs import MODEL, OPEN
+from thriftwood.costs import MODEL, NO_MASK
 from thriftwood.forest import LINKS
 from thriftwood.support.compiling import kernel, small_kernel
 
@@ -13,22 +13,22 @@ from thriftwood.support.compiling import kernel, small_kernel
 #   total      sum of the values of the leaves they are in, in whole numbers so that nothing drifts
 #   votes      how many trees predict each class
 #   n_trees    how many trees predict the row
-#   n_askers   how many splits ask each row for each charge
+#   n_askers   how many splits ask each row for each cost item
 #   bill       what the row pays for itself
-#   n_paid     how many charges and tests are on its bill
-#   n_payers   how many rows of each batch need each charge that batches pay
+#   n_paid     how many cost items and tests are on its bill
+#   n_payers   how many rows of each batch need each cost item that batches pay
 #   changed    rows that are no longer as they were last measured
 State = namedtuple("State", "total votes n_trees n_askers bill n_paid n_payers changed")
 
 # The trees with all they have to say about the rows.
 #
-#   ask_start, ask_charge, ask_gate   what each node asks its rows for
+#   ask_start, ask_cost_item, ask_mask   what each node asks its rows for
 #   own_prices   what each row pays for a feature, or nothing where `prices` say it
-#   line         the line of `n_payers` of a charge that batches pay
+#   line         the line of `n_payers` of a cost item that batches pay
 Walk = namedtuple(
     "Walk",
     "tree_of left right value winner order start stop times "
-    "ask_start ask_charge ask_gate prices payer own_prices gates batch_of line per_split",
+    "ask_start ask_cost_item ask_mask prices payer own_prices masks batch_of line per_split",
 )
 
 # What makes predictions of these whole numbers; `link` is a place in `LINKS`.
@@ -86,34 +86,34 @@ def move(walk, state, leaf, sign):
 
 @kernel
 def ask(walk, state, h, sign):
-    """Let a split ask its rows for its charges, or no longer do so."""
+    """Let a split ask its rows for its cost items, or no longer do so."""
     tree = walk.tree_of[h]
     for number in range(walk.ask_start[h], walk.ask_start[h + 1]):
-        charge, gate = walk.ask_charge[number], walk.ask_gate[number]
-        if walk.payer[charge] == MODEL:
+        cost_item, mask = walk.ask_cost_item[number], walk.ask_mask[number]
+        if walk.payer[cost_item] == MODEL:
             continue
         for place in range(walk.start[h], walk.stop[h]):
             row = walk.order[tree, place]
-            if gate != OPEN and not walk.gates[gate, row]:
+            if mask != NO_MASK and not walk.masks[mask, row]:
                 continue
-            before = state.n_askers[row, charge]
-            state.n_askers[row, charge] += sign
+            before = state.n_askers[row, cost_item]
+            state.n_askers[row, cost_item] += sign
             if before == (0 if sign > 0 else 1):
-                settle(walk, state, row, charge, sign)
+                settle(walk, state, row, cost_item, sign)
     if walk.per_split > 0:
         for place in range(walk.start[h], walk.stop[h]):
             put_on_bill(state, walk.order[tree, place], walk.per_split, sign)
 
 
 @kernel
-def settle(walk, state, row, charge, sign):
-    """Let a row, or its batch, begin or stop to pay a charge."""
-    if walk.payer[charge] >= 0:
-        state.n_payers[walk.line[charge], walk.batch_of[walk.payer[charge], row]] += sign
-    elif charge < walk.own_prices.shape[1]:
-        put_on_bill(state, row, walk.own_prices[row, charge], sign)
+def settle(walk, state, row, cost_item, sign):
+    """Let a row, or its batch, begin or stop to pay a cost item."""
+    if walk.payer[cost_item] >= 0:
+        state.n_payers[walk.line[cost_item], walk.batch_of[walk.payer[cost_item], row]] += sign
+    elif cost_item < walk.own_prices.shape[1]:
+        put_on_bill(state, row, walk.own_prices[row, cost_item], sign)
     else:
-        put_on_bill(state, row, walk.prices[charge], sign)
+        put_on_bill(state, row, walk.prices[cost_item], sign)
 
 
 @kernel

@@ -40,7 +40,7 @@ def walk_of(
     value, unit = _whole_values(forest)
     asks = list_asks(forest, prices)
     paid_by_batches = prices.payer >= 0
-    rows = prices.rows
+    rows = prices.samples
     walk = kernels.Walk(
         tree_of=forest.tree_of(np.arange(forest.n_nodes)),
         left=forest.left,
@@ -52,12 +52,12 @@ def walk_of(
         stop=routes.stop,
         times=times,
         ask_start=np.searchsorted(asks.node, np.arange(forest.n_nodes + 1)),
-        ask_charge=asks.charge,
-        ask_gate=asks.gate,
+        ask_cost_item=asks.cost_item,
+        ask_mask=asks.mask,
         prices=prices.prices,
         payer=prices.payer,
         own_prices=NO_PRICES if rows is None or rows.own_prices is None else rows.own_prices,
-        gates=prices.gates,
+        masks=prices.masks,
         batch_of=prices.batch_of,
         line=np.cumsum(paid_by_batches) - 1,
         per_split=prices.per_split,
@@ -80,9 +80,9 @@ def nothing_yet(forest: Forest, prices: PriceList, n_samples: int) -> kernels.St
         total=np.zeros((n_samples, forest.n_outputs), dtype=np.int64),
         votes=np.zeros((n_samples, forest.n_outputs), dtype=np.int32),
         n_trees=np.zeros(n_samples, dtype=np.int32),
-        # Trees ask once for each charge, but where rows know values, more often.
+        # Trees ask once for each cost item, but where rows know values, more often.
         n_askers=np.zeros(
-            (n_samples, prices.n_charges), np.int32 if len(prices.gates) else np.uint16
+            (n_samples, prices.n_cost_items), np.int32 if len(prices.masks) else np.uint16
         ),
         bill=np.zeros(n_samples),
         n_paid=np.zeros(n_samples, dtype=np.int32),
@@ -94,10 +94,10 @@ def nothing_yet(forest: Forest, prices: PriceList, n_samples: int) -> kernels.St
 def bills_now(walk: kernels.Walk, state: kernels.State) -> FloatArray:
     """Return what every row pays, equal parts of what its batches pay included."""
     bill: FloatArray = state.bill.copy()
-    for charge in np.flatnonzero(walk.payer >= 0):
-        batch_of = walk.batch_of[walk.payer[charge]]
-        part = walk.prices[charge] / np.bincount(batch_of)
-        pays = state.n_payers[walk.line[charge], : len(part)] > 0
+    for cost_item in np.flatnonzero(walk.payer >= 0):
+        batch_of = walk.batch_of[walk.payer[cost_item]]
+        part = walk.prices[cost_item] / np.bincount(batch_of)
+        pays = state.n_payers[walk.line[cost_item], : len(part)] > 0
         bill += np.where(pays, part, 0.0)[batch_of]
     return bill
 

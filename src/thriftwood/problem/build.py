@@ -1,13 +1,13 @@
 """Pruning as project selection: splits are projects, what somebody pays once is an item.
 
-In the paper's variables, x = 1 for a split that stays; w(c, i) = 1 where row i pays charge c, such
-as the price of a feature (with fees, batches and models, the payer i may be more than a row)::
+In the paper's variables, x = 1 for a split that stays; w(c, i) = 1 where row i pays cost item c,
+such as the price of a feature (with fees, batches and models, the payer i may be more than a row)::
 
     maximise   sum_h gain_h x_h  -  tradeoff * n_trees * sum_(c,i) price_c w_(c,i)
     where      x_h <= x_parent(h)       a split stays only if its parent stays
                x_h <= w_(c,i)           h is the first to ask i for c: it is paid, once
 
-which is the paper's IP3 times rows and trees. Where trees share nothing, a row pays a charge at
+which is the paper's IP3 times rows and trees. Where trees share nothing, a row pays a cost item at
 exactly one split of each tree, so every split has one item of its own and no row is seen.
 """
 
@@ -190,16 +190,16 @@ def required_splits(forest: Forest) -> IndexArray:
 
 def _whole_costs(purchases: Purchases) -> WholeCosts:
     """Return whole numbers for what items cost, at least 1 for what costs anything."""
-    exact, charge = purchases.item_cost, purchases.item_charge
+    exact, cost_item = purchases.item_cost, purchases.cost_item
     costs, unit = whole_numbers(exact, MOST_COST)
     costs = np.maximum(costs, exact > 0)
-    place = charge + 1  # the charges of splits are -1
+    place = cost_item + 1  # the cost items of splits are -1
     paid = np.bincount(place, weights=exact)
     counted = np.bincount(place, weights=costs * float(unit))
     lost = np.flatnonzero(np.abs(counted - paid) > LOST_DIGITS * paid) - 1
     if not len(lost):
         return WholeCosts(exact, costs, unit)
-    prices = purchases.charge_price
+    prices = purchases.cost_item_price
     if lost[0] == OF_SPLIT:
         raise RangeError(
             f"`per_split` and `per_node` are too small to be exact beside prices of up to "

@@ -110,7 +110,7 @@ def as_forests(
         model=model,
         forest=forest,
         rows=task.rows,
-        prices=task.prices.without_rows(),
+        prices=task.prices.without_samples(),
         loss_name=task.loss_name,
         method=method,
         drop_step=read_only(drop_step),

@@ -117,7 +117,7 @@ def _rules(growth: Growth) -> kernels.Rules:
         free_once_bought=bool(growth.free_once_bought),
         prices=np.ldexp(growth.prices, -largest),
         bundle_start=bundles.start,
-        bundle_charge=bundles.charge,
+        bundle_cost_item=bundles.cost_item,
         bundle_amount=np.ldexp(bundles.amount, -largest),
     )
 

@@ -15,14 +15,14 @@ IMPURITIES = {"pairs": PAIRS, "powers": POWERS, "entropy": ENTROPY}
 
 
 class Bundles(NamedTuple):
-    """What the prices of features are made of: charges that several features may share.
+    """What the prices of features are made of: cost items that several features may share.
 
-    The price of feature `k` is the sum of `amount[start[k]:start[k + 1]]`, for the charges beside
-    it, and of what is never shared.
+    The price of feature `k` is the sum of `amount[start[k]:start[k + 1]]`, for the cost items
+    beside it, and of what is never shared.
     """
 
     start: IndexArray
-    charge: IndexArray
+    cost_item: IndexArray
     amount: FloatArray
 
 

@@ -26,7 +26,7 @@ Rows = namedtuple("Rows", "codes order members missing label weight")
 Rules = namedtuple(
     "Rules",
     "impurity alpha power max_depth min_samples_leaf min_weight_leaf max_features free_once_bought "
-    "prices bundle_start bundle_charge bundle_amount",
+    "prices bundle_start bundle_cost_item bundle_amount",
 )
 
 # What is grown. Codes up to `below` go left; `above` is the next code among the rows of the split,
@@ -34,7 +34,7 @@ Rules = namedtuple(
 Nodes = namedtuple("Nodes", "parent left right feature below above missing_left n_samples counts")
 
 # Features that may still vary at a node are the first in `live`; `place` says where each stands.
-# `bought` marks those that cost nothing more, `prices` says what the others cost where charges are
+# `bought` marks those that cost nothing more, `prices` says what the others cost where items are
 # `paid`, and `drawn` is the order in which they are tried.
 Features = namedtuple("Features", "live place bought prices paid drawn")
 
@@ -54,7 +54,9 @@ def grow_nodes(rows, rules, seed, nodes):
         place=np.arange(n_features),
         bought=np.zeros(n_features, dtype=np.bool_),
         prices=rules.prices.copy(),
-        paid=np.zeros(rules.bundle_charge.max() + 1 if len(rules.bundle_charge) else 0, np.bool_),
+        paid=np.zeros(
+            rules.bundle_cost_item.max() + 1 if len(rules.bundle_cost_item) else 0, np.bool_
+        ),
         drawn=np.arange(n_features),
     )
     work = Work(
@@ -146,14 +148,14 @@ def mark_bought(nodes, rules, node, features):
         k = nodes.feature[above]
         features.bought[k] = True
         for place in range(rules.bundle_start[k], rules.bundle_start[k + 1]):
-            features.paid[rules.bundle_charge[place]] = True
+            features.paid[rules.bundle_cost_item[place]] = True
         above = nodes.parent[above]
     for k in range(len(features.prices)):
         features.prices[k] = rules.prices[k]
         if features.bought[k]:
             continue
         for place in range(rules.bundle_start[k], rules.bundle_start[k + 1]):
-            if features.paid[rules.bundle_charge[place]]:
+            if features.paid[rules.bundle_cost_item[place]]:
                 features.prices[k] -= rules.bundle_amount[place]
         features.prices[k] = max(features.prices[k], 0.0)
 

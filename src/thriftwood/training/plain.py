@@ -122,21 +122,21 @@ class _Grower:
         return self._price(split.feature, bought) / split.gain, -split.gain, split.feature
 
     def _price(self, feature: int, bought: frozenset[int]) -> float:
-        """Return what a feature costs below others, whose charges it may share."""
+        """Return what a feature costs below others, whose cost items it may share."""
         growth, price = self.growth, float(self.growth.prices[feature])
         if growth.bundles is None or not growth.free_once_bought or feature in bought:
             return price
-        paid = {charge for other in bought for charge, _ in self._charges(other)}
-        for charge, amount in self._charges(feature):
-            if charge in paid:
+        paid = {cost_item for other in bought for cost_item, _ in self._cost_items(other)}
+        for cost_item, amount in self._cost_items(feature):
+            if cost_item in paid:
                 price -= amount
         return max(price, 0.0)
 
-    def _charges(self, feature: int) -> list[tuple[int, float]]:
+    def _cost_items(self, feature: int) -> list[tuple[int, float]]:
         assert self.growth.bundles is not None
-        start, charge, amount = self.growth.bundles
+        start, cost_item, amount = self.growth.bundles
         own = slice(start[feature], start[feature + 1])
-        return list(zip(charge[own].tolist(), amount[own].tolist(), strict=True))
+        return list(zip(cost_item[own].tolist(), amount[own].tolist(), strict=True))
 
     def _candidates(self, rows: IntArray, before: float) -> Iterator[Candidate]:
         """Yield the best split of every feature that is tried and gains something."""

@@ -19,7 +19,7 @@ from thriftwood.report.page.details import Details, details_of
 from thriftwood.report.page.given import FEWEST_POINTS, GivenPage
 from thriftwood.report.page.spending import (
     Spending,
-    fee_charges,
+    fee_items,
     line_names,
     spending_on,
 )
@@ -154,7 +154,7 @@ def page_contents(given: GivenPage, n_jobs: int | None, progress: bool | None) -
             place = int(np.searchsorted(drawn, index)) + 1
             points.append(_point(given, index, place, details, still_paid(after, rows), proof))
             bar(len(points) / len(shown))
-    fees = fee_charges(prices)
+    fees = fee_items(prices)
     own = details_of(before, before, edges, given.weights)
     return PageContents(
         title=given.title,
@@ -170,7 +170,7 @@ def page_contents(given: GivenPage, n_jobs: int | None, progress: bool | None) -
         trees_per_bar=trees_per_bar(path.forest.n_trees),
         n_points=len(path),
         features=prices.names[: prices.n_features],
-        fees=[prices.names[charge] for charge in fees],
+        fees=[prices.names[cost_item] for cost_item in fees],
         prices=prices.prices[[*range(prices.n_features), *fees]],
         lines=line_names(prices),
         in_several_groups=_overlap(features for _, features in prices.groups),

@@ -10,7 +10,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from thriftwood.baselines.size_path import SizePath
-from thriftwood.costs import AnyCosts, PriceList, prices_of_rows
+from thriftwood.costs import AnyCosts, PriceList, prices_of_samples
 from thriftwood.distributed.hiring import is_chunked
 from thriftwood.errors import InputError
 from thriftwood.forest.table import Table, read_rows
@@ -96,7 +96,7 @@ def read_given(
         X=X,
         y=y,
         table=table,
-        prices=prices_of_rows(path.prices, "path", costs, names, table.n_samples),
+        prices=prices_of_samples(path.prices, "path", costs, names, table.n_samples),
         weights=read_weights(sample_weight, table.n_samples),
         validation=_read_validation(validation),
         costs=costs,
@@ -131,7 +131,7 @@ def _read_table(X: Any, path: PruningPath) -> Table:
 
 
 def _check_validation_prices(path: PruningPath, validation: Any) -> None:
-    if path.prices.is_tied_to_rows and validation is not None:
+    if path.prices.is_tied_to_samples and validation is not None:
         raise InputError(
             "The prices of the path belong to the rows that it was computed on, so that nobody "
             "knows what validation rows pay: leave `validation` out."

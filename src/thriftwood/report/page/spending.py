@@ -12,8 +12,8 @@ from thriftwood.costs import (
     MODEL,
     PriceList,
     bills_of,
-    charges_of,
-    part_of_row,
+    cost_items_of,
+    part_of_sample,
     shared_by_batches,
 )
 from thriftwood.forest import Forest
@@ -62,12 +62,16 @@ class Spending:
         splits = np.flatnonzero(self.forest.is_split)
         return np.bincount(self.forest.tree_of(splits), minlength=self.forest.n_trees)
 
-    def charges_of(self, row: int) -> dict[int, float]:
-        """Return what one row pays for each charge; 0 for features that it has anyway."""
+    def cost_items_of(self, row: int) -> dict[int, float]:
+        """Return what one row pays for each cost item; 0 for features that it has anyway."""
         features = [feature for feature, _ in self.use.asked(row)]
-        needed = {charge for one in features for charge in charges_of(self.prices, one, row)}
+        needed = {
+            cost_item for one in features for cost_item in cost_items_of(self.prices, one, row)
+        }
         needed.update(shared_by_batches(self.prices, self.use.used, row))
-        paid = {charge: part_of_row(self.prices, charge, row) for charge in sorted(needed)}
+        paid = {
+            cost_item: part_of_sample(self.prices, cost_item, row) for cost_item in sorted(needed)
+        }
         return dict.fromkeys(features, 0.0) | paid
 
     def values_of(self, row: int) -> dict[int, Any]:
@@ -87,28 +91,28 @@ def spending_on(
     bills = bills_of(prices, use.used, weights)
     tests = prices.per_split * use.n_tests
     model_cost = model_cost_of(forest, prices)
-    per_row = bills.per_row + tests
+    per_row = bills.per_sample + tests
     mean = float(np.average(per_row, weights=weights)) + model_cost
     test_cost = float(np.average(tests, weights=weights))
-    bought = [*range(prices.n_features), *fee_charges(prices)]
+    bought = [*range(prices.n_features), *fee_items(prices)]
     return Spending(
         forest=forest,
         mean=mean,
         per_row=per_row,
         bought=bills.needed_by[bought],
-        spent=bills.by_charge[bought],
+        spent=bills.by_cost_item[bought],
         test_cost=test_cost,
         model_cost=model_cost,
-        by_line=_lines(prices, bills.by_charge, test_cost, model_cost, mean),
+        by_line=_lines(prices, bills.by_cost_item, test_cost, model_cost, mean),
         prices=prices,
         use=use,
     )
 
 
-def fee_charges(prices: PriceList) -> list[int]:
-    """Return the charges that are fees: rows pay them, but they are no features."""
-    charges: list[int] = np.flatnonzero(prices.payer != MODEL)[prices.n_features :].tolist()
-    return charges
+def fee_items(prices: PriceList) -> list[int]:
+    """Return the cost items that are fees: rows pay them, but they are no features."""
+    cost_items: list[int] = np.flatnonzero(prices.payer != MODEL)[prices.n_features :].tolist()
+    return cost_items
 
 
 def line_names(prices: PriceList) -> list[str]:
@@ -118,11 +122,13 @@ def line_names(prices: PriceList) -> list[str]:
 
 
 def _lines(
-    prices: PriceList, by_charge: FloatArray, test_cost: float, model_cost: float, mean: float
+    prices: PriceList, by_cost_item: FloatArray, test_cost: float, model_cost: float, mean: float
 ) -> FloatArray:
     """Return the parts of a mean bill; the last makes up for features of several groups."""
-    by_feature = by_charge[: prices.n_features]
-    fees = {prices.names[charge]: float(by_charge[charge]) for charge in fee_charges(prices)}
+    by_feature = by_cost_item[: prices.n_features]
+    fees = {
+        prices.names[cost_item]: float(by_cost_item[cost_item]) for cost_item in fee_items(prices)
+    }
     in_groups = [
         fees.get(name, 0.0) + float(by_feature[list(members)].sum())
         for name, members in prices.groups

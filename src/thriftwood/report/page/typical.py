@@ -16,9 +16,9 @@ TYPICAL = {"A cheap row": 0.1, "A row in the middle": 0.5, "A dear row": 0.9}
 
 
 class Line(NamedTuple):
-    """A line of a receipt: the charge, its name, the value where it is a feature, the price."""
+    """A line of a receipt: the cost item, its name, the value where it is a feature, the price."""
 
-    charge: int
+    cost_item: int
     name: str
     value: str | None
     price: float
@@ -72,8 +72,8 @@ def still_paid(after: Spending, rows: list[TypicalRow]) -> list[StillPaid]:
     """Return what typical rows pay at a point."""
     found = []
     for one in rows:
-        paid = after.charges_of(one.row)
-        places = [place for place, line in enumerate(one.lines) if line.charge in paid]
+        paid = after.cost_items_of(one.row)
+        places = [place for place, line in enumerate(one.lines) if line.cost_item in paid]
         found.append(StillPaid(places, after.tests_of(one.row)))
     return found
 
@@ -81,15 +81,15 @@ def still_paid(after: Spending, rows: list[TypicalRow]) -> list[StillPaid]:
 def _receipt(before: Spending, row: int) -> tuple[Line, ...]:
     values = before.values_of(row)
     lines = [
-        Line(charge, _name(before.prices, charge), _words(values, charge), price)
-        for charge, price in before.charges_of(row).items()
+        Line(cost_item, _name(before.prices, cost_item), _words(values, cost_item), price)
+        for cost_item, price in before.cost_items_of(row).items()
     ]
     return tuple(sorted(lines, key=lambda line: -line.price))
 
 
-def _name(prices: PriceList, charge: int) -> str:
-    name = prices.names[charge]
-    return name if charge < prices.n_features else f"fee: {name}"
+def _name(prices: PriceList, cost_item: int) -> str:
+    name = prices.names[cost_item]
+    return name if cost_item < prices.n_features else f"fee: {name}"
 
 
 def _words(values: dict[int, Any], feature: int) -> str | None:
