@@ -5,7 +5,7 @@ import pytest
 
 from thriftwood.errors import InputError, RangeError
 from thriftwood.support import compiling
-from thriftwood.support.arrays import frozen
+from thriftwood.support.arrays import read_only_copy
 from thriftwood.support.validation import numbers
 
 
@@ -31,18 +31,18 @@ def test_frozen_arrays_are_nobody_elses():
     view = mine.view()
     view.flags.writeable = False
     for values in (mine, view, mine[:2]):
-        array = frozen(values, np.int64)
+        array = read_only_copy(values, np.int64)
         mine[0] += 1
         assert array[0] == mine[0] - 1
         assert not array.flags.writeable
-    owned = frozen(mine, np.int64)
-    assert frozen(owned, np.int64) is owned  # what is frozen already is not copied
+    owned = read_only_copy(mine, np.int64)
+    assert read_only_copy(owned, np.int64) is owned  # what is frozen already is not copied
 
 
 @pytest.mark.parametrize("values", [[2**40], [0.5], [np.nan]])
 def test_frozen_never_wraps_or_rounds(values):
     with np.errstate(invalid="ignore"), pytest.raises(RangeError, match="int32"):
-        frozen(np.array(values), np.int32)
+        read_only_copy(np.array(values), np.int32)
 
 
 @pytest.mark.parametrize("values", [["1"], [1j], np.array(["2020-01-01"], "M8[D]"), [None, "a"]])

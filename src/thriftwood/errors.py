@@ -8,7 +8,17 @@ class ThriftwoodError(Exception):
 
 
 class InputError(ThriftwoodError, ValueError):
-    """An argument is wrong: the data, the labels, the prices, the tradeoff."""
+    """An argument is wrong: the data, the labels, the prices, the tradeoff.
+
+    Attributes
+    ----------
+    argument : str, optional
+        The name of the argument, where it is one that the sentence names in backticks.
+    """
+
+    def __init__(self, message: str, argument: str | None = None) -> None:
+        super().__init__(message)
+        self.argument = argument
 
 
 class UnsupportedModelError(ThriftwoodError, TypeError):

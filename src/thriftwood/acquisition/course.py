@@ -22,7 +22,7 @@ from thriftwood.support.arrays import (
     FloatArray,
     IndexArray,
     IntArray,
-    frozen,
+    read_only_copy,
 )
 
 
@@ -87,7 +87,7 @@ class Course:
         return Bounds(
             low=_joined([low for low, _ in ranges]),
             high=_joined([high for _, high in ranges]),
-            rule=frozen([_rule(forest) for forest in self.forests], np.uint8),
+            rule=read_only_copy([_rule(forest) for forest in self.forests], np.uint8),
         )
 
     def predictions(self, scores: FloatArray, stage: IndexArray) -> FloatArray:
@@ -119,23 +119,25 @@ def lay_out(stages: Stages) -> Course:
         category_set=_joined([one.category_set for one in splits]),
         set_start=stages.richest.set_start,
         in_set=stages.richest.in_set,
-        roots=frozen([forest.tree_start[:-1] + offset for forest, offset in shifted], np.int32),
+        roots=read_only_copy(
+            [forest.tree_start[:-1] + offset for forest, offset in shifted], np.int32
+        ),
         says=_joined([forest.values for forest in forests]),
-        bias=frozen([forest.bias for forest in forests], np.float64),
-        divisor=frozen(
+        bias=read_only_copy([forest.bias for forest in forests], np.float64),
+        divisor=read_only_copy(
             [forest.n_trees if forest.combine == "mean" else 1 for forest in forests],
             np.float64,
         ),
-        enough=frozen(stages.thresholds[stages.in_use], np.float64),
-        first_asked=frozen(np.concatenate(at_roots), np.int64),
-        first_asked_start=frozen(np.cumsum([0, *map(len, at_roots)]), np.int64),
+        enough=read_only_copy(stages.thresholds[stages.in_use], np.float64),
+        first_asked=read_only_copy(np.concatenate(at_roots), np.int64),
+        first_asked_start=read_only_copy(np.cumsum([0, *map(len, at_roots)]), np.int64),
     )
     return Course(stages, forests, track)
 
 
 def _joined(parts: list[NDArray[Any]]) -> Any:
     """Return one array of all parts, read-only: kernels are compiled again for what is not."""
-    return frozen(parts[0] if len(parts) == 1 else np.concatenate(parts), None)
+    return read_only_copy(parts[0] if len(parts) == 1 else np.concatenate(parts), None)
 
 
 def _shift(children: IndexArray, offset: np.int32) -> IndexArray:

@@ -12,7 +12,7 @@ from thriftwood.support.arrays import (
     FloatArray,
     IndexArray,
     IntArray,
-    frozen,
+    read_only_copy,
 )
 
 NO_PRICES = np.empty((0, 0))
@@ -35,8 +35,10 @@ class Tolls(NamedTuple):
     def take(self, rows: IntArray) -> Tolls:
         """Return the same for some of the rows."""
         return self._replace(
-            own_price=frozen(self.own_price[rows], None) if self.own_price.size else self.own_price,
-            masks=frozen(self.masks[:, rows], None) if self.masks.size else self.masks,
+            own_price=read_only_copy(self.own_price[rows], None)
+            if self.own_price.size
+            else self.own_price,
+            masks=read_only_copy(self.masks[:, rows], None) if self.masks.size else self.masks,
         )
 
 
@@ -47,10 +49,10 @@ def tolls_of(prices: PriceList) -> Tolls:
         amount[prices.payer == number] *= (batch_of.max() + 1) / len(batch_of)
     own = None if prices.samples is None else prices.samples.own_prices
     return Tolls(
-        start=frozen(prices.start, np.int32),
-        cost_item=frozen(prices.cost_item, np.int32),
-        mask=frozen(prices.mask, np.int32),
-        amount=frozen(amount, np.float64),
-        own_price=frozen(NO_PRICES if own is None else own, np.float64),
-        masks=frozen(prices.masks, np.bool_),
+        start=read_only_copy(prices.start, np.int32),
+        cost_item=read_only_copy(prices.cost_item, np.int32),
+        mask=read_only_copy(prices.mask, np.int32),
+        amount=read_only_copy(amount, np.float64),
+        own_price=read_only_copy(NO_PRICES if own is None else own, np.float64),
+        masks=read_only_copy(prices.masks, np.bool_),
     )

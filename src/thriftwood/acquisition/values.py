@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.costs import did_you_mean
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest
 from thriftwood.forest.table import read_table
 from thriftwood.support.arrays import BoolArray
+from thriftwood.support.validation import did_you_mean
 
 # Whole numbers up to here are doubles too.
 MOST_WHOLE = 2**53

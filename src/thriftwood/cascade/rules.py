@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from thriftwood.errors import InputError
-from thriftwood.support.arrays import FloatArray, IntArray, frozen
+from thriftwood.support.arrays import FloatArray, IntArray, read_only_copy
 from thriftwood.support.validation import one_number_from_zero
 
 # Means of bills may differ in their last digits where they should be equal.
@@ -44,7 +44,7 @@ class StoppingRules:
 
     def __post_init__(self) -> None:
         for name in RULE_ARRAYS:
-            object.__setattr__(self, name, frozen(getattr(self, name), np.float64))
+            object.__setattr__(self, name, read_only_copy(getattr(self, name), np.float64))
 
     def __len__(self) -> int:
         return len(self.costs)

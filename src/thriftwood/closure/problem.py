@@ -12,7 +12,7 @@ from thriftwood.support.arrays import (
     BoolArray,
     IndexArray,
     IntArray,
-    frozen,
+    read_only_copy,
 )
 
 NOTHING = -1
@@ -45,7 +45,7 @@ class ClosureProblem:
 
     def __post_init__(self) -> None:
         for name, dtype in _DTYPES.items():
-            object.__setattr__(self, name, frozen(getattr(self, name), dtype))
+            object.__setattr__(self, name, read_only_copy(getattr(self, name), dtype))
 
     @property
     def n_projects(self) -> int:

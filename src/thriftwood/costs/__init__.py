@@ -23,7 +23,6 @@ from thriftwood.costs.price_list import (
 )
 from thriftwood.costs.reading import prices_of_samples, read_prices
 from thriftwood.costs.stored import price_parts, prices_from
-from thriftwood.costs.wording import did_you_mean
 
 __all__ = [
     "MODEL",
@@ -36,7 +35,6 @@ __all__ = [
     "SamplePrices",
     "bills_of",
     "cost_items_of",
-    "did_you_mean",
     "part_of_sample",
     "price_parts",
     "prices_from",

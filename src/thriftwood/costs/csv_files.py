@@ -15,8 +15,8 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from thriftwood.costs.document import Document, checked, listed
-from thriftwood.costs.wording import did_you_mean
 from thriftwood.errors import InputError
+from thriftwood.support.validation import did_you_mean
 
 REQUIRED = ("name", "price")
 COLUMNS = (*REQUIRED, "group", "requires", "per_model")

@@ -15,8 +15,9 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple, TypeGuard
 
 from thriftwood.costs.costs import SAMPLE_FIELDS
-from thriftwood.costs.wording import A_PRICE, did_you_mean
+from thriftwood.costs.wording import A_PRICE
 from thriftwood.errors import InputError
+from thriftwood.support.validation import did_you_mean
 
 # The value of a key that a file gives twice.
 REPEATED = object()

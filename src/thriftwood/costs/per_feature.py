@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thriftwood.costs.wording import A_PRICE, did_you_mean, read_price
+from thriftwood.costs.wording import A_PRICE, read_price
 from thriftwood.errors import InputError
 from thriftwood.support.arrays import FloatArray, read_only
-from thriftwood.support.validation import is_whole, numbers
+from thriftwood.support.validation import did_you_mean, is_whole, numbers
 
 
 def prices_per_feature(

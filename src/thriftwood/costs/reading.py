@@ -24,7 +24,7 @@ from thriftwood.costs.price_list import (
     SamplePrices,
     plain_prices,
 )
-from thriftwood.costs.wording import A_PRICE, did_you_mean, read_price
+from thriftwood.costs.wording import A_PRICE, read_price
 from thriftwood.errors import InputError
 from thriftwood.support.arrays import (
     BoolArray,
@@ -32,7 +32,7 @@ from thriftwood.support.arrays import (
     IndexArray,
     read_only,
 )
-from thriftwood.support.validation import is_whole, numbers
+from thriftwood.support.validation import did_you_mean, is_whole, numbers
 
 
 def read_prices(

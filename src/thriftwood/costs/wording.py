@@ -1,8 +1,6 @@
 """Sentences about prices and names that several readers of price lists need."""
 
 import math
-from collections.abc import Iterable
-from difflib import get_close_matches
 
 from thriftwood.errors import InputError
 from thriftwood.support.validation import one_number
@@ -19,10 +17,3 @@ def read_price(price: object, what: str) -> float:
     if not math.isfinite(number) or number < 0:
         raise InputError(f"{what} is {number}: {A_PRICE}.")
     return number
-
-
-def did_you_mean(word: object, words: Iterable[object]) -> str:
-    """Return a suggestion with a space before it, or nothing."""
-    by_case = {str(one).lower(): str(one) for one in words}
-    near = get_close_matches(str(word).lower(), by_case, n=1)
-    return f" Did you mean {by_case[near[0]]!r}?" if near else ""

@@ -17,8 +17,8 @@ from thriftwood.support.arrays import (
     FloatArray,
     IndexArray,
     IntArray,
-    frozen,
     read_only,
+    read_only_copy,
 )
 
 FLOAT32 = np.dtype(np.float32)
@@ -112,11 +112,11 @@ class Forest:
         self._fill_in("zero_is_missing", np.shape(self.feature), False)
         self._fill_in("category_set", np.shape(self.feature), NO_SET)
         for name, dtype in ARRAYS.items():
-            object.__setattr__(self, name, frozen(getattr(self, name), dtype))
+            object.__setattr__(self, name, read_only_copy(getattr(self, name), dtype))
         if self.gains is not None:
-            object.__setattr__(self, "gains", frozen(self.gains, np.float64))
+            object.__setattr__(self, "gains", read_only_copy(self.gains, np.float64))
         if self.classes is not None:
-            object.__setattr__(self, "classes", frozen(self.classes, None))
+            object.__setattr__(self, "classes", read_only_copy(self.classes, None))
 
     def _fill_in(self, name: str, shape: tuple[int, ...], usual: float) -> None:
         """Put the usual value everywhere into an array that was left out."""

@@ -11,7 +11,7 @@ from thriftwood.errors import ForestError
 from thriftwood.forest.forest import Forest
 from thriftwood.forest.links import predictions
 from thriftwood.forest.scoring import predict, scores
-from thriftwood.support.arrays import FloatArray, IntArray, frozen
+from thriftwood.support.arrays import FloatArray, IntArray, read_only_copy
 from thriftwood.support.draws import uniform_per_row
 
 # A stage with this threshold is left out: nobody is ever so sure.
@@ -42,7 +42,7 @@ class Stages:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "forests", tuple(self.forests))
-        object.__setattr__(self, "thresholds", frozen(self.thresholds, np.float64))
+        object.__setattr__(self, "thresholds", read_only_copy(self.thresholds, np.float64))
 
     @property
     def richest(self) -> Forest:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from thriftwood.errors import MissingLibraryError
+from thriftwood.support.libraries import library
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -12,8 +12,5 @@ if TYPE_CHECKING:
 
 def frame_of(columns: dict[str, Any]) -> pd.DataFrame:
     """Return columns as a pandas data frame."""
-    try:
-        import pandas as pd
-    except ImportError:
-        raise MissingLibraryError("A data frame needs pandas: pip install pandas") from None
-    return pd.DataFrame(columns)
+    frame: pd.DataFrame = library("pandas", what="A data frame").DataFrame(columns)
+    return frame

@@ -11,7 +11,7 @@ import numpy as np
 from thriftwood.errors import InputError
 from thriftwood.refitting.fit import LeafFit, check_strength, fit_leaf_values
 from thriftwood.refitting.held_out import Trial
-from thriftwood.support.arrays import FloatArray, frozen
+from thriftwood.support.arrays import FloatArray, read_only_copy
 from thriftwood.support.validation import numbers
 
 # From no refit to weak. On data with little noise (MiniBooNE, Covertype) 0.1 is good for 2,000 rows
@@ -50,7 +50,7 @@ class StrengthChoice:
 
     def __post_init__(self) -> None:
         for name in ("strengths", "losses", "errors"):
-            object.__setattr__(self, name, frozen(getattr(self, name), np.float64))
+            object.__setattr__(self, name, read_only_copy(getattr(self, name), np.float64))
 
 
 def choose_strength(

@@ -12,7 +12,7 @@ from thriftwood.refitting.newton import minimise
 from thriftwood.refitting.objective import Objective
 from thriftwood.refitting.passes import passes_over
 from thriftwood.refitting.problem import LeafProblem
-from thriftwood.support.arrays import FloatArray, frozen, read_only
+from thriftwood.support.arrays import FloatArray, read_only, read_only_copy
 from thriftwood.support.validation import (
     one_number,
     one_number_from_zero,
@@ -49,7 +49,7 @@ class LeafFit:
 
     def __post_init__(self) -> None:
         for name in ("values", "bias"):
-            object.__setattr__(self, name, frozen(getattr(self, name), np.float64))
+            object.__setattr__(self, name, read_only_copy(getattr(self, name), np.float64))
 
 
 def fit_leaf_values(

@@ -17,7 +17,7 @@ from thriftwood.support.arrays import (
     FloatArray,
     IndexArray,
     IntArray,
-    frozen,
+    read_only_copy,
 )
 from thriftwood.support.validation import whole_number
 
@@ -45,10 +45,10 @@ class HeldOutRows:
     scale: FloatArray
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "leaves", frozen(self.leaves, np.int32))
-        object.__setattr__(self, "target", frozen(self.target, None))
+        object.__setattr__(self, "leaves", read_only_copy(self.leaves, np.int32))
+        object.__setattr__(self, "target", read_only_copy(self.target, None))
         for name in ("weights", "scale"):
-            object.__setattr__(self, name, frozen(getattr(self, name), np.float64))
+            object.__setattr__(self, name, read_only_copy(getattr(self, name), np.float64))
 
     def scores(self, values: FloatArray, bias: FloatArray) -> FloatArray:
         """Return the scores that the values give to these rows."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from thriftwood.errors import InputError
 from thriftwood.refitting.held_out import HeldOutRows
-from thriftwood.support.arrays import FloatArray, frozen
+from thriftwood.support.arrays import FloatArray, read_only_copy
 
 # Powers of two that are tried, as factors of probabilities averaged over all trees.
 LEAST_POWER, LARGEST_POWER = -1, 7
@@ -50,4 +50,4 @@ def prior_of_probabilities(
     losses = [
         sum(rows.judge(scale * plain, bias, loss)[0] for rows in held_out) for scale in scales
     ]
-    return frozen(plain * scales[int(np.argmin(losses))], np.float64)
+    return read_only_copy(plain * scales[int(np.argmin(losses))], np.float64)

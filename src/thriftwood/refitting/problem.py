@@ -21,7 +21,7 @@ from thriftwood.support.arrays import (
     FloatArray,
     IndexArray,
     IntArray,
-    frozen,
+    read_only_copy,
 )
 
 LOSSES = {"squared": SQUARED, "logistic": LOGISTIC, "softmax": SOFTMAX}
@@ -77,9 +77,9 @@ class LeafProblem:
             ("weights", "prior", "bias"), np.float64
         )
         for name, dtype in dtypes.items():
-            object.__setattr__(self, name, frozen(getattr(self, name), dtype))
+            object.__setattr__(self, name, read_only_copy(getattr(self, name), dtype))
         if self.speaks is not None:
-            object.__setattr__(self, "speaks", frozen(self.speaks, np.bool_))
+            object.__setattr__(self, "speaks", read_only_copy(self.speaks, np.bool_))
 
     @property
     def n_samples(self) -> int:

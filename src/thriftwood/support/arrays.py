@@ -1,4 +1,4 @@
-"""Read-only arrays: the stuff our frozen nouns are made of."""
+"""Read-only arrays, which the frozen dataclasses of this package are made of."""
 
 from typing import Any
 
@@ -13,8 +13,14 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 
-def frozen(values: ArrayLike, dtype: DTypeLike | None) -> NDArray[Any]:
-    """Return `values` as a contiguous read-only array that nobody else can write to."""
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Make an array that only the caller holds read-only, without copying it."""
+    array.flags.writeable = False
+    return array
+
+
+def read_only_copy(values: ArrayLike, dtype: DTypeLike | None = None) -> NDArray[Any]:
+    """Return a contiguous read-only array that nobody else can write to; copy only if needed."""
     array = np.ascontiguousarray(values, dtype=dtype)
     changes = array.dtype.kind == "i" and array.dtype != np.asarray(values).dtype
     if changes and not np.array_equal(array, values):
@@ -26,9 +32,3 @@ def frozen(values: ArrayLike, dtype: DTypeLike | None) -> NDArray[Any]:
         if array.flags.writeable or owner.flags.writeable:
             array = array.copy()
     return read_only(array)
-
-
-def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """Make an array that only the caller holds read-only, without copying it."""
-    array.flags.writeable = False
-    return array

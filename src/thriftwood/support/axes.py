@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from thriftwood.errors import InputError, MissingLibraryError
+from thriftwood.errors import InputError
+from thriftwood.support.libraries import library
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,16 +19,11 @@ GREY = "#999999"
 
 def axes_or_new(ax: Any, figsize: tuple[float, float] = (7.0, 4.5)) -> Axes:
     """Return the user's argument `ax`, or new axes of a size in inches where it is None."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise MissingLibraryError(
-            "Drawing needs matplotlib: pip install 'thriftwood[plot]'"
-        ) from None
+    plt = library("matplotlib.pyplot", "plot", "Drawing")
     if ax is None:
-        return plt.subplots(figsize=figsize, layout="constrained")[1]
+        ax = plt.subplots(figsize=figsize, layout="constrained")[1]
     if not hasattr(ax, "fill_between"):
-        raise InputError(f"`ax` is {ax!r}: pass axes of matplotlib, or None for new ones.")
+        raise InputError(f"`ax` is {ax!r}: pass axes of matplotlib, or None for new ones.", "ax")
     found: Axes = ax
     return found
 

@@ -6,12 +6,11 @@ from typing import Any
 from thriftwood.errors import MissingLibraryError
 
 
-def library(name: str, extra: str) -> Any:
-    """Return a module of an optional library, or say how to install it."""
+def library(name: str, extra: str | None = None, what: str = "This format") -> Any:
+    """Import a module of an optional library, or say what needs it and how to install it."""
     try:
         return import_module(name)
     except ImportError:
         root = name.split(".")[0]
-        raise MissingLibraryError(
-            f'This format needs {root}: pip install "thriftwood[{extra}]"'
-        ) from None
+        package = f'"thriftwood[{extra}]"' if extra else root
+        raise MissingLibraryError(f"{what} needs {root}: pip install {package}") from None

@@ -1,7 +1,9 @@
-"""Numbers as the user passes them, and as people read them."""
+"""Arguments as the user passes them, checked; every refusal carries the name of the argument."""
 
 import math
 import reprlib
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ TEXT = "SU"
 
 
 def numbers(values: object, name: str) -> FloatArray:
-    """Return a copy of the user's argument `name` as doubles; refuse what is not a number."""
+    """Return a copy of the argument as doubles; refuse what is not a number."""
     try:
         array = np.array(values)
         if array.dtype.kind in COMPLEX_OR_TIME + TEXT:
@@ -24,19 +26,19 @@ def numbers(values: object, name: str) -> FloatArray:
             raise TypeError
         return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"`{name}` holds something that is not a number.") from None
+        raise InputError(f"`{name}` holds something that is not a number.", name) from None
 
 
 def one_number(value: object, name: str) -> float:
-    """Return the user's argument `name` as one double; refuse what is not exactly one number."""
+    """Return the argument as one double; refuse what is not exactly one number."""
     array = numbers(value, name)
     if array.ndim != 0:
-        raise InputError(f"`{name}` is not one number.")
+        raise InputError(f"`{name}` is not one number.", name)
     return float(array)
 
 
 def one_number_from_zero(value: object, name: str, advice: str) -> float:
-    """Return the user's argument `name` as one finite double of at least 0, or refuse it."""
+    """Return the argument as one finite double of at least 0, or refuse it."""
     try:
         number = one_number(value, name)
     except InputError:
@@ -44,40 +46,65 @@ def one_number_from_zero(value: object, name: str, advice: str) -> float:
     if not math.isfinite(number) or number < 0:
         raise InputError(
             f"`{name}` is {reprlib.repr(value)}: it must be one finite number of at least 0. "
-            f"{advice}"
+            f"{advice}",
+            name,
         )
     return abs(number)  # minus zero is zero
 
 
 def shares_of_one(values: object, name: str) -> tuple[float, ...]:
-    """Return the user's argument `name` as numbers between 0 and 1, or refuse it."""
+    """Return the argument as numbers between 0 and 1, or refuse it."""
     shares = np.atleast_1d(numbers(values, name))
     if shares.ndim > 1:
-        raise InputError(f"`{name}` must be a list of numbers.")
+        raise InputError(f"`{name}` must be a list of numbers.", name)
     if not ((shares >= 0) & (shares <= 1)).all():
-        raise InputError(f"`{name}` is {values!r}: each must lie between 0 and 1.")
+        raise InputError(f"`{name}` is {values!r}: each must lie between 0 and 1.", name)
     return tuple(shares.tolist())
 
 
 def is_whole(value: object) -> bool:
-    """Say whether the user's argument is one whole number; True and False are none."""
+    """Tell one whole number from anything else; True and False are none."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def whole_number(value: Any, name: str, least: int) -> int:
-    """Return the user's argument `name` as a whole number of at least `least`, or refuse it."""
+    """Return the argument as a whole number of at least `least`, or refuse it."""
     if not is_whole(value) or value < least:
         raise InputError(
-            f"`{name}` is {reprlib.repr(value)}: pass a whole number of at least {least}."
+            f"`{name}` is {reprlib.repr(value)}: pass a whole number of at least {least}.", name
         )
     return int(value)
 
 
 def truth(value: Any, name: str) -> bool:
-    """Return the user's argument `name` if it is True or False, or refuse it."""
+    """Return the argument if it is True or False, or refuse it."""
     if not isinstance(value, (bool, np.bool_)):
-        raise InputError(f"`{name}` is {reprlib.repr(value)}: pass True or False.")
+        raise InputError(f"`{name}` is {reprlib.repr(value)}: pass True or False.", name)
     return bool(value)
+
+
+def chosen(value: Any, names: Collection[str], name: str) -> str:
+    """Return the argument if it is one of these names, or refuse it with the names to choose."""
+    if not isinstance(value, str) or value not in names:
+        raise InputError(
+            f"`{name}` is {reprlib.repr(value)}: choose {listed(map(repr, names))}."
+            f"{did_you_mean(value, names) if isinstance(value, str) else ''}",
+            name,
+        )
+    return value
+
+
+def listed(words: Iterable[str], last: str = "or") -> str:
+    """Return words as people list them: `a, b or c`."""
+    *first, final = words
+    return f"{', '.join(first)} {last} {final}" if first else final
+
+
+def did_you_mean(word: object, words: Iterable[object]) -> str:
+    """Return a suggestion with a space before it, or nothing."""
+    by_case = {str(one).lower(): str(one) for one in words}
+    near = get_close_matches(str(word).lower(), by_case, n=1)
+    return f" Did you mean {by_case[near[0]]!r}?" if near else ""
 
 
 def six_digits(value: float) -> str:

@@ -17,8 +17,8 @@ from thriftwood.support.arrays import (
     FloatArray,
     IndexArray,
     IntArray,
-    frozen,
     read_only,
+    read_only_copy,
 )
 
 
@@ -50,7 +50,7 @@ class Shard:
 
     def __post_init__(self) -> None:
         for name, dtype in _DTYPES.items():
-            object.__setattr__(self, name, frozen(getattr(self, name), dtype))
+            object.__setattr__(self, name, read_only_copy(getattr(self, name), dtype))
 
     @property
     def n_projects(self) -> int:
