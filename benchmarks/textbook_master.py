@@ -22,9 +22,8 @@ import highspy
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from thriftwood.closure import ClosureProblem, reduce_until_stable
-from thriftwood.closure.sums import exact_sum
-from thriftwood.solvers.decomposition_kernels import best_response, roots
+from thriftwood.closure import ClosureProblem, exact_sum, reduce_until_stable
+from thriftwood.solvers.dantzig_wolfe_kernels import best_response, roots
 from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
 
 SMOOTHING = 0.95  # how much of the best known prices is in those that trees are asked at

@@ -21,7 +21,7 @@ from sklearn.ensemble import RandomForestClassifier
 import thriftwood as tw
 from thriftwood.adapters import read_forest
 from thriftwood.closure import check_certificate
-from thriftwood.solvers import closure_path, min_cut
+from thriftwood.solvers import min_cut, parametric_cut
 
 N_TREES = 40
 # How many rows' errors one unit of cost on one row is worth, in the middle of the path.
@@ -92,8 +92,8 @@ def against_or_tools(n_samples: int, repeats: int, folder) -> None:
     check_optimal(problem)
     one, two, theirs = alternate(
         repeats,
-        lambda: seconds_of(lambda: closure_path(problem, n_jobs=1)),
-        lambda: seconds_of(lambda: closure_path(problem, n_jobs=2)),
+        lambda: seconds_of(lambda: parametric_cut(problem, n_jobs=1)),
+        lambda: seconds_of(lambda: parametric_cut(problem, n_jobs=2)),
         partial(or_tools_seconds, priced),
     )
     print(f"  one OR-tools solve {theirs:.2f} s; whole path from the closure on, one thread")
@@ -102,9 +102,9 @@ def against_or_tools(n_samples: int, repeats: int, folder) -> None:
 
 def check_optimal(problem) -> None:
     """Compare the path with certified single cuts at a few tradeoffs."""
-    path = closure_path(problem, n_jobs=2)
-    for step in np.linspace(0, path.n_steps - 2, 5).astype(int):
-        priced, _ = problem.at((path.price(step) + path.price(step + 1)) / 2)
+    path = parametric_cut(problem, n_jobs=2)
+    for step in np.linspace(0, path.n_breakpoints - 2, 5).astype(int):
+        priced, _ = problem.at(sum(path.breakpoints[step : step + 2]) / 2)
         solution = min_cut(priced)
         check_certificate(priced, solution)
         assert (solution.kept == path.kept(step + 1)).all(), "The path misses an optimum"

@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thriftwood.closure import (
+    LARGEST_TOTAL,
     ClosureProblem,
     ClosureSolution,
     Flow,
     check_certificate,
+    exact_sum,
 )
-from thriftwood.closure.sums import LARGEST_TOTAL, exact_sum
 from thriftwood.errors import CertificateError, ClosureError, RangeError
 from thriftwood.solvers import brute_force, min_cut
 

@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_solvers import random_forest_like
 
-from thriftwood.closure import ClosureSolution, Flow, check_certificate
-from thriftwood.closure.sums import LARGEST_TOTAL
+from thriftwood.closure import LARGEST_TOTAL, ClosureSolution, Flow, check_certificate
 from thriftwood.errors import CertificateError, InputError
 from thriftwood.solvers import (
     DantzigWolfe,

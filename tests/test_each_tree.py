@@ -174,7 +174,7 @@ def test_where_nothing_costs_anything_there_is_nothing_to_share():
 
 
 def test_threads_do_not_matter(monkeypatch):
-    monkeypatch.setattr("thriftwood.solvers.path.FEW_ARCS", 50)
+    monkeypatch.setattr("thriftwood.solvers.parametric_cut_kernels.FEW_ARCS", 50)
     assert_same_path(heart_path(scope="each_tree", n_jobs=2), ALONE)
 
 

@@ -70,7 +70,7 @@ def test_on_real_data_the_path_is_optimal_between_its_breakpoints(nhanes, monkey
         point = path.at(tradeoff=tradeoff)
         assert (point.index, point.n_splits) == (index, pruned.n_splits)
         assert point.objective == pytest.approx(pruned.objective, rel=1e-12)
-    monkeypatch.setattr("thriftwood.solvers.path.FEW_ARCS", 500)
+    monkeypatch.setattr("thriftwood.solvers.parametric_cut_kernels.FEW_ARCS", 500)
     np.testing.assert_array_equal(
         tw.prune_path(forest, X, y, costs=NHANES.costs, n_jobs=2).drop_step, path.drop_step
     )
@@ -175,7 +175,7 @@ def test_trees_in_any_order_give_the_same_path():
 
 
 def test_threads_do_not_matter(monkeypatch):
-    monkeypatch.setattr("thriftwood.solvers.path.FEW_ARCS", 500)
+    monkeypatch.setattr("thriftwood.solvers.parametric_cut_kernels.FEW_ARCS", 500)
     assert_same_path(heart_path(n_jobs=2), PATH)
     assert heart_path(n_jobs=2).costs.tolist() == PATH.costs.tolist()
 

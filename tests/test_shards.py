@@ -17,7 +17,7 @@ from thriftwood.distributed.dual.shard import join_shards
 from thriftwood.distributed.dual.shares import first_shares, split_by, whole_shares
 from thriftwood.distributed.dual.whole_path import sharded_path
 from thriftwood.errors import InputError
-from thriftwood.solvers import closure_path, min_cut
+from thriftwood.solvers import min_cut, parametric_cut
 
 PRICES = st.sampled_from([0, Fraction(1, 7), Fraction(1, 2), 1, Fraction(5, 3), 3])
 ROUNDS_ALONE = RowShards(max_rounds=6, most_gathered=0)
@@ -99,8 +99,8 @@ def test_a_gathered_path_is_the_path_of_the_whole(case):
     problem, shards = case
     n_arcs = sum(shard.n_arcs for shard in shards)
     found = sharded_path(ListCrew(shards), projects_of(problem, shards), n_arcs, RowShards())
-    whole = closure_path(problem)
-    np.testing.assert_array_equal(found.path.step_of, whole.step_of)
+    whole = parametric_cut(problem)
+    np.testing.assert_array_equal(found.path.breakpoint_of, whole.breakpoint_of)
     np.testing.assert_array_equal(found.path.gain, whole.gain)
     np.testing.assert_array_equal(found.path.cost, whole.cost)
     assert found.rounds[-1].gap == 0
@@ -121,16 +121,19 @@ def test_a_large_path_by_rounds_is_nested_exact_and_within_its_slack(seed):
 
 def check_path_by_rounds(problem, shards):
     path = sharded_path(ListCrew(shards), projects_of(problem, shards), 10**9, ROUNDS_ALONE).path
-    gain_per_cost = [path.price(step) for step in range(path.n_steps)]
+    gain_per_cost = path.breakpoints
     assert gain_per_cost == sorted(set(gain_per_cost))
-    for point in range(path.n_steps + 1):
+    for point in range(path.n_breakpoints + 1):
         kept = path.kept(point)
         assert is_closed(problem, kept)
-        assert problem.gains[kept & (path.step_of < path.n_steps)].sum() == path.gain[point:].sum()
+        assert (
+            problem.gains[kept & (path.breakpoint_of < path.n_breakpoints)].sum()
+            == path.gain[point:].sum()
+        )
         assert problem.costs[problem.needed_items(kept)].sum() == path.cost[point:].sum()
     for price in [Fraction(0), *gain_per_cost]:
         best = best_profit(problem, price)
-        here = max(profit_at(problem, path.kept(k), price) for k in range(path.n_steps + 1))
+        here = max(profit_at(problem, path.kept(k), price) for k in range(path.n_breakpoints + 1))
         assert here <= best <= here + Fraction(path.slack) + Fraction(1, 10**6)
     return path
 

@@ -9,7 +9,7 @@ from builders import closure, closures
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from thriftwood.closure import check_certificate, reduce_closure
+from thriftwood.closure import check_certificate, exact_sum, reduce_closure
 from thriftwood.closure import reductions as all_reductions
 from thriftwood.closure.reductions import (
     drop_free_items,
@@ -20,7 +20,6 @@ from thriftwood.closure.reductions import (
     merge_twin_items,
     reduce_until_stable,
 )
-from thriftwood.closure.sums import exact_sum
 from thriftwood.errors import CertificateError, InputError, RangeError
 from thriftwood.solvers import (
     DantzigWolfe,

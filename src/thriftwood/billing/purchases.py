@@ -6,7 +6,7 @@ import numpy as np
 
 from thriftwood.billing import purchase_kernels as kernels
 from thriftwood.billing.asks import Asks, list_asks
-from thriftwood.closure import last_steps
+from thriftwood.closure import last_needed
 from thriftwood.costs import MODEL, SAMPLE, PriceList
 from thriftwood.errors import RangeError
 from thriftwood.forest import Forest
@@ -67,7 +67,7 @@ class Purchases:
         step_of : shape (n_splits,)
             With which step of a path each split drops; -1 if it is never kept.
         """
-        return last_steps(step_of, self.arc_start, self.arc_item, self.n_items)
+        return last_needed(step_of, self.arc_start, self.arc_item, self.n_items)
 
     def needed(self, kept: BoolArray) -> BoolArray:
         """Return the items that the kept splits ask for."""

@@ -9,29 +9,39 @@ Law: a solution that passes `check_certificate` is optimal, whoever computed it.
 """
 
 from thriftwood.closure.certificate import Certificate, check_certificate
-from thriftwood.closure.path import ClosurePath, last_steps
-from thriftwood.closure.pricing import Pricing, pricing_at
+from thriftwood.closure.integers import (
+    LARGEST_TOTAL,
+    ScaledLambda,
+    exact_sum,
+    from_the_end,
+    scale_lambda,
+)
 from thriftwood.closure.problem import NOTHING, ClosureProblem
 from thriftwood.closure.reductions import merge_twin_items, reduce_closure, reduce_until_stable
-from thriftwood.closure.solution import ClosureSolution, Flow, smallest_optimum
-from thriftwood.closure.sums import LARGEST_TOTAL, exact_sum, from_the_end
+from thriftwood.closure.solution import (
+    ClosureSolution,
+    Flow,
+    ParametricCut,
+    last_needed,
+    smallest_optimum,
+)
 
 __all__ = [
     "LARGEST_TOTAL",
     "NOTHING",
     "Certificate",
-    "ClosurePath",
     "ClosureProblem",
     "ClosureSolution",
     "Flow",
-    "Pricing",
+    "ParametricCut",
+    "ScaledLambda",
     "check_certificate",
     "exact_sum",
     "from_the_end",
-    "last_steps",
+    "last_needed",
     "merge_twin_items",
-    "pricing_at",
     "reduce_closure",
     "reduce_until_stable",
+    "scale_lambda",
     "smallest_optimum",
 ]

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from thriftwood.closure import kernels
+from thriftwood.closure.integers import LARGEST_TOTAL, exact_sum
 from thriftwood.closure.problem import ClosureProblem
 from thriftwood.closure.solution import ClosureSolution, Flow
-from thriftwood.closure.sums import LARGEST_TOTAL, exact_sum
 from thriftwood.errors import CertificateError
 
 

@@ -344,10 +344,10 @@ def move(rest, traffic, tail, head, amount):
 
 
 @kernel
-def last_need(step_of, arc_start, arc_item, n_items):
-    """Return for each item the last step among the projects that need it."""
+def last_needed(drop_of, arc_start, arc_item, n_items):
+    """Return for each item the last drop among the projects that need it."""
     last = np.full(n_items, NOTHING, dtype=np.int32)
-    for h in range(len(step_of)):
+    for h in range(len(drop_of)):
         for arc in range(arc_start[h], arc_start[h + 1]):
-            last[arc_item[arc]] = max(last[arc_item[arc]], step_of[h])
+            last[arc_item[arc]] = max(last[arc_item[arc]], drop_of[h])
     return last

@@ -5,8 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from thriftwood.closure.pricing import pricing_at
-from thriftwood.closure.sums import LARGEST_TOTAL, exact_sum
+from thriftwood.closure.integers import LARGEST_TOTAL, exact_sum, scale_lambda
 from thriftwood.errors import ClosureError, RangeError
 from thriftwood.support.arrays import (
     BoolArray,
@@ -79,8 +78,8 @@ class ClosureProblem:
         """Return the gains of the kept projects minus the costs of the items they need."""
         return exact_sum(self.gains[kept]) - exact_sum(self.costs[self.needed_items(kept)])
 
-    def at(self, tradeoff: Fraction) -> tuple["ClosureProblem", int]:
-        """Return the problem whose profit is gains minus `tradeoff` times costs, in whole numbers.
+    def at(self, lambda_: Fraction) -> tuple["ClosureProblem", int]:
+        """Return the problem whose profit is gains minus lambda times costs, in whole numbers.
 
         Returns
         -------
@@ -88,19 +87,19 @@ class ClosureProblem:
         scale : int
             What gains were multiplied by.
         """
-        pricing = pricing_at(tradeoff, exact_sum(np.abs(self.gains)))
-        costs = pricing.priced(self.costs)
-        return replace(self, gains=self.gains * pricing.scale, costs=costs), pricing.scale
+        scaled = scale_lambda(lambda_, exact_sum(np.abs(self.gains)))
+        gains, costs = self.gains * scaled.gain_scale, scaled.scale_costs(self.costs)
+        return replace(self, gains=gains, costs=costs), scaled.gain_scale
 
-    def profit_at(self, tradeoff: Fraction, kept: BoolArray) -> int:
+    def profit_at(self, lambda_: Fraction, kept: BoolArray) -> int:
         """Return the profit of the kept projects in the problem that `at` returns.
 
         There, what is too dear to be ever bought costs no more than that takes; here it costs what
         it does, so that a bad choice looks as bad as it is.
         """
-        pricing = pricing_at(tradeoff, exact_sum(np.abs(self.gains)))
-        gain = exact_sum(self.gains[kept]) * pricing.scale
-        return gain - pricing.total(self.costs[self.needed_items(kept)])
+        scaled = scale_lambda(lambda_, exact_sum(np.abs(self.gains)))
+        gain = exact_sum(self.gains[kept]) * scaled.gain_scale
+        return gain - scaled.total_cost(self.costs[self.needed_items(kept)])
 
     def check(self) -> "ClosureProblem":
         """Return the problem, or raise where its arrays contradict each other or do not fit."""

@@ -9,9 +9,9 @@ from collections.abc import Callable
 import numpy as np
 
 from thriftwood.closure import kernels
+from thriftwood.closure.integers import exact_sum
 from thriftwood.closure.problem import NOTHING, ClosureProblem
 from thriftwood.closure.solution import ClosureSolution, Flow
-from thriftwood.closure.sums import exact_sum
 from thriftwood.support.arrays import (
     BoolArray,
     IndexArray,

@@ -1,10 +1,11 @@
 """What a solver returns: the kept projects, and a flow that proves how good they are."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from thriftwood.closure import kernels
 from thriftwood.closure.problem import ClosureProblem
-from thriftwood.support.arrays import BoolArray, IntArray
+from thriftwood.support.arrays import BoolArray, IndexArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,3 +50,55 @@ def smallest_optimum(problem: ClosureProblem, flow: Flow) -> BoolArray:
         flow.to_item,
     )
     return kept
+
+
+@dataclass(frozen=True, eq=False)
+class ParametricCut:
+    """All smallest best sets for lambda from 0 up: the parametric minimum cut.
+
+    At lambda the smallest best closed set keeps the projects whose breakpoint is larger. So the
+    sets are nested, and there is one more than there are breakpoints.
+
+    Attributes
+    ----------
+    breakpoint_of : shape (n_projects,)
+        The number of the breakpoint at which a project drops, from 0; -1 if it is never kept,
+        `n_breakpoints` if it is kept at any lambda, because it needs nothing that costs.
+    gain, cost : shape (n_breakpoints,)
+        The gains given up and the costs saved at each breakpoint; lambda is their ratio there.
+    slack : float
+        By how many gains, at any lambda, the set may miss the optimum because lambda had to be
+        rounded to stay within 64 bits; 0 where that never happened.
+    """
+
+    breakpoint_of: IndexArray
+    gain: IntArray
+    cost: IntArray
+    slack: float
+
+    @property
+    def n_breakpoints(self) -> int:
+        return len(self.gain)
+
+    @property
+    def breakpoints(self) -> list[Fraction]:
+        """The exact values of lambda at which projects drop, rising."""
+        return [
+            Fraction(*pair) for pair in zip(self.gain.tolist(), self.cost.tolist(), strict=True)
+        ]
+
+    def kept(self, n_passed: int) -> BoolArray:
+        """Return the projects that are kept after a number of breakpoints."""
+        return self.breakpoint_of >= n_passed
+
+
+def last_needed(
+    drop_of: IndexArray, arc_start: IntArray, arc_item: IndexArray, n_items: int
+) -> IndexArray:
+    """Return for each item the last drop among the projects that need it, -1 if there is none.
+
+    The items that project `h` needs are `arc_item[arc_start[h]:arc_start[h + 1]]`; `drop_of[h]`
+    numbers the points of a path at which projects drop.
+    """
+    last: IndexArray = kernels.last_needed(drop_of, arc_start, arc_item, n_items)
+    return last

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from thriftwood.adapters import write_model
-from thriftwood.closure import ClosurePath, from_the_end
+from thriftwood.closure import ParametricCut, from_the_end
 from thriftwood.distributed.dual.at_tradeoff import sharded_cut
 from thriftwood.distributed.dual.options import RowShards
 from thriftwood.distributed.dual.whole_path import sharded_path
@@ -60,7 +60,7 @@ def read_shards(shards: Any) -> RowShards:
     return shards
 
 
-def _mean_costs(task: ShardedTask, steps: ClosurePath) -> FloatArray:
+def _mean_costs(task: ShardedTask, steps: ParametricCut) -> FloatArray:
     """Return the mean bill of a row before each step, and after the last."""
     costs = from_the_end(np.append(steps.cost, 0))
     return np.array([task.mean_cost(int(cost)) for cost in costs])

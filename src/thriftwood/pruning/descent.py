@@ -21,7 +21,7 @@ from thriftwood.problem.majoriser import ensemble_losses, majorised_losses
 from thriftwood.problem.recorded_gain import RECORDED_GAIN
 from thriftwood.problem.task import PruningTask
 from thriftwood.pruning.pruned import Figures
-from thriftwood.solvers import Solver, closure_path
+from thriftwood.solvers import Solver, parametric_cut
 from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
 
 # How many prunings by recorded gains may be the start.
@@ -120,8 +120,8 @@ def _by_gains(task: PruningTask, n_jobs: int | None) -> list[BoolArray]:
     if task.forest.gains is None:
         return []
     problem, index = task.closure()
-    steps = closure_path(problem, n_jobs)
-    points = np.unique(np.linspace(0, steps.n_steps, MOST_STARTS).astype(int))
+    steps = parametric_cut(problem, n_jobs)
+    points = np.unique(np.linspace(0, steps.n_breakpoints, MOST_STARTS).astype(int))
     return [index.kept_nodes(steps.kept(int(point))) for point in points]
 
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from thriftwood.closure import ClosurePath, ClosureProblem
+from thriftwood.closure import ClosureProblem, ParametricCut
 from thriftwood.costs import PriceList
 from thriftwood.forest import Forest
 from thriftwood.problem.build import ClosureIndex
@@ -20,7 +20,7 @@ from thriftwood.pruning.points import (
     still_there,
 )
 from thriftwood.pruning.pruned import Figures
-from thriftwood.solvers import closure_path
+from thriftwood.solvers import parametric_cut
 from thriftwood.support.arrays import FloatArray, read_only
 from thriftwood.support.progress import progress_bar
 
@@ -48,11 +48,11 @@ def nested_path(
     """
     problem, index = closure
     with progress_bar("Pruning", progress) as bar:
-        steps = closure_path(problem, n_jobs, bar)
+        steps = parametric_cut(problem, n_jobs, bar)
     purchases = task.purchases
     # Divided once, at the end, so that whole prices make exact bills.
     items = still_there(
-        purchases.last_needed(steps.step_of), steps.n_steps + 1, purchases.item_cost
+        purchases.last_needed(steps.breakpoint_of), steps.n_breakpoints + 1, purchases.item_cost
     )
     return as_forests(model, task, index, steps, items / purchases.scale, method)
 
@@ -85,7 +85,7 @@ def as_forests(
     model: Any,
     task: Counted,
     index: ClosureIndex,
-    steps: ClosurePath,
+    steps: ParametricCut,
     costs: FloatArray,
     method: str = "ensemble",
 ) -> PruningPath:
@@ -94,16 +94,16 @@ def as_forests(
     Parameters
     ----------
     model, task, index
-    steps : ClosurePath
-    costs : shape (n_steps + 1,)
+    steps : ParametricCut
+    costs : shape (n_breakpoints + 1,)
         The mean bill of a row before each step, and after the last.
     method : str
     """
     forest = task.forest
     drop_step = np.full(forest.n_nodes, -1, dtype=np.int32)
-    drop_step[index.split] = steps.step_of
-    prices = [index.tradeoff(steps.price(step)) for step in range(steps.n_steps)]
-    n_points = steps.n_steps + 1
+    drop_step[index.split] = steps.breakpoint_of
+    prices = [index.tradeoff(lambda_) for lambda_ in steps.breakpoints]
+    n_points = steps.n_breakpoints + 1
     lost_loss = index.lost_gain / task.weight_counted
     lost_cost = Fraction(index.lost_cost) * index.loss_per_cost / Fraction(task.weight_counted)
     return PruningPath(

@@ -5,12 +5,11 @@ raises. (`brute_force`, the oracle of our tests, proves it by trying everything 
 `DantzigWolfe` is told to stop early, its flow proves how far from the best its answer may be.)
 """
 
-from thriftwood.solvers.brute_force import brute_force
 from thriftwood.solvers.dantzig_wolfe import DantzigWolfe, DecomposedSolution, Round
 from thriftwood.solvers.linear_program import linear_program
 from thriftwood.solvers.min_cut import min_cut
-from thriftwood.solvers.path import closure_path
-from thriftwood.solvers.plain_path import plain_path
+from thriftwood.solvers.parametric_cut import parametric_cut
+from thriftwood.solvers.plain import brute_force, plain_parametric_cut
 from thriftwood.solvers.registry import Solver, read_solver
 
 __all__ = [
@@ -19,9 +18,9 @@ __all__ = [
     "Round",
     "Solver",
     "brute_force",
-    "closure_path",
     "linear_program",
     "min_cut",
-    "plain_path",
+    "parametric_cut",
+    "plain_parametric_cut",
     "read_solver",
 ]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from thriftwood.closure import ClosureProblem, exact_sum
-from thriftwood.solvers import decomposition_kernels as kernels
+from thriftwood.solvers import dantzig_wolfe_kernels as kernels
 from thriftwood.support.arrays import BoolArray, IndexArray, IntArray
 from thriftwood.support.workers import workers
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from thriftwood.closure import ClosureProblem, ClosureSolution, merge_twin_items
 from thriftwood.closure import kernels as closure_kernels
-from thriftwood.solvers import decomposition_kernels as kernels
+from thriftwood.solvers import dantzig_wolfe_kernels as kernels
 from thriftwood.solvers.components import largest_charge
 from thriftwood.support.arrays import (
     BoolArray,

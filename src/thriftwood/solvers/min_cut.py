@@ -9,7 +9,7 @@ from thriftwood.closure import (
     reduce_closure,
     smallest_optimum,
 )
-from thriftwood.solvers import kernels
+from thriftwood.solvers import pseudoflow_kernels as kernels
 
 
 def min_cut(problem: ClosureProblem) -> ClosureSolution:

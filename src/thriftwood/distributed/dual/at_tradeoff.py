@@ -10,9 +10,9 @@ import numpy as np
 
 from thriftwood.closure import (
     Certificate,
-    Pricing,
+    ScaledLambda,
     exact_sum,
-    pricing_at,
+    scale_lambda,
 )
 from thriftwood.distributed.dual.log import RoundLog, ShardRound
 from thriftwood.distributed.dual.options import RowShards
@@ -75,17 +75,17 @@ def sharded_cut(
     it wants otherwise is opened again and gathered, too.
     """
     room = SPREAD * exact_sum(np.abs(projects.gains))
-    pricing = pricing_at(price, room).as_fine_as_possible()
+    pricing = scale_lambda(price, room).refined()
     with progress_line("Pruning by shards of rows:", options.progress) as line:
         log = RoundLog(crew, line)
         found = _agree_on_prices(crew, projects, price, options, log)
         if found.n_rest <= options.most_gathered and not log.is_within(options.tolerance):
             kept, certificate = _settle(crew, projects, pricing, options, found, log)
         else:
-            shares = whole_shares(found.shares, projects.gains, pricing.scale)
+            shares = whole_shares(found.shares, projects.gains, pricing.gain_scale)
             kept = found.kept
             certificate = _judged(crew, projects, pricing, kept, shares).certificate
-    return ShardedSolution(kept, certificate, pricing.scale, log.rounds)
+    return ShardedSolution(kept, certificate, pricing.gain_scale, log.rounds)
 
 
 class _Found(NamedTuple):
@@ -133,26 +133,28 @@ def _size_of(crew: Crew, status: Status, projects: Projects) -> int:
 def _settle(
     crew: Crew,
     projects: Projects,
-    pricing: Pricing,
+    pricing: ScaledLambda,
     options: RowShards,
     found: _Found,
     log: RoundLog,
 ) -> tuple[BoolArray, Certificate]:
     """Gather and settle the rest, until all shards want what came out or it gets too large."""
     status, n_rest = found.status, found.n_rest
-    shares = whole_shares(found.shares, projects.gains, pricing.scale)
+    shares = whole_shares(found.shares, projects.gains, pricing.gain_scale)
     best: tuple[BoolArray, Certificate] | None = None
     while True:
         kept, is_open = status == KEPT, status == OPEN
         if is_open.any():
             rests = crew.ask(send_rest, [RestNews(status, pricing)] * projects.n_shards)
-            gains = projects.gains[is_open] * pricing.scale
+            gains = projects.gains[is_open] * pricing.gain_scale
             settled = settle_rest(rests, gains, projects.presence[:, is_open])
             kept[is_open] = settled.kept
             shares[:, is_open] = settled.shares
         judged = _judged(crew, projects, pricing, kept, shares)
         best = _better(best, kept, judged.certificate)
-        log.add(best[1].profit / pricing.scale, best[1].bound / pricing.scale, is_open, n_rest)
+        log.add(
+            best[1].profit / pricing.gain_scale, best[1].bound / pricing.gain_scale, is_open, n_rest
+        )
         wrong = ~is_open & judged.differs
         if not wrong.any():
             if judged.certificate.gap:
@@ -188,11 +190,11 @@ class _Judged(NamedTuple):
 
 
 def _judged(
-    crew: Crew, projects: Projects, pricing: Pricing, kept: BoolArray, shares: IntArray
+    crew: Crew, projects: Projects, pricing: ScaledLambda, kept: BoolArray, shares: IntArray
 ) -> _Judged:
     verdicts = crew.ask(verdict, [Proposal(kept, share, pricing) for share in shares])
     cost = sum(one.cost for one in verdicts)
-    gain = exact_sum(projects.gains[kept]) * pricing.scale
+    gain = exact_sum(projects.gains[kept]) * pricing.gain_scale
     certificate = Certificate(gain - cost, sum(one.bound for one in verdicts))
     wanted = np.array([one.kept for one in verdicts])
     return _Judged(certificate, ((wanted != kept) & projects.has_say).any(axis=0))

@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.closure import kernels
-from thriftwood.closure.path import last_steps
-from thriftwood.closure.pricing import Pricing
-from thriftwood.closure.problem import ClosureProblem
-from thriftwood.closure.sums import LARGEST_TOTAL, exact_sum
+from thriftwood.closure import (
+    LARGEST_TOTAL,
+    ClosureProblem,
+    ScaledLambda,
+    exact_sum,
+    kernels,
+    last_needed,
+)
 from thriftwood.support.arrays import (
     BoolArray,
     FloatArray,
@@ -84,14 +87,14 @@ class Shard:
         arc_start, arc_item, costs = map(read_only, needs)
         return replace(self, arc_start=arc_start, arc_item=arc_item, costs=costs)
 
-    def at(self, pricing: Pricing) -> "Shard":
+    def at(self, pricing: ScaledLambda) -> "Shard":
         """Return the same shard with costs in the unit of gains."""
-        return replace(self, costs=read_only(pricing.priced(self.costs)))
+        return replace(self, costs=read_only(pricing.scale_costs(self.costs)))
 
     def needed_items(self, kept: BoolArray) -> BoolArray:
         """Return the items that the kept projects need."""
         step_of = np.where(kept, 0, -1).astype(np.int32)
-        needed: BoolArray = last_steps(step_of, self.arc_start, self.arc_item, self.n_items) == 0
+        needed: BoolArray = last_needed(step_of, self.arc_start, self.arc_item, self.n_items) == 0
         return needed
 
     def cost_of(self, kept: BoolArray) -> int:
@@ -107,7 +110,7 @@ class Shard:
             The step with which each project drops, from 0; -1 if it is never kept.
         n_steps : int
         """
-        last = last_steps(step_of, self.arc_start, self.arc_item, self.n_items)
+        last = last_needed(step_of, self.arc_start, self.arc_item, self.n_items)
         cost = np.zeros(n_steps, dtype=np.int64)
         ever = last >= 0
         np.add.at(cost, last[ever], self.costs[ever])

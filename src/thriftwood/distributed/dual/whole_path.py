@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thriftwood.closure import ClosurePath
+from thriftwood.closure import ParametricCut
 from thriftwood.distributed.dual.hull import on_hull
 from thriftwood.distributed.dual.log import RoundLog, ShardRound
 from thriftwood.distributed.dual.options import RowShards
@@ -18,7 +18,7 @@ from thriftwood.distributed.dual.rounds import (
 )
 from thriftwood.distributed.dual.shard import join_shards
 from thriftwood.distributed.dual.works import send_all
-from thriftwood.solvers.path import closure_path
+from thriftwood.solvers.parametric_cut import parametric_cut
 from thriftwood.support.arrays import BoolArray
 from thriftwood.support.progress import progress_line
 
@@ -32,11 +32,11 @@ class ShardedPath:
 
     Attributes
     ----------
-    path : ClosurePath
+    path : ParametricCut
     rounds : tuple of ShardRound
     """
 
-    path: ClosurePath
+    path: ParametricCut
     rounds: tuple[ShardRound, ...]
 
 
@@ -63,7 +63,7 @@ def sharded_path(
 
 def _gathered(crew: Crew, projects: Projects, n_jobs: int | None, log: RoundLog) -> ShardedPath:
     joined = join_shards(crew.ask(send_all, [None] * projects.n_shards))
-    path = closure_path(joined.with_gains(projects.gains), n_jobs)
+    path = parametric_cut(joined.with_gains(projects.gains), n_jobs)
     gained = float(projects.gains[path.kept(0)].sum())
     log.add(gained, gained, np.zeros(len(projects.gains), dtype=np.bool_), joined.n_arcs)
     return ShardedPath(path, log.rounds)
@@ -92,7 +92,7 @@ def _is_open(agreement: Agreement, projects: Projects) -> BoolArray:
     return is_open
 
 
-def _nested(agreement: Agreement) -> tuple[ClosurePath, float]:
+def _nested(agreement: Agreement) -> tuple[ParametricCut, float]:
     """Return the nested sets that are best among all of them at some price, and the largest gap."""
     gain, cost = agreement.gain_from, agreement.cost_from
     points = on_hull(gain, cost)
@@ -101,5 +101,5 @@ def _nested(agreement: Agreement) -> tuple[ClosurePath, float]:
     prices = np.concatenate([[0.0], step_gain / step_cost])
     profits = gain[points] - prices * cost[points]
     gap = max(float((agreement.bounds(prices) - profits).max()), 0.0)
-    path = ClosurePath(step_of.astype(np.int32), step_gain, step_cost, gap)
+    path = ParametricCut(step_of.astype(np.int32), step_gain, step_cost, gap)
     return path, gap

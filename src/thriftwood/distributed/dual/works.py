@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thriftwood.closure import Pricing, check_certificate
+from thriftwood.closure import ScaledLambda, check_certificate
 from thriftwood.distributed.dual.rest import Status, rest_of
 from thriftwood.distributed.dual.shard import Shard
 from thriftwood.solvers.min_cut import min_cut
-from thriftwood.solvers.path import closure_path
+from thriftwood.solvers.parametric_cut import parametric_cut
 from thriftwood.support.arrays import (
     BoolArray,
     FloatArray,
@@ -42,10 +42,10 @@ class Wishes(NamedTuple):
 
 def wishes(shard: Shard, gains: IntArray) -> Wishes:
     """Find the best sets of a shard for its share of the gains, at all prices."""
-    path = closure_path(shard.with_gains(gains), n_jobs=1)
+    path = parametric_cut(shard.with_gains(gains), n_jobs=1)
     prices = np.concatenate([path.gain / path.cost, [np.inf, 0.0]])  # the last for step -1
-    sure = int(gains[path.step_of == path.n_steps].sum())
-    return Wishes(prices[path.step_of], path.gain, path.cost, sure, path.slack)
+    sure = int(gains[path.breakpoint_of == path.n_breakpoints].sum())
+    return Wishes(prices[path.breakpoint_of], path.gain, path.cost, sure, path.slack)
 
 
 class Order(NamedTuple):
@@ -65,7 +65,7 @@ class Proposal(NamedTuple):
 
     kept: BoolArray
     gains: IntArray
-    pricing: Pricing
+    pricing: ScaledLambda
 
 
 class Verdict(NamedTuple):
@@ -94,7 +94,7 @@ class RestNews(NamedTuple):
     """Which projects are open, and the price of items."""
 
     status: Status
-    pricing: Pricing
+    pricing: ScaledLambda
 
 
 def send_rest(shard: Shard, news: RestNews) -> Shard:

@@ -7,22 +7,19 @@ import numpy as np
 
 from thriftwood.closure import (
     LARGEST_TOTAL,
-    ClosurePath,
     ClosureProblem,
+    ParametricCut,
     exact_sum,
 )
 from thriftwood.errors import RangeError
-from thriftwood.solvers import path_kernels as kernels
-from thriftwood.solvers.kernels import NOTHING
+from thriftwood.solvers import parametric_cut_kernels as kernels
+from thriftwood.solvers.pseudoflow_kernels import NOTHING
 from thriftwood.support.parallel import Progress, work_off
 
-# Parts with fewer arcs than this are decided in one go, without coming back to Python.
-FEW_ARCS = 50_000
 
-
-def closure_path(
+def parametric_cut(
     problem: ClosureProblem, n_jobs: int | None = None, progress: Progress | None = None
-) -> ClosurePath:
+) -> ParametricCut:
     """Return all smallest best sets of projects, over all prices.
 
     Parameters
@@ -70,14 +67,14 @@ def _n_arcs(part: kernels.Part) -> int:
 
 def _split_or_decide(part: kernels.Part, found: kernels.Found) -> list[kernels.Part]:
     """Return the halves of a large part; decide a small one."""
-    if len(part.arc_item) < FEW_ARCS:
+    if len(part.arc_item) < kernels.FEW_ARCS:
         kernels.decide(part, found)
         return []
     is_one, later, earlier = kernels.split(part, found)
     return [] if is_one else [later, earlier]
 
 
-def _path_of(found: kernels.Found) -> ClosurePath:
+def _path_of(found: kernels.Found) -> ParametricCut:
     """Number the parts by the price at which they drop."""
     drops = np.flatnonzero(found.cost > 0)
     # Different parts drop at different prices, so gain and cost together tell them apart.
@@ -87,9 +84,11 @@ def _path_of(found: kernels.Found) -> ClosurePath:
     first = together[is_first]
     gain, cost = found.gain[first], found.cost[first]
     by_price = sorted(range(len(first)), key=lambda k: Fraction(int(gain[k]), int(cost[k])))
-    step_of_part = np.empty(len(first), dtype=np.int32)
-    step_of_part[by_price] = np.arange(len(first))
+    breakpoint_of_part = np.empty(len(first), dtype=np.int32)
+    breakpoint_of_part[by_price] = np.arange(len(first))
     never_dropped = (found.cost == 0) & (found.gain > 0)
-    step_of = np.where(never_dropped, len(first), -1).astype(np.int32)
-    step_of[together] = step_of_part[np.cumsum(is_first) - 1]
-    return ClosurePath(step_of, gain[by_price], cost[by_price], float(found.slack[first].sum()))
+    breakpoint_of = np.where(never_dropped, len(first), -1).astype(np.int32)
+    breakpoint_of[together] = breakpoint_of_part[np.cumsum(is_first) - 1]
+    return ParametricCut(
+        breakpoint_of, gain[by_price], cost[by_price], float(found.slack[first].sum())
+    )

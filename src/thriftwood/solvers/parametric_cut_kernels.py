@@ -16,7 +16,7 @@ from thriftwood.closure.kernels import (
     twin_groups,
     without_hopeless,
 )
-from thriftwood.solvers.kernels import (
+from thriftwood.solvers.pseudoflow_kernels import (
     NOTHING,
     leads_up,
     pay_from_below,
@@ -25,6 +25,8 @@ from thriftwood.solvers.kernels import (
 )
 from thriftwood.support.compiling import kernel
 
+# Parts with fewer arcs than this are decided in one go, without coming back to Python.
+FEW_ARCS = 50_000
 # Priced gains of a part, signs aside, add up to at most this.
 MOST = np.int64(2**60)
 

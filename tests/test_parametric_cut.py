@@ -9,22 +9,20 @@ from builders import closure, closures
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from thriftwood.closure import check_certificate
-from thriftwood.closure.sums import exact_sum
+from thriftwood.closure import check_certificate, exact_sum
 from thriftwood.errors import RangeError
 from thriftwood.solvers import (
     brute_force,
-    closure_path,
     linear_program,
     min_cut,
-    plain_path,
+    parametric_cut,
+    plain_parametric_cut,
 )
-from thriftwood.solvers import path as path_module
-from thriftwood.solvers import path_kernels as kernels
+from thriftwood.solvers import parametric_cut_kernels as kernels
 
 
 def assert_same_path(path, other):
-    np.testing.assert_array_equal(path.step_of, other.step_of)
+    np.testing.assert_array_equal(path.breakpoint_of, other.breakpoint_of)
     np.testing.assert_array_equal(path.gain, other.gain)
     np.testing.assert_array_equal(path.cost, other.cost)
 
@@ -37,25 +35,25 @@ def product_of_sums(problem) -> int:
 @given(closures())
 def test_the_path_is_that_of_trying_everything(problem):
     assume(product_of_sums(problem) < 2**60)
-    path = closure_path(problem)
+    path = parametric_cut(problem)
     assert path.slack == 0
-    assert_same_path(path, plain_path(problem, brute_force))
+    assert_same_path(path, plain_parametric_cut(problem, brute_force))
 
 
 @settings(max_examples=100)
 @given(closures(most_projects=30, most_items=20))
 def test_the_path_is_that_of_one_cut_after_another(problem):
     assume(product_of_sums(problem) < 2**60)
-    assert_same_path(closure_path(problem), plain_path(problem, min_cut))
+    assert_same_path(parametric_cut(problem), plain_parametric_cut(problem, min_cut))
 
 
 @settings(max_examples=200)
 @given(closures(most_projects=12, most_items=10), st.floats(0, 4))
 def test_the_path_is_optimal_at_any_price(problem, price):
-    path = closure_path(problem)
+    path = parametric_cut(problem)
     priced, scale = problem.at(Fraction(price))
     assume(exact_sum(np.abs(priced.gains)) + exact_sum(priced.costs) < 2**50)
-    n_dropped = sum(path.price(step) <= Fraction(price) for step in range(path.n_steps))
+    n_dropped = sum(lambda_ <= Fraction(price) for lambda_ in path.breakpoints)
     kept = path.kept(n_dropped)
     solution = min_cut(priced)
     check_certificate(priced, solution)
@@ -68,8 +66,8 @@ def test_the_path_is_optimal_at_any_price(problem, price):
 @given(closures(most_projects=12, most_items=10))
 def test_steps_rise_in_price_and_both_neighbours_are_optimal_there(problem):
     assume(product_of_sums(problem) < 2**60)
-    path = closure_path(problem)
-    prices = [path.price(step) for step in range(path.n_steps)]
+    path = parametric_cut(problem)
+    prices = path.breakpoints
     assert all(a < b for a, b in pairwise(prices))
     for step, price in enumerate(prices):
         best = exact_profit(problem, plain_best(problem, price), price)
@@ -100,20 +98,20 @@ def test_units_change_prices_and_nothing_else(problem, gain_unit, cost_unit):
     assume(product_of_sums(problem) * gain_unit * cost_unit < 2**60)
     needs = [problem.arc_item[a:b] for a, b in pairwise(problem.arc_start.tolist())]
     scaled = closure(problem.gains * gain_unit, problem.requires, needs, problem.costs * cost_unit)
-    path, other = closure_path(problem), closure_path(scaled)
-    np.testing.assert_array_equal(path.step_of, other.step_of)
-    for step in range(path.n_steps):
-        assert other.price(step) == path.price(step) * Fraction(gain_unit, cost_unit)
+    path, other = parametric_cut(problem), parametric_cut(scaled)
+    np.testing.assert_array_equal(path.breakpoint_of, other.breakpoint_of)
+    ratio = Fraction(gain_unit, cost_unit)
+    assert other.breakpoints == [lambda_ * ratio for lambda_ in path.breakpoints]
 
 
 @settings(max_examples=100)
 @given(closures(most_projects=12, most_items=10))
 def test_neither_threads_nor_the_size_of_pieces_matter(problem):
-    path = closure_path(problem)
+    path = parametric_cut(problem)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(path_module, "FEW_ARCS", 0)
-        assert_same_path(closure_path(problem), path)
-        assert_same_path(closure_path(problem, n_jobs=2), path)
+        patch.setattr(kernels, "FEW_ARCS", 0)
+        assert_same_path(parametric_cut(problem), path)
+        assert_same_path(parametric_cut(problem, n_jobs=2), path)
 
 
 @settings(max_examples=300)
@@ -137,16 +135,16 @@ def test_no_fraction_that_fits_is_nearer_from_below(gain, cost, most):
 
 def test_a_price_just_below_a_simple_fraction_is_not_rounded_to_nothing():
     problem = closure([2**41, 2**41], [-1, -1], [[], [0]], [2**49 + 1])
-    path = closure_path(problem)
-    assert path.step_of.tolist() == [1, 0]
+    path = parametric_cut(problem)
+    assert path.breakpoint_of.tolist() == [1, 0]
     assert path.slack < 1e-4 * 2**41
 
 
 def test_what_cannot_be_proven_is_said():
     problem = closure([2**59, 1], [-1, -1], [[0], [1]], [2**31 + 1, 2**31 - 1])
-    path = closure_path(problem)
+    path = parametric_cut(problem)
     assert path.slack > 0
-    priced, scale = problem.at(path.price(0) / 2)
+    priced, scale = problem.at(path.breakpoints[0] / 2)
     missed = priced.profit(min_cut(priced).kept) - priced.profit(path.kept(0))
     assert missed <= path.slack * scale
 
@@ -154,13 +152,13 @@ def test_what_cannot_be_proven_is_said():
 def test_costs_beyond_the_range_are_refused():
     problem = closure([1, 1], [-1, -1], [[0], [1]], [2**60, 2**60])
     with pytest.raises(RangeError, match="coarser unit"):
-        closure_path(problem)
+        parametric_cut(problem)
 
 
 def test_progress_ends_with_everything_done():
     problem = closure([3, 2, 1], [-1, 0, 1], [[0], [1], [2]], [1, 1, 1])
     shares = []
-    closure_path(problem, progress=shares.append)
+    parametric_cut(problem, progress=shares.append)
     assert shares[-1] == 1
     assert all(0 <= share <= 1 for share in shares)
 
@@ -177,4 +175,4 @@ def test_progress_ends_with_everything_done():
     ids=["nothing", "no gain", "no items", "free items", "shared item"],
 )
 def test_degenerate_problems(problem):
-    assert_same_path(closure_path(problem), plain_path(problem, brute_force))
+    assert_same_path(parametric_cut(problem), plain_parametric_cut(problem, brute_force))

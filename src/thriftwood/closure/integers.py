@@ -1,0 +1,96 @@
+"""Whole numbers that never wrap: exact sums, and lambda as a ratio of two integers."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from thriftwood.errors import RangeError
+from thriftwood.support.arrays import IntArray
+
+# All gains together, and each cost, stay below this. What passes through one vertex is then at most
+# three times as much, so no sum that a solver or the certificate forms leaves 64 bits.
+LARGEST_TOTAL = 2**60
+
+# Lambda is taken as a simple fraction if that agrees with it to one part in this many.
+LAMBDA_PRECISION = 2**32
+
+
+def exact_sum(values: IntArray) -> int:
+    """Add without wrapping: the two halves of the bits separately."""
+    return (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())
+
+
+def from_the_end(values: IntArray) -> IntArray:
+    """Return for each place the sum of its value and all that follow."""
+    total: IntArray = np.cumsum(values[::-1])[::-1].copy()
+    return total
+
+
+@dataclass(frozen=True)
+class ScaledLambda:
+    """Lambda in whole numbers: what gains and costs are multiplied by before they are subtracted.
+
+    With lambda as a simple fraction b / a, gains are multiplied by a and costs by b, and nothing is
+    rounded but lambda, in its tenth digit. Where no simple fraction is near, gains are multiplied
+    by a large power of two, and each cost is rounded to one part in that of the smallest gain.
+
+    Attributes
+    ----------
+    gain_scale : int
+    cost_scale : int or float
+        Costs multiplied by a float are rounded afterwards.
+    never : int
+        More than all gains: what costs more is never bought, and how much more does not matter.
+    """
+
+    gain_scale: int
+    cost_scale: int | float
+    never: int
+
+    def refined(self) -> "ScaledLambda":
+        """Return the same lambda in the smallest unit that has room for all gains."""
+        room = LARGEST_TOTAL // max(self.never, self.gain_scale)
+        times = 1 << max(room.bit_length() - 1, 0)
+        return ScaledLambda(self.gain_scale * times, self.cost_scale * times, self.never * times)
+
+    def scale_costs(self, costs: IntArray) -> IntArray:
+        """Return the costs of items in the unit of the gains, at most `never`."""
+        if isinstance(self.cost_scale, float):
+            rounded = np.rint(costs * self.cost_scale)
+            return np.where(rounded < self.never, rounded, self.never).astype(np.int64)
+        affordable = self.never // max(self.cost_scale, 1)
+        exact = costs * min(self.cost_scale, self.never)
+        return np.where(costs <= affordable, exact, self.never if self.cost_scale else 0)
+
+    def total_cost(self, costs: IntArray) -> int:
+        """Return the sum of the costs in the unit of the gains, however large."""
+        if isinstance(self.cost_scale, float):
+            return sum(int(cost) for cost in np.rint(costs * self.cost_scale))
+        return exact_sum(costs) * self.cost_scale
+
+
+def scale_lambda(lambda_: Fraction, total_gain: int) -> ScaledLambda:
+    """Return lambda in whole numbers, for gains that add up to a total, signs aside."""
+    room = LARGEST_TOTAL // max(total_gain, 1)
+    if room == 0:
+        raise RangeError(
+            f"The gains add up to {total_gain:.3g}; up to {LARGEST_TOTAL:.3g} is exact. Use a "
+            "coarser unit."
+        )
+    near = _simple_fraction(lambda_, room)
+    if near is not None:
+        return ScaledLambda(near.denominator, near.numerator, total_gain * near.denominator + 1)
+    scale = 1 << (room.bit_length() - 1)
+    return ScaledLambda(scale, float(lambda_ * scale), total_gain * scale + 1)
+
+
+def _simple_fraction(number: Fraction, largest_denominator: int) -> Fraction | None:
+    """Return a simple fraction that is near the number, if there is one."""
+    denominator = 1
+    while denominator <= largest_denominator:
+        near = number.limit_denominator(denominator)
+        if abs(near - number) * LAMBDA_PRECISION <= number:
+            return near
+        denominator *= 8
+    return None
