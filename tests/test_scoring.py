@@ -11,7 +11,7 @@ from models import fitted, forests_of_all_splits, hard_rows, walk
 from thriftwood.adapters import read_forest
 from thriftwood.forest import Forest, leaves, scores
 from thriftwood.forest.routes import route_samples
-from thriftwood.forest.scoring import FEWEST_ROWS
+from thriftwood.forest.prediction import MIN_BLOCK
 from thriftwood.forest.table import read_table
 
 more_examples = settings(deadline=None, max_examples=120)
@@ -71,13 +71,13 @@ def test_routes_lead_where_a_plain_walk_ends(drawn: tuple[Forest, np.ndarray]) -
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("more", [-1, 0, 1, FEWEST_ROWS + 5])
+@pytest.mark.parametrize("more", [-1, 0, 1, MIN_BLOCK + 5])
 def test_many_rows_are_predicted_as_one_by_one(more: int, n_jobs: int, dtype: type) -> None:
     forest = replace(
         read_forest(fitted("missing_random_forest").model), input_dtype=np.dtype(dtype)
     )
     few = read_table(hard_rows(forest)[-150:], forest.input_dtype).values
-    which = np.arange(FEWEST_ROWS + more) % len(few)
+    which = np.arange(MIN_BLOCK + more) % len(few)
     many = read_table(few[which], forest.input_dtype).values
     for say in (scores, leaves):
         alone = np.concatenate([say(forest, few[i : i + 1]) for i in range(len(few))])

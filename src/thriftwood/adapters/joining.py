@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thriftwood.errors import ForestError
-from thriftwood.forest import LEAF, NO_SET, Forest
+from thriftwood.forest import LEAF, NO_SET, Forest, levels_of
 from thriftwood.support.arrays import (
     BoolArray,
     FloatArray,
@@ -67,10 +67,8 @@ def parents_first(left: IntArray, right: IntArray, number: int) -> IntArray:
         raise ForestError(
             f"Tree {number} names a child that is not there: the model was damaged, train it anew."
         )
-    level = np.zeros(1, dtype=np.int64)
-    levels, seen = [level], 1
-    while len(level):
-        level = children[level[left[level] != LEAF]].reshape(-1)
+    levels, seen = [], 0
+    for level in levels_of(left, right, np.zeros(1, dtype=np.int64)):
         levels.append(level)
         seen += len(level)
         if seen > len(left):
@@ -83,12 +81,8 @@ def parents_first(left: IntArray, right: IntArray, number: int) -> IntArray:
 
 def splits_bottom_up(left: IntArray, right: IntArray) -> list[IntArray]:
     """Return the splits of a tree level by level, the deepest level first."""
-    level = np.zeros(1, dtype=np.int64)
-    levels = []
-    while len(level := level[left[level] != LEAF]):
-        levels.append(level)
-        level = np.concatenate([left[level], right[level]])
-    return levels[::-1]
+    levels = levels_of(left, right, np.zeros(1, dtype=np.int64))
+    return [level[left[level] != LEAF] for level in levels][::-1]
 
 
 def _shifted(children: list[IntArray], start: IntArray, is_leaf: BoolArray) -> IndexArray:

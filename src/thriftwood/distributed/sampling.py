@@ -223,8 +223,7 @@ def _after_the_whole_forest(path: PruningPath) -> IndexArray:
 def _free(forest: Forest, prices: PriceList) -> BoolArray:
     """Return the splits that cost nothing, with all above them."""
     free: BoolArray = forest.is_split & (prices.bundle_prices()[forest.feature] == 0)
-    for depth in range(1, int(forest.depth.max()) + 1):
-        nodes = np.flatnonzero(forest.depth == depth)
+    for nodes in list(forest.levels())[1:]:
         free[nodes] &= free[forest.parent[nodes]]
     return free
 

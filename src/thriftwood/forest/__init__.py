@@ -5,29 +5,22 @@ every node, inner or leaf, carries the value that the model would predict there.
 """
 
 from thriftwood.forest import files
-from thriftwood.forest.collapse import collapse
-from thriftwood.forest.forest import ARRAYS, Forest
+from thriftwood.forest.collapse import collapse, is_top_of, kept_by, origin_of
+from thriftwood.forest.forest import ARRAYS, Forest, levels_of
 from thriftwood.forest.kernels import LEAF, NEXT_TO_ZERO, NO_SET
-from thriftwood.forest.links import (
-    LINKS,
-    Aim,
-    Link,
-    predictions,
-)
-from thriftwood.forest.matching import kept_by
-from thriftwood.forest.ranges import leaf_ranges
-from thriftwood.forest.scoring import leaves, predict, scores
+from thriftwood.forest.links import LINKS, Aim, Link, predictions
+from thriftwood.forest.prediction import leaves, predict, scores
+from thriftwood.forest.routes import Routes, are_first_uses, first_uses, route_samples
 from thriftwood.forest.stages import (
     SKIPPED,
     TIE_BREAK,
     Passage,
     Stages,
-    is_top_of,
     margins_of,
     one_stage,
     pass_stages,
 )
-from thriftwood.forest.sums import leaf_means, sums_below
+from thriftwood.forest.traversal import leaf_means, leaf_ranges, sums_below
 
 __all__ = [
     "ARRAYS",
@@ -41,19 +34,25 @@ __all__ = [
     "Forest",
     "Link",
     "Passage",
+    "Routes",
     "Stages",
+    "are_first_uses",
     "collapse",
     "files",
+    "first_uses",
     "is_top_of",
     "kept_by",
     "leaf_means",
     "leaf_ranges",
     "leaves",
+    "levels_of",
     "margins_of",
     "one_stage",
+    "origin_of",
     "pass_stages",
     "predict",
     "predictions",
+    "route_samples",
     "scores",
     "sums_below",
 ]

@@ -1,17 +1,16 @@
-"""Make leaves of the splits that are not kept."""
+"""Collapse splits into leaves, and find out which splits another forest has collapsed."""
 
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from thriftwood.errors import ForestError
+from thriftwood.errors import ForestError, InputError
 from thriftwood.forest.forest import Forest
 from thriftwood.forest.kernels import LEAF, NO_SET
-from thriftwood.support.arrays import BoolArray
+from thriftwood.support.arrays import BoolArray, IndexArray, IntArray, read_only
 
 
-def collapse(forest: Forest, kept: BoolArray) -> tuple[Forest, NDArray[np.int64]]:
+def collapse(forest: Forest, kept: BoolArray) -> tuple[Forest, IntArray]:
     """Return the forest whose splits are exactly the kept ones, and where its nodes came from.
 
     Parameters
@@ -49,6 +48,48 @@ def collapse(forest: Forest, kept: BoolArray) -> tuple[Forest, NDArray[np.int64]
     return collapsed, origin
 
 
+def origin_of(pruned: Forest, forest: Forest) -> IndexArray:
+    """Return the node of a forest at the place of each node of a pruned one; -1 beyond its leaves.
+
+    Only the shapes of the trees count, of which there must be as many.
+    """
+    origin = np.full(pruned.n_nodes, LEAF, dtype=np.int32)
+    origin[pruned.tree_start[:-1]] = forest.tree_start[:-1]
+    for level in pruned.levels():
+        split = level[pruned.is_split[level]]
+        # At -1 this reads the last node, a leaf, so that all below are -1, too.
+        origin[pruned.left[split]] = forest.left[origin[split]]
+        origin[pruned.right[split]] = forest.right[origin[split]]
+    return origin
+
+
+def kept_by(forest: Forest, pruned: Forest) -> BoolArray:
+    """Return the splits of a forest that a pruned one has left, as a mask over its nodes.
+
+    Values of leaves do not matter. Raises where the other forest is no pruning of the first: where
+    it tests something else, or predicts other classes.
+    """
+    _check_same_shape(forest, pruned)
+    theirs = np.flatnonzero(pruned.is_split)
+    ours = origin_of(pruned, forest)[theirs]
+    _check_same_tests(forest, ours, pruned, theirs)
+    kept = np.zeros(forest.n_nodes, dtype=np.bool_)
+    kept[ours] = True
+    return read_only(kept)
+
+
+def is_top_of(small: Forest, large: Forest) -> bool:
+    """Return True if every tree of a forest is the top of the same tree of another."""
+    if small.n_trees != large.n_trees:
+        return False
+    mine = np.flatnonzero(small.is_split)
+    theirs = origin_of(small, large)[mine]
+    names = ("feature", "threshold", "missing_left", "zero_is_missing", "category_set")
+    return all(
+        np.array_equal(getattr(small, name)[mine], getattr(large, name)[theirs]) for name in names
+    )
+
+
 def _check_kept(forest: Forest, kept: BoolArray) -> None:
     if kept.dtype != np.bool_ or kept.shape != (forest.n_nodes,):
         raise ForestError(
@@ -59,3 +100,57 @@ def _check_kept(forest: Forest, kept: BoolArray) -> None:
     below_root = forest.parent != LEAF
     if (kept & below_root & ~kept[forest.parent]).any():
         raise ForestError("`kept` names a split whose parent is not kept: it could not be reached.")
+
+
+def _check_same_shape(forest: Forest, pruned: Forest) -> None:
+    for what, now, before in (
+        ("trees", pruned.n_trees, forest.n_trees),
+        ("features", pruned.n_features, forest.n_features),
+    ):
+        if now != before:
+            raise InputError(
+                f"This is no pruning of the model: it has {now} {what}, the model has {before}."
+            )
+    if not np.array_equal(np.array(forest.classes), np.array(pruned.classes)):
+        raise InputError("This is no pruning of the model: it predicts other classes.")
+    names = forest.feature_names, pruned.feature_names
+    if None not in names and names[0] != names[1]:
+        raise InputError("This is no pruning of the model: its features have other names.")
+
+
+def _check_same_tests(forest: Forest, ours: IndexArray, pruned: Forest, theirs: IntArray) -> None:
+    """Raise unless splits of two forests send every sample the same way."""
+    same = (
+        forest.is_split[ours]
+        & (forest.feature[ours] == pruned.feature[theirs])
+        & (forest.threshold[ours] == pruned.threshold[theirs])
+        & (forest.missing_left[ours] == pruned.missing_left[theirs])
+        & (forest.zero_is_missing[ours] == pruned.zero_is_missing[theirs])
+        & ((forest.category_set[ours] == NO_SET) == (pruned.category_set[theirs] == NO_SET))
+    )
+    for place in np.flatnonzero((forest.category_set[ours] != NO_SET) & same):
+        same[place] = _members(forest, ours[place]) == _members(pruned, theirs[place])
+    if not same.all():
+        first = int(np.flatnonzero(~same)[0])  # of its tree the topmost: parents come first
+        node = int(ours[first])
+        tree = int(pruned.tree_of(theirs[first : first + 1])[0])
+        raise InputError(
+            f"This is no pruning of the model: its tree {tree} tests "
+            f"{_test(pruned, theirs[first])} where the model's "
+            f"{'tests ' + _test(forest, node) if forest.is_split[node] else 'ends'}."
+        )
+
+
+def _members(forest: Forest, node: int) -> frozenset[int]:
+    """Return the categories that a split sends left."""
+    own = forest.category_set[node]
+    members = forest.in_set[forest.set_start[own] : forest.set_start[own + 1]]
+    return frozenset(np.flatnonzero(members).tolist())
+
+
+def _test(forest: Forest, node: int) -> str:
+    feature = int(forest.feature[node])
+    name = forest.feature_names[feature] if forest.feature_names else f"feature {feature}"
+    if forest.category_set[node] != NO_SET:
+        return f"categories of {name}"
+    return f"{name} <= {forest.threshold[node]:g}"

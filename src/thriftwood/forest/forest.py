@@ -1,6 +1,6 @@
 """The frozen noun: all trees of an ensemble in flat arrays."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Literal
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from thriftwood.forest import checks, kernels
 from thriftwood.forest.kernels import LEAF, NO_SET
 from thriftwood.forest.links import Aim, Link
-from thriftwood.forest.steps import lay_steps
 from thriftwood.support.arrays import (
     BoolArray,
     FloatArray,
@@ -175,9 +174,35 @@ class Forest:
         )
 
     @cached_property
-    def steps(self) -> kernels.Steps:
-        """The trees as kernels walk many rows over them."""
-        return lay_steps(self)
+    def layout(self) -> kernels.Layout:
+        """The trees as kernels send batches of samples down them.
+
+        Nodes are numbered anew: all roots first, in the order of the trees, then all nodes one
+        split below, and so on. A right child is next to the left one, so that an addition leads to
+        it, and a leaf leads to itself::
+
+            number       0  1  2 | 3  4   5  6   7  8 | 9 10
+            tree         0  1  2 | 0  0   1  1   2  2 | 1  1
+            left         3  5  7 | 3  4   5  9   7  8 | 9 10
+
+        A threshold of NaN stands for a split that takes more than a comparison.
+        """
+        index = np.concatenate(list(self.levels()))
+        number = np.empty(self.n_nodes, dtype=np.uint32)
+        number[index] = np.arange(self.n_nodes, dtype=np.uint32)
+        compares = ~self.zero_is_missing & (self.category_set == NO_SET)
+        threshold = np.where(compares, self.threshold, np.nan)
+        is_split = self.is_split[index]
+        nodes = np.empty(self.n_nodes, dtype=kernels.NODE)
+        nodes["threshold"] = np.where(is_split, threshold[index], np.inf)
+        nodes["left"] = np.where(is_split, number[self.left[index]], number[index])
+        nodes["feature"] = np.where(is_split, self.feature[index], 0)
+        index = read_only(index.astype(np.uint32))
+        return kernels.Layout(read_only(nodes), index, self.tree_start, self.splits)
+
+    def levels(self) -> Iterator[IndexArray]:
+        """Yield the nodes level by level: all roots, then their children, and so on."""
+        return levels_of(self.left, self.right, self.tree_start[:-1].astype(np.int32))
 
     @cached_property
     def is_split(self) -> BoolArray:
@@ -196,12 +221,8 @@ class Forest:
     def depth(self) -> IndexArray:
         """How many splits lie above each node."""
         depth = np.zeros(self.n_nodes, dtype=np.int32)
-        level = self.tree_start[:-1]
-        while len(level):
-            split = level[self.is_split[level]]
-            below = np.concatenate([self.left[split], self.right[split]])
-            depth[below] = np.tile(depth[split] + 1, 2)
-            level = below
+        for number, level in enumerate(self.levels()):
+            depth[level] = number
         return read_only(depth)
 
     @cached_property
@@ -240,6 +261,19 @@ class Forest:
         """Return the forest, or raise `ForestError` where its arrays contradict each other."""
         checks.check(self)
         return self
+
+
+def levels_of(
+    left: NDArray[Any], right: NDArray[Any], level: NDArray[Any]
+) -> Iterator[NDArray[Any]]:
+    """Yield the nodes below a first level, level by level, children of one parent side by side.
+
+    Without end where children lead back to a node above them.
+    """
+    while len(level):
+        yield level
+        split = level[left[level] != LEAF]
+        level = np.column_stack([left[split], right[split]]).ravel()
 
 
 # What a forest is made of; the last five may be left out.

@@ -1,4 +1,4 @@
-"""Numba loops that walk rows down trees; `forest` and `scoring` check everything before."""
+"""Numba loops that take samples down trees; the functions that call them check everything."""
 
 from collections import namedtuple
 
@@ -17,24 +17,25 @@ CATEGORIES = 2
 # LightGBM takes what is no further from 0 than this for 0.
 NEXT_TO_ZERO = float(np.float32(1e-35))
 
+# The node arrays of a forest, for one sample at a time.
 Splits = namedtuple(
     "Splits",
     "feature threshold left right missing_left kind category_set set_start in_set",
 )
 
-# A node as many rows walk over it: 16 bytes, so that looking at one fetches all of it at once.
-STEP = np.dtype([("threshold", np.float64), ("left", np.uint32), ("feature", np.uint32)])
+# A node as batches of samples pass it: 16 bytes, so that looking at one fetches all of it at once.
+NODE = np.dtype([("threshold", np.float64), ("left", np.uint32), ("feature", np.uint32)])
 
-# All steps, and which node each of them is; made by `steps.lay_steps`.
-Steps = namedtuple("Steps", "step node")
+# The nodes in the order of levels, the index of each in the forest, and the forest's own arrays.
+Layout = namedtuple("Layout", "nodes index tree_start splits")
 
-# Rows that walk at a time. Alone, each would wait at every node until the next is fetched.
-ROWS_TOGETHER = 8
+# Samples that go down together. Alone, each would wait at every node until the next is fetched.
+BATCH = 8
 
 
 @small_kernel
 def goes_left(splits, h, value):
-    """Say where a split sends a value."""
+    """Return True if a split sends a value left."""
     if np.isnan(value):
         return splits.missing_left[h]
     if splits.kind[h] == THRESHOLD:
@@ -50,62 +51,110 @@ def goes_left(splits, h, value):
 
 
 @small_kernel
-def leaf_of(splits, root, row):
-    """Return the leaf of a tree that a row ends in."""
+def leaf_of(splits, root, x):
+    """Return the leaf of a tree that a sample ends in."""
     h = root
     while splits.left[h] != LEAF:
-        h = splits.left[h] if goes_left(splits, h, row[splits.feature[h]]) else splits.right[h]
+        h = splits.left[h] if goes_left(splits, h, x[splits.feature[h]]) else splits.right[h]
     return h
 
 
 @kernel
-def find_leaves(steps, splits, tree, rows, leaf):
-    """Fill in the leaf of a tree that each row ends in.
+def find_leaves(layout, tree, X, leaf):
+    """Fill in the leaf of a tree that each sample ends in.
 
-    Some rows take each step together until all stand at leaves, whose only step is to themselves.
-    The last few rows walk alone.
+    The samples of a batch take each step together until all are at leaves, whose only step is to
+    themselves. The last few samples go down alone.
     """
-    step, node = steps.step, steps.node
-    n_together = len(rows) // ROWS_TOGETHER * ROWS_TOGETHER
-    for first in range(0, n_together, ROWS_TOGETHER):
-        for i in range(first, first + ROWS_TOGETHER):
+    nodes, index, splits = layout.nodes, layout.index, layout.splits
+    n_together = len(X) // BATCH * BATCH
+    for first in range(0, n_together, BATCH):
+        for i in range(first, first + BATCH):
             leaf[i] = tree
-        moved = np.uint32(1)  # 0 when no row has left the node it was at
+        moved = np.uint32(1)  # 0 when no sample has left the node it was at
         while moved != 0:
             moved = np.uint32(0)
-            for i in range(first, first + ROWS_TOGETHER):
+            for i in range(first, first + BATCH):
                 # Unsigned: a negative index would count from the end, which takes time to rule out.
                 h = leaf[i]
-                value, threshold, left = rows[i, step[h].feature], step[h].threshold, step[h].left
+                value, threshold, left = X[i, nodes[h].feature], nodes[h].threshold, nodes[h].left
                 if np.isnan(value) or np.isnan(threshold):
-                    to_right = left != h and not goes_left(splits, node[h], value)
+                    to_right = left != h and not goes_left(splits, index[h], value)
                 else:
                     to_right = value > threshold
                 below = np.uint32(left + np.uint32(to_right))
                 moved |= below ^ h
                 leaf[i] = below
     for i in range(n_together):
-        leaf[i] = node[leaf[i]]
-    for i in range(n_together, len(rows)):
-        leaf[i] = leaf_of(splits, node[tree], rows[i])
+        leaf[i] = index[leaf[i]]
+    for i in range(n_together, len(X)):
+        leaf[i] = leaf_of(splits, layout.tree_start[tree], X[i])
 
 
 @kernel
-def leaves_of(steps, splits, rows, leaves):
-    """Fill in the leaf of every tree that each row ends in."""
-    leaf = np.empty(len(rows), dtype=np.uint32)
+def leaves_of(layout, X, leaves):
+    """Fill in the leaf of every tree that each sample ends in."""
+    leaf = np.empty(len(X), dtype=np.uint32)
     for tree in range(leaves.shape[1]):
-        find_leaves(steps, splits, tree, rows, leaf)
-        for i in range(len(rows)):
+        find_leaves(layout, tree, X, leaf)
+        for i in range(len(X)):
             leaves[i, tree] = leaf[i]
 
 
 @kernel
-def add_values(steps, splits, values, n_trees, rows, total):
-    """Add up for each row the values of the leaves that it ends in."""
-    leaf = np.empty(len(rows), dtype=np.uint32)
-    for tree in range(n_trees):
-        find_leaves(steps, splits, tree, rows, leaf)
-        for i in range(len(rows)):
+def add_values(layout, values, X, total):
+    """Add up for each sample the values of the leaves that it ends in."""
+    leaf = np.empty(len(X), dtype=np.uint32)
+    for tree in range(len(layout.tree_start) - 1):
+        find_leaves(layout, tree, X, leaf)
+        for i in range(len(X)):
             for k in range(values.shape[1]):
                 total[i, k] += values[leaf[i], k]
+
+
+@kernel
+def route_tree(layout, tree, X, order, start, stop):
+    """Sort the samples of one tree so that those of each of its nodes are a slice of `order`.
+
+    Fills `order` with sample numbers, and `start[h]:stop[h]` with the slice of node h::
+
+        order   | samples of leaf 3 | samples of leaf 4 | samples of leaf 6 | ...
+                |<------- node 2 = parent of 3, 4 ----->|
+    """
+    left, right = layout.splits.left, layout.splits.right
+    first, last = layout.tree_start[tree], layout.tree_start[tree + 1]
+    leaf = np.empty(len(X), dtype=np.uint32)
+    find_leaves(layout, tree, X, leaf)
+    stop[first:last] = 0
+    for i in range(len(X)):
+        stop[leaf[i]] += 1  # for now the number of samples
+    for h in range(last - 1, first - 1, -1):  # children come after their parents
+        if left[h] != LEAF:
+            stop[h] = stop[left[h]] + stop[right[h]]
+    start[first] = 0
+    for h in range(first, last):
+        if left[h] != LEAF:
+            start[left[h]] = start[h]
+            start[right[h]] = start[h] + stop[left[h]]
+            stop[h] += start[h]
+        else:
+            stop[h] = start[h]  # grows to the end of the slice while samples are put there
+    for i in range(len(X)):
+        h = leaf[i]
+        order[stop[h]] = i
+        stop[h] += 1
+
+
+@kernel
+def first_use_of_each(feature, parent):
+    """Mark the splits at which no ancestor tests the same feature."""
+    n_nodes = len(feature)
+    first_use = np.zeros(n_nodes, dtype=np.bool_)
+    for h in range(n_nodes):
+        if feature[h] == LEAF:
+            continue
+        above = parent[h]
+        while above != LEAF and feature[above] != feature[h]:
+            above = parent[above]
+        first_use[h] = above == LEAF
+    return first_use

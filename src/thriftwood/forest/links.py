@@ -1,6 +1,6 @@
-"""From the scores of an ensemble to its predictions."""
+"""Inverse links: from the scores of an ensemble to its predictions."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -8,9 +8,9 @@ from scipy.special import expit, softmax
 from thriftwood.support.arrays import FloatArray
 
 Link = Literal["identity", "logistic", "softmax", "exp"]
-LINKS = ("identity", "logistic", "softmax", "exp")
+LINKS = get_args(Link)
 Aim = Literal["mean", "median", "other"]
-AIMS = ("mean", "median", "other")
+AIMS = get_args(Aim)
 
 
 def predictions(link: Link, scores: FloatArray) -> FloatArray:

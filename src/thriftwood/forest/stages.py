@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.errors import ForestError
+from thriftwood.forest.collapse import is_top_of
 from thriftwood.forest.forest import Forest
 from thriftwood.forest.links import predictions
-from thriftwood.forest.scoring import predict, scores
+from thriftwood.forest.prediction import predict, scores
 from thriftwood.support.arrays import FloatArray, IntArray, read_only_copy
 from thriftwood.support.draws import uniform_per_row
 
@@ -155,28 +156,6 @@ def _gaps(found: FloatArray) -> FloatArray:
     best_two = np.partition(found, -2, axis=1)[:, -2:]
     gaps: FloatArray = best_two[:, 1] - best_two[:, 0]
     return gaps
-
-
-def is_top_of(small: Forest, large: Forest) -> bool:
-    """Say whether every tree of a forest is the top of the same tree of another."""
-    if small.n_trees != large.n_trees:
-        return False
-    mine, theirs = small.tree_start[:-1], large.tree_start[:-1]
-    while len(mine):
-        split = small.is_split[mine]
-        mine, theirs = mine[split], theirs[split]
-        if not _splits_alike(small, mine, large, theirs):
-            return False
-        mine = np.concatenate([small.left[mine], small.right[mine]])
-        theirs = np.concatenate([large.left[theirs], large.right[theirs]])
-    return True
-
-
-def _splits_alike(small: Forest, mine: IntArray, large: Forest, theirs: IntArray) -> bool:
-    names = ("feature", "threshold", "missing_left", "zero_is_missing", "category_set")
-    return all(
-        np.array_equal(getattr(small, name)[mine], getattr(large, name)[theirs]) for name in names
-    )
 
 
 def _predict_the_same(small: Forest, large: Forest) -> bool:

@@ -204,11 +204,7 @@ def _says_the_same(forest: Forest, kept: BoolArray, pruned: Forest) -> bool:
 
 
 def _leaf_values(forest: Forest) -> FloatArray:
-    """Return what leaves say, in the order in which their trees are walked."""
-    order = []
-    nodes = forest.tree_start[:-1]
-    while len(nodes):
-        order.append(nodes[~forest.is_split[nodes]])
-        splits = nodes[forest.is_split[nodes]]
-        nodes = np.concatenate([forest.left[splits], forest.right[splits]])
-    return forest.values[np.concatenate(order)]
+    """Return the values of leaves, level by level."""
+    nodes = np.concatenate(list(forest.levels()))
+    values: FloatArray = forest.values[nodes[~forest.is_split[nodes]]]
+    return values

@@ -1,4 +1,4 @@
-"""Sums over the parts of trees."""
+"""Amounts passed up trees, level by level: sums, means and ranges of what lies below each node."""
 
 from typing import Any
 
@@ -6,7 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.forest.forest import Forest
-from thriftwood.support.arrays import FloatArray
+from thriftwood.support.arrays import FloatArray, IndexArray
+
+
+def _splits_bottom_up(forest: Forest) -> list[IndexArray]:
+    """Return the splits level by level, the deepest level first."""
+    return [level[forest.is_split[level]] for level in forest.levels()][::-1]
 
 
 def sums_below(forest: Forest, amounts: NDArray[Any]) -> FloatArray:
@@ -18,9 +23,9 @@ def sums_below(forest: Forest, amounts: NDArray[Any]) -> FloatArray:
     amounts : shape (n_nodes, ...)
     """
     total: FloatArray = np.array(amounts, dtype=np.float64)
-    for depth in range(int(forest.depth.max()), 0, -1):
-        below = np.flatnonzero(forest.depth == depth)
-        np.add.at(total, forest.parent[below], total[below])
+    for split in _splits_bottom_up(forest):
+        total[split] += total[forest.left[split]]
+        total[split] += total[forest.right[split]]
     return total
 
 
@@ -43,3 +48,16 @@ def leaf_means(forest: Forest, values: FloatArray, weights: FloatArray) -> Float
         means = sums_below(forest, np.where(is_split, 0.0, values * per_output))
         means /= sums_below(forest, weight).reshape(per_output.shape)
     return np.where(is_split, means, values)
+
+
+def leaf_ranges(forest: Forest) -> tuple[FloatArray, FloatArray]:
+    """Return the least and the greatest value of the leaves below each node, for each output.
+
+    Both have the shape (n_nodes, n_outputs); at leaves they are the leaf's own values.
+    """
+    low, high = forest.values.copy(), forest.values.copy()
+    for split in _splits_bottom_up(forest):
+        left, right = forest.left[split], forest.right[split]
+        low[split] = np.minimum(low[left], low[right])
+        high[split] = np.maximum(high[left], high[right])
+    return low, high
