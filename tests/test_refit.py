@@ -188,9 +188,9 @@ def test_no_refit_is_among_the_choices_and_gives_the_same_model():
 def test_rows_out_of_bag_choose_unless_there_are_rows_for_validation():
     forest = RandomForestClassifier(20, random_state=0).fit(*SEEN)
     before = pruned(forest)
-    assert before.refit(*SEEN).refitted.judged_on == "out_of_bag"
-    assert before.refit(*SEEN, validation=UNSEEN).refitted.judged_on == "validation"
-    assert before.refit(*SEEN, strength=1.0).refitted.judged_on == "given"
+    assert before.refit(*SEEN).refitted.chosen_on == "out_of_bag"
+    assert before.refit(*SEEN, validation=UNSEEN).refitted.chosen_on == "validation"
+    assert before.refit(*SEEN, strength=1.0).refitted.chosen_on == "given"
     assert "chosen out of bag" in repr(before.refit(*SEEN))
 
 
@@ -229,7 +229,7 @@ def test_prune_refits_where_it_is_told_to():
 def test_estimators_refit_where_they_are_told_to():
     model = tw.PrunedEnsembleClassifier(costs=HEART.costs, budget=50, refit=True, random_state=0)
     model.fit(X, Y)
-    assert model.pruned_.refitted.judged_on == "out_of_bag"
+    assert model.pruned_.refitted.chosen_on == "out_of_bag"
     np.testing.assert_array_equal(model.predict_proba(X), model.model_.predict_proba(X))
 
 
@@ -300,9 +300,9 @@ def test_where_no_split_is_left_nothing_is_refitted():
 def test_models_without_bags_need_validation_rows():
     tree = DecisionTreeRegressor(max_depth=4, random_state=0).fit(X, AGE)
     extra = ExtraTreesClassifier(5, random_state=0).fit(X, Y)
-    with pytest.raises(InputError, match="No row is out of the bags"):
+    with pytest.raises(InputError, match="No sample is out of the bags"):
         tw.prune(tree, X, AGE, tradeoff=1e-3).refit(X, AGE)
-    with pytest.raises(InputError, match="No row is out of the bags"):
+    with pytest.raises(InputError, match="No sample is out of the bags"):
         tw.prune(extra, X, Y, tradeoff=1e-4).refit(X, Y)
     assert replace(tw.prune(tree, X, AGE, tradeoff=1e-3)).refit(X, AGE, strength=1).refitted
 

@@ -122,7 +122,7 @@ def test_any_start_leads_to_the_same_end(seed: int, loss: str, strength: float) 
 @few_examples
 def test_a_weight_of_two_is_a_row_twice(seed: int, loss: str) -> None:
     problem = drawn_problem(seed, loss)
-    twice = problem.of_rows(np.repeat(np.arange(problem.n_samples), 2))
+    twice = problem.take(np.repeat(np.arange(problem.n_samples), 2))
     heavier = replace(problem, weights=2 * problem.weights)
     assert_same_fit(exact(twice, 0.3), exact(heavier, 0.3))
 
@@ -131,7 +131,7 @@ def test_a_weight_of_two_is_a_row_twice(seed: int, loss: str) -> None:
 @few_examples
 def test_rows_without_weight_change_nothing(seed: int, loss: str) -> None:
     problem = drawn_problem(seed, loss)
-    without = problem.of_rows(np.flatnonzero(problem.weights))
+    without = problem.take(np.flatnonzero(problem.weights))
     one, other = fit_leaf_values(problem, 0.3), fit_leaf_values(without, 0.3)
     np.testing.assert_array_equal(one.values, other.values)
     assert one.objective == other.objective
@@ -281,11 +281,11 @@ def test_nobody_can_write_to_a_fit() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"loss": "hinge"}, "no loss 'hinge'"),
-        ({"leaves": np.zeros(60, dtype=int)}, "a line for each row"),
+        ({"loss": "hinge"}, "`loss` is 'hinge'"),
+        ({"leaves": np.zeros(60, dtype=int)}, "a row for each sample"),
         ({"leaves": np.full((60, 4), 21)}, "from -1 to 20"),
         ({"leaves": np.full((60, 4), -2)}, "from -1 to 20"),
-        ({"target": np.zeros(59, dtype=int)}, "one number for each of 60 rows"),
+        ({"target": np.zeros(59, dtype=int)}, "one number for each of 60 samples"),
         ({"target": np.full(60, 3)}, "from 0 to 2"),
         ({"weights": np.zeros(60)}, "at least one of them above"),
         ({"weights": np.full(60, -1.0)}, "at least 0"),

@@ -14,14 +14,14 @@ from sklearn.ensemble import RandomForestClassifier
 from thriftwood.errors import InputError
 from thriftwood.refitting import (
     STRENGTHS,
-    HeldOutRows,
+    Fold,
     LeafProblem,
-    Trial,
+    ValidationSet,
     choose_strength,
     fit_leaf_values,
-    out_of_bag_trials,
+    out_of_bag_folds,
     prior_of_probabilities,
-    validation_trial,
+    validation_fold,
 )
 
 few_examples = settings(deadline=None, max_examples=20)
@@ -29,9 +29,9 @@ seeds = st.integers(0, 2**32 - 1)
 losses = st.sampled_from(LOSSES)
 
 
-def held_out_of(problem: LeafProblem) -> HeldOutRows:
+def validation_of(problem: LeafProblem) -> ValidationSet:
     """The rows of a problem, to judge by all trees."""
-    return validation_trial(problem, problem.leaves, problem.target, problem.weights).held_out
+    return validation_fold(problem, problem.leaves, problem.target, problem.weights)[1]
 
 
 def drawn_bags(problem: LeafProblem, seed: int = 0) -> np.ndarray:
@@ -46,7 +46,7 @@ def drawn_bags(problem: LeafProblem, seed: int = 0) -> np.ndarray:
 @few_examples
 def test_all_trees_judge_by_the_plain_loss(seed: int, loss: str) -> None:
     problem = drawn_problem(seed, loss)
-    judged, error = held_out_of(problem).judge(problem.prior, problem.bias, loss)
+    judged, error = validation_of(problem).evaluate(problem.prior, problem.bias, loss)
     scores = indicators(problem) @ problem.prior + problem.bias
     assert judged == pytest.approx(problem.weights @ naive_losses(problem, scores))
     if loss == "squared":
@@ -63,8 +63,8 @@ def judged_by_all_samples(problem: LeafProblem, n_judges: int) -> float:
         leaves = np.full_like(problem.leaves, -1)
         leaves[:, list(sample)] = problem.leaves[:, list(sample)]
         scale = np.full(problem.n_samples, problem.n_trees / n_judges)
-        rows = HeldOutRows(leaves, problem.target, problem.weights, scale)
-        found.append(rows.judge(problem.prior, problem.bias, problem.loss)[0])
+        rows = ValidationSet(leaves, problem.target, problem.weights, scale)
+        found.append(rows.evaluate(problem.prior, problem.bias, problem.loss)[0])
     return float(np.mean(found))
 
 
@@ -72,7 +72,7 @@ def judged_by_all_samples(problem: LeafProblem, n_judges: int) -> float:
 @few_examples
 def test_few_judges_tell_the_squared_loss_of_all_on_average(seed: int, n_judges: int) -> None:
     problem = drawn_problem(seed, "squared", n_trees=5, absent=0.0)
-    judged = held_out_of(problem).judge(problem.prior, problem.bias, "squared")[0]
+    judged = validation_of(problem).evaluate(problem.prior, problem.bias, "squared")[0]
     assert judged_by_all_samples(problem, n_judges) == pytest.approx(judged)
 
 
@@ -83,40 +83,38 @@ def test_few_judges_nearly_tell_the_log_loss_of_all_on_average(loss: str) -> Non
     left = []
     for factor in (0.2, 0.1, 0.05):
         smaller = replace(problem, prior=problem.prior * factor)
-        judged = held_out_of(smaller).judge(smaller.prior, smaller.bias, loss)[0]
+        judged = validation_of(smaller).evaluate(smaller.prior, smaller.bias, loss)[0]
         left.append(abs(judged_by_all_samples(smaller, 3) - judged))
     assert left[1] < left[0] / 6
     assert left[2] < left[1] / 6
 
 
-# --- trials
+# --- folds
 
 
 @given(seeds, losses, st.integers(2, 4))
 @few_examples
-def test_rows_are_judged_once_by_trees_and_values_that_have_not_seen_them(
+def test_rows_are_chosen_once_by_trees_and_values_that_have_not_seen_them(
     seed: int, loss: str, n_folds: int
 ) -> None:
     problem = drawn_problem(seed, loss, n_samples=80)
     # The weight of each row says which one it is.
     problem = replace(problem, weights=np.arange(1.0, 81.0))
     bags = drawn_bags(problem, seed)
-    trials = out_of_bag_trials(problem, bags, n_folds)
+    folds = out_of_bag_folds(problem, bags, n_folds)
     judges = bags.T & (problem.leaves != -1)
     n_counting = (problem.leaves != -1).sum(axis=1)
     seen = []
-    for trial in trials:
-        rows = (trial.held_out.weights - 1).astype(int)
-        assert not set(trial.held_out.weights) & set(trial.problem.weights)
+    for training, validation in folds:
+        rows = (validation.weights - 1).astype(int)
+        assert not set(validation.weights) & set(training.weights)
         np.testing.assert_array_equal(
-            trial.held_out.leaves, np.where(judges[rows], problem.leaves[rows], -1)
+            validation.leaves, np.where(judges[rows], problem.leaves[rows], -1)
         )
-        np.testing.assert_array_equal(trial.held_out.target, problem.target[rows])
-        np.testing.assert_allclose(
-            trial.held_out.scale * judges[rows].sum(axis=1), n_counting[rows]
-        )
-        fitted = (trial.problem.weights - 1).astype(int)
-        np.testing.assert_array_equal(trial.problem.leaves, problem.leaves[fitted])
+        np.testing.assert_array_equal(validation.target, problem.target[rows])
+        np.testing.assert_allclose(validation.scale * judges[rows].sum(axis=1), n_counting[rows])
+        fitted = (training.weights - 1).astype(int)
+        np.testing.assert_array_equal(training.leaves, problem.leaves[fitted])
         assert len(fitted) == pytest.approx(80 * (1 - 1 / n_folds), abs=1)
         seen += rows.tolist()
     n_judges = judges.sum(axis=1)
@@ -126,8 +124,8 @@ def test_rows_are_judged_once_by_trees_and_values_that_have_not_seen_them(
 
 def test_each_fold_gets_its_share_of_each_class() -> None:
     problem = drawn_problem(2, n_samples=90)
-    for trial in out_of_bag_trials(problem, drawn_bags(problem), 3):
-        fitted = np.bincount(trial.problem.target, minlength=3)
+    for training, _ in out_of_bag_folds(problem, drawn_bags(problem), 3):
+        fitted = np.bincount(training.target, minlength=3)
         share = np.bincount(problem.target, minlength=3) * 2 / 3
         np.testing.assert_allclose(fitted, share, atol=1)
 
@@ -139,7 +137,7 @@ def test_each_fold_gets_its_share_of_each_class() -> None:
 @few_examples
 def test_the_choice_is_the_weakest_that_loses_little(seed: int, loss: str) -> None:
     problem = drawn_problem(seed, loss)
-    choice = choose_strength(out_of_bag_trials(problem, drawn_bags(problem)))
+    choice = choose_strength(out_of_bag_folds(problem, drawn_bags(problem)))
     least = choice.losses.min()
     assert choice.strengths[0] == np.inf
     assert (np.diff(choice.strengths) < 0).all()
@@ -157,11 +155,11 @@ def test_the_choice_is_the_weakest_that_loses_little(seed: int, loss: str) -> No
 def test_losses_are_those_of_fits_from_scratch() -> None:
     problem = drawn_problem(3, "logistic")
     other = drawn_problem(4, "logistic")
-    trial = validation_trial(problem, other.leaves, other.target, other.weights)
-    choice = choose_strength([trial], tolerance=1e-10)
+    fold = validation_fold(problem, other.leaves, other.target, other.weights)
+    choice = choose_strength([fold], tolerance=1e-10)
     for strength, loss, error in zip(choice.strengths, choice.losses, choice.errors, strict=True):
         fit = fit_leaf_values(problem, strength, tolerance=1e-10)
-        judged = np.array(trial.held_out.judge(fit.values, fit.bias, "logistic"))
+        judged = np.array(fold[1].evaluate(fit.values, fit.bias, "logistic"))
         np.testing.assert_allclose([loss, error], judged / other.weights.sum(), rtol=1e-4)
 
 
@@ -170,7 +168,7 @@ def test_noise_is_not_fitted() -> None:
     problem = drawn_problem(5, "squared", n_samples=2000, n_trees=10, leaves_each=40)
     scores = (indicators(problem) @ problem.prior + problem.bias)[:, 0]
     noisy = replace(problem, target=scores + np.random.default_rng(0).normal(0, 30, size=2000))
-    assert choose_strength(out_of_bag_trials(noisy, drawn_bags(noisy))).strength >= 3
+    assert choose_strength(out_of_bag_folds(noisy, drawn_bags(noisy))).strength >= 3
 
 
 def test_signal_is_fitted() -> None:
@@ -180,8 +178,8 @@ def test_signal_is_fitted() -> None:
     unknown = replace(problem, target=scores, prior=np.zeros_like(problem.prior))
     others = drawn_problem(7, "squared", n_samples=500, n_trees=10, leaves_each=40)
     truth = (indicators(others) @ problem.prior + problem.bias)[:, 0]
-    trial = validation_trial(unknown, others.leaves, truth, others.weights)
-    choice = choose_strength([trial])
+    fold = validation_fold(unknown, others.leaves, truth, others.weights)
+    choice = choose_strength([fold])
     assert choice.strength == min(STRENGTHS)
     assert choice.losses.min() < 0.01 * choice.losses[0]
 
@@ -198,9 +196,9 @@ def test_without_refit_labels_are_those_of_the_forest(
         1500, 12, n_informative=8, n_classes=n_classes, flip_y=0.1, random_state=0
     )
     forest = RandomForestClassifier(16, max_depth=max_depth, random_state=0).fit(X[:500], y[:500])
-    trial, probabilities = forest_trial(forest, X, y)
-    prior = prior_of_probabilities(probabilities, 16, [trial.held_out])
-    scores = trial.held_out.scores(prior, np.zeros(prior.shape[1]))
+    fold, probabilities = forest_fold(forest, X, y)
+    prior = prior_of_probabilities(probabilities, 16, [fold[1]])
+    scores = fold[1].scores(prior, np.zeros(prior.shape[1]))
     labels = scores[:, 0] > 0 if n_classes == 2 else scores.argmax(axis=1)
     chances = forest.predict_proba(X[500:])
     ranked = np.sort(chances, axis=1)
@@ -208,35 +206,35 @@ def test_without_refit_labels_are_those_of_the_forest(
     np.testing.assert_array_equal(labels[clear], forest.predict(X[500:])[clear])
     if max_depth is None:  # pure leaves: ties are exact, and broken as the forest does
         np.testing.assert_array_equal(labels, forest.predict(X[500:]))
-    loss = trial.problem.loss
+    loss = fold[0].loss
     bias = np.zeros(prior.shape[1])
-    least = trial.held_out.judge(prior, bias, loss)[0]
-    assert least <= trial.held_out.judge(prior * 2, bias, loss)[0]
-    assert least <= trial.held_out.judge(prior / 2, bias, loss)[0]
+    least = fold[1].evaluate(prior, bias, loss)[0]
+    assert least <= fold[1].evaluate(prior * 2, bias, loss)[0]
+    assert least <= fold[1].evaluate(prior / 2, bias, loss)[0]
 
 
 def test_refitting_a_shallow_forest_helps() -> None:
     X, y = make_classification(3000, 12, n_informative=8, n_classes=3, random_state=1)
     forest = RandomForestClassifier(20, max_depth=4, random_state=0).fit(X[:500], y[:500])
-    trial, probabilities = forest_trial(forest, X, y)
-    prior = prior_of_probabilities(probabilities, 20, [trial.held_out])
-    problem = replace(trial.problem, prior=prior)
+    fold, probabilities = forest_fold(forest, X, y)
+    prior = prior_of_probabilities(probabilities, 20, [fold[1]])
+    problem = replace(fold[0], prior=prior)
     bags = np.ones((20, 500), dtype=bool)
     for tree, sample in enumerate(forest.estimators_samples_):
         bags[tree, sample] = False
-    choice = choose_strength(out_of_bag_trials(problem, bags))
+    choice = choose_strength(out_of_bag_folds(problem, bags))
     assert choice.strength < np.inf
     fit = fit_leaf_values(problem, choice.strength)
-    before = trial.held_out.judge(prior, np.zeros(3), "softmax")
-    after = trial.held_out.judge(fit.values, fit.bias, "softmax")
+    before = fold[1].evaluate(prior, np.zeros(3), "softmax")
+    after = fold[1].evaluate(fit.values, fit.bias, "softmax")
     assert after[0] < 0.9 * before[0]
     assert after[1] < 0.9 * before[1]
 
 
-def forest_trial(
+def forest_fold(
     forest: RandomForestClassifier, X: np.ndarray, y: np.ndarray
-) -> tuple[Trial, np.ndarray]:
-    """The trial that fits the first 500 rows and judges on the others; and leaf probabilities."""
+) -> tuple[Fold, np.ndarray]:
+    """The fold that fits the first 500 rows and validates on the others; and leaf probabilities."""
     leaves, probabilities, n_leaves = [], [], 0
     for tree in forest.estimators_:
         is_leaf = tree.tree_.children_left == -1
@@ -255,8 +253,8 @@ def forest_trial(
         np.zeros((n_leaves, n_outputs)),
         np.zeros(n_outputs),
     )
-    trial = validation_trial(problem, of_rows[500:], y[500:], np.ones(len(y) - 500))
-    return trial, np.vstack(probabilities)
+    fold = validation_fold(problem, of_rows[500:], y[500:], np.ones(len(y) - 500))
+    return fold, np.vstack(probabilities)
 
 
 # --- refused
@@ -266,15 +264,15 @@ def test_what_cannot_judge_is_refused() -> None:
     problem = drawn_problem(8)
     bags = drawn_bags(problem)
     with pytest.raises(InputError, match="True or False for each tree"):
-        out_of_bag_trials(problem, bags.T)
-    with pytest.raises(InputError, match="Too few rows are out of bag"):
-        out_of_bag_trials(problem, np.zeros_like(bags))
+        out_of_bag_folds(problem, bags.T)
+    with pytest.raises(InputError, match="Too few samples are out of bag"):
+        out_of_bag_folds(problem, np.zeros_like(bags))
     with pytest.raises(InputError, match="n_folds"):
-        out_of_bag_trials(problem, bags, 1)
-    with pytest.raises(InputError, match="no trials"):
+        out_of_bag_folds(problem, bags, 1)
+    with pytest.raises(InputError, match="no folds"):
         choose_strength([])
     with pytest.raises(InputError, match="from -1 to 20"):
-        validation_trial(problem, problem.leaves + 21, problem.target, problem.weights)
+        validation_fold(problem, problem.leaves + 21, problem.target, problem.weights)
 
 
 @pytest.mark.parametrize(
@@ -284,12 +282,12 @@ def test_what_cannot_judge_is_refused() -> None:
 def test_bad_strengths_are_refused(strengths: object, words: str) -> None:
     problem = drawn_problem(9)
     with pytest.raises(InputError, match=words):
-        choose_strength(out_of_bag_trials(problem, drawn_bags(problem)), strengths)
+        choose_strength(out_of_bag_folds(problem, drawn_bags(problem)), strengths)
 
 
 def test_bad_probabilities_are_refused() -> None:
-    held_out = held_out_of(drawn_problem(10))
+    held_out = validation_of(drawn_problem(10))
     with pytest.raises(InputError, match="two or more classes"):
         prior_of_probabilities(np.ones((21, 1)), 4, [held_out])
-    with pytest.raises(InputError, match="no held-out rows"):
+    with pytest.raises(InputError, match="no validation set"):
         prior_of_probabilities(np.full((21, 3), 1 / 3), 4, [])

@@ -33,12 +33,7 @@ from thriftwood.forest import (
 from thriftwood.forest.table import Table, read_rows
 from thriftwood.problem.counting import times_counted
 from thriftwood.problem.targets import read_target, read_weights
-from thriftwood.refitting.refit import (
-    OUT_OF_BAG,
-    JudgedRows,
-    read_judged,
-    refit_model,
-)
+from thriftwood.refitting import LabelledSamples, read_labelled, refit_model
 from thriftwood.support.arrays import (
     BoolArray,
     FloatArray,
@@ -50,6 +45,7 @@ from thriftwood.support.validation import is_whole, whole_number
 
 # How many stages to try; more take longer and bring nothing.
 N_STAGES = 18
+OUT_OF_BAG = "out_of_bag"
 
 if TYPE_CHECKING:
     from thriftwood.pruning.path import PruningPath
@@ -61,7 +57,7 @@ def cascade_of(
     y: ArrayLike,
     budget: float | None,
     stages: int | Sequence[int],
-    refit: JudgedRows | None,
+    refit: LabelledSamples | None,
     rows: str,
     sample_weight: ArrayLike | None,
     costs: AnyCosts,
@@ -156,13 +152,13 @@ def _spread(path: PruningPath, n_points: int) -> list[int]:
 
 def _refitted(
     forest: Forest,
-    rows: JudgedRows,
-    validation: JudgedRows,
+    rows: LabelledSamples,
+    validation: LabelledSamples,
     n_jobs: int | None,
 ) -> Forest:
     """Return a forest with values fitted again, or as it is, if that predicts better."""
-    X, y, weight = read_judged(rows, "refit")
-    model, _ = refit_model(forest_model(forest), X, y, validation, None, weight, n_jobs)
+    X, y, weight = read_labelled(rows, "refit")
+    model, _ = refit_model(forest_model(forest), (X, y, weight), validation, n_jobs=n_jobs)
     refitted = read_forest(model)
     return refitted if refitted.n_outputs == forest.n_outputs else _in_two_scores(refitted)
 

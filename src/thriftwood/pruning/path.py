@@ -23,7 +23,7 @@ from thriftwood.pruning.methods import ROUNDS, SAMPLE, points_in_words
 from thriftwood.pruning.pruned import Pruned
 from thriftwood.pruning.sequence import PruningSequence, check_only_one
 from thriftwood.pruning.tradeoffs import read_tradeoff
-from thriftwood.refitting.refit import JudgedRows
+from thriftwood.refitting import LabelledSamples
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray
 
 # Methods whose points are proven to be within the resolution of the optimum.
@@ -188,7 +188,7 @@ class PruningPath(PruningSequence):
         *,
         budget: float | None = None,
         stages: int | Sequence[int] = cascading.N_STAGES,
-        refit: JudgedRows | None = None,
+        refit: LabelledSamples | None = None,
         rows: str = "all",
         sample_weight: ArrayLike | None = None,
         costs: AnyCosts = None,

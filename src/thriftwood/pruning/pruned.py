@@ -15,7 +15,7 @@ from thriftwood.pruning.methods import (
     ROUNDS,
     SAMPLE,
 )
-from thriftwood.refitting.refit import JudgedRows, Refit, refit_model
+from thriftwood.refitting import LabelledSamples, Refit, refit_model
 from thriftwood.solvers import Round
 from thriftwood.support.validation import six_digits
 
@@ -117,7 +117,7 @@ class Pruned(Figures):
         X: Any,
         y: ArrayLike,
         *,
-        validation: JudgedRows | None = None,
+        validation: LabelledSamples | None = None,
         strength: float | None = None,
         sample_weight: ArrayLike | None = None,
         n_jobs: int | None = None,
@@ -161,7 +161,9 @@ class Pruned(Figures):
         >>> refitted.model.predict_proba(heart.X).shape
         (303, 2)
         """
-        model, refitted = refit_model(self.model, X, y, validation, strength, sample_weight, n_jobs)
+        model, refitted = refit_model(
+            self.model, (X, y, sample_weight), validation, strength, n_jobs
+        )
         return replace(self, model=model, refitted=refitted)
 
     @property

@@ -1,38 +1,41 @@
-"""Refit the values of all leaves together, whatever trees the leaves belong to.
+"""Refit the values of all leaves together, by L2-regularised regression on leaf indicators.
 
 Trees are grown, and pruned, one leaf at a time; but a prediction adds the leaves of all trees. Here
-the values are fitted as what they are, the coefficients of one regularised linear model, and stay
-near the old ones where the rows do not ask for something else (global refinement of random forests,
-Ren, Cao, Wei and Sun, CVPR 2015; the pull towards old values is ours).
+the values are fitted as what they are, the coefficients of one linear model, with the old values as
+their prior mean (global refinement of random forests, Ren, Cao, Wei and Sun, CVPR 2015; the prior
+mean in place of zero is ours). Only `refit` knows trees, all else only which leaf a sample is in.
 
-This package knows no tree, only which leaf a row is in.
-
-Law: a fit says `converged` only if its slope leaves no room for values that are better by more than
-the tolerance.
+Law: a fit says `converged` only if its gradient leaves no room for values that are better by more
+than the tolerance.
 """
 
-from thriftwood.refitting.choosing import STRENGTHS, StrengthChoice, choose_strength
-from thriftwood.refitting.fit import LeafFit, check_strength, fit_leaf_values
-from thriftwood.refitting.held_out import (
-    HeldOutRows,
-    Trial,
-    out_of_bag_trials,
-    validation_trial,
-)
-from thriftwood.refitting.prior import prior_of_probabilities
+from thriftwood.refitting.newton import LeafFit, check_strength, fit_leaf_values
 from thriftwood.refitting.problem import LeafProblem
+from thriftwood.refitting.refit import LabelledSamples, Refit, read_labelled, refit_model
+from thriftwood.refitting.strength import STRENGTHS, StrengthChoice, choose_strength
+from thriftwood.refitting.validation import (
+    Fold,
+    ValidationSet,
+    out_of_bag_folds,
+    prior_of_probabilities,
+    validation_fold,
+)
 
 __all__ = [
     "STRENGTHS",
-    "HeldOutRows",
+    "Fold",
+    "LabelledSamples",
     "LeafFit",
     "LeafProblem",
+    "Refit",
     "StrengthChoice",
-    "Trial",
+    "ValidationSet",
     "check_strength",
     "choose_strength",
     "fit_leaf_values",
-    "out_of_bag_trials",
+    "out_of_bag_folds",
     "prior_of_probabilities",
-    "validation_trial",
+    "read_labelled",
+    "refit_model",
+    "validation_fold",
 ]

@@ -1,140 +1,166 @@
-"""What refitting minimises: its value, its slope and its curvature at a point."""
+"""The regularised objective: its value, its gradient and products with its Hessian, on threads."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from thriftwood.refitting import kernels
-from thriftwood.refitting.passes import Passes
-from thriftwood.refitting.problem import LOSSES, SLOPES, LeafProblem
-from thriftwood.support.arrays import FloatArray
+from thriftwood.refitting.problem import LOSSES, LeafProblem
+from thriftwood.support.arrays import FloatArray, IndexArray
 
+# Blocks are the same for any number of threads, so that sums are, to the last digit.
+SAMPLES_IN_BLOCK = 2048
+ENTRIES_IN_BLOCK = 1 << 16
 # Where scores are far out, losses are straight lines to the last digit. A little curvature, as part
 # of all weights, then keeps Newton's steps below the inverse of it; elsewhere it is not felt.
 DAMPING = 1e-12
 
+Block = tuple[int, int]
 
-@dataclass
-class Point:
-    """Values of all leaves, and what follows from them.
+
+class LeafIndicators:
+    """The sparse matrix of leaf indicators, a row for each sample, times vectors both ways.
 
     Parameters
     ----------
-    unknowns : shape (n_leaves + 1, n_outputs)
-        The values of the leaves; the last line is the bias.
-    scores : shape (n_samples, n_outputs)
-    loss : float
-        The weighted losses of all rows.
-    price : float
-        What the distance to the old values costs.
+    leaves : shape (n_samples, n_trees)
+    n_leaves : int
+    run : callable
+        `map`, or that of a pool of threads.
     """
 
-    unknowns: FloatArray
-    scores: FloatArray
-    loss: float
-    price: float
+    def __init__(self, leaves: IndexArray, n_leaves: int, run: Callable[..., Any] = map) -> None:
+        self.leaves = leaves
+        self._run = run
+        self._start, self._samples = kernels.sort_by_leaf(leaves, n_leaves)
+        self._sample_blocks = _blocks(np.arange(len(leaves) + 1), SAMPLES_IN_BLOCK)
+        # An empty leaf has to be looked at, too.
+        self._leaf_blocks = _blocks(self._start + np.arange(n_leaves + 1), ENTRIES_IN_BLOCK)
 
-    @property
-    def objective(self) -> float:
-        return self.loss + self.price
+    def over_samples(self, work: Callable[[Block], Any]) -> list[Any]:
+        """Call `work` on blocks of all samples; return the answers in their order."""
+        return list(self._run(work, self._sample_blocks))
+
+    def over_leaves(self, work: Callable[[Block], Any]) -> list[Any]:
+        """Call `work` on blocks of all leaves; return the answers in their order."""
+        return list(self._run(work, self._leaf_blocks))
+
+    def scores(self, params: FloatArray) -> FloatArray:
+        """Return the matrix times the values, plus the bias in the last row."""
+        scores = np.empty((len(self.leaves), params.shape[1]))
+        self.over_samples(
+            lambda block: kernels.add_leaves(self.leaves, params, params[-1], block, scores)
+        )
+        return scores
+
+    def sums(self, per_sample: FloatArray, sums: FloatArray) -> None:
+        """Fill the transposed matrix times `per_sample`."""
+        self.over_leaves(lambda block: self.sums_of(per_sample, block, sums))
+
+    def sums_of(self, per_sample: FloatArray, block: Block, sums: FloatArray) -> None:
+        """Fill the same for one block of leaves."""
+        kernels.sum_in_leaves(self._start, self._samples, per_sample, block, sums)
 
 
 class Objective:
-    """The losses of all rows plus `ridge / 2` times the squared distance to the old values.
+    """The losses of all samples plus `ridge / 2` times the squared distance to the prior mean.
 
-    `slopes` and `chances` are those of the point that was measured last.
+    Attributes
+    ----------
+    params : shape (n_leaves + 1, n_outputs)
+        Where it was evaluated last: the values of the leaves, and the bias in the last row.
+    scores : shape (n_samples, n_outputs)
+    loss, value : float
+        There, without and with the penalty.
     """
 
-    def __init__(self, problem: LeafProblem, passes: Passes, ridge: float, fit_bias: bool) -> None:
+    def __init__(
+        self, problem: LeafProblem, matrix: LeafIndicators, ridge: float, fit_bias: bool
+    ) -> None:
         self.problem = problem
-        self.passes = passes
+        self.matrix = matrix
         self.ridge = ridge
-        self.damping = DAMPING * float(problem.weights.sum())
-        self.loss = LOSSES[problem.loss]
-        self.prior = np.vstack([problem.prior, problem.bias])
-        self.free = _free_biases(problem) * fit_bias
+        self._damping = DAMPING * float(problem.weights.sum())
+        self._loss, self._fill_loss = LOSSES[problem.loss]
+        self._prior = np.vstack([problem.prior, problem.bias])
+        self._free = _free_biases(problem) * fit_bias
         shape = (problem.n_samples, problem.n_outputs)
-        self.slopes = np.empty(shape)
-        self.chances = np.empty(shape)
-        self._changes = np.empty(shape)
+        self._gradient, self._probability, self._changes = (np.empty(shape) for _ in range(3))
 
     @property
     def is_quadratic(self) -> bool:
-        return bool(self.loss == kernels.SQUARED)
+        return self.problem.loss == "squared"
 
-    def point(self, values: FloatArray, bias: FloatArray) -> Point:
-        """Return the point with these values."""
-        unknowns = np.vstack([values, bias])
-        scores = np.empty_like(self.slopes)
-        self.passes.scores(unknowns, unknowns[-1], scores)
-        return self.measured(unknowns, scores)
+    def start_at(self, values: FloatArray, bias: FloatArray) -> None:
+        """Evaluate the objective at these values."""
+        params = np.vstack([values, bias])
+        self.evaluate(params, self.matrix.scores(params))
 
-    def measured(self, unknowns: FloatArray, scores: FloatArray) -> Point:
-        """Return the point with these values, whose scores are known."""
-        problem, fill = self.problem, SLOPES[self.problem.loss]
-        losses = self.passes.over_rows(
-            lambda first, last: fill(
-                problem.target, problem.weights, scores, first, last, self.slopes, self.chances
+    def evaluate(self, params: FloatArray, scores: FloatArray) -> float:
+        """Return the objective at parameters whose scores are known."""
+        target, weights = self.problem.target, self.problem.weights
+        losses = self.matrix.over_samples(
+            lambda block: self._fill_loss(
+                target, weights, scores, block, self._gradient, self._probability
             )
         )
-        moved = unknowns[:-1] - self.prior[:-1]
-        price = 0.5 * self.ridge * float(np.square(moved, out=moved).sum())
-        return Point(unknowns, scores, float(sum(losses)), price)
+        moved = params[:-1] - self._prior[:-1]
+        self.params, self.scores, self.loss = params, scores, float(sum(losses))
+        self.value = self.loss + 0.5 * self.ridge * float(np.square(moved, out=moved).sum())
+        return self.value
 
-    def gradient(self, point: Point) -> FloatArray:
-        """Return the derivatives by all unknowns."""
-        gradient = np.empty_like(point.unknowns)
-        self.passes.sums(self.slopes, gradient)
-        self._silence(gradient)
-        gradient[:-1] += self.ridge * (point.unknowns[:-1] - self.prior[:-1])
-        gradient[-1] = self._of_bias(self.slopes)
+    def gradient(self) -> FloatArray:
+        """Return the derivatives by all parameters."""
+        gradient = np.empty_like(self.params)
+        self.matrix.sums(self._gradient, gradient)
+        self._mask(gradient)
+        gradient[:-1] += self.ridge * (self.params[:-1] - self._prior[:-1])
+        gradient[-1] = self._of_bias(self._gradient)
         return gradient
 
     def diagonal(self) -> FloatArray:
-        """Return the second derivative by each unknown; for biases their mean."""
-        curvatures = self._changes
-        self.passes.over_rows(
-            lambda first, last: kernels.curvatures_of_rows(
-                self.loss, self.problem.weights, self.chances, first, last, curvatures
+        """Return the diagonal of the Hessian; for biases its mean."""
+        per_sample, weights = self._changes, self.problem.weights
+        self.matrix.over_samples(
+            lambda block: kernels.hessian_diagonal(
+                self._loss, weights, self._probability, block, per_sample
             )
         )
-        diagonal = np.empty_like(self.prior)
-        self.passes.sums(curvatures, diagonal)
-        diagonal[-1] = curvatures.sum(axis=0).mean()
-        diagonal += self.ridge + self.damping
+        diagonal = np.empty_like(self._prior)
+        self.matrix.sums(per_sample, diagonal)
+        diagonal[-1] = per_sample.sum(axis=0).mean()
+        diagonal += self.ridge + self._damping
         return diagonal
 
     def product(self, direction: FloatArray, product: FloatArray) -> float:
-        """Fill the Hessian times `direction`; return the square of `direction` in its norm."""
-        changes, ridge = self._changes, self.ridge + self.damping
+        """Fill the Hessian times `direction`; return `direction @ product`."""
+        changes, ridge = self._changes, self.ridge + self._damping
+        weights, leaves = self.problem.weights, self.matrix.leaves
 
-        def along(first: int, last: int) -> None:
-            kernels.add_leaves(self.passes.leaves, direction, direction[-1], first, last, changes)
-            kernels.bend(self.loss, self.problem.weights, self.chances, first, last, changes)
+        def forward(block: Block) -> None:
+            kernels.add_leaves(leaves, direction, direction[-1], block, changes)
+            kernels.apply_hessian(self._loss, weights, self._probability, block, changes)
 
-        def back(first: int, last: int) -> float:
-            self.passes.sums_of(changes, first, last, product)
-            square: float = kernels.curve(ridge, direction, first, last, product)
+        def back(block: Block) -> float:
+            self.matrix.sums_of(changes, block, product)
+            square: float = kernels.add_ridge(ridge, direction, block, product)
             return square
 
-        self.passes.over_rows(along)
-        squares = self.passes.over_leaves(back)
-        self._silence(product)
-        product[-1] = self._of_bias(changes) + self.damping * direction[-1]
+        self.matrix.over_samples(forward)
+        squares = self.matrix.over_leaves(back)
+        self._mask(product)
+        product[-1] = self._of_bias(changes) + self._damping * direction[-1]
         return float(sum(squares) + direction[-1] @ product[-1])
-
-    def _silence(self, unknowns: FloatArray) -> None:
-        """Put 0 where leaves have nothing to say, so that their values stay."""
-        if self.problem.speaks is not None:
-            unknowns[:-1] *= self.problem.speaks
 
     def gap(self, square: float, of_bias: FloatArray, diagonal: FloatArray) -> float:
         """Return how far the objective can be above its least value.
 
         Strong convexity: a function whose curvature is at least `ridge` falls by at most
-        |gradient|^2 / (2 ridge). The bias has no such bound; we take its curvature here.
+        |gradient|^2 / (2 ridge). The bias has no such bound; its present curvature is taken.
 
         Parameters
         ----------
@@ -147,21 +173,34 @@ class Objective:
         """
         return float(square / (2 * self.ridge) + (of_bias**2 / (2 * diagonal[-1])).sum())
 
-    def _of_bias(self, per_row: FloatArray) -> FloatArray:
-        """Return the sum over all rows, without what would move biases that are not free."""
-        sums: FloatArray = per_row.sum(axis=0) * self.free
-        if self.problem.loss == "softmax" and self.free.any():
+    def _mask(self, params: FloatArray) -> None:
+        """Put 0 where values are not trainable, so that they stay."""
+        if self.problem.trainable is not None:
+            params[:-1] *= self.problem.trainable
+
+    def _of_bias(self, per_sample: FloatArray) -> FloatArray:
+        """Return the sum over all samples, without what would move biases that are not free."""
+        sums: FloatArray = per_sample.sum(axis=0) * self._free
+        if self.problem.loss == "softmax" and self._free.any():
             # Adding the same to all free biases moves them against the others only.
-            sums -= self.free * (sums.sum() / self.free.sum())
+            sums -= self._free * (sums.sum() / self._free.sum())
         return sums
 
 
+def _blocks(work: Any, size: int) -> list[Block]:
+    """Cut things, whose work is the differences of `work`, into blocks of about equal work."""
+    n_blocks = max(int(work[-1]) // size, 1)
+    cuts = np.searchsorted(work, np.linspace(0, work[-1], n_blocks + 1))
+    cuts[0], cuts[-1] = 0, len(work) - 1
+    return [(int(a), int(b)) for a, b in pairwise(cuts) if a < b]
+
+
 def _free_biases(problem: LeafProblem) -> FloatArray:
-    """Return 1 for each bias with an optimum; a class without rows wants minus infinity: 0."""
+    """Return 1 for each bias with an optimum, 0 for that of a class without samples."""
     if problem.loss == "squared":
         return np.ones(1)
     n_classes = max(problem.n_outputs, 2)
-    has_rows = np.bincount(problem.target, minlength=n_classes) > 0
+    has_samples = np.bincount(problem.target, minlength=n_classes) > 0
     if problem.loss == "logistic":
-        return np.full(1, float(has_rows.all()))
-    return has_rows.astype(np.float64)
+        return np.full(1, float(has_samples.all()))
+    return has_samples.astype(np.float64)

@@ -1,18 +1,17 @@
-"""Fit the values of all leaves of a pruned model again, together; the splits stay, and so the bill.
+"""Refit the leaf values of a pruned model; the splits stay, and so what every sample pays.
 
 A tree's values were right for the tree alone, or for the splits that are gone. The new ones are
-those of one regularised regression on the leaves of all trees, held to the old values with a
-strength that rows choose which the trees have not seen.
+those of one regularised regression on the leaves of all trees, with the old values as prior mean
+and a strength that is chosen on samples which the trees have not seen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from thriftwood.adapters import (
     BootstrapSamples,
@@ -23,43 +22,35 @@ from thriftwood.adapters import (
     write_model,
 )
 from thriftwood.errors import InputError
-from thriftwood.forest import (
-    Forest,
-    Link,
-    leaf_means,
-    leaves,
-    sums_below,
-)
+from thriftwood.forest import Forest, Link, leaf_means, leaves, sums_below
 from thriftwood.forest.table import read_rows
 from thriftwood.problem.counting import times_counted
 from thriftwood.problem.targets import read_target, read_weights
-from thriftwood.refitting import (
-    LeafFit,
-    LeafProblem,
-    StrengthChoice,
-    Trial,
-    check_strength,
-    choose_strength,
-    fit_leaf_values,
-    out_of_bag_trials,
+from thriftwood.refitting.newton import LeafFit, check_strength, fit_leaf_values
+from thriftwood.refitting.problem import LeafProblem
+from thriftwood.refitting.strength import StrengthChoice, choose_strength
+from thriftwood.refitting.validation import (
+    Fold,
+    out_of_bag_folds,
     prior_of_probabilities,
-    validation_trial,
+    validation_fold,
 )
-from thriftwood.support.arrays import (
-    BoolArray,
-    FloatArray,
-    IndexArray,
-    IntArray,
-)
+from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
 
-# X and y, and how much each row counts, if they do not count alike.
-JudgedRows = tuple[Any, ArrayLike] | tuple[Any, ArrayLike, ArrayLike | None]
+# X, y and the sample weights, if samples do not count alike.
+LabelledSamples = tuple[Any, ArrayLike] | tuple[Any, ArrayLike, ArrayLike | None]
 LINK_OF: dict[str, Link] = {"squared": "identity", "logistic": "logistic", "softmax": "softmax"}
-# A good strength hardly depends on the number of rows, so that more of them only take time.
-ENOUGH_ROWS = 10_000
+# A good strength hardly depends on the number of samples, so that more of them only take time.
+ENOUGH_SAMPLES = 10_000
 # The objective may be this part above its least; predictions move by far less than they are worth.
 TOLERANCE = 5e-4
 GIVEN, VALIDATION, OUT_OF_BAG, NOTHING = "given", "validation", "out_of_bag", "nothing"
+CHOSEN_HOW = {
+    GIVEN: "as given",
+    VALIDATION: "chosen on the validation set",
+    OUT_OF_BAG: "chosen out of bag",
+    NOTHING: "every tree is a single leaf",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,16 +60,16 @@ class Refit:
     Attributes
     ----------
     strength : float
-        How strongly they are held to the old ones; infinity means that they were left alone,
-        because no refit did better on the rows that judged.
-    judged_on : {"validation", "out_of_bag", "given", "nothing"}
-        Which rows chose the strength, if it was not given; nothing where no split is left.
+        Of the regularisation; infinity means that the old values were kept, because no refit did
+        better on validation.
+    chosen_on : {"validation", "out_of_bag", "given", "nothing"}
+        Which samples chose the strength, if it was not given; nothing where no split is left.
     choice : StrengthChoice, optional
         Losses and errors of all strengths that were tried.
     """
 
     strength: float
-    judged_on: str
+    chosen_on: str
     choice: StrengthChoice | None
 
     @property
@@ -86,54 +77,59 @@ class Refit:
         return bool(np.isinf(self.strength))
 
     def __str__(self) -> str:
-        how = {
-            GIVEN: "as given",
-            VALIDATION: "chosen on validation rows",
-            OUT_OF_BAG: "chosen out of bag",
-            NOTHING: "every tree is a single leaf",
-        }
+        how = CHOSEN_HOW[self.chosen_on]
         if self.changed_nothing:
-            return f"Values of leaves not refitted, {how[self.judged_on]}"
-        return f"Values of leaves refitted with strength {self.strength:g}, {how[self.judged_on]}"
+            return f"Values of leaves not refitted, {how}"
+        return f"Values of leaves refitted with strength {self.strength:g}, {how}"
 
 
 def refit_model(
     model: Any,
-    X: Any,
-    y: ArrayLike,
-    validation: JudgedRows | None,
-    strength: float | None,
-    sample_weight: ArrayLike | None,
-    n_jobs: int | None,
+    training: LabelledSamples,
+    validation: LabelledSamples | None = None,
+    strength: float | None = None,
+    n_jobs: int | None = None,
 ) -> tuple[Any, Refit]:
     """Return a model with the same splits and new values; parameters as in `Pruned.refit`."""
     forest = read_forest(model)
     given = None if strength is None else check_strength(strength)
-    problem = _problem(forest, X, y, sample_weight, n_jobs)
+    problem = _problem(forest, training, n_jobs)
     if not forest.n_splits:
         return model, Refit(np.inf, NOTHING, None)
     _check_refittable(forest)
-    judged_on, trials = _trials(model, forest, problem, validation, given, n_jobs)
-    if forest.is_averaged and forest.is_classifier:
-        prior = prior_of_probabilities(
-            forest.values[~forest.is_split], forest.n_trees, [trial.held_out for trial in trials]
+    chosen_on, folds = _folds(model, forest, problem, validation, n_jobs)
+    if chosen_on == GIVEN and given is None:
+        raise InputError(
+            "No sample is out of the bags of this model's trees, so nothing can choose how "
+            "strongly to refit: pass `validation=(X, y)`, samples that the model was not trained "
+            "on, or a `strength`. (For a bagged model, pass its training samples as X.)"
         )
+    if forest.is_averaged and forest.is_classifier:
+        probabilities = forest.values[~forest.is_split]
+        prior = prior_of_probabilities(probabilities, forest.n_trees, [one for _, one in folds])
         problem = replace(problem, prior=prior)
-        trials = [replace(trial, problem=replace(trial.problem, prior=prior)) for trial in trials]
-    # A bias that moves has to go into trees that speak for its output.
-    fit_bias = problem.speaks is None or bool(problem.speaks.any(axis=0).all())
+        folds = [(replace(fitted, prior=prior), one) for fitted, one in folds]
+    # A bias that moves has to go into trees that belong to its output.
+    fit_bias = problem.trainable is None or bool(problem.trainable.any(axis=0).all())
     start = None
     if given is not None:
         refit = Refit(given, GIVEN, None)
     else:
-        choice = choose_strength(trials, fit_bias=fit_bias, n_jobs=n_jobs)
-        refit, start = Refit(choice.strength, judged_on, choice), choice.start
+        choice = choose_strength(folds, fit_bias=fit_bias, n_jobs=n_jobs)
+        refit, start = Refit(choice.strength, chosen_on, choice), choice.start
     if refit.changed_nothing:
         return model, refit
     fit = fit_leaf_values(
         problem, refit.strength, start, fit_bias=fit_bias, tolerance=TOLERANCE, n_jobs=n_jobs
     )
     return _written(model, forest, problem, fit), refit
+
+
+def read_labelled(samples: Any, name: str) -> tuple[Any, ArrayLike, ArrayLike | None]:
+    """Return the user's argument `name` as X, y and sample weights, or refuse it."""
+    if not isinstance(samples, (tuple, list)) or len(samples) not in (2, 3):
+        raise InputError(f"`{name}` must be a pair: X and y. Sample weights may come third.", name)
+    return samples[0], samples[1], samples[2] if len(samples) == 3 else None
 
 
 def _check_refittable(forest: Forest) -> None:
@@ -152,26 +148,36 @@ def _check_refittable(forest: Forest) -> None:
         )
 
 
-def _problem(
-    forest: Forest, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, n_jobs: int | None
-) -> LeafProblem:
-    """Return the rows in their leaves, with the values that the leaves have now."""
-    table = read_rows(X, forest)
+def _problem(forest: Forest, training: LabelledSamples, n_jobs: int | None) -> LeafProblem:
+    """Return the samples in their leaves, with the present values as prior mean."""
     of_leaves = forest.values[~forest.is_split]
     if forest.combine == "mean":
         of_leaves = of_leaves / forest.n_trees
     loss = _loss(forest)
     n_outputs = forest.n_outputs if loss == "softmax" else 1
+    leaves_of_samples, target, weights = _in_leaves(forest, training, n_jobs)
     return LeafProblem(
-        leaves=_leaf_numbers(forest, table.values, n_jobs),
+        leaves=leaves_of_samples,
         n_leaves=len(of_leaves),
-        target=read_target(y, forest, table.n_samples),
-        weights=read_weights(sample_weight, table.n_samples),
+        target=target,
+        weights=weights,
         loss=loss,
         prior=of_leaves[:, -n_outputs:],
         bias=forest.bias[-n_outputs:],
-        speaks=None if forest.is_averaged else _speaks(forest)[~forest.is_split],
+        trainable=None if forest.is_averaged else _outputs_of_trees(forest)[~forest.is_split],
     )
+
+
+def _in_leaves(
+    forest: Forest, samples: LabelledSamples, n_jobs: int | None
+) -> tuple[IndexArray, NDArray[Any], FloatArray]:
+    """Return the leaves of samples, numbered from 0, their target and their weights."""
+    X, y, weights = samples if len(samples) == 3 else (*samples, None)
+    table = read_rows(X, forest)
+    target = read_target(y, forest, table.n_samples)
+    number = np.cumsum(~forest.is_split, dtype=np.int32) - 1
+    found = number[leaves(forest, table.values, n_jobs)]
+    return found, target, read_weights(weights, table.n_samples)
 
 
 def _loss(forest: Forest) -> str:
@@ -182,67 +188,49 @@ def _loss(forest: Forest) -> str:
     return forest.link
 
 
-def _speaks(forest: Forest) -> BoolArray:
-    """Return the outputs that the tree of each node speaks for.
+def _outputs_of_trees(forest: Forest) -> BoolArray:
+    """Return the outputs that the tree of each node may change.
 
-    A tree speaks for what it says anything about; one that says nothing, where all others take
-    turns and speak for one output each, for the output whose turn it is.
+    Those for which it has any value; where all values of a tree are 0, and all other trees take
+    turns and belong to one output each, the output whose turn it is.
     """
     of_trees = sums_below(forest, np.abs(forest.values))[forest.tree_start[:-1]] > 0
-    takes_turns = np.arange(forest.n_trees)[:, None] % forest.n_outputs == np.arange(
-        forest.n_outputs
-    )
+    turn = np.arange(forest.n_trees)[:, None] % forest.n_outputs
+    takes_turns = turn == np.arange(forest.n_outputs)
     if not (of_trees & ~takes_turns).any():
         of_trees = takes_turns
     of_nodes: BoolArray = of_trees[forest.tree_of(np.arange(forest.n_nodes))]
     return of_nodes
 
 
-def _leaf_numbers(forest: Forest, rows: Any, n_jobs: int | None) -> IndexArray:
-    number = np.cumsum(~forest.is_split, dtype=np.int32) - 1
-    found: IndexArray = number[leaves(forest, rows, n_jobs)]
-    return found
-
-
-def _trials(
+def _folds(
     model: Any,
     forest: Forest,
     problem: LeafProblem,
-    validation: JudgedRows | None,
-    strength: float | None,
+    validation: LabelledSamples | None,
     n_jobs: int | None,
-) -> tuple[str, Sequence[Trial]]:
-    """Return what rows judge a strength, and how."""
-    some = _some_rows(problem.n_samples)
-    of_some = problem.of_rows(some)
+) -> tuple[str, list[Fold]]:
+    """Return which samples validate a strength, and how; the training samples if there are none."""
+    some = _some_samples(problem.n_samples)
+    fitted = problem.take(some)
     if validation is not None:
-        X, y, weight = read_judged(validation, "validation")
-        table = read_rows(X, forest)
-        numbers = _leaf_numbers(forest, table.values, n_jobs)
-        target = read_target(y, forest, table.n_samples)
-        weights = read_weights(weight, table.n_samples)
-        return VALIDATION, [validation_trial(of_some, numbers, target, weights)]
+        labelled = read_labelled(validation, "validation")
+        return VALIDATION, [validation_fold(fitted, *_in_leaves(forest, labelled, n_jobs))]
     samples = read_bootstrap(model)
-    if _has_rows_out_of_bag(samples, problem.n_samples):
+    if _has_samples_out_of_bag(samples, problem.n_samples):
         unseen = times_counted(OUT_OF_BAG, samples, forest.n_trees, problem.n_samples) > 0
-        return OUT_OF_BAG, out_of_bag_trials(of_some, unseen[:, some])
-    if strength is None:
-        raise InputError(
-            "No row is out of the bags of this model's trees, so nothing can choose how strongly "
-            "to refit: pass `validation=(X, y)`, rows that the model was not trained on, or a "
-            "`strength`. (For a bagged model, pass the rows that it was trained on as X.)"
-        )
-    return GIVEN, [validation_trial(of_some, of_some.leaves, of_some.target, of_some.weights)]
+        return OUT_OF_BAG, out_of_bag_folds(fitted, unseen[:, some])
+    return GIVEN, [validation_fold(fitted, fitted.leaves, fitted.target, fitted.weights)]
 
 
-def _some_rows(n_samples: int) -> IntArray:
-    """Return the rows that a strength is tried on: all, or enough of them to tell."""
-    if n_samples <= ENOUGH_ROWS:
+def _some_samples(n_samples: int) -> IntArray:
+    """Return the samples that a strength is tried on: all, or enough of them to tell."""
+    if n_samples <= ENOUGH_SAMPLES:
         return np.arange(n_samples)
-    return np.sort(np.random.default_rng(0).permutation(n_samples)[:ENOUGH_ROWS])
+    return np.sort(np.random.default_rng(0).permutation(n_samples)[:ENOUGH_SAMPLES])
 
 
-def _has_rows_out_of_bag(samples: BootstrapSamples | None, n_samples: int) -> bool:
+def _has_samples_out_of_bag(samples: BootstrapSamples | None, n_samples: int) -> bool:
     return (
         samples is not None
         and samples.n_samples == n_samples
@@ -250,25 +238,15 @@ def _has_rows_out_of_bag(samples: BootstrapSamples | None, n_samples: int) -> bo
     )
 
 
-def read_judged(rows: Any, name: str) -> tuple[Any, ArrayLike, ArrayLike | None]:
-    """Return the user's argument `name` as X, y and weights, or refuse it."""
-    if not isinstance(rows, (tuple, list)) or len(rows) not in (2, 3):
-        raise InputError(
-            f"`{name}` must be a pair: the rows and what is right for them. How much each row "
-            "counts may come third."
-        )
-    return rows[0], rows[1], rows[2] if len(rows) == 3 else None
-
-
 def _written(model: Any, forest: Forest, problem: LeafProblem, fit: LeafFit) -> Any:
     """Return the model with new values, of its own type if that can hold them."""
     new = _with_values(forest, problem, fit)
     if isinstance(model, ForestModel) or (forest.is_averaged and forest.is_classifier):
         return forest_model(new)
-    speaks = _speaks(forest)
-    n_trees = speaks[forest.tree_start[:-1]].sum(axis=0)
+    trainable = _outputs_of_trees(forest)
+    n_trees = trainable[forest.tree_start[:-1]].sum(axis=0)
     # Other types keep their bias, so the trees share what it moved by.
-    values = new.values + speaks * (new.bias - forest.bias) / np.maximum(n_trees, 1)
+    values = new.values + trainable * (new.bias - forest.bias) / np.maximum(n_trees, 1)
     if forest.combine == "mean":
         values = values * forest.n_trees
     return write_model(model, forest.is_split, values)
@@ -276,16 +254,15 @@ def _written(model: Any, forest: Forest, problem: LeafProblem, fit: LeafFit) -> 
 
 def _with_values(forest: Forest, problem: LeafProblem, fit: LeafFit) -> Forest:
     """Return the forest with new values; those of splits are the means of the leaves below."""
-    is_leaf = ~forest.is_split
+    is_leaf, split = ~forest.is_split, forest.is_split
     weight = np.zeros(forest.n_nodes)
     weight[is_leaf] = _weight_of_leaves(problem)
     values = np.zeros((forest.n_nodes, problem.n_outputs))
     values[is_leaf] = fit.values
     values = leaf_means(forest, values, weight)
-    moved = sums_below(forest, weight) * (values**2).sum(axis=1)
+    squares = sums_below(forest, weight) * (values**2).sum(axis=1)
     gains = np.zeros(forest.n_nodes)
-    split = forest.is_split
-    gains[split] = moved[forest.left[split]] + moved[forest.right[split]] - moved[split]
+    gains[split] = squares[forest.left[split]] + squares[forest.right[split]] - squares[split]
     return replace(
         forest,
         values=values,

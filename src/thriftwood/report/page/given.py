@@ -17,7 +17,7 @@ from thriftwood.forest.table import Table, read_rows
 from thriftwood.problem.losses import Loss
 from thriftwood.problem.targets import ClassWeight, read_weights
 from thriftwood.pruning.path import PruningPath
-from thriftwood.refitting.refit import read_judged
+from thriftwood.refitting import read_labelled
 from thriftwood.support.arrays import FloatArray
 from thriftwood.support.validation import whole_number
 
@@ -141,7 +141,7 @@ def _check_validation_prices(path: PruningPath, validation: Any) -> None:
 def _read_validation(validation: Any) -> tuple[Any, ArrayLike, ArrayLike | None] | None:
     if validation is None:
         return None
-    X, y, weights = read_judged(validation, "validation")
+    X, y, weights = read_labelled(validation, "validation")
     if is_chunked(X):
         raise InputError("The validation rows come in pieces: pass rows that are in memory.")
     return X, y, weights

@@ -11,7 +11,7 @@ from thriftwood.costs import AnyCosts
 from thriftwood.problem.losses import Loss
 from thriftwood.problem.targets import ClassWeight
 from thriftwood.pruning.path import PruningPath
-from thriftwood.refitting.refit import JudgedRows
+from thriftwood.refitting import LabelledSamples
 from thriftwood.report.page.contents import page_contents
 from thriftwood.report.page.document import document_of
 from thriftwood.report.page.given import read_given
@@ -24,7 +24,7 @@ def write_page(
     X: Any,
     y: ArrayLike,
     *,
-    validation: JudgedRows | None = None,
+    validation: LabelledSamples | None = None,
     costs: AnyCosts = None,
     loss: Loss = None,
     class_weight: ClassWeight = None,

@@ -1,0 +1,189 @@
+"""Validation of fits, on samples that neither they nor the trees that score them have seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thriftwood.errors import InputError
+from thriftwood.refitting import kernels
+from thriftwood.refitting.kernels import NO_LEAF
+from thriftwood.refitting.problem import LOSSES, LeafProblem
+from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray, read_only_copy
+from thriftwood.support.validation import whole_number
+
+# More folds take more time and choose no better.
+N_FOLDS = 2
+# Powers of two that are tried, as factors of probabilities averaged over all trees.
+LEAST_POWER, LARGEST_POWER = -1, 7
+
+
+@dataclass(frozen=True, eq=False)
+class ValidationSet:
+    """Samples in leaves. Their score is the bias plus `scale` times the values of their leaves.
+
+    Parameters
+    ----------
+    leaves : shape (n_samples, n_trees)
+        As in `LeafProblem`.
+    target, weights : shape (n_samples,)
+    scale : shape (n_samples,)
+        1, or how many trees there are for each that scores the sample: where only a third of the
+        trees may, it gets the score that three times as many would give it.
+    """
+
+    leaves: IndexArray
+    target: NDArray[Any]
+    weights: FloatArray
+    scale: FloatArray
+
+    def __post_init__(self) -> None:
+        dtypes = {"leaves": np.int32, "target": None, "weights": np.float64, "scale": np.float64}
+        for name, dtype in dtypes.items():
+            object.__setattr__(self, name, read_only_copy(getattr(self, name), dtype))
+
+    def scores(self, values: FloatArray, bias: FloatArray) -> FloatArray:
+        """Return the scores of these samples."""
+        n_samples = len(self.leaves)
+        scores = np.empty((n_samples, len(bias)))
+        kernels.add_leaves(self.leaves, values, np.zeros_like(bias), (0, n_samples), scores)
+        scores *= self.scale[:, None]
+        scores += bias
+        return scores
+
+    def evaluate(self, values: FloatArray, bias: FloatArray, loss: str) -> tuple[float, float]:
+        """Return the loss and the error of values, summed with the weights of the samples.
+
+        The loss is what it would be if all trees scored each sample, as far as the few that do can
+        tell; without this, weak strengths would look worse than they are, since values that were
+        fitted together err less together. The error is 1 for a sample whose label is wrong, by the
+        trees that score it; if the loss is squared, it is twice the loss.
+        """
+        values = np.array(values)  # kernels are compiled once more for arrays that are read-only
+        scores = self.scores(values, bias)
+        gradient, probability = np.empty_like(scores), np.empty_like(scores)
+        number, fill = LOSSES[loss]
+        total: float = fill(
+            self.target, self.weights, scores, (0, len(scores)), gradient, probability
+        )
+        total -= kernels.excess_of_few_trees(
+            number, self.leaves, self.scale, self.weights, probability, values
+        )
+        if loss == "squared":
+            return total, 2 * total
+        labels = scores[:, 0] > 0 if loss == "logistic" else scores.argmax(axis=1)
+        return total, float(self.weights @ (labels != self.target))
+
+
+# A problem to fit, and the samples to validate the fit on.
+Fold = tuple[LeafProblem, ValidationSet]
+
+
+def validation_fold(
+    problem: LeafProblem, leaves: IndexArray, target: NDArray[Any], weights: FloatArray
+) -> Fold:
+    """Return the fold that fits all samples and validates on others, which no tree has seen."""
+    others = problem.with_samples(leaves, target, weights).check()
+    scale = np.ones(others.n_samples)
+    return problem.check(), ValidationSet(others.leaves, others.target, others.weights, scale)
+
+
+def out_of_bag_folds(
+    problem: LeafProblem, out_of_bag: BoolArray, n_folds: int = N_FOLDS, seed: int = 0
+) -> list[Fold]:
+    """Return folds for cross-validation on the samples of the problem itself.
+
+    Each fits the samples of all other folds, with all trees, and validates on its own samples by
+    the trees that were grown without them. So neither the trees nor the values have seen a sample
+    that validates them. Samples that all trees, or all but one, have seen validate nothing.
+
+    Parameters
+    ----------
+    problem : LeafProblem
+    out_of_bag : shape (n_trees, n_samples)
+        Whether a tree was grown without a sample.
+    n_folds : int
+    seed : int
+        Of the order in which samples are dealt.
+    """
+    problem.check()
+    n_folds = whole_number(n_folds, "n_folds", 2)
+    out_of_bag = np.asarray(out_of_bag)
+    if out_of_bag.dtype != np.bool_ or out_of_bag.shape != (problem.n_trees, problem.n_samples):
+        raise InputError("`out_of_bag` must hold True or False for each tree and each sample.")
+    counts = problem.leaves != NO_LEAF
+    scores = out_of_bag.T & counts
+    n_scoring, n_trees = scores.sum(axis=1), counts.sum(axis=1)
+    # One tree of many is not enough: its variance is not known.
+    validates = (n_scoring > 1) | ((n_scoring == 1) & (n_trees == 1))
+    validates &= problem.weights > 0
+    fold = _deal(problem, n_folds, seed)
+    folds = []
+    for number in range(n_folds):
+        fitted = np.flatnonzero(fold != number)
+        own = np.flatnonzero((fold == number) & validates)
+        if not problem.weights[fitted].any() or len(own) == 0:
+            raise InputError(
+                f"Too few samples are out of bag to deal them to {n_folds} folds: pass fewer "
+                "folds, or a validation set."
+            )
+        validation = ValidationSet(
+            np.where(scores[own], problem.leaves[own], NO_LEAF),
+            problem.target[own],
+            problem.weights[own],
+            n_trees[own] / n_scoring[own],
+        )
+        folds.append((problem.take(fitted), validation))
+    return folds
+
+
+def prior_of_probabilities(
+    probabilities: FloatArray, n_trees: int, validation: Sequence[ValidationSet]
+) -> FloatArray:
+    """Return scores of leaves that give the labels of a forest that averages probabilities.
+
+    A forest predicts the class whose probability, averaged over its trees, is the largest. Scores
+    that are a multiple of the probabilities say the same, and as log-odds they are sensible if the
+    multiple is: it is the one with the least log loss on the validation sets. It is a power of
+    two, so that nothing is rounded that would not have been: a tie between pure leaves stays one.
+
+    Parameters
+    ----------
+    probabilities : shape (n_leaves, n_classes)
+    n_trees : int
+    validation : sequence of ValidationSet
+
+    Returns
+    -------
+    prior : shape (n_leaves, 1) for two classes, else (n_leaves, n_classes)
+        To be used with a bias of zero.
+    """
+    probabilities = np.asarray(probabilities, dtype=np.float64)
+    if probabilities.ndim != 2 or probabilities.shape[1] < 2:
+        raise InputError("`probabilities` must have a column for each of two or more classes.")
+    if not validation:
+        raise InputError("There is no validation set: pass one.")
+    is_binary = probabilities.shape[1] == 2
+    plain = probabilities[:, 1:] - 0.5 if is_binary else probabilities
+    loss = "logistic" if is_binary else "softmax"
+    bias = np.zeros(plain.shape[1])
+    least = round(-np.log2(n_trees)) + LEAST_POWER
+    scales = [2.0**power for power in range(least, least + LARGEST_POWER - LEAST_POWER + 1)]
+    losses = [
+        sum(one.evaluate(scale * plain, bias, loss)[0] for one in validation) for scale in scales
+    ]
+    return read_only_copy(plain * scales[int(np.argmin(losses))], np.float64)
+
+
+def _deal(problem: LeafProblem, n_folds: int, seed: int) -> IntArray:
+    """Deal samples to folds at random, of each class about as many to every fold."""
+    order = np.random.default_rng(seed).permutation(problem.n_samples)
+    if problem.loss != "squared":
+        order = order[np.argsort(problem.target[order], kind="stable")]
+    fold = np.empty(problem.n_samples, dtype=np.int64)
+    fold[order] = np.arange(problem.n_samples) % n_folds
+    return fold
