@@ -20,7 +20,7 @@ from thriftwood.solvers import (
     linear_program,
     min_cut,
 )
-from thriftwood.solvers.components import components_of
+from thriftwood.solvers.subproblems import subproblems_of
 
 # From light to heavy pruning: how many rows' errors one unit of cost on one row is worth.
 ROWS_PER_COST = (0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.8, 3.0)
@@ -77,15 +77,14 @@ def compare_workers(problem: ClosureProblem, rows: float, n_trees: int, repeats:
     priced, _ = problem.at(Fraction(rows))
     n_rounds = len(DantzigWolfe(n_jobs=2)(priced).rounds)  # two processes start here
     smaller, _ = reduce_until_stable(priced)
-    components = components_of(smaller)
     prices = smaller.costs[smaller.arc_item] // 2
-    with components.at_work(1) as ask:
+    with subproblems_of(smaller).workers(1) as solve:
         one, two, reductions, one_pass = alternate(
             repeats,
             lambda: seconds_of(lambda: DantzigWolfe(n_jobs=1)(priced)),
             lambda: seconds_of(lambda: DantzigWolfe(n_jobs=2)(priced)),
             lambda: seconds_of(lambda: reduce_until_stable(priced)),
-            lambda: seconds_of(lambda: ask(prices)),
+            lambda: seconds_of(lambda: solve(prices)),
         )
     passes = one_pass * (n_rounds + 2)  # two start it all
     print(

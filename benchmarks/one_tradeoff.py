@@ -27,7 +27,7 @@ from thriftwood.problem.build import build_closure
 from thriftwood.problem.losses import node_losses
 from thriftwood.problem.targets import read_target, read_weights
 from thriftwood.solvers import linear_program, min_cut
-from thriftwood.solvers.min_cut import optimal_flow
+from thriftwood.solvers.min_cut import maximum_flow
 
 # From light to heavy pruning: how many rows' errors one unit of cost on one row is worth.
 ROWS_PER_COST = (0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.8, 1.5, 3.0)
@@ -56,7 +56,7 @@ def against_or_tools(n_samples: int, n_trees: int, repeats: int, folder) -> None
             repeats,
             lambda priced=priced: seconds_of(lambda: min_cut(priced)),
             partial(or_tools_seconds, priced),
-            lambda reduced=reduced: seconds_of(lambda: optimal_flow(reduced)),
+            lambda reduced=reduced: seconds_of(lambda: maximum_flow(reduced)),
             partial(or_tools_seconds, reduced),
         )
         print(
@@ -144,7 +144,7 @@ def or_tools_seconds(problem: ClosureProblem) -> float:
         flow.add_arcs_with_capacity(tails, heads, capacities)
     seconds = seconds_of(lambda: flow.solve(source, sink))
     profit = problem.profit(min_cut(problem).kept)
-    assert no_limit - 1 - flow.optimal_flow() == profit, "OR-tools and we disagree"
+    assert no_limit - 1 - flow.maximum_flow() == profit, "OR-tools and we disagree"
     return seconds
 
 

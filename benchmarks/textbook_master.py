@@ -23,7 +23,8 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from thriftwood.closure import ClosureProblem, exact_sum, reduce_until_stable
-from thriftwood.solvers.dantzig_wolfe_kernels import best_response, roots
+from thriftwood.closure.kernels import closure_at_prices
+from thriftwood.solvers.dantzig_wolfe_kernels import roots
 from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
 
 SMOOTHING = 0.95  # how much of the best known prices is in those that trees are asked at
@@ -86,7 +87,7 @@ def _ask(problem: ClosureProblem, prices: FloatArray) -> tuple[float, BoolArray]
     rounded = np.floor(prices * FINE).astype(np.int64)
     most = exact_sum(np.maximum(problem.gains, 0)) * FINE + 1
     gains = problem.gains * FINE
-    values, chosen = best_response(gains, problem.requires, problem.arc_start, rounded, most)
+    values, chosen = closure_at_prices(gains, problem.requires, problem.arc_start, rounded, most)
     return exact_sum(np.maximum(values[problem.requires < 0], 0)) / FINE, chosen
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from thriftwood import paper
-from thriftwood.solvers.components import components_of
+from thriftwood.solvers.subproblems import subproblems_of
 
 
 @settings(max_examples=200)
@@ -22,8 +22,8 @@ def test_one_pass_finds_the_optimum_of_the_network_program_of_every_tree(case, s
     unit = float(index.gain_unit) / most
     eighths = np.random.default_rng(seed).integers(0, 4, problem.n_arcs) / 8
     prices = np.rint(eighths / unit).astype(np.int64)
-    with components_of(problem).at_work(n_jobs=1) as ask:
-        answer = ask(prices)
+    with subproblems_of(problem).workers(n_jobs=1) as solve:
+        values, _ = solve(prices)
 
     node = index.split[problem.arc_project()]
     feature = purchases.cost_item[problem.arc_item]
@@ -41,5 +41,5 @@ def test_one_pass_finds_the_optimum_of_the_network_program_of_every_tree(case, s
             A_eq=network.matrix,
             b_eq=network.right_side,
         )
-        gained = max(answer.values[number[root]], 0) * unit if root in number else 0.0
+        gained = max(values[number[root]], 0) * unit if root in number else 0.0
         np.testing.assert_allclose(program.fun, losses[root] / most - gained, atol=1e-6)

@@ -21,7 +21,7 @@ from thriftwood.solvers import (
     linear_program,
     min_cut,
 )
-from thriftwood.solvers.components import components_of
+from thriftwood.solvers.subproblems import subproblems_of
 
 # Nobody can pay the item alone, and shares must be found: more than one round is needed.
 SHARED = partial(random_forest_like, n_projects=400, n_items=150, degree=20)
@@ -65,7 +65,7 @@ def test_it_takes_tens_of_rounds_at_most(seed):
     assert len(solution.rounds) <= 15
 
 
-def test_a_column_is_a_tree_whose_proposal_cuts_pieces():
+def test_columns_that_count_cut_pieces():
     problem = SHARED(np.random.default_rng(0))
     n_trees = int((problem.requires < 0).sum())
     rounds = DantzigWolfe()(problem).rounds
@@ -80,9 +80,9 @@ def test_every_worker_gets_a_batch_of_trees(n_jobs, monkeypatch):
 
     def remember(problem, n_batches):
         asked_for.append(n_batches)
-        return components_of(problem, n_batches)
+        return subproblems_of(problem, n_batches)
 
-    monkeypatch.setattr("thriftwood.solvers.dantzig_wolfe.components_of", remember)
+    monkeypatch.setattr("thriftwood.solvers.dantzig_wolfe.subproblems_of", remember)
     with joblib.parallel_config("threading"):
         DantzigWolfe(n_jobs=n_jobs)(SHARED(np.random.default_rng(0)))
     assert asked_for == [n_jobs]
@@ -91,9 +91,9 @@ def test_every_worker_gets_a_batch_of_trees(n_jobs, monkeypatch):
 def test_charges_beyond_all_numbers_are_refused_by_all():
     """Twelve items of 2**60 each would wrap around to a negative charge."""
     problem = closure([5, 7], [-1, 0], [range(12), []], [LARGEST_TOTAL] * 12)
-    with components_of(problem).at_work(1) as ask:
-        answer = ask(problem.costs[problem.arc_item])
-    assert not answer.chosen.any()
+    with subproblems_of(problem).workers(1) as solve:
+        _, kept = solve(problem.costs[problem.arc_item])
+    assert not kept.any()
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -152,7 +152,7 @@ def test_a_gap_that_is_claimed_wrongly_is_found_out():
 @pytest.mark.parametrize("n_batches", [1, 2, 7, 10_000])
 def test_batches_are_whole_trees_and_answer_as_one(n_batches):
     problem = SHARED(np.random.default_rng(0))
-    together, apart = components_of(problem), components_of(problem, n_batches)
+    together, apart = subproblems_of(problem), subproblems_of(problem, n_batches)
     n_trees = int((problem.requires < 0).sum())
     assert len(apart.batches) <= min(n_batches, n_trees)
     assert len(apart.batches) > 1 or n_batches == 1
@@ -161,10 +161,9 @@ def test_batches_are_whole_trees_and_answer_as_one(n_batches):
     assert sorted(projects) == list(range(problem.n_projects))
     assert sorted(arcs) == list(range(problem.n_arcs))
     prices = problem.costs[problem.arc_item] // 3
-    with together.at_work(1) as ask_all, apart.at_work(1) as ask_each:
-        here, there = ask_all(prices), ask_each(prices)
-    np.testing.assert_array_equal(here.values, there.values)
-    np.testing.assert_array_equal(here.chosen, there.chosen)
+    with together.workers(1) as solve_all, apart.workers(1) as solve_each:
+        for here, there in zip(solve_all(prices), solve_each(prices), strict=True):
+            np.testing.assert_array_equal(here, there)
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,12 @@
-"""Project selection: which projects to keep when they share the items they need.
+"""Maximum-weight closure: which projects to keep when they share the items they need.
 
-This package knows no tree. A `ClosureProblem` has *projects*, each worth a gain and needing at most
+This room knows no tree. A `ClosureProblem` has *projects*, each worth a gain and needing at most
 one other project and any number of *items*; an item costs the same whoever needs it and is paid
 once. A set of projects with all they need is *closed*; the best closed set has the largest profit,
-gains minus costs.
+gains minus costs. It is one side of a minimum cut: J. C. Picard (1976), Maximal closure of a graph
+and applications to combinatorial problems, Management Science 22(11). With costs times lambda, the
+best sets for all lambda are nested: G. Gallo, M. D. Grigoriadis and R. E. Tarjan (1989), A fast
+parametric maximum flow algorithm and applications, SIAM Journal on Computing 18(1).
 
 Law: a solution that passes `check_certificate` is optimal, whoever computed it.
 """
@@ -16,12 +19,14 @@ from thriftwood.closure.integers import (
     from_the_end,
     scale_lambda,
 )
-from thriftwood.closure.problem import NOTHING, ClosureProblem
+from thriftwood.closure.kernels import NOTHING
+from thriftwood.closure.problem import ClosureProblem
 from thriftwood.closure.reductions import merge_twin_items, reduce_closure, reduce_until_stable
 from thriftwood.closure.solution import (
     ClosureSolution,
     Flow,
     ParametricCut,
+    Solver,
     last_needed,
     smallest_optimum,
 )
@@ -35,6 +40,7 @@ __all__ = [
     "Flow",
     "ParametricCut",
     "ScaledLambda",
+    "Solver",
     "check_certificate",
     "exact_sum",
     "from_the_end",

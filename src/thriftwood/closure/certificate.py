@@ -1,8 +1,8 @@
-"""Check an answer by arithmetic alone, without trusting whoever computed it.
+"""Check an answer by arithmetic alone, without trusting whoever computed it: weak duality.
 
 For any flow that is nowhere negative and any closed set S, the profit of S is at most the sum of
-what the vertices of S are left with (nothing flows out of a closed set), hence at most the sum of
-all positive remainders. So a closed set whose profit equals that sum is a best one.
+the excesses of S (nothing flows out of a closed set), hence at most the sum of all positive
+excesses. So a closed set whose profit equals that sum is a best one.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from thriftwood.errors import CertificateError
 
 @dataclass(frozen=True)
 class Certificate:
-    """What a checked proof comes to: what was reached, and what cannot be passed.
+    """A checked proof: the profit that was reached, and the bound that cannot be passed.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ def check_certificate(problem: ClosureProblem, solution: ClosureSolution) -> Cer
 
 
 def _bound(problem: ClosureProblem, flow: Flow) -> int:
-    """Return the sum of all positive remainders."""
+    """Return the sum of all positive excesses."""
     up, down = flow.to_required, flow.to_item
     if up.shape != (problem.n_projects,) or down.shape != (problem.n_arcs,):
         raise CertificateError("The flow does not match the arcs of the problem.")
@@ -65,16 +65,8 @@ def _bound(problem: ClosureProblem, flow: Flow) -> int:
         raise CertificateError("The flow is negative somewhere.")
     if up[problem.requires < 0].any():
         raise CertificateError("A project hands flow to a project that it does not require.")
-    rest, traffic = kernels.remainders(
-        problem.gains,
-        problem.requires,
-        problem.arc_start,
-        problem.arc_item,
-        problem.costs,
-        up,
-        down,
-    )
+    excess, traffic = kernels.excess_and_traffic(problem.arrays, up, down)
     # Doubles are too coarse for the sums themselves, but tell whether they fit into 64 bits.
     if traffic.max(initial=0.0) > 4 * LARGEST_TOTAL:
         raise CertificateError("The flow is too large to be added up exactly.")
-    return exact_sum(rest[rest > 0])
+    return exact_sum(excess[excess > 0])

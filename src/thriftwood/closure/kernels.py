@@ -1,10 +1,18 @@
-"""Numba loops over closure problems; the Python functions that call them check everything."""
+"""Numba loops over closure problems; the Python functions that call them check everything.
+
+Throughout, `h` numbers projects and `j` items; as vertices of the graph, the projects come first.
+"""
+
+from collections import namedtuple
 
 import numpy as np
 
 from thriftwood.support.compiling import kernel
 
 NOTHING = -1
+
+# The arrays of a ClosureProblem.
+ClosureArrays = namedtuple("ClosureArrays", "gains requires arc_start arc_item costs")
 
 
 @kernel
@@ -46,22 +54,23 @@ def children_of(requires):
 
 
 @kernel
-def reached_by_surplus(gains, requires, arc_start, arc_item, costs, to_required, to_item):
-    """Mark the projects that a vertex with a positive remainder reaches over residual arcs."""
+def reached_by_excess(problem, to_required, to_item):
+    """Mark the projects that a vertex with a positive excess reaches over residual arcs."""
+    gains, requires, arc_start, arc_item, costs = problem
     n_projects = len(gains)
     n_items = len(costs)
-    rest = np.concatenate((gains, -costs))
+    excess = np.concatenate((gains, -costs))
     for h in range(n_projects):
-        rest[h] -= to_required[h]
+        excess[h] -= to_required[h]
         if requires[h] != NOTHING:
-            rest[requires[h]] += to_required[h]
+            excess[requires[h]] += to_required[h]
         for arc in range(arc_start[h], arc_start[h + 1]):
-            rest[h] -= to_item[arc]
-            rest[n_projects + arc_item[arc]] += to_item[arc]
+            excess[h] -= to_item[arc]
+            excess[n_projects + arc_item[arc]] += to_item[arc]
 
     item_start, arc_at, project_at = arcs_by_item(arc_start, arc_item, n_items)
     first_child, next_child = children_of(requires)
-    reached = rest > 0
+    reached = excess > 0
     stack = np.empty(n_projects + n_items, dtype=np.int32)
     size = 0
     for v in range(n_projects + n_items):
@@ -234,38 +243,37 @@ def merge_costs(costs, group, n_groups, largest_cost):
 
 
 @kernel
-def share_out(arc_start, arc_item, costs, group, merged_start, merged_item, merged_flow):
+def share_out(problem, group, merged, merged_flow):
     """Share the flow to a group among its items; only when all are paid does one get more."""
-    n_projects = len(arc_start) - 1
-    flow = np.zeros(len(arc_item), dtype=np.int64)
-    open_cost = costs.copy()
-    rest = np.zeros(len(costs) + 1, dtype=np.int64)
-    last_arc = np.zeros(len(costs) + 1, dtype=np.int64)
-    for h in range(n_projects):
-        for arc in range(merged_start[h], merged_start[h + 1]):
-            rest[merged_item[arc]] = merged_flow[arc]
-        for arc in range(arc_start[h], arc_start[h + 1]):
-            j = arc_item[arc]
-            taken = min(rest[group[j]], open_cost[j])
+    flow = np.zeros(len(problem.arc_item), dtype=np.int64)
+    deficit = problem.costs.copy()
+    left = np.zeros(len(deficit) + 1, dtype=np.int64)
+    last_arc = np.zeros(len(deficit) + 1, dtype=np.int64)
+    for h in range(len(problem.gains)):
+        for arc in range(merged.arc_start[h], merged.arc_start[h + 1]):
+            left[merged.arc_item[arc]] = merged_flow[arc]
+        for arc in range(problem.arc_start[h], problem.arc_start[h + 1]):
+            j = problem.arc_item[arc]
+            taken = min(left[group[j]], deficit[j])
             flow[arc] = taken
-            open_cost[j] -= taken
-            rest[group[j]] -= taken
+            deficit[j] -= taken
+            left[group[j]] -= taken
             last_arc[group[j]] = arc
-        for arc in range(merged_start[h], merged_start[h + 1]):
-            flow[last_arc[merged_item[arc]]] += rest[merged_item[arc]]
+        for arc in range(merged.arc_start[h], merged.arc_start[h + 1]):
+            flow[last_arc[merged.arc_item[arc]]] += left[merged.arc_item[arc]]
     return flow
 
 
 @kernel
-def absorb_into_required(gains, requires, arc_start):
+def absorb_into_required(problem):
     """Find for each project who stands for it: itself, a required one, or nobody where it is sure.
 
     A project that gains and needs no item joins the one that it requires: whoever keeps that keeps
     both. Where it requires none, or one that is sure, it is sure to be kept.
     """
-    n_projects = len(gains)
-    stands_for = np.empty(n_projects, dtype=np.int32)
-    for h in range(n_projects):
+    gains, requires, arc_start, _, _ = problem
+    stands_for = np.empty(len(gains), dtype=np.int32)
+    for h in range(len(gains)):
         if gains[h] > 0 and arc_start[h] == arc_start[h + 1]:
             stands_for[h] = NOTHING if requires[h] == NOTHING else stands_for[requires[h]]
         else:
@@ -274,8 +282,9 @@ def absorb_into_required(gains, requires, arc_start):
 
 
 @kernel
-def hand_on_all(gains, requires, stands_for, to_required):
+def hand_on_all(problem, stands_for, to_required):
     """Let each project that joined another hand on all it has (in place)."""
+    gains, requires, _, _, _ = problem
     received = np.zeros(len(gains), dtype=np.int64)
     for h in range(len(gains) - 1, -1, -1):
         if stands_for[h] != h:
@@ -285,28 +294,30 @@ def hand_on_all(gains, requires, stands_for, to_required):
 
 
 @kernel
-def sure_to_be_kept(gains, requires, arc_start, arc_item, costs, largest_charge):
-    """Mark the projects that gain even where each pays all its items alone.
+def closure_at_prices(gains, requires, arc_start, prices, never):
+    """Solve the closure problem where arc `a` has a price `prices[a]` of its own: two passes.
 
-    What a project is charged stops at `largest_charge`, more than all gains together.
+    No item couples projects then. Returns the value of each project with the best of those that
+    require it, and the smallest best closed set. What a project is charged stops at
+    `never`, more than all gains together.
     """
-    n_projects = len(gains)
     value = gains.copy()
-    for h in range(n_projects - 1, -1, -1):
+    for h in range(len(gains) - 1, -1, -1):
         charge = 0
         for arc in range(arc_start[h], arc_start[h + 1]):
-            charge = min(charge + costs[arc_item[arc]], largest_charge)
+            charge = min(charge + prices[arc], never)
         value[h] -= charge
         if requires[h] != NOTHING and value[h] > 0:
             value[requires[h]] += value[h]
-    return without_hopeless(value, requires)
+    return value, without_hopeless(value, requires)
 
 
 @kernel
-def pay_for_sure(gains, requires, arc_start, arc_item, costs, sure, to_required, to_item):
-    """Let the first sure project that needs an item pay it, and sure ones hand on the rest."""
+def pay_for_sure(problem, sure, to_required, to_item):
+    """Let the first sure project that needs an item pay it, and sure ones hand on the excess."""
+    gains, requires, arc_start, arc_item, costs = problem
     paid = np.zeros(len(costs), dtype=np.bool_)
-    rest = gains.copy()
+    excess = gains.copy()
     for h in range(len(gains) - 1, -1, -1):
         if not sure[h]:
             continue
@@ -315,30 +326,32 @@ def pay_for_sure(gains, requires, arc_start, arc_item, costs, sure, to_required,
             if not paid[j]:
                 paid[j] = True
                 to_item[arc] = costs[j]
-                rest[h] -= costs[j]
+                excess[h] -= costs[j]
         if requires[h] != NOTHING:
-            to_required[h] = rest[h]
-            rest[requires[h]] += rest[h]
+            to_required[h] = excess[h]
+            excess[requires[h]] += excess[h]
 
 
 @kernel
-def remainders(gains, requires, arc_start, arc_item, costs, to_required, to_item):
-    """Return what projects, then items, are left with, and what passes through each in doubles."""
+def excess_and_traffic(problem, to_required, to_item):
+    """Return the excess of each vertex, and what passes through it in doubles."""
+    gains, requires, arc_start, arc_item, costs = problem
     n_projects = len(gains)
-    rest = np.concatenate((gains, -costs))
-    traffic = np.abs(rest).astype(np.float64)
+    excess = np.concatenate((gains, -costs))
+    traffic = np.abs(excess).astype(np.float64)
     for h in range(n_projects):
         if requires[h] != NOTHING:
-            move(rest, traffic, h, requires[h], to_required[h])
+            move(excess, traffic, h, requires[h], to_required[h])
         for arc in range(arc_start[h], arc_start[h + 1]):
-            move(rest, traffic, h, n_projects + arc_item[arc], to_item[arc])
-    return rest, traffic
+            move(excess, traffic, h, n_projects + arc_item[arc], to_item[arc])
+    return excess, traffic
 
 
 @kernel
-def move(rest, traffic, tail, head, amount):
-    rest[tail] -= amount
-    rest[head] += amount
+def move(excess, traffic, tail, head, amount):
+    """Send an amount over an arc."""
+    excess[tail] -= amount
+    excess[head] += amount
     traffic[tail] += amount
     traffic[head] += amount
 

@@ -1,4 +1,4 @@
-"""The frozen problem: gains, needs and costs in whole numbers."""
+"""The maximum-weight closure problem, frozen: gains, needs and costs in whole numbers."""
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from thriftwood.closure.integers import LARGEST_TOTAL, exact_sum, scale_lambda
+from thriftwood.closure.kernels import NOTHING, ClosureArrays
 from thriftwood.errors import ClosureError, RangeError
 from thriftwood.support.arrays import (
     BoolArray,
@@ -13,8 +14,6 @@ from thriftwood.support.arrays import (
     IntArray,
     read_only_copy,
 )
-
-NOTHING = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +46,11 @@ class ClosureProblem:
             object.__setattr__(self, name, read_only_copy(getattr(self, name), dtype))
 
     @property
+    def arrays(self) -> ClosureArrays:
+        """The bundle that kernels take."""
+        return ClosureArrays(self.gains, self.requires, self.arc_start, self.arc_item, self.costs)
+
+    @property
     def n_projects(self) -> int:
         return len(self.gains)
 
@@ -62,6 +66,11 @@ class ClosureProblem:
         return (
             f"ClosureProblem({self.n_projects} projects, {self.n_items} items, {self.n_arcs} arcs)"
         )
+
+    @property
+    def never(self) -> int:
+        """More than all gains together: what costs more is never bought."""
+        return exact_sum(np.maximum(self.gains, 0)) + 1
 
     def arc_project(self) -> IndexArray:
         """Return the project at the tail of every arc."""

@@ -1,5 +1,6 @@
-"""What a solver returns: the kept projects, and a flow that proves how good they are."""
+"""Solutions: the kept projects with a flow that proves them, and the parametric cut."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -10,11 +11,11 @@ from thriftwood.support.arrays import BoolArray, IndexArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """Shares of cost that projects take over for what they need.
+    """A flow from projects to what they need: shares of cost that they take over.
 
     `to_required[h]` is what project `h` hands on to the project that it requires, `to_item[a]` what
-    goes over arc `a` to an item. A vertex is left with what it has of its own (its gain, or minus
-    its cost), plus what it receives, minus what it hands on.
+    goes over arc `a` to an item. The *excess* of a vertex is what it has of its own (its gain, or
+    minus its cost), plus what it receives, minus what it hands on.
     """
 
     to_required: IntArray
@@ -30,25 +31,20 @@ class ClosureSolution:
 
     @property
     def gap(self) -> int:
-        """How far from the best profit the kept projects may be, as the solver says."""
+        """How far from the best profit the kept projects may be, as the solver claims."""
         return 0
 
 
-def smallest_optimum(problem: ClosureProblem, flow: Flow) -> BoolArray:
-    """Return the smallest best set of projects, given an optimal flow.
+Solver = Callable[[ClosureProblem], ClosureSolution]
 
-    These are the projects that a surplus can still reach: over the arcs of the problem, and back
-    over arcs that carry flow. Every best closed set contains them.
+
+def smallest_optimum(problem: ClosureProblem, flow: Flow) -> BoolArray:
+    """Return the smallest best set of projects, given an optimal flow: the minimal source set.
+
+    These are the projects that an excess can still reach in the residual graph: over the arcs of
+    the problem, and back over arcs that carry flow. Every best closed set contains them.
     """
-    kept: BoolArray = kernels.reached_by_surplus(
-        problem.gains,
-        problem.requires,
-        problem.arc_start,
-        problem.arc_item,
-        problem.costs,
-        flow.to_required,
-        flow.to_item,
-    )
+    kept: BoolArray = kernels.reached_by_excess(problem.arrays, flow.to_required, flow.to_item)
     return kept
 
 

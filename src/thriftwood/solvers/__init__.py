@@ -1,16 +1,17 @@
-"""Ways to the best closed set of a `ClosureProblem`.
+"""Solvers of closure problems: minimum cut, parametric cut, linear program, Dantzig-Wolfe.
 
 Law: a solver returns the smallest best set of projects, with a flow that proves it optimal, or
 raises. (`brute_force`, the oracle of our tests, proves it by trying everything instead; and where
 `DantzigWolfe` is told to stop early, its flow proves how far from the best its answer may be.)
 """
 
+from thriftwood.closure import Solver
 from thriftwood.solvers.dantzig_wolfe import DantzigWolfe, DecomposedSolution, Round
 from thriftwood.solvers.linear_program import linear_program
 from thriftwood.solvers.min_cut import min_cut
 from thriftwood.solvers.parametric_cut import parametric_cut
 from thriftwood.solvers.plain import brute_force, plain_parametric_cut
-from thriftwood.solvers.registry import Solver, read_solver
+from thriftwood.solvers.registry import read_solver
 
 __all__ = [
     "DantzigWolfe",

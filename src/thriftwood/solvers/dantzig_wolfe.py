@@ -1,14 +1,17 @@
-"""The best closed set by decomposition, after the paper's Dantzig-Wolfe: each tree prunes itself.
+"""Dantzig-Wolfe decomposition: trees prune themselves at prices that a master sets.
 
-The master shares the cost of each item out among the arcs that lead to it; with these shares as
-prices each component finds its own best closed set. The values of all components add up to a bound,
-whatever the shares, and whatever closed set the master finds is within the bound.
+G. B. Dantzig and P. Wolfe (1960), Decomposition principle for linear programs, Operations Research
+8(1). The *master* shares the cost of each item out among the arcs that lead to it. With these
+shares as prices, the dual values of column generation, each component solves its own *pricing
+subproblem*: its best closed set, a new *column*. The values of all subproblems add up to a
+Lagrangian *dual bound*, whatever the prices, and every closed set that the master finds is within
+the bound.
 
-The plain master mixes whole closed sets of a component. Ours is that of Bienstock and Zuckerberg
-(2010), for problems with precedences: the closed sets proposed so far cut each component into
-connected *pieces*, and the master mixes pieces. It can form every mixture of the proposals and many
-more, has one variable per piece, and is itself a closure problem, so that a minimum cut solves it
-instead of a linear program. Where the bound is not reached yet, some component proposes a set that
+The textbook's master mixes whole columns. Ours is that of D. Bienstock and M. Zuckerberg (2010),
+Solving LP relaxations of large-scale precedence constrained problems: the columns so far cut each
+component into connected *pieces*, and the master mixes pieces. It can form every mixture of the
+columns and many more, has one variable per piece, and is itself a closure problem, so that a
+minimum cut solves it instead of a linear program. Where the bound is not reached yet, some column
 is not made of pieces, so every round cuts: it ends. Prices do not jump from round to round, since
 the master shares out evenly whatever its flow leaves open: no other damping is needed.
 """
@@ -16,7 +19,6 @@ the master shares out evenly whatever its flow leaves open: no other damping is 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import NamedTuple
 
 import numpy as np
 
@@ -24,24 +26,30 @@ from thriftwood.closure import (
     ClosureProblem,
     ClosureSolution,
     Flow,
+    Solver,
     exact_sum,
+    merge_twin_items,
     reduce_until_stable,
     smallest_optimum,
 )
+from thriftwood.closure.kernels import twin_groups
 from thriftwood.errors import CertificateError, InputError
-from thriftwood.solvers.components import Answer, Components, components_of
-from thriftwood.solvers.master import Master
+from thriftwood.solvers import dantzig_wolfe_kernels as kernels
 from thriftwood.solvers.min_cut import min_cut
-from thriftwood.support.arrays import BoolArray, IntArray
+from thriftwood.solvers.subproblems import Columns, Subproblems, subproblems_of
+from thriftwood.support.arrays import BoolArray, IndexArray, IntArray, read_only
 from thriftwood.support.parallel import check_n_jobs
 from thriftwood.support.progress import progress_line
 from thriftwood.support.validation import one_number_from_zero, truth, whole_number
 from thriftwood.support.workers import n_workers
 
+# A dual bound and the flow that proves it.
+DualBound = tuple[int, Flow]
+
 
 @dataclass(frozen=True)
 class Round:
-    """What one round of the decomposition came to.
+    """One round of the decomposition: master, subproblems, bound.
 
     Profits are those of pruning, in the whole numbers of the certificate: what is gained over
     single leaves.
@@ -51,12 +59,12 @@ class Round:
     n_pieces : int
         Variables of the master.
     n_columns : int
-        Trees, or parts of trees that the reductions left, whose proposal is not made of the pieces
+        Trees, or parts of trees that the reductions left, whose column is not made of the pieces
         that the master had; those of the start, before the first round, do not count.
     profit : int
         Of the best pruning found so far.
     bound : int
-        No pruning has a larger profit; the least of all rounds so far.
+        Dual bound: no pruning has a larger profit; the least of all rounds so far.
     seconds : float
         Since the solver was called.
     """
@@ -90,7 +98,7 @@ class DecomposedSolution(ClosureSolution):
 
 @dataclass(frozen=True)
 class DantzigWolfe:
-    """The paper's decomposition as a solver: trees prune themselves at prices that a master sets.
+    """Dantzig-Wolfe decomposition as a solver: trees prune themselves at prices of a master.
 
     To pass to `prune` as its solver.
 
@@ -111,8 +119,8 @@ class DantzigWolfe:
         Whether to show rounds and gap on a line; None does on a terminal, for work of over a
         second.
     master : callable
-        What solves the master, a closure problem of pieces, and returns a flow with it: our minimum
-        cut, or another solver such as `thriftwood.solvers.linear_program` (HiGHS).
+        Solver of the master, a closure problem of pieces, that returns a flow with its answer: our
+        minimum cut, or another such as `thriftwood.solvers.linear_program` (HiGHS).
 
     Examples
     --------
@@ -136,7 +144,7 @@ class DantzigWolfe:
     max_rounds: int = 1000
     n_jobs: int | None = None
     progress: bool | None = None
-    master: Callable[[ClosureProblem], ClosureSolution] = field(default=min_cut, repr=False)
+    master: Solver = field(default=min_cut, repr=False)
 
     def __post_init__(self) -> None:
         meaning = "It is the share of the profit that may be missed; at 0 none is."
@@ -154,33 +162,33 @@ class DantzigWolfe:
         begin = perf_counter()
         smaller, undo = reduce_until_stable(problem)
         sure_profit = problem.profit(undo(_nothing(smaller)).kept)
-        components = components_of(smaller, n_workers(self.n_jobs))
-        master = Master(smaller, self.master)
+        subproblems = subproblems_of(smaller, n_workers(self.n_jobs))
+        rounds: list[Round] = []
         with (
             progress_line("Pruning by trees:", self.progress) as line,
-            components.at_work(self.n_jobs) as ask,
+            subproblems.workers(self.n_jobs) as solve,
         ):
-            proof, pieces = _start(components, master, ask)
-            rounds: list[Round] = []
+            pieces, best = _start(subproblems, solve)
             while not self._is_done(rounds):
-                kept, prices = master.solve(pieces)
-                answer = ask(prices)
-                proof = proof.improved_by(smaller, prices, answer)
+                kept, prices = _solve_master(smaller, pieces, self.master)
+                columns = solve(prices)
+                best = min(best, _dual_bound(smaller, prices, columns), key=_bound)
                 n_pieces = int(pieces.sum())
-                pieces, n_columns = _cut(pieces, components, answer)
+                pieces, n_columns = _cut(pieces, subproblems, columns)
                 rounds.append(
                     Round(
                         n_pieces,
                         n_columns,
                         profit=smaller.profit(kept) + sure_profit,
-                        bound=proof.bound + sure_profit,
+                        bound=_bound(best) + sure_profit,
                         seconds=perf_counter() - begin,
                     )
                 )
                 line(_words(rounds))
+        _, flow = best
         if rounds[-1].gap == 0:
-            kept = smallest_optimum(smaller, proof.flow)
-        solution = undo(ClosureSolution(kept, proof.flow))
+            kept = smallest_optimum(smaller, flow)
+        solution = undo(ClosureSolution(kept, flow))
         return DecomposedSolution(solution.kept, solution.flow, tuple(rounds))
 
     def _is_done(self, rounds: list[Round]) -> bool:
@@ -204,44 +212,67 @@ def _nothing(problem: ClosureProblem) -> ClosureSolution:
     return ClosureSolution(np.zeros(problem.n_projects, np.bool_), no_flow)
 
 
-class _Proof(NamedTuple):
-    """A flow, and the bound that it proves."""
-
-    flow: Flow
-    bound: int
-
-    def improved_by(self, problem: ClosureProblem, prices: IntArray, answer: Answer) -> "_Proof":
-        """Return the better of this proof and the one that an answer to prices gives."""
-        is_root = problem.requires < 0
-        worth = np.maximum(answer.values, 0)
-        bound = exact_sum(worth[is_root])
-        if bound >= self.bound:
-            return self
-        return _Proof(Flow(np.where(is_root, 0, worth), prices), bound)
-
-
 def _start(
-    components: Components, master: Master, ask: Callable[[IntArray], Answer]
-) -> tuple[_Proof, BoolArray]:
-    """Ask components for what they want where everything is free, and where costs are shared.
+    subproblems: Subproblems, solve: Callable[[IntArray], Columns]
+) -> tuple[BoolArray, DualBound]:
+    """Solve the subproblems where everything is free, and where costs are shared evenly.
 
-    What they would want alone, at full costs, the reductions have kept already.
+    What components would want alone, at full costs, the reductions have kept already.
     """
-    problem = components.problem
-    free = np.zeros(problem.n_arcs, dtype=np.int64)
-    everything = exact_sum(np.maximum(problem.gains, 0))
-    proof = _Proof(Flow(np.zeros(problem.n_projects, np.int64), free), everything)
-    pieces = problem.requires < 0
-    for prices in (free, master.equal_shares()):
-        answer = ask(prices)
-        pieces, _ = _cut(pieces, components, answer)
-        proof = proof.improved_by(problem, prices, answer)
-    return proof, pieces
+    problem = subproblems.problem
+    pieces, bounds = problem.requires < 0, []
+    for prices in (np.zeros(problem.n_arcs, dtype=np.int64), _even_prices(problem)):
+        columns = solve(prices)
+        pieces, _ = _cut(pieces, subproblems, columns)
+        bounds.append(_dual_bound(problem, prices, columns))
+    return pieces, min(bounds, key=_bound)
 
 
-def _cut(pieces: BoolArray, components: Components, answer: Answer) -> tuple[BoolArray, int]:
-    """Start a piece wherever a proposal ends; return how many proposals cut one, too."""
-    requires = components.problem.requires
-    ends = answer.chosen[requires] & ~answer.chosen & (requires >= 0)
+def _dual_bound(problem: ClosureProblem, prices: IntArray, columns: Columns) -> DualBound:
+    """Return the sum of the values of all subproblems, with the flow that proves it a bound."""
+    values, _ = columns
+    is_root = problem.requires < 0
+    worth = np.maximum(values, 0)
+    return exact_sum(worth[is_root]), Flow(np.where(is_root, 0, worth), prices)
+
+
+def _bound(dual_bound: DualBound) -> int:
+    return dual_bound[0]
+
+
+def _cut(pieces: BoolArray, subproblems: Subproblems, columns: Columns) -> tuple[BoolArray, int]:
+    """Start a piece wherever a column ends; return how many columns cut one, too."""
+    requires, (_, kept) = subproblems.problem.requires, columns
+    ends = kept[requires] & ~kept & (requires >= 0)
     new = ends & ~pieces
-    return pieces | ends, len(np.unique(components.root[new]))
+    return pieces | ends, len(np.unique(subproblems.root[new]))
+
+
+def _solve_master(
+    problem: ClosureProblem, starts_piece: BoolArray, solver: Solver
+) -> tuple[BoolArray, IntArray]:
+    """Return the best set made of pieces, and prices of all arcs from the flow that proves it."""
+    (gains, requires, arc_start, arc_item), piece, part_of = kernels.contract(
+        problem.arrays, starts_piece
+    )
+    pieces = ClosureProblem(
+        gains, requires, read_only(arc_start), read_only(arc_item), problem.costs
+    )
+    group, _ = twin_groups(pieces.arc_start, pieces.arc_item, pieces.n_items)
+    merged, _ = merge_twin_items(pieces)
+    solution = solver(merged)
+    assert solution.flow is not None
+    shares = kernels.share_evenly(pieces.arrays, group, merged.arrays, solution.flow.to_item)
+    return solution.kept[piece], _prices(problem, part_of, shares)
+
+
+def _even_prices(problem: ClosureProblem) -> IntArray:
+    """Return prices at which all who need an item pay about the same part of its cost."""
+    no_shares = np.zeros(problem.n_arcs, dtype=np.int64)
+    return _prices(problem, np.arange(problem.n_arcs, dtype=np.int32), no_shares)
+
+
+def _prices(problem: ClosureProblem, part_of: IndexArray, shares: IntArray) -> IntArray:
+    """Return prices of arcs: what the pieces they are part of pay, and what nobody pays."""
+    prices: IntArray = kernels.prices_of_arcs(problem.arrays, part_of, shares, problem.never)
+    return prices

@@ -1,5 +1,7 @@
 """Numba loops of the decomposition; the Python functions that call them check everything."""
 
+from collections import namedtuple
+
 import numpy as np
 
 from thriftwood.closure.kernels import NOTHING, arcs_by_item
@@ -16,35 +18,13 @@ def roots(requires):
 
 
 @kernel
-def best_response(gains, requires, arc_start, prices, largest_charge):
-    """Solve one component alone, where arc `a` costs `prices[a]`: one pass up, one pass down.
-
-    Returns the value of each project with the best of those that require it, and the smallest best
-    closed set. What a project is charged stops at `largest_charge`, more than all gains together.
-    """
-    n_projects = len(gains)
-    value = gains.copy()
-    for h in range(n_projects - 1, -1, -1):
-        charge = 0
-        for arc in range(arc_start[h], arc_start[h + 1]):
-            charge = min(charge + prices[arc], largest_charge)
-        value[h] -= charge
-        if requires[h] != NOTHING and value[h] > 0:
-            value[requires[h]] += value[h]
-    chosen = value > 0
-    for h in range(n_projects):
-        if requires[h] != NOTHING and not chosen[requires[h]]:
-            chosen[h] = False
-    return value, chosen
-
-
-@kernel
-def contract(gains, requires, arc_start, arc_item, n_items, starts_piece):
+def contract(problem, starts_piece):
     """Make one project of each piece; a piece is a project that starts one and all that follow it.
 
-    Returns the gains, requires, arc_start and arc_item of the pieces, the piece of each project and
-    the arc of a piece that each arc has become part of.
+    Returns gains, requires, arc_start and arc_item of the pieces, the piece of each project, and the
+    arc of a piece that each arc has become part of.
     """
+    gains, requires, arc_start, arc_item, costs = problem
     n_projects = len(gains)
     piece = np.empty(n_projects, dtype=np.int32)
     n_pieces = 0
@@ -70,8 +50,8 @@ def contract(gains, requires, arc_start, arc_item, n_items, starts_piece):
         member[place[piece[h]]] = h
         place[piece[h]] += 1
 
-    seen_by = np.full(n_items, NOTHING, dtype=np.int32)
-    seen_at = np.empty(n_items, dtype=np.int32)
+    seen_by = np.full(len(costs), NOTHING, dtype=np.int32)
+    seen_at = np.empty(len(costs), dtype=np.int32)
     part_of = np.empty(len(arc_item), dtype=np.int32)
     piece_start = np.empty(n_pieces + 1, dtype=np.int64)
     piece_item = np.empty(len(arc_item), dtype=np.int32)
@@ -89,27 +69,37 @@ def contract(gains, requires, arc_start, arc_item, n_items, starts_piece):
                     n_arcs += 1
                 part_of[arc] = seen_at[j]
     piece_start[n_pieces] = n_arcs
-    return piece_gain, piece_requires, piece_start, piece_item[:n_arcs].copy(), piece, part_of
+    arrays = piece_gain, piece_requires, piece_start, piece_item[:n_arcs].copy()
+    return arrays, piece, part_of
+
+
+# What is left of each payment, of the cost of each item, and what goes over each arc. Arcs are in
+# the order of items, and `payment` says which payment each belongs to.
+Shares = namedtuple("Shares", "payment left deficit share")
 
 
 @kernel
-def share_evenly(costs, arc_start, arc_item, group, merged_start, merged_item, merged_flow):
+def share_evenly(pieces, group, merged, merged_flow):
     """Share what pieces pay for a group of items among its items, as evenly as integers allow.
 
     Each piece pays about the same fraction of every item, so that all parts of the piece pay. No
     item gets more than it costs; what is paid beyond the costs of a whole group is left out.
     """
+    costs = pieces.costs
     n_items = len(costs)
-    item_start, arc_at, _ = arcs_by_item(arc_start, arc_item, n_items)
-    payment = payments(arc_start, arc_item, group, merged_start, merged_item)[arc_at]
-    unpaid = np.zeros(len(merged_item) + 1, dtype=np.float64)  # by the items to come, in doubles
+    item_start, arc_at, _ = arcs_by_item(pieces.arc_start, pieces.arc_item, n_items)
+    unpaid = np.zeros(len(merged.arc_item) + 1)  # by the items to come, in doubles
     for j in range(n_items):
         if group[j] != NOTHING:
             unpaid[group[j]] += costs[j]
 
-    left = merged_flow.copy()
-    open_cost = costs.copy()
-    shares = np.zeros(len(arc_item), dtype=np.int64)  # by slot: the arcs in the order of items
+    shares = Shares(
+        payment=payments(pieces, group, merged)[arc_at],
+        left=merged_flow.copy(),
+        deficit=costs.copy(),
+        share=np.zeros(len(arc_at), dtype=np.int64),
+    )
+    left, payment = shares.left, shares.payment
     for j in range(n_items):
         begin, end = item_start[j], item_start[j + 1]
         if begin == end:
@@ -118,8 +108,7 @@ def share_evenly(costs, arc_start, arc_item, group, merged_start, merged_item, m
         unpaid[group[j]] -= costs[j]
         still_to_pay = 0.0
         for slot in range(begin, end):
-            part = np.int64(left[payment[slot]] * fraction)
-            pay(slot, j, part, payment, left, open_cost, shares)
+            pay(shares, slot, j, np.int64(left[payment[slot]] * fraction))
             still_to_pay += left[payment[slot]]
         # What the items to come cannot take is paid here, by all in turn.
         too_much = np.int64(np.ceil((still_to_pay - unpaid[group[j]]) / (end - begin)))
@@ -127,50 +116,51 @@ def share_evenly(costs, arc_start, arc_item, group, merged_start, merged_item, m
             if still_to_pay <= unpaid[group[j]]:
                 break
             slot = begin + (turn + j) % (end - begin)
-            still_to_pay -= pay(slot, j, too_much, payment, left, open_cost, shares)
+            still_to_pay -= pay(shares, slot, j, too_much)
     # Doubles are good enough to share evenly; what they leave over goes wherever there is room.
     for j in range(n_items):
         for slot in range(item_start[j], item_start[j + 1]):
-            pay(slot, j, open_cost[j], payment, left, open_cost, shares)
-    by_arc = np.empty_like(shares)
-    by_arc[arc_at] = shares
+            pay(shares, slot, j, shares.deficit[j])
+    by_arc = np.empty_like(shares.share)
+    by_arc[arc_at] = shares.share
     return by_arc
 
 
 @kernel
-def payments(arc_start, arc_item, group, merged_start, merged_item):
+def payments(pieces, group, merged):
     """Return for each arc the arc over which the same piece pays for the group of the item."""
-    payment = np.empty(len(arc_item), dtype=np.int32)
-    over = np.zeros(len(merged_item) + 1, dtype=np.int32)
-    for k in range(len(arc_start) - 1):
-        for arc in range(merged_start[k], merged_start[k + 1]):
-            over[merged_item[arc]] = arc
-        for arc in range(arc_start[k], arc_start[k + 1]):
-            payment[arc] = over[group[arc_item[arc]]]
+    payment = np.empty(len(pieces.arc_item), dtype=np.int32)
+    over = np.zeros(len(merged.arc_item) + 1, dtype=np.int32)
+    for k in range(len(pieces.gains)):
+        for arc in range(merged.arc_start[k], merged.arc_start[k + 1]):
+            over[merged.arc_item[arc]] = arc
+        for arc in range(pieces.arc_start[k], pieces.arc_start[k + 1]):
+            payment[arc] = over[group[pieces.arc_item[arc]]]
     return payment
 
 
 @kernel
-def pay(slot, j, amount, payment, left, open_cost, shares):
+def pay(shares, slot, j, amount):
     """Move an amount from a payment to item `j`, as far as there is any and it is needed."""
-    amount = min(amount, open_cost[j], left[payment[slot]])
-    shares[slot] += amount
-    left[payment[slot]] -= amount
-    open_cost[j] -= amount
+    amount = min(amount, shares.deficit[j], shares.left[shares.payment[slot]])
+    shares.share[slot] += amount
+    shares.left[shares.payment[slot]] -= amount
+    shares.deficit[j] -= amount
     return amount
 
 
 @kernel
-def prices_of_arcs(costs, arc_start, arc_item, part_of, shares, largest_charge):
+def prices_of_arcs(problem, part_of, shares, never):
     """Share what pieces pay among their arcs; then share what nobody pays among all who ask.
 
     Charging more than the master found necessary costs it nothing, and lowers the bound. It stops
     where a project is charged more than all gains together.
     """
+    _, _, arc_start, arc_item, costs = problem
     n_arcs = len(arc_item)
     n_parts = np.zeros(len(shares), dtype=np.int64)
     n_askers = np.zeros(len(costs), dtype=np.int64)
-    open_cost = costs.copy()
+    deficit = costs.copy()
     for arc in range(n_arcs):
         n_parts[part_of[arc]] += 1
         n_askers[arc_item[arc]] += 1
@@ -181,18 +171,18 @@ def prices_of_arcs(costs, arc_start, arc_item, part_of, shares, largest_charge):
         prices[arc] = left[part] // n_parts[part]
         left[part] -= prices[arc]
         n_parts[part] -= 1
-        open_cost[arc_item[arc]] -= prices[arc]
+        deficit[arc_item[arc]] -= prices[arc]
     for h in range(len(arc_start) - 1):
         charge = 0
         for arc in range(arc_start[h], arc_start[h + 1]):
-            charge = min(charge + prices[arc], largest_charge)
+            charge = min(charge + prices[arc], never)
         for arc in range(arc_start[h], arc_start[h + 1]):
             j = arc_item[arc]
             # Rounded by turns: else units that cannot be shared all go to those who ask last.
-            part = (open_cost[j] + (h + j) % n_askers[j]) // n_askers[j]
-            more = min(part, largest_charge - charge)
+            part = (deficit[j] + (h + j) % n_askers[j]) // n_askers[j]
+            more = min(part, never - charge)
             prices[arc] += more
             charge += more
-            open_cost[j] -= more
+            deficit[j] -= more
             n_askers[j] -= 1
     return prices

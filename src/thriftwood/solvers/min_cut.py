@@ -1,4 +1,8 @@
-"""The best closed set as a minimum cut, by our own pseudoflow."""
+"""The best closed set as a minimum cut, by our own pseudoflow.
+
+After J. C. Picard (1976) the maximum-weight closure is the source side of a minimum cut; the kernel
+is that of D. S. Hochbaum (2008).
+"""
 
 import numpy as np
 
@@ -15,16 +19,15 @@ from thriftwood.solvers import pseudoflow_kernels as kernels
 def min_cut(problem: ClosureProblem) -> ClosureSolution:
     """Return the smallest best set of projects, with the flow that proves it."""
     smaller, undo = reduce_closure(problem)
-    flow = optimal_flow(smaller)
+    flow = maximum_flow(smaller)
     return undo(ClosureSolution(smallest_optimum(smaller, flow), flow))
 
 
-def optimal_flow(problem: ClosureProblem) -> Flow:
-    """Return a flow that leaves no surplus which could still be used."""
-    # Copies can be written to, like the parts of the path: nothing is compiled twice.
-    needs = (problem.requires.copy(), problem.arc_start.copy(), problem.arc_item.copy())
-    rest = np.concatenate([problem.gains, -problem.costs])
-    trees = kernels.plant(*needs, rest, kernels.pay_from_below(*needs, rest))
-    kernels.settle(trees)
-    to_required, to_item = kernels.flow_over_arcs(trees)
-    return Flow(to_required, to_item)
+def maximum_flow(problem: ClosureProblem) -> Flow:
+    """Return a flow that leaves no excess which could still reach a deficit."""
+    # Copies can be written to, like the parts of the parametric cut: nothing is compiled twice.
+    arcs = kernels.Arcs(problem.requires.copy(), problem.arc_start.copy(), problem.arc_item.copy())
+    excess = np.concatenate([problem.gains, -problem.costs])
+    trees = kernels.initialise(arcs, excess, kernels.pay_from_below(arcs, excess))
+    kernels.run(trees)
+    return Flow(*kernels.flow_over_arcs(trees))

@@ -1,8 +1,8 @@
-"""Numba loops of the path: split a set of projects and items until every part drops as one.
+"""Numba loops of the parametric cut: divide projects and items until every part drops as one.
 
 A *part* is a set of undecided projects, with the items that nobody who stays longer pays for. At
-the price at which its gains and its costs are equal in sum, either its surpluses cover all its
-costs, and the part drops as one; or what the remaining surpluses reach drops later than the rest.
+the lambda at which its gains and its costs are equal in sum, either its excesses cover all its
+deficits, and the part drops as one; or what the remaining excesses reach drops later than the rest.
 """
 
 from collections import namedtuple
@@ -10,6 +10,7 @@ from collections import namedtuple
 import numpy as np
 
 from thriftwood.closure.kernels import (
+    NOTHING,
     best_alone,
     merge_arcs,
     merge_costs,
@@ -17,17 +18,17 @@ from thriftwood.closure.kernels import (
     without_hopeless,
 )
 from thriftwood.solvers.pseudoflow_kernels import (
-    NOTHING,
+    Arcs,
+    initialise,
     leads_up,
     pay_from_below,
-    plant,
-    settle,
+    run,
 )
 from thriftwood.support.compiling import kernel
 
-# Parts with fewer arcs than this are decided in one go, without coming back to Python.
+# Parts with fewer arcs than this are solved in one go, without coming back to Python.
 FEW_ARCS = 50_000
-# Priced gains of a part, signs aside, add up to at most this.
+# Scaled gains of a part, signs aside, add up to at most this.
 MOST = np.int64(2**60)
 
 # Projects, items and arcs as in a ClosureProblem. `origin` numbers the projects in the whole;
@@ -35,57 +36,54 @@ MOST = np.int64(2**60)
 Part = namedtuple("Part", "origin gains requires arc_start arc_item costs parent")
 
 # For each project of the whole: gains and costs of the part with which it drops, and by how many
-# gains that part may miss the optimum where prices had to be rounded.
-Found = namedtuple("Found", "gain cost slack")
+# gains that part may miss the optimum where lambda had to be rounded.
+Drops = namedtuple("Drops", "gain cost slack")
 
 
 @kernel
-def worth_having(part):
+def without_hopeless_projects(part):
     """Return the part without projects that never pay, free items, and twins among items."""
     hopeful = without_hopeless(best_alone(part.gains, part.requires), part.requires)
-    part = take(part, np.concatenate((hopeful, part.costs > 0)), part.parent)
-    _, _, scale, price = balance(part)
-    rest = rests(part, scale, price)
-    parent = pay_from_below(part.requires, part.arc_start, part.arc_item, rest)
+    part = restrict(part, np.concatenate((hopeful, part.costs > 0)), part.parent)
+    _, _, gain_scale, cost_scale = balance(part)
+    parent = pay_from_below(arcs_of(part), excess_of(part, gain_scale, cost_scale))
     for v in range(len(parent)):
         part.parent[v] = parent[v]
     return part
 
 
 @kernel
-def decide(part, found):
+def solve(part, drops):
     """Find with which part each project drops."""
     while True:
-        is_one, later, earlier = split(part, found)
-        if is_one:
+        drops_as_one, later, earlier = divide(part, drops)
+        if drops_as_one:
             return
         if len(later.arc_item) < len(earlier.arc_item):
-            decide(later, found)
+            solve(later, drops)
             part = earlier
         else:
-            decide(earlier, found)
+            solve(earlier, drops)
             part = later
 
 
 @kernel
-def split(part, found):
-    """Note a part that drops as one; halve any other: (is one, what drops later, the rest)."""
-    gain, cost, scale, price = balance(part)
-    trees = plant(
-        part.requires, part.arc_start, part.arc_item, rests(part, scale, price), part.parent
-    )
-    settle(trees)
-    if cost > 0 and (trees.rest < 0).any():
+def divide(part, drops):
+    """Note a part that drops as one; cut any other: (drops as one, what drops later, the rest)."""
+    gain, cost, gain_scale, cost_scale = balance(part)
+    trees = initialise(arcs_of(part), excess_of(part, gain_scale, cost_scale), part.parent)
+    run(trees)
+    if cost > 0 and (trees.excess < 0).any():
         later = strong_side(trees)
-        return False, take(part, later, trees.parent), take(part, ~later, trees.parent)
-    # At the exact price a better set would gain at least 1 / cost more; rounding hides less than
-    # left_over / scale. Doubles decide this but for the last digits.
-    left_over = float(gain * scale - cost * price)
-    is_proven = left_over * float(cost) < 0.99 * float(scale)
+        return False, restrict(part, later, trees.parent), restrict(part, ~later, trees.parent)
+    # At the exact lambda a better set would gain at least 1 / cost more; rounding hides less than
+    # left_over / gain_scale. Doubles decide this but for the last digits.
+    left_over = float(gain * gain_scale - cost * cost_scale)
+    is_proven = left_over * float(cost) < 0.99 * float(gain_scale)
     for project in part.origin:
-        found.gain[project] = gain
-        found.cost[project] = cost
-        found.slack[project] = 0.0 if is_proven else left_over / scale
+        drops.gain[project] = gain
+        drops.cost[project] = cost
+        drops.slack[project] = 0.0 if is_proven else left_over / gain_scale
     return True, part, part
 
 
@@ -93,7 +91,8 @@ def split(part, found):
 def balance(part):
     """Return all gains, all costs, and what to multiply each with to make them equal, or nearly.
 
-    Gains are then at least the costs, and stay within the range.
+    Lambda is the ratio of the two scales, cost_scale / gain_scale. Scaled gains are at least the
+    scaled costs, and stay within the range.
     """
     gain, cost, size = np.int64(0), np.int64(0), np.int64(0)
     for amount in part.gains:
@@ -101,8 +100,8 @@ def balance(part):
         size += abs(amount)
     for amount in part.costs:
         cost += amount
-    scale, price = fraction_from_below(gain, cost, MOST // max(size, 1))
-    return gain, cost, scale, price
+    gain_scale, cost_scale = fraction_from_below(gain, cost, MOST // max(size, 1))
+    return gain, cost, gain_scale, cost_scale
 
 
 @kernel
@@ -134,19 +133,25 @@ def fraction_from_below(gain, cost, most):
 
 
 @kernel
-def rests(part, scale, price):
-    """Return what each vertex starts with: a gain, or minus a cost."""
-    return np.concatenate((part.gains * scale, -part.costs * price))
+def excess_of(part, gain_scale, cost_scale):
+    """Return the excess that each vertex starts with: a gain, or minus a cost."""
+    return np.concatenate((part.gains * gain_scale, -part.costs * cost_scale))
+
+
+@kernel
+def arcs_of(part):
+    """Return the arcs of a part as the minimum cut takes them."""
+    return Arcs(part.requires, part.arc_start, part.arc_item)
 
 
 @kernel
 def strong_side(trees):
-    """Mark what a surplus reaches: along arcs, and back over arcs that carry flow.
+    """Mark what an excess reaches: along arcs, and back over arcs that carry flow.
 
-    This is the smallest best set at the price of the cut, as in `closure.smallest_optimum`.
+    This is the smallest best set at the lambda of the cut, as in `closure.smallest_optimum`.
     """
-    n_projects = len(trees.requires)
-    reached = trees.rest > 0
+    n_projects = len(trees.arcs.requires)
+    reached = trees.excess > 0
     stack = np.flatnonzero(reached)
     size = len(stack)
     stack = np.concatenate((stack, np.empty(len(reached) - size, dtype=stack.dtype)))
@@ -158,22 +163,22 @@ def strong_side(trees):
             reached[p] = True
             stack[size] = p
             size += 1
-        kid = trees.first_kid[v]
-        while kid != NOTHING:
-            if not reached[kid] and (trees.flow[kid] > 0 or not leads_up(trees, kid, v)):
-                reached[kid] = True
-                stack[size] = kid
+        child = trees.first_child[v]
+        while child != NOTHING:
+            if not reached[child] and (trees.flow[child] > 0 or not leads_up(trees, child, v)):
+                reached[child] = True
+                stack[size] = child
                 size += 1
-            kid = trees.next_kid[kid]
+            child = trees.next_child[child]
         if v >= n_projects:
             continue
-        required = trees.requires[v]
+        required = trees.arcs.requires[v]
         if required != NOTHING and not reached[required]:
             reached[required] = True
             stack[size] = required
             size += 1
-        for arc in range(trees.arc_start[v], trees.arc_start[v + 1]):
-            item = n_projects + trees.arc_item[arc]
+        for arc in range(trees.arcs.start[v], trees.arcs.start[v + 1]):
+            item = n_projects + trees.arcs.item[arc]
             if not reached[item]:
                 reached[item] = True
                 stack[size] = item
@@ -182,7 +187,7 @@ def strong_side(trees):
 
 
 @kernel
-def take(part, inside, parent):
+def restrict(part, inside, parent):
     """Return the vertices inside as a part of their own, twins among the items merged.
 
     The trees of `parent` go with them.
@@ -222,12 +227,12 @@ def take(part, inside, parent):
         arc_start,
         arc_item,
         costs,
-        forest_of(parent, inside, number, len(projects) + n_groups),
+        trees_between(parent, inside, number, len(projects) + n_groups),
     )
 
 
 @kernel
-def forest_of(parent, inside, number, n_vertices):
+def trees_between(parent, inside, number, n_vertices):
     """Return the parents by their new numbers; where merged twins would close a ring, none."""
     new_parent = np.full(n_vertices, NOTHING, dtype=np.int32)
     leader = np.arange(n_vertices)
@@ -244,6 +249,7 @@ def forest_of(parent, inside, number, n_vertices):
 
 @kernel
 def leader_of(leader, v):
+    """Return who leads the set of v, and shorten the way there (union-find)."""
     while leader[v] != v:
         leader[v] = leader[leader[v]]
         v = leader[v]

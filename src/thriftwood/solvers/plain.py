@@ -6,10 +6,9 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from thriftwood.closure import ClosureProblem, ClosureSolution, ParametricCut
+from thriftwood.closure import ClosureProblem, ClosureSolution, ParametricCut, Solver
 from thriftwood.errors import RangeError
 from thriftwood.solvers.min_cut import min_cut
-from thriftwood.solvers.registry import Solver
 from thriftwood.support.arrays import BoolArray
 
 MOST_PROJECTS = 20

@@ -1,14 +1,11 @@
 """The solvers that a user can ask for."""
 
-from collections.abc import Callable
-
-from thriftwood.closure import ClosureProblem, ClosureSolution
+from thriftwood.closure import Solver
 from thriftwood.errors import InputError
 from thriftwood.solvers.dantzig_wolfe import DantzigWolfe
 from thriftwood.solvers.linear_program import linear_program
 from thriftwood.solvers.min_cut import min_cut
-
-Solver = Callable[[ClosureProblem], ClosureSolution]
+from thriftwood.support.validation import listed
 
 # Not brute force: it gives no proof that a machine could check, and gives up beyond small problems.
 SOLVERS: dict[str, Solver] = {
@@ -23,9 +20,9 @@ def read_solver(solver: str | DantzigWolfe) -> Solver:
     if isinstance(solver, DantzigWolfe):
         return solver
     if not isinstance(solver, str) or solver not in SOLVERS:
-        *known, last = map(repr, SOLVERS)
         raise InputError(
-            f"There is no solver {solver!r}: choose {', '.join(known)} or {last}, or pass an "
-            "object DantzigWolfe(...)."
+            f"There is no solver {solver!r}: choose {listed(map(repr, SOLVERS))}, or pass an "
+            "object DantzigWolfe(...).",
+            "solver",
         )
     return SOLVERS[solver]

@@ -1,0 +1,100 @@
+"""The pricing subproblems of the decomposition, in batches that can be sent to workers.
+
+A *component* is a project that requires none, with all that follow from it: a tree of the ensemble.
+Components are coupled only by the items that several of them need. Where each arc to an item has a
+price of its own, every component finds its own best closed set in one linear pass.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from thriftwood.closure import ClosureProblem
+from thriftwood.closure.kernels import closure_at_prices
+from thriftwood.solvers import dantzig_wolfe_kernels as kernels
+from thriftwood.support.arrays import BoolArray, IndexArray, IntArray
+from thriftwood.support.workers import workers
+
+# The value of each project (its gain, less its prices, with the best of those that follow), and the
+# smallest best closed sets: one column for each component.
+Columns = tuple[IntArray, BoolArray]
+# Gains, requires and arc_start of some components, and what is never paid.
+Payload = tuple[IntArray, IndexArray, IntArray, int]
+
+
+class Batch(NamedTuple):
+    """Some components: their projects and arcs by their numbers in the problem, and the payload."""
+
+    projects: IntArray
+    arcs: IntArray
+    payload: Payload
+
+
+@dataclass(frozen=True, eq=False)
+class Subproblems:
+    """All components of a problem.
+
+    Attributes
+    ----------
+    problem : ClosureProblem
+    root : shape (n_projects,)
+        The first project of the component that each project belongs to.
+    batches : tuple of Batch
+        For one worker each, of about as many arcs.
+    """
+
+    problem: ClosureProblem
+    root: IntArray
+    batches: tuple[Batch, ...]
+
+    @contextmanager
+    def workers(self, n_jobs: int | None) -> Iterator[Callable[[IntArray], Columns]]:
+        """Yield a function by which workers solve all subproblems at prices of all arcs."""
+        payloads = [batch.payload for batch in self.batches]
+        n_projects = self.problem.n_projects
+        with workers(solve_batch, payloads, n_jobs) as ask:
+
+            def solve(prices: IntArray) -> Columns:
+                values, kept = np.empty(n_projects, np.int64), np.empty(n_projects, np.bool_)
+                answers = ask([prices[batch.arcs] for batch in self.batches])
+                for batch, answer in zip(self.batches, answers, strict=True):
+                    values[batch.projects], kept[batch.projects] = answer
+                return values, kept
+
+            yield solve
+
+
+def subproblems_of(problem: ClosureProblem, n_batches: int = 1) -> Subproblems:
+    """Take a problem apart, into so many batches of whole components, or as many as there are."""
+    root = kernels.roots(problem.requires)
+    n_arcs = np.diff(problem.arc_start)
+    work = np.bincount(root, weights=n_arcs + 1, minlength=problem.n_projects)
+    middle = (np.cumsum(work) - work / 2) / max(work.sum(), 1)
+    batch_of = (middle * n_batches).astype(np.int64)[root]
+    order = np.argsort(batch_of, kind="stable")
+    ends = np.flatnonzero(np.diff(batch_of[order])) + 1
+    batches = tuple(_batch(problem, projects) for projects in np.split(order, ends))
+    return Subproblems(problem, root, batches)
+
+
+def _batch(problem: ClosureProblem, projects: IntArray) -> Batch:
+    """Return some components, with projects and arcs numbered anew in their payload."""
+    number = np.empty(problem.n_projects, dtype=np.int32)
+    number[projects] = np.arange(len(projects))
+    requires = problem.requires[projects]
+    requires = np.where(requires < 0, requires, number[requires])
+    n_arcs = np.diff(problem.arc_start)[projects]
+    arc_start = np.concatenate([[0], np.cumsum(n_arcs)])
+    shift = np.repeat(problem.arc_start[projects] - arc_start[:-1], n_arcs)
+    payload = (problem.gains[projects], requires, arc_start, problem.never)
+    return Batch(projects, shift + np.arange(arc_start[-1]), payload)
+
+
+def solve_batch(payload: Payload, prices: IntArray) -> Columns:
+    """Return the best closed sets of components whose arcs have prices; see nothing else."""
+    gains, requires, arc_start, never = payload
+    columns: Columns = closure_at_prices(gains, requires, arc_start, prices, never)
+    return columns
