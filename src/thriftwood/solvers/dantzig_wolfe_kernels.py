@@ -21,7 +21,7 @@ def roots(requires):
 def contract(problem, starts_piece):
     """Make one project of each piece; a piece is a project that starts one and all that follow it.
 
-    Returns gains, requires, arc_start and arc_item of the pieces, the piece of each project, and the
+    Returns gains, requires, arc_start and arc_item of the pieces, the piece of each project and the
     arc of a piece that each arc has become part of.
     """
     gains, requires, arc_start, arc_item, costs = problem
