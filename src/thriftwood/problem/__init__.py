@@ -1,1 +1,88 @@
-"""The pruning problem: input read and checked once, losses, the closure built and kept."""
+"""The pruning problem: input read and checked once, losses, the closure built and kept.
+
+Law: the profit of a closed set at a tradeoff is the fall of the paper's IP3 objective when the
+splits of that set are kept instead of none, times samples, trees and the closure's unit.
+"""
+
+from thriftwood.problem.closure import ClosureIndex, build_closure, build_complexity
+from thriftwood.problem.counting import CountArray, once, times_counted
+from thriftwood.problem.frontier import (
+    Figures,
+    features_at,
+    figures_of,
+    from_the_end,
+    interval_in_words,
+    losses_at,
+    read_tradeoff,
+    splits_at,
+    still_there,
+    tradeoff_inside,
+    tradeoffs_of,
+)
+from thriftwood.problem.losses import (
+    RECORDED_GAIN,
+    Loss,
+    NodeLosses,
+    loss_function,
+    loss_named,
+    node_losses,
+    recorded_losses,
+)
+from thriftwood.problem.majoriser import ensemble_losses, majorised_losses
+from thriftwood.problem.problem import (
+    PartitionedClosure,
+    PruningProblem,
+    SampleData,
+    Subsample,
+    closure_of,
+    read_problem,
+)
+from thriftwood.problem.targets import (
+    ClassWeight,
+    in_whole_numbers,
+    read_class_weights,
+    read_loss_weights,
+    read_target,
+    read_weights,
+)
+
+__all__ = [
+    "RECORDED_GAIN",
+    "ClassWeight",
+    "ClosureIndex",
+    "CountArray",
+    "Figures",
+    "Loss",
+    "NodeLosses",
+    "PartitionedClosure",
+    "PruningProblem",
+    "SampleData",
+    "Subsample",
+    "build_closure",
+    "build_complexity",
+    "closure_of",
+    "ensemble_losses",
+    "features_at",
+    "figures_of",
+    "from_the_end",
+    "in_whole_numbers",
+    "interval_in_words",
+    "loss_function",
+    "loss_named",
+    "losses_at",
+    "majorised_losses",
+    "node_losses",
+    "once",
+    "read_class_weights",
+    "read_loss_weights",
+    "read_problem",
+    "read_target",
+    "read_tradeoff",
+    "read_weights",
+    "recorded_losses",
+    "splits_at",
+    "still_there",
+    "times_counted",
+    "tradeoff_inside",
+    "tradeoffs_of",
+]

@@ -1,11 +1,12 @@
-"""What each node would lose if it were a leaf.
+"""Losses of nodes: what each would lose if it were a leaf.
 
-A loss adds up over the rows of a node. A classifier's is a function from node values to a table:
-what predicting with this node costs for a row of each class. A regressor's is a function from
+A loss adds up over the samples of a node. A classifier's is a function from node values to a table:
+what predicting with this node costs for a sample of each class. A regressor's is a function from
 predictions and targets to what each of them costs. A user's own loss is such a function, too.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -13,17 +14,37 @@ import numpy as np
 
 from thriftwood.billing import purchase_kernels as kernels
 from thriftwood.errors import InputError
-from thriftwood.forest import Forest
+from thriftwood.forest import Forest, sums_below
 from thriftwood.forest.routes import Routes
 from thriftwood.problem.counting import CountArray, once
 from thriftwood.problem.majoriser import true_loss_name
-from thriftwood.problem.recorded_gain import RECORDED_GAIN
 from thriftwood.support.arrays import FloatArray, IndexArray
 from thriftwood.support.validation import numbers
 
 Loss = str | Callable[..., Any] | None
+# The loss that a boosted model reported itself: the gain of each split when it was made. What
+# boosted trees predict depends on all of them, so their loss is no sum over trees; the gains are.
+RECORDED_GAIN = "recorded_gain"
 # What a node may lose in all, so that gains of splits, made of three losses, are finite.
 MOST_LOSS = np.finfo(np.float64).max / 4
+
+
+@dataclass(frozen=True, eq=False)
+class NodeLosses:
+    """What each node would lose as a leaf on some samples, to be added to those of others.
+
+    Attributes
+    ----------
+    total : shape (n_nodes,)
+    weight : float
+        How much weight counts in them, all trees together.
+    """
+
+    total: FloatArray
+    weight: float
+
+    def __add__(self, other: "NodeLosses") -> "NodeLosses":
+        return NodeLosses(self.total + other.total, self.weight + other.weight)
 
 
 def node_losses(
@@ -34,20 +55,20 @@ def node_losses(
     loss: Loss = None,
     times: CountArray | None = None,
 ) -> FloatArray:
-    """Return for every node the total loss of its rows if the node itself predicted them.
+    """Return for every node the total loss of its samples if the node itself predicted them.
 
     Parameters
     ----------
     forest, routes, target
-        The trees, who passes where, and what is right.
+        The trees, who passes where, and the targets.
     weights : shape (n_samples,)
-        How much the loss of each row counts.
+        How much the loss of each sample counts.
     loss : str or callable, optional
-        For classifiers "error" (misclassified rows, the paper's e_h), "expected_error", "brier" or
+        For classifiers "error" (misclassified samples, the paper's e_h), "expected_error", "brier" or
         "log_loss"; for regressors "squared_error" or "absolute_error"; or a function of the user's,
         as in `prune`. None takes the first.
     times : shape (n_trees, n_samples), optional
-        How often each row counts in each tree, from `times_counted`; None means once.
+        How often each sample counts in each tree, from `times_counted`; None means once.
     """
     name, function = loss_named(loss, forest), loss_function(loss, forest)
     if times is None:
@@ -61,6 +82,23 @@ def node_losses(
             "your own, down."
         )
     return total
+
+
+def recorded_losses(forest: Forest, needed: bool = True) -> NodeLosses:
+    """Return for every node the gains recorded at and below it, lost if it were a leaf.
+
+    Where they are not `needed`, a model that records none has nothing to lose.
+    """
+    if forest.gains is None:
+        if not needed:
+            return NodeLosses(np.zeros(forest.n_nodes), 1.0)
+        raise InputError(
+            "This model does not record by how much its splits reduced the loss, so there is no "
+            f"loss {RECORDED_GAIN!r} for it: leave `loss` out."
+        )
+    lost = sums_below(forest, forest.gains)
+    total = float(lost[forest.tree_start[:-1]].sum())
+    return NodeLosses(lost, total if total > 0 else 1.0)
 
 
 def loss_function(loss: Loss, forest: Forest) -> Callable[..., FloatArray]:

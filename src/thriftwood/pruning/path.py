@@ -2,50 +2,61 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from thriftwood.adapters import BootstrapSamples, read_bootstrap, read_forest, write_model
 from thriftwood.cascade import CascadeClassifier
-from thriftwood.cascade import building as cascading
+from thriftwood.cascade.building import N_STAGES, cascade_of
 from thriftwood.closure import Certificate
-from thriftwood.costs import AnyCosts
-from thriftwood.distributed.dual.log import ShardRound
+from thriftwood.costs import AnyCosts, PriceList
 from thriftwood.errors import InputError
-from thriftwood.evaluation import certifying
-from thriftwood.problem.losses import Loss
-from thriftwood.problem.targets import ClassWeight
-from thriftwood.pruning import mixture
-from thriftwood.pruning.methods import ROUNDS, SAMPLE, points_in_words
+from thriftwood.evaluation import choosing
+from thriftwood.evaluation.certifying import certify
+from thriftwood.evaluation.evaluation import Evaluation, evaluate_path, read_points
+from thriftwood.forest import Forest
+from thriftwood.problem import (
+    RECORDED_GAIN,
+    Figures,
+    PruningProblem,
+    read_tradeoff,
+    tradeoff_inside,
+)
+from thriftwood.pruning import plot, storage
+from thriftwood.pruning.mixture import Mixture, mixture_of
+from thriftwood.pruning.proof import Baseline, Optimal, PathProof
 from thriftwood.pruning.pruned import Pruned
-from thriftwood.pruning.sequence import PruningSequence, check_only_one
-from thriftwood.pruning.tradeoffs import read_tradeoff
-from thriftwood.refitting import LabelledSamples
-from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray
+from thriftwood.refitting.refit import JudgedRows
+from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
+from thriftwood.support.frames import frame_of
+from thriftwood.support.validation import is_whole, one_number_from_zero
 
-# Methods whose points are proven to be within the resolution of the optimum.
-PROVEN = ("ensemble", ROUNDS)
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+# Losses and costs are sums of doubles: two that differ by less than this part are the same.
+ROUNDING = 1e-12
+COUNTED_ON = {"in_bag": ", on samples in its bag", "out_of_bag": ", on samples out of its bag"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PruningPath(PruningSequence):
+class PruningPath:
     """Every optimal pruning of a model, from the richest to single leaves.
 
     Point `i` is optimal for tradeoffs from `tradeoffs[i]` to `tradeoffs[i + 1]`. Points are nested:
     each keeps only splits that the one before keeps. So the whole path is one number per split.
-
-    What is optimal depends on `method`. "ensemble": the paper's objective of all trees together,
-    loss + tradeoff * cost. The others are baselines: for "each_tree" every tree is optimal alone,
-    with its own loss and cost; for "cost_complexity" with its number of leaves in place of its
-    cost. Costs and losses are those of the ensemble in any case. "sample", of
-    `prune_path(..., sample=...)`: the best on all rows among the optimal prunings of a sample;
-    nearly optimal, as `sampling_errors` estimate. "rounds": what shards of rows agreed on where
-    they were too large to be gathered, proven to be within `resolution` of the optimum.
-
     `path[i]` is `path.at(index=i)`, and `len(path)` the number of points.
+
+    `proof` says what is known: `Optimal` for the paper's objective of all trees together,
+    loss + tradeoff * cost; `Sampled` for a subsample; `Baseline` for paths to compare with, whose
+    points are optimal by another criterion. Costs and losses are those of the ensemble in any case.
 
     Attributes
     ----------
@@ -53,60 +64,79 @@ class PruningPath(PruningSequence):
         The model that is pruned.
     forest : Forest
         Its trees.
-    rows : str
-        On which rows each tree's loss counted: "all", "in_bag" or "out_of_bag".
+    samples : str
+        On which samples each tree's loss counted: "all", "in_bag" or "out_of_bag".
     prices : PriceList
     loss_name : str
         The loss that was counted.
-    method : {"ensemble", "each_tree", "cost_complexity", "sample", "rounds"}
-        What is optimal at each point.
-    drop_step : shape (n_nodes,)
-        Point `i` keeps the splits with a step of at least `i`; -1 at leaves and at splits that gain
-        nothing.
-    tradeoffs : shape (n_points,)
-        The paper's lambda from which on each point is optimal; 0 for the first. For
-        "cost_complexity" the price of a leaf.
     costs, losses : shape (n_points,)
-        Mean bill of a row, and loss averaged over rows and trees, on the rows given.
+        Mean bill of a sample, and loss averaged over samples and trees, on the samples given.
     n_splits, n_features : shape (n_points,)
         What each point keeps.
     original : Figures
         The figures of the model before pruning. The first point has the least loss that any
         pruning has, but for the resolution, and may be smaller: splits that gain nothing are gone.
-    resolution, cost_resolution : float
-        By how much, at any tradeoff, what the method minimises may miss the optimum because numbers
-        had to be rounded, or because shards of rows could not agree: at most
-        `resolution + tradeoff * cost_resolution`. Both are 0 for counted errors and prices of up to
-        six decimals, within a wide range, of rows in memory or shards that were gathered. Of a path
-        from a sample they are those of the sample.
-    rounds : tuple of ShardRound
-        How shards of rows came to it; empty for rows in memory, and in a path from a file.
-    sampling_errors : shape (n_points,), optional
-        For "sample": by how much loss + tradeoff * cost of the best pruning may be less than that
-        of each point, at the tradeoffs where the point is the best on the path. Estimated, not
-        proven: too low about once in forty draws.
-    sampled : pair of int, optional
-        For "sample": how many rows were drawn, and from how many.
+    proof : Optimal, Sampled or Baseline
+    tradeoffs : shape (n_points,), optional
+        The paper's lambda from which on each point is optimal; 0 for the first. For cost-complexity
+        the price of a leaf; None for dynamic programming.
+    drop_step : shape (n_nodes,), optional
+        Point `i` keeps the splits with a step of at least `i`; -1 at leaves and at splits that gain
+        nothing.
+    masks : bits, shape (n_points, n_nodes / 8), optional
+        The splits of each point where points are not nested, in place of `drop_step`.
     """
 
-    drop_step: IndexArray
-    tradeoffs: FloatArray
-    resolution: float
-    cost_resolution: float
-    rounds: tuple[ShardRound, ...] = ()
-    sampling_errors: FloatArray | None = None
-    sampled: tuple[int, int] | None = None
+    model: Any
+    forest: Forest
+    samples: str
+    prices: PriceList
+    loss_name: str
+    costs: FloatArray
+    losses: FloatArray
+    n_splits: IntArray
+    n_features: IntArray
+    original: Figures
+    proof: PathProof
+    tradeoffs: FloatArray | None = None
+    drop_step: IndexArray | None = None
+    masks: NDArray[np.uint8] | None = None
 
-    is_nested: ClassVar = True
-    own_methods: ClassVar = ("ensemble", "each_tree", "cost_complexity", SAMPLE, ROUNDS)
-    own_arrays: ClassVar = ("drop_step", "tradeoffs")
-    own_numbers: ClassVar = ("resolution", "cost_resolution")
-    optional_arrays: ClassVar = ("sampling_errors", "sampled")
+    def __len__(self) -> int:
+        return len(self.costs)
+
+    def __getitem__(self, index: int) -> Pruned:
+        if not is_whole(index):
+            raise InputError(f"A point of the path is a whole number, not {index!r}.")
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"The path has {len(self)} points: there is no point {index}.")
+        return self.at(index=index)
+
+    def __repr__(self) -> str:
+        lines = [
+            f"PruningPath of a {type(self.model).__name__}: {len(self)} {self.points_in_words}",
+            f"  {self.prices.unit:10.10s} {'cost':>10s} {'loss':>10s} {'splits':>8s} "
+            f"{'features':>8s}",
+        ]
+        rows = {"original": self.original, "first": self._figures(0), "last": self._figures(-1)}
+        for name, row in rows.items():
+            lines.append(
+                f"  {name:10s} {row.cost:10.6g} {row.loss:10.4g} {row.n_splits:8d} "
+                f"{row.n_features:8d}"
+            )
+        return "\n".join(lines)
 
     @property
-    def labels(self) -> dict[str, NDArray[Any]]:
-        """The tradeoffs."""
-        return {"tradeoff": self.tradeoffs}
+    def points_in_words(self) -> str:
+        """What the path consists of, in the singular or the plural."""
+        return self.proof.points.format(s="s" * (len(self) != 1))
+
+    @property
+    def loss_in_words(self) -> str:
+        """The loss, and the samples on which each tree is judged if not all."""
+        if self.loss_name == RECORDED_GAIN:
+            return "share of the recorded gain given up"
+        return f"{self.loss_name.replace('_', ' ')} per tree{COUNTED_ON.get(self.samples, '')}"
 
     @property
     def drop_values(self) -> FloatArray:
@@ -114,12 +144,20 @@ class PruningPath(PruningSequence):
 
         0 where a split gains nothing, infinity where it costs nothing, NaN at leaves.
         """
-        beyond = np.concatenate([self.tradeoffs[1:], [np.inf, 0.0]])  # the last for step -1
-        return np.where(self.forest.is_split, beyond[self.drop_step], np.nan)
+        tradeoffs, drop_step = self._breakpoints, self.drop_step
+        beyond = np.concatenate([tradeoffs[1:], [np.inf, 0.0]])  # the last for step -1
+        return np.where(self.forest.is_split, beyond[drop_step], np.nan)
 
     def kept_nodes(self, index: int) -> BoolArray:
         """Return which nodes of the forest are splits at a point."""
-        return self.forest.is_split & (self.drop_step >= index)
+        if self.drop_step is not None:
+            return self.forest.is_split & (self.drop_step >= index)
+        assert self.masks is not None
+        return np.unpackbits(self.masks[index], count=self.forest.n_nodes).astype(np.bool_)
+
+    def bootstrap(self) -> BootstrapSamples | None:
+        """Return the samples that each tree was grown on, where the model knows them."""
+        return read_bootstrap(self.unchanged_model())
 
     def at(
         self,
@@ -134,52 +172,132 @@ class PruningPath(PruningSequence):
         Parameters
         ----------
         tradeoff : float
-            The paper's lambda: the optimum of loss + tradeoff * cost, or of what else the method
+            The paper's lambda: the optimum of loss + tradeoff * cost, or of what else a baseline
             minimises.
         index : int
             A point of the path; negative ones count from the end.
         budget : float
-            The best point that costs at most this. Its `bound` says how much less any pruning
-            within the budget could lose, at the most, where the method is "ensemble". Beyond the
-            cost of the first point more money buys nothing: the first point is returned.
+            The best point that costs at most this. The `bound` of its proof says how much less any
+            pruning within the budget could lose, at the most. Beyond the cost of the first point
+            more money buys nothing: the first point is returned.
         max_loss_increase : float
             The cheapest point whose loss is at most this much above the original model's.
         """
-        check_only_one(
-            tradeoff=tradeoff, index=index, budget=budget, max_loss_increase=max_loss_increase
-        )
+        given = {
+            "tradeoff": tradeoff,
+            "index": index,
+            "budget": budget,
+            "max_loss_increase": max_loss_increase,
+        }
+        if sum(value is not None for value in given.values()) != 1:
+            raise InputError(f"Pass exactly one of {', '.join(f'`{name}`' for name in given)}.")
         if tradeoff is not None:
-            return self._at_tradeoff(tradeoff)
-        return super().at(index=index, budget=budget, max_loss_increase=max_loss_increase)
+            number = read_tradeoff(tradeoff)
+            place = int(np.searchsorted(self._breakpoints, number, side="right")) - 1
+            return self._pruned(place, tradeoff=number)
+        if index is not None:
+            return self._pruned(self._read_index(index))
+        if budget is not None:
+            return self._within(_read_budget(budget))
+        return self._pruned(self._cheapest_within(max_loss_increase))
 
-    def mix(self, *, budget: float, random_state: int = 0) -> mixture.Mixture:
+    def mix(self, *, budget: float, random_state: int = 0) -> Mixture:
         """Return the two points around a budget, mixed so that the budget is met on average.
 
-        Each row is predicted by one of the two, drawn at random: the optimum of the paper's LP1,
+        Each sample is predicted by one of the two, drawn at random: the optimum of the paper's LP1,
         which no single pruning reaches between two points. From the cost of the first point on it
-        is that point alone. Only for the method "ensemble": mixtures of other points are not
-        optimal, so that there is nothing to promise.
+        is that point alone. Only for paths that are proven optimal: of other points no mixture is.
 
         Parameters
         ----------
         budget : float
         random_state : int
-            The draw of a row depends on this and on the values of the row, nothing else.
+            The draw of a sample depends on this and on its values, nothing else.
         """
-        if self.method != "ensemble":
+        if not (isinstance(self.proof, Optimal) and self.proof.is_exact):
             raise InputError(
-                f"This path has {points_in_words(self.method, 2)}, of which no mixture is optimal: "
-                "mix points of prune_path(..., scope='ensemble') on all rows."
+                f"This path has {self.proof.points.format(s='s')}, of which no mixture is optimal: "
+                "mix points of prune_path(...) on all samples."
             )
-        number = self._read_budget(budget)
-        index = self._first_within(number)
-        return mixture.mixture_of(
-            self._pruned(index),
-            self._pruned(max(index - 1, 0)),
-            number,
-            random_state,
-            self.forest,
+        number = _read_budget(budget)
+        index = int(self._affordable(number)[0])
+        cheap, rich = self._pruned(index), self._pruned(max(index - 1, 0))
+        return mixture_of(cheap, rich, number, random_state, self.forest)
+
+    def evaluate(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        points: Sequence[int] | None = None,
+        samples: str = "all",
+        quantiles: Sequence[float] = (0.1, 0.5, 0.9),
+        sample_weight: ArrayLike | None = None,
+        costs: AnyCosts = None,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+    ) -> Evaluation:
+        """Measure the real errors and bills of the points on samples, usually held-out ones.
+
+        Parameters
+        ----------
+        X, y
+            Samples and their targets.
+        points : sequence of int, optional
+            Points of the path; None means all.
+        samples : {"all", "in_bag", "out_of_bag"}
+            Which trees predict a sample: all, those that were grown on it, or those that were not.
+            With "out_of_bag" pass the samples that the model was trained on: an estimate without
+            held-out samples. It needs a path of `prune_path(..., samples="in_bag")`; otherwise the
+            trees were pruned on the labels of these samples. Those that no tree predicts are left
+            out of the errors.
+        quantiles : sequence of float
+            Of the bills.
+        sample_weight : array-like, optional
+        costs : array-like, mapping or Costs, optional
+            What these samples pay; None means the prices of the path. Needed where those belong to
+            the samples that the path was computed on.
+        n_jobs : int, optional
+            Threads to route the samples with.
+        progress : bool, optional
+            As in `prune_path`.
+        """
+        return evaluate_path(
+            self, X, y, points, samples, quantiles, sample_weight, costs, n_jobs, progress
         )
+
+    def choose(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        rule: str = "one_standard_error",
+        limit: float | None = None,
+        **options: Any,
+    ) -> Pruned:
+        """Choose a point by its errors and bills on samples that training did not see.
+
+        Parameters
+        ----------
+        X, y
+            As in `evaluate`.
+        rule : str
+            "lowest_error": the cheapest point of lowest error. "one_standard_error": the cheapest
+            within one standard error of that. "max_error_increase": the cheapest whose error is at
+            most `limit` above that of the model before pruning. "budget": the point of lowest error
+            among those whose mean bill on these samples is at most `limit`.
+        limit : float, optional
+            For the last two rules.
+        **options
+            `samples`, `sample_weight`, `costs`, `n_jobs` and `progress` of `evaluate`.
+
+        Errors are those of the whole ensemble; squared errors for regressors. Models that predict
+        a quantile or a rank are not judged by these: measure `path[i].model` your own way.
+        """
+        choosing.check_rule(rule, limit)
+        choosing.check_aim(self.forest)
+        measured = self.evaluate(X, y, quantiles=(), **options)
+        return self._pruned(choosing.chosen_point(measured, rule, limit))
 
     def cascade(
         self,
@@ -187,9 +305,9 @@ class PruningPath(PruningSequence):
         y: ArrayLike,
         *,
         budget: float | None = None,
-        stages: int | Sequence[int] = cascading.N_STAGES,
-        refit: LabelledSamples | None = None,
-        rows: str = "all",
+        stages: int | Sequence[int] = N_STAGES,
+        refit: JudgedRows | None = None,
+        samples: str = "all",
         sample_weight: ArrayLike | None = None,
         costs: AnyCosts = None,
         n_jobs: int | None = None,
@@ -197,143 +315,216 @@ class PruningPath(PruningSequence):
     ) -> CascadeClassifier:
         """Return a classifier that starts cheap, and buys more only where it is not sure.
 
-        Points of the path become stages. A row is predicted by the first one that is sure enough of
-        it; since points are nested, nothing that it bought before is wasted. How sure is sure
-        enough, at each stage, is tuned on the rows given, for every budget at once:
+        Points of the path become stages. A sample is predicted by the first one that is sure enough
+        of it; since points are nested, nothing that it bought before is wasted. How sure is sure
+        enough, at each stage, is tuned on the samples given, for every budget at once:
         `cascade.at(budget=...)` takes another budget without further work. Budgets between two
-        points of the path are used, too, as far as rows differ in what they have bought.
+        points of the path are used, too, as far as samples differ in what they have bought.
 
         Parameters
         ----------
         X, y
-            Rows that the model was not trained on.
+            Samples that the model was not trained on.
         budget : float, optional
-            What a row may cost on average, measured on these rows. None means as little as
+            What a sample may cost on average, measured on these samples. None means as little as
             possible within a quarter of a standard error of the best that was found.
         stages : int or sequence of int
             How many stages to try, the whole model as the last among them; or the points of the
             path that are to be stages, and no others. Tuning leaves out those that do not help.
         refit : X and y, optional
-            The rows that the model was trained on, to fit the values of leaves again at each stage,
-            as `Pruned.refit` does; where that predicts worse, the values stay. It brings most at
-            small budgets. The whole model as the last stage stays as it is. Weights of rows may
-            come third.
-        rows : {"all", "out_of_bag"}
-            With "out_of_bag" pass the rows that the model was trained on: each is then judged by
+            The samples that the model was trained on, to fit the values of leaves again at each
+            stage, as `Pruned.refit` does; where that predicts worse, the values stay. It brings
+            most at small budgets. The whole model as the last stage stays as it is. Weights of
+            samples may come third.
+        samples : {"all", "out_of_bag"}
+            With "out_of_bag" pass the samples that the model was trained on: each is then judged by
             the trees that were not grown on it. It needs a path of
-            `prune_path(..., rows="in_bag")`, and goes without `refit`.
+            `prune_path(..., samples="in_bag")`, and goes without `refit`.
         sample_weight : array-like, optional
         costs : array-like, mapping or Costs, optional
-            What these rows pay; None means the prices of the path.
+            What these samples pay; None means the prices of the path.
         n_jobs : int, optional
             Threads, as in scikit-learn.
         progress : bool, optional
             As in `prune_path`.
         """
-        return cascading.cascade_of(
-            self, X, y, budget, stages, refit, rows, sample_weight, costs, n_jobs, progress
+        return cascade_of(
+            self, X, y, budget, stages, refit, samples, sample_weight, costs, n_jobs, progress
         )
 
     def certify(
-        self,
-        X: Any,
-        y: ArrayLike,
-        *,
-        points: Sequence[int] | None = None,
-        loss: Loss = None,
-        class_weight: ClassWeight = None,
-        sample_weight: ArrayLike | None = None,
-        costs: AnyCosts = None,
-        n_jobs: int | None = None,
-        progress: bool | None = None,
+        self, problem: PruningProblem, points: Sequence[int] | None = None
     ) -> tuple[Certificate, ...]:
         """Return a checked proof for each point, at a tradeoff inside its interval.
 
-        A gap of 0 says that no pruning is better there. The proofs are made anew, from the rows
+        A gap of 0 says that no pruning is better there. The proofs are made anew, from the samples
         that the path was computed on: they do not trust the path.
 
         Parameters
         ----------
-        X, y, class_weight, sample_weight
-            As they were for `prune_path`.
+        problem : PruningProblem
+            The problem that the path solves, by `tw.pruning_problem(...)`.
         points : sequence of int, optional
             Points of the path; None means all.
-        loss : str or callable, optional
-            None means that of the path. A function of your own must be passed again.
-        costs : array-like, mapping or Costs, optional
-            None means the prices of the path. Needed where those belong to rows.
-        n_jobs : int, optional
-            Threads, for the rows and for the proofs.
-        progress : bool, optional
-            As in `prune_path`.
         """
-        return certifying.certify_path(
-            self, X, y, points, loss, class_weight, sample_weight, costs, n_jobs, progress
+        if isinstance(self.proof, Baseline):
+            raise InputError(
+                f"Points of {self.proof.criterion!r} are no optima of the ensemble, so there is "
+                "nothing to prove."
+            )
+        wanted = list(range(len(self))) if points is None else read_points(points, len(self))
+        masks = [self.kept_nodes(int(point)) for point in wanted]
+        inside = [tradeoff_inside(self._breakpoints, int(point)) for point in wanted]
+        self._check_same_problem(problem)
+        return certify(problem, masks, inside)
+
+    def plot(self, ax: Axes | None = None, *, measured: Evaluation | None = None) -> Axes:
+        """Draw cost against loss, or against the real error of an evaluation (matplotlib)."""
+        style = ".-" if self.drop_step is not None else "."  # no line where costs go up and down
+        if measured is None:
+            label = self.points_in_words
+            return plot.draw_losses(self, ax, label, style, self.loss_in_words)
+        if not isinstance(measured, Evaluation):
+            raise InputError("`measured` must be what `path.evaluate` returned.")
+        what = "error" if self.forest.is_classifier else "mean squared error"
+        return plot.draw_errors(measured, ax, style, what, self.prices.unit)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line per point as a pandas data frame."""
+        columns = {} if self.tradeoffs is None else {"tradeoff": self.tradeoffs}
+        for name in ("cost", "loss"):
+            columns[name] = getattr(self, f"{name}s" if name == "cost" else "losses")
+        return frame_of(columns | {"n_splits": self.n_splits, "n_features": self.n_features})
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Write the path to a file, without the model: arrays and plain text, no pickle."""
+        storage.save_path(self, file)
+
+    @classmethod
+    def load(cls, file: str | os.PathLike[str], model: Any = None) -> PruningPath:
+        """Read a path from a file.
+
+        Parameters
+        ----------
+        file : path
+        model : optional
+            The model that the path was computed for, to get pruned models of its type; without it
+            they are of our own kind, `ForestModel`, and predict the same.
+        """
+        return cls(**storage.load_path(file, model))
+
+    def unchanged_model(self) -> Any:
+        """Return the model, or raise where it is no longer the one that was pruned."""
+        if not self.forest.has_same_trees(read_forest(self.model)):
+            raise InputError(
+                "The model was changed or fitted again since its path was computed: compute the "
+                "path anew."
+            )
+        return self.model
+
+    @property
+    def _breakpoints(self) -> FloatArray:
+        """The tradeoffs, or an error where points have none."""
+        if self.tradeoffs is None:
+            raise InputError(
+                "Points of dynamic programming belong to sizes, not to tradeoffs: take one by "
+                "`index`; point -1 - k has k splits in each tree."
+            )
+        return self.tradeoffs
+
+    def _figures(self, index: int) -> Figures:
+        return Figures(
+            cost=float(self.costs[index]),
+            loss=float(self.losses[index]),
+            n_splits=int(self.n_splits[index]),
+            n_features=int(self.n_features[index]),
         )
 
-    def fits(self) -> bool:
-        """Say whether the arrays fit the forest and each other: kernels trust them."""
-        steps, parent, n_points = self.drop_step, self.forest.parent, len(self)
-        return (
-            super().fits()
-            and self.tradeoffs.shape == (n_points,)
-            and steps.shape == parent.shape
-            and steps.dtype == np.int32
-            and bool(((steps >= -1) & (steps < n_points)).all())
-            and bool(((parent < 0) | (steps <= steps[parent])).all())
-            and self._fits_its_sample()
+    def _pruned(
+        self,
+        index: int,
+        *,
+        tradeoff: float | None = None,
+        budget: float | None = None,
+        slack: float = 0.0,
+    ) -> Pruned:
+        """Return a point with its model; `slack` is what the rest of a budget could buy."""
+        since = None if self.tradeoffs is None else float(self.tradeoffs[index])
+        return Pruned(
+            **vars(self._figures(index)),
+            model=write_model(self.unchanged_model(), self.kept_nodes(index)),
+            original=self.original,
+            loss_name=self.loss_name,
+            proof=self.proof.of_point(index, since or 0.0, slack),
+            tradeoff=since if tradeoff is None else tradeoff,
+            budget=budget,
+            index=index,
         )
 
-    def _fits_its_sample(self) -> bool:
-        if self.method != SAMPLE:
-            return self.sampling_errors is None and self.sampled is None
-        if self.sampling_errors is None or self.sampled is None:
-            return False
-        are_two = len(self.sampled) == 2 and all(isinstance(count, int) for count in self.sampled)
-        return are_two and self.sampling_errors.shape == (len(self),)
-
-    def _at_tradeoff(self, tradeoff: Any) -> Pruned:
-        number = read_tradeoff(tradeoff)
-        index = int(np.searchsorted(self.tradeoffs, number, side="right")) - 1
-        return self._pruned(index, tradeoff=number)
-
-    def _pruned(self, index: int, **about: Any) -> Pruned:
-        known = {"tradeoff": float(self.tradeoffs[index])}
-        if self.method in PROVEN:
-            known["bound"] = self._resolution_at(index)
-        if self.sampling_errors is not None:
-            known["sampling_error"] = float(self.sampling_errors[index])
-        return super()._pruned(index, **known | {"sampled": self.sampled} | about)
+    def _read_index(self, index: Any) -> int:
+        if not is_whole(index) or not -len(self) <= index < len(self):
+            raise InputError(
+                f"`index` is {index!r}: pass a whole number from 0 to {len(self) - 1}, or a "
+                "negative one that counts from the end."
+            )
+        return int(index) % len(self)
 
     def _within(self, budget: float) -> Pruned:
         """Return the best point within a budget, and what it may lack to the best pruning."""
-        index = self._first_within(budget)
-        if self.sampling_errors is not None:
-            error = float(self.sampling_errors[index]) + self._unused(index, budget)
-            return self._pruned(index, budget=budget, sampling_error=error)
-        if self.method not in PROVEN:
-            return self._pruned(index, budget=budget)
-        bound = self._resolution_at(index) + self._unused(index, budget)
-        return self._pruned(index, budget=budget, bound=bound)
+        affordable = self._affordable(budget)
+        best = affordable[self.losses[affordable] == self.losses[affordable].min()]
+        index = int(best[self.costs[best].argmin()])
+        return self._pruned(index, budget=budget, slack=self._unused(index, budget))
+
+    def _affordable(self, budget: float) -> IntArray:
+        affordable = np.flatnonzero(self.costs <= budget * (1 + ROUNDING))
+        if not len(affordable):
+            raise InputError(
+                f"No pruning costs {budget:g} or less; the cheapest costs {self.costs.min():g}."
+            )
+        return affordable
 
     def _unused(self, index: int, budget: float) -> float:
         """Return what the rest of a budget could buy on the line to the next richer point.
 
-        Every pruning lies on or above the line through two neighbouring points.
+        Every pruning lies on or above the line through two neighbouring points of the hull.
         """
-        if index == 0:
+        if index == 0 or isinstance(self.proof, Baseline):
             return 0.0
         costs, losses = self.costs[[index, index - 1]], self.losses[[index, index - 1]]
         share = max(budget - costs[0], 0.0) / (costs[1] - costs[0])
         return float(share * (losses[0] - losses[1]))
 
-    def _first_within(self, budget: float) -> int:
-        """Return the best point within a budget: losses rise along a path."""
-        return int(self._affordable(budget)[0])
+    def _cheapest_within(self, max_loss_increase: Any) -> int:
+        increase = one_number_from_zero(
+            max_loss_increase,
+            "max_loss_increase",
+            "It is how much the loss may rise above the original model's.",
+        )
+        most = self.original.loss + increase
+        rounded = self.proof.resolution if isinstance(self.proof, Optimal) else 0.0
+        most += rounded + ROUNDING * max(1.0, most)
+        allowed = np.flatnonzero(self.losses <= most)
+        if not len(allowed):
+            return 0
+        return int(allowed[self.costs[allowed] == self.costs[allowed].min()][-1])
 
-    def _resolution_at(self, index: int) -> float:
-        return self.resolution + float(self.tradeoffs[index]) * self.cost_resolution
+    def _check_same_problem(self, problem: PruningProblem) -> None:
+        """Raise where the model has other figures than those that the path remembers."""
+        if not isinstance(problem, PruningProblem):
+            raise InputError("Pass the problem of the path: `tw.pruning_problem(model, X, y, ...)`.")
+        now, then = problem.original, self.original
+        if not np.allclose((now.cost, now.loss), (then.cost, then.loss), rtol=1e-9, atol=0):
+            raise InputError(
+                f"On these samples the model costs {now.cost:.6g} and loses {now.loss:.6g}; the "
+                f"path was computed where it costs {then.cost:.6g} and loses {then.loss:.6g}. Pass "
+                "the same samples, weights, prices and loss."
+            )
 
-    @property
-    def _loss_noise(self) -> float:
-        return self.resolution
+
+def _read_budget(budget: Any) -> float:
+    if isinstance(budget, float) and budget == math.inf:
+        return math.inf
+    return one_number_from_zero(
+        budget, "budget", "It is what a sample may cost on average; a single leaf costs nothing."
+    )

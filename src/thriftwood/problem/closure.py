@@ -63,13 +63,13 @@ class ClosureIndex:
     lost_gain: float
     lost_cost: float
 
-    def closure_tradeoff(self, tradeoff: float) -> Fraction:
-        """Return the paper's lambda in the units of the problem."""
+    def in_units(self, tradeoff: float) -> Fraction:
+        """Return a tradeoff as the lambda of the closure problem, in its units."""
         return Fraction(tradeoff) * self.loss_per_cost * self.cost_unit / self.gain_unit
 
-    def tradeoff(self, price: Fraction) -> float:
-        """Return a price in the units of the problem as the paper's lambda."""
-        return float(price * self.gain_unit / (self.loss_per_cost * self.cost_unit))
+    def tradeoff(self, lambda_: Fraction) -> float:
+        """Return a lambda of the closure problem as the user's tradeoff."""
+        return float(lambda_ * self.gain_unit / (self.loss_per_cost * self.cost_unit))
 
     def kept_nodes(self, kept: BoolArray) -> BoolArray:
         """Return the kept projects as a mask over all nodes of the forest."""

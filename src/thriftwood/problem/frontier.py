@@ -1,0 +1,175 @@
+"""Points of a frontier as arrays: figures of nested prunings, and the tradeoffs where each is best.
+
+Sums over nested points are taken from the last one back.
+"""
+
+import math
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
+from typing import Any
+
+import numpy as np
+
+from thriftwood.forest import Forest
+from thriftwood.support.validation import one_number_from_zero
+from thriftwood.support.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    IntArray,
+)
+
+MOST_DIGITS = 17  # that a double has
+FEWEST_DIGITS = 4  # that people get to read
+MARGIN = 0.1  # how much of an interval stays free at either end
+# A loss that is smaller than this part of what single leaves lose is a rounded 0.
+NOISE = 1e-13
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a forest costs and loses on the samples it was pruned on.
+
+    Attributes
+    ----------
+    cost : float
+        Mean bill of a sample: the prices of the features that it buys, each once.
+    loss : float
+        Loss of a sample, averaged over samples and trees; of a boosted model as `loss_name` says.
+    n_splits : int
+    n_features : int
+        How many features any split tests.
+    """
+
+    cost: float
+    loss: float
+    n_splits: int
+    n_features: int
+
+
+def losses_at(
+    forest: Forest, losses: FloatArray, drop_step: IndexArray, n_points: int
+) -> FloatArray:
+    """Return what the leaves of each point lose together.
+
+    Parameters
+    ----------
+    forest
+    losses : shape (n_nodes,)
+        What each node would lose as a leaf.
+    drop_step : shape (n_nodes,)
+        Point `i` keeps the splits with a step of at least `i`; -1 at leaves.
+    n_points : int
+    """
+    split = np.flatnonzero(forest.is_split)
+    gains = losses[split] - losses[forest.left[split]] - losses[forest.right[split]]
+    of_single_leaves = float(losses[forest.tree_start[:-1]].sum())
+    least = float(np.minimum(losses, 0.0).sum())  # of any leaves; below is only rounding
+    kept_gains = still_there(drop_step[split], n_points, gains)
+    lost = np.maximum(of_single_leaves - kept_gains, least)
+    lost[np.abs(lost) < NOISE * abs(of_single_leaves)] = 0.0
+    return lost
+
+
+def splits_at(forest: Forest, drop_step: IndexArray, n_points: int) -> IntArray:
+    """Return how many splits each point keeps."""
+    return still_there(drop_step[forest.is_split], n_points).astype(np.int64)
+
+
+def features_at(forest: Forest, drop_step: IndexArray, n_points: int) -> IntArray:
+    """Return how many features the splits of each point test."""
+    last = np.full(forest.n_features, -1, dtype=np.int32)
+    np.maximum.at(last, forest.feature[forest.is_split], drop_step[forest.is_split])
+    return still_there(last, n_points).astype(np.int64)
+
+
+def still_there(step: IndexArray, n_points: int, weights: FloatArray | None = None) -> FloatArray:
+    """Return for each point how many, or how much, drops with its step or a later one."""
+    ever = step >= 0
+    counted = np.ones(np.count_nonzero(ever)) if weights is None else weights[ever]
+    per_step = np.bincount(step[ever], weights=counted, minlength=n_points)
+    return from_the_end(per_step.astype(np.float64))
+
+
+def from_the_end(per_step: FloatArray) -> FloatArray:
+    """Return for each point the sum over its step and all later ones."""
+    backwards: FloatArray = np.cumsum(per_step[::-1], dtype=np.float64)
+    return backwards[::-1].copy()
+
+
+def figures_of(forest: Forest, losses: FloatArray, kept: BoolArray, cost: float) -> Figures:
+    """Return the figures of the forest with these splits, given as a mask over nodes.
+
+    Parameters
+    ----------
+    forest : Forest
+    losses : shape (n_nodes,)
+        What each node would lose as a leaf, per row and tree.
+    kept : shape (n_nodes,)
+    cost : float
+        The mean bill of a row.
+    """
+    is_leaf = ~kept & ((forest.parent < 0) | kept[forest.parent])
+    return Figures(
+        cost=cost,
+        loss=float(losses[is_leaf].sum()),
+        n_splits=int(kept.sum()),
+        n_features=len(np.unique(forest.feature[kept])),
+    )
+
+
+def read_tradeoff(tradeoff: Any) -> float:
+    """Return the user's tradeoff as a number, or refuse it."""
+    return one_number_from_zero(
+        tradeoff, "tradeoff", "At 0 cost does not matter, the larger it is the more is pruned."
+    )
+
+
+def tradeoffs_of(tradeoffs: FloatArray, point: int) -> tuple[float, float]:
+    """Return from which tradeoff to which a point of a path is optimal; the last one for ever.
+
+    Parameters
+    ----------
+    tradeoffs : shape (n_points,)
+        From where on each point is optimal.
+    point : int
+    """
+    is_last = point + 1 == len(tradeoffs)
+    return float(tradeoffs[point]), math.inf if is_last else float(tradeoffs[point + 1])
+
+
+def tradeoff_inside(tradeoffs: FloatArray, point: int) -> float:
+    """Return a tradeoff well inside those for which a point is optimal, with few digits to copy."""
+    low, high = tradeoffs_of(tradeoffs, point)
+    if math.isinf(high):
+        high = 3 * low or 2.0
+    middle, margin = (low + high) / 2, MARGIN * (high - low)
+    for digits in range(1, MOST_DIGITS):
+        rounded = float(f"{middle:.{digits}g}")
+        if low + margin <= rounded <= high - margin:
+            return rounded
+    return middle
+
+
+def interval_in_words(low: float, high: float) -> str:
+    """Return the tradeoffs from one to another in words, in digits enough to tell the two apart.
+
+    The ends are rounded inwards: whoever types one gets the point whose tradeoffs these are.
+    """
+    for digits in range(FEWEST_DIGITS, MOST_DIGITS):
+        first, last = _at_least(low, digits), _below(high, digits)
+        if first < last:
+            end = "on" if math.isinf(high) else f"to {last:.{digits}g}"
+            return f"from {first:.{digits}g} {end}"
+    return f"at {low!r}"  # the next double is the next point's
+
+
+def _at_least(number: float, digits: int) -> float:
+    return float(Context(digits, ROUND_CEILING).create_decimal(repr(number)))
+
+
+def _below(number: float, digits: int) -> float:
+    """Return the largest number of so many digits that is smaller; of infinity that itself."""
+    if math.isinf(number):
+        return number
+    return float(Context(digits).next_minus(Decimal(repr(number))))

@@ -1,0 +1,310 @@
+"""The pruning problem: a model, samples, prices and a loss, read and checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from thriftwood.adapters import read_bootstrap, read_forest
+from thriftwood.billing.purchases import Purchases, list_purchases
+from thriftwood.closure import ClosureProblem
+from thriftwood.costs import AnyCosts, PriceList, read_prices
+from thriftwood.errors import InputError, RangeError
+from thriftwood.forest import Forest
+from thriftwood.forest.routes import Routes, route_samples
+from thriftwood.forest.table import Table, read_rows
+from thriftwood.problem.closure import ClosureIndex, build_closure
+from thriftwood.problem.counting import CountArray, once, times_counted, weight_counted
+from thriftwood.problem.frontier import Figures, figures_of, still_there
+from thriftwood.problem.losses import (
+    RECORDED_GAIN,
+    Loss,
+    NodeLosses,
+    loss_named,
+    node_losses,
+    recorded_losses,
+)
+from thriftwood.problem.targets import ClassWeight, read_loss_weights, read_target, read_weights
+from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray, read_only
+
+
+@dataclass(frozen=True, eq=False)
+class SampleData:
+    """Samples in memory, with their targets and weights.
+
+    Attributes
+    ----------
+    table : Table
+    target : shape (n_samples,)
+        Class numbers, or numbers.
+    weights, loss_weights : shape (n_samples,)
+        How much each sample counts in the mean bill and in the loss, in whole numbers.
+    times : shape (n_trees, n_samples)
+        How often each sample counts in each tree.
+    """
+
+    table: Table
+    target: IndexArray | FloatArray
+    weights: FloatArray
+    loss_weights: FloatArray
+    times: CountArray
+
+    def take(self, rows: IntArray | slice) -> SampleData:
+        """Return some of the samples, where all count alike in all trees."""
+        table = Table(read_only(self.table.values[rows]), self.table.names)
+        return SampleData(
+            table=table,
+            target=read_only(self.target[rows]),
+            weights=read_only(self.weights[rows]),
+            loss_weights=read_only(self.loss_weights[rows]),
+            times=once(len(self.times), table.n_samples),
+        )
+
+
+class PartitionedClosure(Protocol):
+    """The closure problem of samples in partitions: no item lies in two of them."""
+
+    @property
+    def index(self) -> ClosureIndex: ...
+
+    def mean_costs(self, drop_step: IndexArray, n_points: int) -> FloatArray: ...
+
+    def close(self) -> None: ...
+
+
+class Subsample(Protocol):
+    """What was drawn, and how to measure prunings on all samples."""
+
+    n_drawn: int
+    n_samples: int
+    measure: Callable[[IndexArray, int], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class PruningProblem:
+    """A model to prune, samples to count on, prices and a loss.
+
+    `tw.pruning_problem` makes one; `prune`, `prune_path`, `PruningPath.certify`, `verify_pruning`,
+    the baselines and the report take it. Routes, losses and the closure problem are computed when
+    they are first asked for, and once.
+
+    Attributes
+    ----------
+    model
+        The model that is pruned.
+    forest : Forest
+        Its trees, with the names of their columns, from the model or else from the samples.
+    prices : PriceList
+    loss : str or callable, optional
+    loss_name : str
+    samples : {"all", "in_bag", "out_of_bag"}
+        On which samples each tree's loss counts.
+    data : SampleData, optional
+        The samples; None where they lie in partitions.
+    n_jobs, progress
+        Threads, and whether to show a progress bar.
+    all_losses : NodeLosses, optional
+        Those to prune by, where they are not those of `data`.
+    partitions : PartitionedClosure, optional
+        The closure problem where samples lie in partitions.
+    subsample : Subsample, optional
+        Where `data` was drawn from more samples.
+    """
+
+    model: Any
+    forest: Forest
+    prices: PriceList
+    loss: Loss
+    loss_name: str
+    samples: str
+    data: SampleData | None
+    n_jobs: int | None = None
+    progress: bool | None = None
+    all_losses: NodeLosses | None = None
+    partitions: PartitionedClosure | None = None
+    subsample: Subsample | None = None
+
+    def __repr__(self) -> str:
+        where = "in partitions" if self.data is None else f"on {self.data.table.n_samples} samples"
+        kind = type(self.model).__name__
+        return f"PruningProblem: {kind} of {self.forest.n_splits} splits {where}, {self.loss_name}"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Free what partitions hold; nothing where samples are in memory."""
+        if self.partitions is not None:
+            self.partitions.close()
+
+    @property
+    def in_memory(self) -> SampleData:
+        """The samples, or an error where they lie in partitions."""
+        if self.data is None:
+            raise InputError(
+                "This needs all samples in memory, and here they lie in partitions: draw some and "
+                "pass them as arrays."
+            )
+        return self.data
+
+    @property
+    def adds_up_losses(self) -> bool:
+        """Whether the loss is a sum over samples; otherwise the trees recorded gains."""
+        return self.forest.is_averaged and self.loss_name != RECORDED_GAIN
+
+    @property
+    def needs_descent(self) -> bool:
+        """Whether the loss is that of trees that predict only together: no sum over them."""
+        return not self.forest.is_averaged and self.loss_name != RECORDED_GAIN
+
+    def check_adds_up(self, instead: str) -> None:
+        """Raise where the loss is no sum over trees; `instead` says what to do."""
+        if self.needs_descent:
+            raise InputError(
+                f"The {self.loss_name.replace('_', ' ')} of a boosted model is no sum over its "
+                "trees, so it can be descended at one tradeoff, but has no exact path: "
+                f"{instead}"
+            )
+
+    @cached_property
+    def routes(self) -> Routes:
+        """Which samples pass which node."""
+        return route_samples(self.forest, self.in_memory.table, self.n_jobs)
+
+    @cached_property
+    def node_losses(self) -> NodeLosses:
+        """What each node would lose as a leaf, summed over samples."""
+        if self.all_losses is not None:
+            return self.all_losses
+        if not self.adds_up_losses:
+            return recorded_losses(self.forest, needed=self.loss_name == RECORDED_GAIN)
+        data = self.in_memory
+        total = node_losses(
+            self.forest, self.routes, data.target, data.loss_weights, self.loss, data.times
+        )
+        return NodeLosses(total, weight_counted(self.samples, data.times, data.loss_weights))
+
+    @property
+    def weight_counted(self) -> float:
+        """How much weight counts in the losses, all trees together."""
+        return self.node_losses.weight
+
+    @cached_property
+    def mean_losses(self) -> FloatArray:
+        """What each node would lose as a leaf, per sample and tree."""
+        return read_only(self.node_losses.total / self.weight_counted)
+
+    @cached_property
+    def purchases(self) -> Purchases:
+        """What samples buy at which splits."""
+        weights = self.in_memory.weights
+        return list_purchases(self.forest, self.routes, self.prices, weights)
+
+    @cached_property
+    def _built(self) -> tuple[ClosureProblem, ClosureIndex]:
+        return closure_of(self, self.purchases)
+
+    @property
+    def closure(self) -> ClosureProblem:
+        """The closure problem of the ensemble, in which trees share what samples bought."""
+        return self._built[0]
+
+    @property
+    def index(self) -> ClosureIndex:
+        """The way back from the closure problem to the forest."""
+        return self._built[1] if self.partitions is None else self.partitions.index
+
+    def mean_costs(self, drop_step: IndexArray, n_points: int) -> FloatArray:
+        """Return the mean bill of a sample at nested points.
+
+        Point `i` keeps the splits with a step of at least `i`.
+        """
+        if self.partitions is not None:
+            return self.partitions.mean_costs(drop_step, n_points)
+        bought = self.purchases
+        last = bought.last_needed(drop_step[self.forest.is_split])
+        # Divided once, at the end, so that whole prices make exact bills.
+        return still_there(last, n_points, bought.item_cost) / bought.scale
+
+    def figures(self, kept: BoolArray) -> Figures:
+        """Return cost and loss of the forest with these splits, given as a mask over nodes."""
+        cost = self.mean_costs(np.where(kept, 0, -1).astype(np.int32), 1)[0]
+        return figures_of(self.forest, self.mean_losses, kept, float(cost))
+
+    @cached_property
+    def original(self) -> Figures:
+        """Cost and loss of the model before pruning."""
+        return self.figures(self.forest.is_split)
+
+
+def closure_of(
+    problem: PruningProblem, purchases: Purchases, n_payers: int = 1
+) -> tuple[ClosureProblem, ClosureIndex]:
+    """Return a closure problem in which each of `n_payers` pays for its own purchases."""
+    weight = Fraction(problem.weight_counted)
+    loss_per_cost = weight / Fraction(purchases.scale) / n_payers
+    return build_closure(problem.forest, purchases, problem.node_losses.total, loss_per_cost)
+
+
+def read_problem(
+    model: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    costs: AnyCosts = None,
+    loss: Loss = None,
+    class_weight: ClassWeight = None,
+    sample_weight: ArrayLike | None = None,
+    samples: str = "all",
+) -> PruningProblem:
+    """Make the problem of samples in memory; parameters as in `pruning_problem`."""
+    forest = read_forest(model)
+    loss_name = loss_named(loss, forest)
+    table = read_rows(X, forest)
+    forest = replace(forest, feature_names=forest.feature_names or table.names)
+    prices = read_prices(costs, forest.n_features, forest.feature_names, table.n_samples)
+    target = read_target(y, forest, table.n_samples)
+    weights = read_weights(sample_weight, table.n_samples)
+    _check_bills(prices, weights)
+    bootstrap = None if samples == "all" else read_bootstrap(model)
+    data = SampleData(
+        table=table,
+        target=target,
+        weights=weights,
+        loss_weights=read_loss_weights(class_weight, forest, target, weights),
+        times=times_counted(samples, bootstrap, forest.n_trees, table.n_samples),
+    )
+    problem = PruningProblem(model, forest, prices, loss, loss_name, samples, data)
+    if not problem.adds_up_losses:
+        _check_gains_count(loss_name, class_weight, samples)
+    return problem
+
+
+def _check_gains_count(loss_name: str, class_weight: ClassWeight, samples: str) -> None:
+    """Refuse what gains that were recorded long ago cannot know."""
+    if samples != "all":
+        raise InputError(
+            f"The gains of splits are recorded on the training samples, so samples={samples!r} has "
+            "no meaning for them. Use samples='all'."
+        )
+    if class_weight is not None and loss_name == RECORDED_GAIN:
+        raise InputError(
+            "The gains of splits were recorded with the weights of the training, so `class_weight` "
+            "changes nothing: leave it out, or train with it."
+        )
+
+
+def _check_bills(prices: PriceList, weights: FloatArray) -> None:
+    with np.errstate(over="ignore"):
+        everything = (prices.prices * weights.sum() * prices.predictions).sum()
+    if not np.isfinite(everything):
+        raise RangeError("The prices are so large that bills are infinite. Use a larger unit.")

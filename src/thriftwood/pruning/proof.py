@@ -1,0 +1,182 @@
+"""Proofs: how good prunings are known to be, of a whole path and of one point of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from thriftwood.closure import Certificate
+from thriftwood.support.arrays import FloatArray
+
+
+@dataclass(frozen=True)
+class Certified:
+    """A flow was checked: no pruning has an objective below this one's by more than the gap.
+
+    Attributes
+    ----------
+    certificate : Certificate
+        What was reached and what none can pass, in whole numbers.
+    gap : float
+        By how much loss + tradeoff * cost may be above the least; 0 unless the solver stopped early.
+    rounds : tuple
+        How a decomposition got there, round by round; empty for other solvers.
+    """
+
+    certificate: Certificate
+    gap: float
+    rounds: tuple[Any, ...] = ()
+
+    @property
+    def words(self) -> str:
+        if self.certificate.gap > 0:
+            return f"proven within {self.gap:.3g} of the least objective"
+        return "proven optimal"
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """A point of an exact path.
+
+    Attributes
+    ----------
+    bound : float
+        No pruning that costs at most the budget has a loss lower than `loss - bound`; without a
+        budget, none that costs at most `cost`, and it is 0 but for rounding.
+    rounds : tuple
+        How samples in partitions came to it; empty for samples in memory.
+    is_exact : bool
+        Whether the path is exact, or proven within its resolution.
+    """
+
+    bound: float
+    rounds: tuple[Any, ...] = ()
+    is_exact: bool = True
+
+    @property
+    def words(self) -> str:
+        return "optimal" if self.is_exact else "proven within its bound"
+
+
+@dataclass(frozen=True)
+class Estimated:
+    """A point of a path from a subsample: nearly optimal, by an estimate that is no proof.
+
+    Attributes
+    ----------
+    error : float
+        By how much loss + tradeoff * cost of the best pruning may be less than here; with a budget,
+        how much less the best pruning within it may lose. Too low about once in forty draws.
+    n_drawn, n_samples : int
+    """
+
+    error: float
+    n_drawn: int
+    n_samples: int
+
+    words = "from a subsample"
+
+
+@dataclass(frozen=True)
+class Descended:
+    """A descent on the true loss of a boosted model, which is no sum over trees: nothing is proven.
+
+    Attributes
+    ----------
+    objectives : tuple of float
+        loss + tradeoff * cost at the start and after every step; it never rises.
+    """
+
+    objectives: tuple[float, ...]
+
+    words = "by descent on the true loss"
+
+
+# What baselines optimise in place of the ensemble, and how their points are spoken of.
+CRITERIA = {
+    "each_tree": ("pruning{s} of each tree alone", "each tree alone"),
+    "cost_complexity": ("cost-complexity pruning{s}", "by cost-complexity"),
+    "dynamic_programming": ("pruning{s} by size", "each tree the best of its size"),
+}
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A baseline: optimal by a criterion of its own, which is not that of the ensemble.
+
+    Attributes
+    ----------
+    criterion : {"each_tree", "cost_complexity", "dynamic_programming"}
+    """
+
+    criterion: str
+
+    @property
+    def words(self) -> str:
+        return CRITERIA[self.criterion][1]
+
+    @property
+    def points(self) -> str:
+        return CRITERIA[self.criterion][0]
+
+    def of_point(self, _index: int, _tradeoff: float, _slack: float) -> Baseline:
+        return self
+
+
+@dataclass(frozen=True)
+class Optimal:
+    """Every point of the path is optimal for the ensemble, but for what was rounded.
+
+    At any tradeoff the objective may miss the least by at most
+    `resolution + tradeoff * cost_resolution`. Both are 0 for counted errors and prices of up to six
+    decimals, within a wide range.
+
+    Attributes
+    ----------
+    resolution, cost_resolution : float
+    rounds : tuple
+        How samples in partitions came to it; empty for samples in memory, and in a path from a file.
+    is_exact : bool
+        False where partitions could not be gathered and did not agree: `resolution` is the gap.
+    """
+
+    resolution: float
+    cost_resolution: float
+    rounds: tuple[Any, ...] = ()
+    is_exact: bool = True
+
+    @property
+    def points(self) -> str:
+        return "optimal pruning{s}" if self.is_exact else "pruning{s} that partitions agreed on"
+
+    def of_point(self, _index: int, tradeoff: float, slack: float) -> Bounded:
+        """Return what is proven of a point, where the rest of a budget could buy `slack`."""
+        missed = self.resolution + tradeoff * self.cost_resolution
+        return Bounded(missed + slack, self.rounds, self.is_exact)
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """The best on all samples among the optimal prunings of a subsample.
+
+    Attributes
+    ----------
+    errors : shape (n_points,)
+        By how much loss + tradeoff * cost of the best pruning may be less than that of each point,
+        at the tradeoffs where the point is the best on the path. Estimated, not proven: too low
+        about once in forty draws.
+    n_drawn, n_samples : int
+    """
+
+    errors: FloatArray
+    n_drawn: int
+    n_samples: int
+
+    points = "pruning{s} from a subsample"
+
+    def of_point(self, index: int, _tradeoff: float, slack: float) -> Estimated:
+        return Estimated(float(self.errors[index]) + slack, self.n_drawn, self.n_samples)
+
+
+Proof = Certified | Bounded | Estimated | Descended | Baseline
+PathProof = Optimal | Sampled | Baseline
