@@ -23,7 +23,7 @@ from thriftwood.costs import read_prices
 from thriftwood.forest import Forest
 from thriftwood.forest.routes import route_samples
 from thriftwood.forest.table import read_table
-from thriftwood.problem.build import build_closure
+from thriftwood.problem.closure import build_closure
 from thriftwood.problem.losses import node_losses
 from thriftwood.problem.targets import read_target, read_weights
 from thriftwood.solvers import linear_program, min_cut

@@ -59,7 +59,7 @@ def main() -> None:
         costs=None,
         loss=None,
         class_weight=None,
-        rows="all",
+        samples="all",
         sample_weight=None,
     )
     every = RowsInBlocks(given)

@@ -178,7 +178,7 @@ def equal_to_memory(model: Any, X: np.ndarray, y: np.ndarray, folder: Path, size
         same = np.array_equal(splits_of(one.model), splits_of(other.model))
         print(
             f"  tradeoff {tradeoff:g}: same splits {same} ({other.n_splits}), objectives differ "
-            f"by {abs(one.objective - other.objective):.0e}, gap {other.certificate.gap}"
+            f"by {abs(one.objective - other.objective):.0e}, gap {other.proof.certificate.gap}"
         )
         assert same
     path, other_path = tw.prune_path(model, X, y), tw.prune_path(model, *there)
@@ -235,7 +235,7 @@ def settle(task: ShardedTask, tradeoff: float) -> tuple[ShardRound, ...]:
     """Return the rounds of `prune` with its default options."""
     price = task.index.closure_tradeoff(tradeoff)
     solution = sharded_cut(task.crew, task.projects, price, RowShards(progress=False))
-    assert solution.rounds[-1].gap == solution.certificate.gap == 0
+    assert solution.rounds[-1].gap == solution.proof.certificate.gap == 0
     return solution.rounds
 
 

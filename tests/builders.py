@@ -12,7 +12,7 @@ from thriftwood.costs.price_list import plain_prices
 from thriftwood.forest import Forest
 from thriftwood.forest.routes import Routes, route_samples
 from thriftwood.forest.table import read_table
-from thriftwood.problem.build import build_closure
+from thriftwood.problem.closure import build_closure
 
 
 def closure(gains, requires, needs, costs) -> ClosureProblem:

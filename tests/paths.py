@@ -12,8 +12,12 @@ NHANES = tw.datasets.load_nhanes()
 TRAIN, VALID = np.arange(0, 1500), np.arange(1500, 2200)
 
 
-def heart_path(model=FOREST, X=HEART.X, **options):
-    return tw.prune_path(model, X, HEART.y, **{"costs": HEART.costs} | options)
+def heart_problem(model=FOREST, X=HEART.X, **options):
+    return tw.pruning_problem(model, X, HEART.y, **{"costs": HEART.costs} | options)
+
+
+def heart_path(model=FOREST, X=HEART.X, make=tw.prune_path, **options):
+    return make(heart_problem(model, X, **options))
 
 
 def assert_same_path(path, other):

@@ -4,7 +4,6 @@ import numpy as np
 from hypothesis import strategies as st
 from models import walk
 from prunings import LOSSES, NUMBER_LOSSES
-
 from thriftwood.problem.given import read_given
 
 PLAIN = {

@@ -182,7 +182,7 @@ def test_bad_costs_by_name_are_refused(entry: Callable[..., object], name: str) 
 def test_prices_that_span_too_many_orders_of_magnitude_are_refused() -> None:
     words = ("prices reach from 1e-15 to 1e+09", "Give the smallest prices as 0")
     assert_refused(lambda: prune(costs=[1, 1e-15, 1e9, 0]), *words, error=RangeError)
-    assert prune(costs=[1, 0, 1e9, 0]).certificate.gap == 0
+    assert prune(costs=[1, 0, 1e9, 0]).proof.certificate.gap == 0
     assert_refused(lambda: prune(costs=[1e-320] * 4), "too small", error=RangeError)
 
 

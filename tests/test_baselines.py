@@ -10,7 +10,7 @@ from thriftwood.errors import InputError, RangeError, UnsupportedModelError
 
 
 def each_tree(model, X, y, **options):
-    return tw.prune_path(model, X, y, scope="each_tree", **options)
+    return tw.each_tree_path(tw.pruning_problem(model, X, y, **options))
 
 
 BASELINES = {

@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import masks_of
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from thriftwood.problem.recorded_gain import recorded_losses
+from thriftwood.problem.task import read_task
 
 import thriftwood as tw
 from thriftwood.adapters import read_forest
 from thriftwood.errors import InputError
 from thriftwood.forest import collapse, predict, scores
 from thriftwood.problem.majoriser import ensemble_losses, majorised_losses
-from thriftwood.problem.recorded_gain import recorded_losses
-from thriftwood.problem.task import read_task
 from thriftwood.pruning.descent import descend
 from thriftwood.solvers import min_cut
 
@@ -214,7 +214,7 @@ def test_the_true_objective_never_rises(link, tradeoff):
     assert pruned.objective == pytest.approx(pruned.objectives[-1])
     assert pruned.objective <= pruned.original.loss + tradeoff * pruned.original.cost + 1e-12
     by_gains = tw.prune_path(forest, HEART.X, y, costs=HEART.costs)
-    assert pruned.certificate is None
+    assert pruned.proof.certificate is None
     assert pruned.bound is None
     assert "by descent on the true loss" in repr(pruned)
     last = by_gains[-1].model
@@ -240,7 +240,7 @@ def test_prunings_in_mind_help_where_the_plain_bound_takes_no_step(tradeoff):
         costs=None,
         loss="log_loss",
         class_weight=None,
-        rows="all",
+        samples="all",
         sample_weight=None,
         n_jobs=None,
     )
@@ -281,7 +281,7 @@ def test_boosted_models_refuse_what_has_no_meaning_for_them():
     with pytest.raises(InputError, match="no exact path"):
         tw.prune(forest, HEART.X, y, loss="log_loss", budget=3)
     with pytest.raises(InputError, match="no exact path"):
-        tw.cost_complexity_path(forest, HEART.X, y, loss="log_loss")
+        tw.cost_complexity_path(tw.pruning_problem(forest, HEART.X, y, loss="log_loss"))
     with pytest.raises(InputError, match="`class_weight` changes nothing"):
         tw.prune_path(forest, HEART.X, y, class_weight="balanced")
     with pytest.raises(InputError, match="does not record"):

@@ -273,7 +273,7 @@ def test_prices_can_be_routed():
 @pytest.mark.parametrize("rows", ["all", "in_bag", "out_of_bag"])
 def test_its_forests_can_be_pruned(rows):
     fitted = forest(costs=PRICES).fit(X, Y)
-    path = tw.prune_path(fitted, X, Y, costs=PRICES, rows=rows)
+    path = tw.prune_path(fitted, X, Y, costs=PRICES, samples=rows)
     pruned = path.at(budget=path.costs[0] / 2)
     assert isinstance(pruned.model, tw.BudgetForestClassifier)
     assert mean_bill(pruned.model, PRICES) == pytest.approx(pruned.cost)

@@ -197,16 +197,16 @@ def test_stages_are_as_many_as_wanted_and_end_with_the_whole_model():
 def test_tuning_out_of_bag_needs_no_other_rows():
     X, y = X_TRAIN, Y_TRAIN
     forest = RandomForestClassifier(30, max_features=None, min_samples_leaf=2, random_state=0)
-    path = tw.prune_path(forest.fit(X, y), X, y, costs=NHANES.costs, rows="in_bag")
-    cascade = path.cascade(X, y, stages=6, rows="out_of_bag")
+    path = tw.prune_path(forest.fit(X, y), X, y, costs=NHANES.costs, samples="in_bag")
+    cascade = path.cascade(X, y, stages=6, samples="out_of_bag")
     honest = cascade.rules.errors[cascade.rules.within(None)]
     assert abs(honest - np.mean(cascade.predict(X_TEST) != Y_TEST)) < 0.1
-    whole = path.cascade(X, y, stages=1, rows="out_of_bag")
+    whole = path.cascade(X, y, stages=1, samples="out_of_bag")
     assert np.mean(whole.predict(X) != y) < whole.rules.errors[0] - 0.1
     for budget in (5.0, 50.0, 120.0):
         assert cascade.at(budget=budget).bill(X).mean <= budget * (1 + 1e-9)
     with pytest.raises(InputError, match="no meaning for them"):
-        path.cascade(X, y, rows="out_of_bag", refit=(X, y))
+        path.cascade(X, y, samples="out_of_bag", refit=(X, y))
 
 
 def test_boosted_models_cascade(tmp_path):
@@ -323,7 +323,7 @@ def test_prices_that_belong_to_rows():
         ({"refit": HEART.X}, "`refit` must be a pair"),
         ({"rows": "some"}, "`rows` is 'some'"),
         ({"rows": "in_bag"}, "`rows` is 'in_bag'"),
-        ({"rows": "out_of_bag"}, "rows='in_bag'"),
+        ({"rows": "out_of_bag"}, "samples='in_bag'"),
         ({"budget": -1}, "`budget` is -1"),
         ({"sample_weight": [1.0]}, "`sample_weight` has shape"),
         ({"costs": [1.0]}, "13"),

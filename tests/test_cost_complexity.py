@@ -45,7 +45,7 @@ def test_one_tree_has_the_path_of_scikit_learn(name, weighted):
     weights = np.random.default_rng(0).uniform(0.5, 2, len(y)) if weighted else None
     tree = clone(model).fit(X, y, sample_weight=weights)
     theirs = clone(model).cost_complexity_pruning_path(X, y, sample_weight=weights)
-    path = tw.cost_complexity_path(tree, X, y, loss=loss, sample_weight=weights)
+    path = tw.cost_complexity_path(tw.pruning_problem(tree, X, y, loss=loss, sample_weight=weights))
     noise = 1e-9 * path.tradeoffs[-1]
     alphas = theirs.ccp_alphas * unit
     real = alphas[alphas > noise]
@@ -59,7 +59,7 @@ def test_one_tree_has_the_path_of_scikit_learn(name, weighted):
 @pytest.mark.parametrize("name", TREES)
 def test_between_breakpoints_the_tree_is_that_of_scikit_learn(name):
     model, (X, y), loss, unit = TREES[name]
-    path = tw.cost_complexity_path(clone(model).fit(X, y), X, y, loss=loss)
+    path = tw.cost_complexity_path(tw.pruning_problem(clone(model).fit(X, y), X, y, loss=loss))
     upper = np.append(path.tradeoffs[1:], 2 * path.tradeoffs[-1])
     for index, inside in enumerate((path.tradeoffs + upper) / 2):
         theirs = clone(model).set_params(ccp_alpha=inside / unit).fit(X, y)
@@ -76,7 +76,9 @@ def test_a_forest_is_that_of_scikit_learn_on_the_rows_in_each_bag(criterion):
     _, (X, y), loss, _ = TREES[criterion]
     kind = RandomForestClassifier if criterion == "gini" else RandomForestRegressor
     model = kind(5, min_samples_leaf=2, random_state=0)
-    path = tw.cost_complexity_path(clone(model).fit(X, y), X, y, loss=loss, rows="in_bag")
+    path = tw.cost_complexity_path(
+        tw.pruning_problem(clone(model).fit(X, y), X, y, loss=loss, samples="in_bag")
+    )
     for index in np.random.default_rng(0).choice(len(path) - 1, 8, replace=False):
         inside = float(path.tradeoffs[index : index + 2].mean())
         theirs = clone(model).set_params(ccp_alpha=inside).fit(X, y)
@@ -87,7 +89,9 @@ def test_a_forest_is_that_of_scikit_learn_on_the_rows_in_each_bag(criterion):
 @given(pruning_cases(most_splits=6), st.sampled_from(list(LOSSES)))
 def test_every_tree_is_pruned_at_its_weakest_link(case, loss):
     forest, X, y, prices, weights = case
-    path = tw.cost_complexity_path(forest, X, y, costs=prices, sample_weight=weights, loss=loss)
+    path = tw.cost_complexity_path(
+        tw.pruning_problem(forest, X, y, costs=prices, sample_weight=weights, loss=loss)
+    )
     links = np.concatenate(
         [weakest_links(tree, X, y, weights, loss) for tree in trees_alone(forest)]
     )
@@ -127,8 +131,8 @@ def is_below(tree, top):
 
 
 def test_costs_change_nothing_but_the_bills():
-    path = tw.cost_complexity_path(FOREST, HEART.X, HEART.y, costs=HEART.costs)
-    other = tw.cost_complexity_path(FOREST, HEART.X, HEART.y)
+    path = tw.cost_complexity_path(tw.pruning_problem(FOREST, HEART.X, HEART.y, costs=HEART.costs))
+    other = tw.cost_complexity_path(tw.pruning_problem(FOREST, HEART.X, HEART.y))
     np.testing.assert_array_equal(path.drop_step, other.drop_step)
     np.testing.assert_array_equal(path.tradeoffs, other.tradeoffs)
     for index in (0, 1, len(path) // 2, -2, -1):
@@ -136,10 +140,10 @@ def test_costs_change_nothing_but_the_bills():
         assert path.costs[index] == pytest.approx(bill, abs=1e-12)
         assert other.costs[index] == pytest.approx(tw.feature_bill(path[index].model, HEART.X).mean)
     assert (path.costs[-1], path.losses[0]) == (0, pytest.approx(PATH.losses[0]))
-    assert path.resolution == path.cost_resolution == 0
+    assert path.proof.resolution == path.proof.cost_resolution == 0
 
 
 def test_prices_that_no_optimum_could_use_can_be_reported():
     costs = np.resize([1e-20, 1.0], HEART.X.shape[1])
-    path = tw.cost_complexity_path(FOREST, HEART.X, HEART.y, costs=costs)
+    path = tw.cost_complexity_path(tw.pruning_problem(FOREST, HEART.X, HEART.y, costs=costs))
     assert path.costs[0] == pytest.approx(tw.feature_bill(path[0].model, HEART.X, costs).mean)

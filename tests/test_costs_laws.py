@@ -108,7 +108,7 @@ def test_no_pruning_is_better_and_the_figures_are_those_of_the_receipts(
     pruned = tw.prune(
         case.forest, case.X, case.y, tradeoff=tradeoff, loss=loss, solver=solver, **case.options
     )
-    assert pruned.certificate.gap == 0
+    assert pruned.proof.certificate.gap == 0
     assert pruned.cost == close(receipts_of(case, pruned.model).mean)
     assert pruned.loss == close(loss_of(pruned.model, case.X, case.y, case.weights, loss=loss))
     assert pruned.original.cost == close(receipts_of(case).mean)
@@ -123,7 +123,7 @@ def test_solvers_agree_and_take_the_smallest_optimum(case, tradeoff):
         for solver in SOLVERS
     ]
     for other in found[1:]:
-        assert other.certificate == found[0].certificate
+        assert other.proof.certificate == found[0].proof.certificate
         np.testing.assert_array_equal(other.model.feature, found[0].model.feature)
 
 
@@ -187,9 +187,11 @@ def test_no_pruning_within_a_budget_beats_the_bound(case, share):
 @given(priced_cases())
 def test_other_methods_are_billed_by_the_receipts_too(case):
     paths = (
-        tw.cost_complexity_path(case.forest, case.X, case.y, **case.options),
-        tw.dynamic_programming_path(case.forest, case.X, case.y, **case.options),
-        tw.prune_path(case.forest, case.X, case.y, scope="each_tree", **case.options),
+        tw.cost_complexity_path(tw.pruning_problem(case.forest, case.X, case.y, **case.options)),
+        tw.dynamic_programming_path(
+            tw.pruning_problem(case.forest, case.X, case.y, **case.options)
+        ),
+        tw.each_tree_path(tw.pruning_problem(case.forest, case.X, case.y, **case.options)),
     )
     for path in paths:
         for index in range(len(path)):
@@ -220,7 +222,9 @@ def test_evaluation_bills_rows_by_the_receipts(case, data):
 @settings(max_examples=100)
 @given(priced_cases(most_rows=8), st.lists(TRADEOFFS, max_size=2), st.sampled_from(list(LOSSES)))
 def test_no_pruning_of_a_tree_alone_is_better(case, drawn, loss):
-    path = tw.prune_path(case.forest, case.X, case.y, loss=loss, scope="each_tree", **case.options)
+    path = tw.each_tree_path(
+        tw.pruning_problem(case.forest, case.X, case.y, loss=loss, **case.options)
+    )
     alone = list(trees_alone(case.forest))
     names = names_of(case.forest, case.names)
     table = (case.X, case.y, case.costs, names, case.weights, loss)

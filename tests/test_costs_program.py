@@ -97,7 +97,7 @@ def test_on_a_real_forest_the_path_has_the_objective_of_the_program(seed):
 @pytest.mark.parametrize("seed", range(6))
 def test_on_a_real_forest_each_tree_alone_has_the_objective_of_its_program(seed):
     costs = random_costs(seed)
-    path = tw.prune_path(MODEL, X, Y, costs=costs, scope="each_tree")
+    path = tw.each_tree_path(tw.pruning_problem(MODEL, X, Y, costs=costs))
     tradeoff = float(path.tradeoffs[1:].mean())
     kept = path.kept_nodes(path.at(tradeoff=tradeoff).index)
     parts = np.split(kept, FOREST.tree_start[1:-1])

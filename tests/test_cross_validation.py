@@ -73,7 +73,7 @@ def test_rules_and_limits_choose_on_what_was_measured():
     within = classifier(rule="budget", limit=4.0).fit(X, Y).pruned_.index
     assert measured.cost[within] <= 4.0
     assert measured.error[within] == measured.error[measured.cost <= 4.0].min()
-    worse = classifier(rule="error_increase", limit=0.1).fit(X, Y).pruned_.index
+    worse = classifier(rule="max_error_increase", limit=0.1).fit(X, Y).pruned_.index
     assert measured.error[worse] <= measured.original.error + 0.1
     assert (measured.error[worse + 1 :] > measured.original.error + 0.1).all()
     assert measured.cost[-1] == 0
@@ -83,7 +83,7 @@ def test_rules_and_limits_choose_on_what_was_measured():
 def test_out_of_bag_rows_choose_as_the_path_does():
     fitted = classifier(cv="out_of_bag", rule="lowest_error").fit(X, Y, sample_weight=WEIGHTS)
     by_hand = fitted.path_.choose(
-        X, Y, rows="out_of_bag", rule="lowest_error", sample_weight=WEIGHTS
+        X, Y, samples="out_of_bag", rule="lowest_error", sample_weight=WEIGHTS
     )
     assert fitted.pruned_.index == by_hand.index
     assert_same_trees(fitted.model_, by_hand.model)

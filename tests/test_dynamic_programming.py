@@ -18,7 +18,9 @@ from thriftwood.adapters import read_forest
 from thriftwood.errors import InputError
 
 TREE = DecisionTreeClassifier(random_state=0).fit(HEART.X, HEART.y)
-BY_SIZE = tw.dynamic_programming_path(FOREST, HEART.X, HEART.y, costs=HEART.costs)
+BY_SIZE = tw.dynamic_programming_path(
+    tw.pruning_problem(FOREST, HEART.X, HEART.y, costs=HEART.costs)
+)
 
 
 # --- the best of each size
@@ -28,7 +30,9 @@ BY_SIZE = tw.dynamic_programming_path(FOREST, HEART.X, HEART.y, costs=HEART.cost
 @given(pruning_cases(most_trees=2, most_splits=5), st.sampled_from(list(LOSSES)))
 def test_no_tree_of_a_size_loses_less(case, loss):
     forest, X, y, prices, weights = case
-    path = tw.dynamic_programming_path(forest, X, y, costs=prices, sample_weight=weights, loss=loss)
+    path = tw.dynamic_programming_path(
+        tw.pruning_problem(forest, X, y, costs=prices, sample_weight=weights, loss=loss)
+    )
     least = [least_of_sizes(tree, X, y, weights, loss) for tree in trees_alone(forest)]
     assert path.sizes.tolist() == list(range(max(map(len, least)) - 1, -1, -1))
     for index, size in enumerate(path.sizes):
@@ -55,7 +59,7 @@ def least_of_sizes(tree, X, y, weights, loss):
 
 @pytest.mark.parametrize("loss", ["error", "expected_error", "brier", "log_loss"])
 def test_a_plain_recursion_finds_the_same_losses(loss):
-    path = tw.dynamic_programming_path(TREE, HEART.X, HEART.y, loss=loss)
+    path = tw.dynamic_programming_path(tw.pruning_problem(TREE, HEART.X, HEART.y, loss=loss))
     expected = recursive_losses(path.forest, loss)
     np.testing.assert_allclose(path.losses[::-1], expected, rtol=1e-9, atol=1e-12)
 
@@ -86,8 +90,8 @@ def recursive_losses(forest, loss):
 
 @pytest.mark.parametrize("loss", ["error", "expected_error", "log_loss"])
 def test_what_cost_complexity_finds_is_the_best_of_its_size_but_it_skips_sizes(loss):
-    path = tw.dynamic_programming_path(TREE, HEART.X, HEART.y, loss=loss)
-    other = tw.cost_complexity_path(TREE, HEART.X, HEART.y, loss=loss)
+    path = tw.dynamic_programming_path(tw.pruning_problem(TREE, HEART.X, HEART.y, loss=loss))
+    other = tw.cost_complexity_path(tw.pruning_problem(TREE, HEART.X, HEART.y, loss=loss))
     same_size = path.losses[len(path) - 1 - other.n_splits]
     np.testing.assert_allclose(same_size, other.losses, rtol=1e-9, atol=1e-12)
     assert len(path) > len(other)
@@ -95,7 +99,9 @@ def test_what_cost_complexity_finds_is_the_best_of_its_size_but_it_skips_sizes(l
 
 def test_trees_of_a_forest_shrink_together():
     single = [
-        tw.dynamic_programming_path(tree, HEART.X, np.searchsorted(FOREST.classes_, HEART.y))
+        tw.dynamic_programming_path(
+            tw.pruning_problem(tree, HEART.X, np.searchsorted(FOREST.classes_, HEART.y))
+        )
         for tree in FOREST.estimators_
     ]
     assert len(BY_SIZE) == max(map(len, single))
@@ -128,8 +134,8 @@ def test_points_need_not_be_nested():
 )
 def test_trees_of_any_shape(kind):
     model, X, y = fitted(kind)
-    path = tw.dynamic_programming_path(model, X, y, n_jobs=2)
-    assert len(path) == len(tw.dynamic_programming_path(model, X, y))
+    path = tw.dynamic_programming_path(tw.pruning_problem(model, X, y, n_jobs=2))
+    assert len(path) == len(tw.dynamic_programming_path(tw.pruning_problem(model, X, y)))
     for index in range(len(path)):
         kept = path.kept_nodes(index)
         assert kept.sum() == path.n_splits[index]
@@ -140,8 +146,8 @@ def test_trees_of_any_shape(kind):
 @pytest.mark.parametrize("rows", ["in_bag", "out_of_bag"])
 def test_losses_can_be_counted_on_the_rows_in_or_out_of_each_bag(rows):
     model = RandomForestClassifier(4, max_depth=4, random_state=0).fit(HEART.X, HEART.y)
-    path = tw.dynamic_programming_path(model, HEART.X, HEART.y, rows=rows)
-    other = tw.prune_path(model, HEART.X, HEART.y, rows=rows)
+    path = tw.dynamic_programming_path(tw.pruning_problem(model, HEART.X, HEART.y, samples=rows))
+    other = tw.prune_path(model, HEART.X, HEART.y, samples=rows)
     assert path.original.loss == pytest.approx(other.original.loss)
     assert path.losses[-1] == pytest.approx(other.losses[-1])
     assert path.losses.min() >= other.losses[0] - 1e-12
@@ -196,7 +202,9 @@ def test_what_no_point_answers_is_refused(wrong, words):
 def test_rules_choose_the_cheapest_of_the_good_enough():
     half = np.arange(len(HEART.y)) % 2 == 0
     model = RandomForestClassifier(8, random_state=0).fit(HEART.X[half], HEART.y[half])
-    path = tw.dynamic_programming_path(model, HEART.X[half], HEART.y[half], costs=HEART.costs)
+    path = tw.dynamic_programming_path(
+        tw.pruning_problem(model, HEART.X[half], HEART.y[half], costs=HEART.costs)
+    )
     X, y = HEART.X[~half], HEART.y[~half]
     measured = path.evaluate(X, y)
     assert (np.diff(measured.cost) > 0).any()

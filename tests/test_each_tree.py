@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 import thriftwood as tw
 from thriftwood.errors import InputError, RangeError
 
-ALONE = heart_path(scope="each_tree")
+ALONE = heart_path(make=tw.each_tree_path)
 BOOTSTRAPPED = RandomForestClassifier(5, max_depth=5, random_state=1).fit(HEART.X, HEART.y)
 
 
@@ -25,7 +25,7 @@ BOOTSTRAPPED = RandomForestClassifier(5, max_depth=5, random_state=1).fit(HEART.
 def test_a_single_tree_has_the_path_of_the_ensemble(case, loss):
     forest, X, y, prices, weights = case
     options = {"costs": prices, "sample_weight": weights, "loss": loss}
-    alone = tw.prune_path(forest, X, y, scope="each_tree", **options)
+    alone = tw.each_tree_path(tw.pruning_problem(forest, X, y, **options))
     together = tw.prune_path(forest, X, y, **options)
     np.testing.assert_allclose(alone.drop_values, together.drop_values, rtol=1e-6)
     whole = all((np.rint(numbers) == numbers).all() for numbers in (prices, weights))
@@ -37,7 +37,9 @@ def test_a_single_tree_has_the_path_of_the_ensemble(case, loss):
 @pytest.mark.parametrize("loss", ["error", "expected_error", "brier", "log_loss"])
 def test_a_single_real_tree_has_the_path_of_the_ensemble(loss):
     tree = DecisionTreeClassifier(random_state=0).fit(HEART.X, HEART.y)
-    assert_same_path(heart_path(tree, loss=loss, scope="each_tree"), heart_path(tree, loss=loss))
+    assert_same_path(
+        heart_path(tree, loss=loss, make=tw.each_tree_path), heart_path(tree, loss=loss)
+    )
 
 
 @pytest.mark.parametrize("loss", ["error", "expected_error", "brier", "log_loss"])
@@ -49,7 +51,7 @@ def test_each_tree_drops_its_splits_where_it_would_alone(loss, weighted, free):
     options = {"costs": costs, "loss": loss}
     if weighted:
         options["sample_weight"] = np.random.default_rng(0).integers(0, 4, len(HEART.y))
-    path = heart_path(BOOTSTRAPPED, scope="each_tree", **options)
+    path = heart_path(BOOTSTRAPPED, make=tw.each_tree_path, **options)
     label = np.searchsorted(BOOTSTRAPPED.classes_, HEART.y)
     alone = [tw.prune_path(tree, HEART.X, label, **options) for tree in BOOTSTRAPPED.estimators_]
     expected = np.concatenate([single.drop_values for single in alone])
@@ -61,7 +63,7 @@ def test_each_tree_drops_its_splits_where_it_would_alone(loss, weighted, free):
 def test_trees_of_a_regressor_are_pruned_alone_too():
     X, y = np.delete(HEART.X, 3, axis=1), HEART.X[:, 3]
     model = RandomForestRegressor(4, max_depth=4, random_state=0).fit(X, y)
-    path = tw.prune_path(model, X, y, scope="each_tree")
+    path = tw.each_tree_path(tw.pruning_problem(model, X, y))
     alone = [tw.prune_path(tree, X, y) for tree in model.estimators_]
     expected = np.concatenate([single.drop_values for single in alone])
     np.testing.assert_allclose(path.drop_values, expected, rtol=1e-6)
@@ -74,8 +76,8 @@ def test_trees_of_a_regressor_are_pruned_alone_too():
 @given(pruning_cases(), st.sampled_from(list(LOSSES)))
 def test_no_pruning_of_a_tree_alone_is_better(case, loss):
     forest, X, y, prices, weights = case
-    path = tw.prune_path(
-        forest, X, y, costs=prices, sample_weight=weights, loss=loss, scope="each_tree"
+    path = tw.each_tree_path(
+        tw.pruning_problem(forest, X, y, costs=prices, sample_weight=weights, loss=loss)
     )
     prunings = [
         np.array(list(all_prunings(tree, X, y, weights, prices, loss)))
@@ -99,8 +101,8 @@ def objective_alone(point, X, prices, weights):
 @pytest.mark.parametrize("rows", ["all", "in_bag", "out_of_bag"])
 @pytest.mark.parametrize("loss", ["error", "log_loss"])
 def test_rows_in_and_out_of_bags_count_as_on_the_path_of_the_ensemble(rows, loss):
-    path = heart_path(BOOTSTRAPPED, rows=rows, loss=loss, scope="each_tree")
-    together = heart_path(BOOTSTRAPPED, rows=rows, loss=loss)
+    path = heart_path(BOOTSTRAPPED, samples=rows, loss=loss, make=tw.each_tree_path)
+    together = heart_path(BOOTSTRAPPED, samples=rows, loss=loss)
     assert path.losses[0] == pytest.approx(together.losses[0], abs=1e-12)
     assert path.losses[-1] == pytest.approx(together.losses[-1])
     assert path.original == together.original
@@ -170,12 +172,12 @@ def test_pruning_the_ensemble_is_never_worse_than_its_bound_for_trees_alone():
 
 def test_where_nothing_costs_anything_there_is_nothing_to_share():
     free = np.zeros(HEART.X.shape[1])
-    assert_same_path(heart_path(costs=free, scope="each_tree"), heart_path(costs=free))
+    assert_same_path(heart_path(costs=free, make=tw.each_tree_path), heart_path(costs=free))
 
 
 def test_threads_do_not_matter(monkeypatch):
     monkeypatch.setattr("thriftwood.solvers.parametric_cut_kernels.FEW_ARCS", 50)
-    assert_same_path(heart_path(scope="each_tree", n_jobs=2), ALONE)
+    assert_same_path(heart_path(make=tw.each_tree_path, n_jobs=2), ALONE)
 
 
 # --- bad input

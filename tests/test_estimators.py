@@ -111,9 +111,9 @@ def test_fitting_is_growing_pruning_and_choosing(make, estimator, y, point):
 
 
 def test_loss_and_rows_reach_the_path():
-    fitted = classifier(tradeoff=0.01, loss="brier", rows="out_of_bag", n_jobs=2).fit(X, Y)
+    fitted = classifier(tradeoff=0.01, loss="brier", samples="out_of_bag", n_jobs=2).fit(X, Y)
     grown = clone(FOREST).fit(X, Y)
-    path = tw.prune_path(grown, X, Y, costs=PRICES, loss="brier", rows="out_of_bag")
+    path = tw.prune_path(grown, X, Y, costs=PRICES, loss="brier", samples="out_of_bag")
     np.testing.assert_array_equal(fitted.path_.tradeoffs, path.tradeoffs)
 
 

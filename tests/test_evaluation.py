@@ -77,8 +77,8 @@ def test_weights_of_rows_count_them_again(nhanes):
 def test_out_of_bag_error_is_that_of_the_trees_that_did_not_see_a_row():
     model = RandomForestClassifier(60, max_features=None, oob_score=True, random_state=0)
     model.fit(HEART.X, HEART.y)
-    path = heart_path(model, rows="in_bag")
-    measured = path.evaluate(HEART.X, HEART.y, rows="out_of_bag", points=[0])
+    path = heart_path(model, samples="in_bag")
+    measured = path.evaluate(HEART.X, HEART.y, samples="out_of_bag", points=[0])
     probabilities = np.zeros((len(HEART.y), 2))
     for tree, sample in zip(path[0].model.estimators_, model.estimators_samples_, strict=True):
         out = np.setdiff1d(np.arange(len(HEART.y)), sample)
@@ -119,7 +119,7 @@ def test_rules_choose_what_they_say(nhanes):
     assert measured.error[one_se] <= most
     assert (measured.error[one_se + 1 :] > most).all()
     assert one_se >= lowest
-    within = path.choose(X, y, rule="error_increase", limit=0.02).index
+    within = path.choose(X, y, rule="max_error_increase", limit=0.02).index
     assert measured.error[within] <= measured.original.error + 0.02
     assert (measured.error[within + 1 :] > measured.original.error + 0.02).all()
     budget = float(np.median(measured.cost))
@@ -133,9 +133,9 @@ def test_a_rise_that_no_point_keeps_to_is_refused(nhanes):
     y = forest.predict(X)  # the model gets all of them right, but for ties
     measured = path.evaluate(X, y)
     with pytest.raises(InputError, match=f"the nearest comes to {measured.error.min():.4g}"):
-        path.choose(X, y, rule="error_increase", limit=0)
+        path.choose(X, y, rule="max_error_increase", limit=0)
     nearest = measured.error.min() - measured.original.error
-    chosen = path.choose(X, y, rule="error_increase", limit=nearest).index
+    chosen = path.choose(X, y, rule="max_error_increase", limit=nearest).index
     assert measured.error[chosen] == measured.error.min()
 
 
@@ -144,7 +144,7 @@ def test_a_rise_that_no_point_keeps_to_is_refused(nhanes):
     [
         ({"rule": "best"}, "no rule 'best'"),
         ({"rule": "budget"}, "`limit` is None"),
-        ({"rule": "error_increase", "limit": -1}, "`limit` is -1"),
+        ({"rule": "max_error_increase", "limit": -1}, "`limit` is -1"),
         ({"rule": "lowest_error", "limit": 1}, "takes no `limit`"),
     ],
 )

@@ -165,7 +165,7 @@ def test_whole_numbers_of_numpy_do_not_wrap_in_exact_fractions(whole: int) -> No
 
 @pytest.mark.parametrize("tradeoff", [0, 5e-324, 1e-300, 1e300])
 def test_extreme_tradeoffs_are_accepted(tradeoff: float) -> None:
-    assert prune(tradeoff=tradeoff).certificate.gap == 0
+    assert prune(tradeoff=tradeoff).proof.certificate.gap == 0
 
 
 FORMS_OF_COSTS: dict[str, Callable[[list[float]], Any]] = {

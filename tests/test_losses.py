@@ -133,9 +133,9 @@ def all_paths(model, X, y, **options):
     """Return the paths of every method."""
     return [
         tw.prune_path(model, X, y, **options),
-        tw.prune_path(model, X, y, scope="each_tree", **options),
-        tw.cost_complexity_path(model, X, y, **options),
-        tw.dynamic_programming_path(model, X, y, **options),
+        tw.each_tree_path(tw.pruning_problem(model, X, y, **options)),
+        tw.cost_complexity_path(tw.pruning_problem(model, X, y, **options)),
+        tw.dynamic_programming_path(tw.pruning_problem(model, X, y, **options)),
     ]
 
 
@@ -162,7 +162,7 @@ def test_the_programs_of_the_paper_count_the_same(drawn, tradeoff):
 @pytest.mark.parametrize("rows", ["all", "in_bag", "out_of_bag"])
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
 def test_losses_of_regressors_are_what_their_trees_lose(loss, rows, weights):
-    path = tw.prune_path(REGRESSOR, X, TARGETS, loss=loss, rows=rows, sample_weight=weights)
+    path = tw.prune_path(REGRESSOR, X, TARGETS, loss=loss, samples=rows, sample_weight=weights)
     by_hand = {
         "squared_error": lambda p, y: (p - y) ** 2,
         "absolute_error": lambda p, y: abs(p - y),
@@ -187,7 +187,9 @@ def test_absolute_error_of_trees_that_predict_medians_is_the_impurity_of_scikit_
     theirs = tree.fit(X, TARGETS, sample_weight=weights).cost_complexity_pruning_path(
         X, TARGETS, sample_weight=weights
     )
-    path = tw.cost_complexity_path(tree, X, TARGETS, loss="absolute_error", sample_weight=weights)
+    path = tw.cost_complexity_path(
+        tw.pruning_problem(tree, X, TARGETS, loss="absolute_error", sample_weight=weights)
+    )
     assert path.losses[0] == pytest.approx(theirs.impurities[0])
     assert path.losses[-1] == pytest.approx(theirs.impurities[-1])
     assert path.tradeoffs[-1] == pytest.approx(theirs.ccp_alphas[-1])
@@ -255,7 +257,9 @@ def test_where_no_bill_counts_class_weights_are_sample_weights(loss):
 def test_one_tree_has_the_path_of_scikit_learn_with_class_weights(class_weight):
     tree = DecisionTreeClassifier(class_weight=class_weight, min_samples_leaf=3, random_state=0)
     theirs = tree.fit(X, WORDS).cost_complexity_pruning_path(X, WORDS)
-    path = tw.cost_complexity_path(tree, X, WORDS, loss="expected_error", class_weight=class_weight)
+    path = tw.cost_complexity_path(
+        tw.pruning_problem(tree, X, WORDS, loss="expected_error", class_weight=class_weight)
+    )
     steps = theirs.ccp_alphas[1:][np.diff(theirs.ccp_alphas) > 1e-12]
     np.testing.assert_allclose(path.tradeoffs[1:], steps, rtol=1e-7)
     assert path.losses[0] == pytest.approx(theirs.impurities[0])
@@ -263,7 +267,7 @@ def test_one_tree_has_the_path_of_scikit_learn_with_class_weights(class_weight):
 
 def test_balanced_errors_are_those_of_balanced_accuracy():
     path = tw.prune_path(CLASSIFIER, X, WORDS, costs=PRICES, class_weight="balanced")
-    assert path.resolution == 0
+    assert path.proof.resolution == 0
     for index in (0, len(path) // 2, -1):
         point = path[index]
         by_tree = [tree.predict(X).astype(int) for tree in point.model.estimators_]
@@ -308,7 +312,7 @@ def test_only_ratios_of_class_weights_matter(factor):
 def test_class_weights_work_in_bags_and_for_labels_of_bagged_trees():
     bagged = BaggingClassifier(DecisionTreeClassifier(max_depth=3), 4, random_state=0)
     bagged.fit(X, WORDS)
-    path = tw.prune_path(bagged, X, WORDS, rows="in_bag", class_weight=BY_CLASS)
+    path = tw.prune_path(bagged, X, WORDS, samples="in_bag", class_weight=BY_CLASS)
     point = path[len(path) // 2]
     wrong = counted = 0.0
     for tree, sample in zip(point.model.estimators_, bagged.estimators_samples_, strict=True):

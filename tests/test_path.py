@@ -43,7 +43,7 @@ def test_between_breakpoints_and_at_them_the_path_is_optimal(solver):
             pruned = tw.prune(
                 FOREST, HEART.X, HEART.y, costs=HEART.costs, tradeoff=tradeoff, solver=solver
             )
-            assert pruned.certificate.gap == 0
+            assert pruned.proof.certificate.gap == 0
             point = PATH.at(tradeoff=tradeoff)
             assert point.index == index
             assert point.objective == pytest.approx(pruned.objective, rel=1e-9)
@@ -61,12 +61,12 @@ def test_between_breakpoints_and_at_them_the_path_is_optimal(solver):
 def test_on_real_data_the_path_is_optimal_between_its_breakpoints(nhanes, monkeypatch):
     forest, path, _, _ = nhanes
     X, y = NHANES.X[TRAIN], NHANES.y[TRAIN]
-    assert path.resolution == 0
+    assert path.proof.resolution == 0
     rng = np.random.default_rng(0)
     for index in rng.choice(len(path) - 1, 8, replace=False):
         tradeoff = rng.uniform(*path.tradeoffs[index : index + 2])
         pruned = tw.prune(forest, X, y, costs=NHANES.costs, tradeoff=tradeoff)
-        assert pruned.certificate.gap == 0
+        assert pruned.proof.certificate.gap == 0
         point = path.at(tradeoff=tradeoff)
         assert (point.index, point.n_splits) == (index, pruned.n_splits)
         assert point.objective == pytest.approx(pruned.objective, rel=1e-12)
@@ -201,9 +201,9 @@ def test_each_budget_gets_the_best_point_within_it():
         affordable = PATH.losses[PATH.costs <= budget]
         assert point.loss == affordable.min()
     exact = PATH.at(budget=PATH.costs[3])
-    assert (exact.index, exact.bound) == (3, PATH.resolution)
+    assert (exact.index, exact.bound) == (3, PATH.proof.resolution)
     assert PATH.at(budget=1e9).index == PATH.at(budget=np.inf).index == 0
-    assert PATH.at(budget=1e9).bound == PATH.resolution == 0
+    assert PATH.at(budget=1e9).bound == PATH.proof.resolution == 0
     assert "whatever it costs" in repr(PATH.at(budget=1e9))
 
 

@@ -35,7 +35,7 @@ def test_losses_are_what_the_trees_lose(loss):
 @pytest.mark.parametrize("loss", ["expected_error", "brier", "log_loss"])
 def test_paths_of_real_numbers_agree_with_single_cuts(loss):
     path = heart_path(loss=loss)
-    assert path.resolution < 1e-9
+    assert path.proof.resolution < 1e-9
     for index in (0, len(path) // 3, 2 * len(path) // 3):
         tradeoff = (path.tradeoffs[index] + path.tradeoffs[index + 1]) / 2
         pruned = tw.prune(FOREST, HEART.X, HEART.y, costs=HEART.costs, loss=loss, tradeoff=tradeoff)
@@ -54,7 +54,7 @@ def test_paths_of_real_numbers_agree_with_single_cuts(loss):
 )
 def test_losses_can_be_counted_on_the_rows_in_or_out_of_each_bag(model, rows):
     model.fit(HEART.X, HEART.y)
-    path = heart_path(model, rows=rows)
+    path = heart_path(model, samples=rows)
     point = path[len(path) // 2]
     mistakes = counted = 0
     for tree, sample in zip(point.model.estimators_, model.estimators_samples_, strict=True):
@@ -66,7 +66,12 @@ def test_losses_can_be_counted_on_the_rows_in_or_out_of_each_bag(model, rows):
     assert point.loss == pytest.approx(mistakes / counted)
     assert point.cost == pytest.approx(tw.feature_bill(point.model, HEART.X, HEART.costs).mean)
     at = tw.prune(
-        model, HEART.X, HEART.y, costs=HEART.costs, rows=rows, tradeoff=point.tradeoff * (1 + 1e-6)
+        model,
+        HEART.X,
+        HEART.y,
+        costs=HEART.costs,
+        samples=rows,
+        tradeoff=point.tradeoff * (1 + 1e-6),
     )
     assert at.n_splits == point.n_splits
 
@@ -74,16 +79,16 @@ def test_losses_can_be_counted_on_the_rows_in_or_out_of_each_bag(model, rows):
 def test_rows_that_nobody_knows_are_refused():
     tree = DecisionTreeClassifier(random_state=0).fit(HEART.X, HEART.y)
     with pytest.raises(InputError, match="does not know which rows"):
-        heart_path(tree, rows="in_bag")
+        heart_path(tree, samples="in_bag")
     with pytest.raises(InputError, match="choose 'all', 'in_bag', 'out_of_bag'"):
-        heart_path(rows="some")
+        heart_path(samples="some")
     whole = ExtraTreesClassifier(3, random_state=0).fit(HEART.X, HEART.y)
     with pytest.raises(InputError, match="none is out of bag"):
-        heart_path(whole, rows="out_of_bag")
+        heart_path(whole, samples="out_of_bag")
     for n_samples in (50, 2 * len(HEART.y)):
         X, y = np.resize(HEART.X, (n_samples, 13)), np.resize(HEART.y, n_samples)
         with pytest.raises(InputError, match="trained on 303 rows, but X has"):
-            tw.prune_path(FOREST, X, y, rows="in_bag")
+            tw.prune_path(FOREST, X, y, samples="in_bag")
 
 
 def test_rows_without_weight_cannot_be_all_that_counts():
@@ -93,24 +98,24 @@ def test_rows_without_weight_cannot_be_all_that_counts():
     weights = np.zeros(len(HEART.y))
     weights[np.intersect1d(*model.estimators_samples_)] = 1
     with pytest.raises(InputError, match="no row counts that has any weight"):
-        heart_path(model, rows="out_of_bag", sample_weight=weights)
-    path = heart_path(model, rows="in_bag")
+        heart_path(model, samples="out_of_bag", sample_weight=weights)
+    path = heart_path(model, samples="in_bag")
     with pytest.raises(InputError, match="no row counts that has any weight"):
-        path.evaluate(HEART.X, HEART.y, rows="out_of_bag", sample_weight=weights)
-    assert path.evaluate(HEART.X, HEART.y, rows="in_bag").n_samples == 303 - len(out_everywhere)
+        path.evaluate(HEART.X, HEART.y, samples="out_of_bag", sample_weight=weights)
+    assert path.evaluate(HEART.X, HEART.y, samples="in_bag").n_samples == 303 - len(out_everywhere)
 
 
 def test_what_was_pruned_on_a_row_is_not_measured_on_it_as_out_of_bag():
-    with pytest.raises(InputError, match="rows='in_bag'"):
-        PATH.evaluate(HEART.X, HEART.y, rows="out_of_bag")
+    with pytest.raises(InputError, match="samples='in_bag'"):
+        PATH.evaluate(HEART.X, HEART.y, samples="out_of_bag")
 
 
 def test_out_of_bag_errors_of_noise_are_those_of_noise():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(400, 5)), rng.integers(0, 2, 400)
     model = RandomForestClassifier(40, max_features=None, random_state=0).fit(X, y)
-    path = tw.prune_path(model, X, y, rows="in_bag")
-    measured = path.evaluate(X, y, rows="out_of_bag", points=[0])
+    path = tw.prune_path(model, X, y, samples="in_bag")
+    measured = path.evaluate(X, y, samples="out_of_bag", points=[0])
     assert measured.error[0] > 0.44
 
 
@@ -122,11 +127,11 @@ def test_gains_that_rounding_swallows_are_in_the_resolution(seed, loss):
     model = RandomForestRegressor(5, max_features=2, bootstrap=False, random_state=0).fit(X, y)
     path = tw.prune_path(model, X, y)
     assert path.original.loss == 0
-    assert 0 < path.losses[0] <= path.resolution
-    assert path.at(max_loss_increase=0).loss <= path.resolution
+    assert 0 < path.losses[0] <= path.proof.resolution
+    assert path.at(max_loss_increase=0).loss <= path.proof.resolution
     rich = path.at(budget=1e9)
     assert rich.loss - rich.bound <= path.original.loss
-    assert path.resolution < 1e-9 * path.losses[-1]
+    assert path.proof.resolution < 1e-9 * path.losses[-1]
     other = heart_path(loss=loss)
     assert other.losses[0] - other.resolution <= min(other.losses[0], other.original.loss)
 
@@ -142,12 +147,12 @@ def test_tiny_weights_still_cost_something():
 
 def test_a_model_that_was_fitted_again_is_refused():
     model = RandomForestClassifier(3, random_state=0).fit(HEART.X, HEART.y)
-    path = heart_path(model, rows="in_bag")
+    path = heart_path(model, samples="in_bag")
     model.fit(HEART.X[:, ::-1], HEART.y)
     with pytest.raises(InputError, match="fitted again"):
         path.at(index=0)
     with pytest.raises(InputError, match="fitted again"):
-        path.evaluate(HEART.X, HEART.y, rows="out_of_bag")
+        path.evaluate(HEART.X, HEART.y, samples="out_of_bag")
 
 
 def test_columns_are_known_by_the_names_that_the_path_was_given():

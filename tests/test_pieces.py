@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from models import assert_equal_forests, fitted
 from paths import FOREST, HEART, assert_same_path
 from sklearn.ensemble import GradientBoostingClassifier
+from thriftwood.distributed.plan import read_plan
 
 import thriftwood as tw
 from thriftwood.adapters import read_forest
 from thriftwood.distributed import sampled_pieces
 from thriftwood.distributed import sharded_task as making
 from thriftwood.distributed.pieces import Piece
-from thriftwood.distributed.plan import read_plan
 from thriftwood.errors import InputError, RangeError
 
 TRADEOFFS = (0.0, 1e-4, 0.001, 0.01)
@@ -42,7 +42,7 @@ def assert_same_pruning(one, other):
     assert one.cost == pytest.approx(other.cost, rel=1e-12)
     assert one.loss == pytest.approx(other.loss, rel=1e-9, abs=1e-15)
     assert one.original.cost == pytest.approx(other.original.cost, rel=1e-12)
-    assert one.certificate.gap == other.certificate.gap == 0
+    assert one.proof.certificate.gap == other.proof.certificate.gap == 0
     assert one.bound == other.bound == 0.0
 
 
@@ -67,7 +67,7 @@ def test_a_path_by_rounds_has_exact_figures_and_a_proven_gap():
     alone = tw.RowShards(max_rounds=8, most_gathered=0)
     path = tw.prune_path(FOREST, chunks(X, Y), costs=HEART.costs, shards=alone)
     assert len(path.rounds) == 8
-    assert path.resolution > 0
+    assert path.proof.resolution > 0
     assert path.method == "rounds"
     assert "optimal" not in repr(path) + repr(path[1])
     for index in range(0, len(path), max(len(path) // 8, 1)):
@@ -97,7 +97,7 @@ def test_every_kind_of_price_works_in_pieces(case, size, tradeoff):
     assert pieces.cost == pytest.approx(whole.cost, rel=1e-9, abs=1e-12)
     assert pieces.loss == pytest.approx(whole.loss, rel=1e-9, abs=1e-12)
     assert pieces.n_splits == whole.n_splits
-    assert pieces.certificate.gap == 0
+    assert pieces.proof.certificate.gap == 0
 
 
 def whole_forest(case):
@@ -149,7 +149,7 @@ def test_weights_of_any_size_count_in_pieces(size):
         assert found.objective == pytest.approx(whole.objective, rel=1e-9)
     path = tw.prune_path(FOREST, chunks(X, Y, weight), **pieces)
     exact = tw.prune_path(FOREST, X, Y, **options)
-    assert path.resolution < 1e-6
+    assert path.proof.resolution < 1e-6
     for tradeoff in (0.0001, 0.001, 0.01):
         best = exact.at(tradeoff=tradeoff).objective
         assert path.at(tradeoff=tradeoff).objective == pytest.approx(best, rel=1e-6)
@@ -240,7 +240,7 @@ def test_what_pieces_cannot_do_is_refused(options, words):
 
 def test_scopes_and_losses_without_a_path_are_refused():
     with pytest.raises(InputError, match="scope"):
-        tw.prune_path(FOREST, chunks(X, Y), scope="each_tree")
+        tw.each_tree_path(tw.pruning_problem(FOREST, chunks(X, Y)))
     with pytest.raises(InputError, match="in memory"):
         tw.prune(BOOSTED, chunks(X, Y), loss="log_loss", tradeoff=0.1)
     with pytest.raises(InputError, match="recorded with"):

@@ -58,7 +58,7 @@ def test_the_pruned_model_is_a_sub_forest_with_the_stated_figures(tradeoff):
         for tree in pruned.model.estimators_
     ]
     assert pruned.loss == pytest.approx(np.mean(mistakes))
-    assert pruned.certificate.gap == 0
+    assert pruned.proof.certificate.gap == 0
     assert pruned.objective == pytest.approx(pruned.loss + tradeoff * pruned.cost)
 
 
@@ -75,7 +75,7 @@ def test_all_solvers_give_the_same_model(solver):
     for tradeoff in TRADEOFFS:
         by_cut = prune_heart(tradeoff=tradeoff)
         by_other = prune_heart(tradeoff=tradeoff, solver=solver)
-        assert by_cut.certificate == by_other.certificate
+        assert by_cut.proof.certificate == by_other.proof.certificate
         np.testing.assert_array_equal(
             read_forest(by_cut.model).feature, read_forest(by_other.model).feature
         )
@@ -84,7 +84,10 @@ def test_all_solvers_give_the_same_model(solver):
 def test_the_decomposition_tells_its_rounds():
     pruned = prune_heart(tradeoff=0.001, solver="dantzig_wolfe")
     last = pruned.rounds[-1]
-    assert (last.profit, last.bound) == (pruned.certificate.profit, pruned.certificate.bound)
+    assert (last.profit, last.bound) == (
+        pruned.proof.certificate.profit,
+        pruned.proof.certificate.bound,
+    )
     assert last.seconds > 0
     assert f"{len(pruned.rounds)} rounds of the decomposition" in repr(pruned)
     assert "proven optimal" in repr(pruned)
@@ -97,12 +100,12 @@ def test_a_decomposition_that_stops_early_says_how_far_it_got(options):
     stopped = prune_heart(tradeoff=0.001, solver=tw.DantzigWolfe(**options))
     best = prune_heart(tradeoff=0.001)
     assert len(stopped.rounds) == 1
-    assert 0 < stopped.certificate.gap == stopped.rounds[-1].gap
+    assert 0 < stopped.proof.certificate.gap == stopped.rounds[-1].gap
     assert best.objective <= stopped.objective + 1e-12
     assert stopped.objective - stopped.bound <= best.objective + 1e-12
     # The certificates count the same objective in whole numbers.
-    profit_missed = best.certificate.profit - stopped.certificate.profit
-    unit = stopped.bound / stopped.certificate.gap
+    profit_missed = best.proof.certificate.profit - stopped.proof.certificate.profit
+    unit = stopped.bound / stopped.proof.certificate.gap
     assert stopped.objective - best.objective == pytest.approx(profit_missed * unit)
     assert f"proven within {stopped.bound:.3g} of the least objective" in repr(stopped)
     assert "stopped at a gap of" in repr(stopped)
@@ -207,7 +210,7 @@ def test_regressors_are_pruned_on_their_squared_error(model):
         pruned = tw.prune(model, rest, age, costs=HEART.costs[1:], tradeoff=tradeoff)
         squares = [(tree.predict(rest) - age) ** 2 for tree in pruned.model.estimators_]
         assert pruned.loss == pytest.approx(np.mean(squares))
-        assert pruned.certificate.gap == 0
+        assert pruned.proof.certificate.gap == 0
         if previous is not None:
             assert pruned.cost <= previous.cost
             assert pruned.loss >= previous.loss - 1e-9
@@ -242,7 +245,7 @@ def test_odd_prices_and_tiny_tradeoffs_are_proven_too(price, tradeoff):
     y = X[:, 0].astype(int)
     stump = DecisionTreeClassifier().fit(X, y)
     pruned = tw.prune(stump, X, y, costs=[price], tradeoff=tradeoff)
-    assert pruned.certificate.gap == 0
+    assert pruned.proof.certificate.gap == 0
     assert pruned.n_splits == (tradeoff * price < 0.5)
     assert pruned.cost == pytest.approx(price if pruned.n_splits else 0.0)
 
@@ -252,7 +255,7 @@ def test_odd_prices_and_tiny_tradeoffs_are_proven_too(price, tradeoff):
 def test_laws_on_odd_forests(case, tradeoff):
     forest, X, y, prices, weights = case
     pruned = tw.prune(forest, X, y, costs=prices, tradeoff=tradeoff, sample_weight=weights)
-    assert pruned.certificate.gap == 0
+    assert pruned.proof.certificate.gap == 0
     assert is_sub_forest(pruned.model, forest)
     bills = tw.feature_bill(pruned.model, X, prices).per_sample
     assert np.average(bills, weights=weights) == pytest.approx(pruned.cost)

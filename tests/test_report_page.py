@@ -14,9 +14,9 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from thriftwood.pruning.tradeoffs import interval_in_words, tradeoffs_of
 
 import thriftwood as tw
-from thriftwood.pruning.tradeoffs import interval_in_words, tradeoffs_of
 from thriftwood.report.page import contents, proofs
 from thriftwood.report.points import drawn_points, shown_points
 

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from paths import FOREST, HEART
 from samples import given_rows, nested_steps, random_steps
+from thriftwood.problem.task import task_of
 
 import thriftwood as tw
 from thriftwood.distributed import measuring
 from thriftwood.distributed.measuring import RowsInBlocks, measured_from, paid_by
-from thriftwood.problem.task import task_of
 
 EVERYTHING = tw.Costs(
     per_feature=HEART.prices.per_feature,

@@ -11,9 +11,6 @@ from models import fitted
 from paths import FOREST, HEART, NHANES, PATH, TRAIN, assert_same_path, heart_path
 from samples import given_rows
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-
-import thriftwood as tw
-from thriftwood.distributed.measuring import RowsInBlocks
 from thriftwood.distributed.sampling import (
     STANDARD_ERRORS,
     drawn_rows,
@@ -22,6 +19,9 @@ from thriftwood.distributed.sampling import (
     sampled_path,
 )
 from thriftwood.problem.task import task_of
+
+import thriftwood as tw
+from thriftwood.distributed.measuring import RowsInBlocks
 
 SAMPLED = heart_path(sample=150)
 
@@ -41,8 +41,8 @@ def assert_laws_of_a_path(path):
             path.losses[b] + at_step * path.costs[b], rel=1e-9
         )
     assert path.costs[-1] == 0
-    assert path.sampling_errors.shape == (len(path),)
-    assert (path.sampling_errors >= 0).all()
+    assert path.proof.errors.shape == (len(path),)
+    assert (path.proof.errors >= 0).all()
 
 
 def assert_figures_of_all_rows(path, rows):
@@ -73,7 +73,7 @@ def test_a_sampled_path_is_a_path_with_the_figures_of_all_rows(data, loss, weigh
     exact = tw.prune_path(forest, X, y, **options)
     for tradeoff in (*path.tradeoffs, *exact.tradeoffs):
         found, best = (one.at(tradeoff=float(tradeoff)).objective for one in (path, exact))
-        rounded = exact.resolution + tradeoff * exact.cost_resolution
+        rounded = exact.proof.resolution + tradeoff * exact.proof.cost_resolution
         assert found >= best - rounded - 1e-9 * (1 + abs(best))
     # Losses are those of all rows, so at no price the sample misses nothing.
     assert path.losses[0] == pytest.approx(exact.losses[0], abs=1e-9)
@@ -153,13 +153,13 @@ def test_as_many_as_there_are_rows_is_no_sample(sample):
     path = heart_path(sample=sample)
     assert_same_path(path, PATH)
     assert path.method == "ensemble"
-    assert path.sampling_errors is None
+    assert path.proof.errors is None
     assert path.sampled is None
     pruned = tw.prune(
-        FOREST, HEART.X, HEART.y, costs=HEART.costs, tradeoff=0.001, sample=sample, rows="in_bag"
+        FOREST, HEART.X, HEART.y, costs=HEART.costs, tradeoff=0.001, sample=sample, samples="in_bag"
     )
-    assert pruned.certificate.gap == pruned.bound == 0
-    assert pruned.sampling_error is None
+    assert pruned.proof.certificate.gap == pruned.bound == 0
+    assert pruned.proof.error is None
 
 
 @pytest.mark.parametrize("own_losses", [True, False])
@@ -169,7 +169,7 @@ def test_a_sample_of_all_rows_is_exact_and_says_that_nothing_is_missed(own_losse
     optima = optima_of(FOREST, rows, rows.n_samples, None if own_losses else every.losses, 1, False)
     path = path_on_all_rows(optima, every.measure)
     assert_same_path(path, PATH)
-    assert path.sampling_errors == pytest.approx(0, abs=1e-12)
+    assert path.proof.errors == pytest.approx(0, abs=1e-12)
 
 
 # --- the estimate
@@ -218,7 +218,7 @@ def test_the_estimate_is_that_at_both_ends_of_a_point():
             optima.estimate(SAMPLED.losses[index] + tradeoff * SAMPLED.costs[index], tradeoff)
             for tradeoff in (SAMPLED.tradeoffs[index], upper)
         ]
-        assert SAMPLED.sampling_errors[index] == pytest.approx(max(ends))
+        assert SAMPLED.proof.errors[index] == pytest.approx(max(ends))
     assert optima.standard_error(0.0) == 0  # losses are of all rows
 
 
@@ -253,8 +253,8 @@ def test_prune_gives_the_point_of_the_sampled_path(tradeoff):
     point = SAMPLED.at(tradeoff=tradeoff)
     assert pruned.objective == point.objective
     assert pruned.tradeoff == tradeoff
-    assert pruned.sampling_error == point.sampling_error == SAMPLED.sampling_errors[point.index]
-    assert pruned.bound is pruned.certificate is None
+    assert pruned.proof.error == point.proof.error == SAMPLED.proof.errors[point.index]
+    assert pruned.bound is pruned.proof.certificate is None
     assert pruned.sampled == (150, 303)
 
 
@@ -265,17 +265,17 @@ def test_within_a_budget_the_rest_of_it_counts_too():
     pruned = tw.prune(FOREST, HEART.X, HEART.y, costs=HEART.costs, budget=budget, sample=150)
     assert pruned.cost == cost
     assert pruned.bound is None
-    expected = SAMPLED.sampling_errors[index] + tradeoff * (budget - cost)
-    assert pruned.sampling_error == pytest.approx(expected)
+    expected = SAMPLED.proof.errors[index] + tradeoff * (budget - cost)
+    assert pruned.proof.error == pytest.approx(expected)
     rich = SAMPLED.at(budget=np.inf)
     assert rich.index == 0
-    assert rich.sampling_error == SAMPLED.sampling_errors[0]
+    assert rich.proof.error == SAMPLED.proof.errors[0]
 
 
 def test_refitting_keeps_what_is_known():
     pruned = SAMPLED.at(budget=100).refit(HEART.X, HEART.y)
     assert pruned.sampled == (150, 303)
-    assert pruned.sampling_error is not None
+    assert pruned.proof.error is not None
 
 
 def test_nothing_is_called_optimal():

@@ -23,10 +23,10 @@ def test_bad_samples_are_refused(sample: Any) -> None:
 
 
 def test_what_has_no_meaning_with_a_sample_is_refused():
-    with pytest.raises(InputError, match=r"rows='in_bag'.*leave `sample` out"):
-        heart_path(sample=50, rows="in_bag")
+    with pytest.raises(InputError, match=r"samples='in_bag'.*leave `sample` out"):
+        heart_path(sample=50, samples="in_bag")
     with pytest.raises(InputError, match=r"scope='each_tree'.*leave `sample` out"):
-        heart_path(sample=50, scope="each_tree")
+        heart_path(sample=50, make=tw.each_tree_path)
     known = np.zeros(HEART.X.shape, dtype=bool)
     with pytest.raises(InputError, match=r"prices belong to certain rows.*leave `sample` out"):
         heart_path(sample=50, costs=HEART.prices.for_samples(known=known))
@@ -55,7 +55,7 @@ def test_a_sampled_path_comes_back_from_its_file(tmp_path):
     path.save(tmp_path / "path")
     loaded = tw.PruningPath.load(tmp_path / "path", FOREST)
     assert_same_path(loaded, path)
-    np.testing.assert_array_equal(loaded.sampling_errors, path.sampling_errors)
+    np.testing.assert_array_equal(loaded.proof.errors, path.proof.errors)
     assert loaded.sampled == path.sampled == (100, 303)
     assert loaded.original == path.original
     assert repr(loaded.at(budget=60)) == repr(path.at(budget=60))

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from models import fitted
 from paths import FOREST, HEART
 from samples import given_rows, nested_steps, plain_spread, random_steps
+from thriftwood.problem.task import task_of
 
 import thriftwood as tw
 from thriftwood.distributed import spread
 from thriftwood.distributed.spread import spread_along
-from thriftwood.problem.task import task_of
 
 
 def assert_spread_as_by_definition(rows, step, n_points, loss, **options):

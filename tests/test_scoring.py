@@ -10,8 +10,8 @@ from models import fitted, forests_of_all_splits, hard_rows, walk
 
 from thriftwood.adapters import read_forest
 from thriftwood.forest import Forest, leaves, scores
-from thriftwood.forest.routes import route_samples
 from thriftwood.forest.prediction import MIN_BLOCK
+from thriftwood.forest.routes import route_samples
 from thriftwood.forest.table import read_table
 
 more_examples = settings(deadline=None, max_examples=120)

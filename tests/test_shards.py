@@ -58,8 +58,8 @@ def test_shards_find_the_smallest_optimum_and_prove_it(case, price):
     price = Fraction(price)
     found = sharded_cut(ListCrew(shards), projects_of(problem, shards), price, RowShards())
     np.testing.assert_array_equal(found.kept, min_cut(problem.at(price)[0]).kept)
-    assert found.certificate.gap == 0
-    assert Fraction(found.certificate.profit, found.scale) == best_profit(problem, price)
+    assert found.proof.certificate.gap == 0
+    assert Fraction(found.proof.certificate.profit, found.scale) == best_profit(problem, price)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -71,7 +71,7 @@ def test_shards_that_disagree_settle_on_the_smallest_optimum(seed, n_shards):
     for price in (Fraction(1, 3), Fraction(1), Fraction(2)):
         found = sharded_cut(ListCrew(shards), projects_of(problem, shards), price, RowShards())
         np.testing.assert_array_equal(found.kept, min_cut(problem.at(price)[0]).kept)
-        assert found.certificate.gap == 0
+        assert found.proof.certificate.gap == 0
         assert found.rounds[-1].gap == 0
 
 
@@ -84,9 +84,9 @@ def test_rounds_of_prices_alone_prove_how_far_they_are(seed):
         found = sharded_cut(ListCrew(shards), projects_of(problem, shards), price, ROUNDS_ALONE)
         assert is_closed(problem, found.kept)
         profit = profit_at(problem, found.kept, price)
-        assert Fraction(found.certificate.profit, found.scale) == profit
+        assert Fraction(found.proof.certificate.profit, found.scale) == profit
         assert profit <= best_profit(problem, price)
-        assert best_profit(problem, price) <= Fraction(found.certificate.bound, found.scale)
+        assert best_profit(problem, price) <= Fraction(found.proof.certificate.bound, found.scale)
         gaps = [one.gap for one in found.rounds]
         assert gaps == sorted(gaps, reverse=True)
         first, last = first + gaps[0], last + gaps[-1]
@@ -155,7 +155,7 @@ def test_a_certificate_proves_what_the_rounds_reached(seed):
     problem = large_problem(seed)
     shards = shards_of(problem, np.arange(problem.n_items) % 4, 4)
     found = sharded_cut(ListCrew(shards), projects_of(problem, shards), Fraction(1), ROUNDS_ALONE)
-    gap = found.certificate.gap / found.scale
+    gap = found.proof.certificate.gap / found.scale
     assert gap == pytest.approx(found.rounds[-1].gap, rel=1e-6, abs=1e-6)
 
 
@@ -172,7 +172,7 @@ def test_prices_without_a_simple_fraction_are_proven_too():
         price = Fraction(np.sqrt(7.0 + seed))
         shards = shards_of(problem, np.arange(problem.n_items) % 3, 3)
         found = sharded_cut(ListCrew(shards), projects_of(problem, shards), price, RowShards())
-        assert found.certificate.gap == 0
+        assert found.proof.certificate.gap == 0
         exact = profit_at(problem, found.kept, price)
         assert float(exact) == pytest.approx(float(best_profit(problem, price)), rel=1e-9)
 
@@ -194,7 +194,7 @@ def test_a_tolerance_ends_the_rounds_early():
     loose = RowShards(max_rounds=50, tolerance=0.2, most_gathered=0)
     found = sharded_cut(crew, projects, Fraction(1), loose)
     assert len(found.rounds) < 50
-    assert found.certificate.gap <= 0.2 * found.certificate.bound
+    assert found.proof.certificate.gap <= 0.2 * found.proof.certificate.bound
     assert len(sharded_path(crew, projects, 10**9, loose).rounds) < 50
 
 
@@ -206,8 +206,8 @@ def test_nothing_is_gathered_beyond_the_limit():
         options = RowShards(max_rounds=3, most_gathered=most)
         found = sharded_cut(crew, projects, Fraction(1), options)
         assert max(one.n_gathered for one in found.rounds) <= most
-        assert Fraction(found.certificate.profit, found.scale) <= best_profit(problem, 1)
-        assert best_profit(problem, 1) <= Fraction(found.certificate.bound, found.scale)
+        assert Fraction(found.proof.certificate.profit, found.scale) <= best_profit(problem, 1)
+        assert best_profit(problem, 1) <= Fraction(found.proof.certificate.bound, found.scale)
 
 
 @settings(max_examples=200)

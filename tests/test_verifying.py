@@ -14,13 +14,13 @@ from models import forests_and_masks, random_kept
 from paths import FOREST, HEART, NHANES, PATH, heart_path
 from prunings import all_masks, cost_and_loss
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from thriftwood.pruning.tradeoffs import interval_in_words, tradeoff_inside, tradeoffs_of
 
 import thriftwood as tw
 from thriftwood.adapters import read_forest, write_model
 from thriftwood.errors import InputError
 from thriftwood.evaluation import certifying
 from thriftwood.forest import Forest, collapse, kept_by
-from thriftwood.pruning.tradeoffs import interval_in_words, tradeoff_inside, tradeoffs_of
 
 NUMBER = r"\d[\d.e+-]*"
 
@@ -57,7 +57,7 @@ def test_excess_is_what_the_best_of_all_prunings_has_less(case, tradeoff, data):
     too_much = objectives[choice] - min(objectives)
     assert found.excess == pytest.approx(too_much, abs=1e-8)
     assert found.is_optimal == (found.excess == 0)
-    assert found.certificate.gap >= 0
+    assert found.proof.certificate.gap >= 0
     assert found.loss + tradeoff * found.cost == pytest.approx(objectives[choice])
 
 
@@ -214,7 +214,7 @@ def test_other_rows_are_not_taken_for_those_of_the_path():
     with pytest.raises(InputError, match="Pass the same rows"):
         PATH.certify(HEART.X, HEART.y, costs=np.ones(13))
     with pytest.raises(InputError, match="nothing to prove"):
-        heart_path(scope="each_tree").certify(HEART.X, HEART.y)
+        heart_path(make=tw.each_tree_path).certify(HEART.X, HEART.y)
 
 
 def test_a_path_by_rounds_is_as_near_as_it_says():

@@ -95,7 +95,7 @@ def test_users_reach_them_through_prune(executor):
     with config():
         pruned = prune(solver=tw.DantzigWolfe(n_jobs=n_jobs))
     usual = prune()
-    assert pruned.certificate.gap == 0
+    assert pruned.proof.certificate.gap == 0
     assert (pruned.cost, pruned.loss, pruned.n_splits) == (usual.cost, usual.loss, usual.n_splits)
 
 

@@ -14,13 +14,15 @@ if TYPE_CHECKING:
     from thriftwood import report
     from thriftwood.acquisition import LazyAnswer, LazyPredictor
     from thriftwood.adapters import ForestModel
-    from thriftwood.baselines.cost_complexity import cost_complexity_path
-    from thriftwood.baselines.dynamic_programming import dynamic_programming_path
-    from thriftwood.baselines.size_path import SizePath
+    from thriftwood.baselines import (
+        cost_complexity_path,
+        dynamic_programming_path,
+        each_tree_path,
+    )
     from thriftwood.billing import FeatureBill, Receipt, feature_bill
     from thriftwood.cascade import CascadeClassifier
     from thriftwood.costs import Costs
-    from thriftwood.distributed.dual.options import RowShards
+    from thriftwood.distributed import DualDecomposition
     from thriftwood.estimators import (
         BudgetForestClassifier,
         PrunedEnsembleClassifier,
@@ -28,12 +30,17 @@ if TYPE_CHECKING:
     )
     from thriftwood.evaluation.evaluation import Evaluation
     from thriftwood.formats import export
-    from thriftwood.pruning.mixture import Mixture
-    from thriftwood.pruning.path import PruningPath
-    from thriftwood.pruning.prune import prune
-    from thriftwood.pruning.prune_path import prune_path
-    from thriftwood.pruning.pruned import Pruned
-    from thriftwood.pruning.verifying import Verification, verify_pruning
+    from thriftwood.problem import PruningProblem
+    from thriftwood.pruning import (
+        Mixture,
+        Pruned,
+        PruningPath,
+        Verification,
+        prune,
+        prune_path,
+        pruning_problem,
+        verify_pruning,
+    )
     from thriftwood.solvers import DantzigWolfe
 
 __all__ = [
@@ -41,6 +48,7 @@ __all__ = [
     "CascadeClassifier",
     "Costs",
     "DantzigWolfe",
+    "DualDecomposition",
     "Evaluation",
     "FeatureBill",
     "ForestModel",
@@ -51,19 +59,20 @@ __all__ = [
     "PrunedEnsembleClassifier",
     "PrunedEnsembleRegressor",
     "PruningPath",
+    "PruningProblem",
     "Receipt",
-    "RowShards",
-    "SizePath",
     "Verification",
     "__version__",
     "cost_complexity_path",
     "datasets",
     "dynamic_programming_path",
+    "each_tree_path",
     "errors",
     "export",
     "feature_bill",
     "prune",
     "prune_path",
+    "pruning_problem",
     "report",
     "verify_pruning",
 ]
@@ -73,26 +82,28 @@ _HOME = {
     "CascadeClassifier": "thriftwood.cascade",
     "Costs": "thriftwood.costs",
     "DantzigWolfe": "thriftwood.solvers",
+    "DualDecomposition": "thriftwood.distributed",
     "Evaluation": "thriftwood.evaluation.evaluation",
     "FeatureBill": "thriftwood.billing",
     "ForestModel": "thriftwood.adapters",
     "LazyAnswer": "thriftwood.acquisition",
     "LazyPredictor": "thriftwood.acquisition",
-    "Mixture": "thriftwood.pruning.mixture",
-    "Pruned": "thriftwood.pruning.pruned",
+    "Mixture": "thriftwood.pruning",
+    "Pruned": "thriftwood.pruning",
     "PrunedEnsembleClassifier": "thriftwood.estimators",
     "PrunedEnsembleRegressor": "thriftwood.estimators",
-    "PruningPath": "thriftwood.pruning.path",
+    "PruningPath": "thriftwood.pruning",
+    "PruningProblem": "thriftwood.problem",
     "Receipt": "thriftwood.billing",
-    "RowShards": "thriftwood.distributed.dual",
-    "SizePath": "thriftwood.baselines.size_path",
-    "Verification": "thriftwood.pruning.verifying",
-    "cost_complexity_path": "thriftwood.baselines.cost_complexity",
-    "dynamic_programming_path": "thriftwood.baselines.dynamic_programming",
+    "Verification": "thriftwood.pruning",
+    "cost_complexity_path": "thriftwood.baselines",
+    "dynamic_programming_path": "thriftwood.baselines",
+    "each_tree_path": "thriftwood.baselines",
     "feature_bill": "thriftwood.billing",
-    "prune": "thriftwood.pruning.prune",
-    "prune_path": "thriftwood.pruning.prune_path",
-    "verify_pruning": "thriftwood.pruning.verifying",
+    "prune": "thriftwood.pruning",
+    "prune_path": "thriftwood.pruning",
+    "pruning_problem": "thriftwood.pruning",
+    "verify_pruning": "thriftwood.pruning",
 }
 
 

@@ -1,1 +1,11 @@
-"""What to compare with: each tree alone, cost-complexity, dynamic programming."""
+"""Baselines to compare `prune_path` with, which call nothing optimal that is not.
+
+Law: costs and losses of their points are those of the ensemble, by whatever criterion the points
+were found.
+"""
+
+from thriftwood.baselines.cost_complexity import cost_complexity_path
+from thriftwood.baselines.dynamic_programming import dynamic_programming_path
+from thriftwood.baselines.each_tree import each_tree_path
+
+__all__ = ["cost_complexity_path", "dynamic_programming_path", "each_tree_path"]

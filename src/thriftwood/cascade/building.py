@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -47,12 +47,9 @@ from thriftwood.support.validation import is_whole, whole_number
 N_STAGES = 18
 OUT_OF_BAG = "out_of_bag"
 
-if TYPE_CHECKING:
-    from thriftwood.pruning.path import PruningPath
-
 
 def cascade_of(
-    path: PruningPath,
+    path: Any,
     X: Any,
     y: ArrayLike,
     budget: float | None,
@@ -73,11 +70,11 @@ def cascade_of(
         path.prices, "path", costs, path.forest.feature_names, table.n_samples
     )
     _check_prices(prices)
-    predicts = _predicting_trees(path, rows, refit, table.n_samples)
+    predicts = _predicting_trees(path, samples, refit, table.n_samples)
     forests = _forests(path, stages)
     counts = np.where(predicts.any(axis=0), weights, 0.0)
     if not counts.any():
-        raise InputError(f"With rows={rows!r} no row counts that has any weight.")
+        raise InputError(f"With samples={samples!r} no row counts that has any weight.")
     counts /= counts.sum()
     looks, surest, least = [], np.empty((0, 0)), np.inf
     with progress_bar("Cascading", progress) as bar:
@@ -121,7 +118,7 @@ def _check_prices(prices: PriceList) -> None:
         )
 
 
-def _forests(path: PruningPath, stages: int | Sequence[int]) -> list[Forest]:
+def _forests(path: Any, stages: int | Sequence[int]) -> list[Forest]:
     """Return the forests of the stages, from cheap to rich."""
     if is_whole(stages):
         n_points = whole_number(stages, "stages", 1) - 1
@@ -130,11 +127,11 @@ def _forests(path: PruningPath, stages: int | Sequence[int]) -> list[Forest]:
     return [_forest_at(path, point) for point in sorted(set(points.tolist()), reverse=True)]
 
 
-def _forest_at(path: PruningPath, point: int) -> Forest:
+def _forest_at(path: Any, point: int) -> Forest:
     return collapse(path.forest, path.kept_nodes(point))[0]
 
 
-def _spread(path: PruningPath, n_points: int) -> list[int]:
+def _spread(path: Any, n_points: int) -> list[int]:
     """Return points from cheap to rich, far apart from each other in the logarithm of their costs.
 
     The last and the first point of the path are taken first, then always the point that is
@@ -177,16 +174,17 @@ def _in_two_scores(forest: Forest) -> Forest:
     ).check()
 
 
-def _predicting_trees(path: PruningPath, rows: str, refit: Any, n_samples: int) -> BoolArray:
+def _predicting_trees(path: Any, samples: str, refit: Any, n_samples: int) -> BoolArray:
     """Return which trees predict which rows, shape (n_trees, n_samples)."""
-    if rows not in ("all", OUT_OF_BAG):
-        raise InputError(f"`rows` is {rows!r}: choose 'all' or {OUT_OF_BAG!r}.")
-    if rows == OUT_OF_BAG and refit is not None:
+    if samples not in ("all", OUT_OF_BAG):
+        raise InputError(f"`samples` is {samples!r}: choose 'all' or {OUT_OF_BAG!r}.")
+    if samples == OUT_OF_BAG and refit is not None:
         raise InputError(
-            f"Refitted values have seen every training row, so that rows={rows!r} has no meaning "
-            "for them: pass rows that the model was not trained on, or leave `refit` out."
+            f"Refitted values have seen every training sample, so that samples={samples!r} has "
+            "no meaning for them: pass samples that the model was not trained on, or leave "
+            "`refit` out."
         )
-    times = times_counted(rows, samples_for(path, rows), path.forest.n_trees, n_samples)
+    times = times_counted(samples, samples_for(path, samples), path.forest.n_trees, n_samples)
     return times > 0
 
 

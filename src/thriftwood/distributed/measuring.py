@@ -7,7 +7,7 @@ added up say all about all rows. So no more is ever held than one block needs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import add
 from typing import NamedTuple, TypeVar
@@ -18,10 +18,10 @@ from thriftwood.billing.asks import list_asks
 from thriftwood.costs import MODEL, SAMPLE, PriceList
 from thriftwood.distributed import sampling_kernels as kernels
 from thriftwood.forest import Forest
-from thriftwood.forest.routes import Routes, route_samples
-from thriftwood.problem.given import GivenRows
-from thriftwood.problem.node_losses import NodeLosses, node_losses_of, recorded_node_losses
-from thriftwood.pruning.points import (
+from thriftwood.forest.routes import Routes
+from thriftwood.problem import (
+    NodeLosses,
+    PruningProblem,
     from_the_end,
     losses_at,
     splits_at,
@@ -48,53 +48,48 @@ Measure = Callable[[IndexArray, int], Measured]
 
 
 @dataclass(frozen=True, eq=False)
-class RowsInBlocks:
-    """Rows in memory, of which no more than a block goes through the trees at a time.
+class SamplesInBlocks:
+    """Samples in memory, of which no more than a block goes through the trees at a time.
 
-    Attributes
-    ----------
-    given : GivenRows
-        All rows count alike in all trees and pay the same prices.
-    n_jobs, progress
-        As in `prune_path`: how many blocks at a time, and whether to show how far they are.
+    All of them count alike in all trees and pay the same prices.
     """
 
-    given: GivenRows
-    n_jobs: int | None = None
-    progress: bool | None = None
+    problem: PruningProblem
 
     @cached_property
     def losses(self) -> NodeLosses:
         """What each node would lose as a leaf."""
-        if not self.given.adds_up_losses:
-            return recorded_node_losses(self.given)
-        return self._added_up("Counting", _losses_of)
+        if not self.problem.adds_up_losses:
+            return self.problem.node_losses
+        return self._added_up("Counting", lambda block: block.node_losses)
 
     def measure(self, drop_step: IndexArray, n_points: int) -> Measured:
         """Measure nested points; a `Measure`."""
         paid = self.paid(drop_step, n_points)
-        return measured_from(self.given, self.losses, paid, drop_step)
+        return measured_from(self.problem, self.losses, paid, drop_step)
 
     def paid(self, drop_step: IndexArray, n_points: int) -> Paid:
-        """Add up what all rows pay along nested points."""
+        """Add up what all samples pay along nested points."""
         return self._added_up("Measuring", lambda block: paid_by(block, drop_step, n_points))
 
-    def _added_up(self, title: str, work: Callable[[GivenRows], Sum]) -> Sum:
-        with progress_bar(title, self.progress) as bar:
+    def _added_up(self, title: str, work: Callable[[PruningProblem], Sum]) -> Sum:
+        with progress_bar(title, self.problem.progress) as bar:
             return reduce(add, self._results(work, bar))
 
-    def _results(self, work: Callable[[GivenRows], Sum], bar: Progress) -> Iterator[Sum]:
+    def _results(self, work: Callable[[PruningProblem], Sum], bar: Progress) -> Iterator[Sum]:
         """Yield what work on each block returns, in their order: threads change no rounding."""
-        starts = range(0, self.given.n_samples, BLOCK_ROWS)
-        at_once = n_threads(self.n_jobs)
+        data, n_jobs = self.problem.in_memory, self.problem.n_jobs
+        starts = range(0, data.table.n_samples, BLOCK_ROWS)
+        at_once = n_threads(n_jobs)
         for first in range(0, len(starts), at_once):
             found: dict[int, Sum] = {}
 
             def one(start: int, found: dict[int, Sum] = found) -> None:
-                found[start] = work(self.given.take(slice(start, start + BLOCK_ROWS)))
+                block = data.take(slice(start, start + BLOCK_ROWS))
+                found[start] = work(replace(self.problem, data=block, n_jobs=1))
 
             group = starts[first : first + at_once]
-            for_each(one, group, self.n_jobs)
+            for_each(one, group, n_jobs)
             for start in group:
                 yield found[start]
             bar((first + len(group)) / len(starts))
@@ -119,10 +114,10 @@ class Paid:
         return Paid(self.until + other.until, self.weight + other.weight)
 
 
-def paid_by(given: GivenRows, drop_step: IndexArray, n_points: int) -> Paid:
+def paid_by(problem: PruningProblem, drop_step: IndexArray, n_points: int) -> Paid:
     """Send rows through the trees, and add up what they pay; parameters as for `Measure`."""
-    forest, prices = given.forest, given.prices
-    passed = passed_by(forest, route_samples(forest, given.table, n_jobs=1))
+    forest, prices, weights = problem.forest, problem.prices, problem.in_memory.weights
+    passed = passed_by(forest, problem.routes)
     asks = list_asks(forest, prices)
     asks = asks.take(np.argsort(asks.cost_item, kind="stable"))
     asks = asks.take(
@@ -131,33 +126,31 @@ def paid_by(given: GivenRows, drop_step: IndexArray, n_points: int) -> Paid:
         )
     )
     until = np.zeros(n_points)
-    kernels.add_bills(
-        passed, asks.node, asks.cost_item, prices.prices, drop_step, given.weights, until
-    )
+    kernels.add_bills(passed, asks.node, asks.cost_item, prices.prices, drop_step, weights, until)
     if prices.per_split > 0:
         tested = np.zeros(n_points)
         splits = np.flatnonzero(forest.is_split)
-        kernels.add_tests(passed, splits, drop_step, given.weights, tested)
+        kernels.add_tests(passed, splits, drop_step, weights, tested)
         until += prices.per_split * tested
-    return Paid(until, float(given.weights.sum()))
+    return Paid(until, float(weights.sum()))
 
 
 def measured_from(
-    given: GivenRows, losses: NodeLosses, paid: Paid, drop_step: IndexArray
+    problem: PruningProblem, losses: NodeLosses, paid: Paid, drop_step: IndexArray
 ) -> Measured:
     """Return the means that sums over all rows stand for.
 
     Parameters
     ----------
-    given : GivenRows
-        Any of the rows: only what is the same for all of them is looked at.
+    problem : PruningProblem
+        Of any of the samples: only what is the same for all of them is looked at.
     losses, paid
         Of all rows.
     drop_step
         As for `Measure`.
     """
-    forest, n_points = given.forest, len(paid.until)
-    of_model = _model_costs(forest, given.prices, drop_step, n_points)
+    forest, n_points = problem.forest, len(paid.until)
+    of_model = _model_costs(forest, problem.prices, drop_step, n_points)
     return Measured(
         costs=from_the_end(paid.until) / paid.weight + of_model,
         losses=losses_at(forest, losses.total, drop_step, n_points) / losses.weight,
@@ -174,10 +167,6 @@ def passed_by(forest: Forest, routes: Routes) -> kernels.Passed:
         start=routes.start,
         stop=routes.stop,
     )
-
-
-def _losses_of(block: GivenRows) -> NodeLosses:
-    return node_losses_of(block, route_samples(block.forest, block.table, n_jobs=1))
 
 
 def _model_costs(

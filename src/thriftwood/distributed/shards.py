@@ -18,7 +18,7 @@ from thriftwood.distributed.dual.shard import Shard, join_shards
 from thriftwood.errors import InputError, RangeError
 from thriftwood.forest import Forest
 from thriftwood.forest.routes import Routes
-from thriftwood.problem.build import MOST_COST, required_splits
+from thriftwood.problem.closure import MOST_COST, required_splits
 from thriftwood.problem.scaling import MOST_DECIMALS, NOISE, whole_numbers
 from thriftwood.problem.targets import checked_weights
 from thriftwood.support.arrays import FloatArray, read_only

@@ -16,9 +16,7 @@ from thriftwood.costs import SAMPLE
 from thriftwood.distributed import sampling_kernels as kernels
 from thriftwood.distributed.measuring import passed_by
 from thriftwood.forest import Forest
-from thriftwood.problem.given import GivenRows
-from thriftwood.problem.losses import loss_function
-from thriftwood.problem.task import PruningTask
+from thriftwood.problem import PruningProblem, loss_function
 from thriftwood.support.arrays import FloatArray, IndexArray, IntArray
 
 # How many pairs of a split and a row that passes it are looked at together.
@@ -48,8 +46,7 @@ class Spread:
 
 
 def spread_along(
-    given: GivenRows,
-    task: PruningTask,
+    problem: PruningProblem,
     drop_step: IndexArray,
     n_points: int,
     *,
@@ -59,40 +56,40 @@ def spread_along(
 
     Parameters
     ----------
-    given : GivenRows
-        At least two rows, which count alike in all trees and pay the same prices.
-    task : PruningTask
-        Of these rows.
+    problem : PruningProblem
+        Of at least two samples, which count alike in all trees and pay the same prices.
     drop_step : shape (n_nodes,)
         Point `i` keeps the splits with a step of at least `i`.
     n_points : int
     losses_vary : bool
         Whether the losses are those of these rows. Otherwise only bills are off by chance.
     """
-    passed = passed_by(given.forest, task.routes)
-    losses = _Losses.of(given) if losses_vary else _Losses(given.forest, given.target)
+    passed = passed_by(problem.forest, problem.routes)
+    losses = (
+        _Losses.of(problem) if losses_vary else _Losses(problem.forest, problem.in_memory.target)
+    )
     # Only items change where neither losses nor tests differ from row to row.
-    all_change = losses.differ or given.prices.per_split > 0
-    steps = _steps(task, drop_step, n_points, _sorted_by(drop_step)[: None if all_change else 0])
-    standing = _single_leaves(given, losses)
+    all_change = losses.differ or problem.prices.per_split > 0
+    steps = _steps(problem, drop_step, n_points, _sorted_by(drop_step)[: None if all_change else 0])
+    standing = _single_leaves(problem, losses)
     sums = np.empty((n_points, kernels.N_SUMS))
     for first, last in _batches(steps.pair_start):
         splits = steps.splits[steps.split_start[first] : steps.split_start[last]]
         n_pairs = steps.pair_start[last] - steps.pair_start[first]
-        changes = losses.changes(passed, splits, n_pairs) / given.forest.n_trees
-        kernels.sweep(passed, steps, first, last, changes, given.prices.per_split, standing, sums)
+        changes = losses.changes(passed, splits, n_pairs) / problem.forest.n_trees
+        kernels.sweep(passed, steps, first, last, changes, problem.prices.per_split, standing, sums)
     return _spread(sums, standing)
 
 
 def _steps(
-    task: PruningTask, drop_step: IndexArray, n_points: int, splits: IntArray
+    problem: PruningProblem, drop_step: IndexArray, n_points: int, splits: IntArray
 ) -> kernels.Steps:
     """Return splits and what rows buy for themselves, sorted by the step with which they drop."""
     points = np.arange(n_points + 1)
     split_start = np.searchsorted(drop_step[splits], points)
-    n_pairs = np.append(0, np.cumsum(task.routes.n_samples_of[splits], dtype=np.int64))
-    purchases, prices = task.purchases, task.prices
-    item_step = purchases.last_needed(drop_step[task.forest.is_split])
+    n_pairs = np.append(0, np.cumsum(problem.routes.n_samples_of[splits], dtype=np.int64))
+    purchases, prices = problem.purchases, problem.prices
+    item_step = purchases.last_needed(drop_step[problem.forest.is_split])
     # Tests are counted at the splits. What the model pays is the same for all rows.
     own = (purchases.cost_item >= 0) & (prices.payer[purchases.cost_item] == SAMPLE)
     item_step = np.where(own, item_step, -1)
@@ -123,13 +120,15 @@ class _Losses:
     function: Callable[..., FloatArray] | None = None
 
     @classmethod
-    def of(cls, given: GivenRows) -> _Losses:
-        if not given.adds_up_losses:  # gains were recorded once, and do not vary with rows
-            return cls(given.forest, given.target)
-        function = loss_function(given.loss, given.forest)
-        if given.forest.is_classifier:
-            return cls(given.forest, given.target, table=function(given.forest.values))
-        return cls(given.forest, given.target, function=function)
+    def of(cls, problem: PruningProblem) -> _Losses:
+        if not problem.adds_up_losses:  # gains were recorded once, and do not vary with rows
+            return cls(problem.forest, problem.in_memory.target)
+        function = loss_function(problem.loss, problem.forest)
+        if problem.forest.is_classifier:
+            return cls(
+                problem.forest, problem.in_memory.target, table=function(problem.forest.values)
+            )
+        return cls(problem.forest, problem.in_memory.target, function=function)
 
     @property
     def differ(self) -> bool:
@@ -157,15 +156,15 @@ class _Losses:
         return changed
 
 
-def _single_leaves(given: GivenRows, losses: _Losses) -> kernels.Standing:
+def _single_leaves(problem: PruningProblem, losses: _Losses) -> kernels.Standing:
     """Return the rows as they stand where every tree is a single leaf."""
-    n_samples, roots = given.n_samples, given.forest.tree_start[:-1]
+    n_samples, roots = problem.in_memory.table.n_samples, problem.forest.tree_start[:-1]
     every = np.arange(n_samples)
     loss = np.zeros(n_samples)
     for root in roots:
         loss += losses.at(np.full(n_samples, root), every) / len(roots)
-    a = given.loss_weights / given.loss_weights.mean()
-    b = given.weights / given.weights.mean()
+    a = problem.in_memory.loss_weights / problem.in_memory.loss_weights.mean()
+    b = problem.in_memory.weights / problem.in_memory.weights.mean()
     sums = np.zeros(kernels.N_SUMS)
     sums[kernels.LOSS] = a @ loss
     sums[kernels.LOSS_2] = (a * loss) @ (a * loss)

@@ -96,7 +96,6 @@ def cross_validate(
     return Evaluation(
         points=read_only(np.arange(len(path))),
         tradeoffs=path.tradeoffs,
-        sizes=None,
         error=read_only(error[1:]),
         standard_error=read_only(spread[1:]),
         vote_error=None,

@@ -241,7 +241,7 @@ class _PrunedEnsemble(BaseEstimator):
             costs=rows.costs,
             loss=self.loss,
             class_weight=self._class_weight(rows),
-            rows=self._rows,
+            samples=self._rows,
             sample_weight=rows.weights,
             n_jobs=self.n_jobs,
             progress=False,
@@ -263,7 +263,7 @@ class _PrunedEnsemble(BaseEstimator):
         return self.path_.evaluate(
             rows.X,
             rows.y,
-            rows=OUT_OF_BAG,
+            samples=OUT_OF_BAG,
             quantiles=(),
             sample_weight=rows.weights,
             costs=rows.costs,

@@ -19,20 +19,19 @@ from thriftwood.forest.routes import Routes, route_samples
 from thriftwood.forest.table import read_rows
 from thriftwood.problem.counting import CountArray, times_counted
 from thriftwood.problem.targets import read_target, read_weights
-from thriftwood.pruning.frames import frame_of
 from thriftwood.support.arrays import (
     FloatArray,
     IndexArray,
     IntArray,
     read_only,
 )
+from thriftwood.support.frames import frame_of
 from thriftwood.support.progress import progress_bar
 from thriftwood.support.validation import shares_of_one
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from thriftwood.pruning.sequence import PruningSequence
 
 # What `judge_classes` measures, in its order.
 CLASS_LOSSES = ("error", "vote_error", "brier", "log_loss")
@@ -56,10 +55,8 @@ class Evaluation:
     ----------
     points : int array
         Which points of the path.
-    tradeoffs : float array, optional
-        From which tradeoff on each is optimal on the rows it was computed on; not of a `SizePath`.
-    sizes : int array, optional
-        The size of each point of a `SizePath`.
+    tradeoffs : float array
+        From which tradeoff on each is optimal on the samples it was computed on.
     error : float array
         Share of rows that the ensemble misclassifies; for regressors the mean squared error.
     standard_error : float array
@@ -81,8 +78,7 @@ class Evaluation:
     """
 
     points: IntArray
-    tradeoffs: FloatArray | None
-    sizes: IntArray | None
+    tradeoffs: FloatArray
     error: FloatArray
     standard_error: FloatArray
     vote_error: FloatArray | None
@@ -103,11 +99,7 @@ class Evaluation:
 
     def to_frame(self) -> pd.DataFrame:
         """Return one line per point as a pandas data frame."""
-        columns: dict[str, Any] = {"point": self.points}
-        if self.tradeoffs is not None:
-            columns["tradeoff"] = self.tradeoffs
-        if self.sizes is not None:
-            columns["size"] = self.sizes
+        columns: dict[str, Any] = {"point": self.points, "tradeoff": self.tradeoffs}
         for name in ("error", "standard_error", "vote_error", "log_loss", "brier", "cost"):
             if getattr(self, name) is not None:
                 columns[name] = getattr(self, name)
@@ -117,21 +109,21 @@ class Evaluation:
 
 
 def evaluate_path(
-    path: PruningSequence,
+    path: Any,
     X: Any,
     y: ArrayLike,
     points: Sequence[int] | None,
-    rows: str,
+    samples: str,
     quantiles: Sequence[float],
     sample_weight: ArrayLike | None,
     costs: AnyCosts,
     n_jobs: int | None,
     progress: bool | None,
 ) -> Evaluation:
-    """Measure points of a path; parameters as in `PruningSequence.evaluate`."""
+    """Measure points of a path; parameters as in `PruningPath.evaluate`."""
     wanted = np.arange(len(path)) if points is None else read_points(points, len(path))
     shares = shares_of_one(quantiles, "quantiles")
-    given = _read_rows(path, X, y, rows, sample_weight, n_jobs)
+    given = _read_rows(path, X, y, samples, sample_weight, n_jobs)
     prices = prices_of_samples(
         path.prices, "path", costs, path.forest.feature_names, len(given.weights)
     )
@@ -158,18 +150,16 @@ def evaluate_path(
                 kernels.judge_numbers(state, given.target, scale, losses)
             judged = np.where(state.n_trees > 0, given.weights, 0.0)
             if judged.sum() == 0:
-                raise InputError(f"With rows={rows!r} no row counts that has any weight.")
+                raise InputError(f"With samples={samples!r} no row counts that has any weight.")
             means[:, places] = (losses @ judged / judged.sum())[:, None]
             standard_error[places] = _standard_error(losses[0], judged)
             bill = walking.bills_now(walk, state)
             cost[places] = walking.mean_cost(path.forest, prices, kept, bill, given.weights)
             cost_quantiles[places] = _quantiles(bill, given.weights, shares)
-    labels = {name: read_only(label[wanted]) for name, label in path.labels.items()}
     mean = {name: read_only(row[1:].copy()) for name, row in zip(names, means, strict=True)}
     return Evaluation(
         points=read_only(wanted),
-        tradeoffs=labels.get("tradeoff"),
-        sizes=labels.get("size"),
+        tradeoffs=read_only(path.tradeoffs[wanted]),
         error=mean["error"],
         standard_error=read_only(standard_error[1:]),
         vote_error=mean.get("vote_error") if path.forest.is_averaged else None,
@@ -193,10 +183,10 @@ class Given(NamedTuple):
 
 
 def _read_rows(
-    path: PruningSequence,
+    path: Any,
     X: Any,
     y: ArrayLike,
-    rows: str,
+    samples: str,
     sample_weight: ArrayLike | None,
     n_jobs: int | None,
 ) -> Given:
@@ -205,19 +195,20 @@ def _read_rows(
     return Given(
         target=read_target(y, forest, table.n_samples),
         weights=read_weights(sample_weight, table.n_samples),
-        times=times_counted(rows, samples_for(path, rows), forest.n_trees, table.n_samples),
+        times=times_counted(samples, samples_for(path, samples), forest.n_trees, table.n_samples),
         routes=route_samples(forest, table, n_jobs),
     )
 
 
-def samples_for(path: PruningSequence, rows: str) -> BootstrapSamples | None:
+def samples_for(path: Any, samples: str) -> BootstrapSamples | None:
     """Return the rows that each tree was grown on, where only some trees predict a row."""
-    if rows == "all":
+    if samples == "all":
         return None
-    if rows == "out_of_bag" and path.rows != "in_bag":
+    if samples == "out_of_bag" and path.samples != "in_bag":
         raise InputError(
-            f"The path was computed with rows={path.rows!r}, so its trees were pruned on rows out "
-            "of their bags and look better on them than they are. Compute it with rows='in_bag'."
+            f"The path was computed with samples={path.samples!r}, so its trees were pruned "
+            "on samples out of their bags and look better on them than they are. Compute it with "
+            "samples='in_bag'."
         )
     return read_bootstrap(path.unchanged_model())
 

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from thriftwood.forest import Forest
-from thriftwood.support.validation import one_number_from_zero
 from thriftwood.support.arrays import (
     BoolArray,
     FloatArray,
     IndexArray,
     IntArray,
 )
+from thriftwood.support.validation import one_number_from_zero
 
 MOST_DIGITS = 17  # that a double has
 FEWEST_DIGITS = 4  # that people get to read

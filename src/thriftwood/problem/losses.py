@@ -55,7 +55,7 @@ def node_losses(
     loss: Loss = None,
     times: CountArray | None = None,
 ) -> FloatArray:
-    """Return for every node the total loss of its samples if the node itself predicted them.
+    """Return for every node the total loss of its samples if it predicted them itself.
 
     Parameters
     ----------
@@ -64,9 +64,9 @@ def node_losses(
     weights : shape (n_samples,)
         How much the loss of each sample counts.
     loss : str or callable, optional
-        For classifiers "error" (misclassified samples, the paper's e_h), "expected_error", "brier" or
-        "log_loss"; for regressors "squared_error" or "absolute_error"; or a function of the user's,
-        as in `prune`. None takes the first.
+        For classifiers "error" (misclassified samples, the paper's e_h), "expected_error", "brier"
+        or "log_loss"; for regressors "squared_error" or "absolute_error"; or a function of the
+        user's, as in `prune`. None takes the first.
     times : shape (n_trees, n_samples), optional
         How often each sample counts in each tree, from `times_counted`; None means once.
     """

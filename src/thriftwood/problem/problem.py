@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from thriftwood.adapters import read_bootstrap, read_forest
 from thriftwood.billing.purchases import Purchases, list_purchases
-from thriftwood.closure import ClosureProblem
+from thriftwood.closure import Certificate, ClosureProblem, ParametricCut
 from thriftwood.costs import AnyCosts, PriceList, read_prices
 from thriftwood.errors import InputError, RangeError
 from thriftwood.forest import Forest
@@ -73,17 +72,36 @@ class PartitionedClosure(Protocol):
     @property
     def index(self) -> ClosureIndex: ...
 
-    def mean_costs(self, drop_step: IndexArray, n_points: int) -> FloatArray: ...
+    def cut(self, lambda_: Fraction) -> tuple[BoolArray, Certificate, int, tuple[Any, ...]]:
+        """Return the best closed set at a lambda, its certificate, its scale, and the rounds."""
+
+    def parametric_cut(self) -> tuple[ParametricCut, tuple[Any, ...]]:
+        """Return the best closed sets at all lambdas, and the rounds."""
+
+    def mean_costs(self, drop_step: IndexArray, n_points: int) -> FloatArray:
+        """Return the mean bill of a sample at nested points."""
 
     def close(self) -> None: ...
 
 
 class Subsample(Protocol):
-    """What was drawn, and how to measure prunings on all samples."""
+    """How many samples were drawn, and how to measure prunings on all of them."""
 
-    n_drawn: int
-    n_samples: int
-    measure: Callable[[IndexArray, int], Any]
+    @property
+    def n_drawn(self) -> int: ...
+
+    @property
+    def n_samples(self) -> int: ...
+
+    def best_on_all(
+        self,
+        problem: PruningProblem,
+        drop_step: IndexArray,
+        tradeoffs: FloatArray,
+        costs: FloatArray,
+        losses: FloatArray,
+    ) -> Any:
+        """Return those of some nested prunings that are the best of them on all samples."""
 
 
 @dataclass(frozen=True, eq=False)

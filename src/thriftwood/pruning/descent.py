@@ -13,14 +13,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from thriftwood.billing.purchases import list_purchases
 from thriftwood.closure import check_certificate
-from thriftwood.errors import InputError
 from thriftwood.forest import Forest, collapse
 from thriftwood.forest.routes import Routes
-from thriftwood.problem.majoriser import ensemble_losses, majorised_losses
-from thriftwood.problem.recorded_gain import RECORDED_GAIN
-from thriftwood.problem.task import PruningTask
-from thriftwood.pruning.pruned import Figures
+from thriftwood.problem import (
+    Figures,
+    NodeLosses,
+    PruningProblem,
+    closure_of,
+    ensemble_losses,
+    majorised_losses,
+)
 from thriftwood.solvers import Solver, parametric_cut
 from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
 
@@ -32,67 +36,45 @@ LEAST_PROGRESS = 1e-4
 
 @dataclass(frozen=True)
 class Descent:
-    """Where the steps ended: kept splits, figures, and the objective after each step."""
+    """Where the steps ended, where they began from, and the objective after each step."""
 
     kept: BoolArray
     figures: Figures
+    original: Figures
     objectives: tuple[float, ...]
 
 
-def needs_descent(task: PruningTask) -> bool:
-    """Say whether the loss of a task is that of an ensemble whose trees predict only together."""
-    return not task.forest.is_averaged and task.loss_name != RECORDED_GAIN
-
-
-def refuse_descent(task: PruningTask, instead: str) -> None:
-    """Raise where a loss has no path; `instead` says what to do."""
-    if needs_descent(task):
-        raise InputError(
-            f"The {task.loss_name.replace('_', ' ')} of a boosted model is no sum over its trees, "
-            f"so it can be descended at one tradeoff, but has no exact path: {instead}"
-        )
-
-
-def descend(
-    task: PruningTask, tradeoff: float, solve: Solver, n_jobs: int | None = None
-) -> Descent:
+def descend(problem: PruningProblem, tradeoff: float, solve: Solver) -> Descent:
     """Go down from the best pruning by recorded gains to where no step helps.
 
     Parameters
     ----------
-    task : PruningTask
-        Of a boosted ensemble; its `losses` are recorded gains.
+    problem : PruningProblem
+        Of a boosted ensemble; its node losses are recorded gains.
     tradeoff : float
     solve : Solver
         Of each step.
-    n_jobs : int, optional
-        Threads, as in scikit-learn.
     """
-    masks = [task.forest.is_split, *_by_gains(task, n_jobs)]
-    starts = [_Standing.of(task, kept) for kept in masks]
-    start = int(np.argmin([standing.objective(tradeoff) for standing in starts]))
+    masks = [problem.forest.is_split, *_by_gains(problem)]
+    starts = [_Iterate.of(problem, kept) for kept in masks]
+    start = int(np.argmin([iterate.objective(tradeoff) for iterate in starts]))
     best, beyond = starts[start], masks[start + 1 :]
-    in_mind = [None, *beyond[:2], *beyond[3:4], *beyond[7:8], *beyond[15:16]]
+    targets = [None, *beyond[:2], *beyond[3:4], *beyond[7:8], *beyond[15:16]]
     objectives = [best.objective(tradeoff)]
     goes_down = best.forest.n_splits > 0
     while goes_down:
         goes_down = False
-        for toward in in_mind:
-            after = _Standing.of(task, _step(task, best, toward, tradeoff, solve, n_jobs))
+        for toward in targets:
+            after = _Iterate.of(problem, _step(problem, best, toward, tradeoff, solve))
             if after.objective(tradeoff) < objectives[-1] * (1 - LEAST_PROGRESS):
                 best, goes_down = after, True
                 objectives.append(best.objective(tradeoff))
-    return Descent(best.kept, best.figures, tuple(objectives))
-
-
-def original_figures(task: PruningTask) -> Figures:
-    """Return cost and true loss of the ensemble before pruning."""
-    return _Standing.of(task, task.forest.is_split).figures
+    return Descent(best.kept, best.figures, starts[0].figures, tuple(objectives))
 
 
 @dataclass(frozen=True)
-class _Standing:
-    """A pruning of the ensemble: its splits, its trees, where they came from, what it says."""
+class _Iterate:
+    """A pruning of the ensemble: its splits, its trees, where they came from, its scores."""
 
     kept: BoolArray
     forest: Forest
@@ -102,56 +84,55 @@ class _Standing:
     figures: Figures
 
     @classmethod
-    def of(cls, task: PruningTask, kept: BoolArray) -> _Standing:
-        forest, origin = collapse(task.forest, kept)
-        routes = Routes(task.routes.order, task.routes.start[origin], task.routes.stop[origin])
+    def of(cls, problem: PruningProblem, kept: BoolArray) -> _Iterate:
+        forest, origin = collapse(problem.forest, kept)
+        order, start, stop = problem.routes.order, problem.routes.start, problem.routes.stop
+        routes = Routes(order, start[origin], stop[origin])
         scores = _scores(forest, routes)
-        lost = ensemble_losses(forest, scores, task.target)
-        weights = task.loss_weights
-        figures = replace(task.figures(kept), loss=float(lost @ weights / weights.sum()))
+        lost = ensemble_losses(forest, scores, problem.in_memory.target)
+        weights = problem.in_memory.loss_weights
+        figures = replace(problem.figures(kept), loss=float(lost @ weights / weights.sum()))
         return cls(kept, forest, origin, routes, scores, figures)
 
     def objective(self, tradeoff: float) -> float:
         return self.figures.loss + tradeoff * self.figures.cost
 
 
-def _by_gains(task: PruningTask, n_jobs: int | None) -> list[BoolArray]:
+def _by_gains(problem: PruningProblem) -> list[BoolArray]:
     """Return prunings by recorded gains, from rich to cheap."""
-    if task.forest.gains is None:
+    if problem.forest.gains is None:
         return []
-    problem, index = task.closure()
-    steps = parametric_cut(problem, n_jobs)
-    points = np.unique(np.linspace(0, steps.n_breakpoints, MOST_STARTS).astype(int))
-    return [index.kept_nodes(steps.kept(int(point))) for point in points]
+    cut = parametric_cut(problem.closure, problem.n_jobs)
+    points = np.unique(np.linspace(0, cut.n_breakpoints, MOST_STARTS).astype(int))
+    return [problem.index.kept_nodes(cut.kept(int(point))) for point in points]
 
 
 def _step(
-    task: PruningTask,
-    now: _Standing,
+    problem: PruningProblem,
+    now: _Iterate,
     toward: BoolArray | None,
     tradeoff: float,
     solve: Solver,
-    n_jobs: int | None,
 ) -> BoolArray:
     """Return the splits that are best by the bound around the present ones."""
+    data = problem.in_memory
     losses = majorised_losses(
         now.forest,
         now.routes,
         now.scores,
-        task.target,
-        task.loss_weights,
+        data.target,
+        data.loss_weights,
         None if toward is None else toward[now.origin],
-        n_jobs,
+        problem.n_jobs,
     )
     bounded = replace(
-        task,
+        problem,
         forest=now.forest,
-        routes=now.routes,
-        losses=losses,
-        weight_counted=float(task.loss_weights.sum()),
+        all_losses=NodeLosses(losses, float(data.loss_weights.sum())),
     )
-    problem, index = bounded.closure()
-    priced, _ = problem.at(index.closure_tradeoff(tradeoff))
+    bought = list_purchases(now.forest, now.routes, problem.prices, data.weights)
+    closure, index = closure_of(bounded, bought)
+    priced, _ = closure.at(index.in_units(tradeoff))
     solution = solve(priced)
     check_certificate(priced, solution)
     stays = index.kept_nodes(solution.kept)
@@ -161,7 +142,7 @@ def _step(
 
 
 def _scores(forest: Forest, routes: Routes) -> FloatArray:
-    """Return what the trees say about the rows that were routed through them."""
+    """Return the scores of the samples that were routed through the trees."""
     total = np.zeros((routes.n_samples, forest.n_outputs))
     for tree, (first, last) in enumerate(
         zip(forest.tree_start[:-1], forest.tree_start[1:], strict=True)

@@ -32,7 +32,7 @@ from thriftwood.pruning import plot, storage
 from thriftwood.pruning.mixture import Mixture, mixture_of
 from thriftwood.pruning.proof import Baseline, Optimal, PathProof
 from thriftwood.pruning.pruned import Pruned
-from thriftwood.refitting.refit import JudgedRows
+from thriftwood.refitting import LabelledSamples
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from thriftwood.support.frames import frame_of
 from thriftwood.support.validation import is_whole, one_number_from_zero
@@ -77,9 +77,9 @@ class PruningPath:
         The figures of the model before pruning. The first point has the least loss that any
         pruning has, but for the resolution, and may be smaller: splits that gain nothing are gone.
     proof : Optimal, Sampled or Baseline
-    tradeoffs : shape (n_points,), optional
+    tradeoffs : shape (n_points,)
         The paper's lambda from which on each point is optimal; 0 for the first. For cost-complexity
-        the price of a leaf; None for dynamic programming.
+        the price of a leaf; NaN for dynamic programming.
     drop_step : shape (n_nodes,), optional
         Point `i` keeps the splits with a step of at least `i`; -1 at leaves and at splits that gain
         nothing.
@@ -98,7 +98,7 @@ class PruningPath:
     n_features: IntArray
     original: Figures
     proof: PathProof
-    tradeoffs: FloatArray | None = None
+    tradeoffs: FloatArray
     drop_step: IndexArray | None = None
     masks: NDArray[np.uint8] | None = None
 
@@ -144,9 +144,8 @@ class PruningPath:
 
         0 where a split gains nothing, infinity where it costs nothing, NaN at leaves.
         """
-        tradeoffs, drop_step = self._breakpoints, self.drop_step
-        beyond = np.concatenate([tradeoffs[1:], [np.inf, 0.0]])  # the last for step -1
-        return np.where(self.forest.is_split, beyond[drop_step], np.nan)
+        beyond = np.concatenate([self._breakpoints[1:], [np.inf, 0.0]])  # the last for step -1
+        return np.where(self.forest.is_split, beyond[self.drop_step], np.nan)
 
     def kept_nodes(self, index: int) -> BoolArray:
         """Return which nodes of the forest are splits at a point."""
@@ -273,13 +272,16 @@ class PruningPath:
         *,
         rule: str = "one_standard_error",
         limit: float | None = None,
-        **options: Any,
+        samples: str = "all",
+        sample_weight: ArrayLike | None = None,
+        costs: AnyCosts = None,
+        n_jobs: int | None = None,
     ) -> Pruned:
         """Choose a point by its errors and bills on samples that training did not see.
 
         Parameters
         ----------
-        X, y
+        X, y, samples, sample_weight, costs, n_jobs
             As in `evaluate`.
         rule : str
             "lowest_error": the cheapest point of lowest error. "one_standard_error": the cheapest
@@ -288,15 +290,21 @@ class PruningPath:
             among those whose mean bill on these samples is at most `limit`.
         limit : float, optional
             For the last two rules.
-        **options
-            `samples`, `sample_weight`, `costs`, `n_jobs` and `progress` of `evaluate`.
 
         Errors are those of the whole ensemble; squared errors for regressors. Models that predict
         a quantile or a rank are not judged by these: measure `path[i].model` your own way.
         """
         choosing.check_rule(rule, limit)
         choosing.check_aim(self.forest)
-        measured = self.evaluate(X, y, quantiles=(), **options)
+        measured = self.evaluate(
+            X,
+            y,
+            samples=samples,
+            quantiles=(),
+            sample_weight=sample_weight,
+            costs=costs,
+            n_jobs=n_jobs,
+        )
         return self._pruned(choosing.chosen_point(measured, rule, limit))
 
     def cascade(
@@ -306,7 +314,7 @@ class PruningPath:
         *,
         budget: float | None = None,
         stages: int | Sequence[int] = N_STAGES,
-        refit: JudgedRows | None = None,
+        refit: LabelledSamples | None = None,
         samples: str = "all",
         sample_weight: ArrayLike | None = None,
         costs: AnyCosts = None,
@@ -391,10 +399,15 @@ class PruningPath:
 
     def to_frame(self) -> pd.DataFrame:
         """Return one line per point as a pandas data frame."""
-        columns = {} if self.tradeoffs is None else {"tradeoff": self.tradeoffs}
-        for name in ("cost", "loss"):
-            columns[name] = getattr(self, f"{name}s" if name == "cost" else "losses")
-        return frame_of(columns | {"n_splits": self.n_splits, "n_features": self.n_features})
+        return frame_of(
+            {
+                "tradeoff": self.tradeoffs,
+                "cost": self.costs,
+                "loss": self.losses,
+                "n_splits": self.n_splits,
+                "n_features": self.n_features,
+            }
+        )
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Write the path to a file, without the model: arrays and plain text, no pickle."""
@@ -425,7 +438,7 @@ class PruningPath:
     @property
     def _breakpoints(self) -> FloatArray:
         """The tradeoffs, or an error where points have none."""
-        if self.tradeoffs is None:
+        if np.isnan(self.tradeoffs[0]):
             raise InputError(
                 "Points of dynamic programming belong to sizes, not to tradeoffs: take one by "
                 "`index`; point -1 - k has k splits in each tree."
@@ -449,13 +462,13 @@ class PruningPath:
         slack: float = 0.0,
     ) -> Pruned:
         """Return a point with its model; `slack` is what the rest of a budget could buy."""
-        since = None if self.tradeoffs is None else float(self.tradeoffs[index])
+        since = float(self.tradeoffs[index])
         return Pruned(
             **vars(self._figures(index)),
             model=write_model(self.unchanged_model(), self.kept_nodes(index)),
             original=self.original,
             loss_name=self.loss_name,
-            proof=self.proof.of_point(index, since or 0.0, slack),
+            proof=self.proof.of_point(index, since, slack),
             tradeoff=since if tradeoff is None else tradeoff,
             budget=budget,
             index=index,
@@ -512,7 +525,9 @@ class PruningPath:
     def _check_same_problem(self, problem: PruningProblem) -> None:
         """Raise where the model has other figures than those that the path remembers."""
         if not isinstance(problem, PruningProblem):
-            raise InputError("Pass the problem of the path: `tw.pruning_problem(model, X, y, ...)`.")
+            raise InputError(
+                "Pass the problem of the path: `tw.pruning_problem(model, X, y, ...)`."
+            )
         now, then = problem.original, self.original
         if not np.allclose((now.cost, now.loss), (then.cost, then.loss), rtol=1e-9, atol=0):
             raise InputError(

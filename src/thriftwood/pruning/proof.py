@@ -18,7 +18,7 @@ class Certified:
     certificate : Certificate
         What was reached and what none can pass, in whole numbers.
     gap : float
-        By how much loss + tradeoff * cost may be above the least; 0 unless the solver stopped early.
+        How far loss + tradeoff * cost may be above the least; 0 unless the solver stopped early.
     rounds : tuple
         How a decomposition got there, round by round; empty for other solvers.
     """
@@ -135,7 +135,7 @@ class Optimal:
     ----------
     resolution, cost_resolution : float
     rounds : tuple
-        How samples in partitions came to it; empty for samples in memory, and in a path from a file.
+        How samples in partitions came to it; empty in memory, and in a path from a file.
     is_exact : bool
         False where partitions could not be gathered and did not agree: `resolution` is the gap.
     """

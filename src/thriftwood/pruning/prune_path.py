@@ -1,45 +1,43 @@
-"""All optimal prunings of a model at once; or, to compare with, those of each tree alone."""
+"""The whole frontier by one parametric minimum cut."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from thriftwood.closure import ClosureProblem, ParametricCut
 from thriftwood.costs import AnyCosts
-from thriftwood.distributed.dual.options import RowShards
-from thriftwood.distributed.plan import comes_in_pieces
-from thriftwood.distributed.sampled_pieces import sampled_path_of_pieces
-from thriftwood.distributed.sampling import read_sample, sampled_path
-from thriftwood.distributed.sharded import path_of_shards, read_shards
-from thriftwood.distributed.sharded_task import sharded_task
-from thriftwood.errors import InputError
-from thriftwood.problem.given import GivenRows, read_given
-from thriftwood.problem.losses import Loss
-from thriftwood.problem.targets import ClassWeight
-from thriftwood.problem.task import task_of
-from thriftwood.pruning.descent import refuse_descent
-from thriftwood.pruning.nested import nested_path
+from thriftwood.problem import (
+    ClassWeight,
+    ClosureIndex,
+    Loss,
+    PruningProblem,
+    features_at,
+    losses_at,
+    splits_at,
+)
+from thriftwood.pruning.making import problem_of
 from thriftwood.pruning.path import PruningPath
-
-SCOPES = ("ensemble", "each_tree")
+from thriftwood.pruning.proof import Optimal, PathProof, Sampled
+from thriftwood.solvers import parametric_cut
+from thriftwood.support.arrays import read_only
+from thriftwood.support.progress import progress_bar
 
 
 def prune_path(
     model: Any,
-    X: Any,
+    X: Any = None,
     y: Any = None,
     *,
     costs: AnyCosts = None,
     loss: Loss = None,
     class_weight: ClassWeight = None,
-    rows: str = "all",
-    scope: str = "ensemble",
     sample_weight: ArrayLike | None = None,
-    shards: RowShards | None = None,
+    samples: str = "all",
     n_jobs: int | None = None,
-    sample: int | None = None,
     progress: bool | None = None,
 ) -> PruningPath:
     """Compute every optimal pruning of a tree ensemble, from nearly untouched to single leaves.
@@ -52,27 +50,13 @@ def prune_path(
 
     Parameters
     ----------
-    model, X, y, costs, loss, class_weight, rows, sample_weight, shards
-        As in `prune`. Where rows come in pieces the path is exact if all distinct purchases may be
-        gathered, as `shards` says; otherwise its points are nested, their figures exact, and
-        `resolution` is the proven gap.
-    scope : {"ensemble", "each_tree"}
-        Whose objective is optimised. "ensemble": that of all trees together, in which a row pays
-        for a feature once. "each_tree": a baseline that shows what sharing is worth: every tree
-        alone, with a loss and a mean bill of its own, all at the same tradeoff. The costs of the
-        path are the real bills of the ensemble either way.
-    n_jobs : int, optional
-        Threads, as in scikit-learn. The path does not depend on it.
-    sample : int, optional
-        Where rows are very many: how many of them to prune on, drawn at random, the same every
-        time for the same pieces. The optimal prunings of the sample are then measured on all rows,
-        in little memory; the path holds those that are the best of them, with the costs, losses and
-        tradeoffs of all rows, and an estimate of what they miss, `sampling_errors`, in place of a
-        proof. With as
-        many as there are rows, or more, nothing is drawn. Not for rows="in_bag" or "out_of_bag",
-        scope="each_tree", prices that belong to rows, or an iterator, which is read only once.
-    progress : bool, optional
-        Whether to show a progress bar; None shows one on a terminal, for work of over a second.
+    model : fitted model, or PruningProblem
+        A problem comes alone: it has its own samples and options, those of
+        `tw.pruning_problem`, which knows a few more for experts.
+    X, y, costs, loss, class_weight, sample_weight, samples, n_jobs, progress
+        As in `pruning_problem`. Where samples come in partitions the path is exact if all distinct
+        purchases may be gathered; otherwise its points are nested, their figures exact, and
+        `path.proof.resolution` is the proven gap.
 
     Examples
     --------
@@ -84,64 +68,104 @@ def prune_path(
     >>> path.at(budget=50).cost <= 50
     True
     """
-    _check_scope(scope)
-    options: dict[str, Any] = {
-        "costs": costs,
-        "loss": loss,
-        "class_weight": class_weight,
-        "rows": rows,
-        "sample_weight": sample_weight,
-    }
-    if comes_in_pieces(X, shards, model, scope != "ensemble" or sample is not None, options):
-        return _path_in_pieces(model, X, y, scope, shards, sample, n_jobs, progress, options)
-    given = read_given(model, X, y, **options)
-    size = read_sample(sample, given.n_samples)
-    if size is None:
-        return exact_path(model, given, scope, n_jobs, progress)
-    if scope != "ensemble":
-        raise InputError(
-            f"scope={scope!r} is a baseline for the exact path: leave `sample` out, or pass the "
-            "rows that you drew yourself."
-        )
-    return sampled_path(model, given, size, n_jobs, progress)
+    with problem_of(
+        model,
+        X,
+        y,
+        costs=costs,
+        loss=loss,
+        class_weight=class_weight,
+        sample_weight=sample_weight,
+        samples=samples,
+        n_jobs=n_jobs,
+        progress=progress,
+    ) as problem:
+        return path_of(problem)
 
 
-def _path_in_pieces(
-    model: Any,
-    X: Any,
-    y: Any,
-    scope: str,
-    shards: RowShards | None,
-    sample: int | None,
-    n_jobs: int | None,
-    progress: bool | None,
-    options: dict[str, Any],
+def path_of(problem: PruningProblem) -> PruningPath:
+    """Return all optimal prunings of a problem."""
+    problem.check_adds_up("leave `loss` out, or use prune(..., tradeoff=...).")
+    if problem.partitions is not None:
+        cut, rounds = problem.partitions.parametric_cut()
+        proof = _proof(problem, problem.index, cut)
+        is_exact = bool(rounds[-1].gap == 0)
+        proof = Optimal(proof.resolution, proof.cost_resolution, rounds, is_exact)
+        return nested_path(problem, problem.index, cut, proof)
+    path = cut_path(problem, problem.closure, problem.index)
+    return path if problem.subsample is None else _on_all_samples(problem, path)
+
+
+def cut_path(
+    problem: PruningProblem,
+    closure: ClosureProblem,
+    index: ClosureIndex,
+    proof: PathProof | None = None,
 ) -> PruningPath:
-    """Return the path where rows come in pieces."""
-    if scope != "ensemble":
-        raise InputError("Where rows come in pieces, only scope='ensemble' is possible.")
-    how = read_shards(shards)
-    if how.progress is None:
-        how = replace(how, progress=progress)
-    if sample is not None:
-        path = sampled_path_of_pieces(model, X, y, sample, n_jobs, how.progress, options)
-        if path is not None:
-            return path
-    with sharded_task(model, X, y, n_jobs=n_jobs, progress=how.progress, **options) as task:
-        return path_of_shards(model, task, how, n_jobs)
+    """Solve a closure problem of the forest at all tradeoffs, and return its forests.
+
+    Bills and losses are the ensemble's, whatever the closure problem counts.
+    """
+    with progress_bar("Pruning", problem.progress) as bar:
+        cut = parametric_cut(closure, problem.n_jobs, bar)
+    return nested_path(problem, index, cut, proof or _proof(problem, index, cut))
 
 
-def exact_path(
-    model: Any, given: GivenRows, scope: str, n_jobs: int | None, progress: bool | None
+def nested_path(
+    problem: PruningProblem, index: ClosureIndex, cut: ParametricCut, proof: PathProof
 ) -> PruningPath:
-    """Return the path of all rows given; parameters as in `prune_path`."""
-    task = task_of(given, n_jobs)
-    refuse_descent(task, "leave `loss` out, or use prune(..., tradeoff=...).")
-    closure = task.closure() if scope == "ensemble" else task.closure_of_each_tree()
-    return nested_path(model, task, closure, scope, n_jobs, progress)
+    """Return the forests that a parametric cut stands for."""
+    forest, n_points = problem.forest, cut.n_breakpoints + 1
+    drop_step = np.full(forest.n_nodes, -1, dtype=np.int32)
+    drop_step[index.split] = cut.breakpoint_of
+    tradeoffs = [index.tradeoff(lambda_) for lambda_ in cut.breakpoints]
+    return PruningPath(
+        model=problem.model,
+        forest=forest,
+        samples=problem.samples,
+        prices=problem.prices.without_samples(),
+        loss_name=problem.loss_name,
+        costs=read_only(problem.mean_costs(drop_step, n_points)),
+        losses=read_only(losses_at(forest, problem.mean_losses, drop_step, n_points)),
+        n_splits=read_only(splits_at(forest, drop_step, n_points)),
+        n_features=read_only(features_at(forest, drop_step, n_points)),
+        original=problem.original,
+        proof=proof,
+        tradeoffs=read_only(np.array([0.0, *tradeoffs])),
+        drop_step=read_only(drop_step),
+    )
 
 
-def _check_scope(scope: str) -> None:
-    if scope not in SCOPES:
-        names = " or ".join(repr(name) for name in SCOPES)
-        raise InputError(f"`scope` is {scope!r}: choose {names}.")
+def _proof(problem: PruningProblem, index: ClosureIndex, cut: ParametricCut) -> Optimal:
+    """Return by how much rounded numbers may misstate the optimum and the forest taken instead."""
+    weight = problem.weight_counted
+    lost_cost = Fraction(index.lost_cost) * index.loss_per_cost / Fraction(weight)
+    rounded = cut.slack * float(index.gain_unit) / weight + 2 * index.lost_gain / weight
+    return Optimal(rounded, 2 * float(lost_cost))
+
+
+def _on_all_samples(problem: PruningProblem, path: PruningPath) -> PruningPath:
+    """Measure the optima of a subsample on all samples, and keep the best of them."""
+    assert problem.subsample is not None
+    assert path.drop_step is not None
+    best = problem.subsample.best_on_all(
+        problem, path.drop_step, path.tradeoffs, path.costs, path.losses
+    )
+    n_points, forest = len(best.costs), path.forest
+    return PruningPath(
+        model=path.model,
+        forest=forest,
+        samples=path.samples,
+        prices=path.prices,
+        loss_name=path.loss_name,
+        costs=read_only(best.costs),
+        losses=read_only(best.losses),
+        n_splits=read_only(splits_at(forest, best.drop_step, n_points)),
+        n_features=read_only(features_at(forest, best.drop_step, n_points)),
+        original=best.original,
+        proof=Sampled(
+            read_only(best.errors), problem.subsample.n_drawn, problem.subsample.n_samples
+        ),
+        tradeoffs=read_only(best.tradeoffs),
+        drop_step=read_only(best.drop_step),
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from thriftwood.problem import RECORDED_GAIN, Figures
 from thriftwood.pruning.proof import Baseline, Bounded, Certified, Descended, Estimated, Proof
-from thriftwood.refitting.refit import JudgedRows, Refit, refit_model
+from thriftwood.refitting import LabelledSamples, Refit, refit_model
 from thriftwood.support.validation import six_digits
 
 
@@ -52,7 +53,7 @@ class Pruned(Figures):
         X: Any,
         y: ArrayLike,
         *,
-        validation: JudgedRows | None = None,
+        validation: LabelledSamples | None = None,
         strength: float | None = None,
         sample_weight: ArrayLike | None = None,
         n_jobs: int | None = None,
@@ -97,7 +98,9 @@ class Pruned(Figures):
         >>> refitted.model.predict_proba(heart.X).shape
         (303, 2)
         """
-        model, refitted = refit_model(self.model, X, y, validation, strength, sample_weight, n_jobs)
+        model, refitted = refit_model(
+            self.model, (X, y, sample_weight), validation, strength, n_jobs
+        )
         return replace(self, model=model, refitted=refitted)
 
     @property
@@ -122,7 +125,9 @@ class Pruned(Figures):
             within = f"within the budget {self.budget:g}"
             is_plain = isinstance(proof, Bounded) and proof.is_exact
             return within if is_plain else f"{within}, {words}"
-        return words if self.tradeoff is None else f"at tradeoff {self.tradeoff:g}, {words}"
+        if self.tradeoff is None or math.isnan(self.tradeoff):
+            return words
+        return f"at tradeoff {self.tradeoff:g}, {words}"
 
     @property
     def _notes(self) -> list[str]:

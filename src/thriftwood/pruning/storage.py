@@ -18,8 +18,8 @@ from thriftwood.support.arrays import read_only
 
 FORMAT = "thriftwood pruning path"
 VERSION = 4
-PER_POINT = ("costs", "losses", "n_splits", "n_features")
-OPTIONAL = ("tradeoffs", "drop_step", "masks")
+PER_POINT = ("tradeoffs", "costs", "losses", "n_splits", "n_features")
+OPTIONAL = ("drop_step", "masks")
 
 
 def save_path(path: Any, file: str | os.PathLike[str]) -> None:
@@ -98,7 +98,6 @@ def _fits(about: dict[str, Any], forest: Forest) -> bool:
     """Say whether the arrays fit the forest and each other: kernels trust them."""
     n_points, proof = len(about["costs"]), about["proof"]
     per_point = [about[name] for name in PER_POINT]
-    per_point += [about["tradeoffs"]] if "tradeoffs" in about else []
     per_point += [proof.errors] if isinstance(proof, Sampled) else []
     if isinstance(proof, Baseline) and proof.criterion not in CRITERIA:
         return False
@@ -108,7 +107,7 @@ def _fits(about: dict[str, Any], forest: Forest) -> bool:
         return False
     if "masks" in about:
         return "drop_step" not in about and _are_prunings(about["masks"], forest, n_points)
-    return "tradeoffs" in about and _are_steps(about["drop_step"], forest, n_points)
+    return _are_steps(about["drop_step"], forest, n_points)
 
 
 def _are_steps(steps: NDArray[Any], forest: Forest, n_points: int) -> bool:

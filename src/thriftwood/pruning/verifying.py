@@ -7,26 +7,22 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from thriftwood.adapters import read_forest
 from thriftwood.closure import Certificate
-from thriftwood.costs import AnyCosts
 from thriftwood.evaluation.certifying import prove
 from thriftwood.forest import Forest, collapse, kept_by
-from thriftwood.problem.losses import Loss
-from thriftwood.problem.targets import ClassWeight
-from thriftwood.problem.task import read_task
-from thriftwood.pruning.descent import refuse_descent
-from thriftwood.pruning.nested import nested_path
-from thriftwood.pruning.path import PruningPath
-from thriftwood.pruning.pruned import Figures
-from thriftwood.pruning.tradeoffs import (
+from thriftwood.problem import (
+    Figures,
+    PruningProblem,
     interval_in_words,
     read_tradeoff,
     tradeoff_inside,
     tradeoffs_of,
 )
+from thriftwood.pruning.path import PruningPath
+from thriftwood.pruning.prune_path import path_of
+from thriftwood.pruning.pruned import Pruned
 from thriftwood.support.arrays import BoolArray, FloatArray
 from thriftwood.support.validation import six_digits
 
@@ -106,31 +102,20 @@ class Verification(Figures):
 
 
 def verify_pruning(
-    model: Any,
-    pruned: Any,
-    X: Any,
-    y: ArrayLike,
-    *,
-    tradeoff: float | None = None,
-    costs: AnyCosts = None,
-    loss: Loss = None,
-    class_weight: ClassWeight = None,
-    rows: str = "all",
-    sample_weight: ArrayLike | None = None,
-    n_jobs: int | None = None,
+    problem: PruningProblem, pruned: Any, *, tradeoff: float | None = None
 ) -> Verification:
     """Check that a model is an optimal pruning of another, without trusting who made it.
 
     The two models are laid side by side: the second may only have fewer splits. Its loss and cost
     are counted anew, and a flow proves what no pruning can pass. A refitted model is judged by its
-    splits; `same_values` says whether leaves still say what the model says.
+    splits; `same_values` says whether leaves still have the model's values.
 
     Parameters
     ----------
-    model, pruned
-        The model before and after, both of kinds that `prune` accepts.
-    X, y, costs, loss, class_weight, rows, sample_weight, n_jobs
-        As they were for `prune`.
+    problem : PruningProblem
+        The model before pruning, with samples, prices and loss, by `tw.pruning_problem(...)`.
+    pruned : model or Pruned
+        The model after pruning.
     tradeoff : float, optional
         The tradeoff at which to judge. None looks for one at which the model is optimal, among all.
 
@@ -140,57 +125,45 @@ def verify_pruning(
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> heart = tw.datasets.load_heart()
     >>> forest = RandomForestClassifier(20, random_state=0).fit(heart.X, heart.y)
-    >>> pruned = tw.prune(forest, heart.X, heart.y, costs=heart.costs, budget=50).model
-    >>> found = tw.verify_pruning(forest, pruned, heart.X, heart.y, costs=heart.costs)
-    >>> found.is_optimal
+    >>> problem = tw.pruning_problem(forest, heart.X, heart.y, costs=heart.costs)
+    >>> pruned = tw.prune(problem, budget=50)
+    >>> tw.verify_pruning(problem, pruned).is_optimal
     True
     """
     asked = None if tradeoff is None else read_tradeoff(tradeoff)
-    task = read_task(
-        model,
-        X,
-        y,
-        costs=costs,
-        loss=loss,
-        class_weight=class_weight,
-        rows=rows,
-        sample_weight=sample_weight,
-        n_jobs=n_jobs,
-    )
-    refuse_descent(task, "leave `loss` out to judge by recorded gains.")
-    other = read_forest(pruned)
-    kept = kept_by(task.forest, other)
-    figures = task.figures(kept)
-    problem, index = task.closure()
+    problem.check_adds_up("leave `loss` out to judge by recorded gains.")
+    other = read_forest(pruned.model if isinstance(pruned, Pruned) else pruned)
+    kept = kept_by(problem.forest, other)
+    figures = problem.figures(kept)
     interval = None
     if asked is None:
-        path = nested_path(model, task, (problem, index), "ensemble", n_jobs, None)
-        asked, interval = _where_judged(path, figures)
-    certificate, gap = prove(problem, index, kept, asked)
+        asked, interval = _where_judged(path_of(problem), figures)
+    certificate, gap = prove(problem.closure, problem.index, kept, asked)
     return Verification(
         **vars(figures),
         tradeoff=asked,
         tradeoffs=interval,
         certificate=certificate,
-        excess=float(gap / Fraction(task.weight_counted)),
-        same_values=_says_the_same(task.forest, kept, other),
-        original=task.original(),
-        unit=task.prices.unit,
+        excess=float(gap / Fraction(problem.weight_counted)),
+        same_values=_says_the_same(problem.forest, kept, other),
+        original=problem.original,
+        unit=problem.prices.unit,
     )
 
 
 def _where_judged(path: PruningPath, figures: Figures) -> tuple[float, tuple[float, float] | None]:
     """Return the tradeoff at which a pruning looks best, and where the path says it is optimal."""
+    tradeoffs = path.tradeoffs
     is_here = np.isclose(path.costs, figures.cost, rtol=ROUNDING, atol=0) & np.isclose(
         path.losses, figures.loss, rtol=ROUNDING, atol=0
     )
     if is_here.any():
         point = int(is_here.argmax())
-        return tradeoff_inside(path.tradeoffs, point), tradeoffs_of(path.tradeoffs, point)
+        return tradeoff_inside(tradeoffs, point), tradeoffs_of(tradeoffs, point)
     # Elsewhere a pruning is nearest to the line between the points that cost more and less.
     cheaper = np.flatnonzero(path.costs <= figures.cost)
     point = int(cheaper[0]) if len(cheaper) else len(path) - 1
-    return float(path.tradeoffs[point]), None
+    return float(tradeoffs[point]), None
 
 
 def _says_the_same(forest: Forest, kept: BoolArray, pruned: Forest) -> bool:

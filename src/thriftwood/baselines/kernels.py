@@ -1,4 +1,4 @@
-"""Numba loops of pruning by size; `dynamic_programming` and `size_path` check everything first.
+"""Numba loops of pruning by size; `dynamic_programming` checks everything first.
 
 `n_below[h]` is the number of splits in the subtree of a node. For every number of splits that a
 node may keep, from 1 to `n_below[h]`, `choice` has how many of them its left subtree gets::
@@ -6,6 +6,8 @@ node may keep, from 1 to `n_below[h]`, `choice` has how many of them its left su
     choice      | 1 2 3 ... n_below[h] | 1 2 ...
                 ^ start[h]             ^ start[h + 1]
 """
+
+from collections import namedtuple
 
 import numpy as np
 
@@ -24,8 +26,12 @@ def count_splits_below(left, right):
     return n_below
 
 
+# The arrays of a forest, what nodes lose as leaves, and the choices to be made.
+Subtrees = namedtuple("Subtrees", "left right loss n_below start choice")
+
+
 @kernel
-def best_of_each_size(first, last, left, right, loss, n_below, start, choice, best):
+def best_of_each_size(subtrees, first, last, best):
     """Fill `best[k]` with the least loss of a tree with k splits, and `choice` with how to get it.
 
     The tree has the nodes `first:last`. A node with n splits has n + 1 losses, of its subtree with
@@ -34,6 +40,7 @@ def best_of_each_size(first, last, left, right, loss, n_below, start, choice, be
         best   | left child, 0 1 2 ... | right child, 0 1 ... |
                | node, 0 1 2 3 ...                            |
     """
+    left, right, loss, n_below, start, choice = subtrees
     place = np.empty(last - first, dtype=np.int64)
     place[0] = 0
     for h in range(first, last):

@@ -1,0 +1,148 @@
+"""Make a pruning problem: in memory, in partitions, or from a subsample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from thriftwood.costs import AnyCosts
+from thriftwood.distributed import (
+    DualDecomposition,
+    comes_in_partitions,
+    partitioned_problem,
+    subsampled_partitions,
+    subsampled_problem,
+)
+from thriftwood.errors import InputError
+from thriftwood.problem import ClassWeight, Loss, PruningProblem, read_problem
+
+
+def pruning_problem(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    costs: AnyCosts = None,
+    loss: Loss = None,
+    class_weight: ClassWeight = None,
+    sample_weight: ArrayLike | None = None,
+    samples: str = "all",
+    subsample: int | None = None,
+    decomposition: DualDecomposition | None = None,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+) -> PruningProblem:
+    """Read and check once what is to be pruned, on which samples, at what prices.
+
+    `prune`, `prune_path`, the baselines, `PruningPath.certify`, `verify_pruning` and the report
+    take the problem in place of a model and samples.
+
+    Parameters
+    ----------
+    model : fitted model
+        DecisionTree*, ExtraTree*, RandomForest*, ExtraTrees*, Bagging* over decision trees,
+        GradientBoosting* or HistGradientBoosting* of scikit-learn, a model of LightGBM, XGBoost or
+        CatBoost, a `BudgetForestClassifier` or a `ForestModel`. It is not changed.
+    X : array-like or data frame, shape (n_samples, n_features)
+        Samples to count losses and bills on; usually those the model was trained on. Samples beyond
+        memory may come in partitions: a Dask array or data frame, whose partitions are worked on by
+        the current Dask client, or by threads of this process where there is none; an `np.memmap`;
+        or an iterator of pairs (X, y) or triples (X, y, weight), best of thousands of samples each.
+        The answer is the same.
+    y : array-like, shape (n_samples,)
+        The targets. For samples in Dask a Dask array or series with the same partitions, matched by
+        position, or an array where the sizes of all partitions are known; left out for an iterator.
+    costs : array-like, mapping from feature name to price, Costs, or None
+        What it costs to look at each feature of one sample. None means 1 each. `Costs` knows fees
+        that features share, prerequisites, prices per model and more.
+    loss : str or callable, optional
+        For classifiers "error" (misclassified samples), "expected_error" (1 minus the probability
+        of the right class), "brier" or "log_loss"; for regressors "squared_error" or
+        "absolute_error", the distance of a target from its leaf's value. None takes the first.
+
+        The trees of a boosted model predict only together. Its losses are "recorded_gain", the
+        default: the gains that its splits recorded in training, as a share of all of them, given
+        up; and the true ones, "log_loss" of classifiers and "squared_error" of regressors for
+        numbers, which are descended from the best pruning by recorded gains and only at a tradeoff.
+
+        Or a function of your own. Of a classifier it is called as `loss(values)` with the class
+        probabilities of nodes, shape (n_nodes, n_classes) in the order of the model's classes, and
+        returns a table of that shape: what predicting with this node costs for a sample of each
+        class. Of a regressor it is called as `loss(prediction, target)` with two equally long
+        arrays, many times, and returns what each prediction costs. All of it must be finite.
+    class_weight : "balanced", mapping from class to weight, or None
+        How much a sample counts in the loss by its class, for classifiers: on top of its
+        `sample_weight`, and in the mean loss only; bills stay what samples really pay. Classes that
+        are not in the mapping weigh 1. "balanced" makes all classes count the same, by weights as
+        scikit-learn defines them, on all samples given and their `sample_weight`: the loss "error"
+        of all samples is then 1 minus the balanced accuracy of a tree, averaged over trees.
+    sample_weight : array-like, shape (n_samples,), optional
+        How much each sample counts, in loss and cost alike.
+    samples : {"all", "in_bag", "out_of_bag"}
+        On which samples each tree's loss counts: all; those in its bootstrap sample, as often as
+        they were drawn; or the others. The last two need the samples that the model was trained on,
+        in their order. Bills always count on all samples. With "in_bag" leave out `sample_weight`
+        where the bootstrap was already drawn by it, as new versions of scikit-learn do.
+    subsample : int, optional
+        Where samples are very many: how many of them to prune on, drawn at random, the same every
+        time for the same partitions. Losses are those of all samples, and so are all figures of
+        what comes out; an estimate of what is missed is in place of a proof. With as many as there
+        are samples, or more, nothing is drawn. Not for samples="in_bag" or "out_of_bag", prices
+        that belong to samples, or an iterator, which is read only once.
+    decomposition : DualDecomposition, optional
+        How far to go where samples come in partitions: rounds, tolerance, how much may be gathered.
+        With it samples in memory are cut into partitions, too, which saves memory.
+    n_jobs : int, optional
+        Threads, as in scikit-learn. Results do not depend on it.
+    progress : bool, optional
+        Whether to show a progress bar; None shows one on a terminal, for work of over a second.
+
+    Examples
+    --------
+    >>> import thriftwood as tw
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> heart = tw.datasets.load_heart()
+    >>> forest = RandomForestClassifier(20, random_state=0).fit(heart.X, heart.y)
+    >>> problem = tw.pruning_problem(forest, heart.X, heart.y, costs=heart.costs)
+    >>> path = tw.prune_path(problem)
+    >>> path.certify(problem, points=[1])[0].gap
+    0
+    """
+    given: dict[str, Any] = {
+        "costs": costs,
+        "loss": loss,
+        "class_weight": class_weight,
+        "sample_weight": sample_weight,
+        "samples": samples,
+    }
+    if comes_in_partitions(model, X, given, decomposition, subsample):
+        if subsample is not None:
+            drawn = subsampled_partitions(model, X, y, subsample, n_jobs, progress, **given)
+            if drawn is not None:
+                return drawn
+        return partitioned_problem(model, X, y, decomposition, n_jobs, progress, **given)
+    problem = replace(read_problem(model, X, y, **given), n_jobs=n_jobs, progress=progress)
+    return problem if subsample is None else subsampled_problem(problem, subsample)
+
+
+@contextmanager
+def problem_of(model: Any, X: Any, y: Any, **given: Any) -> Iterator[PruningProblem]:
+    """Yield the problem that a user passed in place of a model, or make one and close it."""
+    if not isinstance(model, PruningProblem):
+        if X is None:
+            raise InputError("Pass a model and samples, or a problem by `tw.pruning_problem`.")
+        with pruning_problem(model, X, y, **given) as problem:
+            yield problem
+        return
+    changed = [name for name, value in given.items() if value not in (None, "all")]
+    changed += [name for name, value in (("X", X), ("y", y)) if value is not None]
+    if changed:
+        raise InputError(
+            f"The problem has its own samples and options: leave out `{changed[0]}`, or give it to "
+            "`tw.pruning_problem`."
+        )
+    yield model
