@@ -233,7 +233,7 @@ def all_trials(model: Any, files: dict[str, RowFiles], sizes: Sizes) -> Iterator
 
 def settle(task: ShardedTask, tradeoff: float) -> tuple[ShardRound, ...]:
     """Return the rounds of `prune` with its default options."""
-    price = task.index.closure_tradeoff(tradeoff)
+    price = task.index.in_units(tradeoff)
     solution = sharded_cut(task.crew, task.projects, price, RowShards(progress=False))
     assert solution.rounds[-1].gap == solution.proof.certificate.gap == 0
     return solution.rounds
@@ -246,7 +246,7 @@ def rounds_of_prices(
 
     These rounds are the same for all tradeoffs, so that one run tells their gaps.
     """
-    prices = np.array([float(task.index.closure_tradeoff(tradeoff)) for tradeoff in tradeoffs])
+    prices = np.array([float(task.index.in_units(tradeoff)) for tradeoff in tradeoffs])
     profit, bound = np.full(len(prices), -np.inf), np.full(len(prices), np.inf)
     rounding = ROUNDING * np.abs(task.projects.gains).sum()
     begin, n_bytes = perf_counter(), task.crew.bytes_moved

@@ -31,7 +31,7 @@ def build(forest, X, y, prices, weights):
 def test_the_optimum_is_that_of_the_paper(case, tradeoff):
     forest, X, y, prices, weights = case
     problem, index = build(*case)
-    priced, _ = problem.at(index.closure_tradeoff(tradeoff))
+    priced, _ = problem.at(index.in_units(tradeoff))
     kept = index.kept_nodes(min_cut(priced).kept)
     objective = {}
     for mask in all_masks(forest):
@@ -63,7 +63,7 @@ def test_profit_is_the_fall_of_the_objective(case):
 @given(pruning_cases(most_trees=4, most_splits=6, most_rows=8), TRADEOFFS)
 def test_solvers_agree_on_forests_and_prove_it(case, tradeoff):
     problem, index = build(*case)
-    priced, _ = problem.at(index.closure_tradeoff(tradeoff))
+    priced, _ = problem.at(index.in_units(tradeoff))
     by_cut = min_cut(priced)
     assert check_certificate(priced, by_cut).gap == 0
     if exact_sum(np.abs(priced.gains)) < 2**45:  # beyond, the doubles of HiGHS may be too coarse
@@ -78,7 +78,7 @@ def test_dearer_features_and_a_smaller_tradeoff_cancel(case, tradeoff, factor):
 
     def kept(prices, tradeoff):
         problem, index = build(forest, X, y, prices, weights)
-        priced, _ = problem.at(index.closure_tradeoff(tradeoff))
+        priced, _ = problem.at(index.in_units(tradeoff))
         return index.kept_nodes(min_cut(priced).kept)
 
     def objective(mask):
@@ -97,7 +97,7 @@ def test_of_several_optima_the_smallest_forest_is_taken():
     forest = forest_of(stump, n_features=1)
     problem, index = build(forest, [[1.0]], [1], np.ones(1), np.ones(1))
     for tradeoff, stays in ((0.999, True), (1.0, False), (1.001, False)):
-        priced, _ = problem.at(index.closure_tradeoff(tradeoff))
+        priced, _ = problem.at(index.in_units(tradeoff))
         assert min_cut(priced).kept.tolist() == [stays]
 
 

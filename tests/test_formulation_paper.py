@@ -32,7 +32,7 @@ def closure_optimum(instance, tradeoff):
     problem, index, _ = plain_closure(
         instance.forest, instance.routes, instance.losses, instance.prices, instance.weights
     )
-    priced, scale = problem.at(index.closure_tradeoff(tradeoff))
+    priced, scale = problem.at(index.in_units(tradeoff))
     profit = priced.profit(min_cut(priced).kept) * index.gain_unit / scale
     roots = instance.forest.tree_start[:-1]
     return (instance.losses[roots].sum() - float(profit)) / instance.weight_counted

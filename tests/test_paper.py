@@ -122,7 +122,7 @@ def test_ip3_is_integral_and_has_our_optimum(seed):
 
     routes = routes_of(FOREST, EXAMPLE)
     problem, index, _ = plain_closure(FOREST, routes, errors, prices, np.ones(1))
-    priced, scale = problem.at(index.closure_tradeoff(tradeoff))
+    priced, scale = problem.at(index.in_units(tradeoff))
     certificate = check_certificate(priced, min_cut(priced))
     all_leaves = (errors[0] + errors[5]) / 2
     fall = float(certificate.profit * index.gain_unit / scale) / FOREST.n_trees

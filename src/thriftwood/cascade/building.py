@@ -55,7 +55,7 @@ def cascade_of(
     budget: float | None,
     stages: int | Sequence[int],
     refit: LabelledSamples | None,
-    rows: str,
+    samples: str,
     sample_weight: ArrayLike | None,
     costs: AnyCosts,
     n_jobs: int | None,
