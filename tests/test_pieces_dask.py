@@ -12,7 +12,7 @@ from paths import FOREST, HEART, assert_same_path
 from test_pieces import assert_same_pruning
 
 import thriftwood as tw
-from thriftwood.distributed import plan as under_test
+from thriftwood.distributed import sharded_task as under_test
 from thriftwood.errors import InputError, LostWorkersError
 
 da = pytest.importorskip("dask.array", reason="rows on a cluster need the extra `dask`")
@@ -95,27 +95,27 @@ def test_a_worker_killed_between_rounds_costs_no_result(client, whole, monkeypat
     class Saboteur:
         """Kills a worker before the fourth question."""
 
-        def __init__(self, crew):
-            self.crew = crew
+        def __init__(self, partitions):
+            self.partitions = partitions
             self.n_asked = 0
 
         def __getattr__(self, name):
-            return getattr(self.crew, name)
+            return getattr(self.partitions, name)
 
-        def ask(self, work, news):
+        def map(self, work, messages):
             self.n_asked += 1
             if self.n_asked == 4:
                 killed.append(next(iter(client.run(os.getpid).values())))
                 os.kill(killed[0], signal.SIGKILL)
-            return self.crew.ask(work, news)
+            return self.partitions.map(work, messages)
 
     @contextmanager
-    def hire_with_saboteur(*arguments):
-        with hire(*arguments) as crew:
-            yield Saboteur(crew)
+    def open_with_saboteur(*arguments):
+        with open_partitions(*arguments) as partitions:
+            yield Saboteur(partitions)
 
-    hire = under_test.hire
-    monkeypatch.setattr(under_test, "hire", hire_with_saboteur)
+    open_partitions = under_test.open_partitions
+    monkeypatch.setattr(under_test, "open_partitions", open_with_saboteur)
     pruned = tw.prune(FOREST, *rows_in_dask(), **OPTIONS)
     assert killed
     assert_same_pruning(pruned, whole)

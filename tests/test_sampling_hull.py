@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thriftwood.distributed.hull import hull_of, slopes_of
+from thriftwood.distributed.hull import lower_hull, slopes_of
 
 WHOLE = st.integers(0, 12).map(float)
 POINTS = st.lists(st.tuples(WHOLE, WHOLE), min_size=1, max_size=9)
@@ -23,7 +23,7 @@ def objectives(costs, losses, tradeoff):
 @given(POINTS)
 def test_at_every_tradeoff_the_hull_has_the_best_point_and_no_point_too_many(points):
     costs, losses = np.array(points).T
-    hull = hull_of(costs, losses)
+    hull = lower_hull(costs, losses)
     ends = [
         Fraction(losses[b] - losses[a]) / Fraction(costs[a] - costs[b]) for a, b in pairwise(hull)
     ]
@@ -46,14 +46,14 @@ def test_at_every_tradeoff_the_hull_has_the_best_point_and_no_point_too_many(poi
 @given(POINTS)
 def test_the_first_point_has_the_least_loss_and_of_these_the_least_cost(points):
     costs, losses = np.array(points).T
-    first = hull_of(costs, losses)[0]
+    first = lower_hull(costs, losses)[0]
     assert (losses[first], costs[first]) == min(zip(losses, costs, strict=True))
 
 
 @given(st.lists(st.tuples(st.floats(0.001, 1), st.floats(0, 1)), min_size=1, max_size=20))
 def test_slopes_rise_whatever_the_rounding(points):
     costs, losses = np.array(points).T
-    hull = hull_of(costs, losses)
+    hull = lower_hull(costs, losses)
     slopes = slopes_of(costs[hull], losses[hull])
     assert (np.diff(slopes) > 0).all()
     assert (slopes >= 0).all()
@@ -63,5 +63,5 @@ def test_slopes_rise_whatever_the_rounding(points):
 
 def test_points_on_a_line_are_one_step():
     costs, losses = np.arange(5.0)[::-1], 3.0 * np.arange(5)
-    assert hull_of(costs, losses).tolist() == [0, 4]
+    assert lower_hull(costs, losses).tolist() == [0, 4]
     assert slopes_of(costs[[0, 4]], losses[[0, 4]]) == pytest.approx(3)

@@ -218,7 +218,7 @@ def test_other_rows_are_not_taken_for_those_of_the_path():
 
 
 def test_a_path_by_rounds_is_as_near_as_it_says():
-    path = heart_path(shards=tw.RowShards(most_gathered=0, max_rounds=2))
+    path = heart_path(shards=tw.DualDecomposition(most_gathered=0, max_rounds=2))
     proofs = path.certify(HEART.X, HEART.y)
     assert min(proof.gap for proof in proofs) >= 0
 

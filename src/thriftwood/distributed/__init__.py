@@ -4,13 +4,16 @@ Law: the closure problem of all partitions together is that of all samples at on
 proven of its solution holds for all samples.
 """
 
-from thriftwood.distributed.dual.options import RowShards as DualDecomposition
-from thriftwood.distributed.in_partitions import comes_in_partitions, partitioned_problem
+from thriftwood.distributed.dual import DualDecomposition, DualRound
+from thriftwood.distributed.opening import is_partitioned
+from thriftwood.distributed.partitioned import comes_in_partitions, partitioned_problem
 from thriftwood.distributed.subsampling import subsampled_partitions, subsampled_problem
 
 __all__ = [
     "DualDecomposition",
+    "DualRound",
     "comes_in_partitions",
+    "is_partitioned",
     "partitioned_problem",
     "subsampled_partitions",
     "subsampled_problem",

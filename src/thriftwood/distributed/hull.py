@@ -1,42 +1,44 @@
-"""Which of several prunings are best at some tradeoff: the lower convex hull of cost and loss."""
+"""Lower convex hull of costs and losses: which prunings are best at some tradeoff."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from thriftwood.support.arrays import FloatArray, IntArray
 
 
-def hull_of(costs: FloatArray, losses: FloatArray) -> IntArray:
+def lower_hull(costs: FloatArray | IntArray, losses: FloatArray | IntArray) -> IntArray:
     """Return the points on the lower hull, from the dearest to the cheapest.
 
-    Point `a` is on it if some tradeoff makes loss + tradeoff * cost least at `a` and at no point
-    that is cheaper. So costs fall, losses rise, and the slopes between neighbours, as `slopes_of`
-    computes them, rise. The first has the least loss of all, and of such points the least cost. Of
-    equal points the last is taken: along a path it is the smallest forest.
+    Point `a` is on it if some tradeoff from 0 on makes loss + tradeoff * cost least at `a` and at
+    no point that is cheaper. So costs fall, losses rise, and the slopes between neighbours, as
+    `slopes_of` computes them, rise. The first has the least loss of all, and of such points the
+    least cost. Of equal points the last is taken: along a path it is the smallest forest.
 
     Parameters
     ----------
     costs, losses : shape (n_points,)
-        In any order. Where differences are whole numbers, no rounding decides who is on the hull.
+        In any order. Where they are integers, nothing is rounded.
     """
-    hull: list[int] = []
-    slopes: list[float] = []  # between neighbours
     number = np.arange(len(costs))
     first = np.lexsort((-number, costs, losses))[0]
     candidates = np.lexsort((-number, losses, -costs))
-    for point in candidates[costs[candidates] <= costs[first]]:
-        if hull and costs[point] == costs[hull[-1]]:
+    candidates = candidates[costs[candidates] <= costs[first]]
+    rises = _rises_exactly if costs.dtype.kind == "i" else _rises
+    hull: list[int] = []
+    points: list[Any] = []
+    found = zip(costs[candidates].tolist(), losses[candidates].tolist(), strict=True)
+    for place, point in zip(candidates.tolist(), found, strict=True):
+        if points and point[0] == points[-1][0]:
             continue  # as cheap as the one before, and no better
-        slope = _slope(costs, losses, hull[-1], point) if hull else 0.0
-        while slopes and slope <= slopes[-1]:
+        while len(points) > 1 and not rises(points[-2], points[-1], point):
             hull.pop()
-            slopes.pop()
-            slope = _slope(costs, losses, hull[-1], point)
-        if hull:
-            slopes.append(slope)
-        hull.append(int(point))
-    return np.array(hull)
+            points.pop()
+        hull.append(place)
+        points.append(point)
+    return np.array(hull, dtype=np.int64)
 
 
 def slopes_of(costs: FloatArray, losses: FloatArray) -> FloatArray:
@@ -45,5 +47,18 @@ def slopes_of(costs: FloatArray, losses: FloatArray) -> FloatArray:
     return slopes
 
 
-def _slope(costs: FloatArray, losses: FloatArray, dear: int, cheap: int) -> float:
-    return float(-(losses[cheap] - losses[dear]) / (costs[cheap] - costs[dear]))
+Point = tuple[Any, Any]
+
+
+def _rises(a: Point, b: Point, c: Point) -> bool:
+    """Say whether the slope from b to c is larger than that from a to b, as rounded."""
+    return bool(_slope(a, b) < _slope(b, c))
+
+
+def _slope(dear: Point, cheap: Point) -> Any:
+    return -(cheap[1] - dear[1]) / (cheap[0] - dear[0])
+
+
+def _rises_exactly(a: Point, b: Point, c: Point) -> bool:
+    """Say the same of integers."""
+    return bool((b[1] - a[1]) * (b[0] - c[0]) < (c[1] - b[1]) * (a[0] - b[0]))

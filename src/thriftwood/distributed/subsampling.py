@@ -22,10 +22,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thriftwood.costs import PriceList
-from thriftwood.distributed.hull import hull_of, slopes_of
-from thriftwood.distributed.in_partitions import PartitionReader, open_partitions, read_partitions
+from thriftwood.distributed.hull import lower_hull, slopes_of
 from thriftwood.distributed.measuring import Measure, Measured, Paid, SamplesInBlocks, measured_from
-from thriftwood.distributed.pieces import Piece
+from thriftwood.distributed.opening import is_iterator, open_partitions
+from thriftwood.distributed.partition import Partition
+from thriftwood.distributed.partitioned import ReadPartition, read_shared
 from thriftwood.distributed.spread import Spread, spread_along
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest
@@ -86,7 +87,7 @@ class Subsample:
         forest, n_points = problem.forest, len(costs)
         step, n_steps = _after_the_whole_forest(problem, drop_step, n_points), n_points + 1
         all_costs, all_losses = self.measure(step, n_steps)
-        chosen = hull_of(all_costs, all_losses)
+        chosen = lower_hull(all_costs, all_losses)
         original = Figures(
             float(all_costs[0]),
             float(all_losses[0]),
@@ -159,31 +160,31 @@ def subsampled_partitions(
     how many to take from each. When the subsample has said in which order splits drop, every
     partition adds up what its samples pay along that order.
     """
-    if hasattr(X, "__next__"):
+    if is_iterator(X):
         raise InputError(
             "A subsample is drawn from all samples and measured on all, but an iterator can be "
             "read only once: draw while you read it, or leave `subsample` out."
         )
     size = whole_number(subsample, "subsample", LEAST_SAMPLES)
-    reader = read_partitions(model, X, **given)
+    problem, reader = read_shared(model, X, **given)
     read = (X, y, sample_weight, n_jobs, progress)
-    with open_partitions(partial(_draw, size, reader), *read) as crew:
-        counts = crew.ask(_count, [None] * crew.n_shards)
+    with open_partitions(partial(_draw, size, reader), *read) as partitions:
+        counts = partitions.map(_count, [None] * partitions.n_partitions)
         n_samples = sum(count.n_samples for count in counts)
         if size >= n_samples:
             return None
-        drawn = crew.ask(_send, _numbers_to_draw([count.n_samples for count in counts], size))
+        drawn = partitions.map(_send, _numbers_to_draw([count.n_samples for count in counts], size))
     data = _joined([piece for piece in drawn if piece is not None])
     lost = [count.losses for count in counts if count.losses is not None]
-    losses = reduce(add, lost) if lost else recorded_losses(reader.problem.forest)
+    losses = reduce(add, lost) if lost else recorded_losses(problem.forest)
 
     def measure(drop_step: IndexArray, n_points: int) -> Measured:
         build = partial(_add_up_bills, drop_step, n_points, reader)
-        with open_partitions(build, *read) as crew:
-            paid = reduce(add, crew.ask(_paid, [None] * crew.n_shards))
-        return measured_from(reader.problem, losses, paid, drop_step)
+        with open_partitions(build, *read) as partitions:
+            paid = reduce(add, partitions.map(_paid, [None] * partitions.n_partitions))
+        return measured_from(problem, losses, paid, drop_step)
 
-    problem = replace(reader.problem, model=model, data=data, n_jobs=n_jobs, progress=progress)
+    problem = replace(problem, model=model, data=data, n_jobs=n_jobs, progress=progress)
     return _drawn_problem(problem, losses, Subsample(size, n_samples, measure))
 
 
@@ -220,11 +221,11 @@ class _Drawn(NamedTuple):
     data: SampleData
 
 
-def _draw(size: int, reader: PartitionReader, piece: Piece) -> _Drawn:
-    problem = replace(reader(piece), n_jobs=1, progress=False)
+def _draw(size: int, read: ReadPartition, partition: Partition) -> _Drawn:
+    problem = read(partition)
     data = problem.in_memory
     losses = SamplesInBlocks(problem).losses if problem.adds_up_losses else None
-    order = np.random.default_rng([SEED, piece.number]).permutation(data.table.n_samples)
+    order = np.random.default_rng([SEED, partition.number]).permutation(data.table.n_samples)
     return _Drawn(_Counted(data.table.n_samples, losses), data.take(order[:size]))
 
 
@@ -237,9 +238,9 @@ def _send(state: _Drawn, n_samples: int) -> SampleData | None:
 
 
 def _add_up_bills(
-    drop_step: IndexArray, n_points: int, reader: PartitionReader, piece: Piece
+    drop_step: IndexArray, n_points: int, read: ReadPartition, partition: Partition
 ) -> Paid:
-    problem = replace(reader(piece), n_jobs=1, progress=False)
+    problem = read(partition)
     return SamplesInBlocks(problem).paid(drop_step, n_points)
 
 

@@ -12,19 +12,20 @@ from joblib import effective_n_jobs
 from thriftwood.errors import InputError
 
 Item = TypeVar("Item")
+Result = TypeVar("Result")
 # Told now and then which share of a long piece of work is done, from 0 to 1.
 Progress = Callable[[float], None]
 
 
 def for_each(
-    work: Callable[[Item], None], items: Iterable[Item], n_jobs: int | None = None
-) -> None:
-    """Call `work` on every item; kernels release the GIL, so threads of one process share arrays.
+    work: Callable[[Item], Result], items: Iterable[Item], n_jobs: int | None = None
+) -> list[Result]:
+    """Return `work(item)` of every item, in order, on threads: kernels release the GIL.
 
     Parameters
     ----------
     work : callable
-        Writes its result into arrays of its own item; two calls never touch the same entries.
+        Two calls never write to the same entries of an array.
     items : iterable
     n_jobs : int, optional
         As in joblib: None means 1 unless a `joblib.parallel_config` says otherwise, -1 all cores.
@@ -32,13 +33,10 @@ def for_each(
     items = list(items)
     most = min(n_threads(n_jobs), len(items))
     if most <= 1:
-        for item in items:
-            work(item)
-        return
+        return [work(item) for item in items]
     # Not joblib's threads: it looks only every hundredth of a second whether they are done.
     with ThreadPoolExecutor(most) as pool:
-        for _ in pool.map(work, items):
-            pass  # but raise what the work has raised
+        return list(pool.map(work, items))
 
 
 def work_off(

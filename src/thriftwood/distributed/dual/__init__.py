@@ -1,29 +1,37 @@
-"""Closure problems whose items lie in shards, each with its own worker; only numbers travel.
+"""Dual decomposition of closure problems whose items lie in partitions.
 
-Gains are shared out between shards, and each shard finds its own best sets for its share of the
-gains, at all prices at once. Whatever the shares, the shards' best profits add up to a bound: no
-closed set has a larger profit. Where all shards want the same set, it is the best.
+All partitions must keep the same projects. This coupling is relaxed (Lagrangian relaxation; as in
+Guignard and Kim 1987, "Lagrangean decomposition", and Komodakis, Paragios and Tziritas 2011, "MRF
+energy minimization and beyond via dual decomposition"): every partition p gets its own copy of the
+projects and a part of every gain, the multiplier u[p, h], and solves its subproblem alone. Multi-
+pliers of a project always add up to its gain, so that::
+
+    max over x of sum_h gain[h] x[h] - tradeoff * sum_p cost_p(x)
+        <=  sum_p  max over x_p of sum_h u[p, h] x_p[h] - tradeoff * cost_p(x_p)
+
+for any multipliers: the right side is the dual bound. Multipliers move towards the partitions that
+drop a project too early (dual ascent; Bertsekas, "Nonlinear Programming", chapter 6), and what
+partitions still disagree on is gathered and solved by one minimum cut, whose flow gives multipliers
+that close the gap. Nothing here knows a tree.
 
 Law: the answer is closed, its profit is exact, and no closed set has a profit beyond the bound;
-where the rest that shards disagree on was gathered, the answer is the smallest best set.
+where the disagreement was gathered, the answer is the smallest best set.
 """
 
-from thriftwood.distributed.dual.at_tradeoff import ShardedSolution, sharded_cut
-from thriftwood.distributed.dual.log import ShardRound
-from thriftwood.distributed.dual.options import RowShards
-from thriftwood.distributed.dual.rounds import Crew, Projects
-from thriftwood.distributed.dual.whole_path import ShardedPath, sharded_path
-from thriftwood.distributed.dual.works import Order, bills
+from thriftwood.distributed.dual.ascent import DecomposedClosure
+from thriftwood.distributed.dual.cut import DualSolution, decomposed_cut
+from thriftwood.distributed.dual.options import DualDecomposition, DualRound
+from thriftwood.distributed.dual.path import decomposed_path
+from thriftwood.distributed.dual.subproblem import Subproblem, cost_by_breakpoint, join_subproblems
 
 __all__ = [
-    "Crew",
-    "Order",
-    "Projects",
-    "RowShards",
-    "ShardRound",
-    "ShardedPath",
-    "ShardedSolution",
-    "bills",
-    "sharded_cut",
-    "sharded_path",
+    "DecomposedClosure",
+    "DualDecomposition",
+    "DualRound",
+    "DualSolution",
+    "Subproblem",
+    "cost_by_breakpoint",
+    "decomposed_cut",
+    "decomposed_path",
+    "join_subproblems",
 ]

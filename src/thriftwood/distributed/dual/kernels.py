@@ -9,53 +9,43 @@ LENT = 0.5  # which part of its capacity a project lends to those that require i
 
 
 @kernel
-def lend_capacity(capacity, presence, requires):
-    """Let projects lend part of what they have to those that require them, by presence."""
+def lend_capacity(capacity, weight, requires):
+    """Let projects lend part of what they have to those that require them, by weight."""
     n_projects = len(requires)
     has = capacity.copy()
     lends = np.zeros(n_projects)
-    present_below = np.zeros(n_projects)
+    weight_below = np.zeros(n_projects)
     for h in range(n_projects):
         if requires[h] != NOTHING:
-            present_below[requires[h]] += presence[h]
+            weight_below[requires[h]] += weight[h]
     for h in range(n_projects):
         above = requires[h]
-        if above != NOTHING and present_below[above] > 0:
-            has[h] += lends[above] * presence[h] / present_below[above]
-        if present_below[h] > 0:
+        if above != NOTHING and weight_below[above] > 0:
+            has[h] += lends[above] * weight[h] / weight_below[above]
+        if weight_below[h] > 0:
             lends[h] = LENT * has[h]
             has[h] -= lends[h]
     return has
 
 
 @kernel
-def not_beyond_required(price, requires):
-    """Lower the price at which a project drops to that of the project it requires."""
-    price = price.copy()
-    for h in range(len(price)):
+def not_above_required(values, requires):
+    """Lower the value of each project to that of the project it requires."""
+    values = values.copy()
+    for h in range(len(values)):
         if requires[h] != NOTHING:
-            price[h] = min(price[h], price[requires[h]])
-    return price
+            values[h] = min(values[h], values[requires[h]])
+    return values
 
 
 @kernel
-def consistent(status, requires):
-    """Drop what requires a dropped project (-1), and open (0) what requires an open one."""
-    status = status.copy()
-    for h in range(len(status)):
-        if requires[h] != NOTHING:
-            status[h] = min(status[h], status[requires[h]])
-    return status
-
-
-@kernel
-def present_somewhere(presence, requires):
-    """Put projects that are present nowhere to where the required one is, or everywhere."""
-    presence = presence.copy()
-    n_shards, n_projects = presence.shape
+def somewhere(weight, requires):
+    """Put projects that lie nowhere to where the required one is, or everywhere."""
+    weight = weight.copy()
+    n_partitions, n_projects = weight.shape
     for h in range(n_projects):
-        if presence[:, h].sum() > 0:
+        if weight[:, h].sum() > 0:
             continue
-        for shard in range(n_shards):
-            presence[shard, h] = 1.0 if requires[h] == NOTHING else presence[shard, requires[h]]
-    return presence
+        for p in range(n_partitions):
+            weight[p, h] = 1.0 if requires[h] == NOTHING else weight[p, requires[h]]
+    return weight

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from thriftwood.baselines.size_path import SizePath
 from thriftwood.costs import AnyCosts, PriceList, prices_of_samples
-from thriftwood.distributed.hiring import is_chunked
+from thriftwood.distributed.opening import is_partitioned
 from thriftwood.errors import InputError
 from thriftwood.forest.table import Table, read_rows
 from thriftwood.problem.losses import Loss
@@ -122,7 +122,7 @@ def _check_path(path: Any) -> None:
 
 
 def _read_table(X: Any, path: PruningPath) -> Table:
-    if is_chunked(X):
+    if is_partitioned(X):
         raise InputError(
             "X comes in pieces, but the page needs its rows in memory: pass an array or a data "
             "frame, and a path that was computed on the same rows."
@@ -142,6 +142,6 @@ def _read_validation(validation: Any) -> tuple[Any, ArrayLike, ArrayLike | None]
     if validation is None:
         return None
     X, y, weights = read_labelled(validation, "validation")
-    if is_chunked(X):
+    if is_partitioned(X):
         raise InputError("The validation rows come in pieces: pass rows that are in memory.")
     return X, y, weights

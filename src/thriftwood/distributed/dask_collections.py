@@ -1,6 +1,5 @@
-"""Cut Dask collections into partitions: rows, labels and weights that belong together."""
+"""Partitions of Dask collections: samples, labels and weights that belong together."""
 
-from collections.abc import Callable
 from math import isnan
 from typing import Any
 
@@ -8,39 +7,34 @@ import dask
 import numpy as np
 from dask.array import Array
 
-from thriftwood.distributed.pieces import check_length, cutter
+from thriftwood.distributed.partition import check_length, slicer
 from thriftwood.errors import InputError
 
-# Of one partition: rows, labels, weights or None. Each is a delayed object, or lies in memory.
-Partition = tuple[Any, Any, Any]
 ADVICE = "pass a Dask array or series with the same partitions as X"
 
 
-def partitions(X: Any, y: Any, sample_weight: Any) -> list[Partition]:
-    """Return the partitions of a Dask array or data frame, as the user sees them; read nothing.
+def partitions_of(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, Any, Any]]:
+    """Return samples, labels and weights of each partition as the user sees it; read nothing.
 
-    Parameters
-    ----------
-    X : Dask array or data frame
-    y, sample_weight : Dask array or series, or array-like; the latter also None
-        Partitioned like X. Where Dask knows how long partitions are, both are cut like X.
+    Each is a delayed object, or lies in memory. Where Dask knows how long partitions are, labels
+    and weights are cut like X; otherwise they must have its partitions.
     """
     if X.ndim != 2:
         raise InputError(
-            f"X has {X.ndim} dimension(s), but rows and columns are needed: "
+            f"X has {X.ndim} dimension(s), but samples and features are needed: "
             "pass a Dask array of shape (n_samples, n_features)."
         )
     if y is None:
         raise InputError(f"`y` is None: {ADVICE}.")
-    rows, lengths = _delayed(X), _lengths(X)
-    if not rows:
-        raise InputError("X has no partitions: at least one example is needed.")
-    labels = _cut_like_rows("y", y, lengths, len(rows))
-    weights = _cut_like_rows("sample_weight", sample_weight, lengths, len(rows))
-    return list(zip(rows, labels, weights, strict=True))
+    samples, lengths = _delayed(X), _lengths(X)
+    if not samples:
+        raise InputError("X has no partitions: at least one sample is needed.")
+    labels = _cut_like_samples("y", y, lengths, len(samples))
+    weights = _cut_like_samples("sample_weight", sample_weight, lengths, len(samples))
+    return list(zip(samples, labels, weights, strict=True))
 
 
-def _cut_like_rows(
+def _cut_like_samples(
     name: str, values: Any, lengths: tuple[int, ...] | None, n_partitions: int
 ) -> list[Any]:
     """Return labels or weights of each partition."""
@@ -71,13 +65,13 @@ def _cut_in_memory(name: str, values: Any, lengths: tuple[int, ...] | None) -> l
             f"{ADVICE}."
         )
     check_length(name, values, sum(lengths))
-    cut: Callable[[int, int], Any] = cutter(values)
+    take = slicer(values)
     stops = np.cumsum(lengths).tolist()
-    return [cut(stop - length, stop) for stop, length in zip(stops, lengths, strict=True)]
+    return [take(stop - length, stop) for stop, length in zip(stops, lengths, strict=True)]
 
 
 def _lengths(values: Any) -> tuple[int, ...] | None:
-    """Return how many rows each partition has; None where Dask does not know."""
+    """Return how many samples each partition has; None where Dask does not know."""
     if not isinstance(values, Array):
         return None
     lengths: tuple[int, ...] = values.chunks[0]
@@ -88,7 +82,7 @@ def _delayed(values: Any) -> list[Any]:
     """Return the partitions of a collection.
 
     Tasks are not fused: then a source that X, y and the weights have in common is read once, and
-    they surely belong together even if it would give other rows the next time.
+    they surely belong together even if it would give others the next time.
     """
     if isinstance(values, Array):
         if values.ndim > 1:

@@ -1,4 +1,4 @@
-"""Crews of a real cluster: a worker that is killed costs time, never the result."""
+"""Partitions on a real cluster: a worker that is killed costs time, never the result."""
 
 import asyncio
 import gc
@@ -14,10 +14,11 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from crew_work import (
+from distributed import Client, LocalCluster, Status
+from partition_work import (
     end_the_process,
     fail_at,
-    length_of_news,
+    length_of_message,
     measure_slowly,
     readable_later,
     remember,
@@ -28,10 +29,9 @@ from crew_work import (
     weigh,
     where,
 )
-from distributed import Client, LocalCluster, Status
 
-from thriftwood.distributed import waiting
-from thriftwood.distributed.hiring import hire
+from thriftwood.distributed import dask_cluster
+from thriftwood.distributed.opening import open_partitions
 from thriftwood.errors import InputError, LostWorkersError, RangeError
 
 pytestmark = pytest.mark.slow
@@ -82,25 +82,25 @@ def wait_until(condition, seconds=15):
 def test_the_answers_are_those_of_one_process():
     frame = dd.from_pandas(pd.DataFrame(X, columns=list("abc")).assign(y=Y), npartitions=4)
     for rows, labels in [(ROWS, Y), (ROWS, da.from_array(Y)), (frame[list("abc")], frame.y)]:
-        with hire(remember, rows, labels, None, 1) as there:
-            answers = there.ask(tell, range(there.n_shards))
-            assert os.getpid() not in there.ask(where, [None] * there.n_shards)
+        with open_partitions(remember, rows, labels, None, 1) as there:
+            answers = there.map(tell, range(there.n_partitions))
+            assert os.getpid() not in there.map(where, [None] * there.n_partitions)
         assert [row for answer in answers for row in answer[1]] == X.tolist()
         assert [label for answer in answers for label in answer[2]] == Y.tolist()
         assert [answer[4] for answer in answers] == list(range(len(answers)))
 
 
 def test_only_states_stay_on_the_workers(client):
-    with hire(remember, ROWS, Y, None, 1) as crew:
-        crew.ask(length_of_news, [b"x" * 100_000] * N)
+    with open_partitions(remember, ROWS, Y, None, 1) as opened:
+        opened.map(length_of_message, [b"x" * 100_000] * N)
         assert wait_until(lambda: len(kept_by(client)) == N)
         assert all(name.startswith("thriftwood-state") for name in kept_by(client))
 
 
 def test_what_the_user_persists_stays_his(client):
     rows = ROWS.persist()
-    with hire(remember, rows, Y, None, 1) as crew:
-        assert crew.ask(weigh, [3] * N) == QUIET
+    with open_partitions(remember, rows, Y, None, 1) as opened:
+        assert opened.map(weigh, [3] * N) == QUIET
     assert wait_until(lambda: not any("thriftwood" in name for name in kept_by(client)))
     np.testing.assert_array_equal(rows.compute(), X)
 
@@ -110,13 +110,13 @@ def test_our_errors_come_back_from_workers():
     build = partial(remember_unless, number=5, error=InputError("The columns are wrong."))
     with (
         pytest.raises(InputError, match=r"^Partition 5: The columns are wrong.$"),
-        hire(build, ROWS, Y, None, 1),
+        open_partitions(build, ROWS, Y, None, 1),
     ):
         pass
-    with hire(remember, ROWS, Y, None, 1) as crew:
+    with open_partitions(remember, ROWS, Y, None, 1) as opened:
         with pytest.raises(RangeError, match=r"^Partition 2: It is too large.$"):
-            crew.ask(fail_at, [None, None, RangeError("It is too large."), *[None] * (N - 3)])
-        assert crew.ask(weigh, [3] * N) == QUIET
+            opened.map(fail_at, [None, None, RangeError("It is too large."), *[None] * (N - 3)])
+        assert opened.map(weigh, [3] * N) == QUIET
 
 
 @pytest.mark.usefixtures("client")
@@ -126,7 +126,7 @@ def test_a_partition_that_the_users_graph_cannot_read_is_named():
         pytest.raises(
             InputError, match=r"^Partition 2 could not be read: OSError: the disk is gone"
         ),
-        hire(remember, rows, Y, None, 1),
+        open_partitions(remember, rows, Y, None, 1),
     ):
         pass
 
@@ -134,8 +134,8 @@ def test_a_partition_that_the_users_graph_cannot_read_is_named():
 @pytest.mark.usefixtures("client")
 def test_a_partition_that_can_be_read_the_next_time_is(tmp_path):
     rows = ROWS.map_blocks(partial(readable_later, path=tmp_path / "tried"), dtype=float)
-    with hire(remember, rows, Y, None, 1) as crew:
-        assert crew.ask(weigh, [3] * N) == QUIET
+    with open_partitions(remember, rows, Y, None, 1) as opened:
+        assert opened.map(weigh, [3] * N) == QUIET
 
 
 def kill_a_worker(cluster, pid):
@@ -144,49 +144,49 @@ def kill_a_worker(cluster, pid):
 
 
 @pytest.mark.usefixtures("client")
-def test_a_worker_that_is_killed_between_two_asks_costs_no_answer(cluster):
-    with hire(remember, ROWS, Y, None, 1) as crew:
-        assert crew.ask(weigh, [3] * N) == QUIET
-        pids = crew.ask(where, [None] * N)
+def test_a_worker_that_is_killed_between_two_maps_costs_no_answer(cluster):
+    with open_partitions(remember, ROWS, Y, None, 1) as opened:
+        assert opened.map(weigh, [3] * N) == QUIET
+        pids = opened.map(where, [None] * N)
         kill_a_worker(cluster, pids[0])
-        assert crew.ask(weigh, [3] * N) == QUIET
-        assert pids[0] not in crew.ask(where, [None] * N)
+        assert opened.map(weigh, [3] * N) == QUIET
+        assert pids[0] not in opened.map(where, [None] * N)
 
 
 @pytest.mark.usefixtures("client")
-def test_all_workers_killed_between_two_asks_cost_no_answer(cluster):
-    with hire(remember, ROWS, Y, None, 1) as crew:
-        pids = set(crew.ask(where, [None] * N))
+def test_all_workers_killed_between_two_maps_cost_no_answer(cluster):
+    with open_partitions(remember, ROWS, Y, None, 1) as opened:
+        pids = set(opened.map(where, [None] * N))
         for pid in pids:
             kill_a_worker(cluster, pid)
-        assert crew.ask(weigh, [3] * N) == QUIET
-        assert not pids & set(crew.ask(where, [None] * N))
+        assert opened.map(weigh, [3] * N) == QUIET
+        assert not pids & set(opened.map(where, [None] * N))
 
 
 @pytest.mark.usefixtures("client")
-def test_a_worker_that_is_killed_during_an_ask_costs_no_answer(cluster):
-    news = b"x" * 200_000  # large and the same for all: they are on a worker themselves
-    with hire(remember, ROWS, Y, None, 1) as crew, ThreadPoolExecutor(1) as pool:
-        pids = crew.ask(where, [None] * N)
-        asking = pool.submit(crew.ask, measure_slowly, [news] * N)
+def test_a_worker_that_is_killed_during_a_map_costs_no_answer(cluster):
+    message = b"x" * 200_000  # large and the same for all: they are on a worker themselves
+    with open_partitions(remember, ROWS, Y, None, 1) as opened, ThreadPoolExecutor(1) as pool:
+        pids = opened.map(where, [None] * N)
+        asking = pool.submit(opened.map, measure_slowly, [message] * N)
         time.sleep(0.5)
         assert not asking.done()
         kill_a_worker(cluster, pids[0])
         assert asking.result(timeout=60) == [200_000] * N
-        assert crew.ask(weigh, [3] * N) == QUIET
+        assert opened.map(weigh, [3] * N) == QUIET
 
 
 def test_a_worker_that_is_killed_while_states_are_built_costs_no_answer(client, cluster):
-    def hire_and_ask():
-        with client.as_current(), hire(remember_slowly, ROWS, Y, None, 1) as crew:
-            return crew.ask(weigh, [3] * N)
+    def open_and_map():
+        with client.as_current(), open_partitions(remember_slowly, ROWS, Y, None, 1) as opened:
+            return opened.map(weigh, [3] * N)
 
     with ThreadPoolExecutor(1) as pool:
-        hiring = pool.submit(hire_and_ask)
+        opening = pool.submit(open_and_map)
         time.sleep(1)
-        assert not hiring.done()
+        assert not opening.done()
         kill_a_worker(cluster, next(iter(cluster.workers.values())).process.pid)
-        assert hiring.result(timeout=60) == QUIET
+        assert opening.result(timeout=60) == QUIET
 
 
 @pytest.mark.usefixtures("client")
@@ -194,7 +194,7 @@ def test_a_partition_that_kills_workers_is_named(cluster, monkeypatch):
     monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)  # by default 3
     with (
         pytest.raises(LostWorkersError, match=r"^Workers died .* while partition \d was theirs"),
-        hire(end_the_process, ROWS, Y, None, 1),
+        open_partitions(end_the_process, ROWS, Y, None, 1),
     ):
         pass
 
@@ -217,10 +217,13 @@ def small_cluster():
 
 @pytest.mark.parametrize("workers", ["gone", "paused"])
 def test_nobody_waits_for_ever_for_workers(monkeypatch, workers):
-    monkeypatch.setattr(waiting, "SECONDS_BETWEEN_LOOKS", 0.1)
-    monkeypatch.setattr(waiting, "LOOKS_WITHOUT_WORKERS", 5)
+    monkeypatch.setattr(dask_cluster, "SECONDS_BETWEEN_LOOKS", 0.1)
+    monkeypatch.setattr(dask_cluster, "LOOKS_WITHOUT_WORKERS", 5)
     message = r"has had no worker that works for 0\.5 seconds"
-    with small_cluster() as (cluster, client), hire(remember, ROWS, Y, None, 1) as crew:
+    with (
+        small_cluster() as (cluster, client),
+        open_partitions(remember, ROWS, Y, None, 1) as opened,
+    ):
         if workers == "gone":
             cluster.scale(0)
             assert wait_until(lambda: not cluster.scheduler.workers)
@@ -228,8 +231,11 @@ def test_nobody_waits_for_ever_for_workers(monkeypatch, workers):
             client.run(pause)
             assert wait_until(lambda: not cluster.scheduler.running)
         with pytest.raises(LostWorkersError, match=message):
-            crew.ask(weigh, [3] * N)
-        with pytest.raises(LostWorkersError, match=message), hire(remember, ROWS, Y, None, 1):
+            opened.map(weigh, [3] * N)
+        with (
+            pytest.raises(LostWorkersError, match=message),
+            open_partitions(remember, ROWS, Y, None, 1),
+        ):
             pass
 
 
@@ -238,21 +244,21 @@ def pause(dask_worker):
 
 
 def test_long_work_is_waited_for(monkeypatch):
-    monkeypatch.setattr(waiting, "SECONDS_BETWEEN_LOOKS", 0.1)
-    monkeypatch.setattr(waiting, "LOOKS_WITHOUT_WORKERS", 5)
-    with small_cluster(), hire(remember, ROWS, Y, None, 1) as crew:
-        assert crew.ask(measure_slowly, ["abc"] * N) == [3] * N
+    monkeypatch.setattr(dask_cluster, "SECONDS_BETWEEN_LOOKS", 0.1)
+    monkeypatch.setattr(dask_cluster, "LOOKS_WITHOUT_WORKERS", 5)
+    with small_cluster(), open_partitions(remember, ROWS, Y, None, 1) as opened:
+        assert opened.map(measure_slowly, ["abc"] * N) == [3] * N
 
 
 def test_a_client_that_is_closed_is_reported():
-    with small_cluster() as (_, client), hire(remember, ROWS, Y, None, 1) as crew:
+    with small_cluster() as (_, client), open_partitions(remember, ROWS, Y, None, 1) as opened:
         client.close()
         with pytest.raises(LostWorkersError, match="no connection to a scheduler"):
-            crew.ask(weigh, [3] * N)
+            opened.map(weigh, [3] * N)
         with (
             client.as_current(),
             pytest.raises(LostWorkersError, match="no connection to a scheduler"),
-            hire(remember, ROWS, Y, None, 1),
+            open_partitions(remember, ROWS, Y, None, 1),
         ):
             pass
 
@@ -261,12 +267,12 @@ def test_a_client_that_is_closed_is_reported():
 def test_a_scheduler_that_goes_away_is_reported(when):
     with (
         small_cluster() as (cluster, _),
-        hire(remember, ROWS, Y, None, 1) as crew,
+        open_partitions(remember, ROWS, Y, None, 1) as opened,
         ThreadPoolExecutor(1) as pool,
     ):
         if when == "before":
             cluster.close()
-        asking = pool.submit(crew.ask, measure_slowly, [b""] * N)
+        asking = pool.submit(opened.map, measure_slowly, [b""] * N)
         if when == "during":
             time.sleep(0.7)
             cluster.close()
@@ -275,21 +281,21 @@ def test_a_scheduler_that_goes_away_is_reported(when):
 
 
 @pytest.mark.usefixtures("client")
-def test_rows_of_another_cluster_are_refused():
+def test_samples_of_another_cluster_are_refused():
     persisted = ROWS.persist()
     with (
         small_cluster(),
-        pytest.raises(LostWorkersError, match="or the rows were persisted on another one"),
-        hire(remember, persisted, Y, None, 1),
+        pytest.raises(LostWorkersError, match="or the samples were persisted on another one"),
+        open_partitions(remember, persisted, Y, None, 1),
     ):
         pass
 
 
 def test_a_client_without_a_thread_of_its_own_is_refused(cluster):
-    async def hire_where_only_coroutines_run():
+    async def open_where_only_coroutines_run():
         async with Client(cluster.scheduler_address, asynchronous=True):
-            with hire(remember, ROWS, Y, None, 1):
+            with open_partitions(remember, ROWS, Y, None, 1):
                 pass
 
     with pytest.raises(InputError, match="The current Dask client is asynchronous"):
-        asyncio.run(hire_where_only_coroutines_run())
+        asyncio.run(open_where_only_coroutines_run())

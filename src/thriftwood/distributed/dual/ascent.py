@@ -1,0 +1,177 @@
+"""Dual ascent: gains move, round by round, to the partitions where projects drop too early."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from thriftwood.closure import from_the_end
+from thriftwood.distributed.dual import kernels
+from thriftwood.distributed.dual.multipliers import (
+    first_multipliers,
+    largest_scale,
+    moved,
+    step_sizes,
+    whole_multipliers,
+)
+from thriftwood.distributed.dual.subproblem import (
+    ParametricSolution,
+    capacity,
+    cost_by_breakpoint,
+    solve_all,
+)
+from thriftwood.distributed.partition import Partitions
+from thriftwood.support.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    IntArray,
+    read_only,
+)
+
+# Moving all the way at once overshoots, since many projects move; less where rounds still do.
+FIRST_PART = 0.7
+SMALLEST_PART = 0.05
+# By which part sums of doubles may be off: a bound is raised by it.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class DecomposedClosure:
+    """A closure problem whose items lie in partitions.
+
+    Attributes
+    ----------
+    partitions : Partitions
+        Their states are the `Subproblem`s.
+    gains, requires : shape (n_projects,)
+    weight : shape (n_partitions, n_projects)
+        How much of each project lies in every partition. A project that lies nowhere is taken to
+        be where the one that it requires is: who decides on a project decides on all it needs.
+    n_arcs : int
+        Of all subproblems together.
+    """
+
+    partitions: Partitions
+    gains: IntArray
+    requires: IndexArray
+    weight: FloatArray
+    n_arcs: int
+
+    def __post_init__(self) -> None:
+        somewhere = kernels.somewhere(self.weight, self.requires)
+        object.__setattr__(self, "weight", read_only(somewhere))
+
+    @cached_property
+    def decides(self) -> BoolArray:
+        """Which partitions have something to say on each project."""
+        return self.weight > 0
+
+    def map(self, work: Callable[[Any, Any], Any], message: Any = None) -> list[Any]:
+        """Return `work(subproblem, message)` of every partition, the same message for all."""
+        return self.partitions.map(work, [message] * self.partitions.n_partitions)
+
+
+@dataclass(frozen=True, eq=False)
+class DualPoint:
+    """The dual function at some multipliers, and nested closed sets from all its solutions.
+
+    Attributes
+    ----------
+    multipliers, drops_at : shape (n_partitions, n_projects)
+    solutions : list of ParametricSolution
+    scale : int
+        What multipliers were multiplied by when the subproblems were solved.
+    breakpoint_of : shape (n_projects,)
+        The nested sets: with which breakpoint each project drops, -1 if it is never kept, the last
+        one if it never drops.
+    gain, cost : shape (n_breakpoints,)
+        What each breakpoint gives up and saves, in all partitions together.
+    """
+
+    multipliers: FloatArray
+    drops_at: FloatArray
+    solutions: list[ParametricSolution]
+    scale: int
+    breakpoint_of: IndexArray
+    gain: IntArray
+    cost: IntArray
+
+    @cached_property
+    def gain_from(self) -> IntArray:
+        """What is gained by keeping all from each breakpoint on."""
+        return from_the_end(self.gain)
+
+    @cached_property
+    def cost_from(self) -> IntArray:
+        """What it costs to keep all from each breakpoint on."""
+        return from_the_end(self.cost)
+
+    def bounds(self, tradeoffs: FloatArray) -> FloatArray:
+        """Return the dual bound at each tradeoff."""
+        gain = np.concatenate([one.gain for one in self.solutions]) / self.scale
+        cost = np.concatenate([one.cost for one in self.solutions]).astype(np.float64)
+        sure = sum(one.sure_gain + one.slack for one in self.solutions) / self.scale
+        dear_first = np.argsort(-gain / cost, kind="stable")
+        up_to = np.searchsorted(-(gain / cost)[dear_first], -tradeoffs, side="left")
+        gain_to = np.concatenate([[0.0], np.cumsum(gain[dear_first])])
+        cost_to = np.concatenate([[0.0], np.cumsum(cost[dear_first])])
+        total: FloatArray = sure + gain_to[up_to] - tradeoffs * cost_to[up_to]
+        return total + ROUNDING * (abs(sure) + gain_to[up_to])
+
+    @property
+    def disagreement(self) -> float:
+        """A convex function of the multipliers, least where all agree at all tradeoffs."""
+        squares = [(one.gain.astype(np.float64) ** 2 / one.cost).sum() for one in self.solutions]
+        return float(sum(map(float, squares))) / float(self.scale) ** 2
+
+
+def dual_ascent(problem: DecomposedClosure) -> Iterator[DualPoint]:
+    """Yield better and better points of the dual function, without end."""
+    sizes = step_sizes(np.array(problem.map(capacity)), problem.weight, problem.requires)
+    multipliers = first_multipliers(problem.gains, problem.weight)
+    part, last = FIRST_PART, np.inf
+    while True:
+        point = _dual_point(problem, multipliers)
+        yield point
+        if point.disagreement > last:
+            part = max(part / 2, SMALLEST_PART)
+        last = point.disagreement
+        multipliers = moved(multipliers, point.drops_at, sizes, part)
+
+
+def _dual_point(problem: DecomposedClosure, multipliers: FloatArray) -> DualPoint:
+    """Solve all subproblems, and put nested sets together from what they want on average."""
+    scale = largest_scale(multipliers)
+    whole = whole_multipliers(multipliers, problem.gains, scale)
+    solutions = problem.partitions.map(solve_all, list(whole))
+    drops_at = np.array([one.drops_at for one in solutions]) / scale
+    breakpoint_of, n_breakpoints = _breakpoints(_mean_drop(drops_at, problem), problem.requires)
+    cost = np.sum(problem.map(cost_by_breakpoint, (breakpoint_of, n_breakpoints)), axis=0)
+    gain = np.zeros(n_breakpoints, dtype=np.int64)
+    ever = breakpoint_of >= 0
+    np.add.at(gain, breakpoint_of[ever], problem.gains[ever])
+    return DualPoint(multipliers, drops_at, solutions, scale, breakpoint_of, gain, cost)
+
+
+def _mean_drop(drops_at: FloatArray, problem: DecomposedClosure) -> FloatArray:
+    """Return the mean tradeoff at which partitions drop a project; infinity if none ever does."""
+    counts = np.isfinite(drops_at) & problem.decides
+    weight = np.where(counts, problem.weight, 0.0)
+    total = weight.sum(axis=0)
+    summed = (weight * np.where(counts, drops_at, 0.0)).sum(axis=0)
+    mean: FloatArray = np.divide(summed, total, out=np.full_like(total, np.inf), where=total > 0)
+    return mean
+
+
+def _breakpoints(drops_at: FloatArray, requires: IndexArray) -> tuple[IndexArray, int]:
+    """Number the tradeoffs at which projects drop; those that never drop come last."""
+    at = kernels.not_above_required(drops_at, requires)
+    tradeoffs = np.unique(at[(at > 0) & np.isfinite(at)])
+    breakpoint_of = np.searchsorted(tradeoffs, at).astype(np.int32)
+    breakpoint_of[at <= 0] = -1
+    return breakpoint_of, len(tradeoffs) + 1
