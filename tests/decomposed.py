@@ -52,9 +52,7 @@ def cut_by_items(
 def decomposed(problem: ClosureProblem, parts: Sequence[Subproblem]) -> DecomposedClosure:
     weight = np.array([part.weight for part in parts])
     n_arcs = sum(part.n_arcs for part in parts)
-    return DecomposedClosure(
-        ListPartitions(parts), problem.gains, problem.requires, weight, n_arcs
-    )
+    return DecomposedClosure(ListPartitions(parts), problem.gains, problem.requires, weight, n_arcs)
 
 
 @st.composite

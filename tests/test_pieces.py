@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from models import assert_equal_forests, fitted
 from paths import FOREST, HEART, assert_same_path
 from sklearn.ensemble import GradientBoostingClassifier
+from thriftwood.distributed.pieces import Piece
 from thriftwood.distributed.plan import read_plan
 
 import thriftwood as tw
 from thriftwood.adapters import read_forest
 from thriftwood.distributed import sampled_pieces
 from thriftwood.distributed import sharded_task as making
-from thriftwood.distributed.pieces import Piece
 from thriftwood.errors import InputError, RangeError
 
 TRADEOFFS = (0.0, 1e-4, 0.001, 0.01)
