@@ -1,11 +1,10 @@
-"""Predictions that buy features only when a tree asks for them.
+"""Predictions that buy features only when a tree first uses them.
 
 Law: labels, probabilities and bills are those that the model and `feature_bill` would give if all
 values had been there from the start; whoever stops early gets the same labels, never a higher bill.
 """
 
-from thriftwood.acquisition.answer import LazyAnswer
-from thriftwood.acquisition.failures import Failure
+from thriftwood.acquisition.answer import Failure, LazyAnswer
 from thriftwood.acquisition.lazy import LazyPredictor
 
 __all__ = ["Failure", "LazyAnswer", "LazyPredictor"]

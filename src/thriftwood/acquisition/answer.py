@@ -1,65 +1,85 @@
-"""What a lazy predictor answers: predictions, and what they cost."""
+"""Predictions of a lazy predictor, and what they cost."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import reprlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.acquisition.course import Course
-from thriftwood.acquisition.failures import Failure
-from thriftwood.acquisition.kernels import KNOWN, USED
-from thriftwood.acquisition.tolls import Tolls
-from thriftwood.acquisition.walk import Walk
-from thriftwood.billing import (
-    FeatureBill,
-    Receipt,
-    bill_of,
-    model_cost_of,
-    values_shown,
-)
+from thriftwood.acquisition.kernels import USED
+from thriftwood.billing import FeatureBill, Receipt, bill_of, model_cost_of, values_shown
 from thriftwood.costs import PriceList
 from thriftwood.errors import InputError
-from thriftwood.support.arrays import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    read_only,
-)
+from thriftwood.forest import Stages
+from thriftwood.support.arrays import BoolArray, FloatArray, IntArray, read_only
+
+
+class Failure(NamedTuple):
+    """A value that the source could not give.
+
+    Attributes
+    ----------
+    sample : object
+        The id of the sample.
+    feature : str or int
+        Its name, or its column where the model knows no names.
+    error : Exception
+    index : int
+        The place of the sample among those that were passed.
+    """
+
+    sample: Any
+    feature: Any
+    error: Exception
+    index: int
+
+    def __repr__(self) -> str:
+        name = reprlib.repr(self.sample)
+        return f"Failure(sample {name}, feature {self.feature!r}: {self.reason})"
+
+    @property
+    def reason(self) -> str:
+        """The error in words, if it has any."""
+        try:
+            said = str(self.error)
+        except Exception:
+            said = "it has no words"
+        return f"{type(self.error).__name__}: {said}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LazyAnswer:
-    """What a `LazyPredictor` says about rows, and what it bought for them.
+    """Predictions of a `LazyPredictor`, and what it bought for them.
 
     Attributes
     ----------
-    rows : tuple
+    samples : tuple
         Their ids, as they were passed.
     labels : shape (n_samples,), optional
         Predicted classes; None for a regressor.
     proba : shape (n_samples, n_classes), optional
-        Predicted probabilities; None for a regressor. Of rows that stopped early, because their
+        Predicted probabilities; None for a regressor. Of samples that stopped early, because their
         label was decided, an estimate: each tree says what the node says that it has reached, held
         within what its leaves may still say. The label is the most probable class here, too.
     values : shape (n_samples,), optional
         Predicted numbers; None for a classifier.
     stages : shape (n_samples,)
-        At which stage of a cascade each row stopped; 0 for other models.
+        At which stage of a cascade each sample stopped; 0 for other models.
     n_requests : int
-        How many values the source was asked for, attempts after failures not counted.
+        How many values were requested.
     n_rounds : int
         How many rounds of requests depend on each other: with `acquire_many` the rounds in which
-        the source was asked, otherwise the most that any row went through.
+        the source was asked, otherwise the most that any sample went through.
     failures : tuple of Failure
         What could not be got.
     """
 
-    rows: tuple[Any, ...]
+    samples: tuple[Any, ...]
     labels: NDArray[Any] | None
     proba: FloatArray | None
     values: FloatArray | None
@@ -67,39 +87,38 @@ class LazyAnswer:
     n_requests: int
     n_rounds: int
     failures: tuple[Failure, ...]
-    _use: LazyUse
+    _use: RecordedUse
     _prices: PriceList
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self.samples)
 
     @cached_property
     def bill(self) -> FeatureBill:
-        """What these rows pay, for what was bought and for nothing else.
+        """What these samples pay, for what was bought and for nothing else.
 
         It is worked out when it is first looked at, as receipts are.
         """
-        if not self.rows:
-            raise InputError("There is no bill: no row was answered.")
-        stages = self._use.course.stages
+        if not self.samples:
+            raise InputError("There is no bill: no sample was answered.")
+        stages = self._use.stages
         model_cost = model_cost_of(stages.last_in_use, self._prices)
         return bill_of(self._use, self._prices, model_cost, stages.richest.feature_names)
 
     @property
     def receipts(self) -> Receipts:
-        """One `Receipt` per row, made on demand; what it bought, in the order of buying."""
+        """One `Receipt` per sample, made on demand; what it bought, in the order of buying."""
         return Receipts(self)
 
     def __repr__(self) -> str:
-        rows = "1 row" if len(self) == 1 else f"{len(self)} rows"
+        samples = "1 sample" if len(self) == 1 else f"{len(self)} samples"
         rounds = "1 round" if self.n_rounds == 1 else f"{self.n_rounds} rounds"
-        asked = f"{self.n_requests} requests in {rounds}"
         failed = f"{len(self.failures)} failed" if self.failures else "none failed"
-        if not self.rows:
-            return f"LazyAnswer for {rows}: {asked}, {failed}"
+        told = f"LazyAnswer for {samples}: {self.n_requests} requests in {rounds}, {failed}"
+        if not self.samples:
+            return told
         unit = f" {self._prices.unit}" if self._prices.unit else ""
-        bill = f"mean bill {self.bill.mean:.6g}{unit}"
-        return f"LazyAnswer for {rows}: {asked}, {failed}; {bill}"
+        return f"{told}; mean bill {self.bill.mean:.6g}{unit}"
 
 
 class Receipts(Sequence[Receipt]):
@@ -122,78 +141,40 @@ class Receipts(Sequence[Receipt]):
             return [self[one] for one in range(len(self))[place]]
         if not -len(self) <= place < len(self):
             raise IndexError(f"There are {len(self)} receipts: there is none at {place}.")
-        return replace(self._answer.bill.receipt(place), row=self._answer.rows[place])
-
-    def __iter__(self) -> Iterator[Receipt]:
-        return (self[place] for place in range(len(self)))
+        return replace(self._answer.bill.receipt(place), row=self._answer.samples[place])
 
     def __repr__(self) -> str:
-        return f"Receipts of {len(self)} rows"
+        return f"Receipts of {len(self)} samples"
 
 
 @dataclass(frozen=True, eq=False)
-class LazyUse:
-    """What rows were tested for on their way, as a bill wants to know it.
+class RecordedUse:
+    """Use of features as it was recorded on the way; the arrays are those of `Traversal`."""
 
-    Attributes
-    ----------
-    course : Course
-    tolls : Tolls, optional
-        Where rows stopped as soon as they were decided.
-    one_by_one : bool
-        Whether values were asked for one at a time.
-    rows : shape (n_samples, n_features)
-        Values that were known or found.
-    know : shape (n_samples, n_features)
-        What became of each, as in `Walk`.
-    known : bool array, shape (n_samples, n_features), optional
-        Where values were known beforehand.
-    n_tests : shape (n_samples,)
-    """
-
-    course: Course
-    tolls: Tolls | None
-    one_by_one: bool
-    rows: NDArray[Any]
-    know: NDArray[np.uint8]
-    known: BoolArray | None
+    stages: Stages
+    found: NDArray[Any]
+    status: NDArray[np.uint8]
     n_tests: IntArray
+    first_uses: list[bytes]
 
     @cached_property
     def used(self) -> BoolArray:
-        return read_only(self.know == USED)
+        return read_only(self.status == USED)
 
-    def asked(self, row: int) -> list[tuple[int, int]]:
-        """Walk the row again, with what is known now in place of the source: same way, same order.
+    def asked(self, i: int) -> list[tuple[int, int]]:
+        """Return features in the order of buying, and the tree; what failed was not bought."""
+        recorded = np.frombuffer(self.first_uses[i], np.int32).reshape(-1, 2)
+        return [(feature, tree) for feature, tree in recorded.tolist() if self.used[i, feature]]
 
-        What the source could not give is left out, since nothing was bought.
-        """
-        know = self.know[row]
-        tolls = None if self.tolls is None else self.tolls.take(np.array([row]))
-        again = Walk(self.course, 1, tolls=tolls)
-        again.values[0] = self.rows[row]
-        if self.known is not None:
-            again.know[0, self.known[row]] = KNOWN
-        again.start(0)
-        while True:
-            needs = [again.next_need(0)] if self.one_by_one else again.needs(0, 0)
-            needs = [feature for feature in needs if feature >= 0]
-            if not needs:
-                break
-            again.know[0, needs] = know[needs]
-        return [(feature, tree) for feature, tree in again.asked() if know[feature] == USED]
+    def values(self, i: int, features: Iterable[int]) -> dict[int, Any]:
+        return values_shown(self.stages.richest, self.found[i], features)
 
-    def values(self, row: int, features: Iterable[int]) -> dict[int, Any]:
-        return values_shown(self.course.forest, self.rows[row], features)
-
-    def take(self, rows: IntArray) -> LazyUse:
-        """Return the same for some of the rows."""
-        return LazyUse(
-            self.course,
-            None if self.tolls is None else self.tolls.take(rows),
-            self.one_by_one,
-            read_only(self.rows[rows]),
-            read_only(self.know[rows]),
-            None if self.known is None else read_only(self.known[rows]),
-            read_only(self.n_tests[rows]),
+    def take(self, samples: IntArray) -> RecordedUse:
+        """Return the same for some of the samples."""
+        return RecordedUse(
+            self.stages,
+            read_only(self.found[samples]),
+            read_only(self.status[samples]),
+            read_only(self.n_tests[samples]),
+            [self.first_uses[i] for i in samples],
         )

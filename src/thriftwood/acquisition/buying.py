@@ -1,42 +1,44 @@
-"""Buy for rows what they ask for on their way, from whatever source."""
+"""Buy what samples request, value by value, in batched requests or concurrently.
+
+The calls that a plain source gets are led by generators: these yield the arguments of a call, and
+are sent its value, or the `Exception` that it raised. So the same lines serve plain functions and
+coroutine functions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
-from typing import Any
+import asyncio
+import reprlib
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
-from thriftwood.acquisition.failures import Failure, OnFailure
-from thriftwood.acquisition.kernels import NOTHING
-from thriftwood.acquisition.patience import Lost, Request
-from thriftwood.acquisition.source import Source
+from thriftwood.acquisition.answer import Failure
+from thriftwood.acquisition.kernels import LOST, MISSED, NOTHING, USED
+from thriftwood.acquisition.traversal import Traversal
 from thriftwood.acquisition.values import ValueReader
-from thriftwood.acquisition.walk import Walk
+from thriftwood.errors import InputError
 
-# Rows that are on their way together, so that a million of them need not be.
-ROWS_AT_ONCE = 10_000
+# Samples that are in progress together, so that a million of them need not be.
+BATCH_SIZE = 10_000
+
+OnFailure = Literal["raise", "missing", "node"]
+# The id of a sample and a feature.
+Request = tuple[Any, Any]
+Calls = Generator[tuple[Any, ...], Any, None]
 
 
 class Buyer:
-    """Hands the needs of rows to a source, and to rows what comes back, good or bad.
-
-    Parameters
-    ----------
-    walk : Walk
-    ids : sequence
-        What the source knows each row by.
-    reader : ValueReader
-    on_failure : {"raise", "missing", "node"}
-        What becomes of a row for which the source failed for good.
+    """Hands the requests of samples to a source, and to samples what comes back, good or bad.
 
     Attributes
     ----------
     failures : list of Failure
     dropped : set of int
-        Rows that were given up.
+        Samples that were given up.
     n_requests : int
-        How many values were asked for.
+        How many values were requested.
     n_rounds : int
         How many rounds of requests depended on each other.
     """
@@ -47,86 +49,207 @@ class Buyer:
     n_rounds: int
 
     def __init__(
-        self, walk: Walk, ids: Sequence[Any], reader: ValueReader, on_failure: OnFailure
+        self, traversal: Traversal, ids: Sequence[Any], reader: ValueReader, on_failure: OnFailure
     ) -> None:
-        self.walk = walk
+        self.traversal = traversal
         self.ids = ids
-        self.names = reader.names
         self.failures = []
         self.dropped = set()
         self.n_requests = 0
         self.n_rounds = 0
+        self._names = reader.names
         self._number = reader.number
         self._on_failure = on_failure
 
-    def take(self, row: int, feature: int, found: Any) -> None:
-        """Hand a row what the source had for it."""
+    def one_by_one(self) -> Calls:
+        """Request one value at a time, sample after sample."""
+        traversal, names = self.traversal, self._names
+        for i, one in enumerate(self.ids):
+            traversal.start(0)
+            n_rounds = 0
+            while i not in self.dropped and (feature := traversal.next_need(i, 0)) != NOTHING:
+                self._take(i, feature, (yield one, names[feature]))
+                n_rounds += 1
+            self._finish(i, 0, n_rounds)
+
+    def in_batches(self) -> Calls:
+        """Request the next needs of all samples together, round after round."""
+        for first in range(0, len(self.ids), BATCH_SIZE):
+            batch = np.arange(first, min(first + BATCH_SIZE, len(self.ids)))
+            self.traversal.start(slice(len(batch)))
+            in_progress = batch
+            while True:
+                samples, features = self.traversal.needs_of_batch(in_progress, in_progress - first)
+                if not len(samples):
+                    break
+                wanted = list(zip(samples.tolist(), features.tolist(), strict=True))
+                requests = tuple((self.ids[i], self._names[feature]) for i, feature in wanted)
+                found = yield from _values_or_errors(requests)
+                for (i, feature), value in zip(wanted, found, strict=True):
+                    self._take(i, feature, value)
+                self.n_rounds += 1
+                in_progress = np.setdiff1d(samples, list(self.dropped))
+            for slot, i in enumerate(batch.tolist()):
+                self.traversal.finish(i, slot)
+
+    async def concurrently(
+        self, acquire: Callable[..., Awaitable[Any]], max_in_flight: int
+    ) -> None:
+        """Request for many samples at a time; each goes on as soon as its own values are there.
+
+        Every slot has one call in flight. A sample requests at once all that it surely needs next
+        while there are calls to spare, and otherwise one value after the other: the source is as
+        busy as it may be anyway.
+        """
+        waiting = iter(range(len(self.ids)))
+        self._spare_calls = max_in_flight - self.traversal.n_slots
+        async with asyncio.TaskGroup() as tasks:
+            for slot in range(self.traversal.n_slots):
+                tasks.create_task(self._serve(acquire, waiting, slot))
+
+    async def _serve(
+        self, acquire: Callable[..., Awaitable[Any]], waiting: Iterator[int], slot: int
+    ) -> None:
+        """Request for one sample after the other, in the same slot."""
+        for i in waiting:
+            self.traversal.start(slot)
+            n_rounds = 0
+            while i not in self.dropped and (needs := self.traversal.needs(i, slot)):
+                await self._request(acquire, i, needs)
+                n_rounds += 1
+            self._finish(i, slot, n_rounds)
+        self._spare_calls += 1  # for samples that are still in progress in other slots
+
+    async def _request(
+        self, acquire: Callable[..., Awaitable[Any]], i: int, needs: list[int]
+    ) -> None:
+        """Request several values of a sample: as many as can be spared in tasks, the others here."""
+        one, names = self.ids[i], self._names
+        n_tasks = min(len(needs) - 1, self._spare_calls)
+        self._spare_calls -= n_tasks
+        in_tasks, here = needs[:n_tasks], needs[n_tasks:]
+        tasks = [asyncio.create_task(_value_or_error(acquire, one, names[k])) for k in in_tasks]
+        try:
+            for feature in here:
+                if i in self.dropped:
+                    break
+                self._take(i, feature, await _value_or_error(acquire, one, names[feature]))
+            for feature, task in zip(in_tasks, tasks, strict=True):
+                self._take(i, feature, await task)
+        except BaseException:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)  # let the source clean up
+            raise
+        self._spare_calls += n_tasks
+
+    def _take(self, i: int, feature: int, found: Any) -> None:
+        """Hand a sample the value, or the error, that the source had for it."""
         self.n_requests += 1
-        if type(found) is not Lost:
+        traversal = self.traversal
+        if not isinstance(found, Exception):
             try:
-                self.walk.give(row, feature, self._number(feature, found))
+                traversal.values[i, feature] = self._number(feature, found)
+                traversal.status[i, feature] = USED
                 return
             except Exception as error:  # whatever the value of somebody else does when it is read
-                found = Lost(error, 1)
-        failure = Failure(self.ids[row], self.names[feature], found.error, found.attempts, row)
-        self.failures.append(failure)
+                found = error
+        self.failures.append(Failure(self.ids[i], self._names[feature], found, i))
         if self._on_failure == "raise":
-            self.dropped.add(row)
-        elif self._on_failure == "missing":
-            self.walk.miss(row, feature)
+            self.dropped.add(i)
         else:
-            self.walk.lose(row, feature)
+            traversal.status[i, feature] = MISSED if self._on_failure == "missing" else LOST
+
+    def _finish(self, i: int, slot: int, n_rounds: int) -> None:
+        self.traversal.finish(i, slot)
+        self.n_rounds = max(self.n_rounds, n_rounds)
 
 
-def buy_one_by_one(buyer: Buyer, source: Source) -> None:
-    """Ask for one value at a time, row after row; a row's trees ask one after the other."""
-    walk, ids, names = buyer.walk, buyer.ids, buyer.names
-    for row in range(len(ids)):
-        walk.start(0)
-        n_rounds = 0
-        while row not in buyer.dropped and (feature := walk.next_need(row)) != NOTHING:
-            buyer.take(row, feature, source.ask(ids[row], names[feature]))
-            n_rounds += 1
-        buyer.n_rounds = max(buyer.n_rounds, n_rounds)
+def make_calls(calls: Calls, source: Callable[..., Any]) -> None:
+    """Call a plain function as often as the generator of its calls wants."""
+    arguments = next(calls, None)
+    while arguments is not None:
+        try:
+            answer = source(*arguments)
+        except Exception as error:
+            answer = error
+        arguments = _next_call(calls, answer)
 
 
-def buy_in_rounds(buyer: Buyer, source: Source) -> None:
-    """Ask for the next needs of all rows together, round after round."""
-    rounds = rounds_of(buyer)
-    requests = next(rounds, None)
-    while requests is not None:
-        requests = next_round(rounds, source.ask_many(requests))
+async def make_calls_async(calls: Calls, source: Callable[..., Awaitable[Any]]) -> None:
+    """Await a coroutine function as often as the generator of its calls wants."""
+    arguments = next(calls, None)
+    while arguments is not None:
+        arguments = _next_call(calls, await _value_or_error(source, *arguments))
 
 
-Rounds = Generator[list[Request], Sequence[Any], None]
-
-
-def rounds_of(buyer: Buyer) -> Rounds:
-    """Yield what all rows need next, be sent what the source has for them, until all arrived."""
-    n_samples = len(buyer.ids)
-    for first in range(0, n_samples, ROWS_AT_ONCE):
-        rows = np.arange(first, min(first + ROWS_AT_ONCE, n_samples))
-        buyer.walk.start(0, len(rows))
-        while True:
-            asking, features = buyer.walk.needs_of(rows, rows - first)
-            if not len(asking):
-                break
-            wanted = list(zip(asking.tolist(), features.tolist(), strict=True))
-            found = yield [(buyer.ids[row], buyer.names[feature]) for row, feature in wanted]
-            for (row, feature), one in zip(wanted, found, strict=True):
-                buyer.take(row, feature, one)
-            buyer.n_rounds += 1
-            rows = _on_their_way(asking, buyer.dropped)
-
-
-def next_round(rounds: Rounds, found: Sequence[Any]) -> list[Request] | None:
-    """Hand over what the source had; return the requests of the next round, None after the last."""
+def _next_call(calls: Calls, answer: Any) -> tuple[Any, ...] | None:
     try:
-        return rounds.send(found)
+        return calls.send(answer)
     except StopIteration:
         return None
 
 
-def _on_their_way(asking: Any, dropped: Iterable[int]) -> Any:
-    rows = np.unique(asking)
-    return rows[~np.isin(rows, list(dropped))] if dropped else rows
+async def _value_or_error(source: Callable[..., Awaitable[Any]], *arguments: Any) -> Any:
+    """Return what the source returns or the `Exception` that it raises; let cancelling through."""
+    try:
+        return await source(*arguments)
+    except Exception as error:
+        return error
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        failure = RuntimeError("The source cancelled its own work.")
+        failure.__cause__ = error
+        return failure
+
+
+def _values_or_errors(
+    requests: tuple[Request, ...],
+) -> Generator[tuple[tuple[Request, ...]], Any, list[Any]]:
+    """Return one value, or `Exception`, for each of many requests.
+
+    A call that fails is made again for each half of its requests, and so on down to single ones, so
+    that those which the source cannot answer do not lose the others. Requests come in a tuple: in a
+    list that somebody sorts, values would no longer be in their order.
+    """
+    answer = yield (requests,)
+    if not isinstance(answer, Exception):
+        return _in_order(answer, requests)
+    if len(requests) == 1:
+        return [answer]
+    middle = len(requests) // 2
+    first = yield from _values_or_errors(requests[:middle])
+    second = yield from _values_or_errors(requests[middle:])
+    return first + second
+
+
+def _in_order(answer: Any, requests: tuple[Request, ...]) -> list[Any]:
+    """Return the values of an answer in the order of the requests, or refuse it."""
+    if isinstance(answer, Mapping):
+        return [_look_up(answer, request) for request in requests]
+    # One value after the other: no text, no set, no table, no single value.
+    is_sequence = isinstance(answer, Sequence) and not isinstance(answer, str | bytes)
+    if is_sequence or (hasattr(answer, "__len__") and getattr(answer, "ndim", 0) == 1):
+        if len(answer) == len(requests):
+            return answer.tolist() if hasattr(answer, "tolist") else list(answer)
+        what = f"{len(answer)} values"
+    else:
+        what = reprlib.repr(answer)
+    raise InputError(
+        f"`acquire_many` was asked for {len(requests)} values and returned {what}: return one "
+        "value for each request, in their order, or a mapping from (sample, feature) to value."
+    )
+
+
+def _look_up(answer: Mapping[Any, Any], request: Request) -> Any:
+    try:
+        return answer[request]
+    except KeyError:
+        return InputError(f"`acquire_many` returned a mapping without {reprlib.repr(request)}.")
+    except TypeError:
+        return InputError(
+            f"`acquire_many` returned a mapping, which cannot have {reprlib.repr(request)} in it, "
+            "since that id has no hash: return a list, in the order of the requests."
+        )

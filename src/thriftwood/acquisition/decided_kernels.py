@@ -1,182 +1,144 @@
-"""Numba loops that walk rows only until no unread leaf can change the label.
+"""Numba loops that advance samples only until no unread leaf can change the label.
 
-Sums of bounds are added up in the order in which scores are. Rounded addition never turns the order
-of its terms around, so a score lies between the two sums to the last bit, and no allowance for
-rounding is needed but for what the link does to scores.
+Bounds are added up in the order in which scores are. Rounded addition never turns the order of its
+terms around, so a score lies between the two sums to the last bit, and no allowance for rounding
+is needed but for what the link does to scores.
 """
+
+from collections import namedtuple
 
 import numpy as np
 
 from thriftwood.acquisition.kernels import (
     NOTHING,
     UNKNOWN,
-    add_up,
-    ask,
+    NodeArrays,
+    State,
+    add_scores,
+    advance_tree,
     enter_next_stage,
     gap_of,
-    raised_by,
-    walk_tree,
+    request,
+    tie_break,
 )
 from thriftwood.costs.price_list import NO_MASK
 from thriftwood.forest.kernels import Splits
 from thriftwood.forest.stages import TIE_BREAK
 from thriftwood.support.compiling import kernel
 
-# When a class is surely the label. Predictions are the scores themselves; or scores that differ by
-# more than `SURE` make predictions that differ; or predictions are shares of one class against the
-# rest, which may be 1 for several classes, and must differ by more than `SURE` themselves.
+# The least and the greatest leaf below each node, and for each stage when a class is surely the
+# label: see below.
+LeafBounds = namedtuple("LeafBounds", "low high label_rule")
+
+# The arrays of a `PriceList`, with what one sample pays for a cost item in `amount`.
+PriceArrays = namedtuple("PriceArrays", "start cost_item mask amount own_price masks")
+
+# Label rules. Predictions are the scores themselves; or scores that differ by more than `SURE` make
+# predictions that differ; or predictions are shares of one class against the rest, which may be 1
+# for several classes, and must differ by more than `SURE` themselves.
 EXACT = 0
 GAP = 1
 SHARES = 2
 
 SURE = 1e-12
 
-# What is sure about a row at a stage.
+# Decisions about a sample at a stage.
 UNDECIDED = 0
 STOPS = 1
 PASSES = 2
 
 
 @kernel
-def go_on_until_decided(
-    feature,
-    threshold,
-    left,
-    right,
-    missing_left,
-    kind,
-    category_set,
-    set_start,
-    in_set,
-    roots,
-    says,
-    bias,
-    divisor,
-    enough,
-    first_asked,
-    first_asked_start,
-    low,
-    high,
-    rule,
-    start,
-    cost_item,
-    mask,
-    amount,
-    own_price,
-    masks,
-    paid,
-    values,
-    know,
-    at,
-    stage,
-    scores,
-    n_tests,
-    asked,
-    n_asked,
-    rows,
-    slots,
+def advance_until_decided(
+    node_arrays, leaf_bounds, price_arrays, state_arrays, samples, slots
 ):
-    """Walk rows on until each asks for the most telling value for its price, or is decided.
+    """Advance samples until each requests the most telling value for its price, or is decided.
 
-    Returns the feature that the last row asked for, or `NOTHING`.
+    Returns the feature that the last sample requested, or `NOTHING`.
     """
-    splits = Splits(
-        feature, threshold, left, right, missing_left, kind, category_set, set_start, in_set
-    )
-    n_trees, n_features = at.shape[1], know.shape[1]
+    nodes, state = NodeArrays(*node_arrays), State(*state_arrays)
+    bounds, prices = LeafBounds(*leaf_bounds), PriceArrays(*price_arrays)
+    splits = Splits(*nodes.splits)
+    n_trees, n_classes = state.node.shape[1], max(state.scores.shape[1], 2)
     waits_for = np.empty(n_trees, dtype=np.int32)
-    worth = np.empty(n_features)
-    n_classes = max(scores.shape[1], 2)
+    worth = np.empty(state.status.shape[1])
     least, most = np.zeros(n_classes), np.zeros(n_classes)
     wanted = NOTHING
-    for place in range(len(rows)):
-        i, slot = rows[place], slots[place]
+    for place in range(len(samples)):
+        i, slot = samples[place], slots[place]
         while True:
             wanted = NOTHING
             some_wait = False
             for tree in range(n_trees):
-                waits_for[tree] = walk_tree(
-                    splits, values, know, at, n_tests, asked, n_asked, i, slot, tree
-                )
+                waits_for[tree] = advance_tree(splits, state, i, slot, tree)
                 some_wait |= waits_for[tree] != NOTHING
-            raised_least, raised_most = 1.0, 1.0
-            if stage[i] < len(enough) - 1:
-                raised_least, raised_most = bounds_of_raise(
-                    first_asked, first_asked_start, values, know, stage[i], i
-                )
             if some_wait:
-                add_up_bounds(
-                    says, low, high, bias, divisor, at, scores, least, most, stage[i], i, slot
-                )
-                sure = verdict(
-                    least, most, rule[stage[i]], enough[stage[i]], raised_least, raised_most
-                )
+                add_bounds(nodes, bounds, state, least, most, i, slot)
+                decision = decide_by_bounds(nodes, bounds, state, least, most, i)
             else:
-                add_up(says, bias, divisor, at, scores, stage[i], i, slot)
-                is_enough = gap_of(scores, i) * raised_least >= enough[stage[i]]
-                sure = STOPS if is_enough or stage[i] == len(enough) - 1 else PASSES
-            if sure == STOPS:
+                add_scores(nodes, state, i, slot)
+                decision = decide_by_scores(nodes, state, i)
+            if decision == STOPS:
                 break
-            if sure == PASSES:
-                enter_next_stage(roots, stage, at, n_tests, i, slot)
+            if decision == PASSES:
+                enter_next_stage(nodes, state, i, slot)
                 continue
-            add_up_worth(low, high, least, most, scores.shape[1], at, waits_for, worth, slot)
-            wanted = most_telling(
-                start, cost_item, mask, amount, own_price, masks, paid, worth, i, slot
-            )
+            add_worth(bounds, state, least, most, waits_for, worth, slot)
+            wanted = most_telling(prices, state.paid, worth, i, slot)
             tree = 0
             while waits_for[tree] != wanted:
                 tree += 1
-            ask(know, asked, n_asked, i, slot, tree, wanted)
-            pay(start, cost_item, mask, masks, paid, i, slot, wanted)
+            request(state, i, slot, tree, wanted)
+            pay(prices, state.paid, i, slot, wanted)
             break
     return wanted
 
 
 @kernel
-def add_up_bounds(says, low, high, bias, divisor, at, scores, least, most, stage, i, slot):
-    """Work out between what the scores of a row will lie, and what they are so far.
+def add_bounds(nodes, bounds, state, least, most, i, slot):
+    """Add up the bounds of a sample's scores, and its scores so far.
 
-    So far: what nodes say that trees have reached, held within what leaves below them say. One
+    So far: the values of nodes that trees have reached, held within those of leaves below them. One
     score is that of the second class, the first has 0.
     """
-    n_outputs = scores.shape[1]
+    stage, n_outputs = state.stage[i], state.scores.shape[1]
     first = len(least) - n_outputs
     for output in range(n_outputs):
         total_low, total, total_high = 0.0, 0.0, 0.0
-        for tree in range(at.shape[1]):
-            h = at[slot, tree]
+        for tree in range(state.node.shape[1]):
+            h = state.node[slot, tree]
             if h >= 0:
-                total_low += low[h, output]
-                total += min(max(says[h, output], low[h, output]), high[h, output])
-                total_high += high[h, output]
+                low, high = bounds.low[h, output], bounds.high[h, output]
+                total_low += low
+                total += min(max(nodes.values[h, output], low), high)
+                total_high += high
             else:
-                said = says[-1 - h, output]
-                total_low += said
-                total += said
-                total_high += said
-        shift, by = bias[stage, output], divisor[stage]
+                value = nodes.values[-1 - h, output]
+                total_low += value
+                total += value
+                total_high += value
+        shift, by = nodes.bias[stage, output], nodes.divisor[stage]
         least[first + output] = total_low / by + shift
-        scores[i, output] = total / by + shift
+        state.scores[i, output] = total / by + shift
         most[first + output] = total_high / by + shift
 
 
 @kernel
-def bounds_of_raise(first_asked, first_asked_start, values, know, stage, i):
-    """Return between what the draw of a row may multiply its margin.
-
-    That is certain as soon as the row has all values that the draw depends on.
-    """
-    for place in range(first_asked_start[stage], first_asked_start[stage + 1]):
-        if know[i, first_asked[place]] == UNKNOWN:
-            return 1.0, 1.0 + TIE_BREAK
-    raised = raised_by(first_asked, first_asked_start, values, stage, i)
-    return raised, raised
+def decide_by_scores(nodes, state, i):
+    """Decide about a sample that has arrived at the leaves of a stage."""
+    stage = state.stage[i]
+    if stage == len(nodes.threshold) - 1:
+        return STOPS
+    margin = gap_of(state.scores, i) * tie_break(nodes, state, i)
+    return STOPS if margin >= nodes.threshold[stage] else PASSES
 
 
 @kernel
-def verdict(least, most, rule, enough, raised_least, raised_most):
-    """Say whether a row surely stops at a stage with a certain label, or surely goes on."""
+def decide_by_bounds(nodes, bounds, state, least, most, i):
+    """Decide whether a sample surely stops at a stage with a certain label, or surely goes on."""
+    stage = state.stage[i]
+    rule, threshold = bounds.label_rule[stage], nodes.threshold[stage]
+    least_factor, most_factor = tie_break_bounds(nodes, state, i)
     leader = np.argmax(least)
     gap = np.inf
     label_is_sure = True
@@ -192,13 +154,31 @@ def verdict(least, most, rule, enough, raised_least, raised_most):
             label_is_sure &= least[leader] - most[other] > SURE
         else:
             label_is_sure &= share(least[leader]) - share(most[other]) > SURE
-    if label_is_sure and gap * raised_least >= enough:
+    if label_is_sure and gap * least_factor >= threshold:
         return STOPS
-    return PASSES if greatest_gap(least, most) * raised_most < enough else UNDECIDED
+    return PASSES if greatest_gap(least, most) * most_factor < threshold else UNDECIDED
+
+
+@kernel
+def tie_break_bounds(nodes, state, i):
+    """Return the least and the greatest factor by which a draw may raise the margin of a sample.
+
+    It is certain as soon as all values are there that the draw depends on; nobody draws at the last
+    stage.
+    """
+    stage = state.stage[i]
+    if stage == len(nodes.threshold) - 1:
+        return 1.0, 1.0
+    for place in range(nodes.root_feature_start[stage], nodes.root_feature_start[stage + 1]):
+        if state.status[i, nodes.root_features[place]] == UNKNOWN:
+            return 1.0, 1.0 + TIE_BREAK
+    factor = tie_break(nodes, state, i)
+    return factor, factor
 
 
 @kernel
 def share(score):
+    """Logistic function."""
     return 1.0 / (1.0 + np.exp(-score))
 
 
@@ -216,11 +196,12 @@ def greatest_gap(least, most):
 
 
 @kernel
-def add_up_worth(low, high, least, most, n_outputs, at, waits_for, worth, slot):
+def add_worth(bounds, state, least, most, waits_for, worth, slot):
     """Add up how far the leaves of waiting trees lie apart, for each feature that is waited for.
 
     For the two leading classes, by the middle of their bounds. Other features are worth -1.
     """
+    n_outputs = state.scores.shape[1]
     one, two = 0, 0
     if n_outputs > 1:
         two = 1
@@ -236,26 +217,25 @@ def add_up_worth(low, high, least, most, n_outputs, at, waits_for, worth, slot):
     for tree in range(len(waits_for)):
         k = waits_for[tree]
         if k != NOTHING:
-            h = at[slot, tree]
-            worth[k] = max(worth[k], 0.0) + high[h, one] - low[h, one]
+            h = state.node[slot, tree]
+            worth[k] = max(worth[k], 0.0) + bounds.high[h, one] - bounds.low[h, one]
             if n_outputs > 1:
-                worth[k] += high[h, two] - low[h, two]
+                worth[k] += bounds.high[h, two] - bounds.low[h, two]
 
 
 @kernel
-def most_telling(start, cost_item, mask, amount, own_price, masks, paid, worth, i, slot):
+def most_telling(prices, paid, worth, i, slot):
     """Return the feature that is worth most for what it adds to the bill; free ones come first."""
     best, best_ratio, best_is_free = NOTHING, -1.0, False
+    n_own = prices.own_price.shape[1]
     for k in range(len(worth)):
         if worth[k] < 0:
             continue
         price = 0.0
-        for entry in range(start[k], start[k + 1]):
-            one = cost_item[entry]
-            if paid[slot, one] or not (mask[entry] == NO_MASK or masks[mask[entry], i]):
-                continue
-            is_own = one < own_price.shape[1]
-            price += own_price[i, one] if is_own else amount[one]
+        for entry in range(prices.start[k], prices.start[k + 1]):
+            item = prices.cost_item[entry]
+            if is_due(prices, entry, i) and not paid[slot, item]:
+                price += prices.own_price[i, item] if item < n_own else prices.amount[item]
         is_free = price == 0
         ratio = worth[k] if is_free else worth[k] / price
         if (is_free and not best_is_free) or (is_free == best_is_free and ratio > best_ratio):
@@ -264,7 +244,14 @@ def most_telling(start, cost_item, mask, amount, own_price, masks, paid, worth, 
 
 
 @kernel
-def pay(start, cost_item, mask, masks, paid, i, slot, k):
-    for entry in range(start[k], start[k + 1]):
-        if mask[entry] == NO_MASK or masks[mask[entry], i]:
-            paid[slot, cost_item[entry]] = True
+def is_due(prices, entry, i):
+    """Tell whether a sample pays an entry of the price list: nobody pays for what they know."""
+    return prices.mask[entry] == NO_MASK or prices.masks[prices.mask[entry], i]
+
+
+@kernel
+def pay(prices, paid, i, slot, k):
+    """Mark all cost items of a feature as paid."""
+    for entry in range(prices.start[k], prices.start[k + 1]):
+        if is_due(prices, entry, i):
+            paid[slot, prices.cost_item[entry]] = True

@@ -1,11 +1,11 @@
-"""Numba loops that walk rows as far as their values lead; `walk` checks everything before.
+"""Numba loops that advance samples in a compiled forest; `traversal` checks everything before.
 
-Rows are numbered by `i`; a row that is on its way also has a slot, where kernels keep what nobody
-needs once it has arrived.
-
-Arrays come one by one, not in a bundle: Python hands them over once per round, and a bundle would
-be taken apart and put together again every time.
+Samples are numbered by `i`; one that is in progress also has a slot, the place of its working
+memory. Python calls these kernels once per request and hands bundles over as plain tuples: numba
+takes twice as long to recognise named ones, which are made here instead.
 """
+
+from collections import namedtuple
 
 import numpy as np
 
@@ -14,9 +14,24 @@ from thriftwood.forest.stages import TIE_BREAK
 from thriftwood.support.compiling import kernel
 from thriftwood.support.draws_kernels import uniform
 
-# What is known about a feature of a row. From `KNOWN` on there is a value that splits can look at.
+# Node arrays of all stages, one stage after the other. `roots` has a row for each stage; a sample
+# stops at a stage if its margin is at least `threshold`. Draws of stage `s` depend on the features
+# `root_features[root_feature_start[s] : root_feature_start[s + 1]]`.
+NodeArrays = namedtuple(
+    "NodeArrays",
+    "splits roots values bias divisor threshold root_features root_feature_start",
+)
+
+# Traversal state. By sample: `values`, `status`, `stage`, `scores`, `n_tests`. By slot: the node
+# that each tree has reached, the (feature, tree) of first uses in order, and which cost items are
+# paid.
+State = namedtuple(
+    "State", "values status stage scores n_tests node first_uses n_first_uses paid"
+)
+
+# Status of a value. From `KNOWN` on there is one that splits can look at.
 UNKNOWN = 0
-ASKED = 1
+REQUESTED = 1
 LOST = 2  # the source failed: trees that need it answer from where they are
 KNOWN = 3  # beforehand, and no split has looked at it yet
 USED = 4
@@ -27,132 +42,105 @@ NO_SEED = np.uint64(0)
 
 
 @kernel
-def go_on(
-    feature,
-    threshold,
-    left,
-    right,
-    missing_left,
-    kind,
-    category_set,
-    set_start,
-    in_set,
-    roots,
-    says,
-    bias,
-    divisor,
-    enough,
-    first_asked,
-    first_asked_start,
-    values,
-    know,
-    at,
-    stage,
-    scores,
-    n_tests,
-    asked,
-    n_asked,
-    rows,
-    slots,
-    one_by_one,
-):
-    """Walk rows on, through stage after stage, until each asks for values or has its scores.
+def advance(node_arrays, state_arrays, one_by_one, samples, slots):
+    """Advance samples, through stage after stage, until each needs values or has its scores.
 
-    Every tree asks for the value that it needs next; only the first that needs one if
-    `one_by_one`. Returns the feature that the last row asked for last, or `NOTHING`.
+    Every tree requests the value that it needs next; only the first that needs one if
+    `one_by_one`. Returns the feature that the last sample requested last, or `NOTHING`.
     """
-    splits = Splits(
-        feature, threshold, left, right, missing_left, kind, category_set, set_start, in_set
-    )
+    nodes, state = NodeArrays(*node_arrays), State(*state_arrays)
+    splits = Splits(*nodes.splits)
+    last_stage = len(nodes.threshold) - 1
     wanted = NOTHING
-    for place in range(len(rows)):
-        i, slot = rows[place], slots[place]
+    for place in range(len(samples)):
+        i, slot = samples[place], slots[place]
         while True:
             wanted = NOTHING
-            for tree in range(at.shape[1]):
-                k = walk_tree(splits, values, know, at, n_tests, asked, n_asked, i, slot, tree)
-                if k != NOTHING and know[i, k] == UNKNOWN:
-                    ask(know, asked, n_asked, i, slot, tree, k)
+            for tree in range(state.node.shape[1]):
+                k = advance_tree(splits, state, i, slot, tree)
+                if k != NOTHING and state.status[i, k] == UNKNOWN:
+                    request(state, i, slot, tree, k)
                     wanted = k
                     if one_by_one:
                         break
             if wanted != NOTHING:
                 break
-            add_up(says, bias, divisor, at, scores, stage[i], i, slot)
-            if stage[i] == len(enough) - 1:
+            add_scores(nodes, state, i, slot)
+            if state.stage[i] == last_stage:
                 break
-            raised = raised_by(first_asked, first_asked_start, values, stage[i], i)
-            if gap_of(scores, i) * raised >= enough[stage[i]]:
+            margin = gap_of(state.scores, i) * tie_break(nodes, state, i)
+            if margin >= nodes.threshold[state.stage[i]]:
                 break
-            enter_next_stage(roots, stage, at, n_tests, i, slot)
+            enter_next_stage(nodes, state, i, slot)
     return wanted
 
 
 @kernel
-def walk_tree(splits, values, know, at, n_tests, asked, n_asked, i, slot, tree):
-    """Walk a row down a tree; return the feature whose value it would need to go on, if any.
+def advance_tree(splits, state, i, slot, tree):
+    """Send a sample down a tree; return the feature that it would need to go on, if any.
 
     A tree that has lost a value stands at ``-1 - h`` from then on, where h is the node it is at.
     """
-    h = at[slot, tree]
+    h = state.node[slot, tree]
     if h < 0:
         return NOTHING
     k = NOTHING
     while splits.left[h] != LEAF:
         k = splits.feature[h]
-        if know[i, k] < KNOWN:
+        if state.status[i, k] < KNOWN:
             break
-        if know[i, k] == KNOWN:
-            write_down(asked, n_asked, slot, tree, k)
-            know[i, k] = USED
-        n_tests[i] += 1
-        h = splits.left[h] if goes_left(splits, h, values[i, k]) else splits.right[h]
+        if state.status[i, k] == KNOWN:
+            record_first_use(state, slot, tree, k)
+            state.status[i, k] = USED
+        state.n_tests[i] += 1
+        h = splits.left[h] if goes_left(splits, h, state.values[i, k]) else splits.right[h]
         k = NOTHING
-    if k != NOTHING and know[i, k] == LOST:
-        at[slot, tree] = -1 - h
+    if k != NOTHING and state.status[i, k] == LOST:
+        state.node[slot, tree] = -1 - h
         return NOTHING
-    at[slot, tree] = h
+    state.node[slot, tree] = h
     return k
 
 
 @kernel
-def ask(know, asked, n_asked, i, slot, tree, k):
-    know[i, k] = ASKED
-    write_down(asked, n_asked, slot, tree, k)
+def request(state, i, slot, tree, k):
+    """Ask for a value on behalf of a tree."""
+    state.status[i, k] = REQUESTED
+    record_first_use(state, slot, tree, k)
 
 
 @kernel
-def write_down(asked, n_asked, slot, tree, k):
-    """Note which tree asked first for a feature, in the order of asking."""
-    asked[slot, n_asked[slot], 0] = k
-    asked[slot, n_asked[slot], 1] = tree
-    n_asked[slot] += 1
+def record_first_use(state, slot, tree, k):
+    """Write down for the receipt which tree was the first to use a feature."""
+    number = state.n_first_uses[slot]
+    state.first_uses[slot, number, 0] = k
+    state.first_uses[slot, number, 1] = tree
+    state.n_first_uses[slot] = number + 1
 
 
 @kernel
-def add_up(says, bias, divisor, at, scores, stage, i, slot):
-    """Work out the scores of a row exactly as `forest.scores` does, tree after tree."""
-    for output in range(scores.shape[1]):
+def add_scores(nodes, state, i, slot):
+    """Add up the scores of a sample exactly as `forest.scores` does, tree after tree."""
+    stage = state.stage[i]
+    for output in range(state.scores.shape[1]):
         total = 0.0
-        for tree in range(at.shape[1]):
-            h = at[slot, tree]
-            total += says[h if h >= 0 else -1 - h, output]
-        scores[i, output] = total / divisor[stage] + bias[stage, output]
+        for tree in range(state.node.shape[1]):
+            h = state.node[slot, tree]
+            total += nodes.values[h if h >= 0 else -1 - h, output]
+        state.scores[i, output] = total / nodes.divisor[stage] + nodes.bias[stage, output]
 
 
 @kernel
-def raised_by(first_asked, first_asked_start, values, stage, i):
-    """Return by what a draw multiplies the margin of a row at a stage, as `margins_of` does.
-
-    The draw depends on what the trees of the stage ask for first.
-    """
-    columns = first_asked[first_asked_start[stage] : first_asked_start[stage + 1]]
-    return 1.0 + TIE_BREAK * uniform(values[i], columns, NO_SEED)
+def tie_break(nodes, state, i):
+    """Return the factor by which a draw raises the margin of a sample, as in `margins_of`."""
+    start = nodes.root_feature_start
+    columns = nodes.root_features[start[state.stage[i]] : start[state.stage[i] + 1]]
+    return 1.0 + TIE_BREAK * uniform(state.values[i], columns, NO_SEED)
 
 
 @kernel
 def gap_of(scores, i):
-    """Return by how much the best score of a row is above the second best."""
+    """Return by how much the best score of a sample is above the second best."""
     if scores.shape[1] == 1:
         return abs(scores[i, 0])
     best, second = scores[i, 0], scores[i, 1]
@@ -168,9 +156,9 @@ def gap_of(scores, i):
 
 
 @kernel
-def enter_next_stage(roots, stage, at, n_tests, i, slot):
-    """Start at the roots again: what the row has got so far leads it back to where it was."""
-    stage[i] += 1
-    n_tests[i] = 0
-    for tree in range(at.shape[1]):
-        at[slot, tree] = roots[stage[i], tree]
+def enter_next_stage(nodes, state, i, slot):
+    """Start at the roots again: the values so far lead the sample back to where it was."""
+    state.stage[i] += 1
+    state.n_tests[i] = 0
+    for tree in range(state.node.shape[1]):
+        state.node[slot, tree] = nodes.roots[state.stage[i], tree]

@@ -1,66 +1,45 @@
-"""Predict rows whose features are bought one by one, when a tree asks for them."""
+"""Predict samples whose features are bought one by one, at their first use."""
 
 from __future__ import annotations
 
+import inspect
 import reprlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from thriftwood.acquisition import asynchronous, buying
-from thriftwood.acquisition.answer import LazyAnswer, LazyUse
-from thriftwood.acquisition.arguments import (
-    is_coroutine_function,
-    read_ids,
-    read_names,
-    read_source,
-    read_stop,
-    read_timeout,
-)
-from thriftwood.acquisition.asynchronous import AsyncSource
-from thriftwood.acquisition.buying import Buyer
-from thriftwood.acquisition.course import lay_out
-from thriftwood.acquisition.failures import CHOICES, OnFailure, in_words
-from thriftwood.acquisition.patience import Patience, Request
-from thriftwood.acquisition.source import Source
-from thriftwood.acquisition.tolls import Tolls, tolls_of
-from thriftwood.acquisition.walk import Walk
+from thriftwood.acquisition import buying
+from thriftwood.acquisition.answer import LazyAnswer, RecordedUse
+from thriftwood.acquisition.buying import Buyer, OnFailure, Request
+from thriftwood.acquisition.traversal import Traversal, compile_stages, price_arrays
+from thriftwood.acquisition.values import Known, ValueReader, read_ids
 from thriftwood.adapters import own_prices, read_stages
-from thriftwood.costs import (
-    AnyCosts,
-    Costs,
-    PriceList,
-    read_prices,
-    with_known,
-)
+from thriftwood.costs import AnyCosts, Costs, PriceList, read_prices, with_known
 from thriftwood.errors import AcquisitionError, InputError
-from thriftwood.support.arrays import BoolArray, read_only
-from thriftwood.support.validation import one_number_from_zero, whole_number
-
-# What rows know beforehand: for each a mapping from feature to value, or None.
-Known = Sequence[Mapping[Any, Any] | None]
+from thriftwood.support.arrays import read_only
+from thriftwood.support.validation import whole_number
 
 
 class LazyPredictor:
-    """Predicts rows whose features are bought when a tree asks for them, and only then.
+    """Predict samples whose features are bought at their first use by a tree, and only then.
 
     Predictions and bills are those of the model and of `feature_bill`, had all values been there
-    from the start. A value is kept while rows are predicted, and no row is asked for it twice.
+    from the start. No sample requests a value twice.
 
     Parameters
     ----------
     model : fitted model, pruned or not
         Any model that `prune` accepts, or one that consists of stages, with an attribute `stages`.
     acquire : callable
-        ``acquire(row, feature)`` returns one value: a number; None or NaN where it is missing; the
-        label of a category where the model knows labels. `row` is an id as passed to `predict`,
-        `feature` the name of a column, or its number where the model knows no names. May be a
-        coroutine function: then await `predict_async`.
+        ``acquire(sample, feature)`` returns one value: a number; None or NaN where it is missing;
+        the label of a category where the model knows labels. `sample` is an id as passed to
+        `predict`, `feature` the name of a column, or its number where the model knows no names. May
+        be a coroutine function: then await `predict_async`. For retries and time-outs wrap it, for
+        example by `tenacity.retry` and `asyncio.wait_for`.
     acquire_many : callable, in place of `acquire`
-        ``acquire_many(requests)`` gets a tuple of (row, feature), the next needs of all rows
+        ``acquire_many(requests)`` gets a tuple of (sample, feature), the next needs of all samples
         together, and returns one value for each in the same order, or a mapping from request to
         value. A value that is an exception says that this request failed. If the call itself
         fails, it is made again for each half of the requests, down to single ones. May be a
@@ -69,36 +48,29 @@ class LazyPredictor:
         As in `prune`; None means 1 each, so that bills count features, or the prices of a cascade.
     stop : {None, "decided"}
         "decided" stops as soon as no value that was not read can change the predicted label, and
-        asks for the most telling value for its price first. Labels stay the same and no bill is
+        requests the most telling value for its price first. Labels stay the same and no bill is
         higher; probabilities become estimates. For classifiers.
-    retries : int
-        How often to ask again where the source fails, that is raises or takes too long.
-    wait : float
-        Seconds before the first retry; twice as long before each further one.
-    timeout : float, optional
-        Seconds that a call may take. A plain function then runs in a thread of its own. It cannot
-        be stopped from outside: a call that took too long may go on there, unheeded.
     on_failure : {"raise", "missing", "node"}
-        What becomes of a row for which the source failed for good. "raise": all other rows are
-        finished, then `AcquisitionError` is raised, which has their answers. "missing": the value
-        counts as missing, and splits send the row where they send such values. "node": trees that
-        need the value answer with the node that they have reached, the others go on.
+        What becomes of a sample for which the source failed. "raise": all others are finished, then
+        `AcquisitionError` is raised, which has their answers. "missing": the value counts as
+        missing, and splits send the sample where they send such values. "node": trees that need the
+        value answer with the node that they have reached, the others go on.
     max_in_flight : int
-        How many calls of a coroutine `acquire` may wait for their answers at a time, for all rows
-        together. No more rows than that are on their way at a time.
+        How many calls of a coroutine `acquire` may wait for their answers at a time, for all
+        samples together. No more samples than that are in progress at a time.
 
     Notes
     -----
-    Order. Without `stop` every value that is asked for is needed whatever the others are, so the
-    order changes no bill. `acquire` is called row after row, for tree after tree, from the root
-    down. `acquire_many` is asked in rounds for what all trees of all rows need next, which
-    takes the fewest rounds; a coroutine `acquire` for what all trees of a row need next, at once if
-    `max_in_flight` leaves calls to spare. With ``stop="decided"`` each row asks for one value at
-    a time: the one with the largest ratio of (how far the leaves that are still possible lie apart,
-    for the two leading classes, added up over the trees that wait for the value) to (what it would
-    add to the bill of the row); what is free comes first, and the lower column where two tie.
+    Without `stop` every value that is requested is needed whatever the others are, so the order
+    changes no bill. `acquire` is called sample after sample, for tree after tree, from the root
+    down. `acquire_many` is asked in rounds for what all trees of all samples, up to 10,000, need
+    next, which takes the fewest rounds; a coroutine `acquire` for what all trees of a sample need
+    next, at once if `max_in_flight` leaves calls to spare.
 
-    Up to 10,000 rows are in a round together.
+    With ``stop="decided"`` each sample requests one value at a time: the one with the largest
+    ratio of (how far the leaves that are still possible lie apart, for the two leading classes,
+    added up over the trees that wait for the value) to (what it would add to the bill of the
+    sample); what is free comes first, and the lower column where two tie.
 
     Examples
     --------
@@ -108,11 +80,11 @@ class LazyPredictor:
     >>> X = heart.frame()
     >>> tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, heart.y)
     >>> lazy = tw.LazyPredictor(
-    ...     tree, acquire=lambda row, feature: X.at[row, feature], costs=heart.prices
+    ...     tree, acquire=lambda patient, test: X.at[patient, test], costs=heart.prices
     ... )
     >>> answer = lazy.predict([0, 17])
     >>> answer
-    LazyAnswer for 2 rows: 4 requests in 2 rounds, none failed; mean bill 153.85 CAD
+    LazyAnswer for 2 samples: 4 requests in 2 rounds, none failed; mean bill 153.85 CAD
     >>> bool((answer.labels == tree.predict(X.loc[[0, 17]])).all())
     True
     >>> answer.receipts[0]
@@ -129,196 +101,190 @@ class LazyPredictor:
         acquire_many: Callable[[tuple[Request, ...]], Any] | None = None,
         costs: AnyCosts = None,
         stop: Literal["decided"] | None = None,
-        retries: int = 0,
-        wait: float = 0.1,
-        timeout: float | None = None,
         on_failure: OnFailure = "raise",
         max_in_flight: int = 100,
     ) -> None:
-        self._function = read_source(acquire, acquire_many)
-        self._in_rounds = acquire is None
-        self._is_async = is_coroutine_function(self._function)
-        self._patience = Patience(
-            whole_number(retries, "retries", 0),
-            one_number_from_zero(wait, "wait", "It is the seconds before the first retry."),
-            read_timeout(timeout),
+        self._source = _read_source(acquire, acquire_many)
+        self._in_batches = acquire is None
+        self._is_async = any(
+            map(inspect.iscoroutinefunction, (self._source, type(self._source).__call__))
         )
-        if on_failure not in CHOICES:
+        if on_failure not in get_args(OnFailure):
             raise InputError(
                 f"`on_failure` is {reprlib.repr(on_failure)}: choose 'raise', 'missing' or 'node'."
             )
         self._on_failure = on_failure
         self._max_in_flight = whole_number(max_in_flight, "max_in_flight", 1)
-        self._course = lay_out(read_stages(model).check())
-        self._reader = read_names(self._course)
-        self._stops_early = read_stop(stop, self._course)
+        self._forest = compile_stages(read_stages(model).check())
+        self._reader = ValueReader(self._forest.richest)
+        self._stops_early = _read_stop(stop, self._forest.richest.is_classifier)
         own = own_prices(model)
         self._costs = own.as_costs() if costs is None and own is not None else costs
         self._prices = self._read_prices(_without_samples(self._costs), 1)
-        self._tolls = tolls_of(self._prices) if self._stops_early else None
+        self._price_arrays = price_arrays(self._prices)
 
     def predict(
-        self, rows: Iterable[Any], *, known: Known | None = None, costs: AnyCosts = None
+        self, samples: Iterable[Any], *, known: Known | None = None, costs: AnyCosts = None
     ) -> LazyAnswer:
-        """Predict rows, buying what they need.
+        """Predict samples, buying what they need.
 
         Parameters
         ----------
-        rows : sequence
+        samples : sequence
             Their ids, whatever the source knows them by.
         known : sequence of mappings from feature to value, optional
-            What is known beforehand, one mapping for each row, or None for rows that know nothing.
-            It is not asked for and costs nothing.
+            What is known beforehand, one mapping for each sample, or None for those that know
+            nothing. It is not requested and costs nothing.
         costs : as in `LazyPredictor`, optional
-            For these rows, in place of the predictor's: needed where prices are tied to rows.
+            For these samples, in place of the predictor's: needed where prices are tied to samples.
 
         Raises
         ------
         AcquisitionError
-            The source failed for some rows, and `on_failure` is "raise".
+            The source failed for some samples, and `on_failure` is "raise".
         """
         if self._is_async:
             raise InputError(
-                "The source is a coroutine function: use `await lazy.predict_async(rows)`."
+                "The source is a coroutine function: use `await lazy.predict_async(samples)`."
             )
-        trip = self._set_out(rows, known, costs)
-        with closing(Source(self._function, self._patience)) as source:
-            buy = buying.buy_in_rounds if self._in_rounds else buying.buy_one_by_one
-            buy(trip.buyer, source)
-        return self._arrive(trip)
+        buyer, costs, prices = self._begin(samples, known, costs)
+        calls = buyer.in_batches() if self._in_batches else buyer.one_by_one()
+        buying.make_calls(calls, self._source)
+        return self._end(buyer, costs, prices)
 
     async def predict_async(
-        self, rows: Iterable[Any], *, known: Known | None = None, costs: AnyCosts = None
+        self, samples: Iterable[Any], *, known: Known | None = None, costs: AnyCosts = None
     ) -> LazyAnswer:
-        """Predict rows by a source that is a coroutine function; otherwise as `predict`.
+        """Predict samples by a source that is a coroutine function; otherwise as `predict`.
 
-        With `acquire` many rows are on their way at a time, and each goes on as soon as its own
+        With `acquire` many samples are in progress at a time, and each goes on as soon as its own
         values are there.
         """
         if not self._is_async:
             raise InputError(
-                "The source is a plain function: use `lazy.predict(rows)`, or pass a function made "
-                "by `async def`."
+                "The source is a plain function: use `lazy.predict(samples)`, or pass a function "
+                "made by `async def`."
             )
-        trip = self._set_out(rows, known, costs)
-        source = AsyncSource(self._function, self._patience)
-        if self._in_rounds:
-            await asynchronous.buy_in_rounds(trip.buyer, source)
+        buyer, costs, prices = self._begin(samples, known, costs)
+        if self._in_batches:
+            await buying.make_calls_async(buyer.in_batches(), self._source)
         else:
-            await asynchronous.buy_concurrently(
-                trip.buyer, source, trip.n_slots, self._max_in_flight
-            )
-        return self._arrive(trip)
+            await buyer.concurrently(self._source, self._max_in_flight)
+        return self._end(buyer, costs, prices)
 
     def __repr__(self) -> str:
         stop = ", stop='decided'" if self._stops_early else ""
-        return f"LazyPredictor({self._course.forest!r}{stop})"
+        return f"LazyPredictor({self._forest.richest!r}{stop})"
 
-    def _set_out(self, rows: Iterable[Any], known: Known | None, costs: AnyCosts) -> _Trip:
-        ids = read_ids(rows)
-        mask = None
+    def _begin(
+        self, samples: Iterable[Any], known: Known | None, costs: AnyCosts
+    ) -> tuple[Buyer, AnyCosts, PriceList]:
+        """Return a buyer for samples, and their prices, as given and as a list."""
+        ids = read_ids(samples)
+        costs = self._costs if costs is None else costs
         if known is not None:
             mask, values = self._reader.known(known, len(ids))
-        costs, prices, tolls = self._prices_for(costs, mask, len(ids))
-        n_slots = self._n_slots(len(ids))
-        walk = Walk(self._course, len(ids), n_slots, tolls)
-        if mask is not None:
-            walk.know_beforehand(mask, values)
-        buyer = Buyer(walk, ids, self._reader, self._on_failure)
-        return _Trip(buyer, n_slots, mask, costs, prices, tolls)
+            if mask.any():
+                costs = with_known(costs, mask, self._reader.names)
+        prices, weighed = self._prices, self._price_arrays
+        if costs is not self._costs or _is_tied(costs):
+            prices = self._read_prices(costs, len(ids))
+            weighed = price_arrays(prices)
+        n_slots = min(len(ids), self._most_in_progress)
+        one_by_one = not (self._in_batches or self._is_async)
+        traversal = Traversal(
+            self._forest, len(ids), n_slots, one_by_one, weighed if self._stops_early else None
+        )
+        if known is not None:
+            traversal.set_known(mask, values)
+        return Buyer(traversal, ids, self._reader, self._on_failure), costs, prices
 
-    def _n_slots(self, n_samples: int) -> int:
-        """Return how many rows are on their way at a time."""
-        if self._in_rounds:
-            return min(n_samples, buying.ROWS_AT_ONCE)
-        return min(n_samples, self._max_in_flight) if self._is_async else 1
-
-    def _prices_for(
-        self, costs: AnyCosts, known: BoolArray | None, n_samples: int
-    ) -> tuple[AnyCosts, PriceList, Tolls | None]:
-        """Return the prices of these rows, as a list and, where needed, for the kernel."""
-        given = self._costs if costs is None else costs
-        if known is not None and known.any():
-            given = with_known(given, known, self._course.forest.feature_names)
-        tied = isinstance(given, Costs) and given.is_tied_to_samples
-        if given is self._costs and not tied:
-            return given, self._prices, self._tolls
-        prices = self._read_prices(given, n_samples)
-        return given, prices, tolls_of(prices) if self._stops_early else None
+    @property
+    def _most_in_progress(self) -> int:
+        if self._in_batches:
+            return buying.BATCH_SIZE
+        return self._max_in_flight if self._is_async else 1
 
     def _read_prices(self, costs: AnyCosts, n_samples: int) -> PriceList:
-        forest = self._course.forest
+        forest = self._forest.richest
         return read_prices(costs, forest.n_features, forest.feature_names, n_samples)
 
-    def _arrive(self, trip: _Trip) -> LazyAnswer:
-        """Return the answer, or raise where rows had to be given up."""
-        buyer, walk = trip.buyer, trip.buyer.walk
-        use = LazyUse(
-            self._course,
-            trip.tolls,
-            not (self._in_rounds or self._is_async),
-            read_only(walk.values),
-            read_only(walk.know),
-            trip.known,
-            read_only(walk.n_tests),
-        )
+    def _end(self, buyer: Buyer, costs: AnyCosts, prices: PriceList) -> LazyAnswer:
+        """Return the answer, or raise where samples had to be given up."""
         if not buyer.dropped:
-            return self._answer(trip, use, trip.prices)
-        good = np.array([row for row in range(len(buyer.ids)) if row not in buyer.dropped], int)
-        prices = trip.prices
-        if isinstance(trip.costs, Costs) and trip.costs.is_tied_to_samples and len(good):
-            prices = self._read_prices(trip.costs.take(good), len(good))
-        answer = self._answer(trip, use.take(good), prices, good)
-        error = AcquisitionError(_sentence(buyer, len(good)), answer.failures, answer)
+            return self._answer(buyer, prices, np.arange(len(buyer.ids)))
+        good = np.delete(np.arange(len(buyer.ids)), list(buyer.dropped))
+        if _is_tied(costs) and len(good):
+            prices = self._read_prices(costs.take(good), len(good))
+        answer = self._answer(buyer, prices, good)
+        error = AcquisitionError(_failed(buyer, len(good)), answer.failures, answer)
         raise error from answer.failures[0].error
 
-    def _answer(
-        self, trip: _Trip, use: LazyUse, prices: PriceList, rows: Any = slice(None)
-    ) -> LazyAnswer:
-        buyer, walk = trip.buyer, trip.buyer.walk
-        forest, stage = self._course.forest, walk.stage[rows]
-        predicted = self._course.predictions(walk.scores[rows], stage)
-        is_classifier = forest.classes is not None
-        ids = buyer.ids if isinstance(rows, slice) else [buyer.ids[row] for row in rows]
+    def _answer(self, buyer: Buyer, prices: PriceList, good: Any) -> LazyAnswer:
+        """Return the answer for samples that were not given up."""
+        forest, end = self._forest, buyer.traversal
+        classes, stage = forest.richest.classes, end.stage[good]
+        predicted = forest.predictions(end.scores[good], stage)
+        use = RecordedUse(forest.stages, end.values, end.status, end.n_tests, end.first_uses)
         return LazyAnswer(
-            rows=tuple(ids),
-            labels=forest.classes[predicted.argmax(axis=1)] if forest.classes is not None else None,
-            proba=predicted if is_classifier else None,
-            values=None if is_classifier else predicted[:, -1],
-            stages=np.array(self._course.stages.in_use)[stage],
+            samples=tuple(buyer.ids[i] for i in good),
+            labels=None if classes is None else classes[predicted.argmax(axis=1)],
+            proba=None if classes is None else predicted,
+            values=predicted[:, -1] if classes is None else None,
+            stages=np.array(forest.stages.in_use)[stage],
             n_requests=buyer.n_requests,
             n_rounds=buyer.n_rounds,
             failures=tuple(buyer.failures),
-            _use=use,
+            _use=use.take(good) if buyer.dropped else use,
             _prices=prices,
         )
 
 
-class _Trip(NamedTuple):
-    """Rows on their way, and what they pay."""
+def _read_source(acquire: Any, acquire_many: Any) -> Callable[..., Any]:
+    """Return the one function that was passed."""
+    if (acquire is None) == (acquire_many is None):
+        raise InputError(
+            "Pass either `acquire`, for one value at a time, or `acquire_many`, for the needs of "
+            "all samples together."
+        )
+    name = "acquire" if acquire_many is None else "acquire_many"
+    source: Callable[..., Any] = acquire if acquire_many is None else acquire_many
+    if not callable(source):
+        raise InputError(f"`{name}` is {reprlib.repr(source)}: pass a function.")
+    return source
 
-    buyer: Buyer
-    n_slots: int
-    known: BoolArray | None
-    costs: AnyCosts
-    prices: PriceList
-    tolls: Tolls | None
+
+def _read_stop(stop: Any, is_classifier: bool) -> bool:
+    if stop is None:
+        return False
+    if not isinstance(stop, str) or stop != "decided":
+        raise InputError(f"`stop` is {reprlib.repr(stop)}: choose None or 'decided'.")
+    if not is_classifier:
+        raise InputError(
+            "`stop` is 'decided', but the model predicts numbers: any value may still change them. "
+            "Leave `stop` out."
+        )
+    return True
 
 
-def _sentence(buyer: Buyer, n_answered: int) -> str:
-    """Say for whom the source failed, and what to do about it."""
-    n_samples, first = len(buyer.ids), buyer.failures[0]
-    which = f"{len(buyer.dropped)} of {n_samples} rows" if n_answered else "every row"
-    others = f"The others ({n_answered}) are in `answer` of this error. " if n_answered else ""
-    why = in_words(first.error).rstrip(".")
-    return (
-        f"The source failed for {which}, first for row {reprlib.repr(first.row)}: {why}. {others}"
-        "To get an answer for all rows, pass on_failure='missing' or 'node'."
-    )
+def _is_tied(costs: AnyCosts) -> bool:
+    return isinstance(costs, Costs) and costs.is_tied_to_samples
 
 
 def _without_samples(costs: AnyCosts) -> AnyCosts:
-    """Return prices without those of certain rows, which come with the rows."""
+    """Return prices without those of certain samples, which come with the samples."""
     if not isinstance(costs, Costs):
         return costs
     return replace(costs, per_sample=None, known=None, shared_by=None)
+
+
+def _failed(buyer: Buyer, n_answered: int) -> str:
+    """Return the sentence of an `AcquisitionError`."""
+    first = buyer.failures[0]
+    which = f"{len(buyer.dropped)} of {len(buyer.ids)} samples" if n_answered else "every sample"
+    others = f"The others ({n_answered}) are in `answer` of this error. " if n_answered else ""
+    return (
+        f"The source failed for {which}, first for {reprlib.repr(first.sample)}: "
+        f"{first.reason.rstrip('.')}. {others}"
+        "To get an answer for all samples, pass on_failure='missing' or 'node'."
+    )

@@ -1,10 +1,10 @@
-"""Single values as sources and users have them: numbers, labels, missing ones."""
+"""Ids, names and single values as sources and users have them: numbers, labels, missing ones."""
 
 from __future__ import annotations
 
 import inspect
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,29 @@ from thriftwood.forest.table import read_table
 from thriftwood.support.arrays import BoolArray
 from thriftwood.support.validation import did_you_mean
 
+# What samples know beforehand: for each a mapping from feature to value, or None.
+Known = Sequence[Mapping[Any, Any] | None]
+
 # Whole numbers up to here are doubles too.
 MOST_WHOLE = 2**53
 
 
-def _is_sized(known: object) -> bool:
-    return hasattr(known, "__len__")
+def read_ids(samples: Any) -> list[Any]:
+    """Return the ids of samples in a list, or refuse what is none."""
+    if samples is None or isinstance(samples, str | bytes) or not isinstance(samples, Iterable):
+        raise InputError(
+            f"`samples` is {reprlib.repr(samples)}: pass a list of ids, one for each sample."
+        )
+    if hasattr(samples, "columns"):
+        raise InputError("`samples` is a data frame: pass the ids of its rows, such as its index.")
+    given: Any = samples
+    # Python's own numbers, which databases expect; times would become nanoseconds.
+    kind = getattr(getattr(given, "dtype", None), "kind", "")
+    is_flat = hasattr(given, "tolist") and getattr(given, "ndim", 1) == 1
+    ids: list[Any] = given.tolist() if is_flat and kind not in "mM" else list(given)
+    if not ids:
+        raise InputError("`samples` is empty: at least one is needed.")
+    return ids
 
 
 class ValueReader:
@@ -30,31 +47,27 @@ class ValueReader:
     Attributes
     ----------
     names : tuple
-        What columns are called: by the forest, or else by their numbers.
+        Of the columns: as the forest has them, or else their numbers.
     """
 
     names: tuple[Any, ...]
 
     def __init__(self, forest: Forest) -> None:
         self.names = forest.feature_names or tuple(range(forest.n_features))
-        self.dtype = forest.input_dtype
+        self._dtype = forest.input_dtype
         self._column = {name: column for column, name in enumerate(self.names)}
+        if len(self._column) < len(self.names):
+            twice = next(name for name in self.names if self.names.count(name) > 1)
+            raise InputError(
+                f"The model has two columns named {twice!r}, which a source could not tell apart: "
+                "train it on columns with different names."
+            )
         self._most = float(np.finfo(forest.input_dtype).max)
         self._labels = forest.category_labels
         self._number_of = {
             column: {label: self._read(column, label) for label in labels}
             for column, labels in forest.category_labels.items()
         }
-
-    def column(self, name: Any, where: str) -> int:
-        """Return the column of a feature, or refuse its name."""
-        try:
-            return self._column[name]
-        except (KeyError, TypeError):
-            raise InputError(
-                f"{where} names {reprlib.repr(name)}, which is no feature of the model."
-                f"{did_you_mean(name, self.names)}"
-            ) from None
 
     def number(self, column: int, value: Any) -> Any:
         """Return a value as the model compares it; refuse what is no number and no label."""
@@ -69,41 +82,38 @@ class ValueReader:
             return self._number_of[column][value]
         return self._read(column, value)
 
-    def known(
-        self, known: Sequence[Mapping[Any, Any] | None], n_samples: int
-    ) -> tuple[BoolArray, NDArray[Any]]:
-        """Return which values rows know beforehand, and these values.
-
-        Parameters
-        ----------
-        known : sequence of mappings from feature to value
-            One for each row; None where nothing is known.
-        n_samples : int
-        """
-        if isinstance(known, Mapping | str) or hasattr(known, "columns") or not _is_sized(known):
+    def known(self, known: Known, n_samples: int) -> tuple[BoolArray, NDArray[Any]]:
+        """Return which values samples know beforehand, and these values."""
+        is_list = hasattr(known, "__len__") and not isinstance(known, Mapping | str)
+        if not is_list or hasattr(known, "columns"):
             raise InputError(
-                "`known` is no list: pass one mapping from feature to value for each row, and None "
-                "for rows that know nothing; of a data frame, frame.to_dict('records')."
+                "`known` is no list: pass one mapping from feature to value for each sample, and "
+                "None for those that know nothing; of a data frame, frame.to_dict('records')."
             )
         if len(known) != n_samples:
             raise InputError(
-                f"`known` has {len(known)} entries, but there are {n_samples} rows: one mapping "
-                "for each row, and None for rows that know nothing."
+                f"`known` has {len(known)} entries, but there are {n_samples} samples: one mapping "
+                "for each, and None for those that know nothing."
             )
         mask = np.zeros((n_samples, len(self.names)), np.bool_)
-        values = np.full(mask.shape, np.nan, self.dtype)
-        for row, of_row in enumerate(known):
-            if of_row is None:
+        values = np.full(mask.shape, np.nan, self._dtype)
+        for i, of_sample in enumerate(known):
+            if of_sample is None:
                 continue
-            if not isinstance(of_row, Mapping):
+            if not isinstance(of_sample, Mapping):
                 raise InputError(
-                    f"`known` has {reprlib.repr(of_row)} for row number {row}: pass a mapping from "
-                    "feature to value, such as {'age': 63}, or None."
+                    f"`known` has {reprlib.repr(of_sample)} for sample number {i}: pass a mapping "
+                    "from feature to value, such as {'age': 63}, or None."
                 )
-            for name, value in of_row.items():
-                column = self.column(name, f"`known` of row number {row}")
-                mask[row, column] = True
-                values[row, column] = self.number(column, value)
+            for name, value in of_sample.items():
+                if name not in self._column:
+                    raise InputError(
+                        f"`known` of sample number {i} names {reprlib.repr(name)}, which is no "
+                        f"feature of the model.{did_you_mean(name, self.names)}"
+                    )
+                column = self._column[name]
+                mask[i, column] = True
+                values[i, column] = self.number(column, value)
         return mask, values
 
     def _read(self, column: int, value: Any) -> Any:
@@ -123,8 +133,8 @@ class ValueReader:
             if labels and is_label:
                 cell = np.empty((1, 1), dtype=object)
                 cell[0, 0] = value
-                return read_table(cell, self.dtype, {0: labels}).values[0, 0]
-            return read_table([[value]], self.dtype).values[0, 0]
+                return read_table(cell, self._dtype, {0: labels}).values[0, 0]
+            return read_table([[value]], self._dtype).values[0, 0]
         except (InputError, OverflowError):
             raise InputError(
                 f"The value of {self.names[column]!r} is {reprlib.repr(value)}, which is no "
