@@ -1,4 +1,4 @@
-"""Lazy predictions: our own time for one row and for many, and what stopping when decided saves.
+"""Lazy predictions: our own time for one sample and for many, and what stopping when decided saves.
 
 Own time is all time but that which the source takes. The source of the first part is a look-up in
 a list; that of the concurrent part sleeps 5 ms for each value.
@@ -16,7 +16,7 @@ import thriftwood as tw
 
 N_TREES = 40
 LATENCY = 0.005  # seconds that a value takes in the concurrent part
-N_ROWS = 1_000
+N_SAMPLES = 1_000
 
 
 def main() -> None:
@@ -29,21 +29,21 @@ def main() -> None:
     for budget in (310, 280):
         pruned = path.at(budget=budget)
         print(f"\nheart, {N_TREES} trees pruned to {pruned.n_splits} splits")
-        one_row(pruned.model, table, heart.prices, 300 if options.quick else 3_000)
-        many_rows(pruned.model, table, heart.prices, repeats)
-        for max_in_flight in (N_ROWS, 10 * N_ROWS):
-            concurrent_rows(pruned.model, table, heart.prices, repeats, max_in_flight)
+        one_sample(pruned.model, table, heart.prices, 300 if options.quick else 3_000)
+        many_samples(pruned.model, table, heart.prices, repeats)
+        for max_in_flight in (N_SAMPLES, 10 * N_SAMPLES):
+            concurrent_samples(pruned.model, table, heart.prices, repeats, max_in_flight)
     savings(options)
 
 
-def one_row(model, table, prices, n_calls: int) -> None:
-    """Show the median of our own time for a row alone, asked for value by value."""
+def one_sample(model, table, prices, n_calls: int) -> None:
+    """Show the median of our own time for a sample alone, asked for value by value."""
     spent = 0.0
 
-    def acquire(row, feature):
+    def acquire(sample, feature):
         nonlocal spent
         begin = time.perf_counter()
-        value = table[row][feature]
+        value = table[sample][feature]
         spent += time.perf_counter() - begin
         return value
 
@@ -62,36 +62,36 @@ def one_row(model, table, prices, n_calls: int) -> None:
             bills.append(time.perf_counter() - begin)
         assert n_paid == n_calls
         print(
-            f"  one row, stop={stop!r}: {n_requests / n_calls:.1f} values, "
+            f"  one sample, stop={stop!r}: {n_requests / n_calls:.1f} values, "
             f"{1e6 * statistics.median(own):.0f} microseconds of our own (least "
             f"{1e6 * min(own):.0f}); its bill, if looked at, {1e6 * statistics.median(bills):.0f}"
         )
 
 
-def many_rows(model, table, prices, repeats: int) -> None:
-    rows = range(N_ROWS)
+def many_samples(model, table, prices, repeats: int) -> None:
+    samples = range(N_SAMPLES)
 
     def acquire_many(requests):
         return [table[row % len(table)][feature] for row, feature in requests]
 
     lazy = tw.LazyPredictor(model, acquire_many=acquire_many, costs=prices)
-    answer = lazy.predict(rows)
-    seconds = statistics.median(seconds_of(lambda: lazy.predict(rows)) for _ in range(repeats))
+    answer = lazy.predict(samples)
+    seconds = statistics.median(seconds_of(lambda: lazy.predict(samples)) for _ in range(repeats))
     print(
-        f"  {N_ROWS} rows by acquire_many: {1e3 * seconds:.0f} ms, {answer.n_requests} values in "
+        f"  {N_SAMPLES} samples by acquire_many: {1e3 * seconds:.0f} ms, {answer.n_requests} values in "
         f"{answer.n_rounds} calls"
     )
 
 
-def concurrent_rows(model, table, prices, repeats: int, max_in_flight: int) -> None:
-    async def acquire(row, feature):
+def concurrent_samples(model, table, prices, repeats: int, max_in_flight: int) -> None:
+    async def acquire(sample, feature):
         await asyncio.sleep(LATENCY)
-        return table[row % len(table)][feature]
+        return table[sample % len(table)][feature]
 
     lazy = tw.LazyPredictor(model, acquire=acquire, costs=prices, max_in_flight=max_in_flight)
 
     async def once():
-        return await lazy.predict_async(range(N_ROWS))
+        return await lazy.predict_async(range(N_SAMPLES))
 
     answer = asyncio.run(once())
     seconds, busy, bare = [], [], []
@@ -103,7 +103,7 @@ def concurrent_rows(model, table, prices, repeats: int, max_in_flight: int) -> N
         asyncio.run(sleeps_alone(answer.n_requests))
         bare.append(time.process_time() - begin)
     print(
-        f"  {N_ROWS} concurrent rows, {1e3 * LATENCY:g} ms a value, {max_in_flight} in flight: "
+        f"  {N_SAMPLES} concurrent samples, {1e3 * LATENCY:g} ms a value, {max_in_flight} in flight: "
         f"{statistics.median(seconds):.2f} s, {answer.n_requests} values in {answer.n_rounds} "
         f"rounds; processor {statistics.median(busy):.2f} s, as many tasks that only sleep "
         f"{statistics.median(bare):.2f} s"
@@ -112,13 +112,13 @@ def concurrent_rows(model, table, prices, repeats: int, max_in_flight: int) -> N
 
 async def sleeps_alone(number: int) -> None:
     """Start as many tasks as there were values, and do nothing else."""
-    for first in range(0, number, 3 * N_ROWS):
-        some = range(min(3 * N_ROWS, number - first))
+    for first in range(0, number, 3 * N_SAMPLES):
+        some = range(min(3 * N_SAMPLES, number - first))
         await asyncio.gather(*(asyncio.sleep(LATENCY) for _ in some))
 
 
 def savings(options) -> None:
-    print("\nStopping when decided: mean bills in full -> stopped, labels alike on every row")
+    print("\nStopping when decided: mean bills in full -> stopped, labels alike on every sample")
     for name, X, y, costs in data_sets(options):
         half = len(y) // 2
         for title, model in models(options.quick):
@@ -163,7 +163,7 @@ def models(quick: bool):
 
 
 def bills(model, X, costs) -> tuple[float, float]:
-    """Return the mean bill of rows in full and stopped early, and check that labels are alike."""
+    """Return the mean bill of samples in full and stopped early, and check that labels are alike."""
     table = X.tolist()
 
     def acquire_many(requests):

@@ -104,7 +104,7 @@ class Results:
         self.n_queries = 0
 
     def fetch(self, requests):
-        """Return what rows ask for: one query for each test."""
+        """Return what patients need next: one query for each test."""
         patients_of = defaultdict(list)
         for patient, test in requests:
             patients_of[test].append(patient)
@@ -120,7 +120,7 @@ class Results:
 
 def log_bills(database: sqlite3.Connection, answer: tw.LazyAnswer) -> None:
     """Write down what every patient bought, in the order of buying."""
-    for patient, receipt in zip(answer.rows, answer.receipts, strict=True):
+    for patient, receipt in zip(answer.samples, answer.receipts, strict=True):
         database.executemany(
             "INSERT INTO purchases VALUES (?, ?, ?, ?)",
             [

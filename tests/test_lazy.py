@@ -140,7 +140,7 @@ def most_features_on_a_way(forest):
 
 def test_more_rows_than_are_on_their_way_at_a_time(monkeypatch):
     whole = {form: ask(FOREST, HEART.X, form)[0] for form in FORMS}
-    monkeypatch.setattr("thriftwood.acquisition.buying.ROWS_AT_ONCE", 7)
+    monkeypatch.setattr("thriftwood.acquisition.buying.BATCH_SIZE", 7)
     for form in FORMS:
         answer, _ = ask(FOREST, HEART.X, form, max_in_flight=5)
         np.testing.assert_array_equal(answer.proba, whole[form].proba)
@@ -169,8 +169,8 @@ def test_ids_may_be_anything():
 
         answer = tw.LazyPredictor(SMALL, acquire=acquire).predict(ids)
         np.testing.assert_array_equal(answer.labels, expected)
-        assert len(answer) == len(answer.rows) == 3
-    assert type(tw.LazyPredictor(SMALL, acquire=lambda *_: 0).predict(np.arange(1)).rows[0]) is int
+        assert len(answer) == len(answer.samples) == 3
+    assert type(tw.LazyPredictor(SMALL, acquire=lambda *_: 0).predict(np.arange(1)).samples[0]) is int
 
 
 # --- what is known beforehand

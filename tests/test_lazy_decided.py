@@ -17,7 +17,8 @@ from shared_data import SHARED, needs_shared_data
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 
 import thriftwood as tw
-from thriftwood.acquisition.tolls import tolls_of
+from thriftwood.acquisition.decided_kernels import PriceArrays
+from thriftwood.acquisition.traversal import price_arrays
 from thriftwood.adapters import forest_model, read_forest
 from thriftwood.costs import read_prices
 
@@ -187,8 +188,8 @@ def test_prices_that_are_read_are_those_that_are_weighed():
     costs = tw.Costs(
         per_feature=[3.0, 1.0], shared_by={0: [7, 7, 8]}, per_model=[5.0, 5.0], predictions=10
     )
-    tolls = tolls_of(read_prices(costs, 2, None, 3))
-    np.testing.assert_allclose(tolls.amount, [2.0, 1.0, 0.0, 0.0])
+    arrays = PriceArrays(*price_arrays(read_prices(costs, 2, None, 3)))
+    np.testing.assert_allclose(arrays.amount, [2.0, 1.0, 0.0, 0.0])
 
 
 def test_shares_that_round_to_one_tie():

@@ -1,12 +1,11 @@
-"""Sources that fail: retries, time-outs, and three ways to give up."""
+"""Sources that fail: three ways to give up, and what passes through."""
 
 import asyncio
-import threading
-import time
 from collections import Counter
 
 import numpy as np
 import pytest
+import tenacity
 from lazy_twin import FORMS, Shop, ask, bought_by_twin, lazy_for, run
 from models import fitted
 from paths import HEART, PATH
@@ -44,19 +43,6 @@ class BrokenShop(Shop):
         return super().look_up(row, feature)
 
 
-@pytest.fixture
-def pauses(monkeypatch):
-    """The seconds that somebody slept between attempts, without sleeping."""
-    slept = []
-
-    async def sleep_soon(seconds):
-        slept.append(seconds)
-
-    monkeypatch.setattr("thriftwood.acquisition.source.sleep", slept.append)
-    monkeypatch.setattr("thriftwood.acquisition.asynchronous.sleep", sleep_soon)
-    return slept
-
-
 # --- giving up
 
 
@@ -64,21 +50,21 @@ def pauses(monkeypatch):
 def test_all_other_rows_are_answered_before_the_failure_is_raised(form):
     shop = BrokenShop(X)
     lazy = lazy_for(MODEL, shop, form, costs=HEART.prices)
-    with pytest.raises(AcquisitionError, match="failed for 1 of 12 rows") as caught:
+    with pytest.raises(AcquisitionError, match="failed for 1 of 12 samples") as caught:
         run(lazy, shop.ids, form)
     error = caught.value
     assert isinstance(error, ThriftwoodError)
     assert isinstance(error.__cause__, ConnectionError)
     [failure] = error.failures
-    assert (failure.row, failure.feature, failure.place) == (BAD_ROW, BAD_FEATURE, BAD_ROW)
+    assert (failure.sample, failure.feature, failure.index) == (BAD_ROW, BAD_FEATURE, BAD_ROW)
     assert failure.error is error.__cause__
     good = [row for row in shop.ids if row != BAD_ROW]
-    assert error.answer.rows == tuple(good)
+    assert error.answer.samples == tuple(good)
     np.testing.assert_array_equal(error.answer.proba, MODEL.predict_proba(X[good]))
     bill = tw.feature_bill(MODEL, X[good], HEART.prices)
     np.testing.assert_array_equal(error.answer.bill.per_sample, bill.per_sample)
     assert error.answer.receipts[-1].total == pytest.approx(bill.per_sample[-1])
-    for words in ("row 5", "ConnectionError", "others (11)", "on_failure"):
+    for words in ("first for 5", "ConnectionError", "others (11)", "on_failure"):
         assert words in str(error)
 
 
@@ -98,12 +84,12 @@ def test_prices_of_rows_stay_with_their_rows_when_one_fails(form):
 @all_forms
 def test_no_row_at_all(form):
     shop = BrokenShop(X, broken=[(row, k) for row in range(12) for k in range(13)])
-    with pytest.raises(AcquisitionError, match="for every row") as caught:
+    with pytest.raises(AcquisitionError, match="for every sample") as caught:
         run(lazy_for(MODEL, shop, form), shop.ids, form)
     answer = caught.value.answer
     assert len(answer) == len(answer.labels) == len(answer.receipts) == 0
-    assert "0 rows" in repr(answer)
-    with pytest.raises(InputError, match="no row was answered"):
+    assert "0 samples" in repr(answer)
+    with pytest.raises(InputError, match="no sample was answered"):
         answer.bill
 
 
@@ -119,7 +105,7 @@ def test_what_cannot_be_got_counts_as_missing(form, stop):
     lazy = lazy_for(model, shop, form, on_failure="missing", stop=stop)
     answer = run(lazy, shop.ids, form)
     np.testing.assert_array_equal(answer.labels, model.predict(holes))
-    asked = {(one.row, one.feature) for one in answer.failures}
+    asked = {(one.sample, one.feature) for one in answer.failures}
     assert asked
     assert asked <= set(broken)
     assert not answer.bill.used[tuple(np.array(list(asked)).T)].any()
@@ -154,7 +140,7 @@ def test_trees_that_lack_a_value_answer_from_the_node_they_reached(form):
         np.testing.assert_array_equal(answer.proba[row], expected)
         assert set(np.flatnonzero(answer.bill.used[row])) == tested
         assert {one.feature for one in answer.receipts[row].purchases} == tested
-    assert {(one.row, one.feature) for one in answer.failures} == set(broken) & set(shop.sold)
+    assert {(one.sample, one.feature) for one in answer.failures} == set(broken) & set(shop.sold)
 
 
 @pytest.mark.parametrize("stop", [None, "decided"])
@@ -173,161 +159,102 @@ def test_a_source_that_is_down_still_gets_an_answer(on_failure, stop):
         np.testing.assert_array_equal(answer.proba, predict(FOREST, nothing))
 
 
-# --- trying again
-
-
-@all_forms
-def test_retries_wait_twice_as_long_each_time(form, pauses):
-    shop = BrokenShop(X, recovers_after=3)
-    lazy = lazy_for(MODEL, shop, form, retries=3, wait=0.5)
-    answer = run(lazy, shop.ids, form)
-    assert pauses == [0.5, 1.0, 2.0]
-    np.testing.assert_array_equal(answer.proba, MODEL.predict_proba(X))
-    assert answer.failures == ()
-    assert answer.n_requests == ask(MODEL, X)[0].n_requests
-
-
-@all_forms
-def test_attempts_are_counted(form, pauses):
-    shop = BrokenShop(X[[BAD_ROW]], broken=[(0, BAD_FEATURE)])
-    lazy = lazy_for(MODEL, shop, form, retries=2, on_failure="missing")
-    [failure] = run(lazy, [0], form).failures
-    assert sum(pauses) == pytest.approx(0.1 + 0.2)
-    if form in ("one", "async"):
-        assert failure.attempts == 3 == shop.sold[0, BAD_FEATURE]
-    else:  # the call is made again in halves, down to the one request
-        assert failure.attempts == shop.sold[0, BAD_FEATURE] >= 3
-    assert "asked" in repr(failure)
+# --- batched requests
 
 
 @pytest.mark.parametrize("form", ["many", "async_many"])
 def test_a_bad_request_does_not_lose_the_others_of_its_call(form):
     shop = BrokenShop(X)
     answer = run(lazy_for(MODEL, shop, form, on_failure="missing"), shop.ids, form)
-    assert [(one.row, one.feature) for one in answer.failures] == [BAD]
+    assert [(one.sample, one.feature) for one in answer.failures] == [BAD]
     bad_bought = ask(MODEL, X)[0]
     others = np.arange(12) != BAD_ROW
     np.testing.assert_array_equal(answer.proba[others], bad_bought.proba[others])
 
 
 @pytest.mark.parametrize("is_async", [False, True])
-def test_single_requests_may_fail_and_are_asked_for_again(is_async, pauses):
+def test_single_requests_of_a_call_may_fail(is_async):
     calls = []
 
     def acquire_many(requests):
         calls.append(requests)
-        fails = BAD in requests and len(calls) < 4
         return {
-            (row, feature): OSError("busy") if fails and (row, feature) == BAD else X[row, feature]
-            for row, feature in requests
+            (sample, feature): OSError("busy") if (sample, feature) == BAD else X[sample, feature]
+            for sample, feature in requests
         }
 
     async def acquire_soon(requests):
         return acquire_many(requests)
 
     source = acquire_soon if is_async else acquire_many
-    lazy = tw.LazyPredictor(MODEL, acquire_many=source, retries=5)
+    lazy = tw.LazyPredictor(MODEL, acquire_many=source, on_failure="missing")
     answer = run(lazy, range(12), "async" if is_async else "many")
-    np.testing.assert_array_equal(answer.proba, MODEL.predict_proba(X))
-    retried = [requests for requests in calls if requests == (BAD,)]
-    assert len(retried) == len(pauses) >= 1  # alone: the others were not asked for again
+    [failure] = answer.failures
+    assert (failure.sample, failure.feature) == BAD
+    assert "OSError: busy" in repr(failure)
+    assert len(calls) == answer.n_rounds
     times = Counter(request for requests in calls for request in requests)
-    assert [request for request, count in times.items() if count > 1] == [BAD]
+    assert set(times.values()) == {1}
 
 
 @all_forms
-def test_what_is_no_number_is_a_failure_without_a_retry(form, pauses):
+def test_what_is_no_number_is_a_failure(form):
     words = X.astype(object)
     words[BAD] = "high"
     words[2, BAD_FEATURE] = np.array([1.0, 2.0])
     shop = Shop(words)
-    answer = run(lazy_for(MODEL, shop, form, retries=3, on_failure="missing"), shop.ids, form)
-    assert pauses == []
-    assert sorted(one.row for one in answer.failures) == [2, BAD_ROW]
+    answer = run(lazy_for(MODEL, shop, form, on_failure="missing"), shop.ids, form)
+    assert sorted(one.sample for one in answer.failures) == [2, BAD_ROW]
     for failure in answer.failures:
         assert isinstance(failure.error, InputError)
         assert "no number" in str(failure.error)
 
 
-# --- time
+# --- sources that others wrapped
 
 
-@pytest.mark.parametrize("form", ["one", "many"])
-def test_plain_functions_that_take_too_long_are_given_up(form):
-    released = threading.Event()
-
-    class Slow(BrokenShop):
-        def look_up(self, row, feature):
-            if (row, feature) == BAD:
-                released.wait(20)
-            return Shop.look_up(self, row, feature)
-
-    shop = Slow(X)
-    lazy = lazy_for(MODEL, shop, form, timeout=0.05, on_failure="missing")
-    begin = time.perf_counter()
-    answer = run(lazy, shop.ids, form)
-    assert time.perf_counter() - begin < 10
-    released.set()
-    [failure] = answer.failures
-    assert (failure.row, failure.feature) == BAD
-    assert isinstance(failure.error, TimeoutError)
-    assert "no answer within 0.05 seconds" in str(failure.error)
+@all_forms
+def test_a_source_that_tries_again_is_the_business_of_others(form):
+    shop = BrokenShop(X, recovers_after=2)
+    again = tenacity.retry(stop=tenacity.stop_after_attempt(3), reraise=True)
+    for name in ("value", "values", "value_soon", "values_soon"):
+        setattr(shop, name, again(getattr(shop, name)))
+    answer = run(lazy_for(MODEL, shop, form), shop.ids, form)
+    np.testing.assert_array_equal(answer.proba, MODEL.predict_proba(X))
+    assert answer.failures == ()
+    assert answer.n_requests == ask(MODEL, X)[0].n_requests
 
 
-def test_threads_end_with_the_prediction():
-    before = threading.active_count()
-    lazy = lazy_for(MODEL, Shop(X), timeout=5.0)
-    for _ in range(3):
-        np.testing.assert_array_equal(lazy.predict(range(12)).labels, MODEL.predict(X))
-    for _ in range(100):
-        if threading.active_count() <= before:
-            break
-        time.sleep(0.01)
-    assert threading.active_count() <= before
-
-
-@pytest.mark.parametrize("form", ["async", "async_many"])
-def test_coroutines_that_take_too_long_are_given_up(form):
+def test_a_time_out_is_a_failure_of_its_sample_alone():
     cancelled = []
 
-    class Slow(Shop):
-        async def value_soon(self, row, feature):
-            if (row, feature) == BAD:
-                await self.hang()
-            return self.value(row, feature)
-
-        async def values_soon(self, requests):
-            if BAD in requests:
-                await self.hang()
-            return self.values(requests)
-
-        async def hang(self):
+    async def acquire(sample, feature):
+        if (sample, feature) == BAD:
             try:
                 await asyncio.sleep(20)
-            except asyncio.CancelledError:
+            finally:
                 cancelled.append(1)
-                raise
+        return X[sample, feature]
 
-    shop = Slow(X)
-    lazy = lazy_for(MODEL, shop, form, timeout=0.05, on_failure="node")
-    answer = run(lazy, shop.ids, form)
-    [failure] = answer.failures
+    async def impatient(sample, feature):
+        return await asyncio.wait_for(acquire(sample, feature), timeout=0.05)
+
+    lazy = tw.LazyPredictor(MODEL, acquire=impatient, on_failure="node")
+    [failure] = asyncio.run(lazy.predict_async(range(12))).failures
     assert isinstance(failure.error, TimeoutError)
-    assert "no answer within 0.05 seconds" in str(failure.error)
     assert cancelled
 
 
 # --- what passes through
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("timeout", [None, 5.0])
-def test_an_interrupt_passes_through(form, timeout):
+@all_forms
+def test_an_interrupt_passes_through(form):
     class Interrupted(Shop):
         def look_up(self, _row, _feature):
             raise KeyboardInterrupt
 
-    lazy = lazy_for(MODEL, Interrupted(X), form, retries=3, timeout=timeout, on_failure="missing")
+    lazy = lazy_for(MODEL, Interrupted(X), form, on_failure="missing")
     with pytest.raises(KeyboardInterrupt):
         run(lazy, range(3), form)
 
@@ -344,7 +271,7 @@ def test_cancelling_passes_through_and_stops_all_requests():
             raise
 
     async def main():
-        lazy = tw.LazyPredictor(MODEL, acquire=acquire, retries=3, on_failure="missing")
+        lazy = tw.LazyPredictor(MODEL, acquire=acquire, on_failure="missing")
         task = asyncio.create_task(lazy.predict_async(range(12)))
         while len(under_way) < 12:
             await asyncio.sleep(0)

@@ -36,12 +36,6 @@ BAD_ARGUMENTS = {
     "no_function": ({"acquire": {"age": 3}}, ["`acquire` is", "pass a function"]),
     "stop": ({"stop": "early"}, ["`stop` is 'early'", "'decided'"]),
     "stop_true": ({"stop": True}, ["`stop` is True"]),
-    "retries": ({"retries": -1}, ["`retries` is -1", "at least 0"]),
-    "half_a_retry": ({"retries": 0.5}, ["`retries` is 0.5", "whole number"]),
-    "wait": ({"wait": -0.1}, ["`wait` is -0.1", "at least 0"]),
-    "wait_text": ({"wait": "long"}, ["`wait` is 'long'", "number"]),
-    "timeout": ({"timeout": 0}, ["`timeout` is 0", "pass None"]),
-    "timeout_nan": ({"timeout": np.nan}, ["`timeout` is nan"]),
     "on_failure": ({"on_failure": "skip"}, ["`on_failure` is 'skip'", "'missing' or 'node'"]),
     "max_in_flight": ({"max_in_flight": 0}, ["`max_in_flight` is 0", "at least 1"]),
     "costs": ({"costs": [1.0]}, ["`costs` has shape (1,)", "13 features"]),
@@ -78,11 +72,11 @@ def test_two_columns_of_one_name_are_refused():
 
 
 BAD_ROWS = {
-    "nothing": (None, ["`rows` is None"]),
-    "one_id": (7, ["`rows` is 7", "list of ids"]),
-    "text": ("abc", ["`rows` is 'abc'", "list of ids"]),
-    "empty": ([], ["`rows` is empty"]),
-    "empty_array": (np.empty(0), ["`rows` is empty"]),
+    "nothing": (None, ["`samples` is None"]),
+    "one_id": (7, ["`samples` is 7", "list of ids"]),
+    "text": ("abc", ["`samples` is 'abc'", "list of ids"]),
+    "empty": ([], ["`samples` is empty"]),
+    "empty_array": (np.empty(0), ["`samples` is empty"]),
 }
 
 
@@ -98,10 +92,10 @@ def test_bad_rows_are_refused(name):
 BAD_KNOWN = {
     "a_mapping": ({0: 1.0}, ["`known` is no list", "one mapping"]),
     "a_number": (3, ["`known` is no list"]),
-    "too_few": ([None], ["`known` has 1 entries", "2 rows"]),
-    "no_mapping": ([None, [1.0]], ["`known` has [1.0] for row number 1"]),
-    "unknown_name": ([{"age": 1.0}, None], ["`known` of row number 0 names 'age'"]),
-    "unknown_column": ([None, {13: 1.0}], ["`known` of row number 1 names 13"]),
+    "too_few": ([None], ["`known` has 1 entries", "2 samples"]),
+    "no_mapping": ([None, [1.0]], ["`known` has [1.0] for sample number 1"]),
+    "unknown_name": ([{"age": 1.0}, None], ["`known` of sample number 0 names 'age'"]),
+    "unknown_column": ([None, {13: 1.0}], ["`known` of sample number 1 names 13"]),
     "no_hash": ([{(1, 2): 1.0}, None], ["names (1, 2)"]),
     "no_number": ([{2: "high"}, None], ["value of 2 is 'high'", "no number"]),
 }
@@ -157,7 +151,7 @@ BAD_ANSWERS = {
 @pytest.mark.parametrize("name", BAD_ANSWERS)
 def test_bad_answers_of_acquire_many_are_refused(name):
     source, words = BAD_ANSWERS[name]
-    lazy = tw.LazyPredictor(MODEL, acquire_many=source, on_failure="missing", retries=2)
+    lazy = tw.LazyPredictor(MODEL, acquire_many=source, on_failure="missing")
     assert_refused(lambda: lazy.predict(range(4)), "`acquire_many`", *words)
 
 
@@ -261,9 +255,9 @@ def test_readable():
     assert "12 trees" in repr(lazy)
     assert "stop='decided'" in repr(lazy)
     answer = lazy.predict([0])
-    assert repr(answer).startswith("LazyAnswer for 1 row: ")
+    assert repr(answer).startswith("LazyAnswer for 1 sample: ")
     assert "none failed; mean bill" in repr(answer)
     assert answer.receipts[-1] == answer.receipts[0] == answer.receipts[:1][0]
-    assert "1 rows" in repr(answer.receipts)
+    assert "1 samples" in repr(answer.receipts)
     with pytest.raises(IndexError, match="none at 1"):
         answer.receipts[1]

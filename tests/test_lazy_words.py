@@ -2,7 +2,6 @@
 
 import asyncio
 import pickle
-import queue
 
 import numpy as np
 import pandas as pd
@@ -78,7 +77,7 @@ def test_a_value_that_cannot_be_read_loses_only_its_row():
 
     with pytest.raises(AcquisitionError) as caught:
         tw.LazyPredictor(MODEL, acquire=acquire).predict([0, 1, 2])
-    assert caught.value.answer.rows == (0, 2)
+    assert caught.value.answer.samples == (0, 2)
 
 
 @pytest.mark.parametrize(
@@ -90,19 +89,10 @@ def test_answers_without_an_order_are_refused(answer):
         lazy.predict([0])
 
 
-def test_an_empty_queue_is_no_time_out():
-    def acquire(_row, _feature):
-        raise queue.Empty
-
-    lazy = tw.LazyPredictor(MODEL, acquire=acquire, timeout=5)
-    with pytest.raises(AcquisitionError, match="Empty"):
-        lazy.predict([0])
-
-
 def test_ids_that_are_times_stay_times():
     ids = np.array(["2026-01-02", "2026-01-03"], dtype="datetime64[ns]")
     lazy = tw.LazyPredictor(MODEL, acquire=lambda day, k: X[int(day == ids[1]), k])
-    assert lazy.predict(ids).rows == tuple(ids)
+    assert lazy.predict(ids).samples == tuple(ids)
     with pytest.raises(InputError, match="data frame: pass the ids"):
         lazy.predict(pd.DataFrame(X))
 

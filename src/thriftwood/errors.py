@@ -50,14 +50,14 @@ class LostWorkersError(ThriftwoodError, RuntimeError):
 
 
 class AcquisitionError(ThriftwoodError, RuntimeError):
-    """The source of features failed for some rows; all others were answered first.
+    """The source of features failed for some samples; all others were answered first.
 
     Attributes
     ----------
     failures : tuple of Failure
         What could not be got, and why.
     answer : LazyAnswer
-        Of the rows for which everything could be got.
+        Of the samples for which everything could be got.
     """
 
     def __init__(self, message: str, failures: tuple[Any, ...], answer: Any) -> None:

@@ -168,13 +168,3 @@ class RecordedUse:
 
     def values(self, i: int, features: Iterable[int]) -> dict[int, Any]:
         return values_shown(self.stages.richest, self.found[i], features)
-
-    def take(self, samples: IntArray) -> RecordedUse:
-        """Return the same for some of the samples."""
-        return RecordedUse(
-            self.stages,
-            read_only(self.found[samples]),
-            read_only(self.status[samples]),
-            read_only(self.n_tests[samples]),
-            [self.first_uses[i] for i in samples],
-        )

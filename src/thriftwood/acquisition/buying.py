@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import reprlib
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -23,43 +23,27 @@ from thriftwood.errors import InputError
 # Samples that are in progress together, so that a million of them need not be.
 BATCH_SIZE = 10_000
 
-OnFailure = Literal["raise", "missing", "node"]
 # The id of a sample and a feature.
 Request = tuple[Any, Any]
 Calls = Generator[tuple[Any, ...], Any, None]
 
 
 class Buyer:
-    """Hands the requests of samples to a source, and to samples what comes back, good or bad.
-
-    Attributes
-    ----------
-    failures : list of Failure
-    dropped : set of int
-        Samples that were given up.
-    n_requests : int
-        How many values were requested.
-    n_rounds : int
-        How many rounds of requests depended on each other.
-    """
-
-    failures: list[Failure]
-    dropped: set[int]
-    n_requests: int
-    n_rounds: int
+    """Hands the requests of samples to a source, and to samples what comes back, good or bad."""
 
     def __init__(
-        self, traversal: Traversal, ids: Sequence[Any], reader: ValueReader, on_failure: OnFailure
+        self, traversal: Traversal, ids: Sequence[Any], reader: ValueReader, on_failure: str
     ) -> None:
         self.traversal = traversal
         self.ids = ids
-        self.failures = []
-        self.dropped = set()
+        self.failures: list[Failure] = []
+        self.dropped: set[int] = set()  # samples that were given up
         self.n_requests = 0
-        self.n_rounds = 0
+        self.n_rounds = 0  # of requests that depended on each other
         self._names = reader.names
         self._number = reader.number
         self._on_failure = on_failure
+        self._spare_calls = 0
 
     def one_by_one(self) -> Calls:
         """Request one value at a time, sample after sample."""
@@ -102,9 +86,10 @@ class Buyer:
         busy as it may be anyway.
         """
         waiting = iter(range(len(self.ids)))
-        self._spare_calls = max_in_flight - self.traversal.n_slots
+        n_slots = len(self.traversal.state.node)
+        self._spare_calls = max_in_flight - n_slots
         async with asyncio.TaskGroup() as tasks:
-            for slot in range(self.traversal.n_slots):
+            for slot in range(n_slots):
                 tasks.create_task(self._serve(acquire, waiting, slot))
 
     async def _serve(
@@ -146,11 +131,11 @@ class Buyer:
     def _take(self, i: int, feature: int, found: Any) -> None:
         """Hand a sample the value, or the error, that the source had for it."""
         self.n_requests += 1
-        traversal = self.traversal
+        state = self.traversal.state
         if not isinstance(found, Exception):
             try:
-                traversal.values[i, feature] = self._number(feature, found)
-                traversal.status[i, feature] = USED
+                state.values[i, feature] = self._number(feature, found)
+                state.status[i, feature] = USED
                 return
             except Exception as error:  # whatever the value of somebody else does when it is read
                 found = error
@@ -158,7 +143,7 @@ class Buyer:
         if self._on_failure == "raise":
             self.dropped.add(i)
         else:
-            traversal.status[i, feature] = MISSED if self._on_failure == "missing" else LOST
+            state.status[i, feature] = MISSED if self._on_failure == "missing" else LOST
 
     def _finish(self, i: int, slot: int, n_rounds: int) -> None:
         self.traversal.finish(i, slot)

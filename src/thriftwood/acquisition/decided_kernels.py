@@ -24,7 +24,7 @@ from thriftwood.acquisition.kernels import (
 from thriftwood.costs.price_list import NO_MASK
 from thriftwood.forest.kernels import Splits
 from thriftwood.forest.stages import TIE_BREAK
-from thriftwood.support.compiling import kernel
+from thriftwood.support.compiling import kernel, small_kernel
 
 # The least and the greatest leaf below each node, and for each stage when a class is surely the
 # label: see below.
@@ -49,9 +49,7 @@ PASSES = 2
 
 
 @kernel
-def advance_until_decided(
-    node_arrays, leaf_bounds, price_arrays, state_arrays, samples, slots
-):
+def advance_until_decided(node_arrays, leaf_bounds, price_arrays, state_arrays, samples, slots):
     """Advance samples until each requests the most telling value for its price, or is decided.
 
     Returns the feature that the last sample requested, or `NOTHING`.
@@ -94,7 +92,7 @@ def advance_until_decided(
     return wanted
 
 
-@kernel
+@small_kernel
 def add_bounds(nodes, bounds, state, least, most, i, slot):
     """Add up the bounds of a sample's scores, and its scores so far.
 
@@ -109,21 +107,19 @@ def add_bounds(nodes, bounds, state, least, most, i, slot):
             h = state.node[slot, tree]
             if h >= 0:
                 low, high = bounds.low[h, output], bounds.high[h, output]
-                total_low += low
-                total += min(max(nodes.values[h, output], low), high)
-                total_high += high
+                value = min(max(nodes.values[h, output], low), high)
             else:
-                value = nodes.values[-1 - h, output]
-                total_low += value
-                total += value
-                total_high += value
+                low = high = value = nodes.values[-1 - h, output]
+            total_low += low
+            total += value
+            total_high += high
         shift, by = nodes.bias[stage, output], nodes.divisor[stage]
         least[first + output] = total_low / by + shift
         state.scores[i, output] = total / by + shift
         most[first + output] = total_high / by + shift
 
 
-@kernel
+@small_kernel
 def decide_by_scores(nodes, state, i):
     """Decide about a sample that has arrived at the leaves of a stage."""
     stage = state.stage[i]
@@ -133,7 +129,7 @@ def decide_by_scores(nodes, state, i):
     return STOPS if margin >= nodes.threshold[stage] else PASSES
 
 
-@kernel
+@small_kernel
 def decide_by_bounds(nodes, bounds, state, least, most, i):
     """Decide whether a sample surely stops at a stage with a certain label, or surely goes on."""
     stage = state.stage[i]
@@ -159,7 +155,7 @@ def decide_by_bounds(nodes, bounds, state, least, most, i):
     return PASSES if greatest_gap(least, most) * most_factor < threshold else UNDECIDED
 
 
-@kernel
+@small_kernel
 def tie_break_bounds(nodes, state, i):
     """Return the least and the greatest factor by which a draw may raise the margin of a sample.
 
@@ -176,13 +172,13 @@ def tie_break_bounds(nodes, state, i):
     return factor, factor
 
 
-@kernel
+@small_kernel
 def share(score):
     """Logistic function."""
     return 1.0 / (1.0 + np.exp(-score))
 
 
-@kernel
+@small_kernel
 def greatest_gap(least, most):
     """Return how far the best of scores between bounds can be above the second best."""
     greatest = -np.inf
@@ -195,7 +191,7 @@ def greatest_gap(least, most):
     return greatest
 
 
-@kernel
+@small_kernel
 def add_worth(bounds, state, least, most, waits_for, worth, slot):
     """Add up how far the leaves of waiting trees lie apart, for each feature that is waited for.
 
@@ -204,15 +200,10 @@ def add_worth(bounds, state, least, most, waits_for, worth, slot):
     n_outputs = state.scores.shape[1]
     one, two = 0, 0
     if n_outputs > 1:
-        two = 1
-        if least[1] + most[1] > least[0] + most[0]:
-            one, two = 1, 0
-        for output in range(2, n_outputs):
-            middle = least[output] + most[output]
-            if middle > least[one] + most[one]:
-                one, two = output, one
-            elif middle > least[two] + most[two]:
-                two = output
+        middle = least + most
+        one = np.argmax(middle)
+        middle[one] = -np.inf
+        two = np.argmax(middle)
     worth[:] = -1.0
     for tree in range(len(waits_for)):
         k = waits_for[tree]
@@ -223,7 +214,7 @@ def add_worth(bounds, state, least, most, waits_for, worth, slot):
                 worth[k] += bounds.high[h, two] - bounds.low[h, two]
 
 
-@kernel
+@small_kernel
 def most_telling(prices, paid, worth, i, slot):
     """Return the feature that is worth most for what it adds to the bill; free ones come first."""
     best, best_ratio, best_is_free = NOTHING, -1.0, False
@@ -243,13 +234,13 @@ def most_telling(prices, paid, worth, i, slot):
     return best
 
 
-@kernel
+@small_kernel
 def is_due(prices, entry, i):
     """Tell whether a sample pays an entry of the price list: nobody pays for what they know."""
     return prices.mask[entry] == NO_MASK or prices.masks[prices.mask[entry], i]
 
 
-@kernel
+@small_kernel
 def pay(prices, paid, i, slot, k):
     """Mark all cost items of a feature as paid."""
     for entry in range(prices.start[k], prices.start[k + 1]):

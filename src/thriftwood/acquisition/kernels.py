@@ -11,7 +11,7 @@ import numpy as np
 
 from thriftwood.forest.kernels import LEAF, Splits, goes_left
 from thriftwood.forest.stages import TIE_BREAK
-from thriftwood.support.compiling import kernel
+from thriftwood.support.compiling import kernel, small_kernel
 from thriftwood.support.draws_kernels import uniform
 
 # Node arrays of all stages, one stage after the other. `roots` has a row for each stage; a sample
@@ -25,9 +25,7 @@ NodeArrays = namedtuple(
 # Traversal state. By sample: `values`, `status`, `stage`, `scores`, `n_tests`. By slot: the node
 # that each tree has reached, the (feature, tree) of first uses in order, and which cost items are
 # paid.
-State = namedtuple(
-    "State", "values status stage scores n_tests node first_uses n_first_uses paid"
-)
+State = namedtuple("State", "values status stage scores n_tests node first_uses n_first_uses paid")
 
 # Status of a value. From `KNOWN` on there is one that splits can look at.
 UNKNOWN = 0
@@ -75,7 +73,7 @@ def advance(node_arrays, state_arrays, one_by_one, samples, slots):
     return wanted
 
 
-@kernel
+@small_kernel
 def advance_tree(splits, state, i, slot, tree):
     """Send a sample down a tree; return the feature that it would need to go on, if any.
 
@@ -102,14 +100,14 @@ def advance_tree(splits, state, i, slot, tree):
     return k
 
 
-@kernel
+@small_kernel
 def request(state, i, slot, tree, k):
     """Ask for a value on behalf of a tree."""
     state.status[i, k] = REQUESTED
     record_first_use(state, slot, tree, k)
 
 
-@kernel
+@small_kernel
 def record_first_use(state, slot, tree, k):
     """Write down for the receipt which tree was the first to use a feature."""
     number = state.n_first_uses[slot]
@@ -118,7 +116,7 @@ def record_first_use(state, slot, tree, k):
     state.n_first_uses[slot] = number + 1
 
 
-@kernel
+@small_kernel
 def add_scores(nodes, state, i, slot):
     """Add up the scores of a sample exactly as `forest.scores` does, tree after tree."""
     stage = state.stage[i]
@@ -130,7 +128,7 @@ def add_scores(nodes, state, i, slot):
         state.scores[i, output] = total / nodes.divisor[stage] + nodes.bias[stage, output]
 
 
-@kernel
+@small_kernel
 def tie_break(nodes, state, i):
     """Return the factor by which a draw raises the margin of a sample, as in `margins_of`."""
     start = nodes.root_feature_start
@@ -138,7 +136,7 @@ def tie_break(nodes, state, i):
     return 1.0 + TIE_BREAK * uniform(state.values[i], columns, NO_SEED)
 
 
-@kernel
+@small_kernel
 def gap_of(scores, i):
     """Return by how much the best score of a sample is above the second best."""
     if scores.shape[1] == 1:
@@ -155,7 +153,7 @@ def gap_of(scores, i):
     return best - second
 
 
-@kernel
+@small_kernel
 def enter_next_stage(nodes, state, i, slot):
     """Start at the roots again: the values so far lead the sample back to where it was."""
     state.stage[i] += 1

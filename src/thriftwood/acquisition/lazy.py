@@ -6,20 +6,20 @@ import inspect
 import reprlib
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
 from thriftwood.acquisition import buying
 from thriftwood.acquisition.answer import LazyAnswer, RecordedUse
-from thriftwood.acquisition.buying import Buyer, OnFailure, Request
+from thriftwood.acquisition.buying import Buyer, Request
 from thriftwood.acquisition.traversal import Traversal, compile_stages, price_arrays
 from thriftwood.acquisition.values import Known, ValueReader, read_ids
 from thriftwood.adapters import own_prices, read_stages
 from thriftwood.costs import AnyCosts, Costs, PriceList, read_prices, with_known
 from thriftwood.errors import AcquisitionError, InputError
 from thriftwood.support.arrays import read_only
-from thriftwood.support.validation import whole_number
+from thriftwood.support.validation import chosen, whole_number
 
 
 class LazyPredictor:
@@ -101,7 +101,7 @@ class LazyPredictor:
         acquire_many: Callable[[tuple[Request, ...]], Any] | None = None,
         costs: AnyCosts = None,
         stop: Literal["decided"] | None = None,
-        on_failure: OnFailure = "raise",
+        on_failure: Literal["raise", "missing", "node"] = "raise",
         max_in_flight: int = 100,
     ) -> None:
         self._source = _read_source(acquire, acquire_many)
@@ -109,15 +109,16 @@ class LazyPredictor:
         self._is_async = any(
             map(inspect.iscoroutinefunction, (self._source, type(self._source).__call__))
         )
-        if on_failure not in get_args(OnFailure):
-            raise InputError(
-                f"`on_failure` is {reprlib.repr(on_failure)}: choose 'raise', 'missing' or 'node'."
-            )
-        self._on_failure = on_failure
+        self._on_failure = chosen(on_failure, ("raise", "missing", "node"), "on_failure")
         self._max_in_flight = whole_number(max_in_flight, "max_in_flight", 1)
         self._forest = compile_stages(read_stages(model).check())
         self._reader = ValueReader(self._forest.richest)
-        self._stops_early = _read_stop(stop, self._forest.richest.is_classifier)
+        self._stops_early = stop is not None and bool(chosen(stop, ("decided",), "stop"))
+        if self._stops_early and not self._forest.richest.is_classifier:
+            raise InputError(
+                "`stop` is 'decided', but the model predicts numbers: any value may still change "
+                "them. Leave `stop` out."
+            )
         own = own_prices(model)
         self._costs = own.as_costs() if costs is None and own is not None else costs
         self._prices = self._read_prices(_without_samples(self._costs), 1)
@@ -212,7 +213,7 @@ class LazyPredictor:
     def _end(self, buyer: Buyer, costs: AnyCosts, prices: PriceList) -> LazyAnswer:
         """Return the answer, or raise where samples had to be given up."""
         if not buyer.dropped:
-            return self._answer(buyer, prices, np.arange(len(buyer.ids)))
+            return self._answer(buyer, prices, slice(None))
         good = np.delete(np.arange(len(buyer.ids)), list(buyer.dropped))
         if _is_tied(costs) and len(good):
             prices = self._read_prices(costs.take(good), len(good))
@@ -222,12 +223,12 @@ class LazyPredictor:
 
     def _answer(self, buyer: Buyer, prices: PriceList, good: Any) -> LazyAnswer:
         """Return the answer for samples that were not given up."""
-        forest, end = self._forest, buyer.traversal
-        classes, stage = forest.richest.classes, end.stage[good]
-        predicted = forest.predictions(end.scores[good], stage)
-        use = RecordedUse(forest.stages, end.values, end.status, end.n_tests, end.first_uses)
+        forest, state = self._forest, buyer.traversal.state
+        classes, stage = forest.richest.classes, state.stage[good]
+        predicted = forest.predictions(state.scores[good], stage)
+        kept = range(len(buyer.ids))[good] if isinstance(good, slice) else good.tolist()
         return LazyAnswer(
-            samples=tuple(buyer.ids[i] for i in good),
+            samples=tuple(buyer.ids[i] for i in kept),
             labels=None if classes is None else classes[predicted.argmax(axis=1)],
             proba=None if classes is None else predicted,
             values=predicted[:, -1] if classes is None else None,
@@ -235,7 +236,13 @@ class LazyPredictor:
             n_requests=buyer.n_requests,
             n_rounds=buyer.n_rounds,
             failures=tuple(buyer.failures),
-            _use=use.take(good) if buyer.dropped else use,
+            _use=RecordedUse(
+                forest.stages,
+                read_only(state.values[good]),
+                read_only(state.status[good]),
+                read_only(state.n_tests[good]),
+                [buyer.traversal.first_uses[i] for i in kept],
+            ),
             _prices=prices,
         )
 
@@ -252,19 +259,6 @@ def _read_source(acquire: Any, acquire_many: Any) -> Callable[..., Any]:
     if not callable(source):
         raise InputError(f"`{name}` is {reprlib.repr(source)}: pass a function.")
     return source
-
-
-def _read_stop(stop: Any, is_classifier: bool) -> bool:
-    if stop is None:
-        return False
-    if not isinstance(stop, str) or stop != "decided":
-        raise InputError(f"`stop` is {reprlib.repr(stop)}: choose None or 'decided'.")
-    if not is_classifier:
-        raise InputError(
-            "`stop` is 'decided', but the model predicts numbers: any value may still change them. "
-            "Leave `stop` out."
-        )
-    return True
 
 
 def _is_tied(costs: AnyCosts) -> bool:

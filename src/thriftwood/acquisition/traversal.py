@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -14,9 +15,9 @@ from thriftwood.acquisition.decided_kernels import LeafBounds, PriceArrays
 from thriftwood.acquisition.kernels import KNOWN, NOTHING, REQUESTED, NodeArrays, State
 from thriftwood.costs import MODEL, PriceList
 from thriftwood.forest import LEAF, Forest, Stages, leaf_ranges, predictions
-from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen
+from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray, read_only_copy
 
-# A `NodeArrays`, `LeafBounds`, `PriceArrays` or `State` without its names.
+# A bundle of arrays for kernels, without its names.
 PlainTuple = tuple[Any, ...]
 
 
@@ -24,12 +25,7 @@ PlainTuple = tuple[Any, ...]
 class CompiledForest:
     """The stages of a model, a single one for a plain model, as kernels read them.
 
-    Attributes
-    ----------
-    stages : Stages
-    forests : list of Forest
-        Those of the stages in use.
-    nodes : plain tuple of `NodeArrays`
+    `forests` are those of the stages in use, `nodes` is a plain tuple of `NodeArrays`.
     """
 
     stages: Stages
@@ -45,20 +41,15 @@ class CompiledForest:
     def leaf_bounds(self) -> PlainTuple:
         """Plain tuple of `LeafBounds`."""
         ranges = [leaf_ranges(forest) for forest in self.forests]
-        return tuple(
-            LeafBounds(
-                low=_joined([low for low, _ in ranges]),
-                high=_joined([high for _, high in ranges]),
-                label_rule=frozen([_label_rule(forest) for forest in self.forests], np.uint8),
-            )
-        )
+        low, high = (_joined(bounds) for bounds in zip(*ranges, strict=True))
+        rules = [_label_rule(forest) for forest in self.forests]
+        return tuple(LeafBounds(low, high, label_rule=read_only_copy(rules, np.uint8)))
 
     def predictions(self, scores: FloatArray, stage: IndexArray) -> FloatArray:
         """Return predictions from scores and the stages in use where samples stopped."""
         if len(self.forests) == 1:
             return predictions(self.forests[0].link, scores)
-        n_columns = len(self.richest.classes) if self.richest.classes is not None else 1
-        predicted = np.empty((len(scores), n_columns))
+        predicted = np.empty((len(scores), len(self.richest.classes)))
         for number, forest in enumerate(self.forests):
             stopped = stage == number
             predicted[stopped] = predictions(forest.link, scores[stopped])
@@ -68,38 +59,28 @@ class CompiledForest:
 def compile_stages(stages: Stages) -> CompiledForest:
     """Put the nodes of the stages in use into arrays, one stage after the other."""
     forests = [stages.forests[number] for number in stages.in_use]
-    splits = [forest.splits for forest in forests]
-    n_nodes = [forest.n_nodes for forest in forests]
-    first_node = np.cumsum([0, *n_nodes[:-1]]).astype(np.int32)
-    shift = np.repeat(first_node, n_nodes)
+    first_node = np.cumsum([0] + [forest.n_nodes for forest in forests[:-1]])
+    splits = [_shifted(*one) for one in zip(forests, first_node, strict=True)]
+    of_nodes = [_joined(arrays) for arrays in zip(*splits, strict=True)][:-2]
+    roots = [one.tree_start[:-1] + first for one, first in zip(forests, first_node, strict=True)]
     root_features = [forest.features_at_roots for forest in forests]
-    joined = {
-        name: _joined([getattr(one, name) for one in splits])
-        for name in ("feature", "threshold", "left", "right", "missing_left", "kind", "category_set")
-    }
-    for name in ("left", "right"):
-        below = joined[name]
-        joined[name] = frozen(np.where(below == LEAF, LEAF, below + shift), np.int32)
     nodes = NodeArrays(
-        splits=(*joined.values(), stages.richest.set_start, stages.richest.in_set),
-        roots=frozen(
-            [one.tree_start[:-1] + first for one, first in zip(forests, first_node, strict=True)],
-            np.int32,
-        ),
+        splits=(*of_nodes, stages.richest.set_start, stages.richest.in_set),
+        roots=read_only_copy(roots, np.int32),
         values=_joined([forest.values for forest in forests]),
-        bias=frozen([forest.bias for forest in forests], np.float64),
-        divisor=frozen(
+        bias=read_only_copy([forest.bias for forest in forests], np.float64),
+        divisor=read_only_copy(
             [forest.n_trees if forest.combine == "mean" else 1 for forest in forests], np.float64
         ),
-        threshold=frozen(stages.thresholds[stages.in_use], np.float64),
-        root_features=frozen(np.concatenate(root_features), np.int64),
-        root_feature_start=frozen(np.cumsum([0, *map(len, root_features)]), np.int64),
+        threshold=read_only_copy(stages.thresholds[stages.in_use], np.float64),
+        root_features=read_only_copy(np.concatenate(root_features), np.int64),
+        root_feature_start=read_only_copy(np.cumsum([0, *map(len, root_features)]), np.int64),
     )
     return CompiledForest(stages, forests, tuple(nodes))
 
 
 def price_arrays(prices: PriceList) -> PlainTuple:
-    """Return the plain tuple of `PriceArrays`: what values would add to the bill of a sample.
+    """Return the plain tuple of `PriceArrays`: what features add to the bill of a sample.
 
     That is nothing for cost items of the model, and of what batches pay together a part, for
     batches of the usual size.
@@ -111,12 +92,12 @@ def price_arrays(prices: PriceList) -> PlainTuple:
     own = None if prices.samples is None else prices.samples.own_prices
     return tuple(
         PriceArrays(
-            start=frozen(prices.start, np.int32),
-            cost_item=frozen(prices.cost_item, np.int32),
-            mask=frozen(prices.mask, np.int32),
-            amount=frozen(amount, np.float64),
-            own_price=frozen(np.empty((0, 0)) if own is None else own, np.float64),
-            masks=frozen(prices.masks, np.bool_),
+            start=read_only_copy(prices.start, np.int32),
+            cost_item=read_only_copy(prices.cost_item, np.int32),
+            mask=read_only_copy(prices.mask, np.int32),
+            amount=read_only_copy(amount, np.float64),
+            own_price=read_only_copy(np.empty((0, 0)) if own is None else own, np.float64),
+            masks=read_only_copy(prices.masks, np.bool_),
         )
     )
 
@@ -124,41 +105,18 @@ def price_arrays(prices: PriceList) -> PlainTuple:
 class Traversal:
     """Samples on their way down the trees, and the values that they have got so far.
 
-    Parameters
-    ----------
-    forest : CompiledForest
-    n_samples : int
-    n_slots : int
-        How many samples can be in progress at a time: working memory goes by slots.
-    one_by_one : bool
-        Whether a sample requests one value at a time, tree after tree.
-    prices : plain tuple of `PriceArrays`, optional
-        Given, a sample requests one value at a time, the most telling for its price, and only
-        until its label is decided.
+    Working memory goes by slots, one for each sample in progress. With `one_by_one` a sample
+    requests one value at a time, tree after tree. Given prices (the plain tuple of `PriceArrays`),
+    it requests the most telling value for its price, and only until its label is decided.
 
     Attributes
     ----------
-    values : shape (n_samples, n_features)
-        What was known or found; NaN elsewhere, and where a value is missing.
-    status : shape (n_samples, n_features)
-        Of each value: `UNKNOWN`, `USED` and so on, in `kernels`.
-    stage : shape (n_samples,)
-        Of the stages in use, the one that a sample has come to.
-    scores : shape (n_samples, n_outputs)
-        Of samples that have arrived.
-    n_tests : shape (n_samples,)
-        How many splits have tested each sample, at its stage.
+    state : State
+        What each array holds stands beside `State`.
     first_uses : list of bytes
         Of samples that have arrived: pairs of 32-bit integers, the features in the order of their
         first use and the tree that was first. Bytes, since small arrays are mostly overhead.
     """
-
-    values: NDArray[Any]
-    status: NDArray[np.uint8]
-    stage: IndexArray
-    scores: FloatArray
-    n_tests: IntArray
-    first_uses: list[bytes]
 
     def __init__(
         self,
@@ -169,53 +127,40 @@ class Traversal:
         prices: PlainTuple | None = None,
     ) -> None:
         richest = forest.richest
-        n_features = richest.n_features
+        shape = n_samples, richest.n_features
         n_cost_items = 0 if prices is None else len(PriceArrays(*prices).amount)
-        self.values = np.full((n_samples, n_features), np.nan, richest.input_dtype)
-        self.status = np.zeros((n_samples, n_features), np.uint8)
-        self.stage = np.zeros(n_samples, np.int32)
-        self.scores = np.empty((n_samples, richest.n_outputs))
-        self.n_tests = np.zeros(n_samples, np.int64)
         self.first_uses = [b""] * n_samples
-        self._roots = NodeArrays(*forest.nodes).roots[0]
-        self._numbers = np.arange(max(n_samples, n_slots))
-        self._state = State(
-            values=self.values,
-            status=self.status,
-            stage=self.stage,
-            scores=self.scores,
-            n_tests=self.n_tests,
+        self.state = State(
+            values=np.full(shape, np.nan, richest.input_dtype),
+            status=np.zeros(shape, np.uint8),
+            stage=np.zeros(n_samples, np.int32),
+            scores=np.empty((n_samples, richest.n_outputs)),
+            n_tests=np.zeros(n_samples, np.int64),
             node=np.empty((n_slots, richest.n_trees), np.int32),
-            first_uses=np.empty((n_slots, n_features, 2), np.int32),
+            first_uses=np.empty((n_slots, richest.n_features, 2), np.int32),
             n_first_uses=np.zeros(n_slots, np.int32),
             paid=np.zeros((n_slots, n_cost_items), np.bool_),
         )
-        state = tuple(self._state)
+        self._roots = NodeArrays(*forest.nodes).roots[0]
+        self._numbers = np.arange(max(n_samples, n_slots))
+        state = tuple(self.state)
         if prices is None:
             self._advance = partial(kernels.advance, forest.nodes, state, one_by_one)
         else:
-            self._advance = partial(
-                decided_kernels.advance_until_decided,
-                forest.nodes,
-                forest.leaf_bounds,
-                prices,
-                state,
-            )
-
-    @property
-    def n_slots(self) -> int:
-        return len(self._state.node)
+            until_decided = decided_kernels.advance_until_decided
+            bundles = forest.nodes, forest.leaf_bounds, prices, state
+            self._advance = partial(until_decided, *bundles)
 
     def set_known(self, known: BoolArray, values: NDArray[Any]) -> None:
         """Take in what samples know before they start."""
-        self.status[known] = KNOWN
-        self.values[known] = values[known]
+        self.state.status[known] = KNOWN
+        self.state.values[known] = values[known]
 
     def start(self, slots: int | slice) -> None:
         """Put samples that are about to start in some slots at the roots."""
-        self._state.node[slots] = self._roots
-        self._state.n_first_uses[slots] = 0
-        self._state.paid[slots] = False
+        self.state.node[slots] = self._roots
+        self.state.n_first_uses[slots] = 0
+        self.state.paid[slots] = False
 
     def next_need(self, i: int, slot: int) -> int:
         """Advance one sample; return the feature that it requests last, or `NOTHING`."""
@@ -227,23 +172,33 @@ class Traversal:
         """Advance one sample; return all features that it requests, none at the end."""
         if self.next_need(i, slot) == NOTHING:
             return []
-        return np.flatnonzero(self.status[i] == REQUESTED).tolist()
+        return np.flatnonzero(self.state.status[i] == REQUESTED).tolist()
 
     def needs_of_batch(self, samples: IntArray, slots: IntArray) -> tuple[IntArray, IntArray]:
         """Advance several samples; return the samples and features of all their requests."""
         self._advance(samples, slots)
-        place, feature = np.nonzero(self.status[samples] == REQUESTED)
+        place, feature = np.nonzero(self.state.status[samples] == REQUESTED)
         return samples[place], feature
 
     def finish(self, i: int, slot: int) -> None:
         """Keep the first uses of a sample that has arrived: its slot will be used again."""
-        number = self._state.n_first_uses[slot]
-        self.first_uses[i] = self._state.first_uses[slot, :number].tobytes()
+        number = self.state.n_first_uses[slot]
+        self.first_uses[i] = self.state.first_uses[slot, :number].tobytes()
 
 
-def _joined(parts: list[NDArray[Any]]) -> Any:
+def _shifted(forest: Forest, first_node: int) -> kernels.Splits:
+    """Return the splits of a forest whose nodes are numbered from another one on."""
+    splits = forest.splits
+    left, right = (
+        np.where(below == LEAF, LEAF, below + first_node).astype(np.int32)
+        for below in (splits.left, splits.right)
+    )
+    return splits._replace(left=left, right=right)
+
+
+def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """Return one array of all parts, read-only: kernels are compiled again for what is not."""
-    return frozen(parts[0] if len(parts) == 1 else np.concatenate(parts), None)
+    return read_only_copy(parts[0] if len(parts) == 1 else np.concatenate(parts))
 
 
 def _label_rule(forest: Forest) -> int:
