@@ -78,8 +78,8 @@ def many_samples(model, table, prices, repeats: int) -> None:
     answer = lazy.predict(samples)
     seconds = statistics.median(seconds_of(lambda: lazy.predict(samples)) for _ in range(repeats))
     print(
-        f"  {N_SAMPLES} samples by acquire_many: {1e3 * seconds:.0f} ms, {answer.n_requests} values in "
-        f"{answer.n_rounds} calls"
+        f"  {N_SAMPLES} samples by acquire_many: {1e3 * seconds:.0f} ms, "
+        f"{answer.n_requests} values in {answer.n_rounds} calls"
     )
 
 
@@ -103,8 +103,8 @@ def concurrent_samples(model, table, prices, repeats: int, max_in_flight: int) -
         asyncio.run(sleeps_alone(answer.n_requests))
         bare.append(time.process_time() - begin)
     print(
-        f"  {N_SAMPLES} concurrent samples, {1e3 * LATENCY:g} ms a value, {max_in_flight} in flight: "
-        f"{statistics.median(seconds):.2f} s, {answer.n_requests} values in {answer.n_rounds} "
+        f"  {N_SAMPLES} concurrent samples, {1e3 * LATENCY:g} ms a value, {max_in_flight} in "
+        f"flight: {statistics.median(seconds):.2f} s, {answer.n_requests} values in {answer.n_rounds} "
         f"rounds; processor {statistics.median(busy):.2f} s, as many tasks that only sleep "
         f"{statistics.median(bare):.2f} s"
     )
@@ -163,7 +163,7 @@ def models(quick: bool):
 
 
 def bills(model, X, costs) -> tuple[float, float]:
-    """Return the mean bill of samples in full and stopped early, and check that labels are alike."""
+    """Return the mean bill in full and stopped early, and check that labels are alike."""
     table = X.tolist()
 
     def acquire_many(requests):

@@ -170,7 +170,9 @@ def test_ids_may_be_anything():
         answer = tw.LazyPredictor(SMALL, acquire=acquire).predict(ids)
         np.testing.assert_array_equal(answer.labels, expected)
         assert len(answer) == len(answer.samples) == 3
-    assert type(tw.LazyPredictor(SMALL, acquire=lambda *_: 0).predict(np.arange(1)).samples[0]) is int
+    assert (
+        type(tw.LazyPredictor(SMALL, acquire=lambda *_: 0).predict(np.arange(1)).samples[0]) is int
+    )
 
 
 # --- what is known beforehand

@@ -56,7 +56,7 @@ def test_all_other_rows_are_answered_before_the_failure_is_raised(form):
     assert isinstance(error, ThriftwoodError)
     assert isinstance(error.__cause__, ConnectionError)
     [failure] = error.failures
-    assert (failure.sample, failure.feature, failure.index) == (BAD_ROW, BAD_FEATURE, BAD_ROW)
+    assert (failure.sample, failure.feature, failure.place) == (BAD_ROW, BAD_FEATURE, BAD_ROW)
     assert failure.error is error.__cause__
     good = [row for row in shop.ids if row != BAD_ROW]
     assert error.answer.samples == tuple(good)
@@ -341,15 +341,22 @@ def test_a_row_asks_at_once_for_what_it_surely_needs():
     assert answer.n_rounds == rounds == len(set(waves)) < len(calls)
 
 
-def test_a_slow_row_holds_nobody_up():
-    finished = []
+def test_a_slow_sample_holds_nobody_up():
+    n_others = ask(MODEL, X[1:])[0].n_requests
 
-    async def acquire(row, feature):
-        if row == 0:
-            await asyncio.sleep(0.02)
-        finished.append(row)
-        return X[row, feature]
+    async def answer_last():
+        others, all_others_are_there = [], asyncio.Event()
 
-    lazy = tw.LazyPredictor(MODEL, acquire=acquire)
-    asyncio.run(lazy.predict_async(range(12)))
-    assert 0 not in finished[: len(finished) - finished.count(0)]
+        async def acquire(sample, feature):
+            if sample == 0:
+                await all_others_are_there.wait()
+            else:
+                others.append(sample)
+                if len(others) == n_others:
+                    all_others_are_there.set()
+            return X[sample, feature]
+
+        lazy = tw.LazyPredictor(MODEL, acquire=acquire)
+        return await asyncio.wait_for(lazy.predict_async(range(12)), timeout=60)
+
+    np.testing.assert_array_equal(asyncio.run(answer_last()).labels, MODEL.predict(X))

@@ -29,14 +29,14 @@ class Failure(NamedTuple):
     feature : str or int
         Its name, or its column where the model knows no names.
     error : Exception
-    index : int
-        The place of the sample among those that were passed.
+    place : int
+        Of the sample among those that were passed.
     """
 
     sample: Any
     feature: Any
     error: Exception
-    index: int
+    place: int
 
     def __repr__(self) -> str:
         name = reprlib.repr(self.sample)

@@ -108,7 +108,7 @@ class Buyer:
     async def _request(
         self, acquire: Callable[..., Awaitable[Any]], i: int, needs: list[int]
     ) -> None:
-        """Request several values of a sample: as many as can be spared in tasks, the others here."""
+        """Request values of a sample: as many as can be spared in tasks, the others here."""
         one, names = self.ids[i], self._names
         n_tasks = min(len(needs) - 1, self._spare_calls)
         self._spare_calls -= n_tasks

@@ -188,7 +188,8 @@ class LazyPredictor:
             if mask.any():
                 costs = with_known(costs, mask, self._reader.names)
         prices, weighed = self._prices, self._price_arrays
-        if costs is not self._costs or _is_tied(costs):
+        is_tied = isinstance(costs, Costs) and costs.is_tied_to_samples
+        if is_tied or costs is not self._costs:
             prices = self._read_prices(costs, len(ids))
             weighed = price_arrays(prices)
         n_slots = min(len(ids), self._most_in_progress)
@@ -215,7 +216,7 @@ class LazyPredictor:
         if not buyer.dropped:
             return self._answer(buyer, prices, slice(None))
         good = np.delete(np.arange(len(buyer.ids)), list(buyer.dropped))
-        if _is_tied(costs) and len(good):
+        if isinstance(costs, Costs) and len(good):
             prices = self._read_prices(costs.take(good), len(good))
         answer = self._answer(buyer, prices, good)
         error = AcquisitionError(_failed(buyer, len(good)), answer.failures, answer)
@@ -259,10 +260,6 @@ def _read_source(acquire: Any, acquire_many: Any) -> Callable[..., Any]:
     if not callable(source):
         raise InputError(f"`{name}` is {reprlib.repr(source)}: pass a function.")
     return source
-
-
-def _is_tied(costs: AnyCosts) -> bool:
-    return isinstance(costs, Costs) and costs.is_tied_to_samples
 
 
 def _without_samples(costs: AnyCosts) -> AnyCosts:

@@ -49,7 +49,7 @@ class CompiledForest:
         """Return predictions from scores and the stages in use where samples stopped."""
         if len(self.forests) == 1:
             return predictions(self.forests[0].link, scores)
-        predicted = np.empty((len(scores), len(self.richest.classes)))
+        predicted = np.empty((len(scores), len(np.array(self.richest.classes))))
         for number, forest in enumerate(self.forests):
             stopped = stage == number
             predicted[stopped] = predictions(forest.link, scores[stopped])
@@ -186,14 +186,15 @@ class Traversal:
         self.first_uses[i] = self.state.first_uses[slot, :number].tobytes()
 
 
-def _shifted(forest: Forest, first_node: int) -> kernels.Splits:
+def _shifted(forest: Forest, first_node: int) -> PlainTuple:
     """Return the splits of a forest whose nodes are numbered from another one on."""
     splits = forest.splits
     left, right = (
         np.where(below == LEAF, LEAF, below + first_node).astype(np.int32)
         for below in (splits.left, splits.right)
     )
-    return splits._replace(left=left, right=right)
+    shifted: PlainTuple = splits._replace(left=left, right=right)
+    return shifted
 
 
 def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
