@@ -7,16 +7,17 @@ from sklearn.metrics import log_loss
 
 import thriftwood as tw
 from thriftwood.errors import InputError, RangeError, UnsupportedModelError
+from thriftwood.pruning import Baseline
 
 
-def each_tree(model, X, y, **options):
-    return tw.each_tree_path(tw.pruning_problem(model, X, y, **options))
+def of_samples(make):
+    return lambda model, X, y, **options: make(tw.pruning_problem(model, X, y, **options))
 
 
 BASELINES = {
-    "each_tree": each_tree,
-    "cost_complexity": tw.cost_complexity_path,
-    "dynamic_programming": tw.dynamic_programming_path,
+    "each_tree": of_samples(tw.each_tree_path),
+    "cost_complexity": of_samples(tw.cost_complexity_path),
+    "dynamic_programming": of_samples(tw.dynamic_programming_path),
 }
 NAMES = pytest.mark.parametrize("name", BASELINES)
 PATHS = {
@@ -81,8 +82,8 @@ def test_no_baseline_is_called_optimal(name):
     path = PATHS[name]
     points = [path[0], path.at(budget=100), path.at(max_loss_increase=0.1), path.at(budget=0)]
     for point in points:
-        assert point.bound is point.objective is None
-        assert point.method == path.method == name
+        assert point.objective is None
+        assert point.proof == path.proof == Baseline(name)
         assert "optimal" not in repr(point)
         assert "No pruning" not in repr(point)
     assert "optimal" not in repr(path)
@@ -93,7 +94,7 @@ def test_each_baseline_says_what_it_is():
     said = {name: repr(path).split("\n")[0] for name, path in PATHS.items()}
     assert said["each_tree"].endswith("prunings of each tree alone")
     assert said["cost_complexity"].endswith("cost-complexity prunings")
-    assert said["dynamic_programming"].startswith("SizePath of a RandomForestClassifier")
+    assert said["dynamic_programming"].endswith("prunings by size")
     assert "at tradeoff 0, each tree alone" in repr(PATHS["each_tree"][0])
     assert "by cost-complexity" in repr(PATHS["cost_complexity"].at(budget=100))
     assert "optimal" in repr(PATH[0])
@@ -115,9 +116,9 @@ def test_a_baseline_can_be_drawn_and_is_a_table(name):
     measured = path.evaluate(HEART.X, HEART.y, points=[0, 2])
     path.plot(measured=measured)
     plt.close("all")
-    first = "size" if name == "dynamic_programming" else "tradeoff"
-    assert path.to_frame().columns.tolist() == [first, "cost", "loss", "n_splits", "n_features"]
-    assert ("tradeoff" in measured.to_frame().columns) == (first == "tradeoff")
+    columns = ["tradeoff", "cost", "loss", "n_splits", "n_features"]
+    assert path.to_frame().columns.tolist() == columns
+    assert "tradeoff" in measured.to_frame().columns
 
 
 # --- files
@@ -130,7 +131,7 @@ def test_a_saved_baseline_comes_back(tmp_path, name, model):
     path.save(tmp_path / "path")
     loaded = type(path).load(tmp_path / "path", model)
     assert repr(loaded).split("\n")[1:] == repr(path).split("\n")[1:]
-    assert (loaded.method, loaded.original) == (name, path.original)
+    assert (loaded.proof, loaded.original) == (Baseline(name), path.original)
     for index in (0, 7, len(path) - 2):
         np.testing.assert_array_equal(loaded.kept_nodes(index), path.kept_nodes(index))
     np.testing.assert_array_equal(
@@ -138,30 +139,19 @@ def test_a_saved_baseline_comes_back(tmp_path, name, model):
     )
 
 
-def test_a_file_of_another_kind_is_refused(tmp_path):
-    PATH.save(tmp_path / "nested")
-    BY_SIZE.save(tmp_path / "by_size")
-    with pytest.raises(InputError, match=r"holds a SizePath, not a PruningPath: use `SizePath\.lo"):
-        tw.PruningPath.load(tmp_path / "by_size")
-    with pytest.raises(InputError, match=r"holds a PruningPath, not a SizePath: use `PruningPath"):
-        tw.SizePath.load(tmp_path / "nested")
-    with pytest.raises(InputError, match=r"no path that `SizePath\.save` wrote"):
-        tw.SizePath.load(__file__)
-
-
 @pytest.mark.parametrize(
     ("name", "change"),
     [
-        ("choice", lambda choice: choice[:-1]),
-        ("choice", lambda choice: choice + np.int32(1)),
-        ("choice", lambda choice: choice - np.int32(1)),
-        ("choice", lambda choice: choice.astype(np.int64)),
-        ("choice", lambda choice: np.zeros_like(choice)),
+        ("masks", lambda masks: masks[:-1]),
+        ("masks", lambda masks: masks[:, 1:]),
+        ("masks", lambda masks: ~masks),
+        ("masks", lambda masks: masks.astype(np.int64)),
+        ("masks", lambda masks: masks >> 1),
         ("costs", lambda costs: costs[1:]),
         ("prices_prices", lambda prices: prices[1:]),
     ],
 )
-def test_choices_that_do_not_fit_are_refused(tmp_path, name, change):
+def test_masks_that_do_not_fit_are_refused(tmp_path, name, change):
     file = tmp_path / "path"
     BY_SIZE.save(file)
     with np.load(file) as content:
@@ -169,7 +159,7 @@ def test_choices_that_do_not_fit_are_refused(tmp_path, name, change):
     with file.open("wb") as stream:
         np.savez(stream, **{**arrays, name: change(arrays[name])})
     with pytest.raises(InputError, match="damaged"):
-        tw.SizePath.load(file)
+        tw.PruningPath.load(file)
 
 
 # --- bad input
@@ -182,7 +172,7 @@ def test_choices_that_do_not_fit_are_refused(tmp_path, name, change):
         {"X": HEART.X[:, :-1]},
         {"costs": -HEART.costs},
         {"loss": "hinge"},
-        {"rows": "some"},
+        {"samples": "some"},
         {"sample_weight": np.zeros(len(HEART.y))},
         {"n_jobs": 0},
         {"costs": np.full(HEART.X.shape[1], 1e308)},

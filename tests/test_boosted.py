@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import masks_of
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-from thriftwood.problem.recorded_gain import recorded_losses
-from thriftwood.problem.task import read_task
+from thriftwood.problem import read_problem, recorded_losses
 
 import thriftwood as tw
 from thriftwood.adapters import read_forest
 from thriftwood.errors import InputError
 from thriftwood.forest import collapse, predict, scores
 from thriftwood.problem.majoriser import ensemble_losses, majorised_losses
+from thriftwood.pruning import Descended
 from thriftwood.pruning.descent import descend
 from thriftwood.solvers import min_cut
 
@@ -63,7 +63,8 @@ def all_masks(forest):
 @given(boosted_cases())
 def test_a_node_loses_the_gains_of_all_splits_at_and_below_it(case):
     forest, *_ = case
-    losses, total = recorded_losses(forest)
+    recorded = recorded_losses(forest)
+    losses, total = recorded.total, recorded.weight
     splits = np.flatnonzero(forest.is_split)
     gains = losses[splits] - losses[forest.left[splits]] - losses[forest.right[splits]]
     np.testing.assert_allclose(gains, forest.gains[splits])
@@ -210,12 +211,12 @@ def test_the_true_objective_never_rises(link, tradeoff):
     assert pruned.loss == pytest.approx(true_losses(pruned.model, rows, y).mean())
     assert pruned.original.loss == pytest.approx(true_losses(forest, rows, y).mean())
     assert pruned.cost == pytest.approx(tw.feature_bill(pruned.model, HEART.X, HEART.costs).mean)
-    assert all(np.diff(pruned.objectives) < 0)
-    assert pruned.objective == pytest.approx(pruned.objectives[-1])
+    assert all(np.diff(pruned.proof.objectives) < 0)
+    assert pruned.objective == pytest.approx(pruned.proof.objectives[-1])
     assert pruned.objective <= pruned.original.loss + tradeoff * pruned.original.cost + 1e-12
     by_gains = tw.prune_path(forest, HEART.X, y, costs=HEART.costs)
     assert pruned.proof.certificate is None
-    assert pruned.bound is None
+    assert isinstance(pruned.proof, Descended)
     assert "by descent on the true loss" in repr(pruned)
     last = by_gains[-1].model
     assert pruned.objective <= true_losses(last, rows, y).mean() + 1e-12
@@ -226,26 +227,16 @@ def test_the_descent_works_without_recorded_gains(tradeoff):
     forest, y = boosted_heart()
     forest = replace(forest, gains=None)  # from the whole ensemble, by steps alone
     pruned = tw.prune(forest, HEART.X, y, loss="log_loss", tradeoff=tradeoff)
-    assert len(pruned.objectives) > 1
+    assert len(pruned.proof.objectives) > 1
     assert pruned.cost < pruned.original.cost
 
 
 @pytest.mark.parametrize("tradeoff", [3e-4, 1e-3])
 def test_prunings_in_mind_help_where_the_plain_bound_takes_no_step(tradeoff):
     forest, y = boosted_heart("softmax")
-    task = read_task(
-        forest,
-        HEART.X,
-        y,
-        costs=None,
-        loss="log_loss",
-        class_weight=None,
-        samples="all",
-        sample_weight=None,
-        n_jobs=None,
-    )
-    found = descend(task, tradeoff, min_cut)
-    plain = descend(replace(task, forest=replace(forest, gains=None)), tradeoff, min_cut)
+    problem = read_problem(forest, HEART.X, y, loss="log_loss")
+    found = descend(problem, tradeoff, min_cut)
+    plain = descend(replace(problem, forest=replace(forest, gains=None)), tradeoff, min_cut)
     assert len(found.objectives) > 1
     assert found.objectives[-1] < plain.objectives[-1]
 

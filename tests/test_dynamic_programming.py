@@ -34,8 +34,8 @@ def test_no_tree_of_a_size_loses_less(case, loss):
         tw.pruning_problem(forest, X, y, costs=prices, sample_weight=weights, loss=loss)
     )
     least = [least_of_sizes(tree, X, y, weights, loss) for tree in trees_alone(forest)]
-    assert path.sizes.tolist() == list(range(max(map(len, least)) - 1, -1, -1))
-    for index, size in enumerate(path.sizes):
+    assert len(path) == max(map(len, least))
+    for index, size in enumerate(range(len(path) - 1, -1, -1)):
         kept = path.kept_nodes(index)
         expected = np.mean([tree[min(size, len(tree) - 1)] for tree in least])
         cost, lost = cost_and_loss(forest, X, y, weights, prices, kept, loss)
@@ -106,8 +106,8 @@ def test_trees_of_a_forest_shrink_together():
     ]
     assert len(BY_SIZE) == max(map(len, single))
     for index in (0, 3, len(BY_SIZE) // 2, -3, -1):
-        size = int(BY_SIZE.sizes[index])
-        parts = [path.at(size=min(size, len(path) - 1)) for path in single]
+        size = len(BY_SIZE) - 1 - index % len(BY_SIZE)
+        parts = [path[-1 - min(size, len(path) - 1)] for path in single]
         point = BY_SIZE[index]
         assert point.loss == pytest.approx(np.mean([part.loss for part in parts]))
         assert point.n_splits == sum(part.n_splits for part in parts)
@@ -158,10 +158,10 @@ def test_losses_can_be_counted_on_the_rows_in_or_out_of_each_bag(rows):
 
 def test_points_by_size():
     for size in (0, 1, 5, len(BY_SIZE) - 1):
-        point = BY_SIZE.at(size=size)
-        assert (point.size, BY_SIZE.sizes[point.index]) == (size, size)
-    assert "of size 5, each tree the best of its size" in repr(BY_SIZE.at(size=5))
-    assert "larger size" in repr(BY_SIZE.at(size=0))
+        assert max(tree.get_n_leaves() for tree in BY_SIZE[-1 - size].model.estimators_) == size + 1
+    assert "each tree the best of its size" in repr(BY_SIZE[-6])
+    with pytest.raises(InputError, match="belong to sizes, not to tradeoffs"):
+        BY_SIZE.at(tradeoff=0.1)
 
 
 def test_each_budget_gets_the_least_loss_within_it():
@@ -185,12 +185,8 @@ def test_each_loss_increase_gets_the_cheapest_point():
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({}, "exactly one of `size`, `index`, `budget`, `max_loss_increase`"),
-        ({"size": 1, "index": 0}, "exactly one"),
-        ({"size": -1}, "`size` is -1: pass a whole number of splits from 0 to"),
-        ({"size": 10**6}, "`size` is 1000000"),
-        ({"size": 1.5}, "`size` is 1.5"),
-        ({"size": True}, "`size` is True"),
+        ({}, "exactly one of `tradeoff`, `index`, `budget`, `max_loss_increase`"),
+        ({"index": 10**6}, "`index` is 1000000"),
         ({"budget": -1}, "`budget` is -1"),
     ],
 )

@@ -1,4 +1,4 @@
-"""`prune_path(..., scope="each_tree")`: every tree optimal alone, at a tradeoff shared by all."""
+"""`each_tree_path`: every tree optimal alone, at a tradeoff shared by all."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier
 
 import thriftwood as tw
-from thriftwood.errors import InputError, RangeError
+from thriftwood.errors import RangeError
 
 ALONE = heart_path(make=tw.each_tree_path)
 BOOTSTRAPPED = RandomForestClassifier(5, max_depth=5, random_state=1).fit(HEART.X, HEART.y)
@@ -31,7 +31,7 @@ def test_a_single_tree_has_the_path_of_the_ensemble(case, loss):
     whole = all((np.rint(numbers) == numbers).all() for numbers in (prices, weights))
     if whole and loss == "error":
         assert_same_path(alone, together)
-        assert alone.resolution == together.resolution == 0
+        assert together.proof.resolution == 0
 
 
 @pytest.mark.parametrize("loss", ["error", "expected_error", "brier", "log_loss"])
@@ -122,10 +122,10 @@ def least_objective(path, tradeoff):
     forest = path.forest
     label = np.searchsorted(BOOTSTRAPPED.classes_, HEART.y)
     times = np.ones((forest.n_trees, len(label)))
-    if path.rows != "all":
+    if path.samples != "all":
         for tree, sample in enumerate(BOOTSTRAPPED.estimators_samples_):
             drawn = np.bincount(sample, minlength=len(label))
-            times[tree] = drawn if path.rows == "in_bag" else drawn == 0
+            times[tree] = drawn if path.samples == "in_bag" else drawn == 0
     per_row = {
         "error": lambda p: (p.argmax() != label).astype(float),
         "log_loss": lambda p: -np.log(np.clip(p[label], np.finfo(float).eps, 1)),
@@ -167,7 +167,7 @@ def test_costs_are_the_bills_of_the_ensemble():
 def test_pruning_the_ensemble_is_never_worse_than_its_bound_for_trees_alone():
     for cost, loss in zip(ALONE.costs, ALONE.losses, strict=True):
         best = PATH.at(budget=float(cost))
-        assert best.loss - best.bound <= loss + 1e-12
+        assert best.loss - best.proof.bound <= loss + 1e-12
 
 
 def test_where_nothing_costs_anything_there_is_nothing_to_share():
@@ -183,18 +183,12 @@ def test_threads_do_not_matter(monkeypatch):
 # --- bad input
 
 
-@pytest.mark.parametrize("scope", ["trees", None, 3])
-def test_an_unknown_scope_is_refused(scope):
-    with pytest.raises(InputError, match=r"`scope` is .*: choose 'ensemble' or 'each_tree'\."):
-        heart_path(scope=scope)
-
-
 @pytest.mark.parametrize("prices", [(1e-20, 1.0), (1e308, 1e308)])
 def test_prices_out_of_range_are_refused_in_the_same_words(prices):
     costs = np.resize(prices, HEART.X.shape[1])
     said = []
-    for scope in ("ensemble", "each_tree"):
+    for make in (tw.prune_path, tw.each_tree_path):
         with pytest.raises(RangeError) as refused:
-            heart_path(FOREST, costs=costs, scope=scope)
+            heart_path(FOREST, costs=costs, make=make)
         said.append(str(refused.value))
     assert said[0] == said[1]

@@ -86,7 +86,7 @@ def test_no_pruning_within_a_budget_beats_the_bound(case, share):
     point = path.at(budget=budget)
     assert point.cost <= budget
     best = min(loss for cost, loss in prunings if cost <= budget * (1 + 1e-9))
-    assert point.loss - point.bound <= best + 1e-9
+    assert point.loss - point.proof.bound <= best + 1e-9
     assert path.losses[0] == pytest.approx(min(loss for _, loss in prunings), abs=1e-9)
 
 
@@ -197,13 +197,13 @@ def test_each_budget_gets_the_best_point_within_it():
     for budget in [0, *PATH.costs, *(PATH.costs + 1e-6), PATH.costs[0] * 10]:
         point = PATH.at(budget=budget)
         assert point.cost <= budget
-        assert point.bound >= 0
+        assert point.proof.bound >= 0
         affordable = PATH.losses[PATH.costs <= budget]
         assert point.loss == affordable.min()
     exact = PATH.at(budget=PATH.costs[3])
-    assert (exact.index, exact.bound) == (3, PATH.proof.resolution)
+    assert (exact.index, exact.proof.bound) == (3, PATH.proof.resolution)
     assert PATH.at(budget=1e9).index == PATH.at(budget=np.inf).index == 0
-    assert PATH.at(budget=1e9).bound == PATH.proof.resolution == 0
+    assert PATH.at(budget=1e9).proof.bound == PATH.proof.resolution == 0
     assert "whatever it costs" in repr(PATH.at(budget=1e9))
 
 
@@ -244,7 +244,7 @@ def test_prune_takes_a_budget_in_one_call():
         tw.prune(FOREST, HEART.X, HEART.y, costs=HEART.costs, budget=200, tradeoff=0.1)
     with pytest.raises(InputError, match="either `tradeoff` or `budget`"):
         tw.prune(FOREST, HEART.X, HEART.y, costs=HEART.costs)
-    with pytest.raises(InputError, match="not within a budget"):
+    with pytest.raises(InputError, match="works at a tradeoff"):
         tw.prune(FOREST, HEART.X, HEART.y, budget=2, solver="linear_program")
 
 

@@ -78,7 +78,7 @@ def test_losses_can_be_counted_on_the_rows_in_or_out_of_each_bag(model, rows):
 
 def test_rows_that_nobody_knows_are_refused():
     tree = DecisionTreeClassifier(random_state=0).fit(HEART.X, HEART.y)
-    with pytest.raises(InputError, match="does not know which rows"):
+    with pytest.raises(InputError, match="does not know which samples"):
         heart_path(tree, samples="in_bag")
     with pytest.raises(InputError, match="choose 'all', 'in_bag', 'out_of_bag'"):
         heart_path(samples="some")
@@ -97,10 +97,10 @@ def test_rows_without_weight_cannot_be_all_that_counts():
     out_everywhere = np.setdiff1d(np.arange(len(HEART.y)), seen)
     weights = np.zeros(len(HEART.y))
     weights[np.intersect1d(*model.estimators_samples_)] = 1
-    with pytest.raises(InputError, match="no row counts that has any weight"):
+    with pytest.raises(InputError, match="no sample counts that has any weight"):
         heart_path(model, samples="out_of_bag", sample_weight=weights)
     path = heart_path(model, samples="in_bag")
-    with pytest.raises(InputError, match="no row counts that has any weight"):
+    with pytest.raises(InputError, match="no sample counts that has any weight"):
         path.evaluate(HEART.X, HEART.y, samples="out_of_bag", sample_weight=weights)
     assert path.evaluate(HEART.X, HEART.y, samples="in_bag").n_samples == 303 - len(out_everywhere)
 
@@ -130,10 +130,10 @@ def test_gains_that_rounding_swallows_are_in_the_resolution(seed, loss):
     assert 0 < path.losses[0] <= path.proof.resolution
     assert path.at(max_loss_increase=0).loss <= path.proof.resolution
     rich = path.at(budget=1e9)
-    assert rich.loss - rich.bound <= path.original.loss
+    assert rich.loss - rich.proof.bound <= path.original.loss
     assert path.proof.resolution < 1e-9 * path.losses[-1]
     other = heart_path(loss=loss)
-    assert other.losses[0] - other.resolution <= min(other.losses[0], other.original.loss)
+    assert other.losses[0] - other.proof.resolution <= min(other.losses[0], other.original.loss)
 
 
 def test_tiny_weights_still_cost_something():

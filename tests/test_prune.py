@@ -83,31 +83,31 @@ def test_all_solvers_give_the_same_model(solver):
 
 def test_the_decomposition_tells_its_rounds():
     pruned = prune_heart(tradeoff=0.001, solver="dantzig_wolfe")
-    last = pruned.rounds[-1]
+    last = pruned.proof.rounds[-1]
     assert (last.profit, last.bound) == (
         pruned.proof.certificate.profit,
         pruned.proof.certificate.bound,
     )
     assert last.seconds > 0
-    assert f"{len(pruned.rounds)} rounds of the decomposition" in repr(pruned)
+    assert f"{len(pruned.proof.rounds)} rounds of the decomposition" in repr(pruned)
     assert "proven optimal" in repr(pruned)
     assert "gap closed" in repr(pruned)
-    assert prune_heart(tradeoff=0.001).rounds == ()
+    assert prune_heart(tradeoff=0.001).proof.rounds == ()
 
 
 @pytest.mark.parametrize("options", [{"max_rounds": 1}, {"tolerance": 0.5}])
 def test_a_decomposition_that_stops_early_says_how_far_it_got(options):
     stopped = prune_heart(tradeoff=0.001, solver=tw.DantzigWolfe(**options))
     best = prune_heart(tradeoff=0.001)
-    assert len(stopped.rounds) == 1
-    assert 0 < stopped.proof.certificate.gap == stopped.rounds[-1].gap
+    assert len(stopped.proof.rounds) == 1
+    assert 0 < stopped.proof.certificate.gap == stopped.proof.rounds[-1].gap
     assert best.objective <= stopped.objective + 1e-12
-    assert stopped.objective - stopped.bound <= best.objective + 1e-12
+    assert stopped.objective - stopped.proof.gap <= best.objective + 1e-12
     # The certificates count the same objective in whole numbers.
     profit_missed = best.proof.certificate.profit - stopped.proof.certificate.profit
-    unit = stopped.bound / stopped.proof.certificate.gap
+    unit = stopped.proof.gap / stopped.proof.certificate.gap
     assert stopped.objective - best.objective == pytest.approx(profit_missed * unit)
-    assert f"proven within {stopped.bound:.3g} of the least objective" in repr(stopped)
+    assert f"proven within {stopped.proof.gap:.3g} of the least objective" in repr(stopped)
     assert "stopped at a gap of" in repr(stopped)
     assert "optimal" not in repr(stopped)
 

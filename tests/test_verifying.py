@@ -11,22 +11,23 @@ from builders import closure, closures, forest_of, leaf, pruning_cases, split
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import forests_and_masks, random_kept
-from paths import FOREST, HEART, NHANES, PATH, heart_path
+from paths import FOREST, HEART, NHANES, PATH, heart_path, heart_problem
 from prunings import all_masks, cost_and_loss
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-from thriftwood.pruning.tradeoffs import interval_in_words, tradeoff_inside, tradeoffs_of
 
 import thriftwood as tw
 from thriftwood.adapters import read_forest, write_model
 from thriftwood.errors import InputError
 from thriftwood.evaluation import certifying
 from thriftwood.forest import Forest, collapse, kept_by
+from thriftwood.problem import interval_in_words, tradeoff_inside, tradeoffs_of
 
 NUMBER = r"\d[\d.e+-]*"
 
 
 def verify(pruned, model=FOREST, **options):
-    return tw.verify_pruning(model, pruned, HEART.X, HEART.y, **{"costs": HEART.costs} | options)
+    tradeoff = options.pop("tradeoff", None)
+    return tw.verify_pruning(heart_problem(model, **options), pruned, tradeoff=tradeoff)
 
 
 @given(forests_and_masks())
@@ -45,19 +46,13 @@ def test_excess_is_what_the_best_of_all_prunings_has_less(case, tradeoff, data):
         cost, loss = cost_and_loss(forest, X, y, weights, prices, kept)
         objectives.append(loss + tradeoff * cost)
     choice = data.draw(st.integers(0, len(masks) - 1))
-    found = tw.verify_pruning(
-        forest,
-        collapse(forest, masks[choice])[0],
-        X,
-        y,
-        tradeoff=tradeoff,
-        costs=prices,
-        sample_weight=weights,
-    )
+    problem = tw.pruning_problem(forest, X, y, costs=prices, sample_weight=weights)
+    pruned = collapse(forest, masks[choice])[0]
+    found = tw.verify_pruning(problem, pruned, tradeoff=tradeoff)
     too_much = objectives[choice] - min(objectives)
     assert found.excess == pytest.approx(too_much, abs=1e-8)
     assert found.is_optimal == (found.excess == 0)
-    assert found.proof.certificate.gap >= 0
+    assert found.certificate.gap >= 0
     assert found.loss + tradeoff * found.cost == pytest.approx(objectives[choice])
 
 
@@ -164,8 +159,9 @@ def test_a_tie_with_a_point_is_as_optimal_as_that():
     useless = split(1, 0.5, leaf((1.0, 0.0)), leaf((1.0, 0.0)), (1.0, 0.0))
     forest = forest_of(split(0, 0.5, useless, leaf((0.0, 1.0)), (0.5, 0.5)), n_features=2)
     costs = [1.0, 0.0]  # so that the useless split costs nothing
-    path = tw.prune_path(forest, rows, y, costs=costs)
-    found = tw.verify_pruning(forest, forest, rows, y, costs=costs)
+    problem = tw.pruning_problem(forest, rows, y, costs=costs)
+    path = tw.prune_path(problem)
+    found = tw.verify_pruning(problem, forest)
     assert found.n_splits > path.n_splits[0]
     assert found.is_optimal
     assert found.tradeoffs == tuple(path.tradeoffs[:2])
@@ -174,22 +170,22 @@ def test_a_tie_with_a_point_is_as_optimal_as_that():
 def test_a_boosted_model_by_its_recorded_gains():
     X, y = NHANES.X[:600], NHANES.y[:600] > 0
     model = HistGradientBoostingClassifier(max_iter=8, max_leaf_nodes=6, random_state=0).fit(X, y)
-    pruned = tw.prune(model, X, y, costs=NHANES.costs, budget=20).model
-    assert tw.verify_pruning(model, pruned, X, y, costs=NHANES.costs).is_optimal
+    problem = tw.pruning_problem(model, X, y, costs=NHANES.costs)
+    assert tw.verify_pruning(problem, tw.prune(problem, budget=20)).is_optimal
 
 
 @pytest.mark.parametrize("options", [{}, {"loss": "brier"}, {"class_weight": "balanced"}])
 def test_every_point_of_a_path_can_be_certified(options):
-    path = heart_path(**options)
-    options.pop("loss", None)  # the path knows it
-    proofs = path.certify(HEART.X, HEART.y, **options)
+    problem = heart_problem(**options)
+    path = tw.prune_path(problem)
+    proofs = path.certify(problem)
     assert len(proofs) == len(path)
     assert {proof.gap for proof in proofs} == {0}
 
 
 def test_some_points_in_the_order_asked_for():
-    everything = PATH.certify(HEART.X, HEART.y)
-    assert PATH.certify(HEART.X, HEART.y, points=[4, 1, -1]) == (
+    everything = PATH.certify(heart_problem())
+    assert PATH.certify(heart_problem(), points=[4, 1, -1]) == (
         everything[4],
         everything[1],
         everything[-1],
@@ -200,26 +196,27 @@ def own_loss(values):
     return 1 - values
 
 
-def test_a_loss_of_ones_own_is_passed_again():
-    path = heart_path(loss=own_loss)
-    with pytest.raises(InputError, match="loss of your own, 'own_loss': pass it"):
-        path.certify(HEART.X, HEART.y)
-    proofs = path.certify(HEART.X, HEART.y, loss=own_loss, points=[0, 1])
+def test_a_loss_of_ones_own_is_certified():
+    problem = heart_problem(loss=own_loss)
+    proofs = tw.prune_path(problem).certify(problem, points=[0, 1])
     assert [proof.gap for proof in proofs] == [0, 0]
 
 
 def test_other_rows_are_not_taken_for_those_of_the_path():
-    with pytest.raises(InputError, match="Pass the same rows, weights, prices and loss"):
-        PATH.certify(HEART.X[:200], HEART.y[:200])
-    with pytest.raises(InputError, match="Pass the same rows"):
-        PATH.certify(HEART.X, HEART.y, costs=np.ones(13))
+    with pytest.raises(InputError, match="the same samples, weights, prices and loss"):
+        PATH.certify(tw.pruning_problem(FOREST, HEART.X[:200], HEART.y[:200], costs=HEART.costs))
+    with pytest.raises(InputError, match="the same samples"):
+        PATH.certify(heart_problem(costs=np.ones(13)))
+    with pytest.raises(InputError, match=r"Pass the problem of the path"):
+        PATH.certify(HEART.X)
     with pytest.raises(InputError, match="nothing to prove"):
-        heart_path(make=tw.each_tree_path).certify(HEART.X, HEART.y)
+        heart_path(make=tw.each_tree_path).certify(heart_problem())
 
 
 def test_a_path_by_rounds_is_as_near_as_it_says():
-    path = heart_path(shards=tw.DualDecomposition(most_gathered=0, max_rounds=2))
-    proofs = path.certify(HEART.X, HEART.y)
+    by_rounds = tw.DualDecomposition(most_gathered=0, max_rounds=2)
+    path = heart_path(decomposition=by_rounds)
+    proofs = path.certify(heart_problem())
     assert min(proof.gap for proof in proofs) >= 0
 
 
@@ -276,10 +273,11 @@ def test_intervals_are_in_as_few_digits_as_tell_their_ends_apart():
 
 @pytest.mark.parametrize("costs", [HEART.costs, HEART.prices], ids=["prices", "fees"])
 def test_certificates_of_a_path_are_those_without_merged_twins(costs, monkeypatch):
-    path = tw.prune_path(FOREST, HEART.X, HEART.y, costs=costs)
-    merged = path.certify(HEART.X, HEART.y)
+    problem = heart_problem(costs=costs)
+    path = tw.prune_path(problem)
+    merged = path.certify(problem)
     monkeypatch.setattr(certifying, "_merged", lambda problem: problem)
-    assert path.certify(HEART.X, HEART.y) == merged
+    assert path.certify(problem) == merged
     assert {certificate.gap for certificate in merged} == {0}
 
 
