@@ -35,7 +35,7 @@ def test_figures_are_those_of_the_written_model(name):
     for index in (0, 1, len(path) // 3, -2, -1):
         point = path[index]
         bill = tw.feature_bill(point.model, HEART.X, HEART.costs).mean
-        assert point.cost == pytest.approx(bill, abs=1e-12)
+        assert point.cost == pytest.approx(bill, rel=1e-12)
         mistakes = [tree.predict(HEART.X) != HEART.y for tree in point.model.estimators_]
         assert point.loss == pytest.approx(np.mean(mistakes))
         assert point.n_splits == sum(tree.get_n_leaves() - 1 for tree in point.model.estimators_)

@@ -246,9 +246,10 @@ def test_class_weights_are_rows_that_count_more_often_but_pay_once(loss, weights
 @pytest.mark.parametrize("loss", ["error", "expected_error", "brier"])
 def test_where_no_bill_counts_class_weights_are_sample_weights(loss):
     per_row = np.array([BY_CLASS[label] for label in WORDS])
-    for path in (tw.cost_complexity_path, partial(tw.prune_path, costs=[0] * 4)):
-        by_class = path(CLASSIFIER, X, WORDS, loss=loss, class_weight=BY_CLASS)
-        by_row = path(CLASSIFIER, X, WORDS, loss=loss, sample_weight=per_row)
+    free = partial(tw.pruning_problem, CLASSIFIER, X, WORDS, costs=[0] * 4, loss=loss)
+    for make in (tw.cost_complexity_path, tw.prune_path):
+        by_class = make(free(class_weight=BY_CLASS))
+        by_row = make(free(sample_weight=per_row))
         np.testing.assert_array_equal(by_class.drop_values, by_row.drop_values)
         np.testing.assert_array_equal(by_class.losses, by_row.losses)
 

@@ -87,7 +87,7 @@ def test_rows_that_nobody_knows_are_refused():
         heart_path(whole, samples="out_of_bag")
     for n_samples in (50, 2 * len(HEART.y)):
         X, y = np.resize(HEART.X, (n_samples, 13)), np.resize(HEART.y, n_samples)
-        with pytest.raises(InputError, match="trained on 303 rows, but X has"):
+        with pytest.raises(InputError, match="trained on 303 samples, but X has"):
             tw.prune_path(FOREST, X, y, samples="in_bag")
 
 

@@ -74,7 +74,7 @@ def cascade_of(
     forests = _forests(path, stages)
     counts = np.where(predicts.any(axis=0), weights, 0.0)
     if not counts.any():
-        raise InputError(f"With samples={samples!r} no row counts that has any weight.")
+        raise InputError(f"With samples={samples!r} no sample counts that has any weight.")
     counts /= counts.sum()
     looks, surest, least = [], np.empty((0, 0)), np.inf
     with progress_bar("Cascading", progress) as bar:

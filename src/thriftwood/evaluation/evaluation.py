@@ -150,7 +150,7 @@ def evaluate_path(
                 kernels.judge_numbers(state, given.target, scale, losses)
             judged = np.where(state.n_trees > 0, given.weights, 0.0)
             if judged.sum() == 0:
-                raise InputError(f"With samples={samples!r} no row counts that has any weight.")
+                raise InputError(f"With samples={samples!r} no sample counts that has any weight.")
             means[:, places] = (losses @ judged / judged.sum())[:, None]
             standard_error[places] = _standard_error(losses[0], judged)
             bill = walking.bills_now(walk, state)
