@@ -126,7 +126,7 @@ def test_few_rows_of_a_class_make_fewer_folds():
     ("make", "y", "n_samples"), [(classifier, np.arange(90) == 0, 90), (regressor, NUMBERS, 1)]
 )
 def test_too_few_rows_take_the_first_point_and_say_so(make, y, n_samples):
-    with pytest.warns(UserWarning, match="too few rows"):
+    with pytest.warns(UserWarning, match="too few samples"):
         fitted = make().fit(X[:n_samples], y[:n_samples])
     assert fitted.pruned_.index == 0
     assert fitted.evaluation_ is None

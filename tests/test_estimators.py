@@ -261,8 +261,8 @@ def test_missing_values_where_the_estimator_takes_them():
         ({"costs": [1.0, 2.0]}, "one price per feature"),
         ({"costs": BY_NAME}, "column names"),
         ({"loss": "squared_error"}, "no loss 'squared_error'"),
-        ({"rows": "some"}, "`rows` is 'some'"),
-        ({"estimator": TREE, "cv": "out_of_bag"}, "has no rows out of bag"),
+        ({"samples": "some"}, "`samples` is 'some'"),
+        ({"estimator": TREE, "cv": "out_of_bag"}, "has no samples out of bag"),
     ],
 )
 def test_wrong_parameters_are_refused_in_a_sentence(options, message):

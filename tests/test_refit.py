@@ -244,7 +244,7 @@ def test_estimators_refuse_before_any_work_what_needs_bags():
     booster = lightgbm(lgb.LGBMClassifier)
     with pytest.raises(InputError, match=r"pruned_\.refit"):
         tw.PrunedEnsembleClassifier(booster, budget=3, refit=True).fit(X, Y)
-    with pytest.raises(InputError, match="no rows out of bag"):
+    with pytest.raises(InputError, match="no samples out of bag"):
         tw.PrunedEnsembleClassifier(booster, cv="out_of_bag").fit(X, Y)
 
 

@@ -2,41 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from thriftwood.adapters import TreeAverage
+from thriftwood.adapters import TreeAverage, decision_tree
 from thriftwood.costs import AnyCosts, PriceList
 from thriftwood.errors import InputError
-from thriftwood.estimators.budget_limit import BudgetLimit
-from thriftwood.estimators.growing import Draws, Grower, Rows
-from thriftwood.estimators.options import BALANCED_SUBSAMPLE, class_weights, n_features_tried
-from thriftwood.estimators.prices import prices_of
-from thriftwood.problem.targets import read_weights
-from thriftwood.support.arrays import FloatArray, IntArray
+from thriftwood.estimators.growing import BudgetLimit, bootstrap_sample, grow_trees
+from thriftwood.estimators.options import (
+    BALANCED_SUBSAMPLE,
+    class_weights,
+    n_features_tried,
+    prices_for,
+)
+from thriftwood.problem import read_weights
+from thriftwood.support.arrays import FloatArray, IndexArray, IntArray
 from thriftwood.support.parallel import for_each, n_threads
 from thriftwood.support.progress import progress_bar
 from thriftwood.support.validation import one_number_from_zero, truth, whole_number
-from thriftwood.training import Bundles, Growth
+from thriftwood.training import Bundles, Growth, RankedColumns, grow_tree, rank_columns
 
 # Within these, products of class weights stay within doubles.
 LEAST_WEIGHT, MOST_WEIGHT = 1e-12, 1e15
 # What double arithmetic may take from or add to a whole number, as a part of the largest.
 ROUNDING = 1e-12
-# What the trees know about how they were grown.
-TREE_PARAMETERS = (
-    "max_depth",
-    "min_samples_leaf",
-    "min_weight_fraction_leaf",
-    "max_features",
-)
+# Parameters that the trees carry.
+TREE_PARAMETERS = ("max_depth", "min_samples_leaf", "min_weight_fraction_leaf", "max_features")
 MOST_SEED = np.iinfo(np.int32).max
 
 
@@ -52,17 +53,17 @@ class BudgetForestClassifier(TreeAverage, ClassifierMixin, BaseEstimator):
     n_estimators : int
         How many trees to grow, or with a `budget` at most.
     costs : array-like, mapping or Costs, optional
-        What it costs to look at each feature of one row. None means 1 each; names need data frames.
+        What it costs one sample to look at each feature. None means 1 each; names need data frames.
     impurity : {"pairs", "powers", "entropy"}
-        How mixed n_1, n_2, ... rows of each class are. "pairs" is the paper's threshold-Pairs, the
-        sum over pairs of classes of [[n_i - alpha]+ [n_j - alpha]+ - alpha^2]+. "powers" is
-        (sum n_i)^power - sum n_i^power. Both grow with the number of rows, so that a split is good
-        if it leaves little on either side; where prices differ much, the cheapest features win
+        How mixed n_1, n_2, ... samples of each class are. "pairs" is the paper's threshold-Pairs,
+        the sum over pairs of classes of [[n_i - alpha]+ [n_j - alpha]+ - alpha^2]+. "powers" is
+        (sum n_i)^power - sum n_i^power. Both grow with the number of samples, so that a split is
+        good if it leaves little on either side; where prices differ much, the cheapest features win
         nearly every split. "entropy" is the choice for such prices: there a split is judged by the
-        mean over rows, not by the worse side.
+        mean over samples, not by the worse side.
     alpha : float
-        The larger it is, the earlier trees stop: small, cheap trees. For "pairs" a weight of rows;
-        for "entropy" the entropy, in nats, below which rows count as pure; not for "powers".
+        The larger it is, the earlier trees stop: small, cheap trees. For "pairs" a sample weight;
+        for "entropy" the entropy, in nats, below which samples count as pure; not for "powers".
     power : int
         Of "powers", from 2, where it is the same as "pairs" with `alpha` 0, to 20.
     max_features : int, float, {"sqrt", "log2"} or None
@@ -73,15 +74,15 @@ class BudgetForestClassifier(TreeAverage, ClassifierMixin, BaseEstimator):
         place of the one that prices suggest, where it gains at least as much. The authors' program
         has it off.
     budget : float, optional
-        Add trees as long as the mean bill of a row, weighted by `sample_weight`, stays within it;
+        Add trees as long as the mean bill of samples, weighted by `sample_weight`, stays within it;
         see `X_valid` of `fit`.
     max_depth : int, optional
     min_samples_leaf : int
-        How many rows of its sample each leaf of a tree has at least, repeated ones counted once.
+        How many samples of its bootstrap sample each leaf has at least, repeated ones counted once.
     min_weight_fraction_leaf : float
-        Which share of the weight of its sample each leaf of a tree has at least, up to 0.5.
+        Which share of the weight of its bootstrap sample each leaf has at least, up to 0.5.
     bootstrap : bool
-        Whether each tree gets a sample of its own, drawn with replacement, or all rows.
+        Whether each tree gets a sample of its own, drawn with replacement, or all.
     class_weight : dict, "balanced", "balanced_subsample" or None
         As in scikit-learn's forests.
     random_state : int, RandomState or None
@@ -95,7 +96,7 @@ class BudgetForestClassifier(TreeAverage, ClassifierMixin, BaseEstimator):
     estimators_ : list of DecisionTreeClassifier
         The trees, as scikit-learn's own objects; their classes are numbers into `classes_`.
     estimators_samples_ : list of arrays
-        The rows that each tree was grown on, as often as drawn.
+        The samples that each tree was grown on, as often as drawn.
     node_counts_ : list of arrays, shape (n_nodes, n_classes)
         The weight of each class in each tree's sample, at every node.
     feature_importances_ : array, shape (n_features,)
@@ -170,69 +171,61 @@ class BudgetForestClassifier(TreeAverage, ClassifierMixin, BaseEstimator):
             Missing values are NaN.
         y : array-like, shape (n_samples,)
         sample_weight : array-like, shape (n_samples,), optional
-            How much each row counts, times how often it is drawn. Rows of weight 0 are left out.
+            How much each sample counts, times how often it is drawn; at 0 it is left out.
         costs : array-like, mapping or Costs, optional
             In place of the parameter `costs`, as in `PrunedEnsembleClassifier.fit`.
         X_valid : array-like or data frame, optional
-            Rows whose mean bill is held against the `budget`; None takes those of X.
+            Samples whose mean bill is held against the `budget`; None takes those of X.
         """
-        rows, sample_weights = self._read_rows(X, y, sample_weight)
-        prices = prices_of(self, costs, len(rows.label))
+        X, label, weight, own_weight = self._read_samples(X, y, sample_weight)
+        prices = prices_for(self, self.costs if costs is None else costs, len(label))
         growth = self._growth(prices)
-        limit = self._limit(rows, sample_weights, prices, X_valid)
+        limit = self._limit(X, own_weight, prices, X_valid)
+        self._counted = np.flatnonzero(weight)
+        self._draws = truth(self.bootstrap, "bootstrap")
         random = check_random_state(self.random_state)
-        draws = Draws(
-            seeds=random.randint(MOST_SEED, size=self.n_estimators),
-            counted=np.flatnonzero(rows.weight),
-            bootstrap=truth(self.bootstrap, "bootstrap"),
-        )
-        grower = Grower(
-            rows=rows,
-            n_classes=len(self.classes_),
-            growth=growth,
-            draws=draws,
-            min_leaf_share=self.min_weight_fraction_leaf,
-            balanced=self._balances_samples,
-            parameters={name: getattr(self, name) for name in TREE_PARAMETERS},
-        )
+        seeds = random.randint(MOST_SEED, size=self.n_estimators)
+        columns = rank_columns(X, self.n_jobs)
+
+        def grow(seed: int) -> DecisionTreeClassifier:
+            return self._grow_tree(columns, label, weight, growth, seed)
+
         with progress_bar("Growing", bool(self.verbose)) as bar:
-            self.estimators_ = grower.grow_all(limit, self.n_jobs, bar)
-        self._draws = draws._replace(seeds=draws.seeds[: len(self.estimators_)])
-        self._n_samples = len(rows.label)
+            self.estimators_ = grow_trees(grow, seeds, limit, self.n_jobs, bar)
+        self._seeds = seeds[: len(self.estimators_)]
+        self._n_samples = len(label)
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of each row: the one with the highest probability."""
+        """Predict the class of each sample: the one with the highest probability."""
         best = self.predict_proba(X).argmax(axis=1)
         labels: NDArray[Any] = self.classes_[best]
         return labels
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Predict the probability of each class for each row: the mean over the trees."""
+        """Predict the probability of each class for each sample: the mean over the trees."""
         check_is_fitted(self, "estimators_")
         X = validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan")
         total = np.zeros((len(X), len(self.classes_)))
 
-        def add_up(rows: slice) -> None:
+        def add_up(block: slice) -> None:
             for tree in self.estimators_:
-                total[rows] += tree.predict_proba(X[rows], check_input=False)
+                total[block] += tree.predict_proba(X[block], check_input=False)
 
-        n_parts = min(n_threads(self.n_jobs), len(X))
-        borders = np.linspace(0, len(X), n_parts + 1).astype(int)
-        parts = [slice(first, last) for first, last in pairwise(borders)]
-        for_each(add_up, parts, self.n_jobs)
+        borders = np.linspace(0, len(X), min(n_threads(self.n_jobs), len(X)) + 1).astype(int)
+        for_each(add_up, [slice(*block) for block in pairwise(borders)], self.n_jobs)
         return total / len(self.estimators_)
 
     def predict_log_proba(self, X: Any) -> FloatArray:
-        """Predict the logarithm of the probability of each class for each row."""
+        """Predict the logarithm of the probability of each class for each sample."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
     @property
     def estimators_samples_(self) -> list[IntArray]:
-        """The rows that each tree was grown on, as often as drawn; drawn anew from their seeds."""
+        """The samples that each tree was grown on, as often as drawn; drawn anew from seeds."""
         check_is_fitted(self, "estimators_")
-        return [self._draws.sample(seed) for seed in self._draws.seeds]
+        return [self._sample(seed) for seed in self._seeds]
 
     @property
     def node_counts_(self) -> list[FloatArray]:
@@ -256,22 +249,52 @@ class BudgetForestClassifier(TreeAverage, ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         return tags
 
-    def _read_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, FloatArray]:
-        """Return what to grow on, and the user's weights, without those of classes."""
+    def _read_samples(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[NDArray[np.float32], IndexArray, FloatArray, FloatArray]:
+        """Return X, class numbers, and the weights of samples with and without class weights."""
         X, y = validate_data(self, X, y, dtype=np.float32, ensure_all_finite="allow-nan")
         check_classification_targets(y)
         self.classes_, label = np.unique(y, return_inverse=True)
-        sample_weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        read_weights(sample_weights, len(y))  # refuses what cannot be a weight
-        weight = sample_weights
+        own_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        read_weights(own_weight, len(y))  # refuses what cannot be a weight
+        weight = own_weight
         if self.class_weight is not None and not self._balances_samples:
             weight = weight * class_weights(self.class_weight, y)
         if not LEAST_WEIGHT <= weight.sum() <= MOST_WEIGHT:
             raise InputError(
-                f"The weights of all rows add up to {weight.sum():g}: scale `sample_weight` and "
+                f"The weights of all samples add up to {weight.sum():g}: scale `sample_weight` and "
                 f"`class_weight` so that they are between {LEAST_WEIGHT:g} and {MOST_WEIGHT:g}."
             )
-        return Rows(X, label.astype(np.int32), weight), sample_weights
+        return X, label.astype(np.int32), weight, own_weight
+
+    def _sample(self, seed: int) -> IntArray:
+        """Return what the tree with a seed is grown on."""
+        return bootstrap_sample(seed, self._counted) if self._draws else self._counted
+
+    def _grow_tree(
+        self,
+        columns: RankedColumns,
+        label: IndexArray,
+        weight: FloatArray,
+        growth: Growth,
+        seed: int,
+    ) -> DecisionTreeClassifier:
+        sample = self._sample(seed)
+        weight = weight * np.bincount(sample, minlength=len(weight))
+        if self._balances_samples:
+            weight *= compute_sample_weight("balanced", label, indices=sample)
+        least = self.min_weight_fraction_leaf * weight.sum()
+        growth = replace(growth, min_weight_leaf=least)
+        tree = grow_tree(columns, label, weight, len(self.classes_), growth, seed)
+        return decision_tree(
+            tree.forest,
+            tree.counts,
+            tree.n_samples,
+            growth.max_features or self.n_features_in_,
+            random_state=seed,
+            **{name: getattr(self, name) for name in TREE_PARAMETERS},
+        )
 
     @property
     def _balances_samples(self) -> bool:
@@ -279,7 +302,7 @@ class BudgetForestClassifier(TreeAverage, ClassifierMixin, BaseEstimator):
 
     def _growth(self, prices: PriceList) -> Growth:
         whole_number(self.n_estimators, "n_estimators", 1)
-        advice = "It is the share of a tree's rows in each leaf, up to 0.5."
+        advice = "It is the share of a tree's samples in each leaf, up to 0.5."
         share = one_number_from_zero(
             self.min_weight_fraction_leaf, "min_weight_fraction_leaf", advice
         )
@@ -298,22 +321,24 @@ class BudgetForestClassifier(TreeAverage, ClassifierMixin, BaseEstimator):
         ).check()
 
     def _limit(
-        self, rows: Rows, sample_weights: FloatArray, prices: PriceList, X_valid: Any
+        self, X: NDArray[np.float32], weights: FloatArray, prices: PriceList, X_valid: Any
     ) -> BudgetLimit | None:
-        """Return what holds bills against the budget, where there is one."""
+        """Return the limit on bills, where there is a budget."""
         if self.budget is None:
             if X_valid is not None:
                 raise InputError("`X_valid` has no use without a `budget`: set it, or leave both.")
             return None
         if isinstance(self.budget, float) and self.budget == np.inf:
             return None
-        budget = one_number_from_zero(self.budget, "budget", "It is what a row costs on average.")
+        budget = one_number_from_zero(
+            self.budget, "budget", "It is what a sample costs on average."
+        )
         if X_valid is None:
-            return BudgetLimit(budget, rows.X, sample_weights, prices)
+            return BudgetLimit(budget, X, weights, prices)
         if prices.is_tied_to_samples:
             raise InputError(
-                "Some prices belong to the rows of X, so bills of `X_valid` are not known: leave "
-                "it out, and the `budget` holds for the rows of X."
+                "Some prices belong to the samples of X, so bills of `X_valid` are not known: "
+                "leave it out, and the `budget` holds for the samples of X."
             )
         X_valid = validate_data(
             self, X_valid, reset=False, dtype=np.float32, ensure_all_finite="allow-nan"

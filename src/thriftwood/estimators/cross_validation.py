@@ -22,75 +22,68 @@ from thriftwood.evaluation.evaluation import Evaluation, Measures
 from thriftwood.pruning.path import PruningPath
 from thriftwood.support.arrays import FloatArray, IntArray, read_only
 
+# Numbers of the samples to train on, and of those held out.
+Fold = tuple[IntArray, IntArray]
 
-class Rows(NamedTuple):
-    """What a model is trained or measured on, and what it pays; weights None means all the same."""
+
+class Samples(NamedTuple):
+    """Samples to train or to measure on; no weights mean equal ones."""
 
     X: Any
     y: NDArray[Any]
     weights: FloatArray | None
     costs: AnyCosts = None
 
-    def part(self, where: IntArray) -> Rows:
+    def take(self, where: IntArray) -> Samples:
         weights = None if self.weights is None else self.weights[where]
         costs = self.costs.take(where) if isinstance(self.costs, Costs) else self.costs
-        return Rows(_safe_indexing(self.X, where), self.y[where], weights, costs)
+        return Samples(_safe_indexing(self.X, where), self.y[where], weights, costs)
 
     @property
     def total_weight(self) -> float:
         return float(len(self.y) if self.weights is None else self.weights.sum())
 
 
-class Fold(NamedTuple):
-    """Numbers of the rows to train on, and of those to measure on."""
+def make_folds(cv: Any, samples: Samples, is_classifier: bool) -> list[Fold]:
+    """Split samples as scikit-learn does, and leave out what tells nothing.
 
-    train: IntArray
-    held_out: IntArray
-
-
-def folds_of(cv: Any, rows: Rows, is_classifier: bool) -> list[Fold]:
-    """Split rows as scikit-learn does, and leave out what tells nothing.
-
-    Parameters
-    ----------
-    cv : int, splitter or iterable of splits
-        An int is lowered to the number of rows, for classifiers to that of the rarest class. There
-        is no fold where that is less than 2.
-    rows : Rows
-        `X` is an array.
-    is_classifier : bool
+    An int as `cv` is lowered to the number of samples, for classifiers to that of the rarest class.
+    There is no fold where that is less than 2.
     """
     if isinstance(cv, Integral):
-        groups = np.unique(rows.y, return_counts=True)[1] if is_classifier else [len(rows.y)]
+        groups = np.unique(samples.y, return_counts=True)[1] if is_classifier else [len(samples.y)]
         wanted, most = int(cv), int(min(groups))
         if wanted >= 2 > most:
             return []
         cv = min(wanted, most)
-    splits = check_cv(cv, rows.y, classifier=is_classifier).split(rows.X, rows.y)
-    folds = [_that_count(rows, train, held_out, is_classifier) for train, held_out in splits]
-    return [fold for fold in folds if len(fold.train) and len(fold.held_out)]
+    splits = check_cv(cv, samples.y, classifier=is_classifier).split(samples.X, samples.y)
+    folds = [_that_count(samples, train, held_out, is_classifier) for train, held_out in splits]
+    return [fold for fold in folds if len(fold[0]) and len(fold[1])]
 
 
 def cross_validate(
-    path: PruningPath, grow: Callable[[Rows], PruningPath], rows: Rows, folds: list[Fold]
+    path: PruningPath, grow: Callable[[Samples], PruningPath], samples: Samples, folds: list[Fold]
 ) -> Evaluation:
-    """Measure the points of a path on rows that were held out from paths grown like it.
+    """Measure the points of a path on samples held out from paths grown like it.
 
     Parameters
     ----------
     path : PruningPath
-        Of all rows.
+        Of all samples.
     grow : callable
-        Trains a model on rows and returns its path.
-    rows, folds
+        Trains a model on samples and returns its path.
+    samples, folds
         At least one fold.
     """
     tradeoffs = _middles(path.tradeoffs)
-    measured = [_measure(grow, rows, fold, tradeoffs) for fold in folds]
+    measured = [
+        _measure(grow(samples.take(train)), samples.take(held_out), tradeoffs)
+        for train, held_out in folds
+    ]
     # Of the models before pruning first, then of the points.
     errors = np.array([[one.original.error, *one.error] for one in measured])
     costs = np.array([[one.original.cost, *one.cost] for one in measured])
-    sizes = np.array([rows.part(fold.held_out).total_weight for fold in folds])
+    sizes = np.array([samples.take(held_out).total_weight for _, held_out in folds])
     shares = sizes / sizes.sum()
     error, cost, spread = shares @ errors, shares @ costs, _standard_error(measured, errors)
     return Evaluation(
@@ -109,19 +102,19 @@ def cross_validate(
     )
 
 
-def _that_count(rows: Rows, train: Any, held_out: Any, is_classifier: bool) -> Fold:
-    """Leave out rows without weight, and held-out rows of a class that training does not see.
+def _that_count(samples: Samples, train: Any, held_out: Any, is_classifier: bool) -> Fold:
+    """Leave out samples without weight, and held-out ones of a class that training does not see.
 
     Every point gets the latter wrong, so they do not tell points apart.
     """
-    numbers = np.arange(len(rows.y))
+    numbers = np.arange(len(samples.y))
     train, held_out = numbers[train], numbers[held_out]  # a split may be a mask
-    if rows.weights is not None:
-        train = train[rows.weights[train] > 0]
-        held_out = held_out[rows.weights[held_out] > 0]
+    if samples.weights is not None:
+        train = train[samples.weights[train] > 0]
+        held_out = held_out[samples.weights[held_out] > 0]
     if is_classifier:
-        held_out = held_out[np.isin(rows.y[held_out], rows.y[train])]
-    return Fold(train, held_out)
+        held_out = held_out[np.isin(samples.y[held_out], samples.y[train])]
+    return train, held_out
 
 
 def _middles(tradeoffs: FloatArray) -> FloatArray:
@@ -135,12 +128,8 @@ def _middles(tradeoffs: FloatArray) -> FloatArray:
     return middles[: len(tradeoffs)]
 
 
-def _measure(
-    grow: Callable[[Rows], PruningPath], rows: Rows, fold: Fold, tradeoffs: FloatArray
-) -> Evaluation:
-    """Measure what is optimal in a fold at each tradeoff."""
-    path = grow(rows.part(fold.train))
-    held_out = rows.part(fold.held_out)
+def _measure(path: PruningPath, held_out: Samples, tradeoffs: FloatArray) -> Evaluation:
+    """Measure the point of a fold's path that is optimal at each tradeoff."""
     points = np.searchsorted(path.tradeoffs, tradeoffs, side="right") - 1
     return path.evaluate(
         held_out.X,

@@ -1,111 +1,109 @@
-"""Growing the trees of a forest, each on a sample of its own, on threads and within a budget."""
+"""Grow trees on threads, each on a sample of its own, as many as a budget allows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.class_weight import compute_sample_weight
 
-from thriftwood.adapters import decision_tree, read_forest
-from thriftwood.estimators.budget_limit import BudgetLimit
-from thriftwood.support.arrays import FloatArray, IndexArray, IntArray
+from thriftwood.adapters import read_forest
+from thriftwood.costs import PriceList, bills_of
+from thriftwood.errors import InputError, RangeError
+from thriftwood.forest import Forest, route_samples
+from thriftwood.forest.table import Table
+from thriftwood.support.arrays import FloatArray, IntArray
 from thriftwood.support.parallel import Progress, for_each, n_threads
-from thriftwood.training import (
-    Growth,
-    RankedColumns,
-    grow_tree,
-    rank_columns,
-)
+
+# What double arithmetic may add to a bill that is exactly the budget.
+ROUNDING = 1e-12
 
 
-class Rows(NamedTuple):
-    """What to grow on: the table, class numbers, and how much each row counts."""
-
-    X: NDArray[np.float32]
-    label: IndexArray
-    weight: FloatArray
+def bootstrap_sample(seed: int, counted: IntArray) -> IntArray:
+    """Draw as many samples with replacement as there are, from those that count."""
+    n_samples = len(counted)
+    return counted[np.random.RandomState(seed).randint(n_samples, size=n_samples)]
 
 
-class Draws(NamedTuple):
-    """How the sample of each tree is drawn: a seed for each, and the rows that count at all."""
+def grow_trees(
+    grow: Callable[[int], DecisionTreeClassifier],
+    seeds: IntArray,
+    limit: BudgetLimit | None,
+    n_jobs: int | None,
+    progress: Progress,
+) -> list[DecisionTreeClassifier]:
+    """Grow a tree for each seed, or a few at a time until the budget is used up."""
+    n_trees = len(seeds)
+    n_at_once = n_trees if limit is None else n_threads(n_jobs)
+    trees: list[DecisionTreeClassifier] = [None] * n_trees
 
-    seeds: IntArray
-    counted: IntArray
-    bootstrap: bool
+    def grow_one(number: int) -> None:
+        trees[number] = grow(int(seeds[number]))
+        progress((number + 1) / n_trees)
 
-    def sample(self, seed: int) -> IntArray:
-        """Return the rows of the tree with a seed, in the order in which they are drawn."""
-        if not self.bootstrap:
-            return self.counted
-        n_samples = len(self.counted)
-        return self.counted[np.random.RandomState(seed).randint(n_samples, size=n_samples)]
+    for first in range(0, n_trees, n_at_once):
+        batch = range(first, min(first + n_at_once, n_trees))
+        for_each(grow_one, batch, n_jobs)
+        for number in batch:
+            if limit is not None and not limit.allows(read_forest(trees[number])):
+                return trees[:number]
+    return trees
 
 
-@dataclass(frozen=True, eq=False)
-class Grower:
-    """What all trees of a forest have in common.
+class BudgetLimit:
+    """The mean bill of samples as trees are added to a forest, held against a budget.
 
-    Attributes
+    Parameters
     ----------
-    rows : Rows
-    n_classes : int
-    growth : Growth
-    draws : Draws
-    min_leaf_share : float
-        Which share of the weight of its sample each leaf has at least.
-    balanced : bool
-        Whether all classes weigh the same in each sample.
-    parameters : dict
-        What the trees say about how they were grown.
+    budget : float
+        What a sample may cost on average.
+    X, weights
+        The samples, and how much each counts.
+    prices : PriceList
+        For these samples.
     """
 
-    rows: Rows
-    n_classes: int
-    growth: Growth
-    draws: Draws
-    min_leaf_share: float
-    balanced: bool
-    parameters: dict[str, Any]
+    def __init__(
+        self, budget: float, X: NDArray[np.float32], weights: FloatArray, prices: PriceList
+    ) -> None:
+        with np.errstate(over="ignore"):
+            everything = prices.prices.sum()
+        if not np.isfinite(everything):
+            raise RangeError("The prices are so large that bills are infinite. Use a larger unit.")
+        prices.batch_weights(weights)  # refuses weights that differ within a batch
+        self._budget = budget
+        self._table = Table(X, None)
+        self._weights = weights
+        self._prices = prices
+        self._used = np.zeros(X.shape, dtype=np.bool_)
+        self._test_costs = np.zeros(len(X))
+        self._tested = np.zeros(X.shape[1], dtype=np.bool_)
+        self._n_splits = 0
+        self._n_trees = 0
 
-    def grow_all(
-        self, limit: BudgetLimit | None, n_jobs: int | None, progress: Progress
-    ) -> list[DecisionTreeClassifier]:
-        """Grow all trees, or a few at a time until the budget is used up."""
-        columns = rank_columns(self.rows.X, n_jobs)
-        n_trees = len(self.draws.seeds)
-        n_at_once = n_trees if limit is None else n_threads(n_jobs)
-        trees: list[DecisionTreeClassifier] = [None] * n_trees
+    def allows(self, tree: Forest) -> bool:
+        """Add a tree; return True if the mean bill is still within the budget."""
+        routes = route_samples(tree, self._table)
+        for node in np.flatnonzero(tree.is_split):
+            samples = routes.order[0, routes.start[node] : routes.stop[node]]
+            self._used[samples, tree.feature[node]] = True
+            self._test_costs[samples] += self._prices.per_split
+        self._tested[tree.feature[tree.is_split]] = True
+        self._n_splits += tree.n_splits
+        bill = self._mean_bill()
+        is_within = bill <= self._budget * (1 + ROUNDING)
+        if not is_within and self._n_trees == 0:
+            raise InputError(
+                f"Even one tree costs {bill:g} per sample, more than the `budget` of "
+                f"{self._budget:g}: raise it, or grow smaller trees with a larger `alpha` or a "
+                "`max_depth`.",
+                "budget",
+            )
+        self._n_trees += 1
+        return is_within
 
-        def grow(number: int) -> None:
-            trees[number] = self._grow_one(columns, int(self.draws.seeds[number]))
-            progress((number + 1) / n_trees)
-
-        for first in range(0, n_trees, n_at_once):
-            batch = range(first, min(first + n_at_once, n_trees))
-            for_each(grow, batch, n_jobs)
-            if limit is None:
-                continue
-            for number in batch:
-                if not limit.allows(read_forest(trees[number])):
-                    return trees[:number]
-        return trees
-
-    def _grow_one(self, columns: RankedColumns, seed: int) -> DecisionTreeClassifier:
-        rows, sample = self.rows, self.draws.sample(seed)
-        weight = rows.weight * np.bincount(sample, minlength=len(rows.weight))
-        if self.balanced:
-            weight *= compute_sample_weight("balanced", rows.label, indices=sample)
-        growth = replace(self.growth, min_weight_leaf=self.min_leaf_share * weight.sum())
-        tree = grow_tree(columns, rows.label, weight, self.n_classes, growth, seed)
-        return decision_tree(
-            tree.forest,
-            tree.counts,
-            tree.n_samples,
-            growth.max_features or rows.X.shape[1],
-            random_state=seed,
-            **self.parameters,
-        )
+    def _mean_bill(self) -> float:
+        bills = bills_of(self._prices, self._used).per_sample + self._test_costs
+        of_model = self._prices.model_cost(self._tested, self._n_splits)
+        return float(np.average(bills, weights=self._weights)) + of_model

@@ -1,4 +1,4 @@
-"""Options of a forest, read as scikit-learn's forests read them."""
+"""Parameters of estimators, read as scikit-learn reads them."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_sample_weight
 
+from thriftwood.costs import AnyCosts, PriceList, read_prices
 from thriftwood.errors import InputError
 from thriftwood.support.arrays import FloatArray
 from thriftwood.support.validation import is_whole
@@ -13,25 +14,34 @@ from thriftwood.support.validation import is_whole
 BALANCED_SUBSAMPLE = "balanced_subsample"
 
 
+def prices_for(estimator: Any, costs: AnyCosts, n_samples: int) -> PriceList:
+    """Return the prices of the columns that an estimator has just seen."""
+    names = getattr(estimator, "feature_names_in_", None)
+    names = None if names is None else tuple(names)
+    return read_prices(costs, estimator.n_features_in_, names, n_samples)
+
+
 def class_weights(class_weight: Any, y: NDArray[Any]) -> FloatArray:
-    """Return what the class of each row makes it weigh."""
+    """Return the class weight of each sample."""
     if isinstance(class_weight, str) and class_weight != "balanced":
         raise InputError(
             f"`class_weight` is {class_weight!r}: pass weights by class, 'balanced', "
-            f"{BALANCED_SUBSAMPLE!r} or None."
+            f"{BALANCED_SUBSAMPLE!r} or None.",
+            "class_weight",
         )
     weights: FloatArray = compute_sample_weight(class_weight, y)
     wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if len(wrong):
         raise InputError(
             f"The weight of class {y[wrong[0]]} in `class_weight` is {weights[wrong[0]]}: it must "
-            "be finite and at least 0."
+            "be finite and at least 0.",
+            "class_weight",
         )
     return weights
 
 
 def n_features_tried(max_features: Any, n_features: int) -> int | None:
-    """Return how many features a node tries, read as scikit-learn reads it; None is all."""
+    """Return how many features a node tries; None is all."""
     if isinstance(max_features, str) and max_features in ("sqrt", "log2"):
         return max(1, int(getattr(np, max_features)(n_features)))
     if isinstance(max_features, (float, np.floating)) and 0 < max_features <= 1:
@@ -41,5 +51,6 @@ def n_features_tried(max_features: Any, n_features: int) -> int | None:
         return number
     raise InputError(
         f"`max_features` is {max_features!r}: pass a whole number of at least 1, a share of the "
-        "features between 0 and 1, 'sqrt', 'log2', or None for all."
+        "features between 0 and 1, 'sqrt', 'log2', or None for all.",
+        "max_features",
     )

@@ -24,20 +24,12 @@ from sklearn.utils.validation import (
 from thriftwood.adapters import read_forest
 from thriftwood.costs import AnyCosts
 from thriftwood.errors import InputError, UnfittedModelError, UnsupportedModelError
-from thriftwood.estimators.cross_validation import (
-    Fold,
-    Rows,
-    cross_validate,
-    folds_of,
-)
-from thriftwood.estimators.prices import costs_of, prices_of
+from thriftwood.estimators.cross_validation import Fold, Samples, cross_validate, make_folds
+from thriftwood.estimators.options import prices_for
 from thriftwood.evaluation.choosing import check_rule, chosen_point
 from thriftwood.evaluation.evaluation import Evaluation
-from thriftwood.problem.losses import Loss
-from thriftwood.problem.targets import ClassWeight, read_weights
-from thriftwood.pruning.path import PruningPath
-from thriftwood.pruning.prune_path import prune_path
-from thriftwood.pruning.pruned import Pruned
+from thriftwood.problem import ClassWeight, Loss, read_weights
+from thriftwood.pruning import Pruned, PruningPath, prune_path
 from thriftwood.support.arrays import FloatArray
 from thriftwood.support.validation import one_number_from_zero
 
@@ -45,7 +37,7 @@ OUT_OF_BAG = "out_of_bag"
 
 
 class _PrunedEnsemble(BaseEstimator):
-    """What the classifier and the regressor share: all but the kind of forest."""
+    """All that the classifier and the regressor share."""
 
     _forest: type[Any]
 
@@ -61,7 +53,7 @@ class _PrunedEnsemble(BaseEstimator):
         cv: Any = 5,
         loss: Loss = None,
         class_weight: ClassWeight = None,
-        rows: str | None = None,
+        samples: str | None = None,
         refit: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -75,7 +67,7 @@ class _PrunedEnsemble(BaseEstimator):
         self.cv = cv
         self.loss = loss
         self.class_weight = class_weight
-        self.rows = rows
+        self.samples = samples
         self.refit = refit
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -94,32 +86,32 @@ class _PrunedEnsemble(BaseEstimator):
         X : array-like or data frame, shape (n_samples, n_features)
         y : array-like, shape (n_samples,)
         sample_weight : array-like, shape (n_samples,), optional
-            How much each row counts: in growing, in pruning and in choosing the point.
+            How much each sample counts: in growing, in pruning and in choosing the point.
         costs : array-like, mapping or Costs, optional
             In place of the parameter `costs`, for prices that come by metadata routing. Tools of
-            scikit-learn that split rows also split an array that happens to have as many entries as
-            there are rows; a mapping is always passed whole.
+            scikit-learn that split samples also split an array that happens to have as many entries
+            as there are samples; a mapping is always passed whole.
         """
         self._check_parameters()
-        rows = self._read_rows(X, y, sample_weight)
-        prices_of(self, costs, len(rows.y))  # refuses what is no price list before any work
-        rows = rows._replace(costs=costs_of(self, costs))
-        folds = self._folds(rows)
+        samples = self._read_samples(X, y, sample_weight)
+        samples = samples._replace(costs=self.costs if costs is None else costs)
+        prices_for(self, samples.costs, len(samples.y))  # refuses before any work
+        folds = self._folds(samples)
         if hasattr(self, "feature_names_in_"):
-            rows = rows._replace(X=X)  # a model that is trained on a data frame knows their names
-        self.path_ = self._grow(rows)
+            samples = samples._replace(X=X)  # models trained on data frames know their names
+        self.path_ = self._grow(samples)
         self.estimator_ = self.path_.model
-        self.evaluation_ = self._measured(rows, folds)
+        self.evaluation_ = self._measured(samples, folds)
         self.pruned_ = self._chosen()
         if self.refit:
             self.pruned_ = self.pruned_.refit(
-                rows.X, rows.y, sample_weight=rows.weights, n_jobs=self.n_jobs
+                samples.X, samples.y, sample_weight=samples.weights, n_jobs=self.n_jobs
             )
         self.model_ = self.pruned_.model
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class, or the number, of each row with the pruned model."""
+        """Predict the class, or the number, of each sample with the pruned model."""
         predicted: NDArray[Any] = self._fitted_for(X).predict(X)
         return predicted
 
@@ -171,17 +163,18 @@ class _PrunedEnsemble(BaseEstimator):
         is_bagged = bool(getattr(model, "bootstrap", False))
         if self.refit and not is_bagged:
             raise InputError(
-                f"`refit=True` chooses by rows out of bag, and a {type(model).__name__} like this "
-                "one has none: leave it out, and call `pruned_.refit(X, y, validation=(X_val, "
-                "y_val))` afterwards, with rows that were not given to `fit`."
+                f"`refit=True` chooses by samples out of bag, and a {type(model).__name__} like "
+                "this one has none: leave it out, and call `pruned_.refit(X, y, validation=(X_val, "
+                "y_val))` afterwards, with samples that were not given to `fit`."
             )
         if self._asks_out_of_bag and not self._is_decided and not is_bagged:
             raise InputError(
-                f"`cv` is {OUT_OF_BAG!r}, and a {type(model).__name__} like this one has no rows "
-                "out of bag: pass a number of folds, or train with bootstrap=True where it can."
+                f"`cv` is {OUT_OF_BAG!r}, and a {type(model).__name__} like this one has no "
+                "samples out of bag: pass a number of folds, or train with bootstrap=True where "
+                "it can."
             )
 
-    def _read_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+    def _read_samples(self, X: Any, y: Any, sample_weight: Any) -> Samples:
         if _has_labels(X):  # categories are for the model to accept or refuse
             y = column_or_1d(y, warn=True)
             check_consistent_length(X, y)
@@ -199,18 +192,18 @@ class _PrunedEnsemble(BaseEstimator):
             check_classification_targets(y)
             self.classes_ = np.unique(y)
         if sample_weight is None:
-            return Rows(X, y, None)
+            return Samples(X, y, None)
         weights = _check_sample_weight(sample_weight, y)
         read_weights(weights, len(y))  # refuses what cannot be a weight
-        return Rows(X, y, weights)
+        return Samples(X, y, weights)
 
-    def _folds(self, rows: Rows) -> list[Fold]:
+    def _folds(self, samples: Samples) -> list[Fold]:
         if self._is_decided or self._asks_out_of_bag:
             return []
-        folds = folds_of(self.cv, rows, is_classifier(self))
+        folds = make_folds(self.cv, samples, is_classifier(self))
         if not folds:
             warnings.warn(
-                "There are too few rows to choose a point by cross-validation, at least 2 (of "
+                "There are too few samples to choose a point by cross-validation, at least 2 (of "
                 "each class) are needed: the first point of the path is taken. Pass a `budget`, a "
                 "`tradeoff` or a splitter as `cv`.",
                 stacklevel=3,
@@ -218,9 +211,9 @@ class _PrunedEnsemble(BaseEstimator):
         return folds
 
     @property
-    def _rows(self) -> str:
-        if self.rows is not None:
-            return self.rows
+    def _counted_samples(self) -> str:
+        if self.samples is not None:
+            return self.samples
         return "in_bag" if self._asks_out_of_bag and not self._is_decided else "all"
 
     @property
@@ -231,42 +224,42 @@ class _PrunedEnsemble(BaseEstimator):
     def _asks_out_of_bag(self) -> bool:
         return isinstance(self.cv, str) and self.cv == OUT_OF_BAG
 
-    def _grow(self, rows: Rows) -> PruningPath:
+    def _grow(self, samples: Samples) -> PruningPath:
         """Train a new model and return its path."""
-        weights = {} if rows.weights is None else {"sample_weight": rows.weights}
+        weights = {} if samples.weights is None else {"sample_weight": samples.weights}
         return prune_path(
-            self._new_model().fit(rows.X, rows.y, **weights),
-            rows.X,
-            rows.y,
-            costs=rows.costs,
+            self._new_model().fit(samples.X, samples.y, **weights),
+            samples.X,
+            samples.y,
+            costs=samples.costs,
             loss=self.loss,
-            class_weight=self._class_weight(rows),
-            samples=self._rows,
-            sample_weight=rows.weights,
+            class_weight=self._class_weight(samples),
+            samples=self._counted_samples,
+            sample_weight=samples.weights,
             n_jobs=self.n_jobs,
             progress=False,
         )
 
-    def _class_weight(self, rows: Rows) -> ClassWeight:
+    def _class_weight(self, samples: Samples) -> ClassWeight:
         """Leave out classes that a fold lacks, since its model does not know them."""
         if not isinstance(self.class_weight, Mapping) or not is_classifier(self):
             return self.class_weight
-        absent = set(self.classes_.tolist()) - set(rows.y.tolist())
+        absent = set(self.classes_.tolist()) - set(samples.y.tolist())
         return {label: w for label, w in self.class_weight.items() if label not in absent}
 
-    def _measured(self, rows: Rows, folds: list[Fold]) -> Evaluation | None:
+    def _measured(self, samples: Samples, folds: list[Fold]) -> Evaluation | None:
         """Measure the points, where that is to decide between them."""
         if folds:
-            return cross_validate(self.path_, self._grow, rows, folds)
+            return cross_validate(self.path_, self._grow, samples, folds)
         if self._is_decided or not self._asks_out_of_bag:
             return None
         return self.path_.evaluate(
-            rows.X,
-            rows.y,
+            samples.X,
+            samples.y,
             samples=OUT_OF_BAG,
             quantiles=(),
-            sample_weight=rows.weights,
-            costs=rows.costs,
+            sample_weight=samples.weights,
+            costs=samples.costs,
             n_jobs=self.n_jobs,
             progress=False,
         )
@@ -280,7 +273,7 @@ class _PrunedEnsemble(BaseEstimator):
 
 
 def _has_labels(X: Any) -> bool:
-    """Say whether a pandas data frame has columns of a categorical type or of text."""
+    """Return True for a pandas data frame with columns of a categorical type or of text."""
     return hasattr(X, "isetitem") and any(dtype.kind == "O" for dtype in X.dtypes)
 
 
@@ -294,13 +287,13 @@ class PrunedEnsembleClassifier(ClassifierMixin, _PrunedEnsemble):
         forest whose trees choose among all features, which saves more than the usual one. A
         `BudgetForestClassifier` has prices of its own to grow with: give them to it, too.
     costs : array-like, mapping from feature name to price, Costs, or None
-        What it costs to look at each feature of one row. None means 1 each; names need data frames.
+        What it costs one sample to look at each feature. None means 1 each; names need data frames.
     budget : float, optional
-        Take the best point that costs at most this per row.
+        Take the best point that costs at most this per sample.
     tradeoff : float, optional
         Take the point that is optimal at this tradeoff. Without a budget and a tradeoff, `cv`,
         `rule` and `limit` choose the point.
-    rule : {"one_standard_error", "lowest_error", "error_increase", "budget"}
+    rule : {"one_standard_error", "lowest_error", "max_error_increase", "budget"}
         Which point to take by the measured errors and bills, as in `PruningPath.choose`.
     limit : float, optional
         For the last two rules.
@@ -308,21 +301,21 @@ class PrunedEnsembleClassifier(ClassifierMixin, _PrunedEnsemble):
         How to measure the points. By cross-validation: a model is grown and pruned on each training
         part, and what it keeps is measured on the held-out part, at a tradeoff from the middle of
         each point's interval: 5 means to grow six ensembles in all. An int is lowered to the number
-        of rows of the rarest class; where that is 1, the first point is taken with a warning. For
-        groups of rows pass ready-made splits. Or "out_of_bag", by the trees that did not see a row,
-        without growing more models.
+        of samples of the rarest class; where that is 1, the first point is taken with a warning.
+        For groups of samples pass ready-made splits. Or "out_of_bag", by the trees that did not see
+        a sample, without growing more models.
     loss : str or callable, optional
         As in `prune`.
     class_weight : "balanced", mapping from class to weight, or None
         As in `prune`: it counts in the loss of pruning only. To grow with class weights give them
         to the estimator, too. The errors that choose a point are plain ones, without class weights.
-    rows : {"all", "in_bag", "out_of_bag"}, optional
+    samples : {"all", "in_bag", "out_of_bag"}, optional
         As in `prune`. None means all, but "in_bag" with `cv="out_of_bag"`, which needs trees that
         were not pruned on what measures them.
     refit : bool
         Whether to fit the values of all leaves again after pruning, as `Pruned.refit` does, with a
-        strength that rows out of bag choose: for bagged estimators. (Boosted ones need rows that
-        they were not trained on: see `Pruned.refit`.)
+        strength that samples out of bag choose: for bagged estimators. (Boosted ones need samples
+        that they were not trained on: see `Pruned.refit`.)
     random_state : int, RandomState or None
         Given to the estimator, where it takes one; None leaves it as it is.
     n_jobs : int, optional
@@ -360,12 +353,12 @@ class PrunedEnsembleClassifier(ClassifierMixin, _PrunedEnsemble):
     _forest = RandomForestClassifier
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Predict the probability of each class for each row."""
+        """Predict the probability of each class for each sample."""
         predicted: FloatArray = self._fitted_for(X).predict_proba(X)
         return predicted
 
     def predict_log_proba(self, X: Any) -> FloatArray:
-        """Predict the logarithm of the probability of each class for each row."""
+        """Predict the logarithm of the probability of each class for each sample."""
         predicted: FloatArray = np.log(self._fitted_for(X).predict_proba(X))
         return predicted
 
@@ -375,7 +368,7 @@ class PrunedEnsembleRegressor(RegressorMixin, _PrunedEnsemble):
 
     Parameters and attributes are those of `PrunedEnsembleClassifier`, without classes and their
     weights. The errors that choose a point are squared ones, whatever the loss, and an int as `cv`
-    is lowered to the number of rows.
+    is lowered to the number of samples.
 
     Examples
     --------
