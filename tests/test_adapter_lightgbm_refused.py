@@ -33,13 +33,13 @@ WRAPPERS = (lightgbm.LGBMClassifier, lightgbm.LGBMRegressor, lightgbm.LGBMRanker
 @pytest.mark.parametrize("kind", WRAPPERS)
 def test_a_wrapper_that_is_not_fitted_is_refused(kind: type) -> None:
     for attempt in (read_forest, lambda model: write_model(model, np.zeros(1, dtype=bool))):
-        with pytest.raises(UnfittedModelError, match=rf"{kind.__name__} is not fitted.*`fit`"):
+        with pytest.raises(UnfittedModelError, match=rf"{kind.__name__} is not fitted: call fit"):
             attempt(kind())
 
 
 def test_a_booster_without_trees_is_refused() -> None:
     booster = lightgbm.Booster(SMALL, lightgbm.Dataset(rows(), numbers(rows())))
-    with pytest.raises(UnfittedModelError, match=r"Booster is not fitted.*lightgbm\.train"):
+    with pytest.raises(UnfittedModelError, match=r"Booster is not fitted"):
         read_forest(booster)
 
 
@@ -144,8 +144,8 @@ def damaged(old: str, new: str) -> lightgbm.Booster:
     ("old", "new", "sentence"),
     [
         ("left_child", "9 9 9 9 9 9", "node that is not there"),
-        ("left_child", "0 0 0 0 0 0", "child of two|No row can reach"),
-        ("right_child", "-1 -1 -1 -1 -1 -1", "child of two|No row can reach"),
+        ("left_child", "0 0 0 0 0 0", "child of two|No sample can reach"),
+        ("right_child", "-1 -1 -1 -1 -1 -1", "child of two|No sample can reach"),
         ("leaf_value", "nan 1 1 1 1 1 1", "not finite"),
         ("split_feature", "7 0 0 0 0 0", "feature outside 0 to 3"),
     ],

@@ -283,5 +283,5 @@ def test_an_unknown_loss_is_refused() -> None:
 def test_a_cleared_model_is_unfitted() -> None:
     model = regressor().model
     model._clear_state()
-    with pytest.raises(UnfittedModelError, match="no tree"):
+    with pytest.raises(UnfittedModelError, match="not fitted"):
         read_forest(model)

@@ -307,5 +307,5 @@ def test_trees_that_run_in_a_circle_are_refused() -> None:
 def test_a_model_without_trees_is_unfitted() -> None:
     model = regressor().model
     model._predictors = []
-    with pytest.raises(UnfittedModelError, match="no tree"):
+    with pytest.raises(UnfittedModelError, match="not fitted"):
         read_forest(model)

@@ -13,7 +13,7 @@ from adapter_laws import check_predictions, check_reading
 from xgboost_models import FEW, fitted, latent, rows, score, three, two
 
 from thriftwood.adapters import read_forest, write_model
-from thriftwood.adapters.xgboost.trees import recorded_tree
+from thriftwood.adapters.xgboost_trees import read_tree
 from thriftwood.errors import ForestError, UnfittedModelError, UnsupportedModelError
 
 WRAPPERS = (
@@ -28,12 +28,12 @@ WRAPPERS = (
 @pytest.mark.parametrize("kind", WRAPPERS)
 def test_a_model_that_is_not_fitted_is_refused(kind: type) -> None:
     for attempt in (read_forest, lambda model: write_model(model, np.zeros(1, dtype=bool))):
-        with pytest.raises(UnfittedModelError, match=rf"{kind.__name__} is not fitted.*`fit`"):
+        with pytest.raises(UnfittedModelError, match=rf"{kind.__name__} is not fitted: call fit"):
             attempt(kind())
 
 
 def test_a_booster_without_training_is_refused() -> None:
-    with pytest.raises(UnfittedModelError, match=r"not trained yet.*load a model"):
+    with pytest.raises(UnfittedModelError, match=r"not trained.*load a model"):
         read_forest(xgb.Booster())
 
 
@@ -130,12 +130,12 @@ DAMAGE = {
 def test_damaged_trees_are_refused(name: str) -> None:
     """XGBoost itself loads some of them, and would then walk out of its memory."""
     with pytest.raises(ForestError, match=r"Tree 0|tree 0"):
-        recorded_tree(damaged(DAMAGE[name]), 0)
+        read_tree(damaged(DAMAGE[name]), 0, 1)
 
 
 def test_a_tree_in_another_form_is_refused() -> None:
     with pytest.raises(UnsupportedModelError, match=r"another form.*base_weights"):
-        recorded_tree(damaged(lambda tree: tree.pop("base_weights")), 0)
+        read_tree(damaged(lambda tree: tree.pop("base_weights")), 0, 1)
 
 
 def test_a_model_whose_score_is_another_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

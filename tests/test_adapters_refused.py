@@ -31,6 +31,8 @@ from sklearn.ensemble import (
 )
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import (
@@ -71,7 +73,9 @@ UNFITTED = (
 @pytest.mark.parametrize("kind", UNFITTED)
 def test_a_model_that_is_not_fitted_is_refused(kind: type) -> None:
     for attempt in (read_forest, lambda model: write_model(model, np.zeros(1, dtype=bool))):
-        with pytest.raises(UnfittedModelError, match=rf"{kind.__name__} is not fitted.*`fit`") as e:
+        with pytest.raises(
+            UnfittedModelError, match=rf"^This {kind.__name__} is not fitted: call fit"
+        ) as e:
             attempt(kind())
         assert isinstance(e.value, ThriftwoodError)
 
@@ -82,26 +86,24 @@ def _fit(model: Any) -> Any:
 
 
 UNSUPPORTED = {
-    "IsolationForest": lambda: _fit(IsolationForest(n_estimators=3, random_state=0)),
-    "LogisticRegression": lambda: _fit(LogisticRegression()),
-    "RandomTreesEmbedding": lambda: _fit(RandomTreesEmbedding(n_estimators=3)),
-    "Pipeline": lambda: _fit(make_pipeline(StandardScaler(), DecisionTreeClassifier())),
-    "the class RandomForestClassifier": lambda: RandomForestClassifier,
-    "the class DecisionTreeRegressor": lambda: DecisionTreeRegressor,
-    "NoneType": lambda: None,
-    "str": lambda: "forest",
+    "LogisticRegression has no trees": lambda: _fit(LogisticRegression()),
+    "A Pipeline is not read: pass its last step, and samples as that step sees them": lambda: _fit(
+        make_pipeline(StandardScaler(), DecisionTreeClassifier())
+    ),
+    "RandomForestClassifier is a class": lambda: RandomForestClassifier,
+    "NoneType has no trees": lambda: None,
+    "str has no trees": lambda: "forest",
 }
 
 
-@pytest.mark.parametrize("name", UNSUPPORTED)
-def test_other_models_are_refused_with_the_list_of_those_that_are_read(name: str) -> None:
-    model = UNSUPPORTED[name]()
+@pytest.mark.parametrize("sentence", UNSUPPORTED)
+def test_a_refusal_leads_with_the_useful_sentence(sentence: str) -> None:
+    model = UNSUPPORTED[sentence]()
     for attempt in (read_forest, lambda model: write_model(model, np.zeros(1, dtype=bool))):
-        with pytest.raises(UnsupportedModelError, match=rf"Cannot read (this )?{name}") as caught:
+        with pytest.raises(UnsupportedModelError, match=f"^{sentence}") as caught:
             attempt(model)
         assert isinstance(caught.value, ThriftwoodError)
-        for supported in ("DecisionTree", "ExtraTree", "RandomForest", "ExtraTrees", "Bagging"):
-            assert supported in str(caught.value)
+        assert len(str(caught.value)) < 200
 
 
 def two_trees() -> list[tuple[str, Any]]:
@@ -109,28 +111,30 @@ def two_trees() -> list[tuple[str, Any]]:
 
 
 REASONS = {
-    "unusual a row is.*no loss": lambda: IsolationForest(n_estimators=3, random_state=0),
+    "no loss to weigh": lambda: IsolationForest(n_estimators=3, random_state=0),
     "predicts nothing": lambda: RandomTreesEmbedding(n_estimators=3),
     "vote with weights.*GradientBoosting": lambda: AdaBoostClassifier(n_estimators=3),
     "weighted median.*GradientBoosting": lambda: AdaBoostRegressor(n_estimators=3),
-    "voting is not supported.*`estimators_`": lambda: VotingClassifier(two_trees()),
+    "average of models.*`estimators_`": lambda: VotingClassifier(two_trees()),
     "average of models": lambda: VotingRegressor([("one", DecisionTreeRegressor())]),
-    "stacking is not supported": lambda: StackingClassifier(two_trees()),
+    "model of models": lambda: StackingClassifier(two_trees()),
     "pass its `estimator`": lambda: FrozenEstimator(_fit(DecisionTreeClassifier())),
+    "several outputs": lambda: MultiOutputRegressor(DecisionTreeRegressor()),
+    "`best_estimator_`": lambda: GridSearchCV(DecisionTreeClassifier(), {"max_depth": [1]}),
 }
 
 
 @pytest.mark.parametrize("reason", REASONS)
 def test_a_refusal_says_why_and_what_instead(reason: str) -> None:
     with pytest.raises(UnsupportedModelError, match=reason):
-        read_forest(_fit(REASONS[reason]()))
+        read_forest(REASONS[reason]())
 
 
 def test_a_kind_of_a_refused_kind_is_refused_for_the_same_reason() -> None:
     class MyForest(IsolationForest):
         pass
 
-    with pytest.raises(UnsupportedModelError, match=r"Cannot read this MyForest: .*unusual"):
+    with pytest.raises(UnsupportedModelError, match=r"^A MyForest is not read: .*unusual"):
         read_forest(_fit(MyForest(n_estimators=2)))
 
 

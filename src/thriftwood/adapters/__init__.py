@@ -1,32 +1,35 @@
 """Models of other libraries in and out.
 
-Law: a `Forest` sends every row to the same leaf as the model, with the same value, or `read_forest`
-raises; and reading what `write_model` wrote gives the collapsed forest.
+Law: a `Forest` sends every sample to the same leaf as the model, with the same value, or
+`read_forest` raises; and reading what `write_model` wrote gives the collapsed forest. Whatever
+Thriftwood hands out around a model (a `Pruned`, a fitted estimator) is read as that model.
 """
 
-from thriftwood.adapters.fitted_models import FittedClassifier
-from thriftwood.adapters.forest_models import ForestModel, forest_model
+from thriftwood.adapters.common import BootstrapSamples, is_a
+from thriftwood.adapters.forest_models import FittedClassifier, ForestModel, forest_model
 from thriftwood.adapters.registry import (
+    library_of,
     own_prices,
     read_bootstrap,
     read_forest,
     read_stages,
+    unwrapped,
     write_model,
 )
-from thriftwood.adapters.samples import BootstrapSamples
-from thriftwood.adapters.sklearn.ensemble import TreeAverage
-from thriftwood.adapters.sklearn.grown import decision_tree
+from thriftwood.adapters.sklearn_trees import decision_tree
 
 __all__ = [
     "BootstrapSamples",
     "FittedClassifier",
     "ForestModel",
-    "TreeAverage",
     "decision_tree",
     "forest_model",
+    "is_a",
+    "library_of",
     "own_prices",
     "read_bootstrap",
     "read_forest",
     "read_stages",
+    "unwrapped",
     "write_model",
 ]

@@ -1,28 +1,93 @@
-"""A scikit-learn model around a `Forest`, for forests that no other library can hold."""
+"""Scikit-learn models around a `Forest`, for forests that no other library can hold."""
 
 from __future__ import annotations
 
 import os
+from abc import abstractmethod
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
-from thriftwood.adapters.fitted_models import FittedClassifier, FittedModel
-from thriftwood.adapters.samples import BootstrapSamples
-from thriftwood.errors import InputError
-from thriftwood.forest import (
-    Forest,
-    collapse,
-    files,
-    leaves,
-    predict,
-    scores,
-)
+from thriftwood.errors import InputError, UnsupportedModelError
+from thriftwood.forest import Forest, collapse, files, leaves, predict, scores
+from thriftwood.forest.table import read_rows
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray
 
-SUPPORTED = "ForestModel"
+
+def read(model: Any) -> Forest:
+    forest: Forest = model if isinstance(model, Forest) else model.forest
+    return forest
+
+
+def write(model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any:
+    forest = read(model)
+    forest = forest if values is None else replace(forest, values=values)
+    collapsed = collapse(forest, kept)[0]
+    return collapsed if isinstance(model, Forest) else forest_model(collapsed, model.n_jobs)
+
+
+class FittedModel(BaseEstimator):
+    """A model of scikit-learn's kind that was made, not trained."""
+
+    @property
+    @abstractmethod
+    def _trees(self) -> Forest:
+        """The trees that know the columns and the classes."""
+
+    def fit(self, *_data: Any, **_others: Any) -> NoReturn:
+        """Refuse: the trees are grown already, and a search over folds would not be honest."""
+        raise UnsupportedModelError(
+            f"A {type(self).__name__} is fitted already and cannot be trained: where a tool calls "
+            "`fit`, pass it inside scikit-learn's FrozenEstimator."
+        )
+
+    @property
+    def n_features_in_(self) -> int:
+        return self._trees.n_features
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        if self._trees.feature_names is None:
+            raise AttributeError("The forest does not know the names of its columns.")
+        return np.array(self._trees.feature_names, dtype=object)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _rows(self, X: Any) -> NDArray[Any]:
+        return read_rows(X, self._trees).values
+
+
+class FittedClassifier(ClassifierMixin, FittedModel):
+    """A fitted model that predicts classes."""
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        if self._trees.classes is None:
+            raise AttributeError("The forest predicts numbers: it has no classes.")
+        return self._trees.classes
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the class of each sample: the most probable, the first of those that tie."""
+        labels: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return labels
+
+    @abstractmethod
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Predict the probability of each class for each sample."""
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Predict the logarithm of the probability of each class for each sample."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
 
 
 class ForestModel(FittedModel):
@@ -74,7 +139,7 @@ class ForestModel(FittedModel):
         return self.forest
 
     def apply(self, X: Any) -> IndexArray:
-        """Return the leaf of each tree that each row ends in, numbered within the tree."""
+        """Return the leaf of each tree that each sample ends in, numbered within the tree."""
         found = leaves(self.forest, self._rows(X), self.n_jobs)
         within: IndexArray = found - self.forest.tree_start[:-1].astype(np.int32)
         return within
@@ -102,14 +167,14 @@ class ForestClassifierModel(FittedClassifier, ForestModel):
     """A `ForestModel` that predicts classes."""
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Predict the probability of each class for each row.
+        """Predict the probability of each class for each sample.
 
         Where each class has a score of its own against the rest they need not add up to 1.
         """
         return predict(self.forest, self._rows(X), self.n_jobs)
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Return the score of each class for each row, before the link.
+        """Return the score of each class for each sample, before the link.
 
         For two classes one number: the score of the second, or by how much it is above the first.
         """
@@ -126,19 +191,12 @@ class ForestRegressorModel(RegressorMixin, ForestModel):
     """A `ForestModel` that predicts numbers."""
 
     def predict(self, X: Any) -> FloatArray:
-        """Predict the number of each row."""
+        """Predict the number of each sample."""
         return predict(self.forest, self._rows(X), self.n_jobs)[:, 0]
 
 
 def forest_model(forest: Forest, n_jobs: int | None = None) -> ForestModel:
-    """Return a model that predicts what a forest says.
-
-    Parameters
-    ----------
-    forest : Forest
-    n_jobs : int, optional
-        Threads, as in scikit-learn.
-    """
+    """Return a model that predicts what a forest says, with so many threads."""
     return _kind(forest)(forest.check(), n_jobs=n_jobs)
 
 
@@ -146,21 +204,3 @@ def _kind(forest: Any) -> type[ForestModel]:
     if not isinstance(forest, Forest):
         raise InputError(f"A ForestModel is made of a Forest, not of a {type(forest).__name__}.")
     return ForestClassifierModel if forest.is_classifier else ForestRegressorModel
-
-
-def reads(model: object) -> bool:
-    return isinstance(model, ForestModel)
-
-
-def read(model: Any) -> Forest:
-    forest: Forest = model.forest
-    return forest
-
-
-def write(model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any:
-    forest = model.forest if values is None else replace(model.forest, values=values)
-    return forest_model(collapse(forest, kept)[0], model.n_jobs)
-
-
-def samples(_model: Any) -> BootstrapSamples | None:
-    return None

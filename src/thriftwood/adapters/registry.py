@@ -1,17 +1,21 @@
-"""Find the adapter that knows a model."""
+"""Find the adapter that knows a model, and read or write it.
 
-from typing import Any, Protocol, TypeVar
+An adapter is a module with `read(model) -> Forest`, `write(model, kept, values) -> model` and,
+where the model knows on which samples a tree was grown, `samples(model)`.
+"""
+
+from typing import Any, TypeVar
 
 from thriftwood.adapters import (
     catboost,
-    forest_itself,
     forest_models,
     lightgbm,
-    sklearn,
+    sklearn_boosting,
+    sklearn_hist,
+    sklearn_trees,
     xgboost,
 )
-from thriftwood.adapters.refusals import reason_against
-from thriftwood.adapters.samples import BootstrapSamples
+from thriftwood.adapters.common import BootstrapSamples, is_a, unfitted
 from thriftwood.costs import PriceList
 from thriftwood.errors import UnsupportedModelError
 from thriftwood.forest import Forest, Stages, one_stage
@@ -19,48 +23,74 @@ from thriftwood.support.arrays import BoolArray, FloatArray
 
 Model = TypeVar("Model")
 
-
-class Adapter(Protocol):
-    """What a module here, or in the folder of a library, provides."""
-
-    SUPPORTED: str
-
-    def reads(self, model: Any) -> bool: ...
-
-    def read(self, model: Any) -> Forest: ...
-
-    def write(self, model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any: ...
-
-    def samples(self, model: Any, /) -> BootstrapSamples | None: ...
-
-
-ADAPTERS: tuple[Adapter, ...] = (
-    sklearn.tree,
-    sklearn.ensemble,
-    sklearn.gradient_boosting,
-    sklearn.hist,
-    lightgbm.booster,
-    xgboost.booster,
-    catboost.ensemble,
-    forest_models,
-    forest_itself,
+# Adapter, library, and the classes that it reads, with all below them; by name, so that no library
+# need be there.
+ADAPTERS: tuple[tuple[Any, str, tuple[str, ...]], ...] = (
+    (sklearn_trees, "sklearn", ("BaseDecisionTree",)),
+    (sklearn_trees, "sklearn", ("RandomForestClassifier", "RandomForestRegressor")),
+    (sklearn_trees, "sklearn", ("ExtraTreesClassifier", "ExtraTreesRegressor")),
+    (sklearn_trees, "sklearn", ("BaggingClassifier", "BaggingRegressor")),
+    (sklearn_trees, "thriftwood", ("BudgetForestClassifier",)),
+    (sklearn_boosting, "sklearn", ("GradientBoostingClassifier", "GradientBoostingRegressor")),
+    (
+        sklearn_hist,
+        "sklearn",
+        ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor"),
+    ),
+    (lightgbm, "lightgbm", ("Booster", "LGBMModel")),
+    (xgboost, "xgboost", ("Booster", "XGBModel")),
+    (catboost, "catboost", ("CatBoost",)),
+    (forest_models, "thriftwood", ("Forest", "ForestModel")),
 )
+
+# What we hand out around a model, and where the model is.
+AROUND_A_MODEL = {
+    "Pruned": "model",
+    "PrunedEnsembleClassifier": "model_",
+    "PrunedEnsembleRegressor": "model_",
+}
+
+ONE_AT_A_TIME = "pass one of its `estimators_` at a time"
+INSTEAD = "train a GradientBoosting* or HistGradientBoosting* instead"
+
+# Why a class, or one above it, is not read and what to do: "A Pipeline is not read: ..."
+REASONS = {
+    "Pipeline": "pass its last step, and samples as that step sees them",
+    "BaseSearchCV": "pass its `best_estimator_`",
+    "FrozenEstimator": "pass its `estimator`",
+    "CalibratedClassifierCV": "pass a model before it is calibrated, and calibrate the pruned one",
+    "IsolationForest": "it has no target, so there is no loss to weigh against the cost. "
+    "Train a classifier on samples that are known to be unusual",
+    "RandomTreesEmbedding": "it predicts nothing. Train a RandomForest* or ExtraTrees*",
+    "AdaBoostClassifier": f"its trees vote with weights; {INSTEAD}",
+    "AdaBoostRegressor": f"it predicts a weighted median of its trees; {INSTEAD}",
+    "_BaseVoting": f"it is an average of models; {ONE_AT_A_TIME}",
+    "_BaseStacking": f"it is a model of models; {ONE_AT_A_TIME}",
+    "_MultiOutputEstimator": f"it predicts several outputs; {ONE_AT_A_TIME}",
+    "OneVsRestClassifier": f"it is a model for each class; {ONE_AT_A_TIME}",
+    "CascadeClassifier": "it is several forests; pass one of its `stages.forests`",
+    "PruningPath": "pick a point, such as path.at(budget=...)",
+    "Mixture": "it draws between two points; pass its `cheap` or `rich`",
+    "MixedModel": "it draws between two models; pass its `cheap` or `rich`",
+}
 
 
 def read_forest(model: object) -> Forest:
     """Return the trees of a fitted model as a checked `Forest`."""
-    return _adapter_for(model).read(model).check()
+    model = unwrapped(model)
+    forest: Forest = _adapter_for(model).read(model)
+    return forest.check()
 
 
 def read_stages(model: object) -> Stages:
     """Return the stages of a cascade, or the trees of any other model as a single stage."""
-    stages = getattr(model, "stages", None)
+    stages = getattr(unwrapped(model), "stages", None)
     return stages if isinstance(stages, Stages) else one_stage(read_forest(model))
 
 
 def own_prices(model: object) -> PriceList | None:
     """Return the prices that a cascade was tuned with, None for any other model."""
-    prices = getattr(model, "prices", None)
+    prices = getattr(unwrapped(model), "prices", None)
     return prices if isinstance(prices, PriceList) else None
 
 
@@ -70,26 +100,59 @@ def write_model(model: Model, kept: BoolArray, values: FloatArray | None = None)
     Parameters
     ----------
     model : a fitted model
-        It is not changed.
+        It is not changed. Of a `Pruned` or a fitted estimator of ours its model is written.
     kept : bool array
         Mask over the nodes of `read_forest(model)`.
     values : shape (n_nodes, n_outputs), optional
         What these nodes say from now on, in place of their own values.
     """
-    written: Model = _adapter_for(model).write(model, kept, values)
+    inside = unwrapped(model)
+    written: Model = _adapter_for(inside).write(inside, kept, values)
     return written
 
 
 def read_bootstrap(model: object) -> BootstrapSamples | None:
-    """Return the rows that each tree was grown on, or None where the model does not know."""
-    return _adapter_for(model).samples(model)
+    """Return the samples that each tree was grown on, or None where the model does not know."""
+    model = unwrapped(model)
+    samples = getattr(_adapter_for(model), "samples", None)
+    found: BootstrapSamples | None = None if samples is None else samples(model)
+    return found
 
 
-def _adapter_for(model: object) -> Adapter:
-    for adapter in ADAPTERS:
-        if adapter.reads(model):
+def unwrapped(model: Any) -> Any:
+    """Return the model inside a `Pruned` or a fitted estimator of ours; any other as it is."""
+    for name, attribute in AROUND_A_MODEL.items():
+        if is_a(model, "thriftwood", name):
+            if not hasattr(model, attribute):
+                raise unfitted(model)
+            return unwrapped(getattr(model, attribute))
+    return model
+
+
+def library_of(model: object) -> str | None:
+    """Return the library of a model that can be read, such as "sklearn"; None for any other."""
+    for _, library, names in ADAPTERS:
+        if is_a(model, library, *names):
+            return library
+    return None
+
+
+def _adapter_for(model: object) -> Any:
+    for adapter, library, names in ADAPTERS:
+        if is_a(model, library, *names):
             return adapter
-    supported = ", ".join(adapter.SUPPORTED for adapter in ADAPTERS)
-    raise UnsupportedModelError(
-        f"{reason_against(model)} Supported are fitted models of: {supported}."
+    raise UnsupportedModelError(_refusal(model))
+
+
+def _refusal(model: object) -> str:
+    if isinstance(model, type):
+        return f"{model.__name__} is a class: make one and fit it."
+    name = type(model).__name__
+    for base in type(model).__mro__:
+        if base.__name__ in REASONS:
+            article = "An" if name[0] in "AEIOU" else "A"
+            return f"{article} {name} is not read: {REASONS[base.__name__]}."
+    return (
+        f"{name} has no trees that Thriftwood can read: pass a fitted tree, forest or boosted "
+        "model of scikit-learn, LightGBM, XGBoost or CatBoost."
     )

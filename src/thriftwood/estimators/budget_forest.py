@@ -15,7 +15,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from thriftwood.adapters import TreeAverage, decision_tree
+from thriftwood.adapters import decision_tree
 from thriftwood.costs import AnyCosts, PriceList
 from thriftwood.errors import InputError
 from thriftwood.estimators.growing import BudgetLimit, bootstrap_sample, grow_trees
@@ -41,7 +41,7 @@ TREE_PARAMETERS = ("max_depth", "min_samples_leaf", "min_weight_fraction_leaf", 
 MOST_SEED = np.iinfo(np.int32).max
 
 
-class BudgetForestClassifier(TreeAverage, ClassifierMixin, BaseEstimator):
+class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
     """A random forest that prefers cheap features: BudgetRF of Nan, Wang and Saligrama (2015).
 
     Each tree is grown on a bootstrap sample until its leaves are pure. A feature's threshold is the

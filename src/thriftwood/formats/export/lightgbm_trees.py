@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thriftwood.adapters.lightgbm import (
+from thriftwood.adapters.lightgbm_text import (
     CATEGORIES,
     MISSING_LEFT,
     NAN_IS_MISSING,

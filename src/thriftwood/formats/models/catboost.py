@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from thriftwood.adapters.kinds import is_a
+from thriftwood.adapters import is_a
 from thriftwood.formats.models.format import Content, Format
 from thriftwood.formats.models.saved import saved_bytes
 from thriftwood.support.files import CUT_OFF, write_whole

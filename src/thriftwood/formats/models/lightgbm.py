@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from thriftwood.adapters import read_forest
-from thriftwood.adapters.kinds import is_a
+from thriftwood.adapters import is_a, read_forest
 from thriftwood.errors import UnsupportedModelError
 from thriftwood.formats.models.format import Content, Format
 from thriftwood.support.files import write_whole

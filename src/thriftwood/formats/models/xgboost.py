@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from thriftwood.adapters.kinds import is_a
+from thriftwood.adapters import is_a
 from thriftwood.formats.models.format import Content, Format
 from thriftwood.formats.models.saved import saved_bytes
 from thriftwood.formats.models.ubjson import is_whole

@@ -2,7 +2,7 @@
 
 Training replaces what the leaves say by a line search of its own and leaves the splits as they
 were, with a mean of gradients. What a split would say as a leaf is therefore the mean of the leaves
-below it, weighted by the training rows there. For the squared error this is what a leaf in its
+below it, weighted by the training samples there. For the squared error this is what a leaf in its
 place would have got; for other losses it comes close.
 """
 
@@ -12,48 +12,46 @@ from typing import Any
 
 import numpy as np
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
 
-from thriftwood.adapters.one_output_trees import (
-    in_columns,
-    is_marked,
-    mark,
-    own_column,
-)
-from thriftwood.adapters.samples import BootstrapSamples
-from thriftwood.adapters.sklearn.losses import aim_of, link_of
-from thriftwood.adapters.sklearn.tree import check_fitted, collapsed_trees, forest_of
-from thriftwood.errors import UnfittedModelError, UnsupportedModelError
-from thriftwood.forest import Forest, leaf_means
+from thriftwood.adapters.common import in_columns, is_marked, mark, own_column, unfitted
+from thriftwood.adapters.sklearn_trees import check_fitted, forest_of, written_trees
+from thriftwood.errors import UnsupportedModelError
+from thriftwood.forest import Aim, Forest, Link, leaf_means
 from thriftwood.support.arrays import BoolArray, FloatArray
 
-SUPPORTED = "scikit-learn (GradientBoosting*)"
-
+# What the scores of boosted models mean, by the loss that they were trained on.
+LINKS: dict[str, Link] = {
+    "HalfBinomialLoss": "logistic",
+    "HalfMultinomialLoss": "softmax",
+    "ExponentialLoss": "logistic",
+    "HalfSquaredError": "identity",
+    "AbsoluteError": "identity",
+    "HuberLoss": "identity",
+    "PinballLoss": "identity",
+    "HalfPoissonLoss": "exp",
+    "HalfGammaLoss": "exp",
+}
+# What regressors aim at; those that are not here, at the mean.
+AIMS: dict[str, Aim] = {"AbsoluteError": "median", "HuberLoss": "median", "PinballLoss": "other"}
 
 # Measured on the unpruned trees; a warm start wants them to be there.
 STALE = ("train_score_", "oob_improvement_", "oob_scores_", "oob_score_")
 
 
-def reads(model: object) -> bool:
-    return isinstance(model, (GradientBoostingClassifier, GradientBoostingRegressor))
-
-
 def read(model: Any) -> Forest:
     check_fitted(model, "estimators_")
     if not len(model.estimators_):
-        raise UnfittedModelError(f"This {type(model).__name__} has no tree: call its `fit`.")
+        raise unfitted(model)
     trees = list(model.estimators_.ravel())
-    stored = [tree.tree_.value[:, 0, :] for tree in trees]
-    shape = forest_of(trees, stored, model, getattr(model, "classes_", None))
+    shape = forest_of(trees, [tree.tree_.value[:, 0, :] for tree in trees], model)
     n_outputs = model.estimators_.shape[1]
     forest = replace(
         shape,
         values=np.zeros((shape.n_nodes, n_outputs)),
         combine="sum",
         bias=_factor(model) * _start(model),
-        link=link_of(model),
-        aim=aim_of(model),
         gains=_gains(shape, trees),
+        **meaning_of(model),
     ).check()
     own = _scale(model) * _own_values(forest, trees)
     return replace(forest, values=in_columns(own, forest, n_outputs))
@@ -72,7 +70,7 @@ def write(model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any:
     else:
         own = own_column(values, forest) / _scale(model)
     written = np.empty(model.estimators_.shape, dtype=object)
-    written.flat[:] = collapsed_trees(trees, forest, kept, own[:, None])
+    written.flat[:] = written_trees(trees, forest, kept, own[:, None])
     pruned = deepcopy(model, {id(model.estimators_): written})
     for old, new in zip(trees, written.flat, strict=True):
         mark(new)
@@ -84,8 +82,15 @@ def write(model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any:
     return pruned
 
 
-def samples(_model: Any) -> BootstrapSamples | None:
-    return None
+def meaning_of(model: Any) -> dict[str, Any]:
+    """Return the link and the aim of a boosted model of scikit-learn."""
+    name = type(model._loss).__name__
+    if name not in LINKS:
+        raise UnsupportedModelError(
+            f"This {type(model).__name__} was trained on the loss {name}, whose predictions are "
+            "not known: use one of scikit-learn's own losses."
+        )
+    return {"link": LINKS[name], "aim": AIMS.get(name, "mean")}
 
 
 def _own_values(shape: Forest, trees: list[Any]) -> FloatArray:
@@ -108,7 +113,7 @@ def _factor(model: Any) -> float:
 
 
 def _start(model: Any) -> FloatArray:
-    """Return the score that the model starts from, where that is the same for every row."""
+    """Return the score that the model starts from, where that is the same for every sample."""
     init = model.init_
     is_constant = type(init) is DummyRegressor or (
         type(init) is DummyClassifier and init.strategy != "stratified"
@@ -116,11 +121,11 @@ def _start(model: Any) -> FloatArray:
     if not (is_constant or isinstance(init, str)):
         raise UnsupportedModelError(
             f"This {type(model).__name__} starts from a {type(init).__name__}, which says "
-            "something else for every row and is not made of these trees: train with `init=None` "
-            "or `init='zero'`."
+            "something else for every sample and is not made of these trees: train with "
+            "`init=None` or `init='zero'`."
         )
-    any_row = np.zeros((1, model.n_features_in_), dtype=np.float32)
-    start: FloatArray = model._raw_predict_init(any_row)[0]
+    any_sample = np.zeros((1, model.n_features_in_), dtype=np.float32)
+    start: FloatArray = model._raw_predict_init(any_sample)[0]
     return start
 
 

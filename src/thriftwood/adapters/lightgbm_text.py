@@ -8,12 +8,14 @@ splits and the leaves of a tree are numbered apart, both from 0, and a child bel
     right_child -2 -3   ->    0        1        2       3       4
 """
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from thriftwood.errors import ForestError
+from thriftwood.forest import levels_of
 from thriftwood.support.arrays import BoolArray, IntArray
 
 END_OF_TREES = "end of trees"
@@ -40,16 +42,14 @@ class ModelText(NamedTuple):
 class Nodes(NamedTuple):
     """All nodes in one row: tree after tree, the splits of a tree before its leaves.
 
-    `levels` has the roots, then their children, and so on. `order` has all nodes as a `Forest`
-    wants them, tree after tree and level by level: children come after their parents, and what is
-    left when a split loses its children is in that order, too.
+    `order` has them as a `Forest` wants them, tree after tree and level by level: children come
+    after their parents, and what is left when a split loses its children is in that order, too.
     """
 
     tree_start: IntArray
     is_split: BoolArray
     left: IntArray
     right: IntArray
-    levels: list[IntArray]
     order: IntArray
 
 
@@ -77,7 +77,7 @@ def join_text(model: ModelText) -> str:
 
 
 def nodes_of(trees: list[dict[str, str]]) -> Nodes:
-    """Number the nodes of all trees."""
+    """Number the nodes of all trees; refuse children that are not there or belong to two."""
     n_leaves = np.array([int(tree["num_leaves"]) for tree in trees], dtype=np.int64)
     start = np.concatenate([[0], np.cumsum(2 * n_leaves - 1)])
     is_split = np.zeros(start[-1], dtype=np.bool_)
@@ -96,15 +96,21 @@ def nodes_of(trees: list[dict[str, str]]) -> Nodes:
         whole[is_split] = start[of_split] + np.where(child >= 0, child, n_splits - 1 - child)
         children.append(whole)
     left, right = children
-    levels = _levels(start[:-1], is_split, left, right)
-    nodes = np.concatenate(levels)
+    nodes = _level_by_level(start[:-1], left, right)
     tree = np.searchsorted(start, nodes, side="right")
-    return Nodes(start, is_split, left, right, levels, nodes[np.argsort(tree, kind="stable")])
+    return Nodes(start, is_split, left, right, nodes[np.argsort(tree, kind="stable")])
 
 
 def numbers_of(trees: list[dict[str, str]], key: str, dtype: DTypeLike) -> NDArray[Any]:
     """Return the numbers behind a key, tree after tree."""
     return np.array(" ".join(tree.get(key, "") for tree in trees).split(), dtype=dtype)
+
+
+def row(entries: Iterable[Any]) -> str:
+    """Write numbers so that reading them gives the same numbers."""
+    return " ".join(
+        f"{entry:.17g}" if isinstance(entry, float) else str(entry) for entry in entries
+    )
 
 
 def category_sets(trees: list[dict[str, str]]) -> tuple[IntArray, IntArray, BoolArray]:
@@ -117,26 +123,27 @@ def category_sets(trees: list[dict[str, str]]) -> tuple[IntArray, IntArray, Bool
     return first, np.concatenate([[0], np.cumsum(sizes)]), in_set
 
 
-def exact(number: float) -> str:
-    """Write a number so that reading it gives the same number."""
-    return f"{number:.17g}"
+def set_words(members: BoolArray) -> list[int]:
+    """Return a set of categories as numbers of `cat_threshold`, one bit for each category."""
+    padded = np.zeros(WORD * max(1, -(-len(members) // WORD)), dtype=np.bool_)
+    padded[: len(members)] = members
+    words: list[int] = np.packbits(padded, bitorder="little").view("<u4").tolist()
+    return words
 
 
 def _lines(text: str) -> list[tuple[str, str, str]]:
     return [line.partition("=") for line in text.split("\n") if line]
 
 
-def _levels(
-    roots: IntArray, is_split: BoolArray, left: IntArray, right: IntArray
-) -> list[IntArray]:
-    levels = [roots]
-    n_seen = len(roots)
-    while n_seen < len(is_split):
-        split = levels[-1][is_split[levels[-1]]]
-        levels.append(np.stack([left[split], right[split]], axis=1).ravel())
-        n_seen += len(levels[-1])
-        if not len(split):
-            raise ForestError("No row can reach some nodes of this model: it is damaged.")
-    if len(np.unique(np.concatenate(levels))) < len(is_split):
+def _level_by_level(roots: IntArray, left: IntArray, right: IntArray) -> IntArray:
+    levels: list[IntArray] = []
+    for level in levels_of(left, right, roots):
+        levels.append(level)
+        if sum(map(len, levels)) >= len(left):
+            break
+    nodes = np.concatenate(levels)
+    if len(nodes) < len(left):
+        raise ForestError("No sample can reach some nodes of this model: it is damaged.")
+    if len(np.unique(nodes)) < len(left):
         raise ForestError("A node of this model is the child of two: it is damaged.")
-    return levels
+    return nodes

@@ -1,5 +1,0 @@
-"""Models of CatBoost. The library is imported where it is used."""
-
-from thriftwood.adapters.catboost import ensemble
-
-__all__ = ["ensemble"]

@@ -1,0 +1,207 @@
+"""What adapters share: names of classes, trees in and out, values of boosted trees."""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from thriftwood.errors import ForestError, UnfittedModelError, UnsupportedModelError
+from thriftwood.forest import LEAF, NO_SET, Forest, collapse, levels_of, sums_below
+from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
+
+# Put on every boosted tree of scikit-learn that we write: its splits hold what they would say as
+# leaves. A tree that is trained again, or added by a warm start, is a new object without the mark.
+MARK = "splits_speak_as_leaves_"
+
+
+class BootstrapSamples(NamedTuple):
+    """The samples that each tree was grown on, as often as drawn; and how many there were."""
+
+    of_trees: list[IntArray]
+    n_samples: int
+
+
+class TreeNodes(NamedTuple):
+    """The nodes of one tree, parents first; children are numbers within the tree.
+
+    `categories` holds for each split by categories those that go left.
+    """
+
+    left: IntArray
+    right: IntArray
+    feature: IntArray
+    threshold: FloatArray
+    missing_left: BoolArray
+    values: FloatArray
+    gains: FloatArray | None = None
+    categories: Mapping[int, IntArray] = MappingProxyType({})
+
+
+class CollapsedTree(NamedTuple):
+    """One tree of a collapsed forest: `origin` are numbers in the old tree, children in the new."""
+
+    origin: IntArray
+    is_split: BoolArray
+    left: IntArray
+    right: IntArray
+    depth: IndexArray
+    values: FloatArray
+
+
+def is_a(model: object, library: str, *names: str) -> bool:
+    """Say whether the model's class, or one above it, is the library's of one of these names."""
+    return any(
+        kind.__name__ in names and kind.__module__.split(".")[0] == library
+        for kind in type(model).__mro__
+    )
+
+
+def unfitted(model: object) -> UnfittedModelError:
+    """Return the error for a model without trees."""
+    return UnfittedModelError(f"This {type(model).__name__} is not fitted: call fit first.")
+
+
+def several_outputs(model: object, n_outputs: int) -> UnsupportedModelError:
+    """Return the error for a model that predicts several numbers for a sample."""
+    return UnsupportedModelError(
+        f"This {type(model).__name__} predicts {n_outputs} outputs at once; only one can be "
+        "pruned. Train one model per output."
+    )
+
+
+def join_trees(trees: list[TreeNodes], **about: Any) -> Forest:
+    """Return the forest of some trees; `about` is what else a `Forest` needs to know."""
+    start = np.concatenate([[0], np.cumsum([len(tree.left) for tree in trees])])
+    is_leaf = np.concatenate([tree.left for tree in trees]) == LEAF
+
+    def at_splits(name: str, at_leaves: float) -> Any:
+        return np.where(is_leaf, at_leaves, np.concatenate([getattr(tree, name) for tree in trees]))
+
+    first = np.repeat(start[:-1], np.diff(start))
+    sets, set_start, in_set = _join_sets(trees, start)
+    return Forest(
+        tree_start=start,
+        feature=at_splits("feature", LEAF),
+        threshold=at_splits("threshold", 0.0),
+        left=np.where(is_leaf, LEAF, at_splits("left", LEAF) + first),
+        right=np.where(is_leaf, LEAF, at_splits("right", LEAF) + first),
+        missing_left=at_splits("missing_left", False).astype(np.bool_),
+        values=np.concatenate([tree.values for tree in trees]),
+        gains=None if trees[0].gains is None else at_splits("gains", 0.0),
+        category_set=sets,
+        set_start=set_start,
+        in_set=in_set,
+        **about,
+    )
+
+
+def collapsed_trees(
+    forest: Forest, kept: BoolArray, values: FloatArray | None = None
+) -> Iterator[CollapsedTree]:
+    """Yield tree by tree what is left of a forest; `values` take the place of its own."""
+    collapsed, origin = collapse(forest, kept)
+    values = forest.values if values is None else values
+    for number, first in enumerate(collapsed.tree_start[:-1]):
+        own = slice(first, collapsed.tree_start[number + 1])
+        split = collapsed.is_split[own]
+        yield CollapsedTree(
+            origin=origin[own] - forest.tree_start[number],
+            is_split=split,
+            left=np.where(split, collapsed.left[own] - first, LEAF),
+            right=np.where(split, collapsed.right[own] - first, LEAF),
+            depth=collapsed.depth[own],
+            values=values[origin[own]],
+        )
+
+
+def parents_first(left: IntArray, right: IntArray, number: int) -> IntArray:
+    """Return the nodes of tree `number` from the root on, level by level."""
+    children = np.stack([left, right], axis=1)
+    alone = (left == LEAF) != (right == LEAF)
+    if alone.any() or (children < LEAF).any() or (children >= len(left)).any():
+        raise ForestError(
+            f"Tree {number} names a child that is not there: the model was damaged, train it anew."
+        )
+    levels, seen = [], 0
+    for level in levels_of(left, right, np.zeros(1, dtype=np.int64)):
+        levels.append(level)
+        seen += len(level)
+        if seen > len(left):
+            raise ForestError(
+                f"Tree {number} leads back to a node it has passed: the model was damaged, "
+                "train it anew."
+            )
+    return np.concatenate(levels)
+
+
+def means_below(
+    forest: Forest, values: FloatArray, weights: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return for each node the weighted mean of the leaves below it, and their weight.
+
+    Where no training sample came by, both sides of a split count alike.
+
+    Parameters
+    ----------
+    forest : Forest
+        Only its shape counts.
+    values : shape (n_nodes, n_outputs)
+    weights : shape (n_nodes,)
+        Both are read at the leaves alone.
+    """
+    means = np.where(forest.is_split[:, None], 0.0, values)
+    weights = sums_below(forest, np.where(forest.is_split, 0.0, weights))
+    for level in list(forest.levels())[::-1]:
+        at = level[forest.is_split[level]]
+        both = np.stack([forest.left[at], forest.right[at]])
+        mass = np.where(weights[at] > 0, weights[both], 1.0)[:, :, None]
+        means[at] = (mass * means[both]).sum(axis=0) / mass.sum(axis=0)
+    return means, weights
+
+
+def is_marked(tree: Any) -> bool:
+    return bool(getattr(tree, MARK, False))
+
+
+def mark(tree: Any) -> None:
+    setattr(tree, MARK, True)
+
+
+def in_columns(own: FloatArray, forest: Forest, n_outputs: int) -> FloatArray:
+    """Return values of all outputs from what each node says to its own; 0 elsewhere.
+
+    Boosted trees take turns, one for each output.
+    """
+    values = np.zeros((forest.n_nodes, n_outputs))
+    values[np.arange(forest.n_nodes), _output_of_nodes(forest, n_outputs)] = own
+    return values
+
+
+def own_column(values: FloatArray, forest: Forest) -> FloatArray:
+    """Return from values of all outputs what each node says to its own."""
+    output = _output_of_nodes(forest, forest.n_outputs)
+    own: FloatArray = values[np.arange(forest.n_nodes), output]
+    return own
+
+
+def _output_of_nodes(forest: Forest, n_outputs: int) -> IntArray:
+    return np.repeat(np.arange(forest.n_trees) % n_outputs, np.diff(forest.tree_start))
+
+
+def _join_sets(trees: list[TreeNodes], start: IntArray) -> tuple[IndexArray, IntArray, BoolArray]:
+    sets = np.full(start[-1], NO_SET, dtype=np.int32)
+    members: list[BoolArray] = []
+    for tree, first in zip(trees, start, strict=False):
+        for node, categories in tree.categories.items():
+            sets[first + node] = len(members)
+            members.append(membership(categories))
+    set_start = np.cumsum([0, *map(len, members)])
+    return sets, set_start, np.concatenate([np.empty(0, dtype=np.bool_), *members])
+
+
+def membership(categories: IntArray) -> BoolArray:
+    """Return a mask over the categories up to the highest of these."""
+    mask = np.zeros(categories.max(initial=-1) + 1, dtype=np.bool_)
+    mask[categories] = True
+    return mask

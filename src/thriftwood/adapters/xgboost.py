@@ -1,0 +1,304 @@
+"""Boosters of XGBoost and its estimators for scikit-learn, by their JSON document."""
+
+import json
+from copy import deepcopy
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thriftwood.adapters.common import (
+    collapsed_trees,
+    is_a,
+    join_trees,
+    several_outputs,
+    unfitted,
+)
+from thriftwood.adapters.xgboost_trees import Document, Recorded, read_tree, written_tree
+from thriftwood.adapters.xgboost_values import Training, node_values
+from thriftwood.errors import ForestError, UnfittedModelError, UnsupportedModelError
+from thriftwood.forest import Aim, Forest, Link, scores
+from thriftwood.support.arrays import BoolArray, FloatArray
+
+# What makes a prediction of a score; of an objective that is not here, the score itself.
+LINKS: dict[str, Link] = {
+    "binary:logistic": "logistic",
+    "reg:logistic": "logistic",
+    "multi:softprob": "softmax",
+    "multi:softmax": "softmax",
+    "count:poisson": "exp",
+    "reg:gamma": "exp",
+    "reg:tweedie": "exp",
+    "survival:aft": "exp",
+    "survival:cox": "exp",
+}
+
+# What regressors aim at: the mean, where they have one of these links, or else
+AIMS: dict[str, Aim] = {
+    "reg:squarederror": "mean",
+    "reg:linear": "mean",
+    "reg:squaredlogerror": "mean",
+    "reg:absoluteerror": "median",
+    "reg:pseudohubererror": "median",
+}
+SHARES = "reg:logistic"  # of targets between 0 and 1, which need not be classes
+
+# These objectives set their leaves to a quantile of the samples after the tree has grown.
+LEAVES_SET_LATER = ("reg:absoluteerror", "reg:quantileerror")
+
+
+def read(model: Any) -> Forest:
+    return _read(model)[0]
+
+
+def write(model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any:
+    import xgboost
+
+    booster = _booster_of(model)
+    forest, document = _read(model)
+    grown = _grown_part(document["learner"])
+    new_trees = [
+        written_tree(tree, number, own, own.values[:, output])
+        for number, (tree, output, own) in enumerate(
+            zip(
+                grown["trees"],
+                grown["tree_info"],
+                collapsed_trees(forest, kept, values),
+                strict=False,
+            )
+        )
+    ]
+    pruned = xgboost.Booster()
+    pruned.load_model(bytearray(json.dumps(_with_trees(document, new_trees)).encode()))
+    pruned.load_config(booster.save_config())  # how it was trained, and its number of threads
+    if booster is model:
+        return pruned
+    # The copy takes the new booster wherever the old one stood.
+    return deepcopy(model, {id(booster): pruned})
+
+
+def _booster_of(model: Any) -> Any:
+    if is_a(model, "xgboost", "Booster"):
+        return model
+    if not model.__sklearn_is_fitted__():
+        raise unfitted(model)
+    if model.missing is not None and not np.isnan(model.missing):
+        raise UnsupportedModelError(
+            f"This {type(model).__name__} takes {model.missing:g} for a missing value. Put NaN in "
+            "its place in X and call `set_params(missing=numpy.nan)` on the model: it then "
+            "predicts the same."
+        )
+    return model.get_booster()
+
+
+def _read(model: Any) -> tuple[Forest, Document]:
+    """Return the forest of a model, and the document that it was read from."""
+    booster = _booster_of(model)
+    document = _document_of(booster)
+    learner = document["learner"]
+    _check_learner(model, learner)
+    grown = _grown_part(learner)
+    starts = _round_starts(grown)
+    n_rounds = len(starts) - 1
+    if not is_a(model, "xgboost", "Booster"):  # an estimator predicts with its best rounds
+        n_rounds = min(getattr(model, "best_iteration", n_rounds - 1) + 1, n_rounds)
+    n_trees, n_outputs = starts[n_rounds], _n_outputs(learner)
+    if n_trees == 0:
+        raise ForestError("This XGBoost model has no tree: train it for at least one round.")
+    trees, parts = zip(
+        *(
+            read_tree(tree, number, n_outputs)
+            for number, tree in enumerate(grown["trees"][:n_trees])
+        ),
+        strict=True,
+    )
+    names = learner.get("feature_names")
+    shape = join_trees(
+        list(trees),
+        n_features=int(learner["learner_model_param"]["num_feature"]),
+        combine="sum",
+        classes=_classes(model, learner),
+        feature_names=tuple(names) if names else None,
+        input_dtype=np.dtype(np.float32),
+        bias=_bias(model, learner),
+        link=_link(learner),
+        aim=_aim(learner),
+        category_labels=_labels(grown),
+    )
+    recorded = Recorded(*map(np.concatenate, zip(*parts, strict=True)))
+    later = learner["objective"]["name"] in LEAVES_SET_LATER
+    own = node_values(shape, recorded, _training(booster, grown), later)
+    # Dart multiplies trees that it had dropped.
+    weights = np.array(learner["gradient_booster"].get("weight_drop", np.ones(n_trees)), float)
+    sizes = np.diff(shape.tree_start)
+    values = np.zeros((shape.n_nodes, n_outputs))
+    output = np.repeat(grown["tree_info"][:n_trees], sizes)
+    values[np.arange(shape.n_nodes), output] = own * np.repeat(weights[:n_trees], sizes)
+    forest = replace(shape, values=values).check()
+    _check_score(booster, forest, n_rounds)
+    return forest, document
+
+
+def _document_of(booster: Any) -> Document:
+    from xgboost.core import XGBoostError
+
+    try:
+        document: Document = json.loads(booster.save_raw("json"))
+    except XGBoostError:
+        raise UnfittedModelError(
+            "This Booster is not trained: train it, or load a model into it."
+        ) from None
+    return document
+
+
+def _check_learner(model: Any, learner: Document) -> None:
+    """Refuse what is no ensemble of trees with one score, or one score for each class."""
+    name = type(model).__name__
+    kind, objective = learner["gradient_booster"]["name"], learner["objective"]["name"]
+    if kind not in ("gbtree", "dart"):
+        raise UnsupportedModelError(
+            f"This {name} is a linear model (booster={kind!r}), which has no trees to prune. "
+            "Train it with booster='gbtree' or 'dart'."
+        )
+    n_targets = int(learner["learner_model_param"].get("num_target", 1))
+    if n_targets > 1:
+        raise several_outputs(model, n_targets)
+    if objective == "binary:hinge":
+        raise UnsupportedModelError(
+            f"This {name} was trained with 'binary:hinge', which predicts no probabilities. "
+            "Train it with 'binary:logistic'."
+        )
+    if is_a(model, "xgboost", "XGBClassifier") and _link(learner) not in ("logistic", "softmax"):
+        raise UnsupportedModelError(
+            f"This {name} was trained with {objective!r}, whose scores have no probabilities. "
+            "Train it with 'binary:logistic' or 'multi:softprob', or pass its `get_booster()`, "
+            "which predicts scores."
+        )
+
+
+def _link(learner: Document) -> Link:
+    return LINKS.get(learner["objective"]["name"], "identity")
+
+
+def _aim(learner: Document) -> Aim:
+    name = learner["objective"]["name"]
+    return AIMS.get(name, "mean" if name in LINKS else "other")
+
+
+def _n_outputs(learner: Document) -> int:
+    return max(int(learner["learner_model_param"]["num_class"]), 1)
+
+
+def _classes(model: Any, learner: Document) -> NDArray[Any] | None:
+    if _link(learner) not in ("logistic", "softmax"):
+        return None
+    if is_a(model, "xgboost", "XGBClassifier"):
+        return np.asarray(model.classes_)
+    if learner["objective"]["name"] == SHARES:
+        return None
+    return np.arange(max(_n_outputs(learner), 2))
+
+
+def _bias(model: Any, learner: Document) -> FloatArray:
+    """Return the base score, which XGBoost keeps as a prediction, as a score for each output."""
+    base = np.atleast_1d(json.loads(learner["learner_model_param"]["base_score"])).astype(float)
+    with np.errstate(divide="ignore"):
+        if _link(learner) == "logistic":
+            base = np.log(base) - np.log1p(-base)
+        elif _link(learner) == "exp":
+            base = np.log(base)
+    if not np.isfinite(base).all():
+        raise UnsupportedModelError(
+            f"This {type(model).__name__} starts from an infinite score, as after a training on "
+            "one class only: there is nothing to prune. Train it on samples of both."
+        )
+    return np.broadcast_to(base, _n_outputs(learner))
+
+
+def _labels(grown: Document) -> dict[int, tuple[Any, ...]]:
+    """Return the labels of categories, which XGBoost keeps since 3.1.
+
+    It counts characters where it cuts text that it stores as bytes, so labels beyond ASCII cannot
+    be told apart: of such columns only the numbers of categories are known. A label that training
+    has not seen is a missing value for us; XGBoost 3.2 takes it for the first category, silently.
+    """
+    labels: dict[int, tuple[Any, ...]] = {}
+    for column, kept in enumerate(grown.get("cats", {}).get("enc", [])):
+        stored, cuts = kept["values"], kept.get("offsets")
+        if not stored or (cuts is not None and min(stored) < 0):
+            continue
+        if cuts is None:
+            labels[column] = tuple(stored)
+        else:
+            text = bytes(stored).decode("ascii")
+            labels[column] = tuple(text[first:last] for first, last in pairwise(cuts))
+    return labels
+
+
+def _grown_part(learner: Document) -> Document:
+    """Return the part of a document that holds the trees; dart wraps it once more."""
+    part = learner["gradient_booster"]
+    grown: Document = part.get("gbtree", part)["model"]
+    return grown
+
+
+def _round_starts(grown: Document) -> list[int]:
+    """Return the first tree of each round, and behind the last round the number of trees."""
+    starts: list[int] | None = grown.get("iteration_indptr")
+    if starts:
+        return starts
+    each = (max(grown["tree_info"], default=0) + 1) * _parallel_trees(grown)
+    return list(range(0, len(grown["trees"]) + 1, each))
+
+
+def _parallel_trees(grown: Document) -> int:
+    return max(int(grown["gbtree_model_param"].get("num_parallel_tree", 1)), 1)
+
+
+def _training(booster: Any, grown: Document) -> Training:
+    part = json.loads(booster.save_config())["learner"]["gradient_booster"]
+    known = part.get("gbtree", part).get("tree_train_param", {})
+    return Training(
+        l2=float(known.get("lambda", 1)),
+        l1=float(known.get("alpha", 0)),
+        rate=float(known.get("learning_rate", 0.3)) / _parallel_trees(grown),
+        max_step=float(known.get("max_delta_step", 0)),
+    )
+
+
+def _check_score(booster: Any, forest: Forest, n_rounds: int) -> None:
+    """Refuse a model whose score of a sample without any value is not the forest's."""
+    sample = np.full((1, forest.n_features), np.nan, dtype=np.float32)
+    expected = booster.inplace_predict(
+        sample, iteration_range=(0, n_rounds), predict_type="margin", validate_features=False
+    )
+    off = np.abs(scores(forest, sample, 1)[0] - np.ravel(expected)).max()
+    size = np.abs(forest.values).max() * forest.n_trees + np.abs(forest.bias).max() + 1.0
+    if not off <= 1e-5 * size:
+        raise UnsupportedModelError(
+            "The scores of this XGBoost model cannot be reproduced from its trees. "
+            "Use a version of XGBoost that Thriftwood supports, and one of its own objectives."
+        )
+
+
+def _with_trees(document: Document, trees: list[Document]) -> Document:
+    """Return a document with other trees, perhaps fewer, each with its full weight."""
+    learner = document["learner"]
+    grown, n_trees = _grown_part(learner), len(trees)
+    new = {
+        **grown,
+        "trees": trees,
+        "tree_info": grown["tree_info"][:n_trees],
+        "gbtree_model_param": {**grown["gbtree_model_param"], "num_trees": str(n_trees)},
+    }
+    if "iteration_indptr" in grown:
+        new["iteration_indptr"] = [first for first in grown["iteration_indptr"] if first <= n_trees]
+    part = learner["gradient_booster"]
+    if "gbtree" in part:
+        inner = {**part["gbtree"], "model": new}
+        part = {**part, "gbtree": inner, "weight_drop": [1.0] * n_trees}
+    else:
+        part = {**part, "model": new}
+    return {**document, "learner": {**learner, "gradient_booster": part}}

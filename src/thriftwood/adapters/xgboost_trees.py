@@ -1,0 +1,166 @@
+"""The trees in the JSON document of an XGBoost model, in and out."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from thriftwood.adapters.common import CollapsedTree, TreeNodes, parents_first
+from thriftwood.errors import ForestError, UnsupportedModelError
+from thriftwood.forest import LEAF
+from thriftwood.support.arrays import FloatArray, IntArray
+
+Document = dict[str, Any]
+
+NO_PARENT = 2147483647  # how XGBoost marks the root
+
+# A tree of the document has these lists with one entry per node, and four about categories.
+PER_NODE = (
+    "base_weights",
+    "default_left",
+    "left_children",
+    "loss_changes",
+    "parents",
+    "right_children",
+    "split_conditions",
+    "split_indices",
+    "split_type",
+    "sum_hessian",
+)
+CATEGORY_LISTS = ("categories", "categories_nodes", "categories_segments", "categories_sizes")
+
+# The leaves and the inner nodes of a tree that we wrote hold `value / OUR_RATE` as their weight.
+# A reader finds this rate at the leaves, exactly, whatever the values are.
+OUR_RATE = 0.5
+
+
+class Recorded(NamedTuple):
+    """What XGBoost recorded of nodes beside their splits.
+
+    `condition` is the threshold of a split and the value of a leaf; `weight` what XGBoost computed
+    for a node, before or after shrinking.
+    """
+
+    condition: FloatArray
+    weight: FloatArray
+    hessian: FloatArray
+
+
+def read_tree(tree: Document, number: int, n_outputs: int) -> tuple[TreeNodes, Recorded]:
+    """Read one tree of a document, its values not yet; raise where its lists contradict."""
+    _check_lists(tree, number)
+    order = _order(tree, number)
+    place = np.full(len(tree["left_children"]), LEAF, dtype=np.int64)
+    place[order] = np.arange(len(order))
+    recorded = Recorded(
+        *(
+            _column(tree, name, order)
+            for name in ("split_conditions", "base_weights", "sum_hessian")
+        )
+    )
+    # XGBoost sends the listed categories to its right, we to our left.
+    categories = _categories(tree, place)
+    swapped = np.zeros(len(order), dtype=np.bool_)
+    swapped[list(categories)] = True
+    left, right = (
+        np.where(child == LEAF, LEAF, place[child])
+        for child in (np.array(tree[f"{side}_children"])[order] for side in ("left", "right"))
+    )
+    # A sample goes to XGBoost's left where x < t in float32, to ours where x <= the number before.
+    before = np.nextafter(recorded.condition.astype(np.float32), np.float32(-np.inf))
+    nodes = TreeNodes(
+        left=np.where(swapped, right, left),
+        right=np.where(swapped, left, right),
+        feature=np.array(tree["split_indices"], dtype=np.int64)[order],
+        threshold=np.where(swapped, 0.0, before.astype(np.float64)),
+        missing_left=np.array(tree["default_left"], dtype=np.bool_)[order] != swapped,
+        values=np.zeros((len(order), n_outputs)),
+        gains=_column(tree, "loss_changes", order),
+        categories=categories,
+    )
+    return nodes, recorded
+
+
+def written_tree(tree: Document, number: int, own: CollapsedTree, values: FloatArray) -> Document:
+    """Return a tree of a document, which is not changed, with only what is left of it.
+
+    `values` are what the nodes that are left say, as a leaf of the document would.
+    """
+    split = own.is_split
+    nodes = _order(tree, number)[own.origin]
+    place = np.full(len(tree["parents"]), LEAF, dtype=np.int64)
+    place[nodes] = np.arange(len(nodes))
+    sets = {at: found for at, found in sorted(_categories(tree, place).items()) if split[at]}
+    swapped = np.zeros(len(nodes), dtype=np.bool_)
+    swapped[list(sets)] = True
+    left = np.where(swapped, own.right, own.left)
+    right = np.where(swapped, own.left, own.right)
+    parents = np.full(len(nodes), NO_PARENT, dtype=np.int64)
+    for child in (left, right):
+        parents[child[split]] = np.flatnonzero(split)
+    single = values.astype(np.float32).astype(np.float64)
+    gains = _column(tree, "loss_changes", nodes)
+    # The library takes a list of fractions only where every entry has a point.
+    new: Document = {name: [tree[name][node] for node in nodes] for name in PER_NODE}
+    for name in ("default_left", "split_indices", "split_type"):
+        new[name] = [entry if keeps else 0 for entry, keeps in zip(new[name], split, strict=True)]
+    sizes = [len(found) for found in sets.values()]
+    return {
+        **tree,
+        **new,
+        "left_children": left.tolist(),
+        "right_children": right.tolist(),
+        "parents": parents.tolist(),
+        "base_weights": (single / OUR_RATE).tolist(),
+        "split_conditions": np.where(
+            split, _column(tree, "split_conditions", nodes), single
+        ).tolist(),
+        "loss_changes": np.where(split, gains, 0.0).tolist(),
+        "categories": [int(one) for found in sets.values() for one in found],
+        "categories_nodes": list(sets),
+        "categories_segments": np.cumsum([0, *sizes])[:-1].tolist(),
+        "categories_sizes": sizes,
+        "tree_param": {**tree["tree_param"], "num_nodes": str(len(nodes)), "num_deleted": "0"},
+    }
+
+
+def _order(tree: Document, number: int) -> IntArray:
+    """Return the document's nodes that samples can reach, parents first."""
+    left, right = (np.array(tree[f"{side}_children"], np.int64) for side in ("left", "right"))
+    return parents_first(left, right, number)
+
+
+def _column(tree: Document, name: str, nodes: IntArray) -> FloatArray:
+    # XGBoost prints the shortest text that gives the same float32.
+    return np.array(tree[name], dtype=np.float32)[nodes].astype(np.float64)
+
+
+def _check_lists(tree: Document, number: int) -> None:
+    missing = [name for name in (*PER_NODE, *CATEGORY_LISTS, "tree_param") if name not in tree]
+    if missing:
+        raise UnsupportedModelError(
+            f"This version of XGBoost keeps its trees in another form (without {missing[0]}). "
+            "Use a version that Thriftwood supports."
+        )
+    if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
+        raise UnsupportedModelError(
+            "The leaves of this model hold several values each (multi_strategy="
+            "'multi_output_tree'). Train it with multi_strategy='one_output_per_tree'."
+        )
+    sizes = {len(tree[name]) for name in PER_NODE}
+    if len(sizes) != 1 or sizes == {0}:
+        raise ForestError(
+            f"The lists of tree {number} have different lengths: the model was damaged, "
+            "train it anew."
+        )
+
+
+def _categories(tree: Document, place: IntArray) -> dict[int, IntArray]:
+    """Return by their place the splits by categories, with those that go to XGBoost's right."""
+    flat = np.array(tree["categories"], dtype=np.int64)
+    lists = (tree[f"categories_{name}"] for name in ("nodes", "segments", "sizes"))
+    found = {
+        int(place[node]): flat[first : first + size]
+        for node, first, size in zip(*lists, strict=True)
+    }
+    found.pop(LEAF, None)  # of nodes that are not there any more
+    return found
