@@ -17,7 +17,7 @@ from ortools.graph.python import max_flow
 from sklearn.ensemble import RandomForestClassifier
 
 from thriftwood.adapters import read_forest
-from thriftwood.billing.purchases import list_purchases
+from thriftwood.billing import list_purchases
 from thriftwood.closure import ClosureProblem, check_certificate, reduce_closure
 from thriftwood.costs import read_prices
 from thriftwood.forest import Forest

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from thriftwood import paper
-from thriftwood.billing.purchases import list_purchases
+from thriftwood.billing import list_purchases
 from thriftwood.closure import ClosureProblem
 from thriftwood.costs.price_list import plain_prices
 from thriftwood.forest import Forest

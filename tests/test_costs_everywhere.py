@@ -262,7 +262,7 @@ def test_the_unit_is_shown():
     assert "CAD" in repr(path)
     assert path.plot().get_xlabel() == "mean bill (CAD)"
     printed = repr(tw.feature_bill(FOREST, X, UPKEEP))
-    for words in ("CAD per example", "B ", "shared", "tests", "model"):
+    for words in ("CAD per sample", "B ", "shared", "tests", "model"):
         assert words in printed
 
 

@@ -96,7 +96,7 @@ def test_out_of_bag_error_is_that_of_the_trees_that_did_not_see_a_row():
         ({"points": [0.5]}, "`points`"),
         ({"quantiles": [2]}, "between 0 and 1"),
         ({"quantiles": [[0.5]]}, "list of numbers"),
-        ({"rows": "other"}, "`rows` is 'other'"),
+        ({"samples": "other"}, "`samples` is 'other'"),
     ],
 )
 def test_evaluation_refuses_what_makes_no_sense(wrong, words):
@@ -142,7 +142,7 @@ def test_a_rise_that_no_point_keeps_to_is_refused(nhanes):
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"rule": "best"}, "no rule 'best'"),
+        ({"rule": "best"}, "`rule` is 'best'"),
         ({"rule": "budget"}, "`limit` is None"),
         ({"rule": "max_error_increase", "limit": -1}, "`limit` is -1"),
         ({"rule": "lowest_error", "limit": 1}, "takes no `limit`"),

@@ -130,7 +130,7 @@ def bills(text: str) -> None:
     before, after = (mean for (mean,) in numbers(r"mean ([\d.]+) CAD", text))
     assert after <= 280 < before
     assert (
-        re.findall(r"(\w+) +[\d.]+ per example in all", text) == ["blood", "scan", "exercise"] * 2
+        re.findall(r"(\w+) +[\d.]+ per sample in all", text) == ["blood", "scan", "exercise"] * 2
     )
 
 

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from prunings import all_masks, cost_and_loss
 
-from thriftwood.billing.purchases import list_purchases
+from thriftwood.billing import list_purchases
 from thriftwood.closure import check_certificate, exact_sum
 from thriftwood.costs.price_list import plain_prices
 from thriftwood.errors import InputError, RangeError

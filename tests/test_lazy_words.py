@@ -60,7 +60,7 @@ def test_receipts_name_rows_by_their_ids():
     lazy = tw.LazyPredictor(MODEL, acquire=lambda name, k: X[int(name.split()[1]), k])
     receipts = lazy.predict(names).receipts
     assert [one.row for one in receipts] == names
-    assert repr(receipts[3]).startswith("Receipt of row 'patient 3'")
+    assert repr(receipts[3]).startswith("Receipt of sample 'patient 3'")
     assert [one.row for one in receipts[2:4]] == names[2:4]
 
 

@@ -14,8 +14,8 @@ from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
 
 import thriftwood as tw
 from thriftwood.adapters import forest_model, read_forest
-from thriftwood.billing import make_receipt
-from thriftwood.costs import read_prices, shared_by_batches
+from thriftwood.billing import FeatureUse, make_receipt, shared_items
+from thriftwood.costs import read_prices
 from thriftwood.errors import InputError
 from thriftwood.forest import collapse
 
@@ -57,7 +57,7 @@ def test_a_receipt_adds_up_to_the_bill(case):
     bill = tw.feature_bill(case.forest, case.X, case.costs)
     receipts = receipts_of(bill)
     assert [receipt.total for receipt in receipts] == close(bill.per_sample.tolist())
-    assert [receipt.row for receipt in receipts] == list(range(len(receipts)))
+    assert [receipt.sample for receipt in receipts] == list(range(len(receipts)))
     for receipt in receipts:
         assert f"{receipt.total:.6g}" in str(receipt)
 
@@ -69,16 +69,15 @@ def test_the_order_of_buying_moves_items_but_not_their_sum(case, random):
     prices = read_prices(case.costs, case.forest.n_features, case.names, n_samples)
     bill = tw.feature_bill(case.forest, case.X, case.costs)
     for row, receipt in enumerate(receipts_of(bill)):
-        asked = [(one.feature, one.tree) for one in receipt.purchases]
-        values = {one.feature: one.value for one in receipt.purchases}
-        shared = shared_by_batches(prices, bill.used, row)
-        tests = int(bill._use.n_tests[row])
-        assert make_receipt(prices, row, asked, values, tests, shared) == receipt
-        again = asked + [(feature, 99) for feature, _ in asked]  # they are bought already
-        assert make_receipt(prices, row, again, values, tests, shared) == receipt
-        random.shuffle(asked)
-        other = make_receipt(prices, row, asked, values, tests, shared)
-        assert [(one.feature, one.tree) for one in other.purchases] == asked
+        uses = [FeatureUse(one.feature, one.tree, one.value) for one in receipt.purchases]
+        shared = shared_items(prices, bill.used, row)
+        tests = receipt.test_cost
+        assert make_receipt(prices, row, uses, tests, shared) == receipt
+        again = uses + [use._replace(tree=99) for use in uses]  # they are bought already
+        assert make_receipt(prices, row, again, tests, shared) == receipt
+        random.shuffle(uses)
+        other = make_receipt(prices, row, uses, tests, shared)
+        assert [(one.feature, one.tree) for one in other.purchases] == [use[:2] for use in uses]
         assert other.total == close(receipt.total)
         assert dict(other.shared) == close(dict(receipt.shared))
         assert sorted(item for one in other.purchases for item in one.items) == sorted(
@@ -211,7 +210,7 @@ def test_what_came_with_another_feature_costs_nothing_more():
     assert test.items == ()
     assert other.items == (("feature 3", 3.0),)
     assert str(receipt).splitlines() == [
-        "Receipt of row 0: 28.07 CAD for 3 features",
+        "Receipt of sample 0: 28.07 CAD for 3 features",
         "  tree 0  feature 2 = 0      24.32  feature 2 0.5 + feature 0 12.41 + feature 1 9.31 "
         "+ blood 2.1",
         "  tree 1  feature 0 = 0          0  already at hand",
@@ -245,7 +244,7 @@ def test_rows_of_a_batch_pay_for_each_other():
 
 def test_a_row_that_is_asked_nothing_has_an_empty_receipt():
     bill = tw.feature_bill(forest_of(NO, n_features=2), np.zeros((2, 2)))
-    assert str(bill.receipt(1)) == "Receipt of row 1: 0 for 0 features"
+    assert str(bill.receipt(1)) == "Receipt of sample 1: 0 for 0 features"
 
 
 # --- which row
@@ -261,13 +260,13 @@ def test_rows_count_from_the_end_too():
 @pytest.mark.parametrize(
     ("i", "words"),
     [
-        (303, "has 303 rows: there is no row 303"),
-        (-304, "there is no row -304"),
-        (10**30, "there is no row 1000"),
-        (1.0, r"The row is 1\.0: pass its number"),
-        ("first", "The row is 'first'"),
-        (None, "The row is None"),
-        (True, "The row is True"),
+        (303, "has 303 samples: there is no sample 303"),
+        (-304, "there is no sample -304"),
+        (10**30, "there is no sample 1000"),
+        (1.0, r"The sample is 1\.0: pass its number"),
+        ("first", "The sample is 'first'"),
+        (None, "The sample is None"),
+        (True, "The sample is True"),
         ([0], "pass its number"),
     ],
 )

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         PrunedEnsembleClassifier,
         PrunedEnsembleRegressor,
     )
-    from thriftwood.evaluation.evaluation import Evaluation
+    from thriftwood.evaluation import Evaluation
     from thriftwood.formats import export
     from thriftwood.problem import PruningProblem
     from thriftwood.pruning import (
@@ -83,7 +83,7 @@ _HOME = {
     "Costs": "thriftwood.costs",
     "DantzigWolfe": "thriftwood.solvers",
     "DualDecomposition": "thriftwood.distributed",
-    "Evaluation": "thriftwood.evaluation.evaluation",
+    "Evaluation": "thriftwood.evaluation",
     "FeatureBill": "thriftwood.billing",
     "ForestModel": "thriftwood.adapters",
     "LazyAnswer": "thriftwood.acquisition",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, overload
@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.acquisition.kernels import USED
-from thriftwood.billing import FeatureBill, Receipt, bill_of, model_cost_of, values_shown
+from thriftwood.billing import (
+    FeatureBill,
+    FeatureUse,
+    Receipt,
+    make_bill,
+    model_cost_of,
+    shown_value,
+)
 from thriftwood.costs import PriceList
 from thriftwood.errors import InputError
 from thriftwood.forest import Stages
@@ -103,7 +110,8 @@ class LazyAnswer:
             raise InputError("There is no bill: no sample was answered.")
         stages = self._use.stages
         model_cost = model_cost_of(stages.last_in_use, self._prices)
-        return bill_of(self._use, self._prices, model_cost, stages.richest.feature_names)
+        use, names = self._use, stages.richest.feature_names
+        return make_bill(self._prices, use.used, use.n_tests, use.in_order, model_cost, names)
 
     @property
     def receipts(self) -> Receipts:
@@ -141,7 +149,7 @@ class Receipts(Sequence[Receipt]):
             return [self[one] for one in range(len(self))[place]]
         if not -len(self) <= place < len(self):
             raise IndexError(f"There are {len(self)} receipts: there is none at {place}.")
-        return replace(self._answer.bill.receipt(place), row=self._answer.samples[place])
+        return replace(self._answer.bill.receipt(place), sample=self._answer.samples[place])
 
     def __repr__(self) -> str:
         return f"Receipts of {len(self)} samples"
@@ -161,10 +169,12 @@ class RecordedUse:
     def used(self) -> BoolArray:
         return read_only(self.status == USED)
 
-    def asked(self, i: int) -> list[tuple[int, int]]:
-        """Return features in the order of buying, and the tree; what failed was not bought."""
+    def in_order(self, i: int) -> list[FeatureUse]:
+        """Return what a sample used in the order of buying; what failed was not bought."""
+        forest, found = self.stages.richest, self.found[i]
         recorded = np.frombuffer(self.first_uses[i], np.int32).reshape(-1, 2)
-        return [(feature, tree) for feature, tree in recorded.tolist() if self.used[i, feature]]
-
-    def values(self, i: int, features: Iterable[int]) -> dict[int, Any]:
-        return values_shown(self.stages.richest, self.found[i], features)
+        return [
+            FeatureUse(feature, tree, shown_value(forest, feature, found[feature]))
+            for feature, tree in recorded.tolist()
+            if self.used[i, feature]
+        ]

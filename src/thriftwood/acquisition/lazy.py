@@ -88,7 +88,7 @@ class LazyPredictor:
     >>> bool((answer.labels == tree.predict(X.loc[[0, 17]])).all())
     True
     >>> answer.receipts[0]
-    Receipt of row 0: 103.9 CAD for 2 features
+    Receipt of sample 0: 103.9 CAD for 2 features
       tree 0  thal = 6      102.9  thal 1 + B 101.9
       tree 0  cp = 1            1
     """

@@ -1,6 +1,6 @@
 """Every tree pruned alone, as if it paid for its features itself."""
 
-from thriftwood.billing.purchases import list_purchases
+from thriftwood.billing import list_purchases
 from thriftwood.problem import PruningProblem, closure_of
 from thriftwood.pruning.path import PruningPath
 from thriftwood.pruning.proof import Baseline

@@ -1,34 +1,75 @@
-"""What predictions cost, measured in one way for every model.
+"""What predictions cost: one engine counts it for bills, receipts, paths and closure problems.
 
-Law: the receipt of a row adds up to its bill.
+Law: a sample pays each cost item once, while a split that it passes needs it; the receipt of a
+sample adds up to its bill.
 """
 
 from thriftwood.billing.bill import (
     FeatureBill,
-    bill_of,
     bill_of_stages,
     feature_bill,
+    features_used,
+    make_bill,
     model_cost_of,
 )
-from thriftwood.billing.receipt import Purchase, Receipt, make_receipt
-from thriftwood.billing.use import (
-    Use,
-    first_asks,
-    use_of,
-    values_shown,
+from thriftwood.billing.payments import (
+    Bills,
+    Payment,
+    bills_of,
+    last_uses,
+    mean_costs,
+    model_costs,
+    nested_bills,
+    paid_by_step,
+    payments,
+    payments_by_step,
+    sorted_by_step,
+    steps_of,
+    sum_from_end,
+)
+from thriftwood.billing.purchases import OF_SPLIT, Purchases, list_purchases
+from thriftwood.billing.receipt import (
+    FeatureUse,
+    Purchase,
+    Receipt,
+    items_needed,
+    make_receipt,
+    part_of,
+    shared_items,
+    shown_value,
+    uses_in_order,
 )
 
 __all__ = [
+    "OF_SPLIT",
+    "Bills",
     "FeatureBill",
+    "FeatureUse",
+    "Payment",
     "Purchase",
+    "Purchases",
     "Receipt",
-    "Use",
-    "bill_of",
     "bill_of_stages",
+    "bills_of",
     "feature_bill",
-    "first_asks",
+    "features_used",
+    "items_needed",
+    "last_uses",
+    "list_purchases",
+    "make_bill",
     "make_receipt",
+    "mean_costs",
     "model_cost_of",
-    "use_of",
-    "values_shown",
+    "model_costs",
+    "nested_bills",
+    "paid_by_step",
+    "part_of",
+    "payments",
+    "payments_by_step",
+    "shared_items",
+    "shown_value",
+    "sorted_by_step",
+    "steps_of",
+    "sum_from_end",
+    "uses_in_order",
 ]

@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from thriftwood.adapters import own_prices, read_stages
-from thriftwood.billing.receipt import Receipt, make_receipt
-from thriftwood.billing.stage_use import use_of_stages
-from thriftwood.billing.use import Use, use_of
-from thriftwood.costs import (
-    MODEL,
-    AnyCosts,
-    PriceList,
+from thriftwood.billing.payments import (
+    NEVER,
     bills_of,
-    prices_of_samples,
-    read_prices,
-    shared_by_batches,
+    count_tests,
+    last_uses,
+    model_costs,
+    steps_of,
 )
+from thriftwood.billing.receipt import (
+    FeatureUse,
+    Receipt,
+    make_receipt,
+    shared_items,
+    uses_in_order,
+)
+from thriftwood.costs import MODEL, AnyCosts, PriceList, prices_of_samples, read_prices
 from thriftwood.errors import InputError, RangeError
-from thriftwood.forest import Forest, Stages
+from thriftwood.forest import Forest, Stages, pass_stages
+from thriftwood.forest.routes import route_samples
 from thriftwood.forest.table import Table, read_rows
-from thriftwood.support.arrays import BoolArray, FloatArray, read_only
+from thriftwood.support.arrays import BoolArray, FloatArray, IntArray, read_only
 from thriftwood.support.validation import is_whole, shares_of_one
 
 MOST_LINES = 8  # of features in a printed bill, and of groups
@@ -33,22 +39,22 @@ MOST_LINES = 8  # of features in a printed bill, and of groups
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FeatureBill:
-    """What rows pay when each feature is bought at its first use and then kept.
+    """What samples pay when each feature is bought at its first use and then kept.
 
     Attributes
     ----------
     per_sample : shape (n_samples,)
-        The bill of each row: what it meets in any tree, each cost item once; of what it shares with
-        other rows, an equal part. What is paid once for the model is not in it.
+        The bill of each sample: what it meets in any tree, each cost item once; of what it shares
+        with other samples, an equal part. What is paid once for the model is not in it.
     by_feature : shape (n_features,)
-        What a row pays for each feature itself, on average.
+        What a sample pays for each feature itself, on average.
     bought : shape (n_features,)
-        The share of rows that buy each feature, for its own sake or for another that requires it.
+        The share of samples that buy each feature, for itself or for another that requires it.
     fees : dict
-        What a row pays on average for the fee of each group.
+        What a sample pays on average for the fee of each group.
     by_group : dict
-        What a row pays on average for each group in all: its fee, if it has one, and the prices of
-        its features themselves. A feature of several groups counts in each; the fee of a group
+        What a sample pays on average for each group in all: its fee, if it has one, and the prices
+        of its features themselves. A feature of several groups counts in each; the fee of a group
         inside another only in its own.
     test_cost : float
         What it pays for being put to tests, where each costs something.
@@ -58,6 +64,8 @@ class FeatureBill:
         What all this is counted in.
     feature_names : tuple of str, optional
         Where the model or the data frame has names.
+    used : bool array, shape (n_samples, n_features)
+        The features that each sample is tested for.
     """
 
     per_sample: FloatArray
@@ -69,21 +77,19 @@ class FeatureBill:
     model_cost: float
     unit: str
     feature_names: tuple[str, ...] | None
-    _use: Use  # what receipts are made of, one by one when somebody asks
+    used: BoolArray
+    # What receipts are made of, one by one when somebody asks.
     _prices: PriceList
+    _test_costs: FloatArray
+    _in_order: Callable[[int], list[FeatureUse]]
 
     @property
     def mean(self) -> float:
-        """The mean bill of a row, its part of what the model costs included."""
+        """The mean bill of a sample, its part of what the model costs included."""
         return float(self.per_sample.mean()) + self.model_cost
 
-    @property
-    def used(self) -> BoolArray:
-        """Which features each row is tested for, shape (n_samples, n_features)."""
-        return self._use.used
-
     def quantiles(self, shares: Sequence[float] = (0.1, 0.5, 0.9)) -> FloatArray:
-        """Return quantiles of the bills of rows, without what is paid for the model.
+        """Return quantiles of the bills of samples, without what is paid for the model.
 
         Parameters
         ----------
@@ -95,29 +101,27 @@ class FeatureBill:
         return found
 
     def receipt(self, i: int) -> Receipt:
-        """Return what one row buys, from which tree on, in what order and at what price.
+        """Return what one sample buys, from which tree on, in what order and at what price.
 
         Parameters
         ----------
         i : int
-            The number of the row; -1 is the last.
+            The number of the sample; -1 is the last.
         """
-        row = _read_row(i, len(self.per_sample))
-        asked = self._use.asked(row)
+        sample = _read_sample(i, len(self.per_sample))
         return make_receipt(
             self._prices,
-            row,
-            asked,
-            self._use.values(row, (feature for feature, _ in asked)),
-            int(self._use.n_tests[row]),
-            shared_by_batches(self._prices, self.used, row),
+            sample,
+            self._in_order(sample),
+            float(self._test_costs[sample]),
+            shared_items(self._prices, self.used, sample),
         )
 
     def __repr__(self) -> str:
         bought = np.flatnonzero(self.bought)
         unit = f" {self.unit}" if self.unit else ""
         lines = [
-            f"FeatureBill: mean {self.mean:.6g}{unit} per example, from "
+            f"FeatureBill: mean {self.mean:.6g}{unit} per sample, from "
             f"{self.per_sample.min():.6g} to {self.per_sample.max():.6g}; "
             f"{len(bought)} of {len(self.bought)} features bought"
         ]
@@ -125,18 +129,18 @@ class FeatureBill:
         for feature in dearest_first[:MOST_LINES]:
             name = self.feature_names[feature] if self.feature_names else f"feature {feature}"
             lines.append(
-                f"  {name:20s} {self.by_feature[feature]:10.6g} per example, "
+                f"  {name:20s} {self.by_feature[feature]:10.6g} per sample, "
                 f"bought by {self.bought[feature]:.0%}"
             )
         if len(bought) > MOST_LINES:
             lines.append(f"  ... and {len(bought) - MOST_LINES} more")
         for name in list(self.by_group)[:MOST_LINES]:
             fee = f", {self.fees[name]:.6g} of it the shared fee" if name in self.fees else ""
-            lines.append(f"  {name:20s} {self.by_group[name]:10.6g} per example in all{fee}")
+            lines.append(f"  {name:20s} {self.by_group[name]:10.6g} per sample in all{fee}")
         if len(self.by_group) > MOST_LINES:
             lines.append(f"  ... and {len(self.by_group) - MOST_LINES} more groups")
         if self.test_cost > 0:
-            lines.append(f"  {'tests':20s} {self.test_cost:10.6g} per example")
+            lines.append(f"  {'tests':20s} {self.test_cost:10.6g} per sample")
         if self.model_cost > 0:
             lines.append(f"  {'model':20s} {self.model_cost:10.6g} per prediction")
         return "\n".join(lines)
@@ -149,7 +153,7 @@ def feature_bill(
     *,
     n_jobs: int | None = None,
 ) -> FeatureBill:
-    """Measure what predicting rows with a model costs in features.
+    """Measure what predicting samples with a model costs in features.
 
     Parameters
     ----------
@@ -172,7 +176,7 @@ def feature_bill(
     >>> print(f"{bill.mean:.2f} {bill.unit}")
     158.63 CAD
     >>> bill.receipt(0)
-    Receipt of row 0: 103.9 CAD for 2 features
+    Receipt of sample 0: 103.9 CAD for 2 features
       tree 0  thal = 6      102.9  thal 1 + B 101.9
       tree 0  cp = 1            1
     """
@@ -190,46 +194,81 @@ def feature_bill(
 def bill_of_stages(
     stages: Stages, table: Table, prices: PriceList, n_jobs: int | None = None
 ) -> FeatureBill:
-    """Measure what rows pay on their way through stages, or through the only one."""
-    use: Use
-    if len(stages) == 1:
-        use = use_of(stages.richest, table, n_jobs)
-    else:
-        use = use_of_stages(stages, table, n_jobs)
+    """Measure what samples pay on their way through the stages of a cascade, or the only one.
+
+    Stages are nested, so that a sample uses what the stage tests where it stops.
+    """
+    stage = np.zeros(table.n_samples, dtype=np.int64)
+    if len(stages) > 1:
+        stage = pass_stages(stages, table.values, n_jobs).stage
+    used = np.empty((table.n_samples, table.n_columns), dtype=np.bool_)
+    n_tests = np.empty(table.n_samples, dtype=np.int64)
+    for number in np.unique(stage).tolist():
+        here = slice(None) if len(stages) == 1 else np.flatnonzero(stage == number)
+        part = Table(table.values[here], table.names)
+        used[here], n_tests[here] = features_used(stages.forests[number], part, n_jobs)
+    in_order = partial(_uses_until, stages, stage, table)
     names = stages.richest.feature_names or table.names
-    return bill_of(use, prices, model_cost_of(stages.last_in_use, prices), names)
+    model_cost = model_cost_of(stages.last_in_use, prices)
+    return make_bill(prices, used, n_tests, in_order, model_cost, names)
+
+
+def _uses_until(stages: Stages, stage: IntArray, table: Table, sample: int) -> list[FeatureUse]:
+    """Return the uses of a sample on its way to the stage where it stops."""
+    passed = [stages.forests[one] for one in stages.in_use if one <= stage[sample]]
+    return [use for forest in passed for use in uses_in_order(forest, table.values[sample])]
+
+
+def features_used(
+    forest: Forest, table: Table, n_jobs: int | None = None
+) -> tuple[BoolArray, IntArray]:
+    """Send samples through a forest: return the features that each uses, and its tests."""
+    routes = route_samples(forest, table, n_jobs)
+    last_use = last_uses(forest, routes, steps_of(forest.is_split))
+    used = np.empty((table.n_samples, forest.n_features), dtype=np.bool_)
+    for feature in range(forest.n_features):
+        used[:, feature] = last_use(feature) != NEVER
+    n_tests = np.zeros(table.n_samples, dtype=np.int64)
+    count_tests(forest, routes, np.flatnonzero(forest.is_split), n_tests)
+    return used, n_tests
 
 
 def model_cost_of(forest: Forest, prices: PriceList) -> float:
     """Return what is paid once for a forest, per prediction that it will serve."""
-    tested = np.bincount(forest.feature[forest.is_split], minlength=forest.n_features) > 0
-    return prices.model_cost(tested, forest.n_splits)
+    return float(model_costs(forest, prices, steps_of(forest.is_split), 1)[0])
 
 
-def bill_of(
-    use: Use, prices: PriceList, model_cost: float, feature_names: tuple[str, ...] | None
+def make_bill(
+    prices: PriceList,
+    used: BoolArray,
+    n_tests: IntArray,
+    in_order: Callable[[int], list[FeatureUse]],
+    model_cost: float,
+    feature_names: tuple[str, ...] | None,
 ) -> FeatureBill:
-    """Charge rows for what they are tested for, whatever model tests them.
+    """Charge samples for the features that they use, whatever model tests them.
 
     Parameters
     ----------
-    use : Use
-        What the model asks of which row.
     prices : PriceList
-        For these rows.
-    model_cost : float
+        For these samples.
+    used : shape (n_samples, n_features)
+    n_tests : shape (n_samples,)
+        How many splits test each sample.
+    in_order : callable
+        From the number of a sample to its uses of features, in the order of buying.
+    model_cost, feature_names
         As in `FeatureBill`.
-    feature_names : tuple of str, optional
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        bills = bills_of(prices, use.used)
-        tests = prices.per_split * use.n_tests
+        bills = bills_of(prices, used)
+        tests = prices.per_split * n_tests.astype(np.float64)
         everything = bills.per_sample.sum() + tests.sum()
     if not np.isfinite(everything):
         raise RangeError("The prices are so large that bills are infinite. Use a larger unit.")
     by_feature = bills.by_cost_item[: prices.n_features]
     is_fee = np.flatnonzero(prices.payer != MODEL)[prices.n_features :]
-    fees = {prices.names[cost_item]: float(bills.by_cost_item[cost_item]) for cost_item in is_fee}
+    fees = {prices.names[item]: float(bills.by_cost_item[item]) for item in is_fee}
     by_group = {
         group: fees.get(group, 0.0) + float(by_feature[list(features)].sum())
         for group, features in prices.groups
@@ -244,14 +283,16 @@ def bill_of(
         model_cost=model_cost,
         unit=prices.unit,
         feature_names=feature_names,
-        _use=use,
+        used=read_only(used),
         _prices=prices,
+        _test_costs=tests,
+        _in_order=in_order,
     )
 
 
-def _read_row(i: Any, n_samples: int) -> int:
+def _read_sample(i: Any, n_samples: int) -> int:
     if not is_whole(i):
-        raise InputError(f"The row is {reprlib.repr(i)}: pass its number, such as 0.")
+        raise InputError(f"The sample is {reprlib.repr(i)}: pass its number, such as 0.")
     if not -n_samples <= int(i) < n_samples:
-        raise InputError(f"The bill has {n_samples} rows: there is no row {i}.")
+        raise InputError(f"The bill has {n_samples} samples: there is no sample {i}.")
     return int(i) % n_samples

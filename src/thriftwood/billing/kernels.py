@@ -1,44 +1,172 @@
-"""Numba loops of the cost meter; `use` checks everything before it calls them."""
+"""Numba loops over first uses and the samples that pass them; their callers check everything."""
+
+from collections import namedtuple
 
 import numpy as np
 
+from thriftwood.costs import MODEL, NO_MASK, SAMPLE
 from thriftwood.forest.kernels import LEAF, goes_left
 from thriftwood.support.compiling import kernel
 
+NOBODY = -1
+NEVER = -1
+
+# First uses of cost items, and who passes them: `PriceList` and `Routes` in arrays.
+#
+#   node, cost_item, mask, tree   of each first use
+#   payer                         of each cost item
+#   order, start, stop            the samples that pass each node
+#   masks, batch_of               of the samples
+FirstUses = namedtuple(
+    "FirstUses", "node cost_item mask tree payer order start stop masks batch_of"
+)
+
 
 @kernel
-def use_features(splits, feature, tree_of, order, start, stop, n_features):
-    """Return which features each row is tested for, and by how many splits in all."""
-    n_samples = order.shape[1]
-    used = np.zeros((n_samples, n_features), dtype=np.bool_)
-    n_tests = np.zeros(n_samples, dtype=np.int64)
+def find_first_uses(roots, left, right, feature, entry_start, key, most_uses):
+    """Return splits, and entries of their features in the price list, whose key no split above has.
+
+    Walks down each tree; the complement of a split on the stack says that all below it are done.
+    """
+    n_above = np.zeros(key.max() + 1, dtype=np.int32)
+    stack = np.empty(2 * len(left) + 2, dtype=np.int64)
+    node = np.empty(most_uses, dtype=np.int64)
+    entry = np.empty(most_uses, dtype=np.int64)
+    n_uses = 0
+    for root in roots:
+        stack[0] = root
+        size = 1
+        while size > 0:
+            size -= 1
+            h = stack[size]
+            if h < 0:
+                k = feature[~h]
+                for place in range(entry_start[k], entry_start[k + 1]):
+                    n_above[key[place]] -= 1
+                continue
+            if left[h] == LEAF:
+                continue
+            k = feature[h]
+            for place in range(entry_start[k], entry_start[k + 1]):
+                if n_above[key[place]] == 0:
+                    node[n_uses] = h
+                    entry[n_uses] = place
+                    n_uses += 1
+            for place in range(entry_start[k], entry_start[k + 1]):
+                n_above[key[place]] += 1
+            stack[size] = ~h
+            stack[size + 1] = right[h]
+            stack[size + 2] = left[h]
+            size += 3
+    return node[:n_uses].copy(), entry[:n_uses].copy()
+
+
+@kernel
+def count_arcs(uses):
+    """Return how many different payers each first use has."""
+    n_arcs = np.empty(len(uses.node), dtype=np.int64)
+    seen_at = np.full(uses.order.shape[1], NOBODY, dtype=np.int64)
+    for use in range(len(uses.node)):
+        h = uses.node[use]
+        who = uses.payer[uses.cost_item[use]]
+        if who == MODEL:
+            n_arcs[use] = 1
+        elif who == SAMPLE and uses.mask[use] == NO_MASK:
+            n_arcs[use] = uses.stop[h] - uses.start[h]
+        else:
+            n_arcs[use] = 0
+            for place in range(uses.start[h], uses.stop[h]):
+                sample = uses.order[uses.tree[use], place]
+                if uses.mask[use] != NO_MASK and not uses.masks[uses.mask[use], sample]:
+                    continue
+                payer = sample if who == SAMPLE else uses.batch_of[who, sample]
+                if seen_at[payer] != use:
+                    seen_at[payer] = use
+                    n_arcs[use] += 1
+    return n_arcs
+
+
+@kernel
+def number_items(uses, group, arc_start, arc_item, most_items):
+    """Number the items, one for each cost item and payer, and write the arcs of each first use.
+
+    First uses of the same group, all of the same cost item, are neighbours: whoever pays in several
+    of them pays one item. `arc_start` says where the arcs of each first use begin in `arc_item`.
+    Returns the cost item and the payer of every item.
+    """
+    n_samples = uses.order.shape[1]
+    item_of = np.full(n_samples, NOBODY, dtype=np.int32)  # of the group at hand
+    seen_for = np.full(n_samples, NOBODY, dtype=np.int64)
+    seen_at = np.full(n_samples, NOBODY, dtype=np.int64)
+    cost_item = np.empty(most_items, dtype=np.int32)
+    item_payer = np.empty(most_items, dtype=np.int32)
+    n_items = 0
+    for use in range(len(uses.node)):
+        h = uses.node[use]
+        who = uses.payer[uses.cost_item[use]]
+        first, last = (0, 1) if who == MODEL else (uses.start[h], uses.stop[h])
+        arc = arc_start[use]
+        for place in range(first, last):
+            sample = 0 if who == MODEL else uses.order[uses.tree[use], place]
+            if uses.mask[use] != NO_MASK and not uses.masks[uses.mask[use], sample]:
+                continue
+            payer = uses.batch_of[who, sample] if who >= 0 else sample
+            if seen_for[payer] != group[use]:
+                seen_for[payer] = group[use]
+                item_of[payer] = n_items
+                cost_item[n_items] = uses.cost_item[use]
+                item_payer[n_items] = payer
+                n_items += 1
+            if who >= 0:
+                if seen_at[payer] == use:
+                    continue
+                seen_at[payer] = use
+            arc_item[arc] = item_of[payer]
+            arc += 1
+    return cost_item[:n_items].copy(), item_payer[:n_items].copy()
+
+
+@kernel
+def last_steps(nodes, tree_of, order, start, stop, drop_step):
+    """Return for each sample the last step among some nodes that it passes, or `NEVER`."""
+    last = np.full(order.shape[1], NEVER, dtype=np.int32)
+    for number in range(len(nodes)):
+        h = nodes[number]
+        step = drop_step[h]
+        if step != NEVER:
+            for place in range(start[h], stop[h]):
+                sample = order[tree_of[number], place]
+                last[sample] = max(last[sample], step)
+    return last
+
+
+@kernel
+def count_tests(splits, tree_of, order, start, stop, n_tests):
+    """Add to each sample how many of some splits it passes."""
     for number in range(len(splits)):
         h = splits[number]
         for place in range(start[h], stop[h]):
-            row = order[tree_of[number], place]
-            used[row, feature[h]] = True
-            n_tests[row] += 1
-    return used, n_tests
+            n_tests[order[tree_of[number], place]] += 1
 
 
 @kernel
-def first_asks_of(splits, tree_start, row):
-    """Return the features that a row is tested for, and the tree that asks first for each.
+def features_in_order(splits, tree_start, sample):
+    """Return the features that a sample is tested for, and the tree that tests each first.
 
     In the order in which they are met: tree after tree, in each from the root down.
     """
-    asked = np.zeros(len(row), dtype=np.bool_)
-    features = np.empty(len(row), dtype=np.int64)
-    trees = np.empty(len(row), dtype=np.int64)
+    seen = np.zeros(len(sample), dtype=np.bool_)
+    features = np.empty(len(sample), dtype=np.int64)
+    trees = np.empty(len(sample), dtype=np.int64)
     size = 0
     for tree in range(len(tree_start) - 1):
         h = tree_start[tree]
         while splits.left[h] != LEAF:
             k = splits.feature[h]
-            if not asked[k]:
-                asked[k] = True
+            if not seen[k]:
+                seen[k] = True
                 features[size] = k
                 trees[size] = tree
                 size += 1
-            h = splits.left[h] if goes_left(splits, h, row[k]) else splits.right[h]
+            h = splits.left[h] if goes_left(splits, h, sample[k]) else splits.right[h]
     return features[:size], trees[:size]

@@ -1,23 +1,16 @@
-"""What rows buy at which splits, and what it costs."""
+"""What samples buy at which splits: the items of the closure problem, and the arcs to them."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from thriftwood.billing import purchase_kernels as kernels
-from thriftwood.billing.asks import Asks, list_asks
+from thriftwood.billing import kernels
 from thriftwood.closure import last_needed
-from thriftwood.costs import MODEL, SAMPLE, PriceList
+from thriftwood.costs import MODEL, NO_MASK, SAMPLE, PriceList
 from thriftwood.errors import RangeError
 from thriftwood.forest import Forest
 from thriftwood.forest.routes import Routes
-from thriftwood.support.arrays import (
-    BoolArray,
-    FloatArray,
-    IndexArray,
-    IntArray,
-    read_only,
-)
+from thriftwood.support.arrays import FloatArray, IndexArray, IntArray, read_only
 
 # The cost item of what the price list does not name: one split, its tests and its place.
 OF_SPLIT = -1
@@ -25,26 +18,26 @@ OF_SPLIT = -1
 
 @dataclass(frozen=True, eq=False)
 class Purchases:
-    """The items of a forest, each paid once, and the splits that ask for each.
+    """The items of a forest, each paid once, and the splits that need each.
 
-    Split number `s`, in the order of the nodes, asks for `arc_item[arc_start[s]:arc_start[s + 1]]`:
-    the cost items of its feature for every row that passes it, unless a split above has asked it
-    already; and for its own tests, where these cost something.
+    Split number `s`, in the order of the nodes, needs `arc_item[arc_start[s]:arc_start[s + 1]]`:
+    the cost items of its feature for every sample that passes it, unless a split above needs them
+    already; and its own tests, where these cost something.
 
     Attributes
     ----------
     arc_start : shape (n_splits + 1,)
     arc_item : shape (n_arcs,)
     cost_item, item_payer : shape (n_items,)
-        What each item is: this cost item for this row, batch of rows, or the model (payer 0); or
-        `OF_SPLIT` and the number of the split. (Where each tree pays for itself, an item may be
+        What each item is: this cost item for this sample, batch of samples, or the model (payer 0);
+        or `OF_SPLIT` and the number of the split. (Where each tree pays for itself, an item may be
         all that is paid at a split, and its cost item one of them.)
     item_cost : shape (n_items,)
-        What it costs for all rows together, as often as there are predictions.
+        What it costs for all samples together, as often as there are predictions.
     cost_item_price : shape (n_cost_items,)
         What cost items cost, for messages.
     scale : float
-        The weight of all rows times the predictions: costs divided by it are means.
+        The weight of all samples times the predictions: costs divided by it are means.
     """
 
     arc_start: IntArray
@@ -55,12 +48,19 @@ class Purchases:
     cost_item_price: FloatArray
     scale: float
 
+    def __post_init__(self) -> None:
+        if not np.isfinite(self.item_cost.sum()):
+            raise RangeError("The prices are so large that bills are infinite. Use a larger unit.")
+        for array in (self.arc_start, self.arc_item, self.cost_item, self.item_payer):
+            read_only(array)
+        read_only(self.item_cost)
+
     @property
     def n_items(self) -> int:
         return len(self.cost_item)
 
     def last_needed(self, step_of: IndexArray) -> IndexArray:
-        """Return for each item the last step among the splits that ask for it.
+        """Return for each item the last step among the splits that need it.
 
         Parameters
         ----------
@@ -68,11 +68,6 @@ class Purchases:
             With which step of a path each split drops; -1 if it is never kept.
         """
         return last_needed(step_of, self.arc_start, self.arc_item, self.n_items)
-
-    def needed(self, kept: BoolArray) -> BoolArray:
-        """Return the items that the kept splits ask for."""
-        mask: BoolArray = self.last_needed(np.where(kept, 0, -1).astype(np.int32)) == 0
-        return mask
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what is infinite is refused in the end
@@ -84,40 +79,40 @@ def list_purchases(
     *,
     each_tree: bool = False,
 ) -> Purchases:
-    """Find out what the rows of each split buy there.
+    """Find out what the samples of each split buy there.
 
     Parameters
     ----------
     forest, routes, prices
     weights : shape (n_samples,)
-        How much each row counts.
+        How much each sample counts.
     each_tree : bool
         Whether every tree pays for itself, so that no item is shared by two of them.
     """
-    asks = list_asks(forest, prices)
+    node, entry = _first_uses(forest, prices)
     if each_tree and prices.samples is None and not (prices.payer == MODEL).any():
-        return _one_item_each(forest, routes, prices, weights, asks)
-    group = asks.cost_item.astype(np.int64)
+        return _one_item_each(forest, routes, prices, weights, (node, prices.cost_item[entry]))
+    group = prices.cost_item[entry].astype(np.int64)
     if each_tree:
-        group += forest.tree_of(asks.node) * prices.n_cost_items
+        group += forest.tree_of(node) * prices.n_cost_items
     order = np.argsort(group, kind="stable")
-    asks, group = asks.take(order), group[order]
+    node, entry, group = node[order], entry[order], group[order]
 
     split = np.flatnonzero(forest.is_split)
     has_own = bool(prices.per_split or prices.per_node)
-    of_split = np.searchsorted(split, asks.node)
-    asked = _asked(forest, routes, prices, asks)
-    n_arcs = kernels.count_arcs(asked)
+    of_split = np.searchsorted(split, node)
+    uses = _with_samples(forest, routes, prices, node, entry)
+    n_arcs = kernels.count_arcs(uses)
     arc_start = np.zeros(len(split) + 1, dtype=np.int64)
     np.cumsum(np.bincount(of_split, n_arcs, len(split)) + has_own, out=arc_start[1:])
     if arc_start[-1] >= 2**31:
         raise RangeError(
-            f"The forest buys features at {arc_start[-1]} (split, row) pairs; up to 2**31 fit. "
-            "Prune on a sample of the rows."
+            f"The forest buys features at {arc_start[-1]} (split, sample) pairs; up to 2**31 fit. "
+            "Prune on a subsample."
         )
     arc_item = np.empty(arc_start[-1], dtype=np.int32)
     cost_item, item_payer = kernels.number_items(
-        asked,
+        uses,
         group,
         _first_arcs(of_split, n_arcs, has_own),
         arc_item,
@@ -129,56 +124,55 @@ def list_purchases(
         arc_item[arc_start[1:] - 1] = len(cost_item) + number
         cost_item = np.append(cost_item, np.full_like(number, OF_SPLIT))
         item_payer = np.append(item_payer, number)
-        passing = _passing(forest, routes, weights)
+        passing = passing_weights(forest, routes, weights)
         item_cost = np.append(item_cost, _split_costs(prices, weights, passing)[split])
-    return _checked(arc_start, arc_item, cost_item, item_payer, item_cost, prices, weights)
+    scale = float(weights.sum()) * prices.predictions
+    return Purchases(arc_start, arc_item, cost_item, item_payer, item_cost, prices.prices, scale)
 
 
-def _one_item_each(
-    forest: Forest, routes: Routes, prices: PriceList, weights: FloatArray, asks: Asks
-) -> Purchases:
-    """Return one item for each split, all that its rows pay there: nobody else pays for that."""
-    split = np.flatnonzero(forest.is_split)
-    number = np.arange(len(split), dtype=np.int32)
-    passing = _passing(forest, routes, weights)
-    cost = _split_costs(prices, weights, passing)
-    amounts = prices.prices[asks.cost_item] * passing[asks.node] * prices.predictions
-    np.add.at(cost, asks.node, amounts)
-    every = np.arange(len(split) + 1)
-    cost_item = np.full_like(number, OF_SPLIT)
-    cost_item[np.searchsorted(split, asks.node)] = asks.cost_item
-    return _checked(every, number, cost_item, number.copy(), cost[split], prices, weights)
+def passing_weights(forest: Forest, routes: Routes, weights: FloatArray) -> FloatArray:
+    """Return the weight of the samples that pass each node; whole weights are not rounded."""
+    before = np.zeros((forest.n_trees, routes.n_samples + 1))
+    np.cumsum(weights[routes.order], axis=1, out=before[:, 1:])
+    tree = forest.tree_of(np.arange(forest.n_nodes))
+    passing: FloatArray = before[tree, routes.stop] - before[tree, routes.start]
+    return passing
 
 
-def _checked(
-    arc_start: IntArray,
-    arc_item: IndexArray,
-    cost_item: IndexArray,
-    item_payer: IndexArray,
-    item_cost: FloatArray,
-    prices: PriceList,
-    weights: FloatArray,
-) -> Purchases:
-    if not np.isfinite(item_cost.sum()):
-        raise RangeError("The prices are so large that bills are infinite. Use a larger unit.")
-    return Purchases(
-        read_only(arc_start),
-        read_only(arc_item),
-        read_only(cost_item),
-        read_only(item_payer),
-        read_only(item_cost),
-        prices.prices,
-        float(weights.sum()) * prices.predictions,
+def _first_uses(forest: Forest, prices: PriceList) -> tuple[IntArray, IntArray]:
+    """Return the splits at which samples may need a cost item that they did not need above.
+
+    Beside each split stands the entry of the price list, in the order of the nodes. A sample pays
+    a cost item in a tree at the first split that needs it. Where samples know values that split
+    differs from sample to sample; then each first use of a feature counts for all that the feature
+    needs. Counting twice on the same way costs nothing.
+    """
+    n_entries = np.diff(prices.start)
+    is_masked = bool((prices.mask != NO_MASK).any())
+    key = np.repeat(np.arange(prices.n_features), n_entries) if is_masked else prices.cost_item
+    node, entry = kernels.find_first_uses(
+        forest.tree_start[:-1],
+        forest.left,
+        forest.right,
+        forest.feature,
+        prices.start,
+        key,
+        int(n_entries[forest.feature[forest.is_split]].sum()),
     )
+    order = np.argsort(node, kind="stable")
+    return node[order], entry[order]
 
 
-def _asked(forest: Forest, routes: Routes, prices: PriceList, asks: Asks) -> kernels.Asked:
-    return kernels.Asked(
-        node=asks.node,
-        cost_item=asks.cost_item,
-        mask=asks.mask,
+def _with_samples(
+    forest: Forest, routes: Routes, prices: PriceList, node: IntArray, entry: IntArray
+) -> kernels.FirstUses:
+    """Return first uses with the samples that pass them, as kernels want it."""
+    return kernels.FirstUses(
+        node=node,
+        cost_item=prices.cost_item[entry],
+        mask=prices.mask[entry],
+        tree=forest.tree_of(node),
         payer=prices.payer,
-        tree_of=forest.tree_of(asks.node),
         order=routes.order,
         start=routes.start,
         stop=routes.stop,
@@ -187,8 +181,29 @@ def _asked(forest: Forest, routes: Routes, prices: PriceList, asks: Asks) -> ker
     )
 
 
+def _one_item_each(
+    forest: Forest,
+    routes: Routes,
+    prices: PriceList,
+    weights: FloatArray,
+    uses: tuple[IntArray, IndexArray],
+) -> Purchases:
+    """Return one item for each split, all that its samples pay there: nobody shares it."""
+    node, used_item = uses
+    split = np.flatnonzero(forest.is_split)
+    number = np.arange(len(split), dtype=np.int32)
+    passing = passing_weights(forest, routes, weights)
+    cost = _split_costs(prices, weights, passing)
+    np.add.at(cost, node, prices.prices[used_item] * passing[node] * prices.predictions)
+    every = np.arange(len(split) + 1)
+    cost_item = np.full_like(number, OF_SPLIT)
+    cost_item[np.searchsorted(split, node)] = used_item
+    scale = float(weights.sum()) * prices.predictions
+    return Purchases(every, number, cost_item, number.copy(), cost[split], prices.prices, scale)
+
+
 def _first_arcs(of_split: IntArray, n_arcs: IntArray, has_own: bool) -> IntArray:
-    """Return where the arcs of each ask begin, if those of each split follow each other."""
+    """Return where the arcs of each first use begin, if those of each split are neighbours."""
     by_split = np.argsort(of_split, kind="stable")
     first = np.empty(len(n_arcs), dtype=np.int64)
     first[by_split] = np.cumsum(n_arcs[by_split]) - n_arcs[by_split]
@@ -198,26 +213,17 @@ def _first_arcs(of_split: IntArray, n_arcs: IntArray, has_own: bool) -> IntArray
 def _item_costs(
     prices: PriceList, weights: FloatArray, cost_item: IndexArray, payer: IndexArray
 ) -> FloatArray:
-    """Return what items cost for all rows together, as often as there are predictions."""
+    """Return what items cost for all samples together, as often as there are predictions."""
     who = prices.payer[cost_item]
     cost = prices.prices[cost_item]
-    of_row = np.flatnonzero(who == SAMPLE)
-    cost[of_row] = prices.price_of(cost_item[of_row], payer[of_row]) * weights[payer[of_row]]
+    own = np.flatnonzero(who == SAMPLE)
+    cost[own] = prices.price_of(cost_item[own], payer[own]) * weights[payer[own]]
     for number, weight in enumerate(prices.batch_weights(weights)):
         of_batch = np.flatnonzero(who == number)
         cost[of_batch] *= weight[payer[of_batch]]
     cost[who == MODEL] *= weights.sum()
     cost[who != MODEL] *= prices.predictions
     return cost
-
-
-def _passing(forest: Forest, routes: Routes, weights: FloatArray) -> FloatArray:
-    """Return the weight of the rows that pass each node; whole numbers, so nothing is rounded."""
-    before = np.zeros((forest.n_trees, routes.n_samples + 1))
-    np.cumsum(weights[routes.order], axis=1, out=before[:, 1:])
-    tree = forest.tree_of(np.arange(forest.n_nodes))
-    passing: FloatArray = before[tree, routes.stop] - before[tree, routes.start]
-    return passing
 
 
 def _split_costs(prices: PriceList, weights: FloatArray, passing: FloatArray) -> FloatArray:

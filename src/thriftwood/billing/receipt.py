@@ -1,13 +1,20 @@
-"""What one row buys, in the order in which it is asked for it, and at what price."""
+"""Receipts: what one sample buys, in the order of buying, and at what price."""
 
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from thriftwood.costs import PriceList, cost_items_of, part_of_sample
+import numpy as np
+from numpy.typing import NDArray
+
+from thriftwood.billing import kernels
+from thriftwood.billing.payments import NEVER, amount_of, last_need, uses_in
+from thriftwood.costs import MODEL, NO_MASK, PriceList
+from thriftwood.forest import Forest
+from thriftwood.support.arrays import BoolArray
 
 # A number, the label of a category (usually text), or None where it is missing.
 Value = Any
@@ -15,9 +22,17 @@ Value = Any
 CostItem = tuple[str, float]
 
 
+class FeatureUse(NamedTuple):
+    """A feature that a sample uses, the first tree that tests it, and the sample's value."""
+
+    feature: int
+    tree: int
+    value: Value
+
+
 @dataclass(frozen=True)
 class Purchase:
-    """A feature, bought when a tree first asks for it.
+    """A feature, bought when a tree first tests it.
 
     Attributes
     ----------
@@ -25,13 +40,13 @@ class Purchase:
         Its column.
     name : str
     tree : int
-        The number of the tree that asks first.
+        The number of the tree that tests it first.
     items : tuple of (str, float)
         What is due that was not due before: the price of the feature itself first, then those of
-        features that it requires and the fees of groups; of what a batch pays together, the row's
-        equal part. Nothing, if the value was known or came with another feature.
+        features that it requires and the fees of groups; of what a batch pays together, the
+        sample's equal part. Nothing, if the value was known or came with another feature.
     value : float, label or None
-        What the row turns out to have there, as the model compares it; the label of a category
+        What the sample turns out to have there, as the model compares it; the label of a category
         where the model knows labels; None where it is missing.
     """
 
@@ -49,23 +64,23 @@ class Purchase:
 
 @dataclass(frozen=True, repr=False)
 class Receipt:
-    """The bill of one row, purchase by purchase. Print it to read it.
+    """The bill of one sample, purchase by purchase. Print it to read it.
 
     Attributes
     ----------
-    row
+    sample
         Its number, or its id in a `LazyAnswer`.
     purchases : tuple of Purchase
         In the order in which features are bought, each once.
     shared : tuple of (str, float)
-        The row's equal part of what only other rows of its batch need.
+        The sample's equal part of what only other samples of its batch need.
     test_cost : float
-        What the row pays for being put to tests, where each costs something.
+        What the sample pays for being put to tests, where each costs something.
     unit : str
         What all this is counted in.
     """
 
-    row: Any
+    sample: Any
     purchases: tuple[Purchase, ...]
     shared: tuple[CostItem, ...]
     test_cost: float
@@ -73,7 +88,7 @@ class Receipt:
 
     @property
     def total(self) -> float:
-        """What the row pays; but for rounding its entry in `FeatureBill.per_sample`."""
+        """What the sample pays; but for rounding its entry in `FeatureBill.per_sample`."""
         bought = sum(purchase.price for purchase in self.purchases)
         return bought + _sum(self.shared) + self.test_cost
 
@@ -81,89 +96,129 @@ class Receipt:
         unit = f" {self.unit}" if self.unit else ""
         number = len(self.purchases)
         title = (
-            f"Receipt of row {reprlib.repr(self.row)}: {self.total:.6g}{unit} for {number} "
+            f"Receipt of sample {reprlib.repr(self.sample)}: {self.total:.6g}{unit} for {number} "
             f"feature{'' if number == 1 else 's'}"
         )
         lines = [
-            _Line(f"tree {one.tree}", f"{one.name} = {_words(one.value)}", one.price, _details(one))
+            (f"tree {one.tree}", f"{one.name} = {_words(one.value)}", one.price, _details(one))
             for one in self.purchases
         ]
-        for name, part in self.shared:
-            lines.append(_Line("", name, part, "needed by others of the batch"))
+        lines += [("", name, part, "needed by others of the batch") for name, part in self.shared]
         if self.test_cost > 0:
-            lines.append(_Line("", "tests", self.test_cost, ""))
-        left = max((len(line.tree) for line in lines), default=0)
-        middle = max((len(line.what) for line in lines), default=0)
+            lines.append(("", "tests", self.test_cost, ""))
+        left = max((len(tree) for tree, *_ in lines), default=0)
+        middle = max((len(what) for _, what, *_ in lines), default=0)
         printed = [
-            f"  {line.tree:{left}s}  {line.what:{middle}s} {line.price:10.6g}  {line.more}".rstrip()
-            for line in lines
+            f"  {tree:{left}s}  {what:{middle}s} {price:10.6g}  {more}".rstrip()
+            for tree, what, price, more in lines
         ]
         return "\n".join([title, *printed])
 
 
-class _Line(NamedTuple):
-    """A line of a printed receipt."""
-
-    tree: str
-    what: str
-    price: float
-    more: str
-
-
 def make_receipt(
     prices: PriceList,
-    row: int,
-    asked: Iterable[tuple[int, int]],
-    values: Mapping[int, Value],
-    n_tests: int,
+    sample: int,
+    in_order: Iterable[FeatureUse],
+    test_cost: float,
     shared: Iterable[int] = (),
 ) -> Receipt:
-    """Write down what a row pays, in the order of buying.
+    """Write down what a sample pays, in the order of buying.
 
     Parameters
     ----------
     prices : PriceList
-    row : int
-        Which of the rows that the prices are for.
-    asked : (feature, tree) pairs
-        Features in the order of buying, and who asks; what was bought before is left out.
-    values : mapping from feature to value
-        What each of them was found to be.
-    n_tests : int
-        How many splits test the row.
+    sample : int
+        Which of the samples that the prices are for.
+    in_order : iterable of FeatureUse
+        In the order of buying; what was bought before is left out.
+    test_cost : float
     shared : cost items, optional
-        What the batches of the row pay together, as `shared_by_batches` returns it. The row has its
-        part in it even where only others need it.
+        What the batches of the sample pay together, from `shared_items`. The sample has its part in
+        it even where only others need it.
     """
     purchases: dict[int, Purchase] = {}
     paid: set[int] = set()
-    for feature, tree in asked:
+    for feature, tree, value in in_order:
         if feature in purchases:
             continue
-        due = [
-            cost_item for cost_item in cost_items_of(prices, feature, row) if cost_item not in paid
-        ]
+        due = [item for item in items_needed(prices, feature, sample) if item not in paid]
         paid.update(due)
         purchases[feature] = Purchase(
             feature=feature,
             name=prices.names[feature],
             tree=tree,
-            items=_written(prices, due, row),
-            value=values[feature],
+            items=_written(prices, due, sample),
+            value=value,
         )
     return Receipt(
-        row=row,
+        sample=sample,
         purchases=tuple(purchases.values()),
-        shared=_written(prices, (cost_item for cost_item in shared if cost_item not in paid), row),
-        test_cost=prices.per_split * n_tests,
+        shared=_written(prices, (item for item in shared if item not in paid), sample),
+        test_cost=test_cost,
         unit=prices.unit,
     )
 
 
-def _written(prices: PriceList, items: Iterable[int], row: int) -> tuple[CostItem, ...]:
-    return tuple(
-        (prices.names[cost_item], part_of_sample(prices, cost_item, row)) for cost_item in items
-    )
+def uses_in_order(forest: Forest, values: NDArray[Any]) -> list[FeatureUse]:
+    """Return the features that one sample uses, each once, tree after tree from the root down."""
+    with np.errstate(over="ignore"):
+        as_compared = values.astype(forest.input_dtype, copy=False)
+    features, trees = kernels.features_in_order(forest.splits, forest.tree_start, as_compared)
+    return [
+        FeatureUse(feature, tree, shown_value(forest, feature, values[feature]))
+        for feature, tree in zip(features.tolist(), trees.tolist(), strict=True)
+    ]
+
+
+def shown_value(forest: Forest, feature: int, value: Any) -> Value:
+    """Return a value as people read it: a number, a label, or None if missing."""
+    value = float(value)
+    if np.isnan(value):
+        return None
+    labels = forest.category_labels.get(feature, ())
+    return labels[int(value)] if value in range(len(labels)) else value
+
+
+def items_needed(prices: PriceList, feature: int, sample: int) -> list[int]:
+    """Return the cost items that a sample pays for a feature: the feature's own comes first."""
+    entries = np.arange(prices.start[feature], prices.start[feature + 1])
+    items = [
+        int(prices.cost_item[entry])
+        for entry in entries
+        if prices.mask[entry] == NO_MASK or prices.masks[prices.mask[entry], sample]
+    ]
+    by_samples = (item for item in items if prices.payer[item] != MODEL)
+    return sorted(by_samples, key=lambda item: (item != feature, item))
+
+
+def shared_items(prices: PriceList, used: BoolArray, sample: int) -> list[int]:
+    """Return the cost items that a sample has a part in because its batch needs them.
+
+    Parameters
+    ----------
+    prices : PriceList
+    used : shape (n_samples, n_features)
+        The features that each sample is tested for.
+    sample : int
+    """
+    found = []
+    for item in np.flatnonzero(prices.payer >= 0).tolist():
+        batch_of = prices.batch_of[prices.payer[item]]
+        batch = np.flatnonzero(batch_of == batch_of[sample])
+        needed = last_need(prices, item, uses_in(used[batch]), batch)
+        if needed is not None and (needed != NEVER).any():
+            found.append(item)
+    return found
+
+
+def part_of(prices: PriceList, cost_item: int, sample: int) -> float:
+    """Return what a sample pays for a cost item that it, or its batch, needs."""
+    amount = amount_of(prices, cost_item)
+    return amount if isinstance(amount, float) else float(amount[sample])
+
+
+def _written(prices: PriceList, items: Iterable[int], sample: int) -> tuple[CostItem, ...]:
+    return tuple((prices.names[item], part_of(prices, item, sample)) for item in items)
 
 
 def _sum(items: tuple[CostItem, ...]) -> float:

@@ -20,7 +20,6 @@ from thriftwood.cascade import (
 )
 from thriftwood.costs import AnyCosts, PriceList, prices_of_samples
 from thriftwood.errors import InputError
-from thriftwood.evaluation.evaluation import read_points, samples_for
 from thriftwood.forest import (
     Forest,
     collapse,
@@ -33,6 +32,7 @@ from thriftwood.forest import (
 from thriftwood.forest.table import Table, read_rows
 from thriftwood.problem.counting import times_counted
 from thriftwood.problem.targets import read_target, read_weights
+from thriftwood.problem.validation import bootstrap_for, read_points
 from thriftwood.refitting import LabelledSamples, read_labelled, refit_model
 from thriftwood.support.arrays import (
     BoolArray,
@@ -184,7 +184,7 @@ def _predicting_trees(path: Any, samples: str, refit: Any, n_samples: int) -> Bo
             "no meaning for them: pass samples that the model was not trained on, or leave "
             "`refit` out."
         )
-    times = times_counted(samples, samples_for(path, samples), path.forest.n_trees, n_samples)
+    times = times_counted(samples, bootstrap_for(path, samples), path.forest.n_trees, n_samples)
     return times > 0
 
 

@@ -124,7 +124,7 @@ def bill_facts(paid: FeatureBill) -> dict[str, Any]:
 def receipt_facts(receipt: Receipt) -> dict[str, Any]:
     """Return a receipt for JSON."""
     return {
-        "row": receipt.row,
+        "row": receipt.sample,
         "unit": receipt.unit,
         "total": receipt.total,
         "purchases": [

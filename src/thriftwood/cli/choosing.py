@@ -14,7 +14,7 @@ from thriftwood.cli.words import wrapped
 from thriftwood.errors import InputError
 
 if TYPE_CHECKING:
-    from thriftwood.evaluation.evaluation import Evaluation
+    from thriftwood.evaluation import Evaluation
     from thriftwood.pruning.path import PruningPath
     from thriftwood.pruning.pruned import Pruned
 
@@ -102,7 +102,7 @@ def _by_errors(path: PruningPath, inputs: Inputs, choice: Choice, voice: Voice) 
     return path.choose(
         judges.X,
         judges.y,
-        rule="error_increase",
+        rule="max_error_increase",
         limit=choice.max_error_increase,
         sample_weight=judges.weight,
         n_jobs=inputs.jobs,

@@ -10,7 +10,7 @@ from thriftwood.cli.inputs import Inputs
 from thriftwood.cli.voice import Voice
 
 if TYPE_CHECKING:
-    from thriftwood.evaluation.evaluation import Evaluation
+    from thriftwood.evaluation import Evaluation
     from thriftwood.pruning.path import PruningPath
     from thriftwood.pruning.pruned import Pruned
 

@@ -4,13 +4,6 @@ Law: the bill of a row is the sum of the cost items that the features it uses bu
 once. Nothing here knows a tree.
 """
 
-from thriftwood.costs.bills import (
-    Bills,
-    bills_of,
-    cost_items_of,
-    part_of_sample,
-    shared_by_batches,
-)
 from thriftwood.costs.costs import AnyCosts, Costs
 from thriftwood.costs.knowing import with_known
 from thriftwood.costs.per_feature import prices_per_feature
@@ -29,18 +22,13 @@ __all__ = [
     "NO_MASK",
     "SAMPLE",
     "AnyCosts",
-    "Bills",
     "Costs",
     "PriceList",
     "SamplePrices",
-    "bills_of",
-    "cost_items_of",
-    "part_of_sample",
     "price_parts",
     "prices_from",
     "prices_of_samples",
     "prices_per_feature",
     "read_prices",
-    "shared_by_batches",
     "with_known",
 ]

@@ -14,8 +14,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from thriftwood.billing.asks import list_asks
-from thriftwood.costs import MODEL, SAMPLE, PriceList
+from thriftwood.billing import model_costs, paid_by_step
 from thriftwood.distributed import sampling_kernels as kernels
 from thriftwood.forest import Forest
 from thriftwood.forest.routes import Routes
@@ -24,8 +23,6 @@ from thriftwood.problem import (
     PruningProblem,
     from_the_end,
     losses_at,
-    splits_at,
-    still_there,
 )
 from thriftwood.support.arrays import FloatArray, IndexArray
 from thriftwood.support.parallel import Progress, for_each, n_threads
@@ -116,22 +113,10 @@ class Paid:
 
 def paid_by(problem: PruningProblem, drop_step: IndexArray, n_points: int) -> Paid:
     """Send rows through the trees, and add up what they pay; parameters as for `Measure`."""
-    forest, prices, weights = problem.forest, problem.prices, problem.in_memory.weights
-    passed = passed_by(forest, problem.routes)
-    asks = list_asks(forest, prices)
-    asks = asks.take(np.argsort(asks.cost_item, kind="stable"))
-    asks = asks.take(
-        np.flatnonzero(
-            (prices.payer[asks.cost_item] == SAMPLE) & (prices.prices[asks.cost_item] > 0)
-        )
+    weights = problem.in_memory.weights
+    until = paid_by_step(
+        problem.forest, problem.routes, problem.prices, weights, drop_step, n_points
     )
-    until = np.zeros(n_points)
-    kernels.add_bills(passed, asks.node, asks.cost_item, prices.prices, drop_step, weights, until)
-    if prices.per_split > 0:
-        tested = np.zeros(n_points)
-        splits = np.flatnonzero(forest.is_split)
-        kernels.add_tests(passed, splits, drop_step, weights, tested)
-        until += prices.per_split * tested
     return Paid(until, float(weights.sum()))
 
 
@@ -150,7 +135,7 @@ def measured_from(
         As for `Measure`.
     """
     forest, n_points = problem.forest, len(paid.until)
-    of_model = _model_costs(forest, problem.prices, drop_step, n_points)
+    of_model = model_costs(forest, problem.prices, drop_step, n_points)
     return Measured(
         costs=from_the_end(paid.until) / paid.weight + of_model,
         losses=losses_at(forest, losses.total, drop_step, n_points) / losses.weight,
@@ -167,17 +152,3 @@ def passed_by(forest: Forest, routes: Routes) -> kernels.Passed:
         start=routes.start,
         stop=routes.stop,
     )
-
-
-def _model_costs(
-    forest: Forest, prices: PriceList, drop_step: IndexArray, n_points: int
-) -> FloatArray:
-    """Return what is paid once for the model of each point, per prediction."""
-    asks = list_asks(forest, prices)
-    last = np.full(prices.n_cost_items, -1, dtype=np.int32)
-    np.maximum.at(last, asks.cost_item, drop_step[asks.node])
-    last[prices.payer != MODEL] = -1
-    once = still_there(last, n_points, prices.prices)
-    nodes = prices.per_node * splits_at(forest, drop_step, n_points)
-    costs: FloatArray = (once + nodes) / prices.predictions
-    return costs

@@ -2,57 +2,10 @@
 
 from collections import namedtuple
 
-import numpy as np
-
 from thriftwood.support.compiling import kernel, small_kernel
 
 # Splits and who passes them: a few arrays of `Forest` and of `Routes`.
 Passed = namedtuple("Passed", "tree_of left right order start stop")
-
-
-@kernel
-def add_bills(passed, ask_node, ask_cost_item, prices, drop_step, weights, paid):
-    """Add to `paid[s]` what rows no longer pay when the splits of step `s` drop.
-
-    Asks for the same cost item are neighbours. A row pays it until the last split drops that asks
-    for it.
-    """
-    last = np.full(len(weights), -1, dtype=np.int32)
-    payers = np.empty(len(weights), dtype=np.int32)
-    weight_until = np.zeros(len(paid))
-    ask = 0
-    while ask < len(ask_node):
-        cost_item = ask_cost_item[ask]
-        n_payers = 0
-        while ask < len(ask_node) and ask_cost_item[ask] == cost_item:
-            h = ask_node[ask]
-            ask += 1
-            step = drop_step[h]
-            if step < 0:
-                continue
-            for place in range(passed.start[h], passed.stop[h]):
-                row = passed.order[passed.tree_of[h], place]
-                if last[row] < 0:
-                    payers[n_payers] = row
-                    n_payers += 1
-                last[row] = max(last[row], step)
-        for number in range(n_payers):
-            row = payers[number]
-            weight_until[last[row]] += weights[row]
-            last[row] = -1
-        # Weights are whole numbers: multiplied once, sums of them are not rounded.
-        for step in range(len(paid)):
-            paid[step] += prices[cost_item] * weight_until[step]
-            weight_until[step] = 0.0
-
-
-@kernel
-def add_tests(passed, splits, drop_step, weights, tested):
-    """Add to `tested[s]` the weight of the rows that splits of step `s` test."""
-    for h in splits:
-        if drop_step[h] >= 0:
-            for place in range(passed.start[h], passed.stop[h]):
-                tested[drop_step[h]] += weights[passed.order[passed.tree_of[h], place]]
 
 
 @kernel

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thriftwood.billing.purchases import list_purchases
+from thriftwood.billing import list_purchases
 from thriftwood.costs import MODEL, PriceList
 from thriftwood.distributed.dual import Subproblem, join_subproblems
 from thriftwood.errors import InputError, RangeError

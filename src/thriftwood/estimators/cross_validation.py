@@ -18,7 +18,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 
 from thriftwood.costs import AnyCosts, Costs
-from thriftwood.evaluation.evaluation import Evaluation, Measures
+from thriftwood.evaluation import Evaluation, Measures
 from thriftwood.pruning.path import PruningPath
 from thriftwood.support.arrays import FloatArray, IntArray, read_only
 

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
 from thriftwood.adapters import read_forest
-from thriftwood.costs import PriceList, bills_of
+from thriftwood.billing import bills_of
+from thriftwood.costs import PriceList
 from thriftwood.errors import InputError, RangeError
 from thriftwood.forest import Forest, route_samples
 from thriftwood.forest.table import Table

@@ -26,8 +26,7 @@ from thriftwood.costs import AnyCosts
 from thriftwood.errors import InputError, UnfittedModelError, UnsupportedModelError
 from thriftwood.estimators.cross_validation import Fold, Samples, cross_validate, make_folds
 from thriftwood.estimators.options import prices_for
-from thriftwood.evaluation.choosing import check_rule, chosen_point
-from thriftwood.evaluation.evaluation import Evaluation
+from thriftwood.evaluation import Evaluation, check_rule, chosen_point
 from thriftwood.problem import ClassWeight, Loss, read_weights
 from thriftwood.pruning import Pruned, PruningPath, prune_path
 from thriftwood.support.arrays import FloatArray

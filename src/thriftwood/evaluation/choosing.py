@@ -1,22 +1,17 @@
-"""Rules to choose a point of a path by what was measured on rows.
+"""Rules to choose a point of a path by what was measured on samples.
 
-A rule marks the points that it finds good enough; of these the cheapest is chosen.
+A rule marks the points that are good enough; of these the cheapest is chosen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from thriftwood.errors import InputError
+from thriftwood.evaluation.evaluation import Evaluation
 from thriftwood.forest import Forest
-from thriftwood.support.validation import one_number_from_zero
-
-if TYPE_CHECKING:
-    from thriftwood.evaluation.evaluation import Evaluation
-    from thriftwood.support.arrays import BoolArray, FloatArray
+from thriftwood.support.arrays import BoolArray, FloatArray
+from thriftwood.support.validation import chosen, one_number_from_zero
 
 # Means of losses and bills may differ in their last digits where they should be equal.
 ROUNDING = 1e-12
@@ -34,13 +29,11 @@ def check_aim(forest: Forest) -> None:
 
 def check_rule(rule: str, limit: float | None) -> None:
     """Raise where a rule does not exist, or lacks its limit."""
-    if rule not in RULES:
-        names = ", ".join(repr(name) for name in RULES)
-        raise InputError(f"There is no rule {rule!r}: choose {names}.")
+    chosen(rule, RULES, "rule")
     if rule in WITH_LIMIT:
         one_number_from_zero(limit, "limit", f"The rule {rule!r} needs it.")
     elif limit is not None:
-        raise InputError(f"The rule {rule!r} takes no `limit`.")
+        raise InputError(f"The rule {rule!r} takes no `limit`.", "limit")
 
 
 def chosen_point(measured: Evaluation, rule: str, limit: float | None = None) -> int:
@@ -60,12 +53,12 @@ def one_standard_error(measured: Evaluation, _limit: float) -> BoolArray:
     return _at_most(measured.error, measured.error[best] + measured.standard_error[best])
 
 
-def error_increase(measured: Evaluation, limit: float) -> BoolArray:
+def max_error_increase(measured: Evaluation, limit: float) -> BoolArray:
     before = measured.original.error
     good_enough = _at_most(measured.error, before + limit)
     if not good_enough.any():
         raise InputError(
-            f"The error of the model is {before:.4g} on these rows, and no pruning stays within "
+            f"The error of the model is {before:.4g} on these samples, and no pruning stays within "
             f"{before + limit:.4g}: the nearest comes to {measured.error.min():.4g}. Allow more, "
             "or leave the model as it is."
         )
@@ -76,7 +69,7 @@ def budget(measured: Evaluation, limit: float) -> BoolArray:
     affordable = measured.cost <= limit
     if not affordable.any():
         raise InputError(
-            f"No point has a mean bill of at most {limit:g} on these rows; the cheapest has "
+            f"No point has a mean bill of at most {limit:g} on these samples; the cheapest has "
             f"{measured.cost.min():g}."
         )
     return affordable & _at_most(measured.error, measured.error[affordable].min())
@@ -89,7 +82,7 @@ def _at_most(values: FloatArray, most: float) -> BoolArray:
 RULES: dict[str, Callable[[Evaluation, float], BoolArray]] = {
     "lowest_error": lowest_error,
     "one_standard_error": one_standard_error,
-    "error_increase": error_increase,
+    "max_error_increase": max_error_increase,
     "budget": budget,
 }
-WITH_LIMIT = ("error_increase", "budget")
+WITH_LIMIT = ("max_error_increase", "budget")

@@ -1,30 +1,21 @@
-"""Real errors and bills along a path, by walking the rows once from its first point to its last."""
+"""Real errors and bills along a path, from single leaves back to the model before pruning."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from thriftwood.adapters import BootstrapSamples, read_bootstrap
-from thriftwood.costs import AnyCosts, prices_of_samples
-from thriftwood.errors import InputError
-from thriftwood.evaluation import kernels, walking
+from thriftwood.billing import mean_costs, nested_bills, sorted_by_step, steps_of
+from thriftwood.evaluation import kernels
+from thriftwood.forest import LINKS, Forest
 from thriftwood.forest.routes import Routes, route_samples
-from thriftwood.forest.table import read_rows
-from thriftwood.problem.counting import CountArray, times_counted
-from thriftwood.problem.targets import read_target, read_weights
-from thriftwood.support.arrays import (
-    FloatArray,
-    IndexArray,
-    IntArray,
-    read_only,
-)
+from thriftwood.problem.validation import Prunings, ValidationSet, read_points
+from thriftwood.support.arrays import FloatArray, IndexArray, IntArray, read_only
 from thriftwood.support.frames import frame_of
 from thriftwood.support.progress import progress_bar
 from thriftwood.support.validation import shares_of_one
@@ -32,15 +23,16 @@ from thriftwood.support.validation import shares_of_one
 if TYPE_CHECKING:
     import pandas as pd
 
-
 # What `judge_classes` measures, in its order.
 CLASS_LOSSES = ("error", "vote_error", "brier", "log_loss")
-# Where the walk begins, before point 0: the model before pruning.
-ORIGINAL = -1
+# Values of nodes are added in whole numbers of this many bits.
+VALUE_BITS = 44
+# Nested prunings: the step with which each split drops, and the number of points.
+Nested = tuple[IndexArray, int]
 
 
 class Measures(NamedTuple):
-    """What was measured of one model, on the rows of an evaluation: as there."""
+    """What was measured of one model, on the samples of an evaluation: as there."""
 
     error: float
     standard_error: float
@@ -49,30 +41,31 @@ class Measures(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
-    """Errors and bills of the points of a path on some rows, one entry per point.
+    """Errors and bills of the points of a path on some samples, one entry per point.
 
     Attributes
     ----------
     points : int array
         Which points of the path.
     tradeoffs : float array
-        From which tradeoff on each is optimal on the samples it was computed on.
+        From which tradeoff on each is optimal on the samples it was computed on; NaN where points
+        have none.
     error : float array
-        Share of rows that the ensemble misclassifies; for regressors the mean squared error.
+        Share of samples that the ensemble misclassifies; for regressors the mean squared error.
     standard_error : float array
         Of `error`.
     vote_error : float array, optional
-        Share of rows that the majority of the trees misclassifies; not of boosted trees, which do
-        not vote.
+        Share of samples that the majority of the trees misclassifies; not of boosted trees, which
+        do not vote.
     log_loss, brier : float arrays, optional
         Of the ensemble's probabilities, as scikit-learn defines them.
     cost : float array
-        Mean bill of a row, its part of what is paid once for the model included.
+        Mean bill of a sample, its part of what is paid once for the model included.
     quantiles : tuple of float
     cost_quantiles : shape (n_points, n_quantiles)
         Of the bills, without what is paid for the model.
     n_samples : int
-        How many rows were predicted.
+        How many samples were predicted.
     original : Measures
         `error`, `standard_error` and `cost` of the model before pruning.
     """
@@ -93,7 +86,7 @@ class Evaluation:
     def __repr__(self) -> str:
         best = int(self.error.argmin())
         return (
-            f"Evaluation of {len(self.points)} points on {self.n_samples} rows: lowest error "
+            f"Evaluation of {len(self.points)} points on {self.n_samples} samples: lowest error "
             f"{self.error[best]:.4g} at point {self.points[best]}, mean cost {self.cost[best]:.6g}"
         )
 
@@ -101,127 +94,142 @@ class Evaluation:
         """Return one line per point as a pandas data frame."""
         columns: dict[str, Any] = {"point": self.points, "tradeoff": self.tradeoffs}
         for name in ("error", "standard_error", "vote_error", "log_loss", "brier", "cost"):
-            if getattr(self, name) is not None:
-                columns[name] = getattr(self, name)
+            columns[name] = getattr(self, name)
         for column, quantile in enumerate(self.quantiles):
             columns[f"cost_q{quantile:g}"] = self.cost_quantiles[:, column]
-        return frame_of(columns)
+        return frame_of({name: column for name, column in columns.items() if column is not None})
 
 
-def evaluate_path(
-    path: Any,
-    X: Any,
-    y: ArrayLike,
-    points: Sequence[int] | None,
-    samples: str,
-    quantiles: Sequence[float],
-    sample_weight: ArrayLike | None,
-    costs: AnyCosts,
-    n_jobs: int | None,
-    progress: bool | None,
+def evaluate(
+    path: Prunings,
+    data: ValidationSet,
+    points: Sequence[int] | None = None,
+    quantiles: Sequence[float] = (),
+    n_jobs: int | None = None,
+    progress: bool | None = None,
 ) -> Evaluation:
-    """Measure points of a path; parameters as in `PruningPath.evaluate`."""
+    """Measure points of a path on samples; parameters as in `PruningPath.evaluate`."""
+    forest, prices, weights = path.forest, data.prices, data.weights
     wanted = np.arange(len(path)) if points is None else read_points(points, len(path))
+    # Point 0 is the model before pruning from here on.
+    visited, place = np.unique(np.append(0, wanted + 1), return_inverse=True)
     shares = shares_of_one(quantiles, "quantiles")
-    given = _read_rows(path, X, y, samples, sample_weight, n_jobs)
-    prices = prices_of_samples(
-        path.prices, "path", costs, path.forest.feature_names, len(given.weights)
-    )
-    prices.batch_weights(given.weights)  # refuses weights that differ within a batch
-    walk, scale = walking.walk_of(path.forest, prices, given.routes, given.times)
-    state = walking.nothing_yet(path.forest, prices, len(given.weights))
-    measured = np.concatenate([[ORIGINAL], wanted])
-    masks = chain([path.forest.is_split], map(path.kept_nodes, range(len(path))))
-    names = CLASS_LOSSES if path.forest.is_classifier else CLASS_LOSSES[:1]
-    losses = np.zeros((len(names), len(given.weights)))
-    means = np.empty((len(losses), len(measured)))
-    standard_error, cost = np.empty(len(measured)), np.empty(len(measured))
-    cost_quantiles = np.empty((len(measured), len(shares)))
-    visits = walking.visit(path.forest, masks, walk, state)
+    routes = route_samples(forest, data.table, n_jobs)
+    counted = data.counted
+    names = CLASS_LOSSES if forest.is_classifier else CLASS_LOSSES[:1]
+    means = np.empty((len(names), len(visited)))
+    standard_error = np.empty(len(visited))
+    cost_quantiles = np.empty((len(visited), len(shares)))
+    losses_along = _losses_along(forest, routes, data, _nested(path, visited))
+    bills_along: Iterable[FloatArray] = repeat(weights)  # nobody looks
+    if shares:
+        bills_along = chain.from_iterable(
+            nested_bills(forest, routes, prices, *nested) for nested in _nested(path, visited)
+        )
     with progress_bar("Evaluating", progress) as bar:
-        for point, kept in enumerate(visits, start=ORIGINAL):
-            bar((point - ORIGINAL) / (len(path) - ORIGINAL))
-            places = np.flatnonzero(measured == point)
-            if not len(places):
-                continue
-            if path.forest.is_classifier:
-                kernels.judge_classes(state, given.target, scale, losses)
-            else:
-                kernels.judge_numbers(state, given.target, scale, losses)
-            judged = np.where(state.n_trees > 0, given.weights, 0.0)
-            if judged.sum() == 0:
-                raise InputError(f"With samples={samples!r} no sample counts that has any weight.")
-            means[:, places] = (losses @ judged / judged.sum())[:, None]
-            standard_error[places] = _standard_error(losses[0], judged)
-            bill = walking.bills_now(walk, state)
-            cost[places] = walking.mean_cost(path.forest, prices, kept, bill, given.weights)
-            cost_quantiles[places] = _quantiles(bill, given.weights, shares)
-    mean = {name: read_only(row[1:].copy()) for name, row in zip(names, means, strict=True)}
+        number = len(visited)
+        for losses, bill in zip(losses_along, bills_along, strict=False):
+            number -= 1
+            means[:, number] = losses @ counted / counted.sum()
+            standard_error[number] = _standard_error(losses[0], counted)
+            cost_quantiles[number] = _quantiles(bill, weights, shares)
+            bar(1 - number / len(visited))
+    costs = [mean_costs(forest, routes, prices, weights, *one) for one in _nested(path, visited)]
+    cost = np.concatenate(costs[::-1])
+    original, at = place[0], place[1:]
+    mean = {name: read_only(row[at]) for name, row in zip(names, means, strict=True)}
     return Evaluation(
         points=read_only(wanted),
         tradeoffs=read_only(path.tradeoffs[wanted]),
         error=mean["error"],
-        standard_error=read_only(standard_error[1:]),
-        vote_error=mean.get("vote_error") if path.forest.is_averaged else None,
+        standard_error=read_only(standard_error[at]),
+        vote_error=mean.get("vote_error") if forest.is_averaged else None,
         brier=mean.get("brier"),
         log_loss=mean.get("log_loss"),
-        cost=read_only(cost[1:]),
+        cost=read_only(cost[at]),
         quantiles=shares,
-        cost_quantiles=read_only(cost_quantiles[1:]),
-        n_samples=int(np.count_nonzero(state.n_trees)),
-        original=Measures(float(means[0, 0]), float(standard_error[0]), float(cost[0])),
+        cost_quantiles=read_only(cost_quantiles[at]),
+        n_samples=int(np.count_nonzero(data.times.any(axis=0))),
+        original=Measures(
+            float(means[0, original]), float(standard_error[original]), float(cost[original])
+        ),
     )
 
 
-class Given(NamedTuple):
-    """The rows to measure on: where they go, what is right, and how much and in which trees."""
+def _nested(path: Prunings, visited: IntArray) -> Iterator[Nested]:
+    """Yield some points as nested prunings, from the last: all at once, or each for itself."""
+    is_split = path.forest.is_split
+    if path.drop_step is not None:
+        step = np.searchsorted(visited, path.drop_step + 1, side="right") - 1
+        yield np.where(is_split, step, -1).astype(np.int32), len(visited)
+        return
+    for point in visited[::-1]:
+        yield steps_of(path.kept_nodes(int(point) - 1) if point else is_split), 1
 
-    routes: Routes
-    target: IndexArray | FloatArray
-    weights: FloatArray
-    times: CountArray
+
+def _losses_along(
+    forest: Forest, routes: Routes, data: ValidationSet, prunings: Iterable[Nested]
+) -> Iterator[FloatArray]:
+    """Yield what each sample loses at each point, shape (n_losses, n_samples), from the last."""
+    trees, scale = _trees(forest, routes, data)
+    state = _at_roots(forest, trees)
+    losses = np.zeros((len(CLASS_LOSSES) if forest.is_classifier else 1, routes.n_samples))
+    judge = kernels.judge_classes if forest.is_classifier else kernels.judge_numbers
+    before = np.zeros(forest.n_nodes, dtype=np.bool_)
+    for step, n_points in prunings:
+        last = step >= n_points - 1
+        kernels.put_in(trees, state, np.flatnonzero(before & ~last), -1)
+        kernels.put_in(trees, state, np.flatnonzero(last & ~before), 1)
+        splits, start = sorted_by_step(step, n_points)
+        for point in range(n_points - 1, -1, -1):
+            if point < n_points - 1:
+                kernels.put_in(trees, state, splits[start[point] : start[point + 1]], 1)
+            judge(state, data.target, scale, losses)
+            yield losses
+        before = step >= 0
 
 
-def _read_rows(
-    path: Any,
-    X: Any,
-    y: ArrayLike,
-    samples: str,
-    sample_weight: ArrayLike | None,
-    n_jobs: int | None,
-) -> Given:
-    forest = path.forest
-    table = read_rows(X, forest)
-    return Given(
-        target=read_target(y, forest, table.n_samples),
-        weights=read_weights(sample_weight, table.n_samples),
-        times=times_counted(samples, samples_for(path, samples), forest.n_trees, table.n_samples),
-        routes=route_samples(forest, table, n_jobs),
+def _trees(
+    forest: Forest, routes: Routes, data: ValidationSet
+) -> tuple[kernels.Trees, kernels.Scale]:
+    """Return the trees as kernels want them, and what makes predictions of their whole values."""
+    size = math.frexp(float(np.abs(forest.values).max(initial=0.0)))[1]
+    value = np.rint(np.ldexp(forest.values, VALUE_BITS - size)).astype(np.int64)
+    trees = kernels.Trees(
+        tree_of=forest.tree_of(np.arange(forest.n_nodes)),
+        left=forest.left,
+        right=forest.right,
+        value=value,
+        winner=value.argmax(axis=1),
+        order=routes.order,
+        start=routes.start,
+        stop=routes.stop,
+        times=data.times,
     )
+    scale = kernels.Scale(
+        unit=math.ldexp(1.0, size - VALUE_BITS),
+        is_mean=forest.combine == "mean",
+        bias=forest.bias,
+        link=LINKS.index(forest.link),
+        n_classes=0 if forest.classes is None else len(forest.classes),
+    )
+    return trees, scale
 
 
-def samples_for(path: Any, samples: str) -> BootstrapSamples | None:
-    """Return the rows that each tree was grown on, where only some trees predict a row."""
-    if samples == "all":
-        return None
-    if samples == "out_of_bag" and path.samples != "in_bag":
-        raise InputError(
-            f"The path was computed with samples={path.samples!r}, so its trees were pruned "
-            "on samples out of their bags and look better on them than they are. Compute it with "
-            "samples='in_bag'."
-        )
-    return read_bootstrap(path.unchanged_model())
-
-
-def read_points(points: Any, n_points: int, name: str = "points") -> IntArray:
-    """Return the user's argument `name` as points of a path, or refuse it."""
-    wanted = np.asarray(points)
-    if wanted.ndim != 1 or wanted.dtype.kind not in "iu" or not len(wanted):
-        raise InputError(f"`{name}` is {points!r}: pass a list of points of the path.")
-    outside = wanted[(wanted < -n_points) | (wanted >= n_points)]
-    if len(outside):
-        raise InputError(f"The path has {n_points} points: there is no point {outside[0]}.")
-    return wanted.astype(np.int64) % n_points
+def _at_roots(forest: Forest, trees: kernels.Trees) -> kernels.State:
+    """Return the state of samples in trees that are single leaves."""
+    n_samples = trees.times.shape[1]
+    state = kernels.State(
+        total=np.zeros((n_samples, forest.n_outputs), dtype=np.int64),
+        votes=np.zeros((n_samples, forest.n_outputs), dtype=np.int32),
+        n_trees=np.zeros(n_samples, dtype=np.int32),
+        changed=np.ones(n_samples, dtype=np.bool_),
+    )
+    for root, times in zip(forest.tree_start[:-1], trees.times, strict=True):
+        state.total[times > 0] += trees.value[root]
+        state.votes[times > 0, trees.winner[root]] += 1
+        state.n_trees[times > 0] += 1
+    return state
 
 
 def _standard_error(losses: FloatArray, weights: FloatArray) -> float:

@@ -45,6 +45,13 @@ from thriftwood.problem.targets import (
     read_target,
     read_weights,
 )
+from thriftwood.problem.validation import (
+    Prunings,
+    ValidationSet,
+    bootstrap_for,
+    read_points,
+    read_validation,
+)
 
 __all__ = [
     "RECORDED_GAIN",
@@ -56,8 +63,11 @@ __all__ = [
     "NodeLosses",
     "PartitionedClosure",
     "PruningProblem",
+    "Prunings",
     "SampleData",
     "Subsample",
+    "ValidationSet",
+    "bootstrap_for",
     "build_closure",
     "build_complexity",
     "closure_of",
@@ -75,9 +85,11 @@ __all__ = [
     "once",
     "read_class_weights",
     "read_loss_weights",
+    "read_points",
     "read_problem",
     "read_target",
     "read_tradeoff",
+    "read_validation",
     "read_weights",
     "recorded_losses",
     "splits_at",

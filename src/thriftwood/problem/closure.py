@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thriftwood.billing.purchases import OF_SPLIT, Purchases
+from thriftwood.billing import OF_SPLIT, Purchases
 from thriftwood.closure import ClosureProblem
 from thriftwood.errors import RangeError
 from thriftwood.forest import LEAF, Forest

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from thriftwood.billing import purchase_kernels as kernels
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest, sums_below
 from thriftwood.forest.routes import Routes
+from thriftwood.problem import kernels
 from thriftwood.problem.counting import CountArray, once
 from thriftwood.problem.majoriser import true_loss_name
 from thriftwood.support.arrays import FloatArray, IndexArray

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thriftwood.adapters import read_bootstrap, read_forest
-from thriftwood.billing.purchases import Purchases, list_purchases
+from thriftwood.billing import Purchases, list_purchases
 from thriftwood.closure import Certificate, ClosureProblem, ParametricCut
 from thriftwood.costs import AnyCosts, PriceList, read_prices
 from thriftwood.errors import InputError, RangeError

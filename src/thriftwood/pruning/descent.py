@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from thriftwood.billing.purchases import list_purchases
+from thriftwood.billing import list_purchases
 from thriftwood.closure import check_certificate
 from thriftwood.forest import Forest, collapse
 from thriftwood.forest.routes import Routes

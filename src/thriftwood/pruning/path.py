@@ -17,15 +17,16 @@ from thriftwood.cascade.building import N_STAGES, cascade_of
 from thriftwood.closure import Certificate
 from thriftwood.costs import AnyCosts, PriceList
 from thriftwood.errors import InputError
-from thriftwood.evaluation import choosing
+from thriftwood.evaluation import Evaluation, check_aim, check_rule, chosen_point, evaluate
 from thriftwood.evaluation.certifying import certify
-from thriftwood.evaluation.evaluation import Evaluation, evaluate_path, read_points
 from thriftwood.forest import Forest
 from thriftwood.problem import (
     RECORDED_GAIN,
     Figures,
     PruningProblem,
+    read_points,
     read_tradeoff,
+    read_validation,
     tradeoff_inside,
 )
 from thriftwood.pruning import plot, storage
@@ -261,9 +262,8 @@ class PruningPath:
         progress : bool, optional
             As in `prune_path`.
         """
-        return evaluate_path(
-            self, X, y, points, samples, quantiles, sample_weight, costs, n_jobs, progress
-        )
+        data = read_validation(self, X, y, samples, sample_weight, costs)
+        return evaluate(self, data, points, quantiles, n_jobs, progress)
 
     def choose(
         self,
@@ -294,8 +294,8 @@ class PruningPath:
         Errors are those of the whole ensemble; squared errors for regressors. Models that predict
         a quantile or a rank are not judged by these: measure `path[i].model` your own way.
         """
-        choosing.check_rule(rule, limit)
-        choosing.check_aim(self.forest)
+        check_rule(rule, limit)
+        check_aim(self.forest)
         measured = self.evaluate(
             X,
             y,
@@ -305,7 +305,7 @@ class PruningPath:
             costs=costs,
             n_jobs=n_jobs,
         )
-        return self._pruned(choosing.chosen_point(measured, rule, limit))
+        return self._pruned(chosen_point(measured, rule, limit))
 
     def cascade(
         self,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from thriftwood.costs import PriceList
-from thriftwood.evaluation.evaluation import Evaluation
+from thriftwood.evaluation import Evaluation
 from thriftwood.problem import Figures
 from thriftwood.support.arrays import FloatArray
 from thriftwood.support.axes import BLUE, GREEN, VERMILION, axes_or_new, tidy, with_unit

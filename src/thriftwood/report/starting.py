@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thriftwood.evaluation.choosing import chosen_point
-from thriftwood.evaluation.evaluation import Evaluation
+from thriftwood.evaluation import Evaluation, chosen_point
 from thriftwood.pruning.path import PruningPath
 
 # Without errors to go by: how much of the way from the least loss to the largest may be given up.

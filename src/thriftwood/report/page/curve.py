@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thriftwood.evaluation.evaluation import Evaluation
+from thriftwood.evaluation import Evaluation
 from thriftwood.pruning.path import PruningPath
 from thriftwood.report.page.given import GivenPage
 from thriftwood.report.page.wording import error_kind

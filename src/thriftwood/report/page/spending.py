@@ -7,18 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from thriftwood.billing import Use, model_cost_of, use_of
-from thriftwood.costs import (
-    MODEL,
-    PriceList,
+from thriftwood.billing import (
     bills_of,
-    cost_items_of,
-    part_of_sample,
-    shared_by_batches,
+    features_used,
+    items_needed,
+    model_cost_of,
+    part_of,
+    shared_items,
+    uses_in_order,
 )
+from thriftwood.costs import MODEL, PriceList
 from thriftwood.forest import Forest
 from thriftwood.forest.table import Table
-from thriftwood.support.arrays import FloatArray, IntArray
+from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
 
 OTHER_FEATURES = "features without a group"
 ALL_FEATURES = "features"
@@ -55,7 +56,9 @@ class Spending:
     model_cost: float
     by_line: FloatArray
     prices: PriceList
-    use: Use
+    table: Table
+    used: BoolArray
+    n_tests: IntArray
 
     @property
     def splits_per_tree(self) -> IntArray:
@@ -64,32 +67,29 @@ class Spending:
 
     def cost_items_of(self, row: int) -> dict[int, float]:
         """Return what one row pays for each cost item; 0 for features that it has anyway."""
-        features = [feature for feature, _ in self.use.asked(row)]
-        needed = {
-            cost_item for one in features for cost_item in cost_items_of(self.prices, one, row)
-        }
-        needed.update(shared_by_batches(self.prices, self.use.used, row))
-        paid = {
-            cost_item: part_of_sample(self.prices, cost_item, row) for cost_item in sorted(needed)
-        }
+        features = list(self.values_of(row))
+        needed = {item for one in features for item in items_needed(self.prices, one, row)}
+        needed.update(shared_items(self.prices, self.used, row))
+        paid = {item: part_of(self.prices, item, row) for item in sorted(needed)}
         return dict.fromkeys(features, 0.0) | paid
 
     def values_of(self, row: int) -> dict[int, Any]:
         """Return what one row turns out to have, for every feature that it is asked for."""
-        return self.use.values(row, [feature for feature, _ in self.use.asked(row)])
+        in_order = uses_in_order(self.forest, self.table.values[row])
+        return {use.feature: use.value for use in in_order}
 
     def tests_of(self, row: int) -> float:
         """Return what one row pays for being tested."""
-        return float(self.prices.per_split * self.use.n_tests[row])
+        return float(self.prices.per_split * self.n_tests[row])
 
 
 def spending_on(
     forest: Forest, table: Table, prices: PriceList, weights: FloatArray, n_jobs: int | None
 ) -> Spending:
     """Send rows through a forest and add up what they pay, each as much as it counts."""
-    use = use_of(forest, table, n_jobs)
-    bills = bills_of(prices, use.used, weights)
-    tests = prices.per_split * use.n_tests
+    used, n_tests = features_used(forest, table, n_jobs)
+    bills = bills_of(prices, used, weights)
+    tests = prices.per_split * n_tests
     model_cost = model_cost_of(forest, prices)
     per_row = bills.per_sample + tests
     mean = float(np.average(per_row, weights=weights)) + model_cost
@@ -105,7 +105,9 @@ def spending_on(
         model_cost=model_cost,
         by_line=_lines(prices, bills.by_cost_item, test_cost, model_cost, mean),
         prices=prices,
-        use=use,
+        table=table,
+        used=used,
+        n_tests=n_tests,
     )
 
 

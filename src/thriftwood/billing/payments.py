@@ -1,0 +1,275 @@
+"""The one engine that counts what samples pay, along nested prunings or for a single forest.
+
+Nested prunings are one number per split: point `i` keeps the splits with a `drop_step` of at least
+`i`, and -1 is never kept. A single forest is a path of one point, at which all steps are 0. A
+sample pays a cost item until the last split drops that it passes and whose feature needs the item;
+of a price that a batch shares, every sample pays an equal part until nobody of the batch needs it.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from thriftwood.billing import kernels
+from thriftwood.billing.purchases import passing_weights
+from thriftwood.costs import MODEL, NO_MASK, SAMPLE, PriceList
+from thriftwood.forest import Forest
+from thriftwood.forest.routes import Routes, first_uses
+from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
+
+NEVER = -1
+# From a feature to the last step at which each sample uses it, -1 where it never does.
+LastUse = Callable[[int], IndexArray]
+
+
+class Payment(NamedTuple):
+    """What samples pay for one cost item.
+
+    Attributes
+    ----------
+    cost_item : int
+    needed : shape (n_samples,)
+        The last step at which each sample needs it; -1 for never.
+    paid : shape (n_samples,)
+        The last step at which each sample pays a part of it: its batch may need it longer.
+    amount : float, or shape (n_samples,)
+        What each sample pays.
+    """
+
+    cost_item: int
+    needed: IndexArray
+    paid: IndexArray
+    amount: float | FloatArray
+
+
+class Bills(NamedTuple):
+    """What samples pay, without what is paid for the model.
+
+    Attributes
+    ----------
+    per_sample : shape (n_samples,)
+        What batches of samples pay together counts in equal parts.
+    by_cost_item : shape (n_cost_items,)
+        What a sample pays for each cost item on average; 0 for those of the model.
+    needed_by : shape (n_cost_items,)
+        The share of samples that need each.
+    """
+
+    per_sample: FloatArray
+    by_cost_item: FloatArray
+    needed_by: FloatArray
+
+
+class StepPayments(NamedTuple):
+    """Payments sorted by step: those that end with step `s` are `start[s]:start[s + 1]`."""
+
+    start: IntArray
+    sample: IndexArray
+    amount: FloatArray
+
+
+def payments(prices: PriceList, last_use: LastUse) -> Iterator[Payment]:
+    """Yield what samples pay for each cost item, all but those of the model."""
+    for cost_item in np.flatnonzero(prices.payer != MODEL).tolist():
+        needed = last_need(prices, cost_item, last_use)
+        if needed is not None:
+            paid = needed
+            if prices.payer[cost_item] != SAMPLE:
+                batch_of = prices.batch_of[prices.payer[cost_item]]
+                last = np.full(batch_of.max() + 1, NEVER, dtype=np.int32)
+                np.maximum.at(last, batch_of, needed)
+                paid = last[batch_of]
+            yield Payment(cost_item, needed, paid, amount_of(prices, cost_item))
+
+
+def last_need(
+    prices: PriceList,
+    cost_item: int,
+    last_use: LastUse,
+    samples: IntArray | slice = slice(None),
+) -> IndexArray | None:
+    """Return the last step at which each of some samples needs a cost item; None if none can."""
+    needed: IndexArray | None = None
+    for entry in np.flatnonzero(prices.cost_item == cost_item):
+        step = last_use(int(np.searchsorted(prices.start, entry, side="right")) - 1)
+        if prices.mask[entry] != NO_MASK:
+            step = np.where(prices.masks[prices.mask[entry]][samples], step, NEVER)
+        needed = step if needed is None else np.maximum(needed, step)
+    return needed
+
+
+def amount_of(prices: PriceList, cost_item: int) -> float | FloatArray:
+    """Return what a sample pays for a cost item that it, or its batch, needs."""
+    payer = prices.payer[cost_item]
+    price = float(prices.prices[cost_item])
+    if payer != SAMPLE:
+        batch_of = prices.batch_of[payer]
+        parts: FloatArray = (price / np.bincount(batch_of))[batch_of]
+        return parts
+    own_prices = None if prices.samples is None else prices.samples.own_prices
+    if own_prices is None or cost_item >= prices.n_features:
+        return price
+    own: FloatArray = own_prices[:, cost_item]
+    return own
+
+
+def last_uses(forest: Forest, routes: Routes, drop_step: IndexArray) -> LastUse:
+    """Return for any feature until which step samples that pass a forest use it."""
+    nodes = first_uses(forest)
+    tree_of = forest.tree_of(nodes)
+    start = np.searchsorted(forest.feature[nodes], np.arange(forest.n_features + 1))
+
+    def last_use(feature: int) -> IndexArray:
+        of_feature = slice(start[feature], start[feature + 1])
+        last: IndexArray = kernels.last_steps(
+            nodes[of_feature],
+            tree_of[of_feature],
+            routes.order,
+            routes.start,
+            routes.stop,
+            drop_step,
+        )
+        return last
+
+    return last_use
+
+
+def uses_in(used: BoolArray) -> LastUse:
+    """Return the same from a table of the features that each sample uses, with a single step."""
+    return lambda feature: np.where(used[:, feature], np.int32(0), np.int32(NEVER))
+
+
+def steps_of(kept: BoolArray) -> IndexArray:
+    """Return the drop steps of a single pruning, given as a mask over nodes."""
+    return np.where(kept, np.int32(0), np.int32(NEVER))
+
+
+def bills_of(prices: PriceList, used: BoolArray, weights: FloatArray | None = None) -> Bills:
+    """Charge samples for the features that they use, each cost item once.
+
+    Parameters
+    ----------
+    prices : PriceList
+    used : shape (n_samples, n_features)
+        The features that each sample is tested for.
+    weights : shape (n_samples,), optional
+        How much each sample counts in the means.
+    """
+    bills = Bills(np.zeros(len(used)), *np.zeros((2, prices.n_cost_items)))
+    for one in payments(prices, uses_in(used)):
+        amount = np.where(one.paid != NEVER, one.amount, 0.0)
+        bills.per_sample[:] += amount
+        bills.by_cost_item[one.cost_item] = np.average(amount, weights=weights)
+        bills.needed_by[one.cost_item] = np.average(one.needed != NEVER, weights=weights)
+    return bills
+
+
+def count_tests(forest: Forest, routes: Routes, splits: IntArray, n_tests: IntArray) -> None:
+    """Add to the tests of each sample how many of some splits it passes."""
+    tree_of = forest.tree_of(splits)
+    kernels.count_tests(splits, tree_of, routes.order, routes.start, routes.stop, n_tests)
+
+
+def paid_by_step(
+    forest: Forest,
+    routes: Routes,
+    prices: PriceList,
+    weights: FloatArray,
+    drop_step: IndexArray,
+    n_points: int,
+) -> FloatArray:
+    """Return what samples, times their weights, no longer pay when the splits of each step drop."""
+    paid = np.zeros(n_points)
+    for one in payments(prices, last_uses(forest, routes, drop_step)):
+        who = np.flatnonzero(one.paid != NEVER)
+        if isinstance(one.amount, float):
+            # Weights are whole numbers: multiplied once, sums of them are not rounded.
+            paid += one.amount * np.bincount(one.paid[who], weights[who], n_points)
+        else:
+            paid += np.bincount(one.paid[who], (one.amount * weights)[who], n_points)
+    if prices.per_split > 0:
+        split = np.flatnonzero(drop_step != NEVER)
+        tested = passing_weights(forest, routes, weights)[split]
+        paid += prices.per_split * np.bincount(drop_step[split], tested, n_points)
+    return paid
+
+
+def model_costs(
+    forest: Forest, prices: PriceList, drop_step: IndexArray, n_points: int
+) -> FloatArray:
+    """Return what is paid once for the model of each nested point, per prediction."""
+    split = np.flatnonzero(drop_step != NEVER)
+    last_use = np.full(forest.n_features, NEVER, dtype=np.int32)
+    np.maximum.at(last_use, forest.feature[split], drop_step[split])
+    last = np.full(prices.n_cost_items, NEVER, dtype=np.int32)
+    np.maximum.at(last, prices.cost_item, np.repeat(last_use, np.diff(prices.start)))
+    once = np.flatnonzero((prices.payer == MODEL) & (last != NEVER))
+    per_step = np.bincount(last[once], prices.prices[once], n_points).astype(np.float64)
+    per_step += prices.per_node * np.bincount(drop_step[split], minlength=n_points)
+    costs: FloatArray = sum_from_end(per_step) / prices.predictions
+    return costs
+
+
+def mean_costs(
+    forest: Forest,
+    routes: Routes,
+    prices: PriceList,
+    weights: FloatArray,
+    drop_step: IndexArray,
+    n_points: int,
+) -> FloatArray:
+    """Return the mean cost of a sample at each nested point, its part of the model included."""
+    paid = paid_by_step(forest, routes, prices, weights, drop_step, n_points)
+    mean: FloatArray = sum_from_end(paid) / weights.sum()
+    return mean + model_costs(forest, prices, drop_step, n_points)
+
+
+def payments_by_step(prices: PriceList, last_use: LastUse, n_points: int) -> StepPayments:
+    """Return what samples pay, sorted by the step with which they no longer do.
+
+    Counted first and written afterwards: nothing is held but the result.
+    """
+    start = np.zeros(n_points + 1, dtype=np.int64)
+    for one in payments(prices, last_use):
+        start[1:] += np.bincount(one.paid[one.paid != NEVER], minlength=n_points)
+    np.cumsum(start, out=start)
+    found = StepPayments(start, np.empty(start[-1], np.int32), np.empty(start[-1]))
+    free = start[:-1].copy()
+    for one in payments(prices, last_use):
+        who, first = sorted_by_step(one.paid, n_points)
+        place = np.arange(len(who)) + (free - first[:-1])[one.paid[who]]
+        found.sample[place] = who
+        found.amount[place] = np.broadcast_to(one.amount, one.paid.shape)[who]
+        free += np.diff(first)
+    return found
+
+
+def nested_bills(
+    forest: Forest, routes: Routes, prices: PriceList, drop_step: IndexArray, n_points: int
+) -> Iterator[FloatArray]:
+    """Yield what every sample pays at each nested point, the last point first."""
+    paid = payments_by_step(prices, last_uses(forest, routes, drop_step), n_points)
+    splits, split_start = sorted_by_step(drop_step, n_points)
+    n_tests = np.zeros(routes.n_samples, dtype=np.int64)
+    bill = np.zeros(routes.n_samples)
+    for point in range(n_points - 1, -1, -1):
+        ends = slice(paid.start[point], paid.start[point + 1])
+        np.add.at(bill, paid.sample[ends], paid.amount[ends])
+        if prices.per_split > 0:
+            put_in = splits[split_start[point] : split_start[point + 1]]
+            count_tests(forest, routes, put_in, n_tests)
+        yield bill + prices.per_split * n_tests
+
+
+def sorted_by_step(step: IndexArray, n_points: int) -> tuple[IntArray, IntArray]:
+    """Return what has a step in the order of steps, and where those of each step begin."""
+    order = np.argsort(step, kind="stable")
+    order = order[np.searchsorted(step[order], 0) :]
+    return order, np.searchsorted(step[order], np.arange(n_points + 1))
+
+
+def sum_from_end(per_step: FloatArray) -> FloatArray:
+    """Return for each point the sum over its step and all later ones."""
+    backwards: FloatArray = np.cumsum(per_step[::-1], dtype=np.float64)
+    return backwards[::-1].copy()

@@ -1,0 +1,122 @@
+"""Samples to measure prunings on: read and checked once, for evaluating, choosing and cascades."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from thriftwood.adapters import BootstrapSamples
+from thriftwood.costs import AnyCosts, PriceList, prices_of_samples
+from thriftwood.errors import InputError
+from thriftwood.forest import Forest
+from thriftwood.forest.table import Table, read_rows
+from thriftwood.problem.counting import CountArray, times_counted
+from thriftwood.problem.targets import read_target, read_weights
+from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
+
+
+class Prunings(Protocol):
+    """Prunings of one forest, from large to small, such as a `PruningPath`."""
+
+    @property
+    def forest(self) -> Forest: ...
+
+    @property
+    def prices(self) -> PriceList: ...
+
+    @property
+    def samples(self) -> str:
+        """On which samples each tree's loss counted."""
+
+    @property
+    def tradeoffs(self) -> FloatArray: ...
+
+    @property
+    def drop_step(self) -> IndexArray | None:
+        """Point `i` keeps the splits with a step of at least `i`; None if points are not nested."""
+
+    def __len__(self) -> int: ...
+
+    def kept_nodes(self, index: int) -> BoolArray: ...
+
+    def bootstrap(self) -> BootstrapSamples | None:
+        """Return the samples that each tree was grown on, where the model knows them."""
+
+
+@dataclass(frozen=True, eq=False)
+class ValidationSet:
+    """Samples with their targets, weights and prices, and the trees that predict each.
+
+    Attributes
+    ----------
+    table : Table
+    target : shape (n_samples,)
+        Class numbers, or numbers.
+    weights : shape (n_samples,)
+        How much each sample counts, in whole numbers.
+    times : shape (n_trees, n_samples)
+        0 where a tree does not predict a sample.
+    prices : PriceList
+    """
+
+    table: Table
+    target: IndexArray | FloatArray
+    weights: FloatArray
+    times: CountArray
+    prices: PriceList
+
+    @property
+    def counted(self) -> FloatArray:
+        """The weights of the samples that some tree predicts, 0 for the others."""
+        return np.where(self.times.any(axis=0), self.weights, 0.0)
+
+
+def read_validation(
+    path: Prunings,
+    X: Any,
+    y: ArrayLike,
+    samples: str = "all",
+    sample_weight: ArrayLike | None = None,
+    costs: AnyCosts = None,
+) -> ValidationSet:
+    """Read samples to measure a path on; parameters as in `PruningPath.evaluate`."""
+    forest = path.forest
+    table = read_rows(X, forest)
+    target = read_target(y, forest, table.n_samples)
+    weights = read_weights(sample_weight, table.n_samples)
+    times = times_counted(samples, bootstrap_for(path, samples), forest.n_trees, table.n_samples)
+    names = forest.feature_names
+    prices = prices_of_samples(path.prices, "path", costs, names, table.n_samples)
+    prices.batch_weights(weights)  # refuses weights that differ within a batch
+    data = ValidationSet(table, target, weights, times, prices)
+    if not data.counted.any():
+        raise InputError(f"With samples={samples!r} no sample counts that has any weight.")
+    return data
+
+
+def read_points(points: Any, n_points: int, name: str = "points") -> IntArray:
+    """Return the user's argument `name` as points of a path, or refuse it."""
+    wanted = np.asarray(points)
+    if wanted.ndim != 1 or wanted.dtype.kind not in "iu" or not len(wanted):
+        raise InputError(f"`{name}` is {points!r}: pass a list of points of the path.", name)
+    outside = wanted[(wanted < -n_points) | (wanted >= n_points)]
+    if len(outside):
+        raise InputError(f"The path has {n_points} points: there is no point {outside[0]}.", name)
+    return wanted.astype(np.int64) % n_points
+
+
+def bootstrap_for(path: Prunings, samples: str) -> BootstrapSamples | None:
+    """Return what each tree was grown on, where only some trees predict a sample."""
+    if samples == "all":
+        return None
+    if samples == "out_of_bag" and path.samples != "in_bag":
+        raise InputError(
+            f"The path was computed with samples={path.samples!r}, so its trees were pruned on "
+            "samples out of their bags and look better on them than they are. Compute it with "
+            "samples='in_bag'.",
+            "samples",
+        )
+    return path.bootstrap()
