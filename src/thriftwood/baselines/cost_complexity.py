@@ -39,5 +39,6 @@ def cost_complexity_path(problem: PruningProblem) -> PruningPath:
     True
     """
     problem.check_adds_up("leave `loss` out.")
-    closure = build_complexity(problem.forest, problem.node_losses.total, problem.weight_counted)
+    lost = problem.node_losses
+    closure = build_complexity(problem.forest, lost.total, lost.weight)
     return cut_path(problem, *closure, Baseline("cost_complexity"))

@@ -19,6 +19,7 @@ from thriftwood.distributed import sampling_kernels as kernels
 from thriftwood.forest import Forest
 from thriftwood.forest.routes import Routes
 from thriftwood.problem import (
+    SUM,
     NodeLosses,
     PruningProblem,
     from_the_end,
@@ -56,7 +57,7 @@ class SamplesInBlocks:
     @cached_property
     def losses(self) -> NodeLosses:
         """What each node would lose as a leaf."""
-        if not self.problem.adds_up_losses:
+        if self.problem.loss_kind != SUM:
             return self.problem.node_losses
         return self._added_up("Counting", lambda block: block.node_losses)
 

@@ -38,7 +38,9 @@ from thriftwood.errors import InputError
 from thriftwood.forest import Forest
 from thriftwood.forest.table import column_names, read_rows
 from thriftwood.problem import (
+    JOINT,
     RECORDED_GAIN,
+    SUM,
     ClassWeight,
     ClosureIndex,
     Loss,
@@ -46,6 +48,7 @@ from thriftwood.problem import (
     PruningProblem,
     SampleData,
     in_whole_numbers,
+    loss_kind,
     loss_named,
     once,
     read_class_weights,
@@ -195,13 +198,14 @@ def read_shared(
     forest = read_forest(model)
     forest = replace(forest, feature_names=forest.feature_names or column_names(X))
     loss_name = loss_named(loss, forest)
-    if not forest.is_averaged and loss_name != RECORDED_GAIN:
+    kind = loss_kind(loss_name, forest)
+    if kind == JOINT:
         raise InputError(
             f"The {loss_name.replace('_', ' ')} of a boosted model is descended on samples in "
             "memory, not in partitions: leave `loss` out."
         )
     problem = PruningProblem(
-        None, forest, _prices(costs, forest), loss, loss_name, samples, None, n_jobs=1
+        None, forest, _prices(costs, forest), loss, loss_name, kind, samples, None, n_jobs=1
     )
     class_weights = _class_weights(class_weight, forest, loss_name)
     return problem, partial(_read_partition, problem, class_weights)
@@ -248,7 +252,7 @@ def _build_subproblem(
     parts: list[Subproblem] = []
     for start in range(0, data.table.n_samples, BLOCK_SAMPLES):
         some = replace(problem, data=data.take(slice(start, start + BLOCK_SAMPLES)))
-        if problem.adds_up_losses:
+        if problem.loss_kind == SUM:
             losses = some.node_losses if losses is None else losses + some.node_losses
         new = subproblem_of(problem.forest, some.routes, prices, some.in_memory.weights)
         parts = [join_subproblems([*parts, new])]

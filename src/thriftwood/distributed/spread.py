@@ -16,7 +16,7 @@ from thriftwood.costs import SAMPLE
 from thriftwood.distributed import sampling_kernels as kernels
 from thriftwood.distributed.measuring import passed_by
 from thriftwood.forest import Forest
-from thriftwood.problem import PruningProblem, loss_function
+from thriftwood.problem import SUM, PruningProblem, loss_function
 from thriftwood.support.arrays import FloatArray, IndexArray, IntArray
 
 # How many pairs of a split and a row that passes it are looked at together.
@@ -121,7 +121,7 @@ class _Losses:
 
     @classmethod
     def of(cls, problem: PruningProblem) -> _Losses:
-        if not problem.adds_up_losses:  # gains were recorded once, and do not vary with rows
+        if problem.loss_kind != SUM:  # gains were recorded once, and do not vary with rows
             return cls(problem.forest, problem.in_memory.target)
         function = loss_function(problem.loss, problem.forest)
         if problem.forest.is_classifier:

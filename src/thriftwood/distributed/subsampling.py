@@ -32,6 +32,7 @@ from thriftwood.errors import InputError
 from thriftwood.forest import Forest
 from thriftwood.forest.table import Table
 from thriftwood.problem import (
+    SUM,
     Figures,
     NodeLosses,
     PruningProblem,
@@ -224,7 +225,7 @@ class _Drawn(NamedTuple):
 def _draw(size: int, read: ReadPartition, partition: Partition) -> _Drawn:
     problem = read(partition)
     data = problem.in_memory
-    losses = SamplesInBlocks(problem).losses if problem.adds_up_losses else None
+    losses = SamplesInBlocks(problem).losses if problem.loss_kind == SUM else None
     order = np.random.default_rng([SEED, partition.number]).permutation(data.table.n_samples)
     return _Drawn(_Counted(data.table.n_samples, losses), data.take(order[:size]))
 

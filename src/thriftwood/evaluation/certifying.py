@@ -24,7 +24,8 @@ def certify(
     problem: PruningProblem, masks: Sequence[BoolArray], tradeoffs: Sequence[float]
 ) -> tuple[Certificate, ...]:
     """Prove how near prunings, given as masks over nodes, are to the optimum at tradeoffs."""
-    closure, index = _merged(problem.closure), problem.index
+    closure, index = problem.closure
+    closure = _merged(closure)
     certificates: dict[int, Certificate] = {}
 
     def certify_one(number: int) -> None:

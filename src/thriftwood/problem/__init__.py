@@ -20,10 +20,13 @@ from thriftwood.problem.frontier import (
     tradeoffs_of,
 )
 from thriftwood.problem.losses import (
+    JOINT,
     RECORDED_GAIN,
+    SUM,
     Loss,
     NodeLosses,
     loss_function,
+    loss_kind,
     loss_named,
     node_losses,
     recorded_losses,
@@ -54,7 +57,9 @@ from thriftwood.problem.validation import (
 )
 
 __all__ = [
+    "JOINT",
     "RECORDED_GAIN",
+    "SUM",
     "ClassWeight",
     "ClosureIndex",
     "CountArray",
@@ -78,6 +83,7 @@ __all__ = [
     "in_whole_numbers",
     "interval_in_words",
     "loss_function",
+    "loss_kind",
     "loss_named",
     "losses_at",
     "majorised_losses",

@@ -25,6 +25,8 @@ Loss = str | Callable[..., Any] | None
 # The loss that a boosted model reported itself: the gain of each split when it was made. What
 # boosted trees predict depends on all of them, so their loss is no sum over trees; the gains are.
 RECORDED_GAIN = "recorded_gain"
+# The other kinds of loss: a sum over samples and trees, and that of all trees together.
+SUM, JOINT = "sum", "joint"
 # What a node may lose in all, so that gains of splits, made of three losses, are finite.
 MOST_LOSS = np.finfo(np.float64).max / 4
 
@@ -101,6 +103,13 @@ def recorded_losses(forest: Forest, needed: bool = True) -> NodeLosses:
     return NodeLosses(lost, total if total > 0 else 1.0)
 
 
+def loss_kind(name: str, forest: Forest) -> str:
+    """Return whether a loss is a sum over trees, recorded, or that of all trees together."""
+    if name == RECORDED_GAIN:
+        return RECORDED_GAIN
+    return SUM if forest.is_averaged else JOINT
+
+
 def loss_function(loss: Loss, forest: Forest) -> Callable[..., FloatArray]:
     """Return a loss that adds up over trees as a function; see the top of this file."""
     name = loss_named(loss, forest)
@@ -109,6 +118,9 @@ def loss_function(loss: Loss, forest: Forest) -> Callable[..., FloatArray]:
 
 def loss_named(loss: Loss, forest: Forest) -> str:
     """Return the name of a loss that fits the forest; None takes the usual one."""
+    usual = CLASSIFIER_LOSSES if forest.is_classifier else REGRESSOR_LOSSES
+    if forest.is_averaged and (loss is None or (isinstance(loss, str) and loss in usual)):
+        return loss or next(iter(usual))
     known = _names(forest)
     if loss is None:
         return known[0]

@@ -14,7 +14,7 @@ from thriftwood.adapters import read_bootstrap, read_forest
 from thriftwood.billing import Purchases, list_purchases
 from thriftwood.closure import Certificate, ClosureProblem, ParametricCut
 from thriftwood.costs import AnyCosts, PriceList, read_prices
-from thriftwood.errors import InputError, RangeError
+from thriftwood.errors import InputError
 from thriftwood.forest import Forest
 from thriftwood.forest.routes import Routes, route_samples
 from thriftwood.forest.table import Table, read_rows
@@ -22,9 +22,12 @@ from thriftwood.problem.closure import ClosureIndex, build_closure
 from thriftwood.problem.counting import CountArray, once, times_counted, weight_counted
 from thriftwood.problem.frontier import Figures, figures_of, still_there
 from thriftwood.problem.losses import (
+    JOINT,
     RECORDED_GAIN,
+    SUM,
     Loss,
     NodeLosses,
+    loss_kind,
     loss_named,
     node_losses,
     recorded_losses,
@@ -121,6 +124,9 @@ class PruningProblem:
     prices : PriceList
     loss : str or callable, optional
     loss_name : str
+    loss_kind : {"sum", "recorded_gain", "joint"}
+        A sum over samples and trees; the gains that trees recorded; or a loss of all trees
+        together, which is no sum over them.
     samples : {"all", "in_bag", "out_of_bag"}
         On which samples each tree's loss counts.
     data : SampleData, optional
@@ -140,6 +146,7 @@ class PruningProblem:
     prices: PriceList
     loss: Loss
     loss_name: str
+    loss_kind: str
     samples: str
     data: SampleData | None
     n_jobs: int | None = None
@@ -174,19 +181,9 @@ class PruningProblem:
             )
         return self.data
 
-    @property
-    def adds_up_losses(self) -> bool:
-        """Whether the loss is a sum over samples; otherwise the trees recorded gains."""
-        return self.forest.is_averaged and self.loss_name != RECORDED_GAIN
-
-    @property
-    def needs_descent(self) -> bool:
-        """Whether the loss is that of trees that predict only together: no sum over them."""
-        return not self.forest.is_averaged and self.loss_name != RECORDED_GAIN
-
     def check_adds_up(self, instead: str) -> None:
         """Raise where the loss is no sum over trees; `instead` says what to do."""
-        if self.needs_descent:
+        if self.loss_kind == JOINT:
             raise InputError(
                 f"The {self.loss_name.replace('_', ' ')} of a boosted model is no sum over its "
                 "trees, so it can be descended at one tradeoff, but has no exact path: "
@@ -203,23 +200,18 @@ class PruningProblem:
         """What each node would lose as a leaf, summed over samples."""
         if self.all_losses is not None:
             return self.all_losses
-        if not self.adds_up_losses:
-            return recorded_losses(self.forest, needed=self.loss_name == RECORDED_GAIN)
+        if self.loss_kind != SUM:
+            return recorded_losses(self.forest, needed=self.loss_kind == RECORDED_GAIN)
         data = self.in_memory
         total = node_losses(
             self.forest, self.routes, data.target, data.loss_weights, self.loss, data.times
         )
         return NodeLosses(total, weight_counted(self.samples, data.times, data.loss_weights))
 
-    @property
-    def weight_counted(self) -> float:
-        """How much weight counts in the losses, all trees together."""
-        return self.node_losses.weight
-
     @cached_property
     def mean_losses(self) -> FloatArray:
         """What each node would lose as a leaf, per sample and tree."""
-        return read_only(self.node_losses.total / self.weight_counted)
+        return read_only(self.node_losses.total / self.node_losses.weight)
 
     @cached_property
     def purchases(self) -> Purchases:
@@ -228,18 +220,9 @@ class PruningProblem:
         return list_purchases(self.forest, self.routes, self.prices, weights)
 
     @cached_property
-    def _built(self) -> tuple[ClosureProblem, ClosureIndex]:
+    def closure(self) -> tuple[ClosureProblem, ClosureIndex]:
+        """The closure problem of the ensemble, and the way back from it to the forest."""
         return closure_of(self, self.purchases)
-
-    @property
-    def closure(self) -> ClosureProblem:
-        """The closure problem of the ensemble, in which trees share what samples bought."""
-        return self._built[0]
-
-    @property
-    def index(self) -> ClosureIndex:
-        """The way back from the closure problem to the forest."""
-        return self._built[1] if self.partitions is None else self.partitions.index
 
     def mean_costs(self, drop_step: IndexArray, n_points: int) -> FloatArray:
         """Return the mean bill of a sample at nested points.
@@ -268,7 +251,7 @@ def closure_of(
     problem: PruningProblem, purchases: Purchases, n_payers: int = 1
 ) -> tuple[ClosureProblem, ClosureIndex]:
     """Return a closure problem in which each of `n_payers` pays for its own purchases."""
-    weight = Fraction(problem.weight_counted)
+    weight = Fraction(problem.node_losses.weight)
     loss_per_cost = weight / Fraction(purchases.scale) / n_payers
     return build_closure(problem.forest, purchases, problem.node_losses.total, loss_per_cost)
 
@@ -292,7 +275,6 @@ def read_problem(
     prices = read_prices(costs, forest.n_features, forest.feature_names, table.n_samples)
     target = read_target(y, forest, table.n_samples)
     weights = read_weights(sample_weight, table.n_samples)
-    _check_bills(prices, weights)
     bootstrap = None if samples == "all" else read_bootstrap(model)
     data = SampleData(
         table=table,
@@ -301,10 +283,10 @@ def read_problem(
         loss_weights=read_loss_weights(class_weight, forest, target, weights),
         times=times_counted(samples, bootstrap, forest.n_trees, table.n_samples),
     )
-    problem = PruningProblem(model, forest, prices, loss, loss_name, samples, data)
-    if not problem.adds_up_losses:
+    kind = loss_kind(loss_name, forest)
+    if kind != SUM:
         _check_gains_count(loss_name, class_weight, samples)
-    return problem
+    return PruningProblem(model, forest, prices, loss, loss_name, kind, samples, data)
 
 
 def _check_gains_count(loss_name: str, class_weight: ClassWeight, samples: str) -> None:
@@ -319,10 +301,3 @@ def _check_gains_count(loss_name: str, class_weight: ClassWeight, samples: str) 
             "The gains of splits were recorded with the weights of the training, so `class_weight` "
             "changes nothing: leave it out, or train with it."
         )
-
-
-def _check_bills(prices: PriceList, weights: FloatArray) -> None:
-    with np.errstate(over="ignore"):
-        everything = (prices.prices * weights.sum() * prices.predictions).sum()
-    if not np.isfinite(everything):
-        raise RangeError("The prices are so large that bills are infinite. Use a larger unit.")

@@ -102,9 +102,10 @@ def _by_gains(problem: PruningProblem) -> list[BoolArray]:
     """Return prunings by recorded gains, from rich to cheap."""
     if problem.forest.gains is None:
         return []
-    cut = parametric_cut(problem.closure, problem.n_jobs)
+    closure, index = problem.closure
+    cut = parametric_cut(closure, problem.n_jobs)
     points = np.unique(np.linspace(0, cut.n_breakpoints, MOST_STARTS).astype(int))
-    return [problem.index.kept_nodes(cut.kept(int(point))) for point in points]
+    return [index.kept_nodes(cut.kept(int(point))) for point in points]
 
 
 def _step(

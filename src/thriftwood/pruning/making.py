@@ -135,8 +135,12 @@ def problem_of(model: Any, X: Any, y: Any, **given: Any) -> Iterator[PruningProb
     if not isinstance(model, PruningProblem):
         if X is None:
             raise InputError("Pass a model and samples, or a problem by `tw.pruning_problem`.")
-        with pruning_problem(model, X, y, **given) as problem:
+        problem = pruning_problem(model, X, y, **given)
+        try:
             yield problem
+        finally:
+            if problem.partitions is not None:
+                problem.close()
         return
     changed = [name for name, value in given.items() if value not in (None, "all")]
     changed += [name for name, value in (("X", X), ("y", y)) if value is not None]

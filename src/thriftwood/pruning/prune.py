@@ -8,13 +8,13 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from thriftwood.adapters import write_model
-from thriftwood.closure import Certificate, check_certificate
+from thriftwood.closure import check_certificate
 from thriftwood.costs import AnyCosts
 from thriftwood.errors import InputError
-from thriftwood.problem import ClassWeight, Loss, PruningProblem, read_tradeoff
+from thriftwood.problem import JOINT, ClassWeight, Loss, PruningProblem, read_tradeoff
 from thriftwood.pruning.descent import descend
 from thriftwood.pruning.making import problem_of
-from thriftwood.pruning.proof import Certified, Descended
+from thriftwood.pruning.proof import Certified, Descended, Proof
 from thriftwood.pruning.prune_path import path_of
 from thriftwood.pruning.pruned import Pruned
 from thriftwood.solvers import DantzigWolfe, DecomposedSolution, Solver, read_solver
@@ -108,21 +108,18 @@ def prune(
 
 def _at_tradeoff(problem: PruningProblem, tradeoff: float, solve: Solver) -> Pruned:
     """Return the optimum at a tradeoff, or where the true loss of a boosted model comes to."""
-    if problem.needs_descent:
+    proof: Proof
+    if problem.loss_kind == JOINT:
         descent = descend(problem, tradeoff, solve)
-        return Pruned(
-            **vars(descent.figures),
-            model=write_model(problem.model, descent.kept),
-            original=descent.original,
-            loss_name=problem.loss_name,
-            proof=Descended(descent.objectives),
-            tradeoff=tradeoff,
-        )
-    kept, proof = _certified(problem, tradeoff, solve)
+        kept, figures, original = descent.kept, descent.figures, descent.original
+        proof = Descended(descent.objectives)
+    else:
+        kept, proof = _certified(problem, tradeoff, solve)
+        figures, original = problem.figures(kept), problem.original
     return Pruned(
-        **vars(problem.figures(kept)),
+        **vars(figures),
         model=write_model(problem.model, kept),
-        original=problem.original,
+        original=original,
         loss_name=problem.loss_name,
         proof=proof,
         tradeoff=tradeoff,
@@ -133,21 +130,16 @@ def _certified(
     problem: PruningProblem, tradeoff: float, solve: Solver
 ) -> tuple[BoolArray, Certified]:
     """Return the splits of the best pruning found, and the checked proof."""
-    index = problem.index
     rounds: tuple[Any, ...] = ()
-    lambda_ = index.in_units(tradeoff)
     if problem.partitions is not None:
-        kept, certificate, scale, rounds = problem.partitions.cut(lambda_)
+        index = problem.partitions.index
+        kept, certificate, scale, rounds = problem.partitions.cut(index.in_units(tradeoff))
     else:
-        priced, scale = problem.closure.at(lambda_)
+        closure, index = problem.closure
+        priced, scale = closure.at(index.in_units(tradeoff))
         solution = solve(priced)
         certificate, kept = check_certificate(priced, solution), solution.kept
         rounds = solution.rounds if isinstance(solution, DecomposedSolution) else ()
-    gap = _missed(problem, certificate, scale)
+    missed = certificate.gap * index.gain_unit / scale
+    gap = float(missed / Fraction(problem.node_losses.weight))
     return index.kept_nodes(kept), Certified(certificate, gap, tuple(rounds))
-
-
-def _missed(problem: PruningProblem, certificate: Certificate, scale: int) -> float:
-    """Return the gap of a certificate as loss + tradeoff * cost of a sample."""
-    missed = certificate.gap * problem.index.gain_unit / scale
-    return float(missed / Fraction(problem.weight_counted))

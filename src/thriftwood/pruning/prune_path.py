@@ -88,11 +88,8 @@ def path_of(problem: PruningProblem) -> PruningPath:
     problem.check_adds_up("leave `loss` out, or use prune(..., tradeoff=...).")
     if problem.partitions is not None:
         cut, rounds = problem.partitions.parametric_cut()
-        proof = _proof(problem, problem.index, cut)
-        is_exact = bool(rounds[-1].gap == 0)
-        proof = Optimal(proof.resolution, proof.cost_resolution, rounds, is_exact)
-        return nested_path(problem, problem.index, cut, proof)
-    path = cut_path(problem, problem.closure, problem.index)
+        return nested_path(problem, problem.partitions.index, cut, rounds=rounds)
+    path = cut_path(problem, *problem.closure)
     return path if problem.subsample is None else _on_all_samples(problem, path)
 
 
@@ -108,17 +105,27 @@ def cut_path(
     """
     with progress_bar("Pruning", problem.progress) as bar:
         cut = parametric_cut(closure, problem.n_jobs, bar)
-    return nested_path(problem, index, cut, proof or _proof(problem, index, cut))
+    return nested_path(problem, index, cut, proof)
 
 
 def nested_path(
-    problem: PruningProblem, index: ClosureIndex, cut: ParametricCut, proof: PathProof
+    problem: PruningProblem,
+    index: ClosureIndex,
+    cut: ParametricCut,
+    proof: PathProof | None = None,
+    rounds: tuple[Any, ...] = (),
 ) -> PruningPath:
-    """Return the forests that a parametric cut stands for."""
-    forest, n_points = problem.forest, cut.n_breakpoints + 1
+    """Return the forests that a parametric cut stands for; without a proof, the optimal ones."""
+    forest, n_points, weight = problem.forest, cut.n_breakpoints + 1, problem.node_losses.weight
     drop_step = np.full(forest.n_nodes, -1, dtype=np.int32)
     drop_step[index.split] = cut.breakpoint_of
     tradeoffs = [index.tradeoff(lambda_) for lambda_ in cut.breakpoints]
+    if proof is None:
+        # Whole numbers may misstate the loss of the optimum and that of the forest taken instead.
+        lost_cost = Fraction(index.lost_cost) * index.loss_per_cost / Fraction(weight)
+        rounded = cut.slack * float(index.gain_unit) / weight + 2 * index.lost_gain / weight
+        is_exact = not rounds or bool(rounds[-1].gap == 0)
+        proof = Optimal(rounded, 2 * float(lost_cost), rounds, is_exact)
     return PruningPath(
         model=problem.model,
         forest=forest,
@@ -134,14 +141,6 @@ def nested_path(
         tradeoffs=read_only(np.array([0.0, *tradeoffs])),
         drop_step=read_only(drop_step),
     )
-
-
-def _proof(problem: PruningProblem, index: ClosureIndex, cut: ParametricCut) -> Optimal:
-    """Return by how much rounded numbers may misstate the optimum and the forest taken instead."""
-    weight = problem.weight_counted
-    lost_cost = Fraction(index.lost_cost) * index.loss_per_cost / Fraction(weight)
-    rounded = cut.slack * float(index.gain_unit) / weight + 2 * index.lost_gain / weight
-    return Optimal(rounded, 2 * float(lost_cost))
 
 
 def _on_all_samples(problem: PruningProblem, path: PruningPath) -> PruningPath:

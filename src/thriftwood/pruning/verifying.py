@@ -138,13 +138,13 @@ def verify_pruning(
     interval = None
     if asked is None:
         asked, interval = _where_judged(path_of(problem), figures)
-    certificate, gap = prove(problem.closure, problem.index, kept, asked)
+    certificate, gap = prove(*problem.closure, kept, asked)
     return Verification(
         **vars(figures),
         tradeoff=asked,
         tradeoffs=interval,
         certificate=certificate,
-        excess=float(gap / Fraction(problem.weight_counted)),
+        excess=float(gap / Fraction(problem.node_losses.weight)),
         same_values=_says_the_same(problem.forest, kept, other),
         original=problem.original,
         unit=problem.prices.unit,
