@@ -218,21 +218,19 @@ def test_where_splits_tie_a_budget_off_the_path_has_an_integral_optimum():
 def test_sizes_are_those_of_the_matrices_and_within_the_papers_count(case):
     instance = instance_of(case)
     sizes = paper.count_sizes(instance)
-    n_samples, n_columns = paper.ip3(instance, 1.0).constraints.shape
-    assert (sizes.constraints.exact, sizes.variables.exact) == (n_samples, n_columns)
-    names = paper.ip3(instance, 1.0).constraints.column_names
-    assert sizes.z.exact == sum(name.startswith("z") for name in names)
-    assert sizes.tree_w.exact == sum(name.startswith("w(") for name in names)
-    assert sizes.w.exact == sum(name.startswith("w_") for name in names)
-    assert all(size.exact <= size.at_most for size in vars(sizes).values())
+    exact, constraints = sizes.exact, paper.ip3(instance, 1.0).constraints
+    assert (exact["constraints"], exact["variables"]) == constraints.shape
+    for name, start in {"z": "z", "tree_w": "w(", "w": "w_"}.items():
+        assert exact[name] == sum(one.startswith(start) for one in constraints.column_names)
+    assert all(exact[name] <= most for name, most in sizes.at_most.items())
 
 
 @pytest.mark.parametrize(
     ("model", "options"),
     [
         (RandomForestClassifier(4, max_depth=3, random_state=0), {}),
-        (RandomForestClassifier(4, max_depth=3, random_state=0), {"rows": "in_bag"}),
-        (RandomForestClassifier(4, max_depth=3, random_state=0), {"rows": "out_of_bag"}),
+        (RandomForestClassifier(4, max_depth=3, random_state=0), {"samples": "in_bag"}),
+        (RandomForestClassifier(4, max_depth=3, random_state=0), {"samples": "out_of_bag"}),
         (RandomForestClassifier(3, max_depth=3, random_state=0), {"loss": "brier"}),
         (RandomForestRegressor(3, max_depth=3, random_state=0), {}),
         (DecisionTreeClassifier(max_depth=5), {"sample_weight": np.arange(303.0)}),

@@ -1,23 +1,32 @@
-"""The paper's own formulations, to be read, printed and solved.
+"""The paper's own programs, to be read, printed and solved.
 
-Law: the optimum of IP3 here is the one that `build_closure` and a minimum cut find, by another way:
-the paper's variables, the paper's constraints, and HiGHS. Meant for small forests; `prune` is made
-for large ones.
+F. Nan, J. Wang and V. Saligrama (2016), Optimally pruning decision tree ensembles with feature
+cost, arXiv:1601.00955.
+
+Law: the optimum of IP3 here is the one that a closure problem and a minimum cut find, by another
+way: the paper's variables, the paper's constraints, and HiGHS. Meant for small forests; `prune` is
+made for large ones.
 """
 
+from thriftwood.paper.constraints import network_form, sharing_constraints, tree_equalities
 from thriftwood.paper.formulations import (
+    ProgramSizes,
+    count_sizes,
     ip0,
     ip1,
     ip2,
     ip3,
+    kept_splits,
     lp1,
 )
 from thriftwood.paper.instance import PaperInstance, read_instance
-from thriftwood.paper.network import network_form, tree_equalities
-from thriftwood.paper.program import Constraints, LinearProgram, stacked
-from thriftwood.paper.rows import sharing_constraints
-from thriftwood.paper.sizes import ProgramSizes, Size, count_sizes
-from thriftwood.paper.solving import ProgramSolution, kept_splits, solve
+from thriftwood.paper.programs import (
+    Constraints,
+    LinearProgram,
+    ProgramSolution,
+    solve,
+    stacked,
+)
 
 __all__ = [
     "Constraints",
@@ -25,7 +34,6 @@ __all__ = [
     "PaperInstance",
     "ProgramSizes",
     "ProgramSolution",
-    "Size",
     "count_sizes",
     "ip0",
     "ip1",

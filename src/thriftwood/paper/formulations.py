@@ -1,26 +1,56 @@
 """The paper's programs IP0, IP1, IP2, IP3 and LP1, in its own variables.
 
-z_h is 1 where node h is a leaf of the pruned tree, w_{k,i} where example i uses feature k, and
-w^(t)_{k,i} where it does so in tree t. The paper writes w for all features and examples. Here are
+z_h is 1 where node h is a leaf of the pruned tree, w_{k,i} where sample i uses feature k, and
+w^(t)_{k,i} where it does so in tree t. The paper writes w for all features and samples. Here are
 those that some tree uses, as its count of variables has it; nothing forces the others up from 0.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from thriftwood.errors import InputError
-from thriftwood.paper.instance import PaperInstance
-from thriftwood.paper.network import tree_equalities
-from thriftwood.paper.program import Constraints, LinearProgram, stacked
-from thriftwood.paper.rows import (
+from thriftwood.paper.constraints import (
     budget_constraint,
     leaf_constraints,
     naive_constraints,
     sharing_constraints,
+    tree_equalities,
 )
-from thriftwood.support.arrays import FloatArray
+from thriftwood.paper.instance import PaperInstance
+from thriftwood.paper.programs import NOISE, Constraints, LinearProgram, ProgramSolution, stacked
+from thriftwood.support.arrays import BoolArray, FloatArray
 from thriftwood.support.validation import one_number_from_zero
+
+
+@dataclass(frozen=True, repr=False)
+class ProgramSizes:
+    """The sizes of IP3 for a forest and its samples.
+
+    Attributes
+    ----------
+    exact, at_most : dict of str to int
+        How many there are, and how many there are at most by the paper's count, with K_max the most
+        features that a sample uses in a tree:
+
+        - `z`, z^(t)_h: at most T times the nodes of the largest tree;
+        - `tree_w`, w^(t)_{k,i}: at most N T K_max;
+        - `w`, w_{k,i}: at most N min(T K_max, K);
+        - `variables`, all of them;
+        - `leaf_rows`, z^(t)_h + ... = 1: at most T times the leaves of the tree with the most;
+        - `use_rows` and `share_rows`, w^(t)_{k,i} + ... = 1 and w^(t)_{k,i} <= w_{k,i}: at most
+          N T K_max each;
+        - `constraints`, all of them, other than bounds on variables.
+    """
+
+    exact: dict[str, int]
+    at_most: dict[str, int]
+
+    def __repr__(self) -> str:
+        lines = [f"  {'':12s}{'exact':>10s}{'at most':>10s}"]
+        for name, exact in self.exact.items():
+            lines.append(f"  {name.replace('_', ' '):12s}{exact:10d}{self.at_most[name]:10d}")
+        return "\n".join(["IP3 and the paper's count of it", *lines])
 
 
 def ip0(instance: PaperInstance) -> LinearProgram:
@@ -65,9 +95,50 @@ def lp1(instance: PaperInstance, budget: float) -> LinearProgram:
     The paper calls its feasible set that of IP3; the proof of the corollary needs the relaxed one,
     which is convex. With `restrict()` it is the best pruning within the budget, in general hard.
     """
-    number = one_number_from_zero(budget, "budget", "It is what an example may cost on average.")
+    number = one_number_from_zero(budget, "budget", "It is what a sample may cost on average.")
     constraints = stacked(_ensemble_constraints(instance), budget_constraint(instance, number))
     return _program("LP1", instance, constraints, 0.0).relax()
+
+
+def kept_splits(instance: PaperInstance, solution: ProgramSolution) -> BoolArray:
+    """Return which nodes stay splits, as a mask over the forest's nodes.
+
+    A node is a split if neither it nor a node above it is a leaf of the pruned tree: 1 minus its z
+    and minus the sum of z over p(h) is 1.
+    """
+    value_of = solution.by_name()
+    missing = [name for name in instance.z_names if name not in value_of]
+    if missing:
+        raise InputError(f"The solution has no {missing[0]}: it is one of another forest.")
+    leaf_at = np.array([value_of[name] for name in instance.z_names])
+    fractional = np.flatnonzero(np.abs(leaf_at - np.rint(leaf_at)) > NOISE)
+    if len(fractional):
+        name, value = instance.z_names[fractional[0]], leaf_at[fractional[0]]
+        raise InputError(
+            f"The solution is fractional ({name} is {value:.4g}), so it is no pruning: solve IP0, "
+            "IP2 or IP3, or a program over 0 and 1."
+        )
+    forest = instance.forest
+    which, passed = instance.nodes_down_to(np.arange(forest.n_nodes))
+    leaves_passed = np.bincount(which, weights=leaf_at[passed], minlength=forest.n_nodes)
+    kept: BoolArray = forest.is_split & (leaves_passed < 0.5)
+    return kept
+
+
+def count_sizes(instance: PaperInstance) -> ProgramSizes:
+    """Count the variables and constraints of IP3 without building it."""
+    forest, uses = instance.forest, instance.uses
+    n_trees, n_samples = forest.n_trees, instance.routes.n_samples
+    most_nodes = int(np.diff(forest.tree_start).max())
+    most_leaves = (most_nodes + 1) // 2  # every split has two children
+    most_used = int(np.bincount(uses.tree * n_samples + uses.sample, minlength=1).max())
+    most_uses = n_samples * n_trees * most_used
+    most_pairs = n_samples * min(n_trees * most_used, forest.n_features)
+    n_leaves = forest.n_nodes - forest.n_splits
+    return ProgramSizes(
+        exact=_with_totals(forest.n_nodes, len(uses), len(uses.pair_sample), n_leaves),
+        at_most=_with_totals(n_trees * most_nodes, most_uses, most_pairs, n_trees * most_leaves),
+    )
 
 
 def _ensemble_constraints(instance: PaperInstance) -> Constraints:
@@ -93,3 +164,17 @@ def _program(
 
 def _read_tradeoff(tradeoff: float) -> float:
     return one_number_from_zero(tradeoff, "tradeoff", "It is the paper's lambda.")
+
+
+def _with_totals(z: int, tree_w: int, w: int, leaf_rows: int) -> dict[str, int]:
+    """Return the counts by name, with those of all variables and all constraints."""
+    return {
+        "z": z,
+        "tree_w": tree_w,
+        "w": w,
+        "variables": z + tree_w + w,
+        "leaf_rows": leaf_rows,
+        "use_rows": tree_w,
+        "share_rows": tree_w,
+        "constraints": leaf_rows + 2 * tree_w,
+    }

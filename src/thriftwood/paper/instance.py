@@ -1,6 +1,4 @@
-"""What the paper's formulations are written for: trees, examples, losses and prices."""
-
-from __future__ import annotations
+"""What the paper's programs are written for: trees, samples, losses and prices."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,42 +7,56 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thriftwood.adapters import read_bootstrap, read_forest
-from thriftwood.costs import AnyCosts, PriceList, read_prices
 from thriftwood.errors import InputError
-from thriftwood.forest import Forest
-from thriftwood.forest.routes import Routes, route_samples
-from thriftwood.forest.table import read_rows
-from thriftwood.paper.numbering import Numbering, number_nodes
-from thriftwood.paper.uses import Uses, list_uses
-from thriftwood.problem.counting import times_counted, weight_counted
-from thriftwood.problem.losses import Loss, node_losses
-from thriftwood.problem.targets import (
-    ClassWeight,
-    read_loss_weights,
-    read_target,
-    read_weights,
-)
+from thriftwood.forest import LEAF, Forest, Routes, first_uses
+from thriftwood.problem import read_problem
 from thriftwood.support.arrays import FloatArray, IntArray, read_only
 
 
 @dataclass(frozen=True, eq=False)
-class PaperInstance:
-    """An ensemble with examples routed through it, in the paper's numbers and names.
+class Uses:
+    """Every (t, k, i) such that sample i uses feature k in tree t, sorted by k, i and t.
 
-    The paper counts nodes, features, examples and trees from 1: feature k is column k - 1, example
-    i is row i - 1. Nodes are numbered in pre-order, on through all trees, as in its Figure 1.
+    Attributes
+    ----------
+    tree, feature, sample, node : shape (n_uses,)
+        t, k, i and u(t, k, i): the first node on the way of the sample that tests the feature.
+    pair : shape (n_uses,)
+        Which (k, i) of the ensemble each use belongs to.
+    pair_feature, pair_sample : shape (n_pairs,)
+        k and i of every pair that some tree uses.
+    """
+
+    tree: IntArray
+    feature: IntArray
+    sample: IntArray
+    node: IntArray
+    pair: IntArray
+    pair_feature: IntArray
+    pair_sample: IntArray
+
+    def __len__(self) -> int:
+        return len(self.node)
+
+
+@dataclass(frozen=True, eq=False)
+class PaperInstance:
+    """An ensemble with samples routed through it, in the paper's numbers and names.
+
+    The paper counts nodes, features, samples (its examples) and trees from 1: feature k is column
+    k - 1, sample i is row i - 1. Nodes are numbered in pre-order, on through all trees, as in its
+    Figure 1.
 
     Attributes
     ----------
     forest, routes
-        The trees, and S_h: the examples that reach or pass each node.
+        The trees, and S_h: the samples that reach or pass each node.
     losses : shape (n_nodes,)
-        e_h: what each node would lose as a leaf, from `node_losses`.
+        e_h: what each node would lose as a leaf.
     prices : shape (n_features,)
         c_k.
     weights : shape (n_samples,)
-        How much each example counts in the mean feature cost; the paper's are all 1.
+        How much each sample counts in the mean feature cost; the paper's are all 1.
     weight_counted : float
         How much weight counts in `losses`, all trees together; the paper's N times T.
     """
@@ -57,12 +69,44 @@ class PaperInstance:
     weight_counted: float
 
     @cached_property
-    def numbering(self) -> Numbering:
-        return number_nodes(self.forest)
+    def n_below(self) -> IntArray:
+        """How many nodes lie at or below each node."""
+        size = np.ones(self.forest.n_nodes, dtype=np.int64)
+        for split in np.flatnonzero(self.forest.is_split)[::-1]:
+            size[split] += size[self.forest.left[split]] + size[self.forest.right[split]]
+        return read_only(size)
+
+    @cached_property
+    def number(self) -> IntArray:
+        """The number of each node in pre-order: a node, all below its left child, then right."""
+        forest = self.forest
+        number = np.empty(forest.n_nodes, dtype=np.int64)
+        number[forest.tree_start[:-1]] = forest.tree_start[:-1] + 1
+        for split in np.flatnonzero(forest.is_split):
+            left, right = forest.left[split], forest.right[split]
+            number[left] = number[split] + 1
+            number[right] = number[left] + self.n_below[left]
+        return read_only(number)
 
     @cached_property
     def uses(self) -> Uses:
-        return list_uses(self.forest, self.routes)
+        """The first uses of every sample in every tree: the paper's K(t, i) and u(t, k, i)."""
+        forest, n_samples = self.forest, self.routes.n_samples
+        nodes = first_uses(forest)
+        node = np.repeat(nodes, self.routes.n_samples_of[nodes])
+        sample = self.samples_through(nodes)
+        feature, tree = forest.feature[node].astype(np.int64), forest.tree_of(node)
+        order = np.lexsort((tree, sample, feature))
+        pairs, pair = np.unique(feature[order] * n_samples + sample[order], return_inverse=True)
+        return Uses(
+            tree=read_only(tree[order]),
+            feature=read_only(feature[order]),
+            sample=read_only(sample[order]),
+            node=read_only(node[order]),
+            pair=read_only(pair),
+            pair_feature=read_only(pairs // n_samples),
+            pair_sample=read_only(pairs % n_samples),
+        )
 
     @cached_property
     def mean_losses(self) -> FloatArray:
@@ -72,73 +116,88 @@ class PaperInstance:
     @cached_property
     def mean_prices(self) -> FloatArray:
         """What w_{k,i} adds to the mean feature cost, c_k / N."""
-        share = self.weights[self.uses.pair_row] / self.weights.sum()
+        share = self.weights[self.uses.pair_sample] / self.weights.sum()
         return read_only(self.prices[self.uses.pair_feature] * share)
 
     @cached_property
     def z_names(self) -> list[str]:
         """The name of every node's z, in the order of the forest's arrays."""
-        return [f"z_{number}" for number in self.numbering.number]
+        return [f"z_{number}" for number in self.number]
 
     @cached_property
     def w_names(self) -> list[str]:
         """The names of w_{k,i}, for every pair that some tree uses."""
-        features, rows = self.uses.pair_feature, self.uses.pair_row
-        return [f"w_{k + 1},{i + 1}" for k, i in zip(features, rows, strict=True)]
+        pairs = zip(self.uses.pair_feature, self.uses.pair_sample, strict=True)
+        return [f"w_{k + 1},{i + 1}" for k, i in pairs]
 
     @cached_property
     def tree_w_names(self) -> list[str]:
         """The names of w^(t)_{k,i}, for every use."""
-        uses = zip(self.uses.tree, self.uses.feature, self.uses.row, strict=True)
+        uses = zip(self.uses.tree, self.uses.feature, self.uses.sample, strict=True)
         return [f"w({t + 1})_{k + 1},{i + 1}" for t, k, i in uses]
 
     def nodes_of(self, tree: int) -> IntArray:
         """Return the nodes of a tree in pre-order."""
         first, last = self.forest.tree_start[tree : tree + 2]
-        nodes: IntArray = first + np.argsort(self.numbering.number[first:last])
+        nodes: IntArray = first + np.argsort(self.number[first:last])
         return nodes
 
+    def samples_through(self, nodes: IntArray) -> IntArray:
+        """Return the paper's S_h of several nodes, one after the other."""
+        routes, trees = self.routes, self.forest.tree_of(nodes)
+        slices = [
+            routes.order[tree, routes.start[node] : routes.stop[node]]
+            for tree, node in zip(trees, nodes, strict=True)
+        ]
+        return np.concatenate([np.empty(0, dtype=np.int64), *slices])
 
-def read_instance(
-    model: Any,
-    X: Any,
-    y: ArrayLike,
-    *,
-    costs: AnyCosts = None,
-    loss: Loss = None,
-    class_weight: ClassWeight = None,
-    rows: str = "all",
-    sample_weight: ArrayLike | None = None,
-) -> PaperInstance:
-    """Read a model with examples; parameters as in `prune`."""
-    forest = read_forest(model)
-    if not forest.is_averaged:
+    def nodes_down_to(self, nodes: IntArray) -> tuple[IntArray, IntArray]:
+        """Return each node with its predecessors, the paper's {h} and p(h).
+
+        Returns
+        -------
+        which : int array
+            Positions in `nodes`.
+        passed : int array
+            For each position the node itself and every node above it.
+        """
+        which, here = np.arange(len(nodes)), nodes.astype(np.int64)
+        positions, passed = [which], [here]
+        while len(here):
+            above = self.forest.parent[here].astype(np.int64)
+            which, here = which[above != LEAF], above[above != LEAF]
+            positions.append(which)
+            passed.append(here)
+        return np.concatenate(positions), np.concatenate(passed)
+
+
+def read_instance(model: Any, X: Any, y: ArrayLike, **options: Any) -> PaperInstance:
+    """Read a model with samples.
+
+    Parameters
+    ----------
+    model, X, y
+        As in `tw.prune`.
+    **options
+        `costs`, `loss`, `class_weight`, `sample_weight` and `samples`, as in `tw.prune`.
+    """
+    problem = read_problem(model, X, y, **options)
+    if not problem.forest.is_averaged:
         raise InputError(
             "The paper's programs add up the losses of trees, but boosted trees predict only "
             "together: pass a forest, a bagged ensemble or a tree."
         )
-    table = read_rows(X, forest)
-    routes = route_samples(forest, table)
-    weights = read_weights(sample_weight, table.n_samples)
-    samples = None if rows == "all" else read_bootstrap(model)
-    times = times_counted(rows, samples, forest.n_trees, table.n_samples)
-    target = read_target(y, forest, table.n_samples)
-    loss_weights = read_loss_weights(class_weight, forest, target, weights)
-    names = forest.feature_names or table.names
-    return PaperInstance(
-        forest=forest,
-        routes=routes,
-        losses=node_losses(forest, routes, target, loss_weights, loss, times),
-        prices=_plain_prices(read_prices(costs, forest.n_features, names, table.n_samples)),
-        weights=weights,
-        weight_counted=weight_counted(rows, times, loss_weights),
-    )
-
-
-def _plain_prices(prices: PriceList) -> FloatArray:
-    if not prices.is_plain:
+    if not problem.prices.is_plain:
         raise InputError(
             "The paper's programs know one price per feature and nothing else: pass an array or a "
-            "mapping as `costs`, or use `prune`."
+            "mapping as `costs`, or use `prune`.",
+            "costs",
         )
-    return prices.prices
+    return PaperInstance(
+        forest=problem.forest,
+        routes=problem.routes,
+        losses=problem.node_losses.total,
+        prices=problem.prices.prices,
+        weights=problem.in_memory.weights,
+        weight_counted=problem.weight_counted,
+    )

@@ -1,4 +1,4 @@
-"""Linear programs with names: constraints, an objective, and how they read."""
+"""Linear programs with names: constraints, an objective, how they read, and HiGHS to solve them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linprog
 from scipy.sparse import csr_array, vstack
 
-from thriftwood.support.arrays import FloatArray
+from thriftwood.errors import CertificateError
+from thriftwood.support.arrays import FloatArray, read_only
 
 # What is larger is shown by its size alone.
 MOST_SHOWN = 40
+# HiGHS works with doubles: what is this near to a whole number is one.
+NOISE = 1e-6
+# Weights are scaled to this. The tolerances of HiGHS for optimality, 1e-7 and for branch and bound
+# 1e-6, are in their unit; smaller ones are not to be had there, or are below what doubles hold.
+LARGEST = 2.0**20
+FEASIBILITY = {"primal_feasibility_tolerance": 1e-10}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -20,9 +28,9 @@ class Constraints:
 
     Attributes
     ----------
-    matrix : scipy.sparse.csr_array, shape (n_samples, n_columns)
+    matrix : scipy.sparse.csr_array, shape (n_rows, n_columns)
     senses : tuple of {"=", "<=", ">="}
-    right_side : shape (n_samples,)
+    right_side : shape (n_rows,)
     row_names, column_names : tuple of str
     """
 
@@ -71,7 +79,7 @@ class LinearProgram:
     objective : shape (n_columns,)
     constraints : Constraints
     is_binary : bool
-        Whether variables must be 0 or 1, or may lie in between.
+        True where variables must be 0 or 1, False where they may lie in between.
     """
 
     name: str
@@ -88,9 +96,9 @@ class LinearProgram:
         return replace(self, is_binary=True)
 
     def __repr__(self) -> str:
-        n_samples, n_columns = self.constraints.shape
+        n_rows, n_columns = self.constraints.shape
         values = "{0, 1}" if self.is_binary else "[0, 1]"
-        title = f"{self.name}: {n_columns} variables in {values}, {n_samples} constraints"
+        title = f"{self.name}: {n_columns} variables in {values}, {n_rows} constraints"
         if max(self.constraints.shape) > MOST_SHOWN:
             return title
         goal = formula(self.objective, self.constraints.column_names)
@@ -98,6 +106,39 @@ class LinearProgram:
         width = max(map(len, names)) + 2
         lines = zip(names, (goal, *self.constraints.equations()), strict=True)
         return "\n".join([title, *(f"  {name:{width}s}{text}" for name, text in lines)])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ProgramSolution:
+    """An optimal solution of a program.
+
+    Attributes
+    ----------
+    program : LinearProgram
+    values : shape (n_columns,)
+    """
+
+    program: LinearProgram
+    values: FloatArray
+
+    @property
+    def objective(self) -> float:
+        return float(self.program.objective @ self.values)
+
+    @property
+    def is_integral(self) -> bool:
+        return bool((np.abs(self.values - np.rint(self.values)) <= NOISE).all())
+
+    def by_name(self) -> dict[str, float]:
+        """Return the value of every variable."""
+        names = self.program.constraints.column_names
+        return dict(zip(names, self.values.tolist(), strict=True))
+
+    def __repr__(self) -> str:
+        kind = "integral" if self.is_integral else "fractional"
+        shown = [f"{name} = {value:.4g}" for name, value in self.by_name().items() if value > NOISE]
+        title = f"{self.program.name}: optimum {self.objective:.6g}, {kind}"
+        return title if len(shown) > MOST_SHOWN else f"{title}\n  " + ", ".join(shown)
 
 
 def stacked(*blocks: Constraints) -> Constraints:
@@ -113,6 +154,46 @@ def stacked(*blocks: Constraints) -> Constraints:
         row_names=tuple(name for block in blocks for name in block.row_names),
         column_names=tuple(place),
     )
+
+
+def solve(program: LinearProgram) -> ProgramSolution:
+    """Return an optimum by HiGHS: a vertex if the program is relaxed, by the dual simplex.
+
+    A program over 0 and 1 is relaxed first. Where that is integral, as always for IP0, IP2 and IP3,
+    no branching is needed.
+    """
+    if program.is_binary:
+        relaxed = solve(program.relax())
+        if relaxed.is_integral:
+            return ProgramSolution(program, read_only(np.rint(relaxed.values)))
+    unit = float(np.abs(program.objective).max(initial=0.0)) / LARGEST or 1.0
+    result = linprog(
+        program.objective / unit,
+        **_sides(program.constraints),
+        bounds=(0, 1),
+        **_method(program.is_binary),
+    )
+    if result.status != 0:
+        raise CertificateError(f"HiGHS did not solve {program.name}: {result.message}")
+    return ProgramSolution(program, read_only(np.array(result.x)))
+
+
+def _sides(constraints: Constraints) -> dict[str, Any]:
+    """Return equalities and inequalities as scipy wants them: = and <= apart, >= turned round."""
+    senses, matrix, right = np.array(constraints.senses), constraints.matrix, constraints.right_side
+    equal, most, least = (np.flatnonzero(senses == sense) for sense in ("=", "<=", ">="))
+    return {
+        "A_eq": matrix[equal],
+        "b_eq": right[equal],
+        "A_ub": vstack([matrix[most], -matrix[least]]),
+        "b_ub": np.concatenate([right[most], -right[least]]),
+    }
+
+
+def _method(is_binary: bool) -> dict[str, Any]:
+    if is_binary:
+        return {"method": "highs", "integrality": 1, "options": FEASIBILITY | {"mip_rel_gap": 0.0}}
+    return {"method": "highs-ds", "options": FEASIBILITY}
 
 
 def formula(weights: FloatArray, names: tuple[str, ...] | list[str]) -> str:
