@@ -15,8 +15,8 @@ from thriftwood.distributed.dual import (
     decomposed_path,
     join_subproblems,
 )
-from thriftwood.distributed.dual.ascent import dual_ascent
-from thriftwood.distributed.dual.multipliers import (
+from thriftwood.distributed.dual.ascent import (
+    dual_ascent,
     first_multipliers,
     split_by,
     whole_multipliers,

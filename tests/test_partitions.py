@@ -14,9 +14,8 @@ import pytest
 from distributed import Client
 from partition_work import length_of_message, remember, tell, weigh
 
-from thriftwood.distributed import local
-from thriftwood.distributed.opening import is_partitioned, open_partitions
-from thriftwood.distributed.partition import Partition
+from thriftwood.distributed import partitions
+from thriftwood.distributed.partitions import Partition, is_partitioned, open_partitions
 from thriftwood.errors import MissingLibraryError
 
 X = np.arange(120.0).reshape(30, 4) % 7
@@ -92,7 +91,7 @@ def test_answers_are_those_of_the_partitions_in_their_order(form, n_jobs):
 @pytest.mark.parametrize("rows_per_part", [1, 7, 30, 100])
 @pytest.mark.parametrize("n_jobs", [1, 3])
 def test_a_memory_map_is_cut_by_rows(tmp_path, monkeypatch, rows_per_part, n_jobs):
-    monkeypatch.setattr(local, "SLICE_SAMPLES", rows_per_part)
+    monkeypatch.setattr(partitions, "SLICE_SAMPLES", rows_per_part)
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     cut = [len(part) for part in np.split(X, range(rows_per_part, 30, rows_per_part))]

@@ -31,7 +31,7 @@ from partition_work import (
 )
 
 from thriftwood.distributed import dask_cluster
-from thriftwood.distributed.opening import open_partitions
+from thriftwood.distributed.partitions import open_partitions
 from thriftwood.errors import InputError, LostWorkersError, RangeError
 
 pytestmark = pytest.mark.slow
@@ -218,7 +218,7 @@ def small_cluster():
 @pytest.mark.parametrize("workers", ["gone", "paused"])
 def test_nobody_waits_for_ever_for_workers(monkeypatch, workers):
     monkeypatch.setattr(dask_cluster, "SECONDS_BETWEEN_LOOKS", 0.1)
-    monkeypatch.setattr(dask_cluster, "LOOKS_WITHOUT_WORKERS", 5)
+    monkeypatch.setattr(dask_cluster, "SECONDS_WITHOUT_WORKERS", 0.5)
     message = r"has had no worker that works for 0\.5 seconds"
     with (
         small_cluster() as (cluster, client),
@@ -245,7 +245,7 @@ def pause(dask_worker):
 
 def test_long_work_is_waited_for(monkeypatch):
     monkeypatch.setattr(dask_cluster, "SECONDS_BETWEEN_LOOKS", 0.1)
-    monkeypatch.setattr(dask_cluster, "LOOKS_WITHOUT_WORKERS", 5)
+    monkeypatch.setattr(dask_cluster, "SECONDS_WITHOUT_WORKERS", 0.5)
     with small_cluster(), open_partitions(remember, ROWS, Y, None, 1) as opened:
         assert opened.map(measure_slowly, ["abc"] * N) == [3] * N
 

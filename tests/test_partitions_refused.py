@@ -11,7 +11,7 @@ import pytest
 from dask.bag import from_sequence
 from partition_work import fail_at, remember, remember_unless, tell, unreadable
 
-from thriftwood.distributed.opening import open_partitions
+from thriftwood.distributed.partitions import open_partitions
 from thriftwood.errors import InputError, LostWorkersError, RangeError
 
 X = np.arange(60.0).reshape(20, 3)

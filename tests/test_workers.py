@@ -17,7 +17,7 @@ from test_solvers import random_forest_like
 import thriftwood as tw
 from thriftwood.errors import LostWorkersError
 from thriftwood.solvers import DantzigWolfe, min_cut
-from thriftwood.support.workers import workers
+from thriftwood.support.parallel import joblib_workers
 
 pytestmark = pytest.mark.slow
 
@@ -101,7 +101,7 @@ def test_users_reach_them_through_prune(executor):
 
 def test_workers_answer_in_order(executor):
     config, n_jobs = executor
-    with config(), workers(unpack, [Luggage(0), Luggage(1), Luggage(2)], n_jobs) as ask:
+    with config(), joblib_workers(unpack, [Luggage(0), Luggage(1), Luggage(2)], n_jobs) as ask:
         for turn in range(3):
             answers = [answer[1:] for answer in ask([10 * turn, 20 * turn, 30 * turn])]
             assert answers == [(0, 10 * turn), (1, 20 * turn), (2, 30 * turn)]
@@ -112,7 +112,7 @@ def test_data_travel_to_a_cluster_once():
     PACKED.clear()
     with (
         joblib.parallel_config("dask"),
-        workers(unpack, [Luggage(0), Luggage(1), Luggage(2)], None) as ask,
+        joblib_workers(unpack, [Luggage(0), Luggage(1), Luggage(2)], None) as ask,
     ):
         assert os.getpid() not in {pid for pid, _, _ in ask("abc")}
         n_packed = len(PACKED)
@@ -123,7 +123,7 @@ def test_data_travel_to_a_cluster_once():
 
 def test_data_are_written_for_processes_once():
     arrays = [np.arange(500), np.arange(600)]
-    with workers(file_behind, arrays, 2) as ask:
+    with joblib_workers(file_behind, arrays, 2) as ask:
         answers = [answer for _ in range(10) for answer in ask("ab")]
     assert os.getpid() not in {pid for pid, _ in answers}
     assert len({file for _, file in answers}) == 2
@@ -132,7 +132,7 @@ def test_data_are_written_for_processes_once():
 def test_news_do_not_pile_up(executor):
     config, n_jobs = executor
     data, news = [np.arange(500), np.arange(600)], [np.ones(100_000), np.ones(90_000)]
-    with config(), workers(size_of, data, n_jobs) as ask:
+    with config(), joblib_workers(size_of, data, n_jobs) as ask:
         ask(news)
         before = n_shared_files()
         for _ in range(5):
@@ -158,7 +158,7 @@ def fail(data, news):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_what_a_worker_says_last_is_passed_on(n_jobs):
     with (
-        workers(fail, ["this"], n_jobs) as ask,
+        joblib_workers(fail, ["this"], n_jobs) as ask,
         pytest.raises(LostWorkersError, match="ValueError: no luck with this and that"),
     ):
         ask(["that"])
@@ -177,7 +177,7 @@ def answer_after(turns, then):
 
 
 def test_processes_that_are_killed_are_reported_and_all_ended():
-    with workers(unpack, [Luggage(number) for number in range(20)], 2) as ask:
+    with joblib_workers(unpack, [Luggage(number) for number in range(20)], 2) as ask:
         pids = {pid for pid, _, _ in ask(range(20))}
 
     def kill_all():

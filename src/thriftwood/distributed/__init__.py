@@ -5,8 +5,8 @@ proven of its solution holds for all samples.
 """
 
 from thriftwood.distributed.dual import DualDecomposition, DualRound
-from thriftwood.distributed.opening import is_partitioned
 from thriftwood.distributed.partitioned import comes_in_partitions, partitioned_problem
+from thriftwood.distributed.partitions import is_partitioned
 from thriftwood.distributed.subsampling import subsampled_partitions, subsampled_problem
 
 __all__ = [

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import closing, contextmanager, suppress
+from time import monotonic
 from typing import Any
 from uuid import uuid4
 
@@ -15,14 +16,14 @@ from distributed import Future as Task
 from distributed.protocol.pickle import dumps, loads
 
 from thriftwood.distributed.dask_collections import partitions_of
-from thriftwood.distributed.partition import Answer, Message, Partition, build_state, naming
+from thriftwood.distributed.partitions import Answer, Message, Partition, build_state, naming
 from thriftwood.errors import InputError, LostWorkersError, ThriftwoodError
 
 # How often Dask tries a task again that has failed: a file or a connection may be back.
 RETRIES = 2
-# How often to look whether a worker is there, and for how long a cluster may be without.
+# How often to look whether a worker is there, and how long a cluster may be without.
 SECONDS_BETWEEN_LOOKS = 1.0
-LOOKS_WITHOUT_WORKERS = 30
+SECONDS_WITHOUT_WORKERS = 30.0
 
 
 @contextmanager
@@ -192,8 +193,18 @@ def _gathered(client: Client, tasks: Sequence[Task[Any]]) -> list[Any]:
     """Return what tasks return, one for each partition; raise what keeps them from it."""
     _check_connection(client)
     gathering = _start(client, client.gather(list(tasks), asynchronous=True))
+    begin = monotonic()
     try:
-        _wait(client, gathering)
+        while not _is_done(gathering):
+            _check_connection(client)
+            if _has_workers(client):
+                begin = monotonic()
+            elif monotonic() - begin > SECONDS_WITHOUT_WORKERS and not gathering.done():
+                raise LostWorkersError(
+                    "The Dask cluster has had no worker that works for "
+                    f"{SECONDS_WITHOUT_WORKERS:g} seconds: look at what ended or paused them "
+                    "(memory is a frequent cause), or start some."
+                )
         try:
             gathered: list[Any] = gathering.result()
         except Exception as error:
@@ -209,19 +220,6 @@ def _check_connection(client: Client) -> None:
             f"The Dask client has no connection to a scheduler (it is {client.status}): what its "
             "workers held is lost. Start a cluster and a client, and call again."
         )
-
-
-def _wait(client: Client, gathering: Future[Any]) -> None:
-    n_looks = 0  # in a row that no worker was there
-    while not _is_done(gathering):
-        _check_connection(client)
-        n_looks = 0 if _has_workers(client) else n_looks + 1
-        if n_looks >= LOOKS_WITHOUT_WORKERS and not gathering.done():
-            seconds = LOOKS_WITHOUT_WORKERS * SECONDS_BETWEEN_LOOKS
-            raise LostWorkersError(
-                f"The Dask cluster has had no worker that works for {seconds:g} seconds: look at "
-                "what ended or paused them (memory is a frequent cause), or start some."
-            )
 
 
 def _has_workers(client: Client) -> bool:
@@ -244,8 +242,7 @@ def _start(client: Client, coroutine: Coroutine[Any, Any, Any]) -> Future[Any]:
 
 
 def _is_done(future: Future[Any]) -> bool:
-    wait([future], timeout=SECONDS_BETWEEN_LOOKS)
-    return future.done()
+    return bool(wait([future], timeout=SECONDS_BETWEEN_LOOKS).done)
 
 
 def _in_our_words(client: Client, tasks: Sequence[Task[Any]], error: Exception) -> ThriftwoodError:

@@ -7,7 +7,7 @@ import dask
 import numpy as np
 from dask.array import Array
 
-from thriftwood.distributed.partition import check_length, slicer
+from thriftwood.distributed.partitions import check_length, slicer
 from thriftwood.errors import InputError
 
 ADVICE = "pass a Dask array or series with the same partitions as X"

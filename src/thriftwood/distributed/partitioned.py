@@ -25,8 +25,7 @@ from thriftwood.distributed.dual import (
     decomposed_path,
     join_subproblems,
 )
-from thriftwood.distributed.opening import is_partitioned, open_partitions
-from thriftwood.distributed.partition import Partition, Partitions
+from thriftwood.distributed.partitions import Partition, Partitions, is_partitioned, open_partitions
 from thriftwood.distributed.units import (
     common_units,
     count_decimals,

@@ -14,6 +14,7 @@ the more bills differ; 1.96 standard errors are added for that. It is an estimat
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import add
@@ -21,13 +22,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from thriftwood.billing import nested_bills
 from thriftwood.costs import PriceList
 from thriftwood.distributed.hull import lower_hull, slopes_of
-from thriftwood.distributed.measuring import Measure, Measured, Paid, SamplesInBlocks, measured_from
-from thriftwood.distributed.opening import is_iterator, open_partitions
-from thriftwood.distributed.partition import Partition
+from thriftwood.distributed.measuring import figures_from_sums, losses_in_blocks, paid_in_blocks
 from thriftwood.distributed.partitioned import ReadPartition, read_shared
-from thriftwood.distributed.spread import Spread, spread_along
+from thriftwood.distributed.partitions import Partition, is_iterator, open_partitions
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest
 from thriftwood.forest.table import Table
@@ -51,6 +51,9 @@ SEED = 20_150_501
 STANDARD_ERRORS = 1.96
 # One sample says nothing about how samples differ.
 LEAST_SAMPLES = 2
+# Called with the step with which each node drops and the number of points: returns the costs and
+# losses of nested points on all samples. Point `i` keeps the splits with a step of at least `i`.
+Measure = Callable[[IndexArray, int], tuple[FloatArray, FloatArray]]
 
 
 class BestOnAll(NamedTuple):
@@ -85,62 +88,69 @@ class Subsample:
         The whole forest is measured, too: it may be better than what the subsample thinks is as
         good.
         """
-        forest, n_points = problem.forest, len(costs)
-        step, n_steps = _after_the_whole_forest(problem, drop_step, n_points), n_points + 1
-        all_costs, all_losses = self.measure(step, n_steps)
-        chosen = lower_hull(all_costs, all_losses)
+        forest, n_points = problem.forest, len(costs) + 1
+        step = _after_the_whole_forest(problem, drop_step, len(costs))
+        all_costs, all_losses = self.measure(step, n_points)
+        best = lower_hull(all_costs, all_losses)
         original = Figures(
             float(all_costs[0]),
             float(all_losses[0]),
-            int(splits_at(forest, step, n_steps)[0]),
-            int(features_at(forest, step, n_steps)[0]),
+            int(splits_at(forest, step, n_points)[0]),
+            int(features_at(forest, step, n_points)[0]),
         )
-        best_costs, best_losses = all_costs[chosen], all_losses[chosen]
-        from_tradeoff = np.append(0.0, slopes_of(best_costs, best_losses))
-        ends = np.append(from_tradeoff[1:], max(from_tradeoff[-1], tradeoffs[-1]))
-        spread = spread_along(problem, drop_step, n_points, losses_vary=problem.all_losses is None)
-        optima = _Optima(tradeoffs, costs, losses, spread, 1 - self.n_drawn / self.n_samples)
-        errors = [
-            max(optima.estimate(loss + tradeoff * cost, tradeoff) for tradeoff in around)
-            for cost, loss, *around in zip(
-                best_costs, best_losses, from_tradeoff, ends, strict=True
-            )
-        ]
-        kept_step = (np.searchsorted(chosen, step, side="right") - 1).astype(np.int32)
+        starts = np.append(0.0, slopes_of(all_costs[best], all_losses[best]))
+        ends = np.append(starts[1:], max(starts[-1], tradeoffs[-1]))
+        errors = self.standard_errors(problem, drop_step, len(costs))
+
+        def estimate(at: FloatArray) -> FloatArray:
+            """Estimate how much better than each of the best some pruning may be at a tradeoff."""
+            point = np.searchsorted(tradeoffs, at, side="right") - 1
+            least = losses[point] + at * (costs[point] - STANDARD_ERRORS * errors[point])
+            missed: FloatArray = all_losses[best] + at * all_costs[best] - least
+            return missed
+
         return BestOnAll(
-            kept_step, from_tradeoff, best_costs, best_losses, np.array(errors), original
+            drop_step=(np.searchsorted(best, step, side="right") - 1).astype(np.int32),
+            tradeoffs=starts,
+            costs=all_costs[best],
+            losses=all_losses[best],
+            errors=np.maximum(np.maximum(estimate(starts), estimate(ends)), 0.0),
+            original=original,
         )
 
+    def standard_errors(
+        self, problem: PruningProblem, drop_step: IndexArray, n_points: int
+    ) -> FloatArray:
+        """Return the standard error of the mean bill of the samples drawn, at nested points.
 
-class _Optima(NamedTuple):
-    """The optimal prunings of a subsample, and what they say about those of all samples."""
-
-    tradeoffs: FloatArray
-    costs: FloatArray
-    losses: FloatArray
-    spread: Spread
-    share_left: float
-
-    def estimate(self, objective: float, tradeoff: float) -> float:
-        """Estimate how much better the best pruning may be than one with this objective."""
-        point = int(np.searchsorted(self.tradeoffs, tradeoff, side="right")) - 1
-        least = float(self.losses[point] + tradeoff * self.costs[point])
-        chance = self.spread.standard_error(point, tradeoff) * float(np.sqrt(self.share_left))
-        return max(objective - least + STANDARD_ERRORS * chance, 0.0)
+        They are drawn without putting them back. With weights the mean is a ratio of two sums, and
+        its variance that of the ratio, to first order.
+        """
+        weights = problem.in_memory.weights / problem.in_memory.weights.mean()
+        n_drawn, variances = len(weights), np.empty(n_points)
+        bills = nested_bills(problem.forest, problem.routes, problem.prices, drop_step, n_points)
+        for point, bill in zip(range(n_points - 1, -1, -1), bills, strict=True):
+            off = weights * (bill - weights @ bill / n_drawn)
+            variances[point] = off @ off / (n_drawn * (n_drawn - 1))
+        errors: FloatArray = np.sqrt(variances * (1 - n_drawn / self.n_samples))
+        return errors
 
 
-def subsampled_problem(problem: PruningProblem, subsample: Any) -> PruningProblem:
+def subsampled_problem(problem: PruningProblem, subsample: Any, seed: int = SEED) -> PruningProblem:
     """Draw from samples in memory; with as many as there are, return the problem as it is."""
     size = whole_number(subsample, "subsample", LEAST_SAMPLES)
     n_samples = problem.in_memory.table.n_samples
     if size >= n_samples:
         return problem
     _check_samples_are_alike(problem)
-    drawn = problem.in_memory.take(drawn_rows(n_samples, size))
-    every = SamplesInBlocks(problem)
-    return _drawn_problem(
-        replace(problem, data=drawn), every.losses, Subsample(size, n_samples, every.measure)
-    )
+    losses, weight = losses_in_blocks(problem), float(problem.in_memory.weights.sum())
+
+    def measure(drop_step: IndexArray, n_points: int) -> tuple[FloatArray, FloatArray]:
+        paid = paid_in_blocks(problem, drop_step, n_points)
+        return figures_from_sums(problem, losses, paid, weight, drop_step)
+
+    drawn = replace(problem, data=problem.in_memory.take(draw_samples(n_samples, size, seed)))
+    return _drawn_problem(drawn, losses, Subsample(size, n_samples, measure))
 
 
 def subsampled_partitions(
@@ -167,29 +177,29 @@ def subsampled_partitions(
             "read only once: draw while you read it, or leave `subsample` out."
         )
     size = whole_number(subsample, "subsample", LEAST_SAMPLES)
-    problem, reader = read_shared(model, X, **given)
-    read = (X, y, sample_weight, n_jobs, progress)
-    with open_partitions(partial(_draw, size, reader), *read) as partitions:
+    shared, read = read_shared(model, X, **given)
+    source = (X, y, sample_weight, n_jobs, progress)
+    with open_partitions(partial(_draw, size, read), *source) as partitions:
         counts = partitions.map(_count, [None] * partitions.n_partitions)
-        n_samples = sum(count.n_samples for count in counts)
-        if size >= n_samples:
+        numbers, weights, losses_of = zip(*counts, strict=True)
+        if size >= sum(numbers):
             return None
-        drawn = partitions.map(_send, _numbers_to_draw([count.n_samples for count in counts], size))
-    data = _joined([piece for piece in drawn if piece is not None])
-    lost = [count.losses for count in counts if count.losses is not None]
-    losses = reduce(add, lost) if lost else recorded_losses(problem.forest)
+        drawn = partitions.map(_send, _numbers_to_draw(list(numbers), size))
+    lost = [losses for losses in losses_of if losses is not None]
+    losses = reduce(add, lost) if lost else recorded_losses(shared.forest)
 
-    def measure(drop_step: IndexArray, n_points: int) -> Measured:
-        build = partial(_add_up_bills, drop_step, n_points, reader)
-        with open_partitions(build, *read) as partitions:
+    def measure(drop_step: IndexArray, n_points: int) -> tuple[FloatArray, FloatArray]:
+        build = partial(_add_up_bills, drop_step, n_points, read)
+        with open_partitions(build, *source) as partitions:
             paid = reduce(add, partitions.map(_paid, [None] * partitions.n_partitions))
-        return measured_from(problem, losses, paid, drop_step)
+        return figures_from_sums(shared, losses, paid, sum(weights), drop_step)
 
-    problem = replace(problem, model=model, data=data, n_jobs=n_jobs, progress=progress)
-    return _drawn_problem(problem, losses, Subsample(size, n_samples, measure))
+    data = _joined([part for part in drawn if part is not None])
+    problem = replace(shared, model=model, data=data, n_jobs=n_jobs, progress=progress)
+    return _drawn_problem(problem, losses, Subsample(size, sum(numbers), measure))
 
 
-def drawn_rows(n_samples: int, size: int, seed: int = SEED) -> IntArray:
+def draw_samples(n_samples: int, size: int, seed: int = SEED) -> IntArray:
     """Return `size` of the samples at random, each once, in their order."""
     rng = np.random.default_rng(seed)
     drawn: IntArray = rng.choice(n_samples, size, replace=False, shuffle=False)
@@ -208,44 +218,35 @@ def _drawn_problem(
     return replace(problem, all_losses=losses, subsample=subsample)
 
 
-class _Counted(NamedTuple):
-    """How many samples a partition has, and what nodes lose on them, if that is a sum over them."""
-
-    n_samples: int
-    losses: NodeLosses | None
+# What a partition counts: its samples, their weight, and what nodes lose on them, if it adds up.
+_Counts = tuple[int, float, NodeLosses | None]
 
 
-class _Drawn(NamedTuple):
-    """Samples of a partition in random order, as many as could be needed."""
-
-    counted: _Counted
-    data: SampleData
-
-
-def _draw(size: int, read: ReadPartition, partition: Partition) -> _Drawn:
+def _draw(size: int, read: ReadPartition, partition: Partition) -> tuple[_Counts, SampleData]:
+    """Count, and draw in random order as many samples as could be needed."""
     problem = read(partition)
     data = problem.in_memory
-    losses = SamplesInBlocks(problem).losses if problem.loss_kind == SUM else None
+    losses = losses_in_blocks(problem) if problem.loss_kind == SUM else None
     order = np.random.default_rng([SEED, partition.number]).permutation(data.table.n_samples)
-    return _Drawn(_Counted(data.table.n_samples, losses), data.take(order[:size]))
+    counts = (data.table.n_samples, float(data.weights.sum()), losses)
+    return counts, data.take(order[:size])
 
 
-def _count(state: _Drawn, _: None) -> _Counted:
-    return state.counted
+def _count(state: tuple[_Counts, SampleData], _: None) -> _Counts:
+    return state[0]
 
 
-def _send(state: _Drawn, n_samples: int) -> SampleData | None:
-    return state.data.take(slice(n_samples)) if n_samples else None
+def _send(state: tuple[_Counts, SampleData], n_samples: int) -> SampleData | None:
+    return state[1].take(slice(n_samples)) if n_samples else None
 
 
 def _add_up_bills(
     drop_step: IndexArray, n_points: int, read: ReadPartition, partition: Partition
-) -> Paid:
-    problem = read(partition)
-    return SamplesInBlocks(problem).paid(drop_step, n_points)
+) -> FloatArray:
+    return paid_in_blocks(read(partition), drop_step, n_points)
 
 
-def _paid(state: Paid, _: None) -> Paid:
+def _paid(state: FloatArray, _: None) -> FloatArray:
     return state
 
 
@@ -253,20 +254,20 @@ def _numbers_to_draw(n_samples: list[int], size: int) -> list[int]:
     """Return how many samples of each partition are among `size` drawn from all of them."""
     ends = np.cumsum(n_samples)
     drawn = np.random.default_rng(SEED).choice(ends[-1], size, replace=False, shuffle=False)
-    piece_of = np.searchsorted(ends, drawn, side="right")
-    numbers: list[int] = np.bincount(piece_of, minlength=len(n_samples)).tolist()
+    partition_of = np.searchsorted(ends, drawn, side="right")
+    numbers: list[int] = np.bincount(partition_of, minlength=len(n_samples)).tolist()
     return numbers
 
 
-def _joined(pieces: list[SampleData]) -> SampleData:
+def _joined(parts: list[SampleData]) -> SampleData:
     """Return the samples of all partitions as one."""
-    values = np.concatenate([piece.table.values for piece in pieces])
+    values = np.concatenate([part.table.values for part in parts])
     return SampleData(
-        table=Table(read_only(values), pieces[0].table.names),
-        target=read_only(np.concatenate([piece.target for piece in pieces])),
-        weights=read_only(np.concatenate([piece.weights for piece in pieces])),
-        loss_weights=read_only(np.concatenate([piece.loss_weights for piece in pieces])),
-        times=once(len(pieces[0].times), len(values)),
+        table=Table(read_only(values), parts[0].table.names),
+        target=read_only(np.concatenate([part.target for part in parts])),
+        weights=read_only(np.concatenate([part.weights for part in parts])),
+        loss_weights=read_only(np.concatenate([part.loss_weights for part in parts])),
+        times=once(len(parts[0].times), len(values)),
     )
 
 

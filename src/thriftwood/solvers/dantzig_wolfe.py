@@ -38,10 +38,9 @@ from thriftwood.solvers import dantzig_wolfe_kernels as kernels
 from thriftwood.solvers.min_cut import min_cut
 from thriftwood.solvers.subproblems import Columns, Subproblems, subproblems_of
 from thriftwood.support.arrays import BoolArray, IndexArray, IntArray, read_only
-from thriftwood.support.parallel import check_n_jobs
+from thriftwood.support.parallel import check_n_jobs, n_threads
 from thriftwood.support.progress import progress_line
 from thriftwood.support.validation import one_number_from_zero, truth, whole_number
-from thriftwood.support.workers import n_workers
 
 # A dual bound and the flow that proves it.
 DualBound = tuple[int, Flow]
@@ -162,7 +161,7 @@ class DantzigWolfe:
         begin = perf_counter()
         smaller, undo = reduce_until_stable(problem)
         sure_profit = problem.profit(undo(_nothing(smaller)).kept)
-        subproblems = subproblems_of(smaller, n_workers(self.n_jobs))
+        subproblems = subproblems_of(smaller, n_threads(self.n_jobs))
         rounds: list[Round] = []
         with (
             progress_line("Pruning by trees:", self.progress) as line,

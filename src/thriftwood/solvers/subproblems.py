@@ -16,7 +16,7 @@ from thriftwood.closure import ClosureProblem
 from thriftwood.closure.kernels import closure_at_prices
 from thriftwood.solvers import dantzig_wolfe_kernels as kernels
 from thriftwood.support.arrays import BoolArray, IndexArray, IntArray
-from thriftwood.support.workers import workers
+from thriftwood.support.parallel import joblib_workers
 
 # The value of each project (its gain, less its prices, with the best of those that follow), and the
 # smallest best closed sets: one column for each component.
@@ -55,7 +55,7 @@ class Subproblems:
         """Yield a function by which workers solve all subproblems at prices of all arcs."""
         payloads = [batch.payload for batch in self.batches]
         n_projects = self.problem.n_projects
-        with workers(solve_batch, payloads, n_jobs) as ask:
+        with joblib_workers(solve_batch, payloads, n_jobs) as ask:
 
             def solve(prices: IntArray) -> Columns:
                 values, kept = np.empty(n_projects, np.int64), np.empty(n_projects, np.bool_)

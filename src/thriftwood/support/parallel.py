@@ -1,20 +1,27 @@
-"""Run independent pieces of work, on threads where the user asks for it."""
+"""Run independent pieces of work: on threads of this process, or by joblib's workers."""
 
-from collections.abc import Callable, Iterable
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from heapq import heappop, heappush
 from itertools import count
-from typing import TypeVar
+from pickle import dumps, loads
+from typing import Any, TypeVar
 
 import numpy as np
-from joblib import effective_n_jobs
+from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+from joblib.parallel import get_active_backend
 
-from thriftwood.errors import InputError
+from thriftwood.errors import InputError, LostWorkersError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 # Told now and then which share of a long piece of work is done, from 0 to 1.
 Progress = Callable[[float], None]
+# Larger arrays, in bytes, are not sent to processes but written once to memory that they share.
+SMALL_ARRAY = 1000
 
 
 def for_each(
@@ -88,10 +95,42 @@ def work_off(
                 progress(1 - left / max(everything, 1))
 
 
+@contextmanager
+def joblib_workers(
+    work: Callable[[Any, Any], Any], data: Sequence[Any], n_jobs: int | None
+) -> Iterator[Callable[[Sequence[Any]], list[Any]]]:
+    """Yield a function that returns `work(datum, message)` for one message each.
+
+    Workers are what joblib has: this very process, other processes, or a Dask cluster that the user
+    has named in a `joblib.parallel_config`. Data travel once, to memory that all processes share or
+    to every worker of the cluster; messages travel every time.
+
+    Parameters
+    ----------
+    work : callable
+        A function of a module, so that processes find it.
+    data : sequence
+    n_jobs : int, optional
+        As in `for_each`. There are never more workers than data.
+    """
+    most = min(n_threads(n_jobs), len(data))
+    with _failures_reported():
+        at_the_cluster = _data_at_the_cluster(data)
+    with at_the_cluster, Parallel(n_jobs=most, batch_size=1, max_nbytes=SMALL_ARRAY) as pool:
+
+        def map_messages(messages: Sequence[Any]) -> list[Any]:
+            jobs = zip(data, messages, strict=True)
+            with _failures_reported():
+                return list(pool(delayed(_work_on)(work, own, dumps(one)) for own, one in jobs))
+
+        yield map_messages
+
+
 def n_threads(n_jobs: int | None) -> int:
-    """Return how many threads `n_jobs` means here and now."""
+    """Return how many threads, or workers of joblib, `n_jobs` means here and now."""
     check_n_jobs(n_jobs)
-    n_effective: int = effective_n_jobs(n_jobs)
+    with _failures_reported():
+        n_effective: int = effective_n_jobs(n_jobs)
     return n_effective
 
 
@@ -100,3 +139,40 @@ def check_n_jobs(n_jobs: int | None) -> None:
     is_number = isinstance(n_jobs, (int, np.integer)) and not isinstance(n_jobs, bool)
     if n_jobs is not None and (not is_number or n_jobs == 0):
         raise InputError(f"`n_jobs` is {n_jobs!r}: pass None, a number of workers, or -1 for all.")
+
+
+def _work_on(work: Callable[[Any, Any], Any], own: Any, message: bytes) -> Any:
+    """Do the work where the worker is.
+
+    Messages come as bytes: joblib would keep arrays in shared memory to the end, or send them to a
+    cluster by itself, and wait for ever if that fails.
+    """
+    return work(own, loads(message))
+
+
+@contextmanager
+def _failures_reported() -> Iterator[None]:
+    """Say in our words that workers failed: every kind of them has its own ways to do so."""
+    try:
+        yield
+    except Exception as error:
+        raise LostWorkersError(
+            "The workers went away or failed; look at what ended them (memory is a frequent cause) "
+            "or use fewer, with `n_jobs`. The last that was heard: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+
+
+def _data_at_the_cluster(data: Sequence[Any]) -> AbstractContextManager[Any]:
+    """Return a context in which a Dask cluster, if one is to do the work, holds the data."""
+    backend, _ = get_active_backend()
+    if type(backend).__name__ != "DaskDistributedBackend":
+        return nullcontext()
+    context: AbstractContextManager[Any] = parallel_config(
+        "dask",
+        client=backend.client,
+        scatter=list(data),
+        wait_for_workers_timeout=backend.wait_for_workers_timeout,
+        **backend.submit_kwargs,
+    )
+    return context

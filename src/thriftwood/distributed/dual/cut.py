@@ -17,8 +17,13 @@ from thriftwood.closure import (
     scale_lambda,
 )
 from thriftwood.distributed.dual import kernels
-from thriftwood.distributed.dual.ascent import DecomposedClosure, DualPoint, dual_ascent
-from thriftwood.distributed.dual.multipliers import split_by, whole_multipliers
+from thriftwood.distributed.dual.ascent import (
+    DecomposedClosure,
+    DualPoint,
+    dual_ascent,
+    split_by,
+    whole_multipliers,
+)
 from thriftwood.distributed.dual.options import DualDecomposition, DualRound, RoundLog
 from thriftwood.distributed.dual.subproblem import (
     DROPPED,

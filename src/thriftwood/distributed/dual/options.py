@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
 
-from thriftwood.distributed.partition import Partitions
+from thriftwood.distributed.partitions import Partitions
 from thriftwood.errors import InputError
 from thriftwood.support.validation import one_number_from_zero, truth, whole_number
 
@@ -13,7 +13,7 @@ from thriftwood.support.validation import one_number_from_zero, truth, whole_num
 class DualDecomposition:
     """Solver for samples in partitions: how many rounds, and how much may be gathered.
 
-    To pass to `prune` and `prune_path` as `solver`. Samples in memory are then cut into partitions,
+    To pass to `pruning_problem` as `decomposition`. Samples in memory are then cut into partitions,
     too, which saves memory.
 
     Parameters

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from thriftwood.baselines.size_path import SizePath
 from thriftwood.costs import AnyCosts, PriceList, prices_of_samples
-from thriftwood.distributed.opening import is_partitioned
+from thriftwood.distributed import is_partitioned
 from thriftwood.errors import InputError
 from thriftwood.forest.table import Table, read_rows
 from thriftwood.problem.losses import Loss

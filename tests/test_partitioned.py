@@ -1,4 +1,4 @@
-"""Rows in pieces are pruned as rows in memory are."""
+"""Samples in partitions are pruned as samples in memory are."""
 
 from dataclasses import replace
 
@@ -11,13 +11,11 @@ from hypothesis import strategies as st
 from models import assert_equal_forests, fitted
 from paths import FOREST, HEART, assert_same_path
 from sklearn.ensemble import GradientBoostingClassifier
-from thriftwood.distributed.pieces import Piece
-from thriftwood.distributed.plan import read_plan
 
 import thriftwood as tw
 from thriftwood.adapters import read_forest
-from thriftwood.distributed import sampled_pieces
-from thriftwood.distributed import sharded_task as making
+from thriftwood.distributed import partitioned, subsampling
+from thriftwood.distributed.partitions import Partition
 from thriftwood.errors import InputError, RangeError
 
 TRADEOFFS = (0.0, 1e-4, 0.001, 0.01)
@@ -26,7 +24,7 @@ BOOSTED = GradientBoostingClassifier(n_estimators=10, random_state=0).fit(np.nan
 
 
 def chunks(X, y, weight=None, sizes=(40, 1, 90, 500)):
-    """Yield the rows in chunks of some sizes."""
+    """Yield the samples in chunks of some sizes."""
     start = 0
     for size in sizes:
         rows = slice(start, start + size)
@@ -43,7 +41,7 @@ def assert_same_pruning(one, other):
     assert one.loss == pytest.approx(other.loss, rel=1e-9, abs=1e-15)
     assert one.original.cost == pytest.approx(other.original.cost, rel=1e-12)
     assert one.proof.certificate.gap == other.proof.certificate.gap == 0
-    assert one.bound == other.bound == 0.0
+    assert one.proof.gap == other.proof.gap == 0.0
 
 
 @pytest.mark.parametrize("tradeoff", TRADEOFFS)
@@ -51,8 +49,8 @@ def test_chunks_give_the_pruning_of_all_rows(tradeoff):
     whole = tw.prune(FOREST, X, Y, costs=HEART.costs, tradeoff=tradeoff)
     pieces = tw.prune(FOREST, chunks(X, Y), costs=HEART.costs, tradeoff=tradeoff)
     assert_same_pruning(pieces, whole)
-    assert len(pieces.rounds) >= 1
-    assert "shards of rows" in repr(pieces)
+    assert len(pieces.proof.rounds) >= 1
+    assert "of the decomposition" in repr(pieces)
 
 
 def test_chunks_give_the_path_of_all_rows():
@@ -64,11 +62,14 @@ def test_chunks_give_the_path_of_all_rows():
 
 def test_a_path_by_rounds_has_exact_figures_and_a_proven_gap():
     whole = tw.prune_path(FOREST, X, Y, costs=HEART.costs)
-    alone = tw.RowShards(max_rounds=8, most_gathered=0)
-    path = tw.prune_path(FOREST, chunks(X, Y), costs=HEART.costs, shards=alone)
-    assert len(path.rounds) == 8
+    alone = tw.DualDecomposition(max_rounds=8, most_gathered=0)
+    with tw.pruning_problem(
+        FOREST, chunks(X, Y), costs=HEART.costs, decomposition=alone
+    ) as problem:
+        path = tw.prune_path(problem)
+    assert len(path.proof.rounds) == 8
     assert path.proof.resolution > 0
-    assert path.method == "rounds"
+    assert not path.proof.is_exact
     assert "optimal" not in repr(path) + repr(path[1])
     for index in range(0, len(path), max(len(path) // 8, 1)):
         point = path[index]
@@ -76,12 +77,12 @@ def test_a_path_by_rounds_has_exact_figures_and_a_proven_gap():
         assert bill.mean == pytest.approx(point.cost, rel=1e-9, abs=1e-9)
         best = whole.at(tradeoff=point.tradeoff)
         assert best.objective <= point.objective + 1e-12
-        assert point.objective - point.bound <= best.objective + 1e-12
+        assert point.objective - point.proof.bound <= best.objective + 1e-12
 
 
 @settings(max_examples=60)
 @given(priced_cases(), st.integers(1, 3), st.sampled_from([0.0, 0.003, 0.03, 0.11, 0.5]))
-def test_every_kind_of_price_works_in_pieces(case, size, tradeoff):
+def test_every_kind_of_price_works_in_partitions(case, size, tradeoff):
     costs = replace(case.costs, known=None, per_sample=None, shared_by=None)
     model = tw.ForestModel(case.forest)
     weights = None if case.weights is None else np.asarray(case.weights, dtype=float)
@@ -107,7 +108,7 @@ def whole_forest(case):
 
 @pytest.mark.parametrize("loss", ["error", "expected_error", "brier", "log_loss"])
 @pytest.mark.parametrize("class_weight", [None, {1: 3.5}], ids=["plain", "weighed"])
-def test_every_loss_of_classes_adds_up_over_pieces(loss, class_weight):
+def test_every_loss_of_classes_adds_up_over_partitions(loss, class_weight):
     options = {"costs": HEART.costs, "loss": loss, "class_weight": class_weight}
     whole = tw.prune(FOREST, X, Y, tradeoff=0.001, **options)
     pieces = tw.prune(FOREST, chunks(X, Y), tradeoff=0.001, **options)
@@ -115,14 +116,14 @@ def test_every_loss_of_classes_adds_up_over_pieces(loss, class_weight):
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "absolute_error"])
-def test_losses_of_numbers_add_up_over_pieces(loss):
+def test_losses_of_numbers_add_up_over_partitions(loss):
     kind = fitted("random_forest_regressor")
     whole = tw.prune(kind.model, kind.X, kind.y, tradeoff=0.01, loss=loss)
     pieces = tw.prune(kind.model, chunks(kind.X, kind.y), tradeoff=0.01, loss=loss)
     assert pieces.objective == pytest.approx(whole.objective, rel=1e-9)
 
 
-def test_a_loss_of_the_user_adds_up_over_pieces():
+def test_a_loss_of_the_user_adds_up_over_partitions():
     def twice(values):
         return 2.0 * (1.0 - values)
 
@@ -131,14 +132,14 @@ def test_a_loss_of_the_user_adds_up_over_pieces():
     assert pieces.objective == pytest.approx(whole.objective, rel=1e-9)
 
 
-def test_weights_of_rows_count_in_pieces():
+def test_weights_of_samples_count_in_partitions():
     weight = np.where(Y == 1, 2.25, 1.0)
     whole = tw.prune(FOREST, X, Y, sample_weight=weight, tradeoff=0.002)
     assert_same_pruning(tw.prune(FOREST, chunks(X, Y, weight), tradeoff=0.002), whole)
 
 
 @pytest.mark.parametrize("size", [1e-12, 1e-3, 1.0, 1e9, 1e20])
-def test_weights_of_any_size_count_in_pieces(size):
+def test_weights_of_any_size_count_in_partitions(size):
     weight = size * np.exp(np.random.default_rng(5).normal(0, 3, len(Y)))
     options = {"costs": HEART.costs, "sample_weight": weight}
     pieces = {"costs": HEART.costs}
@@ -155,7 +156,7 @@ def test_weights_of_any_size_count_in_pieces(size):
         assert path.at(tradeoff=tradeoff).objective == pytest.approx(best, rel=1e-6)
 
 
-def test_what_is_paid_once_for_the_model_is_paid_once_for_all_pieces():
+def test_what_is_paid_once_for_the_model_is_paid_once_for_all_partitions():
     """Sorted rows: most splits are passed by no row of some piece."""
     costs = tw.Costs(per_feature=HEART.costs, per_model=np.full(13, 900.0), predictions=100)
     order = np.argsort(X[:, 2])
@@ -165,32 +166,35 @@ def test_what_is_paid_once_for_the_model_is_paid_once_for_all_pieces():
         assert_same_pruning(tw.prune(FOREST, pieces, costs=costs, tradeoff=tradeoff), whole)
 
 
-def test_a_sample_of_sorted_pieces_is_drawn_from_all_their_rows():
+def test_a_subsample_of_sorted_partitions_is_drawn_from_all_their_samples():
     order = np.argsort(Y, kind="stable")
-    plan = read_plan(FOREST, X, None, None, None, "all")
-    drawn = sampled_pieces._draw(20, plan, Piece(0, X[order], Y[order], None))
-    assert 3 < drawn.rows.target.sum() < 17
-    assert sampled_pieces._numbers_to_draw([5, 0, 3], 8) == [5, 0, 3]
-    many = sampled_pieces._numbers_to_draw([10**12, 10**12], 1000)
+    _, read = partitioned.read_shared(FOREST, X, None, None, None, "all")
+    _, drawn = subsampling._draw(20, read, Partition(0, X[order], Y[order], None))
+    assert 3 < drawn.target.sum() < 17
+    assert subsampling._numbers_to_draw([5, 0, 3], 8) == [5, 0, 3]
+    many = subsampling._numbers_to_draw([10**12, 10**12], 1000)
     assert sum(many) == 1000
     assert min(many) > 400
 
 
-def test_boosted_models_lose_recorded_gains_in_pieces():
+def test_boosted_models_lose_recorded_gains_in_partitions():
     whole = tw.prune(BOOSTED, X, Y, tradeoff=0.01)
     assert_same_pruning(tw.prune(BOOSTED, chunks(X, Y), tradeoff=0.01), whole)
 
 
-def test_rows_of_one_piece_are_merged_a_few_at_a_time(monkeypatch):
+def test_samples_of_one_partition_are_merged_a_few_at_a_time(monkeypatch):
     whole = tw.prune(FOREST, X, Y, costs=HEART.costs, tradeoff=0.001)
-    monkeypatch.setattr(making, "ROWS_AT_A_TIME", 17)
+    monkeypatch.setattr(partitioned, "BLOCK_SAMPLES", 17)
     assert_same_pruning(tw.prune(FOREST, iter([(X, Y)]), costs=HEART.costs, tradeoff=0.001), whole)
 
 
 def test_rows_in_memory_may_be_cut(tmp_path):
     whole = tw.prune(FOREST, X, Y, costs=HEART.costs, tradeoff=0.001)
-    cut = tw.prune(FOREST, X, Y, costs=HEART.costs, tradeoff=0.001, shards=tw.RowShards())
-    assert_same_pruning(cut, whole)
+    decomposition = tw.DualDecomposition()
+    with tw.pruning_problem(
+        FOREST, X, Y, costs=HEART.costs, decomposition=decomposition
+    ) as problem:
+        assert_same_pruning(tw.prune(problem, tradeoff=0.001), whole)
     np.save(tmp_path / "rows.npy", np.asarray(X, dtype=np.float64))
     mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
     assert_same_pruning(tw.prune(FOREST, mapped, Y, costs=HEART.costs, tradeoff=0.001), whole)
@@ -214,7 +218,6 @@ def test_data_frames_in_chunks_are_known_by_their_names():
         ({"class_weight": "heavy", "tradeoff": 1}, "class_weight"),
         ({"solver": "linear_program", "tradeoff": 1}, "rows in memory"),
         ({"refit": True, "tradeoff": 1}, "rows in memory"),
-        ({"shards": 4, "tradeoff": 1}, "`shards` is 4"),
         ({"tradeoff": -1}, "tradeoff"),
         ({"y": Y, "tradeoff": 1}, "iterator"),
         ({"sample_weight": Y, "tradeoff": 1}, "iterator"),
@@ -226,14 +229,13 @@ def test_data_frames_in_chunks_are_known_by_their_names():
         "class_weight",
         "solver",
         "refit",
-        "shards",
         "tradeoff",
         "y",
         "weight",
         "known",
     ],
 )
-def test_what_pieces_cannot_do_is_refused(options, words):
+def test_what_partitions_cannot_do_is_refused(options, words):
     with pytest.raises(InputError, match=words):
         tw.prune(FOREST, chunks(X, Y), **options)
 
@@ -247,12 +249,14 @@ def test_scopes_and_losses_without_a_path_are_refused():
         tw.prune(BOOSTED, chunks(X, Y), class_weight={0: 2}, tradeoff=0.1)
 
 
-def test_weights_and_prices_beyond_what_pieces_count_in_are_refused():
+def test_weights_and_prices_beyond_what_partitions_count_in_are_refused():
     for size in (1e50, 1e-50):
-        with pytest.raises(InputError, match=r"Chunk 0: .*divide all weights"):
+        with pytest.raises(InputError, match=r"Partition 0: .*divide all weights"):
             tw.prune(FOREST, chunks(X, Y, np.full(len(Y), size)), tradeoff=0.1)
     half = iter([(X, Y, np.ones(len(Y))), (X, Y)])
-    with pytest.raises(InputError, match="Piece 0 has weights of rows, but piece 1 has none"):
+    with pytest.raises(
+        InputError, match="Partition 0 has weights of samples, but partition 1 has none"
+    ):
         tw.prune(FOREST, half, tradeoff=0.1)
     with pytest.raises(InputError, match="0 everywhere"):
         tw.prune(FOREST, chunks(X, Y, np.zeros(len(Y))), tradeoff=0.1)
@@ -260,12 +264,12 @@ def test_weights_and_prices_beyond_what_pieces_count_in_are_refused():
         tw.prune(FOREST, chunks(X, Y), costs=np.geomspace(1e-9, 1e9, 13), tradeoff=0.1)
 
 
-def test_wrong_pieces_are_named():
-    with pytest.raises(InputError, match="Chunk 1: X has 12 columns"):
+def test_wrong_partitions_are_named():
+    with pytest.raises(InputError, match="Partition 1: X has 12 columns"):
         tw.prune(FOREST, iter([(X, Y), (X[:, 1:], Y)]), tradeoff=0.1)
-    with pytest.raises(InputError, match=r"Chunk 0: .*label"):
+    with pytest.raises(InputError, match=r"Partition 0: .*label"):
         tw.prune(FOREST, iter([(X, Y + 5)]), tradeoff=0.1)
     gone = Y.astype(float)
     gone[3] = np.nan
-    with pytest.raises(InputError, match="Chunk 1: `y` is missing in row 3"):
+    with pytest.raises(InputError, match="Partition 1: `y` is missing in row 3"):
         tw.prune(FOREST, iter([(X, Y), (X, gone)]), tradeoff=0.1)

@@ -1,4 +1,4 @@
-"""Rows on a real Dask cluster are pruned as rows in memory are, whatever happens to a worker."""
+"""Samples on a real Dask cluster are pruned as in memory, whatever happens to a worker."""
 
 import os
 import signal
@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from paths import FOREST, HEART, assert_same_path
-from test_pieces import assert_same_pruning
+from test_partitioned import assert_same_pruning
 
 import thriftwood as tw
-from thriftwood.distributed import sharded_task as under_test
+from thriftwood.distributed import partitioned as under_test
 from thriftwood.errors import InputError, LostWorkersError
 
 da = pytest.importorskip("dask.array", reason="rows on a cluster need the extra `dask`")
@@ -52,7 +52,7 @@ def rows_in_dask():
 def test_a_dask_array_is_pruned_as_an_array(whole):
     pruned = tw.prune(FOREST, *rows_in_dask(), **OPTIONS)
     assert_same_pruning(pruned, whole)
-    assert all(one.n_bytes > 0 for one in pruned.rounds)
+    assert all(one.n_bytes > 0 for one in pruned.proof.rounds)
 
 
 @pytest.mark.usefixtures("client")
@@ -153,9 +153,12 @@ def cost_at(model, X, y, tradeoff):
 
 
 @pytest.mark.usefixtures("client")
-def test_a_sample_is_drawn_from_all_partitions_and_measured_on_all_rows():
-    path = tw.prune_path(FOREST, *rows_in_dask(), costs=HEART.costs, sample=150)
-    assert path.sampled == (150, len(X))
+def test_a_subsample_is_drawn_from_all_partitions_and_measured_on_all_samples():
+    def problem_of(subsample):
+        return tw.pruning_problem(FOREST, *rows_in_dask(), costs=HEART.costs, subsample=subsample)
+
+    path = tw.prune_path(problem_of(150))
+    assert (path.proof.n_drawn, path.proof.n_samples) == (150, len(X))
     for index in (0, len(path) // 2):
         bill = tw.feature_bill(path[index].model, X, costs=HEART.costs)
         assert bill.mean == pytest.approx(path.costs[index], rel=1e-9)
@@ -163,7 +166,7 @@ def test_a_sample_is_drawn_from_all_partitions_and_measured_on_all_rows():
     for point in (path[1], path[len(path) // 2]):
         best = whole.at(tradeoff=point.tradeoff).objective
         assert best <= point.objective + 1e-12
-    again = tw.prune(FOREST, *rows_in_dask(), costs=HEART.costs, sample=150, tradeoff=0.001)
+    again = tw.prune(problem_of(150), tradeoff=0.001)
     assert again.cost == path.at(tradeoff=0.001).cost
-    every = tw.prune_path(FOREST, *rows_in_dask(), costs=HEART.costs, sample=10_000)
-    assert_same_path(every, whole)
+    with problem_of(10_000) as every:
+        assert_same_path(tw.prune_path(every), whole)
