@@ -199,5 +199,5 @@ def read_instance(model: Any, X: Any, y: ArrayLike, **options: Any) -> PaperInst
         losses=problem.node_losses.total,
         prices=problem.prices.prices,
         weights=problem.in_memory.weights,
-        weight_counted=problem.weight_counted,
+        weight_counted=problem.node_losses.weight,
     )
