@@ -7,7 +7,7 @@ such as the price of a feature (with fees, batches and models, the payer i may b
     where      x_h <= x_parent(h)       a split stays only if its parent stays
                x_h <= w_(c,i)           h is the first to ask i for c: it is paid, once
 
-which is the paper's IP3 times rows and trees. Where trees share nothing, a row pays a cost item at
+which is the paper's IP3 times samples and trees. Where trees share nothing, a row pays a cost item at
 exactly one split of each tree, so every split has one item of its own and no row is seen.
 """
 
@@ -83,14 +83,8 @@ def build_closure(
 ) -> tuple[ClosureProblem, ClosureIndex]:
     """Write the pruning problem of a forest as a closure problem.
 
-    Parameters
-    ----------
-    forest, purchases
-        The trees, and what rows buy where.
-    losses : shape (n_nodes,)
-        What each node would lose as a leaf, from `node_losses` with the same weights.
-    loss_per_cost : Fraction
-        What a cost of 1, in the units of the purchases, weighs against losses at a tradeoff of 1.
+    `losses` is what each node would lose as a leaf; `loss_per_cost` what a cost of 1, in the units
+    of the purchases, weighs against losses at a tradeoff of 1.
     """
     costs = _whole_costs(purchases)
     return _closure(forest, losses, purchases.arc_start, purchases.arc_item, costs, loss_per_cost)
@@ -102,14 +96,6 @@ def build_complexity(
     """Write Breiman's cost-complexity problems of all trees, each alone, as one closure problem.
 
     Every split costs 1, the leaf that it adds.
-
-    Parameters
-    ----------
-    forest
-    losses : shape (n_nodes,)
-        What each node would lose as a leaf.
-    weight_counted : float
-        How much weight counts in `losses`, all trees together.
     """
     n_splits = forest.n_splits
     ones = np.ones(n_splits)
@@ -211,5 +197,5 @@ def _whole_costs(purchases: Purchases) -> WholeCosts:
         )
     raise RangeError(
         f"The prices reach from {prices[lost].min():g} to {prices.max():g}, too far apart to be "
-        "exact with this many rows. Give the smallest prices as 0, or raise them."
+        "exact with this many samples. Give the smallest prices as 0, or raise them."
     )

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from thriftwood.adapters import BootstrapSamples
 from thriftwood.errors import InputError
 from thriftwood.support.arrays import FloatArray
+from thriftwood.support.validation import chosen
 
 CountArray = NDArray[np.uint16]
 SAMPLES = ("all", "in_bag", "out_of_bag")
@@ -16,16 +17,9 @@ def times_counted(
 ) -> CountArray:
     """Return how often each sample counts in each tree, shape (n_trees, n_samples).
 
-    Parameters
-    ----------
-    samples : {"all", "in_bag", "out_of_bag"}
-        All once; those in a tree's bootstrap sample, as often as drawn; the others once.
-    bootstrap : BootstrapSamples, optional
-        The samples that each tree was grown on, where the model knows them.
+    All once; those in a tree's bootstrap sample, as often as drawn; or the others once.
     """
-    if samples not in SAMPLES:
-        names = ", ".join(repr(name) for name in SAMPLES)
-        raise InputError(f"`samples` is {samples!r}: choose {names}.")
+    chosen(samples, SAMPLES, "samples")
     if samples == "all":
         return once(n_trees, n_samples)
     if bootstrap is None:

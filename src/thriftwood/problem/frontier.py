@@ -50,16 +50,9 @@ class Figures:
 def losses_at(
     forest: Forest, losses: FloatArray, drop_step: IndexArray, n_points: int
 ) -> FloatArray:
-    """Return what the leaves of each point lose together.
+    """Return what the leaves of each point lose together, given what each node would lose.
 
-    Parameters
-    ----------
-    forest
-    losses : shape (n_nodes,)
-        What each node would lose as a leaf.
-    drop_step : shape (n_nodes,)
-        Point `i` keeps the splits with a step of at least `i`; -1 at leaves.
-    n_points : int
+    Point `i` keeps the splits with a `drop_step` of at least `i`; it is -1 at leaves.
     """
     split = np.flatnonzero(forest.is_split)
     gains = losses[split] - losses[forest.left[split]] - losses[forest.right[split]]
@@ -98,17 +91,7 @@ def from_the_end(per_step: FloatArray) -> FloatArray:
 
 
 def figures_of(forest: Forest, losses: FloatArray, kept: BoolArray, cost: float) -> Figures:
-    """Return the figures of the forest with these splits, given as a mask over nodes.
-
-    Parameters
-    ----------
-    forest : Forest
-    losses : shape (n_nodes,)
-        What each node would lose as a leaf, per row and tree.
-    kept : shape (n_nodes,)
-    cost : float
-        The mean bill of a row.
-    """
+    """Return the figures of the forest with these splits, given what each node would lose."""
     is_leaf = ~kept & ((forest.parent < 0) | kept[forest.parent])
     return Figures(
         cost=cost,
@@ -126,14 +109,7 @@ def read_tradeoff(tradeoff: Any) -> float:
 
 
 def tradeoffs_of(tradeoffs: FloatArray, point: int) -> tuple[float, float]:
-    """Return from which tradeoff to which a point of a path is optimal; the last one for ever.
-
-    Parameters
-    ----------
-    tradeoffs : shape (n_points,)
-        From where on each point is optimal.
-    point : int
-    """
+    """Return from which tradeoff to which a point of a path is optimal; the last one for ever."""
     is_last = point + 1 == len(tradeoffs)
     return float(tradeoffs[point]), math.inf if is_last else float(tradeoffs[point + 1])
 

@@ -59,18 +59,8 @@ def node_losses(
 ) -> FloatArray:
     """Return for every node the total loss of its samples if it predicted them itself.
 
-    Parameters
-    ----------
-    forest, routes, target
-        The trees, who passes where, and the targets.
-    weights : shape (n_samples,)
-        How much the loss of each sample counts.
-    loss : str or callable, optional
-        For classifiers "error" (misclassified samples, the paper's e_h), "expected_error", "brier"
-        or "log_loss"; for regressors "squared_error" or "absolute_error"; or a function of the
-        user's, as in `prune`. None takes the first.
-    times : shape (n_trees, n_samples), optional
-        How often each sample counts in each tree, from `times_counted`; None means once.
+    For the loss "error" that is the paper's e_h. `weights` says how much each sample counts,
+    `times` how often in each tree.
     """
     name, function = loss_named(loss, forest), loss_function(loss, forest)
     if times is None:

@@ -40,7 +40,7 @@ def true_loss_name(forest: Forest) -> str | None:
 def ensemble_losses(
     forest: Forest, scores: FloatArray, target: IndexArray | FloatArray
 ) -> FloatArray:
-    """Return what the ensemble loses on each row, from the scores of the rows."""
+    """Return what the ensemble loses on each row, from the scores of the samples."""
     if not forest.is_classifier:
         squared: FloatArray = (scores[:, 0] - target) ** 2
         return squared
@@ -62,20 +62,10 @@ def majorised_losses(
     toward: BoolArray | None = None,
     n_jobs: int | None = None,
 ) -> FloatArray:
-    """Return for every node by how much the bound rises, over its rows, if the node is a leaf.
+    """Return for every node by how much the bound rises, over its samples, if the node is a leaf.
 
-    Parameters
-    ----------
-    forest, routes
-        The trees as they stand, and who passes where; leaves lose nothing.
-    scores : shape (n_samples, n_outputs)
-        What the trees say about the rows as they stand.
-    target, weights
-        What is right, and how much each row counts.
-    toward : bool array, shape (n_nodes,), optional
-        The splits of the pruning to have in mind.
-    n_jobs : int, optional
-        Threads, as in scikit-learn.
+    The scores are those of the trees as they stand, where leaves lose nothing; `toward` masks the
+    splits of the pruning to have in mind.
     """
     stand = _stand(forest, routes, scores, target, weights)
     shape = (forest.n_trees, routes.n_samples)

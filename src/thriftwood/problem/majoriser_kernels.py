@@ -9,7 +9,7 @@ from thriftwood.support.compiling import kernel, small_kernel
 LEAF = -1
 SQUARED, LOGISTIC, SOFTMAX = 0, 1, 2
 
-# An ensemble as it stands, and the rows that its loss is counted on.
+# An ensemble as it stands, and the samples that its loss is counted on.
 #
 #   value    what each node adds to the scores, shape (n_nodes, n_outputs)
 #   likely   how likely each output is now, shape (n_samples, n_outputs); or the score
@@ -56,7 +56,7 @@ def measure_moves(stand, tree, first, last, toward, leaf, move):
 
 @kernel
 def add_losses(stand, tree, first, last, leaf, share, losses):
-    """Add up, for each split of a tree, by how much more its rows may lose if it is a leaf.
+    """Add up, for each split of a tree, by how much more its samples may lose if it is a leaf.
 
     `share` is the part of each row's loss that the tree answers for; it is as large as what the
     tree can do to the row's score.

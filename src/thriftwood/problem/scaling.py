@@ -17,20 +17,10 @@ NOISE = 1e-7
 
 
 def whole_numbers(values: FloatArray, most: int) -> tuple[IntArray, Fraction]:
-    """Return integers and a unit such that integers times unit are the values.
+    """Return integers, which add up to at most `most`, and the unit that makes them the values.
 
-    Parameters
-    ----------
-    values : array
-    most : int
-        What the integers may add up to, signs aside and but for rounding.
-
-    Returns
-    -------
-    integers : int array
-    unit : Fraction
-        1, a tenth, a hundredth, ... if the values are decimals of that kind and fit; otherwise the
-        smallest power of two that fits, and the integers are rounded.
+    The unit is 1, a tenth, a hundredth, ... if the values are decimals of that kind and fit;
+    otherwise the smallest power of two that fits, and the integers are rounded.
     """
     size = math.frexp(float(np.abs(values).max(initial=0.0)))[1]
     near_one = np.ldexp(values, -size)  # so that their sum is finite

@@ -1,4 +1,4 @@
-"""What the rows should be predicted as, and how much each row counts."""
+"""Targets of samples, and how much each of them counts."""
 
 import math
 import reprlib
@@ -18,13 +18,7 @@ ClassWeight = str | Mapping[Any, float] | None
 
 
 def read_target(y: ArrayLike, forest: Forest, n_samples: int) -> IndexArray | FloatArray:
-    """Return class numbers for a classifier, numbers for a regressor, checked.
-
-    Parameters
-    ----------
-    y : array-like, shape (n_samples,)
-        Labels as the model was trained on them, or numbers.
-    """
+    """Return class numbers for a classifier, numbers for a regressor, checked."""
     if y is None:
         raise InputError("`y` is None: pass the label of every row.")
     try:
@@ -35,7 +29,7 @@ def read_target(y: ArrayLike, forest: Forest, n_samples: int) -> IndexArray | Fl
         target = target[:, 0]
     if target.shape != (n_samples,):
         raise InputError(
-            f"`y` has shape {target.shape}, but X has {n_samples} rows: pass one label or number "
+            f"`y` has shape {target.shape}, but X has {n_samples} samples: pass one label or number "
             "each."
         )
     return _as_targets(target) if forest.classes is None else _as_classes(target, forest.classes)
@@ -52,11 +46,11 @@ def read_weights(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray:
 
 
 def checked_weights(sample_weight: ArrayLike, n_samples: int) -> FloatArray:
-    """Return the weights of rows, or refuse what is no weight."""
+    """Return the weights of samples, or refuse what is no weight."""
     weights = numbers(sample_weight, "sample_weight")
     if weights.shape != (n_samples,):
         raise InputError(
-            f"`sample_weight` has shape {weights.shape}, but X has {n_samples} rows: one each."
+            f"`sample_weight` has shape {weights.shape}, but X has {n_samples} samples: one each."
         )
     wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if len(wrong):
@@ -73,16 +67,9 @@ def read_loss_weights(
     target: IndexArray | FloatArray,
     weights: FloatArray,
 ) -> FloatArray:
-    """Return how much the loss of each row counts, checked, as whole numbers in the same ratios.
+    """Return how much the loss of each sample counts, checked, as whole numbers in the same ratios.
 
-    Parameters
-    ----------
-    class_weight : "balanced", mapping or None
-        As in `prune`.
-    forest, target
-        What the classes are, and which one each row has.
-    weights : shape (n_samples,)
-        How much each row counts, from `read_weights`.
+    `class_weight` is as in `pruning_problem`, `weights` from `read_weights`.
     """
     if class_weight is None:
         return weights
@@ -127,7 +114,7 @@ def _weight_by_label(class_weight: Mapping[Any, float], classes: NDArray[np.gene
 
 
 def _balanced(target: IndexArray | FloatArray, weights: FloatArray, n_classes: int) -> FloatArray:
-    """Return weights that make all classes with rows count the same, whole numbers if they fit."""
+    """Return weights that make all classes with samples count the same, whole if they fit."""
     total = np.bincount(target, weights=weights, minlength=n_classes)
     common = min(math.lcm(*(int(weight) for weight in total if weight)), 2**50)
     return np.divide(common, total, out=np.zeros(n_classes), where=total > 0)
@@ -136,7 +123,7 @@ def _balanced(target: IndexArray | FloatArray, weights: FloatArray, n_classes: i
 def _as_targets(target: NDArray[np.generic]) -> FloatArray:
     targets = numbers(target, "y")
     if not np.isfinite(targets).all():
-        raise InputError("`y` holds NaN or infinity: leave out rows whose target is not known.")
+        raise InputError("`y` holds NaN or infinity: leave out samples whose target is not known.")
     return read_only(targets)
 
 
@@ -144,7 +131,7 @@ def _as_classes(target: NDArray[np.generic], classes: NDArray[np.generic]) -> In
     unlabelled = np.flatnonzero(target != target)  # only NaN differs from itself
     if len(unlabelled):
         raise InputError(
-            f"`y` is missing in row {unlabelled[0]}: leave out rows whose label is not known."
+            f"`y` is missing in row {unlabelled[0]}: leave out samples whose label is not known."
         )
     found, inverse = _distinct(target)
     class_of = np.array(_class_numbers(found, classes, "y"), dtype=np.int32)
