@@ -7,8 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thriftwood.cascade import StageTrial, StoppingRules, tune_rules
-from thriftwood.cascade.expected import calibrated, expected_losses
+from thriftwood.cascade import (
+    StageResults,
+    StoppingRules,
+    expected_errors,
+    temperature_scaling,
+    tune_rules,
+)
 from thriftwood.cascade.rules import not_beaten
 from thriftwood.errors import InputError
 from thriftwood.forest import SKIPPED
@@ -16,7 +21,7 @@ from thriftwood.forest import SKIPPED
 
 def trial(
     n_samples=60, n_stages=4, seed=0, model_costs=None, weights=None, atoms=False, least_noise=0.3
-) -> StageTrial:
+) -> StageResults:
     """Return stages that know more and more about a hidden number, and cost more and more."""
     random = np.random.default_rng(seed)
     hidden = random.normal(size=n_samples)
@@ -26,11 +31,11 @@ def trial(
     counts = np.ones(n_samples) if weights is None else np.asarray(weights, dtype=float)
     counts /= counts.sum()
     target = (hidden > 0).astype(np.int32)
-    return StageTrial(
+    return StageResults(
         margins=margins,
         margins_of_all=margins,
         labels=(seen > 0).astype(np.int64),
-        probability=calibrated(seen[:, -1:], target, counts)[0],
+        probability=temperature_scaling(seen[:, -1:], target, counts)[0],
         target=target,
         bills=np.cumsum(random.integers(0, 4, size=(n_samples, n_stages)), axis=1).astype(float),
         weights=counts,
@@ -38,11 +43,11 @@ def trial(
     )
 
 
-def expected(trial: StageTrial):
-    return expected_losses(trial.probability, trial.margins, trial.labels, trial.weights)
+def expected(trial: StageResults):
+    return expected_errors(trial.probability, trial.margins, trial.labels, trial.weights)
 
 
-def figures(trial: StageTrial, rule) -> tuple[float, float, float]:
+def figures(trial: StageResults, rule) -> tuple[float, float, float]:
     """Return cost, loss and error of a rule, row by row."""
     losses = expected(trial)
     cost = loss = error = 0.0
@@ -145,7 +150,7 @@ def test_a_weight_of_two_is_a_row_twice():
     own = trial()
     twice = np.repeat(np.arange(60), weights)
     repeated = tune_rules(
-        StageTrial(
+        StageResults(
             own.margins[twice],
             own.margins[twice],
             own.labels[twice],
@@ -203,7 +208,7 @@ def test_calibration_undoes_any_stretch(stretch):
     right = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
     target = (random.random((20_000, 1)) > right.cumsum(axis=1)).sum(axis=1)
     weights = np.full(20_000, 1 / 20_000)
-    found, loss = calibrated(stretch * scores, target, weights)
+    found, loss = temperature_scaling(stretch * scores, target, weights)
     np.testing.assert_allclose(found, right, atol=0.02)
     assert loss == pytest.approx(-np.log(found[np.arange(20_000), target]).mean())
 
@@ -211,7 +216,7 @@ def test_calibration_undoes_any_stretch(stretch):
 def test_one_score_is_that_of_the_second_class():
     scores, target = np.array([[2.0], [-1.0], [0.5], [-3.0]]), np.array([1, 0, 0, 0])
     weights = np.full(4, 0.25)
-    two, _ = calibrated(np.column_stack([np.zeros(4), scores]), target, weights)
-    one, _ = calibrated(scores, target, weights)
+    two, _ = temperature_scaling(np.column_stack([np.zeros(4), scores]), target, weights)
+    one, _ = temperature_scaling(scores, target, weights)
     np.testing.assert_allclose(one, two)
     assert (one.argmax(axis=1) == (scores[:, 0] > 0)).all()

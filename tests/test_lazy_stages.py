@@ -16,7 +16,7 @@ from thriftwood.forest import (
     Stages,
     margins_of,
     one_stage,
-    pass_stages,
+    predict_stages,
     scores,
 )
 from thriftwood.forest.table import read_rows
@@ -30,12 +30,12 @@ from thriftwood.forest.table import read_rows
 def test_stages_are_passed_as_if_all_values_were_there(thresholds, form):
     stages = stages_of(*thresholds)
     rows = read_rows(HEART.X, stages.richest).values[:80]
-    passage = pass_stages(stages, rows)
+    predicted = predict_stages(stages, rows)
     answer, _ = ask(Cascade(stages), HEART.X[:80], form, costs=HEART.prices)
-    np.testing.assert_array_equal(answer.stages, passage.stage)
-    np.testing.assert_array_equal(answer.proba, passage.predictions)
-    for number in set(passage.stage.tolist()):
-        stopped = passage.stage == number
+    np.testing.assert_array_equal(answer.stages, predicted.stage)
+    np.testing.assert_array_equal(answer.proba, predicted.predictions)
+    for number in set(predicted.stage.tolist()):
+        stopped = predicted.stage == number
         bill = tw.feature_bill(stages.forests[number], HEART.X[:80][stopped], HEART.prices)
         np.testing.assert_array_equal(answer.bill.per_sample[stopped], bill.per_sample)
         np.testing.assert_array_equal(answer._use.n_tests[stopped], bill._use.n_tests)
@@ -59,9 +59,9 @@ def test_thresholds_that_only_a_draw_tells_apart(form):
     margins = margins_of(FORESTS[0], rows, scores(FORESTS[0], rows))
     for threshold in np.quantile(margins, [0.1, 0.5, 0.9], method="lower"):
         stages = stages_of(threshold)
-        passage = pass_stages(stages, rows)
+        predicted = predict_stages(stages, rows)
         answer, _ = ask(Cascade(stages), HEART.X, form)
-        np.testing.assert_array_equal(answer.stages, passage.stage)
+        np.testing.assert_array_equal(answer.stages, predicted.stage)
         assert_decides_alike(Cascade(stages), HEART.X, form=form)
     gaps = np.round(margins, 5)
     tied = gaps == gaps[np.argmin(np.abs(margins - threshold))]

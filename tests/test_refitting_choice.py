@@ -16,7 +16,7 @@ from thriftwood.refitting import (
     STRENGTHS,
     Fold,
     LeafProblem,
-    ValidationSet,
+    ValidationLeaves,
     choose_strength,
     fit_leaf_values,
     out_of_bag_folds,
@@ -29,7 +29,7 @@ seeds = st.integers(0, 2**32 - 1)
 losses = st.sampled_from(LOSSES)
 
 
-def validation_of(problem: LeafProblem) -> ValidationSet:
+def validation_of(problem: LeafProblem) -> ValidationLeaves:
     """The rows of a problem, to judge by all trees."""
     return validation_fold(problem, problem.leaves, problem.target, problem.weights)[1]
 
@@ -63,7 +63,7 @@ def judged_by_all_samples(problem: LeafProblem, n_judges: int) -> float:
         leaves = np.full_like(problem.leaves, -1)
         leaves[:, list(sample)] = problem.leaves[:, list(sample)]
         scale = np.full(problem.n_samples, problem.n_trees / n_judges)
-        rows = ValidationSet(leaves, problem.target, problem.weights, scale)
+        rows = ValidationLeaves(leaves, problem.target, problem.weights, scale)
         found.append(rows.evaluate(problem.prior, problem.bias, problem.loss)[0])
     return float(np.mean(found))
 

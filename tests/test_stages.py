@@ -20,7 +20,7 @@ from thriftwood.forest import (
     leaves,
     margins_of,
     one_stage,
-    pass_stages,
+    predict_stages,
     predict,
     scores,
 )
@@ -37,28 +37,28 @@ def stages_of(*thresholds):
 
 
 def test_one_stage_is_the_forest():
-    passage = pass_stages(one_stage(FORESTS[1]).check(), ROWS)
-    np.testing.assert_array_equal(passage.stage, 0)
-    np.testing.assert_array_equal(passage.predictions, predict(FORESTS[1], ROWS))
+    predicted = predict_stages(one_stage(FORESTS[1]).check(), ROWS)
+    np.testing.assert_array_equal(predicted.stage, 0)
+    np.testing.assert_array_equal(predicted.predictions, predict(FORESTS[1], ROWS))
 
 
 @given(st.lists(st.sampled_from([0.0, 0.2, 0.5, 0.9, SKIPPED]), min_size=0, max_size=3))
 def test_a_row_stops_where_it_is_first_sure_enough(thresholds):
     stages = stages_of(*thresholds)
-    passage = pass_stages(stages, ROWS)
+    predicted = predict_stages(stages, ROWS)
     for row in range(0, len(ROWS), 7):
         one = ROWS[row : row + 1]
         for number, forest in enumerate(stages.forests):
             margin = margins_of(forest, one, scores(forest, one))[0]
             if stages.thresholds[number] == SKIPPED:
-                assert np.isnan(passage.margins[row, number])
+                assert np.isnan(predicted.margins[row, number])
                 continue
-            assert passage.margins[row, number] == margin
+            assert predicted.margins[row, number] == margin
             if margin >= stages.thresholds[number]:
                 break
-        assert passage.stage[row] == number
-        assert np.isnan(passage.margins[row, number + 1 :]).all()
-        np.testing.assert_array_equal(passage.predictions[row], predict(forest, one)[0])
+        assert predicted.stage[row] == number
+        assert np.isnan(predicted.margins[row, number + 1 :]).all()
+        np.testing.assert_array_equal(predicted.predictions[row], predict(forest, one)[0])
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from thriftwood.billing.receipt import (
 )
 from thriftwood.costs import MODEL, AnyCosts, PriceList, prices_of_samples, read_prices
 from thriftwood.errors import InputError, RangeError
-from thriftwood.forest import Forest, Stages, pass_stages
+from thriftwood.forest import Forest, Stages, predict_stages
 from thriftwood.forest.routes import route_samples
 from thriftwood.forest.table import Table, read_rows
 from thriftwood.support.arrays import BoolArray, FloatArray, IntArray, read_only
@@ -200,7 +200,7 @@ def bill_of_stages(
     """
     stage = np.zeros(table.n_samples, dtype=np.int64)
     if len(stages) > 1:
-        stage = pass_stages(stages, table.values, n_jobs).stage
+        stage = predict_stages(stages, table.values, n_jobs).stage
     used = np.empty((table.n_samples, table.n_columns), dtype=np.bool_)
     n_tests = np.empty(table.n_samples, dtype=np.int64)
     for number in np.unique(stage).tolist():

@@ -1,18 +1,25 @@
 """Cascades: prunings of one model in stages, and rules to stop at them.
 
-Law: what a row buys at one stage is part of what it buys at the next, so nothing is bought in vain.
+As in a cascade of detectors (Viola and Jones, CVPR 2001), cheap stages decide the easy samples.
+
+Law: what a sample buys at one stage is part of what it buys at the next, so nothing is bought in
+vain.
 """
 
-from thriftwood.cascade.expected import calibrated
-from thriftwood.cascade.model import CascadeClassifier, cascade_at
+from thriftwood.cascade.building import N_STAGES, build_cascade, check_cascade
+from thriftwood.cascade.calibration import expected_errors, temperature_scaling
+from thriftwood.cascade.model import CascadeClassifier
 from thriftwood.cascade.rules import StoppingRules
-from thriftwood.cascade.tuning import StageTrial, tune_rules
+from thriftwood.cascade.tuning import StageResults, tune_rules
 
 __all__ = [
+    "N_STAGES",
     "CascadeClassifier",
-    "StageTrial",
+    "StageResults",
     "StoppingRules",
-    "calibrated",
-    "cascade_at",
+    "build_cascade",
+    "check_cascade",
+    "expected_errors",
+    "temperature_scaling",
     "tune_rules",
 ]

@@ -1,4 +1,4 @@
-"""A classifier that starts cheap, and buys more only for rows of which it is not sure."""
+"""A classifier that starts cheap and buys more only where the margin is small; its files."""
 
 from __future__ import annotations
 
@@ -9,30 +9,29 @@ import numpy as np
 
 from thriftwood.adapters import FittedClassifier
 from thriftwood.billing import FeatureBill, feature_bill
-from thriftwood.cascade import files
-from thriftwood.cascade.rules import StoppingRules
-from thriftwood.costs import AnyCosts, PriceList
-from thriftwood.forest import (
-    Forest,
-    Passage,
-    Stages,
-    pass_stages,
-)
+from thriftwood.cascade.rules import RULE_ARRAYS, StoppingRules
+from thriftwood.costs import AnyCosts, PriceList, price_parts, prices_from
+from thriftwood.errors import InputError
+from thriftwood.forest import Forest, StagePredictions, Stages, files, predict_stages
 from thriftwood.support.arrays import FloatArray
+from thriftwood.support.files import File
+
+FORMAT = "thriftwood cascade"
+VERSION = 1
 
 
 class CascadeClassifier(FittedClassifier):
     """A classifier in stages, made by `PruningPath.cascade` or read by `CascadeClassifier.load`.
 
-    The stages are prunings of one model, from cheap to rich, each part of the next. A row is
-    predicted by the first stage that is sure enough of it, so that easy rows stay cheap; what a row
-    bought at one stage is used at the next. It works wherever scikit-learn wants a fitted
+    The stages are prunings of one model, from cheap to rich, each part of the next. A sample is
+    predicted by the first stage whose margin is large enough, so that easy samples stay cheap; what
+    was bought at one stage is used at the next. It works wherever scikit-learn wants a fitted
     classifier, and in `LazyPredictor`, which fetches values only when a stage needs them.
 
     Parameters
     ----------
     stages : Stages
-        Forests, and how sure a row must be to stop at each.
+        Forests, and the margin that a sample needs to stop at each.
     prices : PriceList
         What features cost.
     rules : StoppingRules
@@ -65,7 +64,7 @@ class CascadeClassifier(FittedClassifier):
         rule = int((self.rules.thresholds == self.stages.thresholds).all(axis=1).argmax())
         return (
             f"CascadeClassifier: {len(self.stages.in_use)} of {len(self.stages)} stages in use\n"
-            f"  on the rows that tuned it: mean bill {self.rules.costs[rule]:.6g}{unit}, error "
+            f"  on the samples that tuned it: mean bill {self.rules.costs[rule]:.6g}{unit}, error "
             f"{self.rules.errors[rule]:.4g}"
         )
 
@@ -74,22 +73,22 @@ class CascadeClassifier(FittedClassifier):
         return self.stages.richest
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Predict the probability of each class for each row, by the stage where it stops."""
+        """Predict the probability of each class for each sample, by the stage where it stops."""
         return self.decision_path(X).predictions
 
-    def decision_path(self, X: Any) -> Passage:
-        """Return how rows go through the stages.
+    def decision_path(self, X: Any) -> StagePredictions:
+        """Return where samples stop, by which margins, and what is predicted there.
 
         Returns
         -------
-        path : Passage
-            `path.stage` says where each row stops, `path.margins` how sure each stage that it
-            looked at was (NaN for all others), `path.predictions` the probabilities.
+        path : StagePredictions
+            `path.stage` says where each sample stops, `path.margins` its margin at each stage that
+            it passed (NaN for all others), `path.predictions` the probabilities.
         """
-        return pass_stages(self.stages, self._rows(X), self.n_jobs)
+        return predict_stages(self.stages, self._rows(X), self.n_jobs)
 
     def bill(self, X: Any, costs: AnyCosts = None) -> FeatureBill:
-        """Return what rows pay.
+        """Return what samples pay.
 
         Parameters
         ----------
@@ -105,31 +104,59 @@ class CascadeClassifier(FittedClassifier):
         Parameters
         ----------
         budget : float, optional
-            What a row may cost on average, on the rows that the rules were tuned on. None means the
-            cheapest rule whose loss is within a quarter of a standard error of the best.
+            What a sample may cost on average, on the samples that the rules were tuned on. None
+            means the cheapest rule whose loss is within a quarter of a standard error of the best.
         """
-        return cascade_at(self.stages.forests, self.prices, self.rules, budget, self.n_jobs)
+        thresholds = np.array(self.rules.thresholds[self.rules.within(budget)])
+        stages = Stages(self.stages.forests, thresholds)
+        return CascadeClassifier(stages, self.prices, self.rules, self.n_jobs)
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Write the cascade to a file, all of it or nothing; `load` reads it.
 
         The file holds arrays and text, nothing that could be run.
         """
-        files.save_cascade(self.stages, self.prices, self.rules, file)
+        _save(self, file)
 
     @classmethod
     def load(cls, file: str | os.PathLike[str], n_jobs: int | None = None) -> CascadeClassifier:
         """Read a cascade that `save` wrote; refuse a file that is damaged."""
-        return cls(*files.load_cascade(file), n_jobs=n_jobs)
+        return cls(*_load(file), n_jobs=n_jobs)
 
 
-def cascade_at(
-    forests: tuple[Forest, ...],
-    prices: PriceList,
-    rules: StoppingRules,
-    budget: float | None,
-    n_jobs: int | None,
-) -> CascadeClassifier:
-    """Return forests as a cascade that keeps to a budget."""
-    thresholds = rules.thresholds[rules.within(budget)]
-    return CascadeClassifier(Stages(forests, np.array(thresholds)), prices, rules, n_jobs)
+def _save(cascade: CascadeClassifier, file: File) -> None:
+    """Write arrays and a line of JSON in a zip, no pickle, so that reading is harmless."""
+    forests = enumerate(cascade.stages.forests)
+    parts = [files.forest_parts(forest, f"stage_{number}") for number, forest in forests]
+    about_prices, arrays = price_parts(cascade.prices)
+    for _, own in parts:
+        arrays |= own
+    arrays |= {f"rule_{name}": getattr(cascade.rules, name) for name in RULE_ARRAYS}
+    arrays["thresholds"] = cascade.stages.thresholds
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "stages": [about for about, _ in parts],
+        "prices": about_prices,
+    }
+    files.save_arrays(file, header, arrays)
+
+
+def _load(file: File) -> tuple[Stages, PriceList, StoppingRules]:
+    """Read what `_save` wrote; refuse files that are damaged."""
+    otherwise = "no cascade that `CascadeClassifier.save` wrote"
+    header, arrays = files.load_arrays(file, FORMAT, VERSION, otherwise)
+    try:
+        forests = tuple(
+            files.forest_from(about, arrays, f"stage_{number}")
+            for number, about in enumerate(header["stages"])
+        )
+        stages = Stages(forests, arrays["thresholds"]).check()
+        of_rules: dict[str, Any] = {name: arrays[f"rule_{name}"] for name in RULE_ARRAYS}
+        rules = StoppingRules(**of_rules)
+        prices = prices_from(header["prices"], arrays)
+        if not rules.fits(len(stages)) or prices.n_features != stages.richest.n_features:
+            raise ValueError
+    except files.DAMAGE:
+        raise InputError(f"{file} is damaged.") from None
+    return stages, prices, rules

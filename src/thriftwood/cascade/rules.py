@@ -1,4 +1,4 @@
-"""Rules to stop at the stages of a cascade, from free to dear, and what they came to on rows."""
+"""Rules to stop at the stages of a cascade, from free to dear, as measured on a validation set."""
 
 from __future__ import annotations
 
@@ -24,14 +24,13 @@ class StoppingRules:
     Attributes
     ----------
     thresholds : shape (n_rules, n_stages)
-        How sure a row must be to stop at each stage; see `Stages`.
+        The margin that a sample needs to stop at each stage; see `Stages`.
     costs : shape (n_rules,)
-        Mean bill of a row, on the rows that the rules were tuned on.
+        Mean bill of a sample of the validation set.
     losses : shape (n_rules,)
-        Share of those rows that are expected to be misclassified, by which rules were tuned; see
-        `expected_losses`.
+        Expected share of misclassified samples, by which rules were tuned; see `expected_errors`.
     errors : shape (n_rules,)
-        Share of those rows that are misclassified.
+        Share of misclassified samples.
     standard_errors : shape (n_rules,)
         Of the difference in error to the last rule.
     """
@@ -56,7 +55,7 @@ class StoppingRules:
         )
 
     def fits(self, n_stages: int) -> bool:
-        """Say whether the arrays fit together and to so many stages."""
+        """Return True if the arrays fit together and to so many stages."""
         n_rules = self.costs.size
         per_rule = (self.costs, self.losses, self.errors, self.standard_errors)
         return (
@@ -77,12 +76,13 @@ class StoppingRules:
             return int(np.argmax(self.losses <= self.losses[-1] + CLOSE * self.standard_errors))
         if budget == np.inf:
             return len(self) - 1
-        most = one_number_from_zero(budget, "budget", "It is what a row may cost on average.")
+        most = one_number_from_zero(budget, "budget", "It is what a sample may cost on average.")
         affordable = np.flatnonzero(self.costs <= most * (1 + ROUNDING))
         if not len(affordable):
             raise InputError(
-                f"No stage costs {most:g} or less on these rows; the cheapest costs "
-                f"{self.costs[0]:g}."
+                f"No stage costs {most:g} or less on these samples; the cheapest costs "
+                f"{self.costs[0]:g}.",
+                "budget",
             )
         return int(affordable[-1])
 

@@ -1,4 +1,4 @@
-"""Tune how sure a row must be to stop at each stage of a cascade."""
+"""Tune the margin that a sample needs to stop at each stage of a cascade, for every budget."""
 
 from __future__ import annotations
 
@@ -9,17 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.cascade.expected import expected_losses
+from thriftwood.cascade.calibration import expected_errors
 from thriftwood.cascade.rules import StoppingRules, not_beaten
 from thriftwood.forest import SKIPPED
-from thriftwood.support.arrays import (
-    BoolArray,
-    FloatArray,
-    IndexArray,
-    IntArray,
-)
+from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
 
-# What a row may cost in errors to save the whole bill of the last stage; from dear to cheap rules.
+# Errors that are worth the whole bill of the last stage; from dear to cheap rules.
 TRADEOFFS = np.geomspace(4.0, 4e-4, 60)
 MOST_SWEEPS = 6
 # Between two rules there are others, about this part of the last stage's bill apart.
@@ -28,25 +23,25 @@ BILL_STEP = 1 / 200
 ROUNDING = 1e-12
 
 
-class StageTrial(NamedTuple):
-    """What every stage of a cascade says about rows that training did not see.
+class StageResults(NamedTuple):
+    """Predictions of every stage of a cascade for a validation set, and their bills.
 
     Attributes
     ----------
     margins : shape (n_samples, n_stages)
-        How sure each stage is of each row, by the trees that judge it.
+        Of each stage, by the trees that may predict the sample.
     margins_of_all : shape (n_samples, n_stages)
-        The same by all trees: rows will stop, and pay, by these.
+        The same by all trees: samples will stop, and pay, by these.
     labels : int array, shape (n_samples, n_stages)
-        What each stage says, as the number of a class.
+        The class that each stage predicts.
     probability : shape (n_samples, n_classes)
-        What the surest stage says, calibrated.
+        Of classes, calibrated, by the stage of least log loss.
     target : shape (n_samples,)
-        What is right.
+        Class numbers.
     bills : shape (n_samples, n_stages)
-        What a row pays that stops at a stage; never less than at the stage before.
+        What a sample pays that stops at a stage; never less than at the stage before.
     weights : shape (n_samples,)
-        How much each row counts; they add up to 1.
+        How much each sample counts; they add up to 1.
     model_costs : shape (n_stages,)
         What is paid once, per prediction, for a cascade that ends with a stage.
     """
@@ -62,77 +57,77 @@ class StageTrial(NamedTuple):
 
     @property
     def wrong(self) -> BoolArray:
-        """Which rows each stage gets wrong."""
+        """Which samples each stage gets wrong."""
         wrong: BoolArray = self.labels != self.target[:, None]
         return wrong
 
 
-def tune_rules(trial: StageTrial) -> StoppingRules:
+def tune_rules(results: StageResults) -> StoppingRules:
     """Return rules from cheap to dear, of which none is beaten by another that was tried.
 
-    Tried are: to stop all rows at one stage; rules that minimise expected errors plus a price for
-    the bill, for many such prices; and rules between any two neighbours of these.
+    Tried are: to stop all samples at one stage; rules that minimise expected errors plus a price
+    for the bill, for many such prices; and rules between any two neighbours of these.
     """
-    losses = expected_losses(trial.probability, trial.margins, trial.labels, trial.weights)
-    rules = _judged(trial, losses, [*_single_stages(trial), *_descents(trial, losses)])
-    return _judged(trial, losses, [*rules.thresholds, *_between(trial, rules)])
+    losses = expected_errors(results.probability, results.margins, results.labels, results.weights)
+    rules = _measured(results, losses, [*_single_stages(results), *_descents(results, losses)])
+    return _measured(results, losses, [*rules.thresholds, *_between(results, rules)])
 
 
-def _judged(trial: StageTrial, losses: FloatArray, tried: list[FloatArray]) -> StoppingRules:
+def _measured(results: StageResults, losses: FloatArray, tried: list[FloatArray]) -> StoppingRules:
     """Return the best of many rules with what they cost and lose."""
     thresholds = np.array(tried)
-    costs = _means(trial, trial.margins_of_all, trial.bills, thresholds)
-    costs += trial.model_costs[(thresholds == 0).argmax(axis=1)]
-    mean_losses = _means(trial, trial.margins, losses, thresholds)
+    costs = _means(results, results.margins_of_all, results.bills, thresholds)
+    costs += results.model_costs[(thresholds == 0).argmax(axis=1)]
+    mean_losses = _means(results, results.margins, losses, thresholds)
     best = not_beaten(costs, mean_losses)
     return StoppingRules(
         thresholds=thresholds[best],
         costs=costs[best],
         losses=mean_losses[best],
-        errors=_means(trial, trial.margins, trial.wrong, thresholds[best]),
-        standard_errors=_standard_errors(trial, thresholds[best]),
+        errors=_means(results, results.margins, results.wrong, thresholds[best]),
+        standard_errors=_standard_errors(results, thresholds[best]),
     )
 
 
 def _means(
-    trial: StageTrial, margins: FloatArray, amounts: NDArray[Any], thresholds: FloatArray
+    results: StageResults, margins: FloatArray, amounts: NDArray[Any], thresholds: FloatArray
 ) -> FloatArray:
-    """Return the mean of what rows have at the stage where they stop, for each rule."""
-    return np.array([trial.weights @ _at_stop(margins, amounts, rule) for rule in thresholds])
+    """Return the mean of amounts at the stage where samples stop, for each rule."""
+    return np.array([results.weights @ _at_stop(margins, amounts, rule) for rule in thresholds])
 
 
-def _standard_errors(trial: StageTrial, thresholds: FloatArray) -> FloatArray:
-    """Return those of the difference in error between each rule and the last."""
-    last = _at_stop(trial.margins, trial.wrong, thresholds[-1]).astype(np.float64)
+def _standard_errors(results: StageResults, thresholds: FloatArray) -> FloatArray:
+    """Return the standard error of the difference in error between each rule and the last."""
+    last = _at_stop(results.margins, results.wrong, thresholds[-1]).astype(np.float64)
     found = np.empty(len(thresholds))
     for number, rule in enumerate(thresholds):
-        more = _at_stop(trial.margins, trial.wrong, rule) - last
-        found[number] = np.sqrt((more - trial.weights @ more) ** 2 @ trial.weights**2)
+        more = _at_stop(results.margins, results.wrong, rule) - last
+        found[number] = np.sqrt((more - results.weights @ more) ** 2 @ results.weights**2)
     return found
 
 
 def _at_stop(margins: FloatArray, amounts: NDArray[Any], rule: FloatArray) -> NDArray[Any]:
-    """Return what each row has at the stage where it stops."""
+    """Return the amount of each sample at the stage where it stops."""
     stage = (margins >= rule).argmax(axis=1)
     stopped: NDArray[Any] = amounts[np.arange(len(amounts)), stage]
     return stopped
 
 
-def _single_stages(trial: StageTrial) -> Iterator[FloatArray]:
-    for stage in range(trial.margins.shape[1]):
-        rule = np.full(trial.margins.shape[1], SKIPPED)
+def _single_stages(results: StageResults) -> Iterator[FloatArray]:
+    for stage in range(results.margins.shape[1]):
+        rule = np.full(results.margins.shape[1], SKIPPED)
         rule[[stage, -1]] = 0.0
         yield rule
 
 
-def _descents(trial: StageTrial, losses: FloatArray) -> Iterator[FloatArray]:
+def _descents(results: StageResults, losses: FloatArray) -> Iterator[FloatArray]:
     """Yield a rule for each tradeoff, by setting thresholds in turn until nothing gets better."""
-    full_bill = float(trial.weights @ trial.bills[:, -1])
+    full_bill = float(results.weights @ results.bills[:, -1])
     # Sweeps go down the columns, which therefore should lie in one piece.
-    margins, losses, bills = map(np.asfortranarray, (trial.margins, losses, trial.bills))
+    margins, losses, bills = map(np.asfortranarray, (results.margins, losses, results.bills))
     order = np.asfortranarray(np.argsort(-margins, axis=0, kind="stable"))
     for tradeoff in TRADEOFFS / full_bill if full_bill > 0 else ():
-        values = trial.weights[:, None] * (losses + tradeoff * bills)
+        values = results.weights[:, None] * (losses + tradeoff * bills)
         rule, now = _sweep(margins, values, order, None)
         for _ in range(MOST_SWEEPS):
             before = now
@@ -151,11 +146,11 @@ def _sweep(
     ----------
     margins : shape (n_samples, n_stages)
     values : shape (n_samples, n_stages)
-        What it costs, losses included, that a row stops at a stage.
+        What it costs, losses included, that a sample stops at a stage.
     order : shape (n_samples, n_stages)
-        Rows from the surest to the least sure, for each stage.
+        Samples by falling margin, for each stage.
     rule : shape (n_stages,), optional
-        The thresholds so far, which say who reaches a stage. None means that all rows do.
+        The thresholds so far, which say who reaches a stage. None means that all samples do.
     """
     n_stages = margins.shape[1]
     reaches = np.ones(margins.shape, dtype=np.bool_, order="F")
@@ -164,11 +159,11 @@ def _sweep(
         reaches[:, 1:] = np.logical_and.accumulate(margins < rule, axis=1)[:, :-1]
     beyond = values[:, -1]
     for s in range(n_stages - 2, -1, -1):
-        rows = order[reaches[order[:, s], s], s]
-        own = margins[rows, s]
-        # Entry k: the first k rows stop here, the others go on.
-        change = np.concatenate([[0.0], np.cumsum(values[rows, s] - beyond[rows])])
-        change[1:-1][own[1:] == own[:-1]] = np.inf  # rows alike stop together
+        there = order[reaches[order[:, s], s], s]
+        own = margins[there, s]
+        # Entry k: the first k samples stop here, the others go on.
+        change = np.concatenate([[0.0], np.cumsum(values[there, s] - beyond[there])])
+        change[1:-1][own[1:] == own[:-1]] = np.inf  # those alike stop together
         best = int(change.argmin())
         now = int(np.searchsorted(-own, -new[s], side="right"))
         if rule is None or change[best] < change[now] - ROUNDING:
@@ -178,18 +173,18 @@ def _sweep(
 
 
 def _threshold(own: FloatArray, n_stop: int) -> float:
-    """Return what lets the first so many margins stop, in falling order."""
+    """Return the threshold at which the first so many stop, of margins in falling order."""
     if n_stop == 0:
         return float(SKIPPED)
     return 0.0 if n_stop == len(own) else float(own[n_stop - 1] + own[n_stop]) / 2
 
 
-def _between(trial: StageTrial, rules: StoppingRules) -> Iterator[FloatArray]:
-    """Yield rules between neighbours: at each stage, a number of rows between theirs is sure."""
-    falling = -np.sort(-trial.margins, axis=0)
-    n_sure = [(trial.margins >= rule).sum(axis=0) for rule in rules.thresholds]
-    step = BILL_STEP * float(trial.weights @ trial.bills[:, -1])
-    for number, (cheap, dear) in enumerate(pairwise(n_sure)):
+def _between(results: StageResults, rules: StoppingRules) -> Iterator[FloatArray]:
+    """Yield rules between neighbours: as many samples as between theirs pass each threshold."""
+    falling = -np.sort(-results.margins, axis=0)
+    n_above = [(results.margins >= rule).sum(axis=0) for rule in rules.thresholds]
+    step = BILL_STEP * float(results.weights @ results.bills[:, -1])
+    for number, (cheap, dear) in enumerate(pairwise(n_above)):
         gap = rules.costs[number + 1] - rules.costs[number]
         n_steps = int(min(np.ceil(gap / step), 1 / BILL_STEP)) if step > 0 else 0
         for share in np.arange(1, n_steps) / max(n_steps, 1):

@@ -14,11 +14,11 @@ from thriftwood.forest.routes import Routes, are_first_uses, first_uses, route_s
 from thriftwood.forest.stages import (
     SKIPPED,
     TIE_BREAK,
-    Passage,
+    StagePredictions,
     Stages,
     margins_of,
     one_stage,
-    pass_stages,
+    predict_stages,
 )
 from thriftwood.forest.traversal import leaf_means, leaf_ranges, sums_below
 
@@ -33,8 +33,8 @@ __all__ = [
     "Aim",
     "Forest",
     "Link",
-    "Passage",
     "Routes",
+    "StagePredictions",
     "Stages",
     "are_first_uses",
     "collapse",
@@ -49,8 +49,8 @@ __all__ = [
     "margins_of",
     "one_stage",
     "origin_of",
-    "pass_stages",
     "predict",
+    "predict_stages",
     "predictions",
     "route_samples",
     "scores",

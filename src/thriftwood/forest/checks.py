@@ -1,4 +1,4 @@
-"""Whether the arrays of a forest fit each other."""
+"""Consistency checks of the arrays of a forest."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _check_links(forest: Forest) -> None:
         np.add.at(seen, children, 1)
     _refuse(forest, seen > 1, "is the child of two nodes: a tree may not share children")
     seen[forest.tree_start[:-1]] += 1
-    _refuse(forest, seen == 0, "is no root and nobody's child: no row could ever reach it")
+    _refuse(forest, seen == 0, "is no root and nobody's child: no sample could ever reach it")
 
 
 def _check_splits(forest: Forest) -> None:

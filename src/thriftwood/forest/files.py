@@ -15,9 +15,8 @@ from thriftwood.support.files import File, read_whole, write_whole
 
 FORMAT = "thriftwood forest"
 VERSION = 1
-WRITER = "ForestModel.save"
 
-# What a file that is none of ours, or was cut or changed, makes the readers raise.
+# Raised by readers of a file that is none of ours, or was cut or changed.
 DAMAGE = (
     OSError,
     EOFError,
@@ -42,8 +41,7 @@ def save_forest(forest: Forest, file: File) -> None:
 
 def load_forest(file: File) -> Forest:
     """Read a forest that `save_forest` wrote; refuse files that are damaged."""
-    header, arrays = load_arrays(file, FORMAT, f"no forest that `{WRITER}` wrote")
-    check_version(file, header, VERSION)
+    header, arrays = load_arrays(file, FORMAT, VERSION, "no forest that `ForestModel.save` wrote")
     try:
         return forest_from(header["forest"], arrays)
     except DAMAGE:
@@ -51,7 +49,7 @@ def load_forest(file: File) -> Forest:
 
 
 def forest_parts(forest: Forest, name: str = "forest") -> tuple[dict[str, Any], Arrays]:
-    """Return what a header says about a forest, and its arrays, named after it."""
+    """Return the header entry of a forest, and its arrays, named after it."""
     about = {
         "n_features": forest.n_features,
         "combine": forest.combine,
@@ -100,17 +98,10 @@ def save_arrays(file: File, header: dict[str, Any], arrays: Arrays) -> None:
     write_whole(file, content.getvalue())
 
 
-def load_arrays(file: File, file_format: str, otherwise: str) -> tuple[dict[str, Any], Arrays]:
-    """Return the header and the arrays of a file.
-
-    Parameters
-    ----------
-    file
-    file_format : str
-        What the header must call itself.
-    otherwise : str
-        What to say that the file is, where it is not that.
-    """
+def load_arrays(
+    file: File, file_format: str, version: int, otherwise: str
+) -> tuple[dict[str, Any], Arrays]:
+    """Return the header and the arrays of a file; `otherwise` says what it is if not that."""
     content = BytesIO(read_whole(file))
     try:
         with np.load(content, allow_pickle=False) as found:
@@ -120,11 +111,8 @@ def load_arrays(file: File, file_format: str, otherwise: str) -> tuple[dict[str,
             raise ValueError
     except DAMAGE:
         raise InputError(f"{file} is {otherwise}, or is damaged.") from None
-    return header, arrays
-
-
-def check_version(file: File, header: dict[str, Any], known: int) -> None:
-    if header["version"] != known:
+    if header["version"] != version:
         raise InputError(
-            f"{file} has version {header['version']} of the format; this release reads {known}."
+            f"{file} has version {header['version']} of the format; this release reads {version}."
         )
+    return header, arrays

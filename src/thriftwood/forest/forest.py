@@ -1,4 +1,4 @@
-"""The frozen noun: all trees of an ensemble in flat arrays."""
+"""All trees of an ensemble in flat arrays."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
@@ -42,26 +42,26 @@ class Forest:
     feature : shape (n_nodes,)
         The feature that a split tests, -1 at leaves.
     threshold : shape (n_nodes,)
-        A row goes left where its value, cast to `input_dtype`, is at most the threshold.
+        A sample goes left where its value, cast to `input_dtype`, is at most the threshold.
     left, right : shape (n_nodes,)
         Children, -1 at leaves.
     missing_left : shape (n_nodes,)
         Whether a missing value (NaN) goes left.
     values : shape (n_nodes, n_outputs)
-        What each node says on its own: class probabilities, or what it adds to each score.
+        Of each node on its own: class probabilities, or what it adds to each score.
     n_features : int
         How many columns the model expects.
     combine : {"mean", "sum"}
-        How the trees' values make the score of a row: their mean, or their sum.
+        How the trees' values make the score of a sample: their mean, or their sum.
     classes : shape (n_classes,), optional
         Labels of the classes; None for a regressor. One for each output, or two for the one score
         of a logistic model.
     feature_names : tuple of str, optional
         Names of the columns, where the model knows them.
     input_dtype : numpy dtype
-        What the library casts a row to before it compares.
+        What the library casts values to before it compares.
     bias : shape (n_outputs,), optional
-        Added to the score of every row; None means nothing.
+        Added to the score of every sample; 0 if left out.
     link : {"identity", "logistic", "softmax", "exp"}
         What makes a prediction of a score: nothing, or the inverse link of a boosted model.
     aim : {"mean", "median", "other"}
@@ -118,12 +118,12 @@ class Forest:
             object.__setattr__(self, "classes", read_only_copy(self.classes, None))
 
     def _fill_in(self, name: str, shape: tuple[int, ...], usual: float) -> None:
-        """Put the usual value everywhere into an array that was left out."""
+        """Fill an array that was left out."""
         if not np.size(getattr(self, name)):
             object.__setattr__(self, name, np.full(shape, usual, dtype=ARRAYS[name]))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy is made of, without what can be worked out again."""
+        """Return the fields alone, without what can be computed again."""
         return {own.name: getattr(self, own.name) for own in fields(self)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -158,7 +158,7 @@ class Forest:
 
     @cached_property
     def splits(self) -> kernels.Splits:
-        """The trees as kernels walk them."""
+        """The node arrays, as kernels take them."""
         kind = np.where(self.zero_is_missing, kernels.ZERO_IS_MISSING, kernels.THRESHOLD)
         kind[self.category_set != NO_SET] = kernels.CATEGORIES
         return kernels.Splits(
@@ -232,10 +232,7 @@ class Forest:
         return read_only(np.unique(at_roots[at_roots != LEAF]).astype(np.int64))
 
     def has_same_trees(self, other: "Forest") -> bool:
-        """Say whether another forest predicts the same from the same columns.
-
-        Names of columns count where both know them.
-        """
+        """Return True if another forest predicts the same; names count where both know them."""
         names = self.feature_names, other.feature_names
         return (
             all(np.array_equal(getattr(self, name), getattr(other, name)) for name in ARRAYS)
@@ -276,7 +273,7 @@ def levels_of(
         level = np.column_stack([left[split], right[split]]).ravel()
 
 
-# What a forest is made of; the last five may be left out.
+# The arrays of a forest, and their types; the last five may be left out.
 ARRAYS = {
     "tree_start": np.int64,
     "feature": np.int32,

@@ -1,4 +1,4 @@
-"""Forests from cheap to rich, each a part of the next: a row goes on only while it is not sure."""
+"""Nested forests from cheap to rich; a sample goes on while its margin is small."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,27 +15,27 @@ from thriftwood.forest.prediction import predict, scores
 from thriftwood.support.arrays import FloatArray, IntArray, read_only_copy
 from thriftwood.support.draws import uniform_per_row
 
-# A stage with this threshold is left out: nobody is ever so sure.
+# A stage with this threshold is left out: no margin is so large.
 SKIPPED = np.inf
-# By this part of it, at the most, a draw raises a margin; wide enough to tell a million rows apart.
+# By this part of it, at the most, a draw raises a margin; enough to tell a million samples apart.
 TIE_BREAK = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Stages:
-    """Nested forests, and how sure a row must be to stop at each.
+    """Nested forests, and the margin that a sample needs to stop at each.
 
-    How sure a forest is of a row is its margin: by how much the best score is above the second
-    best, before the link. Trees ask for features from the root down, so that what a row buys at one
-    stage is part of what it buys at the next.
+    The margin is by how much the best score is above the second best, before the link. Trees ask
+    for features from the root down, so that what a sample buys at one stage is part of what it buys
+    at the next.
 
     Parameters
     ----------
     forests : tuple of Forest
-        Every tree is the top of the same tree of the next forest; what nodes say may differ.
+        Every tree is the top of the same tree of the next forest; values of nodes may differ.
     thresholds : shape (n_stages,)
-        A row stops at the first stage where its margin is at least this. Infinity leaves a stage
-        out; at the last it is 0, so that every row stops.
+        A sample stops at the first stage where its margin is at least this. Infinity leaves a stage
+        out; at the last it is 0, so that every sample stops.
     """
 
     forests: tuple[Forest, ...]
@@ -51,7 +51,7 @@ class Stages:
 
     @property
     def in_use(self) -> list[int]:
-        """The stages that rows may look at; none that is left out, or behind one where all stop."""
+        """The stages that samples may reach: not left out, nor behind one where all stop."""
         first_end = int(np.argmax(self.thresholds == 0))
         return np.flatnonzero(self.thresholds[: first_end + 1] < SKIPPED).tolist()
 
@@ -79,21 +79,21 @@ class Stages:
 
 
 def one_stage(forest: Forest) -> Stages:
-    """Return a forest as stages: a single one, at which every row stops."""
+    """Return a forest as stages: a single one, at which every sample stops."""
     return Stages((forest,), np.zeros(1))
 
 
-class Passage(NamedTuple):
-    """How rows went through stages.
+class StagePredictions(NamedTuple):
+    """Predictions of samples by the stages where they stop.
 
     Attributes
     ----------
     stage : shape (n_samples,)
-        Where each row stopped.
+        Where each sample stops.
     margins : shape (n_samples, n_stages)
-        NaN at stages that a row did not look at.
+        NaN at stages that a sample does not reach.
     predictions : shape (n_samples, n_classes)
-        As `predict` has them, of the stage where the row stopped.
+        As `predict` has them, of the stage where the sample stops.
     """
 
     stage: IntArray
@@ -101,51 +101,51 @@ class Passage(NamedTuple):
     predictions: FloatArray
 
 
-def pass_stages(stages: Stages, rows: NDArray[Any], n_jobs: int | None = None) -> Passage:
-    """Send rows through stages until each is sure enough.
+def predict_stages(stages: Stages, X: NDArray[Any], n_jobs: int | None = None) -> StagePredictions:
+    """Send samples through stages until the margin of each is large enough.
 
     Parameters
     ----------
     stages : Stages
         Of a classifier.
-    rows : shape (n_samples, n_features)
+    X : shape (n_samples, n_features)
         In the forests' `input_dtype`; missing values are NaN.
     n_jobs : int, optional
         Threads, as in scikit-learn.
     """
-    stage = np.full(len(rows), len(stages) - 1)
-    margins = np.full((len(rows), len(stages)), np.nan)
-    n_columns = predict(stages.richest, rows[:0]).shape[1]
-    predicted = np.full((len(rows), n_columns), np.nan)
-    unsure = np.arange(len(rows))
+    stage = np.full(len(X), len(stages) - 1)
+    margins = np.full((len(X), len(stages)), np.nan)
+    n_columns = predict(stages.richest, X[:0]).shape[1]
+    predicted = np.full((len(X), n_columns), np.nan)
+    unsure = np.arange(len(X))
     for number in stages.in_use:
         forest = stages.forests[number]
-        own = rows[unsure]
+        own = X[unsure]
         found = scores(forest, own, n_jobs)
         margins[unsure, number] = margins_of(forest, own, found)
         stops = margins[unsure, number] >= stages.thresholds[number]
         stage[unsure[stops]] = number
         predicted[unsure[stops]] = predictions(forest.link, found[stops])
         unsure = unsure[~stops]
-    return Passage(stage, margins, predicted)
+    return StagePredictions(stage, margins, predicted)
 
 
-def margins_of(forest: Forest, rows: NDArray[Any], found: FloatArray) -> FloatArray:
-    """Return how sure a forest is of rows: how far the best score is above the second best.
+def margins_of(forest: Forest, X: NDArray[Any], found: FloatArray) -> FloatArray:
+    """Return the margins of samples: how far the best score is above the second best.
 
-    Cheap forests have few leaves, and many rows get the very same scores. So that a threshold can
-    let some of these go on and others not, ties are broken by a draw, which depends on values that
-    a row has bought anyway: those that the trees ask for first.
+    Cheap forests have few leaves, and many samples get the very same scores. So that a threshold
+    can let some of these go on and others not, ties are broken by a draw, which depends on values
+    that a sample has bought anyway: those that the trees ask for first.
 
     Parameters
     ----------
     forest : Forest
-    rows : shape (n_samples, n_features)
+    X : shape (n_samples, n_features)
         Only what the roots of trees test is looked at.
     found : shape (n_samples, n_outputs)
         The scores; a single one is that of the second class, the first has 0.
     """
-    drawn = uniform_per_row(rows[:, forest.features_at_roots])
+    drawn = uniform_per_row(X[:, forest.features_at_roots])
     margins: FloatArray = _gaps(found) * (1.0 + TIE_BREAK * drawn)
     return margins
 
@@ -159,7 +159,7 @@ def _gaps(found: FloatArray) -> FloatArray:
 
 
 def _predict_the_same(small: Forest, large: Forest) -> bool:
-    """Say whether two forests predict the same classes from the same columns."""
+    """Return True if two forests predict the same classes from the same columns."""
     return (
         small.classes is not None
         and np.array_equal(small.classes, np.array(large.classes))

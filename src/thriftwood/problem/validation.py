@@ -35,6 +35,10 @@ class Prunings(Protocol):
     def tradeoffs(self) -> FloatArray: ...
 
     @property
+    def costs(self) -> FloatArray:
+        """The mean bill of each point."""
+
+    @property
     def drop_step(self) -> IndexArray | None:
         """Point `i` keeps the splits with a step of at least `i`; None if points are not nested."""
 

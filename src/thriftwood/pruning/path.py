@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thriftwood.adapters import BootstrapSamples, read_bootstrap, read_forest, write_model
-from thriftwood.cascade import CascadeClassifier
-from thriftwood.cascade.building import N_STAGES, cascade_of
+from thriftwood.cascade import N_STAGES, CascadeClassifier, build_cascade, check_cascade
 from thriftwood.closure import Certificate
 from thriftwood.costs import AnyCosts, PriceList
 from thriftwood.errors import InputError
@@ -356,9 +355,9 @@ class PruningPath:
         progress : bool, optional
             As in `prune_path`.
         """
-        return cascade_of(
-            self, X, y, budget, stages, refit, samples, sample_weight, costs, n_jobs, progress
-        )
+        check_cascade(self.forest, samples, refit)
+        data = read_validation(self, X, y, samples, sample_weight, costs)
+        return build_cascade(self, data, stages, refit, n_jobs, progress).at(budget=budget)
 
     def certify(
         self, problem: PruningProblem, points: Sequence[int] | None = None

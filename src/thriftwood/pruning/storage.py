@@ -46,8 +46,8 @@ def save_path(path: Any, file: str | os.PathLike[str]) -> None:
 
 def load_path(file: str | os.PathLike[str], model: Any = None) -> dict[str, Any]:
     """Read the attributes of a path; parameters as in `PruningPath.load`."""
-    header, arrays = files.load_arrays(file, FORMAT, "no path that `PruningPath.save` wrote")
-    files.check_version(file, header, VERSION)
+    otherwise = "no path that `PruningPath.save` wrote"
+    header, arrays = files.load_arrays(file, FORMAT, VERSION, otherwise)
     try:
         forest = files.forest_from(header["forest"], arrays)
         about: dict[str, Any] = {

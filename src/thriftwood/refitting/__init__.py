@@ -15,7 +15,7 @@ from thriftwood.refitting.refit import LabelledSamples, Refit, read_labelled, re
 from thriftwood.refitting.strength import STRENGTHS, StrengthChoice, choose_strength
 from thriftwood.refitting.validation import (
     Fold,
-    ValidationSet,
+    ValidationLeaves,
     out_of_bag_folds,
     prior_of_probabilities,
     validation_fold,
@@ -29,7 +29,7 @@ __all__ = [
     "LeafProblem",
     "Refit",
     "StrengthChoice",
-    "ValidationSet",
+    "ValidationLeaves",
     "check_strength",
     "choose_strength",
     "fit_leaf_values",

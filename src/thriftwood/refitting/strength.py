@@ -39,7 +39,7 @@ class StrengthChoice:
     strengths : shape (n_tried,)
         From strong to weak.
     losses, errors : shape (n_tried,)
-        Weighted means over all validation samples, as in `ValidationSet.evaluate`.
+        Weighted means over all validation samples, as in `ValidationLeaves.evaluate`.
     """
 
     strength: float

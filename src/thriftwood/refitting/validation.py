@@ -23,7 +23,7 @@ LEAST_POWER, LARGEST_POWER = -1, 7
 
 
 @dataclass(frozen=True, eq=False)
-class ValidationSet:
+class ValidationLeaves:
     """Samples in leaves. Their score is the bias plus `scale` times the values of their leaves.
 
     Parameters
@@ -80,7 +80,7 @@ class ValidationSet:
 
 
 # A problem to fit, and the samples to validate the fit on.
-Fold = tuple[LeafProblem, ValidationSet]
+Fold = tuple[LeafProblem, ValidationLeaves]
 
 
 def validation_fold(
@@ -89,7 +89,7 @@ def validation_fold(
     """Return the fold that fits all samples and validates on others, which no tree has seen."""
     others = problem.with_samples(leaves, target, weights).check()
     scale = np.ones(others.n_samples)
-    return problem.check(), ValidationSet(others.leaves, others.target, others.weights, scale)
+    return problem.check(), ValidationLeaves(others.leaves, others.target, others.weights, scale)
 
 
 def out_of_bag_folds(
@@ -131,7 +131,7 @@ def out_of_bag_folds(
                 f"Too few samples are out of bag to deal them to {n_folds} folds: pass fewer "
                 "folds, or a validation set."
             )
-        validation = ValidationSet(
+        validation = ValidationLeaves(
             np.where(scores[own], problem.leaves[own], NO_LEAF),
             problem.target[own],
             problem.weights[own],
@@ -142,7 +142,7 @@ def out_of_bag_folds(
 
 
 def prior_of_probabilities(
-    probabilities: FloatArray, n_trees: int, validation: Sequence[ValidationSet]
+    probabilities: FloatArray, n_trees: int, validation: Sequence[ValidationLeaves]
 ) -> FloatArray:
     """Return scores of leaves that give the labels of a forest that averages probabilities.
 
@@ -155,7 +155,7 @@ def prior_of_probabilities(
     ----------
     probabilities : shape (n_leaves, n_classes)
     n_trees : int
-    validation : sequence of ValidationSet
+    validation : sequence of ValidationLeaves
 
     Returns
     -------

@@ -1,7 +1,8 @@
-"""How often stages are expected to be wrong: less noisy than counting which rows they get wrong.
+"""Expected errors of stages: less noisy than counting which samples they get wrong.
 
-Thresholds that are tuned on counted errors chase single rows. So the surest stage is taken at its
-word, once that is calibrated, and all others are judged by where they disagree with it.
+Thresholds that are tuned on counted errors overfit single samples. So the stage with the least log
+loss is trusted, once its scores are calibrated by temperature scaling (Guo, Pleiss, Sun and
+Weinberger, ICML 2017), and all others err where they disagree with it.
 """
 
 import numpy as np
@@ -12,50 +13,50 @@ from thriftwood.support.arrays import FloatArray, IndexArray, IntArray
 
 # Of how fast disagreement dies out as margins rise, in mean margins.
 WIDTHS = np.geomspace(0.02, 2.0, 25)
-# How much of the disagreement is believed to be where it was seen, and not spread out.
-BELIEF = 0.5
+# How much of the disagreement is taken where it was observed, the rest is smoothed.
+OBSERVED_SHARE = 0.5
 
 
-def expected_losses(
+def expected_errors(
     probability: FloatArray, margins: FloatArray, labels: IntArray, weights: FloatArray
 ) -> FloatArray:
-    """Return how likely each stage is to be wrong about each row, shape (n_samples, n_stages).
+    """Return how likely each stage is to be wrong about each sample, shape (n_samples, n_stages).
 
-    Whoever says something else than the likeliest class loses the difference in probability. Half
-    of that loss is spread over all rows, as a function of the margin that dies out: no stage is
-    without fault where no row happened to find one.
+    A stage that predicts another class than the likeliest loses the difference in probability. Half
+    of that loss is spread over all samples, as an exponential of the margin: no stage is without
+    fault where no sample happened to find one.
 
     Parameters
     ----------
     probability : shape (n_samples, n_classes)
-        What the surest stage says, calibrated.
+        Of classes, calibrated, by the most reliable stage.
     margins : shape (n_samples, n_stages)
     labels : int array, shape (n_samples, n_stages)
-        What each stage says.
+        The class that each stage predicts.
     weights : shape (n_samples,)
         They add up to 1.
     """
     highest = probability.max(axis=1)[:, None]
     seen = highest - np.take_along_axis(probability, labels, axis=1)
     units = margins / np.maximum(weights @ margins, np.finfo(np.float64).tiny)
-    spread = [_dying_out(units[:, s], seen[:, s], weights) for s in range(units.shape[1])]
-    expected: FloatArray = 1.0 - highest + BELIEF * seen + (1.0 - BELIEF) * np.column_stack(spread)
-    return expected
+    smooth = np.column_stack(
+        [_exponential(units[:, s], seen[:, s], weights) for s in range(units.shape[1])]
+    )
+    errors: FloatArray = 1.0 - highest + OBSERVED_SHARE * seen + (1.0 - OBSERVED_SHARE) * smooth
+    return errors
 
 
-def calibrated(
+def temperature_scaling(
     scores: FloatArray, target: IndexArray, weights: FloatArray
 ) -> tuple[FloatArray, float]:
-    """Return probabilities of classes that go with scores, and their log loss.
-
-    Scores are stretched or shrunk, all alike, so that the loss is least.
+    """Return the probabilities of classes at the temperature of least log loss, and that loss.
 
     Parameters
     ----------
     scores : shape (n_samples, n_outputs)
         A single one is that of the second class, the first has 0.
     target : shape (n_samples,)
-        The right classes, by number.
+        Class numbers.
     weights : shape (n_samples,)
         They add up to 1.
     """
@@ -72,13 +73,13 @@ def calibrated(
     return softmax(np.exp(fit.x) / unit * centred, axis=1), float(fit.fun)
 
 
-def _dying_out(margin: FloatArray, seen: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the likeliest exponential of the margin with the same mean as what was seen."""
+def _exponential(margin: FloatArray, seen: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the likeliest exponential of the margin with the same mean as was observed."""
     total = float(weights @ seen)
     if total <= 0:
         return np.zeros_like(seen)
     shapes = np.exp(-margin[:, None] / WIDTHS)
     sums = weights @ shapes
     likeliest = int(np.argmax(-np.log(sums) - (weights * seen) @ margin / total / WIDTHS))
-    spread: FloatArray = total / sums[likeliest] * shapes[:, likeliest]
-    return spread
+    smooth: FloatArray = total / sums[likeliest] * shapes[:, likeliest]
+    return smooth
