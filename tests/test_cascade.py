@@ -302,14 +302,14 @@ def test_prices_that_belong_to_rows():
     known[:, :4] = True
     costs = tw.Costs(per_feature=HEART.costs, known=known)
     path = heart_path(costs=costs)
-    with pytest.raises(InputError, match="The prices of the path belong to the rows"):
+    with pytest.raises(InputError, match="The prices of the path belong to the"):
         path.cascade(HEART.X, HEART.y)
     cascade = path.cascade(HEART.X, HEART.y, costs=costs, budget=30)
     assert cascade.bill(HEART.X, costs).mean <= 30
-    with pytest.raises(InputError, match="The prices of the cascade belong to the rows"):
+    with pytest.raises(InputError, match="The prices of the cascade belong to the"):
         cascade.bill(HEART.X)
     shared = tw.Costs(per_feature=HEART.costs, shared_by=np.arange(303) // 2)
-    with pytest.raises(InputError, match="depends on where other rows stop"):
+    with pytest.raises(InputError, match="depends on where others stop"):
         heart_path().cascade(HEART.X, HEART.y, costs=shared)
 
 
@@ -321,9 +321,9 @@ def test_prices_that_belong_to_rows():
         ({"stages": []}, r"`stages` is \[\]"),
         ({"stages": [99_999]}, "there is no point 99999"),
         ({"refit": HEART.X}, "`refit` must be a pair"),
-        ({"rows": "some"}, "`rows` is 'some'"),
-        ({"rows": "in_bag"}, "`rows` is 'in_bag'"),
-        ({"rows": "out_of_bag"}, "samples='in_bag'"),
+        ({"samples": "some"}, "`samples` is 'some'"),
+        ({"samples": "in_bag"}, "`samples` is 'in_bag'"),
+        ({"samples": "out_of_bag"}, "samples='in_bag'"),
         ({"budget": -1}, "`budget` is -1"),
         ({"sample_weight": [1.0]}, "`sample_weight` has shape"),
         ({"costs": [1.0]}, "13"),

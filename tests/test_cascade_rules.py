@@ -179,7 +179,7 @@ def test_budgets_are_read():
     for wrong in (-1, np.nan, "much", [3]):
         with pytest.raises(InputError, match="`budget`"):
             rules.within(wrong)
-    with pytest.raises(InputError, match=r"No stage costs 0\.5 or less on these rows"):
+    with pytest.raises(InputError, match=r"No stage costs 0\.5 or less on these samples"):
         rules.within(0.5)
     assert "rules, from cost" in repr(rules)
 
