@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from thriftwood import paper
 from thriftwood.billing import list_purchases
 from thriftwood.closure import ClosureProblem
-from thriftwood.costs.price_list import plain_prices
+from thriftwood.costs import plain_prices
 from thriftwood.forest import Forest
 from thriftwood.forest.routes import Routes, route_samples
 from thriftwood.forest.table import read_table

@@ -181,9 +181,9 @@ def test_infinite_costs_are_refused(costs):
 
 def test_prices_of_rows_are_not_dropped_by_accident():
     tied = HEART.prices.for_samples(known=KNOWN)
-    with pytest.raises(InputError, match="`known` belongs to other rows"):
+    with pytest.raises(InputError, match="`known` belongs to other samples"):
         tied.for_samples(shared_by=np.zeros(303))
-    with pytest.raises(InputError, match="`per_split` does not belong to rows"):
+    with pytest.raises(InputError, match="`per_split` does not belong to samples"):
         tied.for_samples(per_split=1.0)
     assert not tied.for_samples(known=None).is_tied_to_samples
 
@@ -198,7 +198,7 @@ def test_rows_that_share_have_one_weight_everywhere():
         lambda: path.evaluate(X, y, costs=shared, sample_weight=weights),
         lambda: forest.fit(X, y, costs=shared, sample_weight=weights),
     ):
-        with pytest.raises(InputError, match="shares what it pays with rows of another"):
+        with pytest.raises(InputError, match="shares what it pays with samples of another"):
             call()
 
 
@@ -238,7 +238,7 @@ def test_rows_that_are_not_those_of_the_prices_need_prices_of_their_own(tmp_path
     path.save(tmp_path / "path")
     loaded = tw.PruningPath.load(tmp_path / "path", FOREST)
     for one in (path, loaded):
-        with pytest.raises(InputError, match=r"pass `costs` for these rows"):
+        with pytest.raises(InputError, match=r"pass `costs` for these samples"):
             one.evaluate(X[:50], y[:50])
         measured = one.evaluate(X[:50], y[:50], costs=tied.take(np.arange(50)))
         everything = tw.feature_bill(one.at(index=0).model, X[:50], tied.take(np.arange(50)))

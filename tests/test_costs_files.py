@@ -63,8 +63,8 @@ def test_other_comments_are_free_text(tmp_path, comment):
 
 
 LOOP = "'b' leads back to itself: 'b', 'c', 'a', 'b'."
-NO_FEATURE = "'b' is no feature of this file."
-NEITHER = "'b' is neither a feature nor a group of this file."
+NO_FEATURE = "'b' is no feature of this list."
+NEITHER = "'b' is neither a feature nor a group of this list."
 NO_COMMAS = "write it with a decimal point and without commas."
 
 
@@ -116,16 +116,17 @@ def test_cells_that_are_no_prices(refusal, cell, says):
         ('name,price\n"x,1\n', ", line 2: the quotes do not match"),
         ('name,price\n"x"y,1\n', ", line 2: the quotes do not match"),
         ("name,price\n ,1", ", line 2, column 'name': the name is empty."),
-        ("name,price\nx,1\ny,1\n x,2", ", line 4, column 'name': 'x' is already in line 2."),
-        ("name,price,group\nx,1,a;", ", line 2, column 'group': a name is empty."),
-        ("name,price,group\nx,1,a;a", ", line 2, column 'group': a name is there twice."),
+        (
+            "name,price\nx,1\ny,1\n x,2",
+            ", line 4, column 'name': 'x' is already in prices.csv, line 2.",
+        ),
         ("name,price,group\nx,1,a\na,2,a", ", line 3, column 'group': 'a' leads back to itself"),
         ("name,price,group\nx,1,b\nb,1,a\na,2,c\nc,1,b", f", line 3, column 'group': {LOOP}"),
         ("name,price,group\nx,1,a\na,-2,", ", line 3, column 'price': -2 is not a price"),
         ("name,price,requires\nx,1,\ny,1,b\n", f", line 3, column 'requires': {NO_FEATURE}"),
         ("name,price,group,requires\nx,1,b,\ny,2,,b", f", line 3, column 'requires': {NO_FEATURE}"),
         ("name,price,requires\nb,1,c\nc,1,a\na,1,b", f", line 2, column 'requires': {LOOP}"),
-        ("name,price,per_model\nx,1,5", ": `per_model` and `per_node` are paid once, but rows "),
+        ("name,price,per_model\nx,1,5", ": `per_model` and `per_node` are paid once, but samples "),
     ],
 )
 def test_tables_that_make_no_sense(refusal, text, says):
@@ -138,7 +139,7 @@ def test_tables_that_make_no_sense(refusal, text, says):
         ("# units = CAD", "'# units = CAD' sets nothing. Did you mean '# unit = CAD'?"),
         ("# unit: CAD", "'# unit: CAD' sets nothing. Did you mean '# unit = CAD'?"),
         ("#Per-Split=3", "'#Per-Split=3' sets nothing. Did you mean '# per_split = 3'?"),
-        ("# unit = CAD\n# unit = EUR", "'unit' is already set in line 2."),
+        ("# unit = CAD\n# unit = EUR", "'unit' is already set in prices.csv, line 2."),
         ("# per_split = -1", "-1 is not a price"),
         ("# per_node = $1", "'$1' is not a price: write 1 alone"),
         ("# predictions = 0", "0 is not how many predictions a model serves"),
@@ -160,21 +161,19 @@ def test_settings_that_make_no_sense(refusal, comment, says):
         ({"per_feature": {"a b": True}}, ', per_feature."a b": True is not a price'),
         ({"per_feature": {"x": 10**400}}, ", per_feature.x: 1000"),
         ({"per_feature": [1, -1]}, ", per_feature[1]: -1 is not a price"),
-        ({"per_feature": 3}, ", per_feature: 3 is not a mapping from names."),
-        ({"per_feature": {"": 3}}, ", per_feature: '' is not a name"),
+        ({"per_feature": 3}, ", per_feature: 3 is not a mapping from names, nor"),
         ({"per_split": -0.5}, ", per_split: -0.5 is not a price"),
         ({"per_node": [1]}, ", per_node: [1] is not a price"),
         ({"predictions": 0}, ", predictions: 0 is not how many predictions"),
         ({"unit": 3}, ", unit: 3 is not text, such as 'CAD'."),
         ({"groups": {"a": "x"}}, ", groups.a: 'x' is not a list of names."),
         ({"groups": ["a"]}, ", groups: ['a'] is not a mapping from names."),
-        ({"groups": {"a": [1]}}, ", groups.a: 1 is not a name: files go by names of features."),
-        ({"groups": {"a": ["x", "x"]}}, ", groups.a: 'x' is there twice."),
+        ({"groups": {"a": [1.5]}}, ", groups.a: 1.5 is not a name."),
         ({"groups": {"a": ["a"]}}, ", groups.a: 'a' leads back to itself"),
         ({"per_feature": {"a": 2}, "groups": {"a": []}}, ", per_feature.a: 'a' is a group: its "),
         ({"per_feature": {}, "groups": {"a": ["b"]}}, f", groups.a: {NEITHER}"),
         ({"per_feature": {"bc": 1}, "groups": {"a": ["b"]}}, f", groups.a: {NEITHER} Did you mean"),
-        ({"group_fee": {"a": 1}}, ", group_fee.a: 'a' is no group of this file."),
+        ({"group_fee": {"a": 1}}, ", group_fee.a: 'a' is no group of this list."),
         ({"per_feature": {"x": 1}, "requires": {"b": ["x"]}}, f", requires.b: {NO_FEATURE}"),
         ({"per_feature": {"x": 1}, "requires": {"x": ["b"]}}, f", requires.x: {NO_FEATURE}"),
         ({"per_feature": {"x": 1}, "per_model": {"b": 1}}, f", per_model.b: {NEITHER}"),
@@ -183,7 +182,10 @@ def test_settings_that_make_no_sense(refusal, comment, says):
             {"price": {}},
             ", price: there is no such key. Prices of features go below 'per_feature'. Keys are ",
         ),
-        ({"known": {"x": [True]}}, ", known: this belongs to certain rows, so it cannot be in a"),
+        (
+            {"known": {"x": [True]}},
+            ", known: this belongs to certain samples, so it cannot be in a",
+        ),
         ({"per_node": 3}, ": `per_model` and `per_node` are paid once"),
     ],
 )
@@ -215,8 +217,8 @@ BROKEN = ": broken TOML: "
         (".json", f'{{"per_split": {"9" * 5000}}}', ": broken JSON: "),
         (".json", "[1]", ": [1] is not a mapping from names."),
         (".json", '{"per_split": NaN}', ", per_split: nan is not a price"),
-        (".json", '{"per_split": 1, "per_split": 2}', ", per_split: 'per_split' is there twice."),
-        (".json", '{"per_feature": {"x": 1, "x": 1}}', ", per_feature.x: 'x' is there twice."),
+        (".json", '{"per_split": 1, "per_split": 2}', ": broken JSON: 'per_split' is there twice."),
+        (".json", '{"per_feature": {"x": 1, "x": 1}}', ": broken JSON: 'x' is there twice."),
         (".toml", "unit = ''\nper_node = \n", f"{BROKEN}Invalid value (at line 2, column 12)."),
         (".toml", "per_node = 1\nper_node = 2", f"{BROKEN}Cannot overwrite a value (at line 2, "),
         (".toml", "per_split = inf", ", per_split: inf is not a price"),
@@ -242,7 +244,7 @@ def test_files_that_cannot_be_read(tmp_path, monkeypatch):
     for path, says in [
         ("missing.csv", r"There is no file missing\.csv\."),
         ("folder.csv", r"folder\.csv is a folder"),
-        ("prices.xlsx", r"prices\.xlsx: a price file must end in one of '\.csv', '\.json'"),
+        ("prices.xlsx", r"prices\.xlsx: a price file must end in one of \.csv, \.json"),
         ("prices", "a price file must end in one of"),
         ("a\0.csv", "cannot be read"),
         ("a" * 300 + ".csv", "cannot be read"),
@@ -279,8 +281,6 @@ def test_arrays_and_series_are_written(tmp_path):
     [
         (Costs(known={"x": [True]}), ".json", r"`known` belongs to .* `costs\.for_samples\(\)`"),
         (Costs(per_feature={0: 1.0}), ".toml", "per_feature: 0 is not a name"),
-        (Costs(per_feature={"x": -1.0}), ".toml", "per_feature.x: -1 is not a price"),
-        (Costs(per_feature=pd.Series([1, 2], ["x", "x"])), ".json", "'x' is there twice"),
         (Costs(per_feature={"\ud800": 1.0}), ".json", "cannot be written"),
         (Costs(per_feature=[1.0]), ".csv", "a table cannot hold"),
         (Costs(), ".csv", "a table cannot hold"),

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from builders import forest_of, leaf, split
 
 import thriftwood as tw
-from thriftwood.errors import InputError
+from thriftwood.errors import InputError, UnusedPriceWarning
 
 NAMES = ["age", "chol", "fbs"]
 FOREST = forest_of(
@@ -66,12 +67,102 @@ def test_good_prices_are_taken(ask):
         ("shared_by", {"shared_by": {"sugar": [1, 1, 2, 2]}}),
         ("known", {"known": {"sugar": [True] * 4}}),
         ("per_sample", {"per_sample": {"sugar": [1.0] * 4}}),
-        ("", {"per_feature": {"age": 1, "chol": 1, "fbs": 1, "sugar": 1}}),
     ],
 )
 def test_a_feature_that_no_column_has_is_refused(ask, field, prices):
     with refused(field, "sugar"):
         ask(**prices)
+
+
+PRICES = {"age": 1, "chol": 5.17, "fbs": 3.1}
+
+
+def test_features_that_no_column_has_may_have_prices(ask):
+    """One list serves several models; what is left out is told, and what it names is known."""
+    more = {
+        "groups": {"blood": ["chol", "fbs", "sugar"], "urine": ["sugar"]},
+        "group_fee": {"blood": 2.1, "urine": 3.0},
+        "requires": {"sugar": ["fbs"]},
+        "per_model": {"sugar": 100, "blood": 1},
+        "predictions": 10,
+        "known": pd.DataFrame({"sugar": [True] * 4, "fbs": [False, True, False, True]}),
+        "shared_by": {"sugar": [1, 1, 2, 2]},
+    }
+    with pytest.warns(UnusedPriceWarning, match="names 'sugar', unknown to the model"):
+        found = ask(per_feature=PRICES | {"sugar": 1}, **more)
+    fewer = more | {
+        "groups": {"blood": ["chol", "fbs"], "urine": []},
+        "requires": {},
+        "per_model": {"blood": 1},
+        "known": {"fbs": more["known"]["fbs"]},
+        "shared_by": None,
+    }
+    assert str(found) == str(ask(per_feature=PRICES, **fewer))
+    with pytest.warns(UnusedPriceWarning), refused("requires", "sugar"):
+        ask(per_feature=PRICES | {"sugar": 1}, requires={"fbs": ["sugar"]})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        pd.Series(PRICES)[::-1],
+        pd.DataFrame({"Feature": PRICES.keys(), "Cost": PRICES.values()})[::-1],
+        pd.DataFrame({"price": PRICES}),
+        pd.DataFrame({"test": PRICES.keys(), "price": PRICES.values(), "group": ""}),
+        pl.DataFrame({"column": list(PRICES), "cost": list(PRICES.values())}, strict=False),
+        pd.DataFrame({"price": list(PRICES.values())}),
+        np.array(list(PRICES.values())),
+    ],
+    ids=["series", "frame", "index", "group", "polars", "order", "array"],
+)
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_price_lists_as_people_have_them(call, given):
+    expected = str(call(FRAME, PRICES))
+    assert str(call(FRAME, given)) == expected
+    assert str(call(FRAME, tw.Costs(per_feature=given))) == expected
+
+
+def test_a_frame_may_hold_what_a_price_file_holds():
+    frame = pd.DataFrame(
+        {
+            "name": [*NAMES, "blood"],
+            "price": [1, 5.17, 3.1, 2.1],
+            "group": [None, "blood", "blood", np.nan],
+        }
+    )
+    expected = tw.Costs(per_feature=PRICES, groups=GROUPS, group_fee=FEE)
+    assert vars(tw.Costs.from_frame(frame)) == vars(expected)
+    bill = tw.feature_bill(FOREST, FRAME, expected)
+    assert str(tw.feature_bill(FOREST, FRAME, frame)) == str(bill)
+    with refused("per_feature", "from_frame"):
+        tw.Costs(per_feature=frame)
+    with refused("row 1, column 'price'", "dear"):
+        tw.Costs.from_frame(frame.assign(price=[1, "dear", 1, 1]))
+    with refused("no column 'prise'", "Did you mean 'price'"):
+        tw.Costs.from_frame(frame.rename(columns={"price": "prise"}))
+
+
+def test_prices_are_printed_as_a_table():
+    costs = tw.Costs(
+        per_feature=PRICES,
+        groups=GROUPS,
+        group_fee=FEE,
+        per_split=0.5,
+        known=np.zeros((4, 3), dtype=bool),
+        unit="CAD",
+    )
+    assert str(costs).splitlines() == [
+        "Costs in CAD",
+        "  name   price  group",
+        "  age        1",
+        "  chol    5.17  blood",
+        "  fbs      3.1  blood",
+        "  blood    2.1",
+        "  per_split = 0.5; known for certain samples",
+    ]
+    assert repr(costs).startswith("Costs(per_feature=..., groups=..., group_fee=..., per_split=0.5")
+    assert str(tw.Costs()) == "Costs\n  per_feature = 1"
+    assert str(tw.Costs(per_feature=np.ones(30))).splitlines()[-1] == "  ... and 10 more"
 
 
 @pytest.mark.parametrize("field", ["requires", "known", "per_sample"])
@@ -161,8 +252,8 @@ def test_any_price_must_be_a_finite_number_from_0(ask, field, price):
         "per_model": {"per_model": {"chol": price}, "predictions": 10},
         "per_sample": {"per_sample": {"chol": [1, price, 1, 1]}},
     }[field]
-    culprit = "blood" if field == "group_fee" else "chol"
-    with refused("is not a number" if field == "per_feature" and price == "dear" else culprit):
+    culprit = {"group_fee": "blood", "per_feature": r"\[1\]"}.get(field, "chol")
+    with refused(culprit):
         ask(**prices)
 
 

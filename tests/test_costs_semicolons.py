@@ -40,7 +40,10 @@ THOUSANDS = "Write thousands without any sign, and decimals as in 5,17."
 @pytest.mark.parametrize(
     ("cell", "says"),
     [
-        ("1.234,5", f": '1.234,5' has a comma ({{0}}) and '1.234,5' a point ({{0}}). {MIXED}"),
+        (
+            "1.234,5",
+            f", {{0}}: '1.234,5' has a comma, and '1.234,5' a point (prices.csv, {{0}}). {MIXED}",
+        ),
         ("1.200", f", {{0}}: '1.200' may stand for 1200. {THOUSANDS}"),
         ("1.200.000", f", {{0}}: '1.200.000' may stand for 1200000. {THOUSANDS}"),
         ("1,2,3", f", {{0}}: '1,2,3' is not a price: {A_PRICE}"),
@@ -65,7 +68,7 @@ def test_numbers_that_mean_nothing_or_two_things_between_semicolons(refusal, cel
         (
             "10.000",
             "1,5",
-            f": '1,5' has a comma (line 3, column 'price') and '10.000' a point (line 1). {MIXED}",
+            ", line 3, column 'price': '1,5' has a comma, and '10.000' a point (",
         ),
         ("10.000", "2", f", line 1: '10.000' may stand for 10000. {THOUSANDS}"),
         ("10,000", "1,5", ", line 1: '10,000' is not how many predictions a model serves"),

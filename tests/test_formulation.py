@@ -11,7 +11,7 @@ from prunings import all_masks, cost_and_loss
 
 from thriftwood.billing import list_purchases
 from thriftwood.closure import check_certificate, exact_sum
-from thriftwood.costs.price_list import plain_prices
+from thriftwood.costs import plain_prices
 from thriftwood.errors import InputError, RangeError
 from thriftwood.problem.losses import node_losses
 from thriftwood.problem.scaling import whole_numbers

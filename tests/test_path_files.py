@@ -31,17 +31,12 @@ def test_a_saved_path_comes_back(tmp_path, with_model):
     assert measured.error == PATH.evaluate(HEART.X, HEART.y, points=[2]).error
 
 
-def test_groups_of_prices_come_back_and_files_without_them_are_read(tmp_path):
+def test_groups_of_prices_come_back(tmp_path):
     file = tmp_path / "path.tw"
     path = heart_path(X=HEART.frame(), model=NAMED, costs=HEART.prices)
     assert path.prices.groups
     path.save(file)
     assert tw.PruningPath.load(file).prices.groups == path.prices.groups
-
-    rewrite_prices(file, lambda prices: prices.pop("groups"))  # as older releases wrote them
-    loaded = tw.PruningPath.load(file)
-    assert loaded.prices.groups == ()
-    assert_same_path(loaded, path)
 
 
 @pytest.mark.parametrize("groups", [[["blood", [13]]], [["blood", [0.5]]], [["blood"]], 3, None])

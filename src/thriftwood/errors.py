@@ -75,3 +75,7 @@ class DatasetError(ThriftwoodError, OSError):
 
 class MissingLibraryError(ThriftwoodError, ImportError):
     """Something optional needs a library that is not installed."""
+
+
+class UnusedPriceWarning(UserWarning):
+    """A price list prices features that are none of the model."""

@@ -107,10 +107,9 @@ def amount_of(prices: PriceList, cost_item: int) -> float | FloatArray:
         batch_of = prices.batch_of[payer]
         parts: FloatArray = (price / np.bincount(batch_of))[batch_of]
         return parts
-    own_prices = None if prices.samples is None else prices.samples.own_prices
-    if own_prices is None or cost_item >= prices.n_features:
+    if prices.own_prices is None or cost_item >= prices.n_features:
         return price
-    own: FloatArray = own_prices[:, cost_item]
+    own: FloatArray = prices.own_prices[:, cost_item]
     return own
 
 

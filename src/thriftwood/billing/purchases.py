@@ -90,7 +90,7 @@ def list_purchases(
         Whether every tree pays for itself, so that no item is shared by two of them.
     """
     node, entry = _first_uses(forest, prices)
-    if each_tree and prices.samples is None and not (prices.payer == MODEL).any():
+    if each_tree and not prices.is_tied_to_samples and not (prices.payer == MODEL).any():
         return _one_item_each(forest, routes, prices, weights, (node, prices.cost_item[entry]))
     group = prices.cost_item[entry].astype(np.int64)
     if each_tree:

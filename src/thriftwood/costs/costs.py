@@ -1,82 +1,93 @@
-"""What looking at features costs, as the user says it."""
+"""Prices as the user writes them."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thriftwood.costs.wording import A_PRICE
+from thriftwood.costs.checks import check, check_prices, in_python
+from thriftwood.costs.tables import frame_values, index_names, printed
 from thriftwood.errors import InputError
-from thriftwood.support.validation import is_whole, one_number_from_zero
+from thriftwood.support.validation import listed
 
 # A feature by its name, or by its column where columns have no names.
 Feature = str | int
+SAMPLE_FIELDS = ("per_sample", "known", "shared_by")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Costs:
     """Prices as they are in life. Everything can be combined; what is left out costs nothing.
 
-    A row pays for what it needs at most once, however many trees ask for it. Features are named as
-    in the data frame that the model was trained on, or by column numbers where there are no names.
+    A sample pays for what it needs at most once, however many trees ask for it. Features are named
+    as in the data frame that the model was trained on, or by column numbers where there are no
+    names. Print the prices to see them as a table.
 
     Parameters
     ----------
-    per_feature : array-like of shape (n_features,), mapping from feature to price, optional
-        What one row pays for a feature of its own. A mapping must price every feature. Left out,
-        every feature costs 1, or 0 if any other kind of price is given.
+    per_feature : array-like of shape (n_features,), mapping, Series or data frame, optional
+        What one sample pays for a feature of its own, in the order of the columns or by name; a
+        data frame has names and prices in columns as in `from_frame`. Prices by name must price
+        every feature of the model; those of other features are left out, with a warning. Left
+        out, every feature costs 1, or 0 if any other kind of price is given.
     groups : mapping from group to its members, optional
         Features that share a fee, such as the tests of one blood sample. A member may be the name
         of another group, whose features then belong to both.
     group_fee : mapping from group to fee, optional
-        What a row pays once, as soon as it buys any feature of the group, on top of its own price.
-        For one price for a whole group give 0 as the price of its members.
+        What a sample pays once, as soon as it buys any feature of the group, on top of its own
+        price. For one price for a whole group give 0 as the price of its members.
     requires : mapping from feature to features, optional
         Features that are computed from others: who buys one buys those, too.
     per_model : array-like of shape (n_features,), mapping from feature or group to price, optional
         Paid once, if any split of the model tests the feature (or one of the group): the upkeep of
         a data source. Needs `predictions`.
     per_split : float
-        Paid for every test that is evaluated, by every row in every tree.
+        Paid for every test that is evaluated, by every sample in every tree.
     per_node : float
         Paid once for every split of the model, for its size. Needs `predictions`.
     predictions : float, optional
         How many predictions the model will serve. What is paid once per model is divided by it, and
-        so can be added to what a row pays.
+        so can be added to what a sample pays.
     per_sample : array-like (n_samples, n_features), mapping from feature to (n_samples,), optional
-        Prices that differ from row to row, in place of `per_feature`.
+        Prices that differ from sample to sample, in place of `per_feature`.
     known : bool array-like (n_samples, n_features), mapping from feature to (n_samples,), optional
-        True where a value is already at hand: the row uses it without paying anything for it.
+        True where a value is already at hand: the sample uses it without paying anything for it.
     shared_by : array-like (n_samples,), mapping from feature or group to (n_samples,), optional
-        Ids of queries or batches: rows with the same id pay together, once. A mapping says which
+        Ids of queries or batches: samples with the same id pay together, once. A mapping says which
         features, and fees of groups, are shared; an array means all of them.
     unit : str
         What prices are counted in, such as "CAD", for reports.
 
     Notes
     -----
-    `per_sample`, `known` and `shared_by` belong to the rows that they were made for, and go by the
-    order of rows, whatever an index says. Give a new `Costs` along with other rows:
-    `costs.for_samples(known=...)`, or `costs.take(rows)` for some of them.
+    `per_sample`, `known` and `shared_by` belong to the samples that they were made for, and go by
+    the order of samples, whatever an index says. Give a new `Costs` along with other samples:
+    `costs.for_samples(known=...)`, or `costs.take(indices)` for some of them.
 
-    A price per model is due, too, for features that others require, and for values that rows know.
-    Rows that share what they pay have one price and one `sample_weight`.
+    A price per model is due, too, for features that others require, and for values that samples
+    know. Samples that share what they pay have one price and one `sample_weight`.
 
     Examples
     --------
     >>> import thriftwood as tw
-    >>> tw.Costs(
+    >>> costs = tw.Costs(
     ...     per_feature={"age": 1.0, "chol": 5.17, "fbs": 3.10},
     ...     groups={"blood": ["chol", "fbs"]},
     ...     group_fee={"blood": 2.10},
     ...     unit="CAD",
     ... )
-    Costs(per_feature=..., groups=..., group_fee=..., unit='CAD')
+    >>> print(costs)
+    Costs in CAD
+      name   price  group
+      age        1
+      chol    5.17  blood
+      fbs      3.1  blood
+      blood    2.1
     """
 
     per_feature: ArrayLike | Mapping[Any, float] | None = None
@@ -93,58 +104,59 @@ class Costs:
     unit: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("per_split", "per_node"):
-            one_number_from_zero(getattr(self, name), name, f"{A_PRICE.capitalize()}.")
-        if self.predictions is not None:
-            most = "It is the number of predictions that the model will serve."
-            number = one_number_from_zero(self.predictions, "predictions", most)
-            if number == 0 or isinstance(self.predictions, bool):
-                raise InputError(f"`predictions` is {self.predictions}: it must be above 0. {most}")
-        elif self.per_model is not None or self.per_node:
+        for name in ("per_feature", "per_model"):
+            object.__setattr__(self, name, _by_name(getattr(self, name), name))
+        check(vars(self), in_python)
+        if self.predictions is None and (self.per_model is not None or self.per_node):
             raise InputError(
-                "`per_model` and `per_node` are paid once, but rows pay for every prediction: pass "
-                "`predictions`, how many the model will serve, so that the two can be added."
+                "`per_model` and `per_node` are paid once, but samples pay for every prediction: "
+                "pass `predictions`, how many the model will serve, so that the two can be added."
             )
-        if not isinstance(self.unit, str):
-            raise InputError(f"`unit` is {self.unit!r}: pass text, such as 'CAD'.")
-        for name in ("groups", "requires"):
-            _check_lists(getattr(self, name), name)
-        if not isinstance(self.group_fee, Mapping | None):
-            raise InputError("`group_fee` must be a mapping from group to fee, such as a dict.")
-        for group in self.groups or {}:
-            if not isinstance(group, str):
-                raise InputError(f"`groups` has a group {group!r}: name groups by text.")
-        for group in self.group_fee or {}:
-            if group not in (self.groups or {}):
-                raise InputError(f"`group_fee` names {group!r}, which is not in `groups`.")
 
     @property
     def is_tied_to_samples(self) -> bool:
-        """Whether some prices hold for certain rows only."""
+        """Whether some prices hold for certain samples only."""
         return any(getattr(self, name) is not None for name in SAMPLE_FIELDS)
 
-    def for_samples(self, **row_prices: Any) -> Costs:
-        """Return the same prices for other rows.
+    def for_samples(self, **sample_prices: Any) -> Costs:
+        """Return the same prices for other samples.
 
         Parameters
         ----------
         per_sample, known, shared_by
-            As in `Costs`, for these rows. Each that the list has must be given anew; None drops it.
+            As in `Costs`, for these samples. Each that the list has must be given anew; None drops
+            it.
         """
-        for name in row_prices:
+        for name in sample_prices:
             if name not in SAMPLE_FIELDS:
-                raise InputError(f"`{name}` does not belong to rows: {_listed(SAMPLE_FIELDS)} do.")
+                own = listed([f"`{one}`" for one in SAMPLE_FIELDS], "and")
+                raise InputError(f"`{name}` does not belong to samples: {own} do.")
         for name in SAMPLE_FIELDS:
-            if getattr(self, name) is not None and name not in row_prices:
+            if getattr(self, name) is not None and name not in sample_prices:
                 raise InputError(
-                    f"`{name}` belongs to other rows: pass it for these, too, or `{name}=None` "
+                    f"`{name}` belongs to other samples: pass it for these, too, or `{name}=None` "
                     "where it no longer holds."
                 )
-        return replace(self, **row_prices)
+        return replace(self, **sample_prices)
 
-    def take(self, rows: NDArray[Any]) -> Costs:
-        """Return the same prices for some of the rows, by number or mask."""
-        return replace(self, **{name: _take(getattr(self, name), rows) for name in SAMPLE_FIELDS})
+    def take(self, indices: NDArray[Any]) -> Costs:
+        """Return the same prices for some of the samples, by number or mask."""
+        return replace(
+            self, **{name: _take(getattr(self, name), indices) for name in SAMPLE_FIELDS}
+        )
+
+    @classmethod
+    def from_frame(cls, frame: Any) -> Costs:
+        """Return the prices in a data frame, with a line for every feature or group.
+
+        Parameters
+        ----------
+        frame : pandas or polars data frame
+            Names in a column called name, feature, test or column, or in the index; prices in a
+            column called price or cost; and the columns group, requires and per_model of a price
+            file, if they are there.
+        """
+        return cls(**frame_values(frame, "frame"))
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Costs:
@@ -167,7 +179,7 @@ class Costs:
         Raises
         ------
         InputError
-            Some prices hold for certain rows only, features go by numbers, or the format cannot
+            Some prices hold for certain samples only, features go by numbers, or the format cannot
             hold everything: a table needs a price for every feature.
         """
         from thriftwood.costs.files import write_costs_file
@@ -175,58 +187,80 @@ class Costs:
         write_costs_file(self, path)
 
     def __repr__(self) -> str:
-        unset = {field.name: field.default for field in fields(self)}
         given = [
-            f"{name}={value!r}" if isinstance(value, str | float | int) else f"{name}=..."
-            for name, value in vars(self).items()
-            if value is not unset[name] and not (np.isscalar(value) and value == unset[name])
+            f"{name}={value!r}" if np.isscalar(value) else f"{name}=..."
+            for name, value in self.given.items()
         ]
         return f"Costs({', '.join(given)})"
 
+    def __str__(self) -> str:
+        lines = [f"Costs in {self.unit}" if self.unit else "Costs", printed(self.given)]
+        others = [
+            f"{name} for certain samples" if name in SAMPLE_FIELDS else f"{name} = {value}"
+            for name, value in self.given.items()
+            if name in ("per_split", "per_node", "predictions", *SAMPLE_FIELDS)
+        ]
+        if self.per_feature is None:
+            others.insert(0, f"per_feature = {price_left_out(self):g}")
+        lines.append(f"  {'; '.join(others)}" if others else "")
+        return "\n".join(line for line in lines if line)
 
-# Whatever a parameter `costs` may be.
+    @property
+    def given(self) -> dict[str, Any]:
+        """What differs from the default."""
+        unset = {field.name: field.default for field in fields(self)}
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if value is not None and not (np.isscalar(value) and value == unset[name])
+        }
+
+
+# Whatever a parameter `costs` may be; a data frame, too.
 AnyCosts = ArrayLike | Mapping[str, float] | Costs | None
-SAMPLE_FIELDS = ("per_sample", "known", "shared_by")
 
 
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
+def as_costs(costs: AnyCosts) -> Costs:
+    """Return whatever a parameter `costs` may be as `Costs`."""
+    if isinstance(costs, Costs):
+        return costs
+    if hasattr(costs, "columns"):
+        return Costs(**frame_values(costs, "costs"))
+    prices = _by_name(costs, "costs")
+    check_prices(prices, "costs", in_python)
+    return Costs(per_feature=prices)
 
 
-def _check_lists(lists: object, name: str) -> None:
-    """Refuse what is no mapping to lists, or leads in a circle."""
-    if lists is None:
-        return
-    if not isinstance(lists, Mapping):
-        raise InputError(f"`{name}` must be a mapping from names to lists of names.")
-    for key, members in lists.items():
-        if isinstance(members, str) or not isinstance(members, Iterable):
-            raise InputError(f"`{name}` has {members!r} for {key!r}: pass a list of names.")
-        for member in members:
-            if not isinstance(member, str) and not is_whole(member):
-                raise InputError(f"`{name}` has {member!r} for {key!r}: pass names or numbers.")
-    refuse_circles(lists, name)
+def price_left_out(costs: Costs) -> float:
+    """Return the price of every feature where `per_feature` is not given."""
+    others = (costs.per_model, costs.per_sample, costs.per_split or None, costs.per_node or None)
+    return 0.0 if costs.group_fee or any(one is not None for one in others) else 1.0
 
 
-def refuse_circles(lists: Mapping[Any, Iterable[Any]], name: str) -> None:
-    """Raise where lists lead from a name back to itself."""
-    for key in lists:
-        seen: set[Any] = set()
-        waiting = list(lists[key])
-        while waiting:
-            member = waiting.pop()
-            if member == key:
-                raise InputError(f"In `{name}`, {key!r} leads back to itself.")
-            if member not in seen:
-                seen.add(member)
-                waiting.extend(lists.get(member, ()))
+def _by_name(prices: Any, argument: str) -> Any:
+    """Return prices of a Series or a data frame that go by name as a mapping, others as arrays."""
+    if prices is None or isinstance(prices, Mapping):
+        return prices
+    if hasattr(prices, "columns"):
+        values = frame_values(prices, argument)
+        for key in values:
+            if key != "per_feature":
+                raise InputError(
+                    f"`{argument}` holds more than a price for each feature ({key}): pass the "
+                    "data frame as `costs`, or to `Costs.from_frame`."
+                )
+        return values["per_feature"]
+    if not callable(getattr(prices, "index", len)):  # a Series; the index of a list is a method
+        names = index_names(prices, argument)
+        return np.asarray(prices) if names is None else dict(zip(names, prices, strict=True))
+    return prices
 
 
-def _take(values: Any, rows: NDArray[Any]) -> Any:
+def _take(values: Any, indices: NDArray[Any]) -> Any:
     if values is None:
         return None
     if hasattr(values, "columns"):  # a data frame, whose columns may come in any order
         values = {name: values[name] for name in values.columns}
     if isinstance(values, Mapping):
-        return {name: np.asarray(column)[rows] for name, column in values.items()}
-    return np.asarray(values)[rows]
+        return {name: np.asarray(column)[indices] for name, column in values.items()}
+    return np.asarray(values)[indices]

@@ -1,11 +1,14 @@
-"""A price list that programs can read: cost items, and the features that buy them."""
+"""Price lists as the code reads them: cost items, and the features that buy them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import index
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thriftwood.costs.costs import Costs
 from thriftwood.errors import InputError
@@ -19,41 +22,26 @@ from thriftwood.support.arrays import (
 
 AnyIndices = IndexArray | IntArray
 
-# Who pays a cost item: each row for itself, or all rows together. From 0 on: each batch of rows of
-# that numbering of batches.
+# Who pays a cost item: each sample for itself, or all together. From 0 on: each batch of samples
+# of that numbering of batches.
 SAMPLE = -1
 MODEL = -2
-# Of a mask that is open for all rows.
+# Of a cost item that every sample pays.
 NO_MASK = -1
 NO_MASKS = read_only(np.empty((0, 0), dtype=np.bool_))
 NO_BATCHES = read_only(np.empty((0, 0), dtype=np.int32))
-
-
-@dataclass(frozen=True, eq=False)
-class SamplePrices:
-    """What a price list says about certain rows.
-
-    Attributes
-    ----------
-    own_prices : shape (n_samples, n_features), optional
-        What each row pays for a feature of its own.
-    masks : bool array, shape (n_masks, n_samples)
-        Whether a row passes: it pays nothing for a feature whose value it knows.
-    batch_of : shape (n_numberings, n_samples)
-        The batch that each row belongs to, in several numberings.
-    """
-
-    own_prices: FloatArray | None
-    masks: BoolArray
-    batch_of: IndexArray
+# What files keep, in a line of text and in arrays.
+FACTS = ("names", "per_split", "per_node", "predictions", "unit", "is_tied_to_samples", "groups")
+ARRAYS = ("prices", "payer", "start", "cost_item", "mask")
 
 
 @dataclass(frozen=True, eq=False)
 class PriceList:
-    """Cost items, and the features that buy them.
+    """Cost items, each paid once, and the features that buy them.
 
     The first `n_features` cost items are the prices of the features themselves. Using feature `k`
-    buys the cost items `cost_item[start[k]:start[k + 1]]`, for rows that pass the mask beside it.
+    buys the cost items `cost_item[start[k]:start[k + 1]]`, for samples where the mask beside each
+    is True: a sample pays nothing for a feature whose value it knows.
 
     Attributes
     ----------
@@ -64,19 +52,24 @@ class PriceList:
         `SAMPLE`, `MODEL`, or a numbering of batches.
     start : shape (n_features + 1,)
     cost_item, mask : shape (n_entries,)
+        `mask` is a row of `masks`, or `NO_MASK`.
     per_split : float
-        For every test that a row is put to.
+        For every test that a sample is put to.
     per_node : float
         For every split of the model, once.
     predictions : float
         What is paid once for the model is divided by it.
     unit : str
-    is_tied_to_samples : bool
-        Whether bills need `samples`.
-    samples : SamplePrices, optional
     groups : tuple of (name, features)
         The features of each group, those of groups inside it included. Only reports need them:
         what a fee is paid for stands among the cost items.
+    is_tied_to_samples : bool
+        Whether bills need what follows.
+    own_prices : shape (n_samples, n_features), optional
+        What each sample pays for a feature of its own.
+    masks : bool array, shape (n_masks, n_samples)
+    batch_of : shape (n_numberings, n_samples)
+        The batch that each sample belongs to, in several numberings.
     """
 
     names: tuple[str, ...]
@@ -89,9 +82,11 @@ class PriceList:
     per_node: float = 0.0
     predictions: float = 1.0
     unit: str = ""
-    is_tied_to_samples: bool = False
-    samples: SamplePrices | None = None
     groups: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    is_tied_to_samples: bool = False
+    own_prices: FloatArray | None = None
+    masks: BoolArray = field(default_factory=lambda: NO_MASKS)
+    batch_of: IndexArray = field(default_factory=lambda: NO_BATCHES)
 
     def check(self) -> PriceList:
         """Return the list, or raise where its arrays contradict each other: kernels trust them."""
@@ -136,26 +131,16 @@ class PriceList:
             and not self.is_tied_to_samples
         )
 
-    @property
-    def masks(self) -> BoolArray:
-        """Whether rows pass each mask; none where prices are not tied to rows."""
-        return NO_MASKS if self.samples is None else self.samples.masks
-
-    @property
-    def batch_of(self) -> IndexArray:
-        """The batch of each row, in every numbering; none where prices are not tied to rows."""
-        return NO_BATCHES if self.samples is None else self.samples.batch_of
-
-    def price_of(self, cost_item: AnyIndices, row: AnyIndices) -> FloatArray:
-        """Return what a row pays for a cost item, for several of both."""
+    def price_of(self, cost_item: AnyIndices, sample: AnyIndices) -> FloatArray:
+        """Return what a sample pays for a cost item, for several of both."""
         prices = self.prices[cost_item]
-        if self.samples is not None and self.samples.own_prices is not None:
+        if self.own_prices is not None:
             own = cost_item < self.n_features
-            prices[own] = self.samples.own_prices[row[own], cost_item[own]]
+            prices[own] = self.own_prices[sample[own], cost_item[own]]
         return prices
 
     def batch_weights(self, weights: FloatArray) -> list[FloatArray]:
-        """Return how much the batches of every numbering count: as much as each of their rows."""
+        """Return how much the batches of every numbering count: as much as each sample."""
         found = []
         for batch_of in self.batch_of:
             of_batch = np.empty(batch_of.max() + 1)
@@ -163,8 +148,8 @@ class PriceList:
             unequal = np.flatnonzero(of_batch[batch_of] != weights)
             if len(unequal):
                 raise InputError(
-                    f"Row {unequal[0]} shares what it pays with rows of another `sample_weight`: "
-                    "give all rows that `shared_by` puts together the same weight."
+                    f"Sample {unequal[0]} shares what it pays with samples of another "
+                    "`sample_weight`: give all that `shared_by` puts together the same weight."
                 )
             found.append(of_batch)
         return found
@@ -177,7 +162,7 @@ class PriceList:
         return (once + self.per_node * n_splits) / self.predictions
 
     def as_costs(self) -> Costs:
-        """Return the list as a user would say it, if it is nothing but one price per feature."""
+        """Return the list as a user writes it, if it is nothing but one price per feature."""
         if not self.is_plain:
             raise InputError(
                 "The cascade was tuned with prices that are more than one number for each feature: "
@@ -186,30 +171,32 @@ class PriceList:
         return Costs(per_feature=self.prices, unit=self.unit)
 
     def without_samples(self) -> PriceList:
-        """Return the list for rows that are not there, such as in a file."""
-        return replace(self, samples=None)
+        """Return the list for samples that are not there, such as in a file."""
+        return replace(self, own_prices=None, masks=NO_MASKS, batch_of=NO_BATCHES)
 
     def amounts(self) -> FloatArray:
-        """Return what each entry costs a row on average; who pays together, pays equal parts."""
+        """Return what each entry costs a sample on average; who pays together, pays equal parts."""
         parts = np.ones(len(self.cost_item))
-        if self.samples is not None:
+        if len(self.masks):
             masked = self.mask != NO_MASK
-            parts[masked] = self.samples.masks.mean(axis=1)[self.mask[masked]]
-            for number, batch_of in enumerate(self.samples.batch_of):
-                parts[self.payer[self.cost_item] == number] *= (batch_of.max() + 1) / len(batch_of)
+            parts[masked] = self.masks.mean(axis=1)[self.mask[masked]]
+        for number, batch_of in enumerate(self.batch_of):
+            parts[self.payer[self.cost_item] == number] *= (batch_of.max() + 1) / len(batch_of)
         parts[self.payer[self.cost_item] == MODEL] /= self.predictions
         amounts: FloatArray = self.prices[self.cost_item] * parts
         return amounts
 
     def bundle_prices(self) -> FloatArray:
-        """Return what using a feature costs a row on average, if the row has bought nothing yet."""
+        """Return what using a feature costs a sample on average that has bought nothing yet."""
         feature = np.repeat(np.arange(self.n_features), np.diff(self.start))
         bundles = np.full(self.n_features, self.per_split + self.per_node / self.predictions)
         np.add.at(bundles, feature, self.amounts())
         return bundles
 
 
-def plain_prices(prices: FloatArray, feature_names: tuple[str, ...] | None) -> PriceList:
+def plain_prices(
+    prices: FloatArray, feature_names: tuple[str, ...] | None, unit: str = ""
+) -> PriceList:
     """Return the list in which every feature has a price and nothing else costs anything."""
     n_features = len(prices)
     return PriceList(
@@ -219,4 +206,22 @@ def plain_prices(prices: FloatArray, feature_names: tuple[str, ...] | None) -> P
         start=read_only(np.arange(n_features + 1, dtype=np.int32)),
         cost_item=read_only(np.arange(n_features, dtype=np.int32)),
         mask=read_only(np.full(n_features, NO_MASK, dtype=np.int32)),
+        unit=unit,
     )
+
+
+def price_parts(prices: PriceList) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return what a file keeps of prices: facts for its header, and arrays; no samples."""
+    about = {name: getattr(prices, name) for name in FACTS}
+    return about, {f"prices_{name}": getattr(prices, name) for name in ARRAYS}
+
+
+def prices_from(about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> PriceList:
+    """Return the price list of these parts, checked."""
+    parts: dict[str, Any] = {name: read_only(arrays[f"prices_{name}"]) for name in ARRAYS}
+    parts |= {
+        **about,
+        "names": tuple(about["names"]),
+        "groups": tuple((str(name), tuple(map(index, own))) for name, own in about["groups"]),
+    }
+    return PriceList(**parts).check()

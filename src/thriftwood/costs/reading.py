@@ -1,38 +1,26 @@
-"""From what the user says about costs to a price list."""
+"""From what the user says about costs to a price list for a model and its samples."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from graphlib import TopologicalSorter
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thriftwood.costs.costs import (
-    AnyCosts,
-    Costs,
-    Feature,
-    refuse_circles,
-)
-from thriftwood.costs.per_feature import prices_per_feature
-from thriftwood.costs.price_list import (
-    MODEL,
-    NO_MASK,
-    SAMPLE,
-    PriceList,
-    SamplePrices,
-    plain_prices,
-)
-from thriftwood.costs.wording import A_PRICE, read_price
-from thriftwood.errors import InputError
-from thriftwood.support.arrays import (
-    BoolArray,
-    FloatArray,
-    IndexArray,
-    read_only,
-)
+from thriftwood.costs.checks import A_PRICE, in_order, in_python
+from thriftwood.costs.costs import AnyCosts, Costs, Feature, as_costs, price_left_out
+from thriftwood.costs.price_list import MODEL, NO_MASK, SAMPLE, PriceList, plain_prices
+from thriftwood.errors import InputError, UnusedPriceWarning
+from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, read_only
 from thriftwood.support.validation import did_you_mean, is_whole, numbers
+
+# The samples that must pay for something; None means all.
+Payers = BoolArray | None
+# Who pays for a feature or a group, where that is not each sample for itself.
+PayerOf = Mapping[Feature, int]
 
 
 def read_prices(
@@ -45,45 +33,48 @@ def read_prices(
 
     Parameters
     ----------
-    costs : array-like, mapping, Costs or None
+    costs : array-like, mapping, Series, data frame, Costs or None
         As in `prune`.
     n_features : int
     feature_names : tuple of str, optional
         Needed where prices go by name.
     n_samples : int
-        How many rows are to pay.
+        How many samples are to pay.
     """
-    if not isinstance(costs, Costs):
-        return plain_prices(prices_per_feature(costs, n_features, feature_names), feature_names)
     columns = Columns(n_features, feature_names)
+    costs = _without_unused(as_costs(costs), columns)
+    if costs.per_feature is None:
+        prices = read_only(np.full(n_features, price_left_out(costs)))
+    else:
+        prices = read_only(_price_of_each(costs.per_feature, "per_feature", columns))
+    if all(name in ("per_feature", "unit") for name in costs.given):
+        return plain_prices(prices, feature_names, costs.unit)
+
     groups = _features_of_groups(costs, columns)
-    own_prices = _own_prices(costs, columns, n_samples)
-    batches = _read_batches(costs, columns, groups, n_samples)
-    cost_items = [
-        *_own_items(own_prices, columns, batches),
-        *_fees(costs, groups, batches),
-        *_upkeep(costs, columns, groups),
+    own_prices = _own_prices(costs.per_sample, prices, columns, n_samples)
+    batch_of, payer_of = _read_batches(costs, columns, groups, n_samples)
+    items = [
+        *_items_of_features(prices, own_prices, columns, payer_of),
+        *_items_of_groups(costs, groups, payer_of),
+        *_items_of_model(costs, columns, groups),
     ]
-    triggers = _triggers(cost_items, _needed_features(costs, columns, n_samples))
-    samples = SamplePrices(
-        own_prices=read_only(own_prices) if own_prices.ndim == 2 else None,
-        masks=read_only(np.array(triggers.masks, dtype=np.bool_).reshape(-1, n_samples)),
-        batch_of=read_only(np.array(batches.of_rows, dtype=np.int32).reshape(-1, n_samples)),
-    )
+    start, cost_item, mask, masks = _bought(items, _needed_features(costs, columns, n_samples))
     return PriceList(
-        names=tuple(cost_item.name for cost_item in cost_items),
-        prices=read_only(np.array([cost_item.price for cost_item in cost_items])),
-        payer=read_only(np.array([cost_item.payer for cost_item in cost_items], dtype=np.int32)),
-        start=read_only(np.array(triggers.start, dtype=np.int32)),
-        cost_item=read_only(np.array(triggers.cost_item, dtype=np.int32)),
-        mask=read_only(np.array(triggers.mask, dtype=np.int32)),
+        names=tuple(item.name for item in items),
+        prices=read_only(np.array([item.price for item in items])),
+        payer=read_only(np.array([item.payer for item in items], dtype=np.int32)),
+        start=read_only(np.array(start, dtype=np.int32)),
+        cost_item=read_only(np.array(cost_item, dtype=np.int32)),
+        mask=read_only(np.array(mask, dtype=np.int32)),
         per_split=float(costs.per_split),
         per_node=float(costs.per_node),
         predictions=1.0 if costs.predictions is None else float(costs.predictions),
         unit=costs.unit,
-        is_tied_to_samples=costs.is_tied_to_samples,
-        samples=samples if costs.is_tied_to_samples else None,
         groups=tuple((str(group), tuple(sorted(groups[group]))) for group in groups),
+        is_tied_to_samples=costs.is_tied_to_samples,
+        own_prices=own_prices,
+        masks=read_only(np.array(masks, dtype=np.bool_).reshape(-1, n_samples)),
+        batch_of=read_only(np.array(batch_of, dtype=np.int32).reshape(-1, n_samples)),
     )
 
 
@@ -94,7 +85,7 @@ def prices_of_samples(
     feature_names: tuple[str, ...] | None,
     n_samples: int,
 ) -> PriceList:
-    """Return what rows pay: by the costs given for them, or else by prices from before.
+    """Return what samples pay: by the costs given for them, or else by prices from before.
 
     Parameters
     ----------
@@ -109,10 +100,31 @@ def prices_of_samples(
         return read_prices(costs, own.n_features, feature_names, n_samples)
     if own.is_tied_to_samples:
         raise InputError(
-            f"The prices of the {whose} belong to the rows that it was computed on: pass `costs` "
-            "for these rows, made with `costs.for_samples(...)`."
+            f"The prices of the {whose} belong to the samples that it was computed on: pass "
+            "`costs` for these samples, made with `costs.for_samples(...)`.",
+            "costs",
         )
     return own
+
+
+def with_known(costs: AnyCosts, known: BoolArray, feature_names: tuple[str, ...] | None) -> Costs:
+    """Return prices for samples that know these values, besides those that the prices call known.
+
+    Parameters
+    ----------
+    costs : array-like, mapping, Series, data frame, Costs or None
+        As in `prune`.
+    known : shape (n_samples, n_features)
+    feature_names : tuple of str, optional
+        Needed where prices go by name.
+    """
+    n_samples, n_features = known.shape
+    columns = Columns(n_features, feature_names)
+    costs = _without_unused(as_costs(costs), columns)
+    both = known.copy()
+    for column, unknown in _unknown(costs, columns, n_samples).items():
+        both[:, column] |= ~unknown
+    return replace(costs, known=both)
 
 
 class CostItem(NamedTuple):
@@ -125,7 +137,7 @@ class CostItem(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """The columns of the table, by number and by name."""
+    """The columns of the samples, by number and by name."""
 
     n_features: int
     names: tuple[str, ...] | None
@@ -153,11 +165,80 @@ class Columns(NamedTuple):
             f"{did_you_mean(feature, (*self.names, *also))}"
         )
 
-    def by_name(self, table: Any) -> Any:
-        """Return a data frame as a mapping, since its columns may come in another order."""
-        if self.names is None or not hasattr(table, "columns"):
-            return table
-        return {name: table[name] for name in table.columns}
+
+def _without_unused(costs: Costs, columns: Columns) -> Costs:
+    """Leave out what is said about features that have a price but are none of the model."""
+    prices = costs.per_feature
+    if columns.names is None or not isinstance(prices, Mapping):
+        return costs
+    unused = [name for name in prices if isinstance(name, str) and name not in columns.names]
+    missing = [name for name in columns.names if name not in prices]
+    if not unused or missing:  # what is missing may be misspelt
+        return costs
+    warnings.warn(
+        f"The price list names {_some(unused)}, unknown to the model: this is left out.",
+        UnusedPriceWarning,
+        stacklevel=1,  # the same place in each call, so that it is told once
+    )
+
+    def used(values: Any) -> Any:
+        if hasattr(values, "columns"):
+            values = {name: values[name] for name in values.columns}
+        if not isinstance(values, Mapping):
+            return values
+        return {name: value for name, value in values.items() if name not in unused}
+
+    names = ("per_feature", "requires", "per_model", "per_sample", "known", "shared_by")
+    kept = {name: used(getattr(costs, name)) for name in names}
+    kept["groups"] = costs.groups and {
+        group: [member for member in members if member not in unused]
+        for group, members in costs.groups.items()
+    }
+    return replace(costs, **kept)
+
+
+def _price_of_each(given: Any, argument: str, columns: Columns) -> FloatArray:
+    """Return one price for each feature, from prices by name, by number or in order."""
+    n_features = columns.n_features
+    if isinstance(given, Mapping):
+        given = _in_order_of_columns(given, argument, columns)
+    prices = numbers(given, argument)
+    if prices.shape != (n_features,):
+        raise InputError(
+            f"The prices have shape {prices.shape}, but the model has {n_features} features: pass "
+            "one price for each feature, in the order of the columns.",
+            argument,
+        )
+    return prices
+
+
+def _in_order_of_columns(
+    given: Mapping[Any, float], argument: str, columns: Columns
+) -> list[float]:
+    by_number = bool(given) and all(is_whole(name) for name in given)
+    names: Sequence[Any] | None = range(columns.n_features) if by_number else columns.names
+    if names is None:
+        raise InputError(
+            "The prices go by feature names, but neither the model nor X has column names that are "
+            "text: pass X as a data frame, or prices in the order of the columns.",
+            argument,
+        )
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"The prices go by name, but X has two columns {twice!r}.", argument)
+    unknown = [name for name in given if name not in names]
+    missing = [name for name in names if name not in given]
+    if missing:
+        hint = ""
+        if unknown:
+            meant = did_you_mean(unknown[0], missing)
+            hint = f" The list has {_some(unknown)}, unknown to the model.{meant}"
+        raise InputError(
+            f"There is no price for {_some(missing)}: give 0 to what is free.{hint}", argument
+        )
+    if unknown:
+        raise InputError(f"There are prices for {_some(unknown)}, unknown to the model.", argument)
+    return [given[name] for name in names]
 
 
 def _features_of_groups(costs: Costs, columns: Columns) -> dict[Feature, frozenset[int]]:
@@ -166,12 +247,9 @@ def _features_of_groups(costs: Costs, columns: Columns) -> dict[Feature, frozens
     for group in groups:
         if columns.names is not None and group in columns.names:
             raise InputError(f"`groups` has a group {group!r}, but that is the name of a feature.")
-
+    inner = {group: [one for one in members if one in groups] for group, members in groups.items()}
     features: dict[Any, frozenset[int]] = {}
-    inner: dict[Any, list[Any]] = {
-        group: [one for one in members if one in groups] for group, members in groups.items()
-    }
-    for group in TopologicalSorter(inner).static_order():  # inner groups come first
+    for group in in_order(inner, "groups", in_python):
         members = (
             features[member] if member in groups else {columns.find(member, "groups", also=groups)}
             for member in groups[group]
@@ -180,71 +258,53 @@ def _features_of_groups(costs: Costs, columns: Columns) -> dict[Feature, frozens
     return {group: features[group] for group in groups}
 
 
-def _own_prices(costs: Costs, columns: Columns, n_samples: int) -> FloatArray:
-    """Return the price of every feature, or of every feature for every row."""
-    if costs.per_feature is not None:
-        prices = prices_per_feature(
-            costs.per_feature, columns.n_features, columns.names, "per_feature"
-        )
-    else:
-        prices = np.full(columns.n_features, 0.0 if _says_more(costs) else 1.0)
-    given = columns.by_name(costs.per_sample)
+def _own_prices(
+    given: Any, prices: FloatArray, columns: Columns, n_samples: int
+) -> FloatArray | None:
+    """Return the price of every feature for every sample, where they differ."""
+    given = _by_column(given, columns)
     if given is None:
-        return prices
-    if not isinstance(given, Mapping):
-        shape = (n_samples, columns.n_features)
-        by_row = _of_rows(numbers(given, "per_sample"), shape, "per_sample")
+        return None
+    if isinstance(given, Mapping):
+        own = np.tile(prices, (n_samples, 1))
+        for name, column in given.items():
+            where = f"per_sample[{name!r}]"
+            values = _of_samples(numbers(column, where), (n_samples,), where)
+            own[:, columns.find(name, "per_sample")] = values
     else:
-        by_row = np.tile(prices, (n_samples, 1))
-        for feature, column in given.items():
-            values = numbers(column, f"per_sample[{feature!r}]")
-            place = columns.find(feature, "per_sample")
-            by_row[:, place] = _of_rows(values, (n_samples,), f"per_sample[{feature!r}]")
-    wrong = np.argwhere(~(np.isfinite(by_row) & (by_row >= 0)))
-    if len(wrong):
-        row, column = wrong[0]
+        shape = (n_samples, columns.n_features)
+        own = _of_samples(numbers(given, "per_sample"), shape, "per_sample")
+    wrong = np.argwhere(~(np.isfinite(own) & (own >= 0)))
+    for sample, column in wrong[:1]:
         raise InputError(
-            f"`per_sample` has {by_row[row, column]} for {columns.label(column)!r} in row {row}: "
-            f"{A_PRICE}."
+            f"`per_sample` has {own[sample, column]} for {columns.label(column)!r} in sample "
+            f"{sample}: {A_PRICE}."
         )
-    return by_row
+    return read_only(own)
 
 
-def _says_more(costs: Costs) -> bool:
-    """Say whether anything is priced but single features."""
-    return bool(
-        costs.group_fee
-        or costs.per_model is not None
-        or costs.per_split
-        or costs.per_node
-        or costs.per_sample is not None
-    )
-
-
-class Batches(NamedTuple):
-    """Rows that pay together: numberings of batches, and which one features and groups go by."""
-
-    of_rows: list[IndexArray]
-    of_name: dict[Feature, int]
-    of_all: int
-
-    def payer(self, name: Feature) -> int:
-        return self.of_name.get(name, self.of_all)
+def _by_column(table: Any, columns: Columns) -> Any:
+    """Return a data frame as a mapping, since its columns may come in another order."""
+    if columns.names is None or not hasattr(table, "columns"):
+        return table
+    return {name: table[name] for name in table.columns}
 
 
 def _read_batches(
     costs: Costs, columns: Columns, groups: Mapping[Feature, object], n_samples: int
-) -> Batches:
-    if costs.shared_by is None:
-        return Batches([], {}, SAMPLE)
-    if not isinstance(costs.shared_by, Mapping):
-        return Batches([_numbered(costs.shared_by, n_samples, "shared_by")], {}, 0)
-    of_rows, of_name = [], {}
-    for number, (name, ids) in enumerate(costs.shared_by.items()):
-        place = name if name in groups else columns.find(name, "shared_by", also=groups)
-        of_name[place] = number
-        of_rows.append(_numbered(ids, n_samples, f"shared_by[{name!r}]"))
-    return Batches(of_rows, of_name, SAMPLE)
+) -> tuple[list[IndexArray], PayerOf]:
+    """Return numberings of batches, and which of them features and groups go by."""
+    shared = costs.shared_by
+    if shared is None:
+        return [], {}
+    if not isinstance(shared, Mapping):
+        everything = [*range(columns.n_features), *groups]
+        return [_numbered(shared, n_samples, "shared_by")], dict.fromkeys(everything, 0)
+    payer_of = {
+        name if name in groups else columns.find(name, "shared_by", also=groups): number
+        for number, name in enumerate(shared)
+    }
+    return [_numbered(ids, n_samples, f"shared_by[{n!r}]") for n, ids in shared.items()], payer_of
 
 
 def _numbered(ids: Any, n_samples: int, name: str) -> IndexArray:
@@ -253,92 +313,82 @@ def _numbered(ids: Any, n_samples: int, name: str) -> IndexArray:
     given = ids.tolist() if hasattr(ids, "tolist") else list(ids)
     if len(given) != n_samples or any(isinstance(one, list) for one in given):
         raise InputError(
-            f"`{name}` must be {n_samples} ids, one for each of the rows that are to pay."
+            f"`{name}` must be {n_samples} ids, one for each of the samples that are to pay."
         )
     number_of: dict[Any, int] = {}
-    numbers = np.empty(n_samples, dtype=np.int32)
-    for row, one in enumerate(given):
+    batch_of = np.empty(n_samples, dtype=np.int32)
+    for sample, one in enumerate(given):
         if _is_missing(one):
-            raise InputError(f"`{name}` is missing in row {row}: every row has an id.")
-        numbers[row] = number_of.setdefault((type(one), one), len(number_of))
-    return numbers
+            raise InputError(f"`{name}` is missing in row {sample}: every sample has an id.")
+        batch_of[sample] = number_of.setdefault((type(one), one), len(number_of))
+    return batch_of
 
 
 def _is_missing(value: Any) -> bool:
-    """Say whether a value is what Python, NumPy or pandas put where none is."""
+    """Tell what Python, NumPy or pandas put where there is no value."""
     is_nan = isinstance(value, float) and value != value
     return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
-def _own_items(own_prices: FloatArray, columns: Columns, batches: Batches) -> list[CostItem]:
-    by_row = own_prices.ndim == 2
-    prices = own_prices.mean(axis=0) if by_row else own_prices
-    cost_items = []
-    for column, price in enumerate(prices):
-        payer = batches.payer(column)
-        if by_row and payer != SAMPLE and np.ptp(own_prices[:, column]) > 0:
+def _items_of_features(
+    prices: FloatArray, own_prices: FloatArray | None, columns: Columns, payer_of: PayerOf
+) -> list[CostItem]:
+    items = []
+    for column, price in enumerate(prices if own_prices is None else own_prices.mean(axis=0)):
+        payer = payer_of.get(column, SAMPLE)
+        if own_prices is not None and payer != SAMPLE and np.ptp(own_prices[:, column]) > 0:
             raise InputError(
-                f"`per_sample` and `shared_by` both speak of {columns.label(column)!r}: rows that "
-                "pay together pay one price."
+                f"`per_sample` and `shared_by` both speak of {columns.label(column)!r}: samples "
+                "that pay together pay one price."
             )
-        cost_items.append(CostItem(columns.label(column), float(price), payer, frozenset([column])))
-    return cost_items
+        items.append(CostItem(columns.label(column), float(price), payer, frozenset([column])))
+    return items
 
 
-def _fees(
-    costs: Costs, groups: Mapping[Feature, frozenset[int]], batches: Batches
+def _items_of_groups(
+    costs: Costs, groups: Mapping[Feature, frozenset[int]], payer_of: PayerOf
 ) -> list[CostItem]:
     return [
-        CostItem(
-            str(group),
-            read_price(fee, f"The fee of {group!r}"),
-            batches.payer(group),
-            groups[group],
-        )
+        CostItem(str(group), float(fee), payer_of.get(group, SAMPLE), groups[group])
         for group, fee in (costs.group_fee or {}).items()
     ]
 
 
-def _upkeep(
+def _items_of_model(
     costs: Costs, columns: Columns, groups: Mapping[Feature, frozenset[int]]
 ) -> list[CostItem]:
     """Return what is paid once for the model, if it uses a feature or one of a group."""
-    if costs.per_model is None:
+    given: Any = costs.per_model
+    if given is None:
         return []
-    if isinstance(costs.per_model, Mapping):
-        cost_items = []
-        for name, given in costs.per_model.items():
-            price = read_price(given, f"The price per model of {name!r}")
-            if name in groups:
-                features = groups[name]
-            else:
-                features = frozenset([columns.find(name, "per_model", also=groups)])
-            cost_items.append(CostItem(f"{name} (model)", price, MODEL, features))
-        return cost_items
-    prices = prices_per_feature(costs.per_model, columns.n_features, columns.names, "per_model")
+    if not isinstance(given, Mapping):
+        prices = _price_of_each(given, "per_model", columns)
+        given = {columns.label(column): price for column, price in enumerate(prices)}
+        features = [frozenset([column]) for column in range(columns.n_features)]
+    else:
+        features = [
+            groups[name]
+            if name in groups
+            else frozenset([columns.find(name, "per_model", also=groups)])
+            for name in given
+        ]
     return [
-        CostItem(f"{columns.label(column)} (model)", float(price), MODEL, frozenset([column]))
-        for column, price in enumerate(prices)
+        CostItem(f"{name} (model)", float(price), MODEL, own)
+        for (name, price), own in zip(given.items(), features, strict=True)
     ]
-
-
-# The rows that must pay for something; None means all.
-Payers = BoolArray | None
 
 
 def _needed_features(costs: Costs, columns: Columns, n_samples: int) -> list[dict[int, Payers]]:
     """Return for each feature those that it takes, itself included, and who pays for them."""
-    unknown = rows_that_do_not_know(costs, columns, n_samples)
+    unknown = _unknown(costs, columns, n_samples)
     direct = {
         columns.find(feature, "requires"): [columns.find(other, "requires") for other in others]
         for feature, others in (costs.requires or {}).items()
     }
-    refuse_circles(direct, "requires")  # by numbers now, since a feature may go by name and number
-
     needed: dict[int, dict[int, Payers]] = {
         column: {column: unknown.get(column)} for column in range(columns.n_features)
     }
-    for column in TopologicalSorter(direct).static_order():  # what others require comes first
+    for column in in_order(direct, "requires", in_python):  # what others require comes first
         takes, own = needed[column], unknown.get(column)
         for other in direct.get(column, ()):
             for far, payers in needed[other].items():
@@ -351,9 +401,9 @@ def _either(one: Payers, other: Payers) -> Payers:
     return None if one is None or other is None else one | other
 
 
-def rows_that_do_not_know(costs: Costs, columns: Columns, n_samples: int) -> dict[int, BoolArray]:
-    """Return which rows do not know a feature, for features that some row knows."""
-    given = columns.by_name(costs.known)
+def _unknown(costs: Costs, columns: Columns, n_samples: int) -> dict[int, BoolArray]:
+    """Return which samples do not know a feature, for features that some sample knows."""
+    given = _by_column(costs.known, columns)
     if given is None:
         return {}
     if isinstance(given, Mapping):
@@ -362,55 +412,53 @@ def rows_that_do_not_know(costs: Costs, columns: Columns, n_samples: int) -> dic
             for name, column in given.items()
         }
     else:
-        table = _truths(given, (n_samples, columns.n_features), "known")
-        known = dict(enumerate(table.T))
-    return {column: ~mask for column, mask in known.items() if mask.any()}
+        known = dict(enumerate(_truths(given, (n_samples, columns.n_features), "known").T))
+    return {column: ~values for column, values in known.items() if values.any()}
 
 
-class Triggers(NamedTuple):
-    """The cost items that each feature buys, as in `PriceList`, and the masks."""
-
-    start: list[int]
-    cost_item: list[int]
-    mask: list[int]
-    masks: list[BoolArray]
-
-
-def _triggers(cost_items: list[CostItem], needed: list[dict[int, Payers]]) -> Triggers:
-    triggers = Triggers([0], [], [], [])
-    of_feature: dict[int, list[int]] = {}
-    for number, cost_item in enumerate(cost_items):
-        for feature in cost_item.features:
-            of_feature.setdefault(feature, []).append(number)
+def _bought(
+    items: list[CostItem], needed: list[dict[int, Payers]]
+) -> tuple[list[int], list[int], list[int], list[BoolArray]]:
+    """Return `start`, `cost_item`, `mask` and `masks` of a price list."""
+    items_of: dict[int, list[int]] = {}
+    for number, item in enumerate(items):
+        for feature in item.features:
+            items_of.setdefault(feature, []).append(number)
+    start, cost_item, mask = [0], [], []
+    masks: list[BoolArray] = []
     for takes in needed:
         payers_of: dict[int, Payers] = {}
         for feature, payers in takes.items():
-            for number in of_feature[feature]:
-                who = None if cost_items[number].payer == MODEL else payers
+            for number in items_of[feature]:
+                who = None if items[number].payer == MODEL else payers
                 payers_of[number] = _either(payers_of[number], who) if number in payers_of else who
-        for number in sorted(payers_of):
-            who = payers_of[number]
-            triggers.cost_item.append(number)
-            triggers.mask.append(NO_MASK if who is None else len(triggers.masks))
+        for number, who in sorted(payers_of.items()):
+            cost_item.append(number)
+            mask.append(NO_MASK if who is None else len(masks))
             if who is not None:
-                triggers.masks.append(who)
-        triggers.start.append(len(triggers.cost_item))
-    return triggers
+                masks.append(who)
+        start.append(len(cost_item))
+    return start, cost_item, mask, masks
 
 
-def _of_rows(values: NDArray[Any], shape: tuple[int, ...], name: str) -> NDArray[Any]:
+def _of_samples(values: NDArray[Any], shape: tuple[int, ...], name: str) -> NDArray[Any]:
     if values.shape != shape:
         raise InputError(
-            f"`{name}` has shape {values.shape}, but the rows that are to pay need {shape}: give "
-            "prices for exactly these rows, by `costs.for_samples(...)`."
+            f"`{name}` has shape {values.shape}, but the samples that are to pay need {shape}: "
+            "give prices for exactly these, by `costs.for_samples(...)`."
         )
     return values
 
 
 def _truths(values: ArrayLike, shape: tuple[int, ...], name: str) -> BoolArray:
-    table = _of_rows(np.asarray(values), shape, name)
+    table = _of_samples(np.asarray(values), shape, name)
     if table.dtype == object and all(isinstance(one, bool | np.bool_) for one in table.flat):
         table = table.astype(np.bool_)
     if table.dtype.kind != "b":
-        raise InputError(f"`{name}` must hold True or False for every row.")
+        raise InputError(f"`{name}` must hold True or False for every sample.")
     return table
+
+
+def _some(names: Sequence[Any]) -> str:
+    shown = ", ".join(repr(name) for name in names[:5])
+    return f"{shown} and {len(names) - 5} more" if len(names) > 5 else shown

@@ -30,6 +30,23 @@ def read_whole(file: File) -> bytes:
         raise InputError(f"{place} cannot be read: {error}.") from None
 
 
+def read_text(file: File) -> str:
+    """Return the text of a file in UTF-8 that is not empty."""
+    return decoded(place_of(file), read_whole(file))
+
+
+def decoded(place: Path, content: bytes) -> str:
+    """Return UTF-8 as text, or say in which line it is none."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise InputError(f"{place}, line {line}: this is not UTF-8. Save it as UTF-8.") from None
+    if not text.strip():
+        raise InputError(f"{place} is empty.")
+    return text
+
+
 def write_whole(file: File, content: bytes | str) -> None:
     """Write a file whole or not at all, in place of one that is there already; text as UTF-8."""
     place = place_of(file)

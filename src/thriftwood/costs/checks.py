@@ -1,0 +1,167 @@
+"""Checks of price lists, the same for Python and for files.
+
+`place` says where a value stands, such as ``prices.csv, line 3, column 'price'`` for the keys
+``per_feature``, ``chol``. What only a model can tell is not looked at here.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import reprlib
+from collections.abc import Callable, Collection, Iterable, Mapping
+from graphlib import CycleError, TopologicalSorter
+from typing import Any
+
+import numpy as np
+
+from thriftwood.errors import InputError
+from thriftwood.support.validation import did_you_mean, is_whole
+
+Place = Callable[..., str]
+
+A_PRICE = "a price is a finite number of at least 0"
+# By their keys, which are parameters of `Costs`.
+PRICES = ("per_split", "per_node")
+PRICE_LISTS = ("per_feature", "group_fee", "per_model")
+NAME_LISTS = ("groups", "requires")
+
+
+def in_python(*keys: object) -> str:
+    """Return where a value of `Costs` stands, as Python writes it."""
+    return f"`{keys[0]}{''.join(f'[{key!r}]' for key in keys[1:])}`"
+
+
+def check(values: Mapping[str, Any], place: Place) -> None:
+    """Refuse what `Costs` cannot be made of."""
+    for key in PRICES:
+        check_price(values.get(key, 0), place(key))
+    predictions = values.get("predictions")
+    if predictions is not None and not (_is_price(predictions) and predictions > 0):
+        raise InputError(
+            f"{place('predictions')}: {_shown(predictions)} is not how many predictions a model "
+            "serves: that is a finite number above 0."
+        )
+    unit = values.get("unit", "")
+    if not isinstance(unit, str):
+        raise InputError(f"{place('unit')}: {_shown(unit)} is not text, such as 'CAD'.")
+    for key in PRICE_LISTS:
+        check_prices(values.get(key), key, place)
+    for key in NAME_LISTS:
+        _check_lists(values.get(key), key, place)
+    _check_names(values, place)
+    for key in NAME_LISTS:
+        in_order(values.get(key) or {}, key, place)
+
+
+def check_prices(prices: Any, key: str, place: Place) -> None:
+    """Refuse what is not a price for each name, or for each column."""
+    if prices is None:
+        return
+    if isinstance(prices, np.ndarray) and prices.ndim and prices.dtype.kind in "fiu":
+        wrong = np.flatnonzero(
+            ~(np.isfinite(prices) & (prices >= 0)).reshape(len(prices), -1)[:, 0]
+        )
+        named: Iterable[tuple[Any, Any]] = ((int(k), prices[k]) for k in wrong)
+    elif isinstance(prices, Mapping):
+        named = prices.items()
+    elif key == "group_fee" or not isinstance(prices, Iterable) or isinstance(prices, str):
+        lists = "" if key == "group_fee" else ", nor a list of one price for each column"
+        raise InputError(f"{place(key)}: {_shown(prices)} is not a mapping from names{lists}.")
+    else:
+        named = enumerate(prices)
+    for name, price in named:
+        check_price(price, place(key, name))
+
+
+def check_price(price: object, where: str, decimal: str = ".") -> None:
+    """Refuse what is not a price."""
+    if not _is_price(price):
+        raise InputError(f"{where}: {_shown(price)} is not a price: {_hint(price, decimal)}")
+
+
+def in_order(lists: Mapping[Any, Iterable[Any]], key: str, place: Place) -> list[Any]:
+    """Return names so that those in a list come before what has the list; refuse circles."""
+    try:
+        return list(TopologicalSorter(lists).static_order())
+    except CycleError as error:
+        way = error.args[1][::-1]
+        raise InputError(
+            f"{place(key, way[0])}: {way[0]!r} leads back to itself: {', '.join(map(repr, way))}."
+        ) from None
+
+
+def _is_price(value: Any) -> bool:
+    if isinstance(value, (str, bytes, bool, np.bool_, complex)) or np.ndim(value):
+        return False
+    try:
+        return math.isfinite(float(value)) and float(value) >= 0
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, (float, np.floating, np.integer)):
+        return f"{float(value):.12g}"
+    return reprlib.repr(value)
+
+
+def _hint(value: object, decimal: str) -> str:
+    """Say what to write in place of something that is not a price."""
+    if value == "":
+        return "give 0 to what is free."
+    text = value if isinstance(value, str) else ""
+    match = re.fullmatch(r"[^0-9.,-]*([0-9][0-9.,]*)[^0-9.,-]*", text)
+    number = match[1] if match else ""
+    if decimal == "." and "," in number:
+        return "write it with a decimal point and without commas."
+    if decimal == "," and "." in number:
+        return "write it with a decimal comma and without points."
+    if number.count(decimal) > 1 or not number:
+        return f"{A_PRICE}."
+    if number == text:
+        return f"write {number}, without quotes."
+    return f"write {number} alone; `unit` says what prices are counted in."
+
+
+def _check_lists(lists: Any, key: str, place: Place) -> None:
+    if not isinstance(lists, Mapping | None):
+        raise InputError(f"{place(key)}: {_shown(lists)} is not a mapping from names.")
+    for name, members in (lists or {}).items():
+        if isinstance(members, str) or not isinstance(members, Iterable):
+            raise InputError(f"{place(key, name)}: {_shown(members)} is not a list of names.")
+        for member in members:
+            if not isinstance(member, str) and not is_whole(member):
+                raise InputError(f"{place(key, name)}: {_shown(member)} is not a name.")
+        if key == "groups" and not isinstance(name, str):
+            raise InputError(f"{place(key)}: {_shown(name)} is not a name: groups go by text.")
+
+
+def _check_names(values: Mapping[str, Any], place: Place) -> None:
+    """Refuse names that mean nothing in this list; whole numbers are columns, which have none."""
+    groups, features = values.get("groups") or {}, values.get("per_feature")
+    for group in values.get("group_fee") or {}:
+        _check_known(group, groups, "no group", place("group_fee", group))
+    if not isinstance(features, Mapping):
+        return  # only the model knows the names
+    for group in groups:
+        if group in features:
+            raise InputError(
+                f"{place('per_feature', group)}: {group!r} is a group: its fee belongs in "
+                "`group_fee`."
+            )
+    either, neither = {**features, **groups}, "neither a feature nor a group"
+    for group, members in groups.items():
+        for name in members:
+            _check_known(name, either, neither, place("groups", group))
+    for feature, others in (values.get("requires") or {}).items():
+        for name in (feature, *others):
+            _check_known(name, features, "no feature", place("requires", feature))
+    per_model = values.get("per_model")
+    for name in per_model if isinstance(per_model, Mapping) else ():
+        _check_known(name, either, neither, place("per_model", name))
+
+
+def _check_known(name: Any, names: Collection[Any], what: str, where: str) -> None:
+    if name not in names and not is_whole(name):
+        raise InputError(f"{where}: {name!r} is {what} of this list.{did_you_mean(name, names)}")

@@ -1,0 +1,358 @@
+"""Price lists as tables: a line for every feature, and for every group that has a fee.
+
+Law: a table that was written reads back as the same prices, or writing raises. No cell goes over
+several lines, so every line of a file is read alone. Where decimals have commas, spreadsheets put
+semicolons between cells: such tables are read too, but not written.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from thriftwood.costs.checks import check, check_price
+from thriftwood.errors import InputError
+from thriftwood.support.validation import did_you_mean
+
+Values = dict[str, Any]  # of parameters of `Costs`
+Places = dict[tuple[str | int, ...], str]  # of these values, by their keys
+
+COLUMNS = ("name", "price", "group", "requires", "per_model")
+SYNONYMS = {"feature": "name", "test": "name", "column": "name", "cost": "price"}
+# A table has no column for these: they stand in comments above it, such as "# unit = CAD".
+SETTINGS = ("unit", "predictions", "per_split", "per_node")
+# What to do about too many cells, by what is between cells.
+TOO_MANY_CELLS = {
+    ",": "Put names with commas in quotes, and write 5.17 instead of 5,17.",
+    ";": "Put cells with semicolons in quotes.",
+}
+NUMBER = "[0-9.,]+([eE][+-]?[0-9]+)?"
+THOUSANDS = r"[1-9][0-9]{0,2}(\.[0-9]{3})+"
+MOST_LINES = 20  # of a printed list
+
+
+def parse_csv(file: str, text: str) -> tuple[Values, Places]:
+    """Return what a file says, and where; whether names and prices make sense is not looked at."""
+    rows: dict[int, str] = {}
+    comments: dict[int, str] = {}
+    for number, line in enumerate(re.split("\r\n|\r|\n", text), start=1):
+        # Spreadsheets put quotes around a comment that has a separator in it.
+        is_comment = line.lstrip(' "').startswith("#")
+        (comments if is_comment else rows)[number] = line
+    first = next((line for line in rows.values() if line.strip(" \t,;")), "")
+    separator = ";" if ";" in first and "," not in first else ","
+    settings = _settings(file, comments, separator)
+    lines = _lines(file, rows, separator)
+    decimal = "." if separator == "," else _decimal_sign(settings, lines)
+
+    def read(cell: str, where: str) -> float:
+        number = _number(cell, decimal)
+        check_price(number, where, decimal)
+        return float(number)
+
+    values, places = _gathered(lines, read)
+    for key, (where, cell) in settings.items():
+        places[key,] = where
+        if key in ("per_split", "per_node"):
+            values[key] = read(cell, where)
+        else:  # a comma in a count of predictions is for thousands
+            values[key] = cell if key == "unit" else _number(cell)
+    return values, places
+
+
+def frame_values(frame: Any, argument: str) -> Values:
+    """Return what a data frame says; where no column has the names, its index has."""
+    where = f"`{argument}`"
+    header = _header([str(name) for name in frame.columns], where, names_beside=True)
+    columns = {own: list(frame[name]) for own, name in zip(header, frame.columns, strict=True)}
+    if "name" not in columns:
+        columns["name"] = index_names(frame, argument) or list(range(len(frame)))
+    cells = ({name: column[row] for name, column in columns.items()} for row in range(len(frame)))
+    lines = [(f"{where}, row {row}", _without_gaps(one)) for row, one in enumerate(cells)]
+    _refuse_repeated(lines)
+    values, places = _gathered(lines, lambda price, _: price)
+    check(values, lambda *keys: places.get(keys, where))
+    return values
+
+
+def index_names(frame: Any, argument: str) -> list[str] | None:
+    """Return the names in the index of a Series or a data frame; None where it only counts."""
+    index = list(getattr(frame, "index", range(len(frame))))
+    if all(isinstance(name, str) for name in index):
+        if len(set(index)) < len(index):
+            raise InputError(f"`{argument}` names a feature twice: give each feature one price.")
+        return index
+    if index != list(range(len(index))):
+        raise InputError(
+            f"`{argument}` is a {type(frame).__name__} whose index is neither the feature names "
+            "nor 0, 1, 2, ... in order: it is not clear which price belongs to which feature."
+        )
+    return None
+
+
+def csv_text(file: str, values: Values) -> str:
+    """Return a table that says what the values say, or raise."""
+    by_name = all(not isinstance(values.get(key), list) for key in ("per_feature", "per_model"))
+    text = _written(values) if by_name else ""
+    if not _says(text, values):
+        raise InputError(
+            f"{file}: a table cannot hold these prices. It needs a price for every feature by "
+            "name, a member for every group, and names in one line that have no ';', do not begin "
+            "with '#' and do not begin or end with a space. Write .json or .toml instead."
+        )
+    return text
+
+
+def printed(values: Values) -> str:
+    """Return prices as people read them."""
+    rows = [{name: name for name in COLUMNS}]
+    for row in _rows(values):
+        prices = {key: f"{row[key]:.6g}" for key in ("price", "per_model") if row[key] != ""}
+        rows.append({key: str(cell) for key, cell in row.items()} | prices)
+    used = [name for name in COLUMNS if any(row[name] for row in rows[1:])]
+    width = {name: max(len(row[name]) for row in rows[: MOST_LINES + 1]) for name in used}
+    align = {name: ">" if name in ("price", "per_model") else "<" for name in used}
+    lines = [
+        "  ".join(["", *(f"{row[name]:{align[name]}{width[name]}}" for name in used)]).rstrip()
+        for row in rows[: MOST_LINES + 1]
+        if used
+    ]
+    if len(rows) > MOST_LINES + 1:
+        lines.append(f"  ... and {len(rows) - MOST_LINES - 1} more")
+    return "\n".join(lines)
+
+
+def _settings(file: str, comments: Mapping[int, str], separator: str) -> dict[str, tuple[str, str]]:
+    """Return what comments set, and where; comments that set nothing, nor seem to, are free."""
+    settings: dict[str, tuple[str, str]] = {}
+    for number, comment in comments.items():
+        where = f"{file}, line {number}"
+        text = comment.lstrip(' \t"#').rstrip(f' \t"{separator}')
+        word, sign, value = (part.strip() for part in re.split("([=:]|$)", text, maxsplit=1))
+        if not sign:
+            continue
+        for key in get_close_matches(word.lower(), SETTINGS, n=1, cutoff=0.75):
+            if (word, sign) != (key, "="):
+                raise InputError(
+                    f"{where}: {comment.strip()!r} sets nothing. Did you mean '# {key} = {value}'? "
+                    f"Settings are {_listed(SETTINGS)}."
+                )
+            if key in settings:
+                raise InputError(f"{where}: {key!r} is already set in {settings[key][0]}.")
+            settings[key] = where, value
+    return settings
+
+
+def _lines(file: str, rows: Mapping[int, str], separator: str) -> list[tuple[str, Any]]:
+    """Return the cells of each line below the header by column, with the place of the line."""
+    table = [
+        (f"{file}, line {number}", _cells(f"{file}, line {number}", row, separator))
+        for number, row in rows.items()
+        if row.strip(f" \t{separator}")
+    ]
+    if len(table) < 2:
+        raise InputError(
+            f"{file}: there must be a header, such as 'name,price,group', and a line per feature."
+        )
+    (top, first), *below = table
+    header = _header(first, top)
+    for where, cells in below:
+        if len(cells) != len(header):
+            advice = f"Empty cells need their {separator!r}, too."
+            if len(cells) > len(header):
+                advice = TOO_MANY_CELLS[separator]
+            raise InputError(
+                f"{where}: the number of cells is {len(cells)}, but the header has {len(header)}. "
+                f"{advice}"
+            )
+    lines = [(where, dict(zip(header, cells, strict=True))) for where, cells in below]
+    _refuse_repeated(lines)
+    return lines
+
+
+def _cells(where: str, row: str, separator: str) -> list[str]:
+    try:
+        (cells,) = csv.reader([row], delimiter=separator, strict=True, skipinitialspace=True)
+    except csv.Error as error:
+        raise InputError(
+            f"{where}: the quotes do not match ({error}). A cell in quotes ends with them, in the "
+            "same line."
+        ) from None
+    return [cell.strip() for cell in cells]
+
+
+def _header(names: Sequence[str], where: str, names_beside: bool = False) -> list[str]:
+    """Return our own names of the columns; those of features may stand beside the table."""
+    advice = f"Columns are {_listed(COLUMNS)}."
+    if len(names) == 1 and "\t" in names[0]:
+        raise InputError(
+            f"{where}: the cells are separated by tabs, not by commas or semicolons. {advice}"
+        )
+    header = [SYNONYMS.get(name.strip().lower(), name.strip().lower()) for name in names]
+    for column, name in zip(header, names, strict=True):
+        if column not in COLUMNS:
+            hint = did_you_mean(column, (*COLUMNS, *SYNONYMS))
+            raise InputError(f"{where}: there is no column {name!r}.{hint} {advice}")
+        if header.count(column) > 1:
+            raise InputError(f"{where}: there are two columns {column!r}.")
+    for column in COLUMNS[names_beside:2]:
+        if column not in header:
+            raise InputError(f"{where}: the column {column!r} is missing. {advice}")
+    return header
+
+
+def _refuse_repeated(lines: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+    places: dict[Any, str] = {}
+    for where, cells in lines:
+        name = cells["name"]
+        if name == "":
+            raise InputError(f"{where}, column 'name': the name is empty.")
+        if name in places:
+            raise InputError(f"{where}, column 'name': {name!r} is already in {places[name]}.")
+        places[name] = where
+
+
+def _gathered(
+    lines: Sequence[tuple[str, Mapping[str, Any]]], read: Callable[[Any, str], Any]
+) -> tuple[Values, Places]:
+    """Return what lines say as parameters of `Costs`, and where each value stands."""
+    keys = ("per_feature", "groups", "group_fee", "requires", "per_model")
+    values: Values = {key: {} for key in keys}
+    places: Places = {}
+
+    def put(key: str, name: str, value: Any, where: str) -> None:
+        values[key][name] = value
+        places[key, name] = where
+
+    for where, cells in lines:
+        for group in _split(cells.get("group", "")):
+            values["groups"].setdefault(group, []).append(cells["name"])
+        places["groups", cells["name"]] = f"{where}, column 'group'"
+    for where, cells in lines:
+        name, price = cells["name"], cells["price"]
+        at_price, at_upkeep = f"{where}, column 'price'", f"{where}, column 'per_model'"
+        if name not in values["groups"]:
+            put("per_feature", name, read(price, at_price), at_price)
+        elif price != "":
+            put("group_fee", name, read(price, at_price), at_price)
+        if requires := _split(cells.get("requires", "")):
+            put("requires", name, requires, f"{where}, column 'requires'")
+        if (upkeep := cells.get("per_model", "")) != "":
+            put("per_model", name, read(upkeep, at_upkeep), at_upkeep)
+    return {key: value for key, value in values.items() if value}, places
+
+
+def _split(cell: str) -> list[str]:
+    """Return the names that a cell lists."""
+    return [name.strip() for name in cell.split(";") if name.strip()]
+
+
+def _without_gaps(cells: Mapping[str, Any]) -> dict[str, Any]:
+    """Return cells of a data frame with empty text where it has nothing."""
+    return {key: "" if cell is None or cell != cell else cell for key, cell in cells.items()}
+
+
+def _decimal_sign(
+    settings: Mapping[str, tuple[str, str]],
+    lines: Sequence[tuple[str, Mapping[str, str]]],
+) -> str:
+    """Return what begins decimals where semicolons are between cells.
+
+    Points may stand for thousands there, so they are refused where nothing shows what they mean.
+    """
+    cells = {where: cell for key, (where, cell) in settings.items() if key != "unit"}
+    for where, line in lines:
+        cells |= {f"{where}, column {key!r}": line.get(key, "") for key in ("price", "per_model")}
+    numbers = {where: cell for where, cell in cells.items() if re.fullmatch(NUMBER, cell)}
+    commas = [(where, cell) for where, cell in numbers.items() if "," in cell]
+    points = [(where, cell) for where, cell in numbers.items() if "." in cell]
+    if commas and points:
+        (first, comma), (second, point) = commas[0], points[0]
+        raise InputError(
+            f"{first}: {comma!r} has a comma, and {point!r} a point ({second}). Write all decimals "
+            "in the same way, and thousands without any sign."
+        )
+    if points and all(re.fullmatch(THOUSANDS, cell) for _, cell in points):
+        where, cell = points[0]
+        raise InputError(
+            f"{where}: {cell!r} may stand for {cell.replace('.', '')}. Write thousands without any "
+            "sign, and decimals as in 5,17."
+        )
+    return "." if points else ","
+
+
+def _number(cell: str, decimal: str = ".") -> float | str:
+    """Return a cell as a number, or as it is."""
+    text = cell.replace(decimal, ".", 1)
+    # Python would also read 1_000, and digits of other scripts.
+    if not re.fullmatch(r"[0-9A-Za-z.+-]+", text):
+        return cell
+    try:
+        return float(text)
+    except ValueError:
+        return cell
+
+
+def _rows(values: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the lines of a table: features by name or number, then groups."""
+    prices, upkeep = (_by_name(values.get(key)) for key in ("per_feature", "per_model"))
+    groups_of: dict[Any, list[str]] = {}
+    for group, members in (values.get("groups") or {}).items():
+        for member in members:
+            groups_of.setdefault(member, []).append(group)
+    prices |= values.get("group_fee") or {}
+    requires = values.get("requires") or {}
+    return [
+        {
+            "name": name,
+            "price": prices.get(name, ""),
+            "group": "; ".join(groups_of.get(name, ())),
+            "requires": "; ".join(map(str, requires.get(name, ()))),
+            "per_model": upkeep.get(name, ""),
+        }
+        for name in {**prices, **groups_of, **upkeep, **requires}
+    ]
+
+
+def _by_name(prices: Any) -> dict[Any, Any]:
+    if prices is None:
+        return {}
+    return dict(prices) if isinstance(prices, Mapping) else dict(enumerate(prices))
+
+
+def _written(values: Mapping[str, Any]) -> str:
+    rows = _rows(values)
+    used = [*COLUMNS[:2], *(name for name in COLUMNS[2:] if any(row[name] != "" for row in rows))]
+    stream = io.StringIO()
+    stream.writelines(f"# {key} = {values[key]}\n" for key in SETTINGS if key in values)
+    table = csv.DictWriter(stream, used, extrasaction="ignore", lineterminator="\n")
+    table.writeheader()
+    table.writerows(rows)
+    return stream.getvalue()
+
+
+def _says(text: str, values: Values) -> bool:
+    """Tell a table that reads back as these values from others."""
+    try:
+        back, _ = parse_csv("", text)
+        check(back, lambda *_: "")
+    except InputError:
+        return False
+    return _without_order(back) == _without_order(values)
+
+
+def _without_order(values: Values) -> Values:
+    """Return what is left where members have no order and empty mappings say nothing."""
+    lists = {
+        key: {name: set(names) for name, names in values.get(key, {}).items()}
+        for key in ("groups", "requires")
+    }
+    return {key: value for key, value in {**values, **lists}.items() if value != {}}
+
+
+def _listed(words: Iterable[str]) -> str:
+    return ", ".join(map(repr, words))
