@@ -51,7 +51,7 @@ BAD_ROWS = {
     "one_dimension": (ROWS[0], ["X has 1 dimension", "reshape(1, -1)"]),
     "three_dimensions": (ROWS[None], ["X has 3 dimension", "(n_samples, n_features)"]),
     "empty_list": ([], ["X has", "rows"]),
-    "nothing": (None, ["X is None"]),
+    "nothing": (None, ["samples"]),
     "text": ([["a", "b", "c", "d"]], ["X holds something that is not a number", "'a'"]),
     "text_in_a_frame": (
         pd.DataFrame(ROWS).astype(object).replace(ROWS[3, 1], "high"),

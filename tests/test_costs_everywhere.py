@@ -247,11 +247,12 @@ def test_rows_that_are_not_those_of_the_prices_need_prices_of_their_own(tmp_path
         assert chosen.index in range(len(path))
 
 
-@pytest.mark.parametrize("scope", ["ensemble", "each_tree"])
-def test_regressors_pay_like_classifiers(scope):
+@pytest.mark.parametrize("path_of", [tw.prune_path, tw.each_tree_path])
+def test_regressors_pay_like_classifiers(path_of):
     age = X[:, 0]
     forest = RandomForestRegressor(5, max_depth=3, random_state=0).fit(X, age)
-    path = tw.prune_path(forest, X, age, costs=UPKEEP, scope=scope, loss="absolute_error")
+    problem = tw.pruning_problem(forest, X, age, costs=UPKEEP, loss="absolute_error")
+    path = path_of(problem)
     for point in (0, len(path) // 2):
         bill = tw.feature_bill(path[point].model, X, UPKEEP)
         assert bill.mean == pytest.approx(path.costs[point])

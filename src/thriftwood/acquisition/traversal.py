@@ -89,14 +89,14 @@ def price_arrays(prices: PriceList) -> PlainTuple:
     amount[prices.payer == MODEL] = 0
     for number, batch_of in enumerate(prices.batch_of):
         amount[prices.payer == number] *= (batch_of.max() + 1) / len(batch_of)
-    own = None if prices.samples is None else prices.samples.own_prices
+    own = np.empty((0, 0)) if prices.own_prices is None else prices.own_prices
     return tuple(
         PriceArrays(
             start=read_only_copy(prices.start, np.int32),
             cost_item=read_only_copy(prices.cost_item, np.int32),
             mask=read_only_copy(prices.mask, np.int32),
             amount=read_only_copy(amount, np.float64),
-            own_price=read_only_copy(np.empty((0, 0)) if own is None else own, np.float64),
+            own_price=read_only_copy(own, np.float64),
             masks=read_only_copy(prices.masks, np.bool_),
         )
     )

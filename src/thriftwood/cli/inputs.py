@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -146,19 +145,7 @@ def check_prices(costs: Costs | None, file: Path | None, X: Any) -> None:
     try:
         read_prices(costs, n_columns, column_names(X), n_samples)
     except InputError as error:
-        raise InputError(_about_file(str(error), file)) from None
-
-
-def _about_file(sentence: str, file: Path) -> str:
-    """Return what is wrong with prices, with a file in place of an argument."""
-    sentence = re.sub(
-        r"^`per_feature` prices (.+?), unknown to the model\.",
-        r"`per_feature`: the model has no feature \1.",
-        sentence,
-    ).removesuffix(" A price list may name the model's own features only.")
-    if sentence.startswith("`per_feature`"):
-        return sentence.replace("`per_feature`", str(file), 1)
-    return f"{file}: {sentence}"
+        raise InputError(f"{file}: {error}") from None
 
 
 def read_model(file: Path, trust_pickle: bool, voice: Voice) -> Any:

@@ -92,7 +92,7 @@ def read_rows(X: object, trained_on: TrainedOn) -> Table:
 
 def _check_kind(X: object) -> None:
     if X is None:
-        raise InputError("X is None: pass the rows.")
+        raise InputError("X is None: pass the samples.")
     if hasattr(X, "tocsr"):
         raise InputError("X is a sparse matrix: pass dense rows, for example X.toarray().")
     if hasattr(X, "collect"):
