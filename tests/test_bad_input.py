@@ -11,12 +11,10 @@ from good_calls import BY_NAME, LABELS, ONES, PRICES, ROWS, TARGETS, bill, prune
 from models import NAMES
 from scipy import sparse
 
-import thriftwood as tw
 from thriftwood.errors import (
     InputError,
     RangeError,
     ThriftwoodError,
-    UnsupportedModelError,
 )
 
 both_entries = pytest.mark.parametrize("entry", [prune, bill])
@@ -94,10 +92,10 @@ BAD_LABELS = {
     "unknown_label": (np.where(LABELS, 1, 7), ["label 7", "classes are 0, 1"]),
     "text_for_numbers": (LABELS.astype(str), ["label '0'", "classes are 0, 1"]),
     "missing_label": (np.where(LABELS, 1.0, np.nan), ["`y` is missing in row"]),
-    "too_short": (LABELS[:-1], ["`y` has shape (89,)", "90 rows"]),
-    "too_long": (np.r_[LABELS, 0], ["`y` has shape (91,)", "90 rows"]),
-    "two_columns": (np.c_[LABELS, LABELS], ["`y` has shape (90, 2)", "90 rows"]),
-    "one_number": (1, ["`y` has shape ()", "90 rows"]),
+    "too_short": (LABELS[:-1], ["`y` has shape (89,)", "90 samples"]),
+    "too_long": (np.r_[LABELS, 0], ["`y` has shape (91,)", "90 samples"]),
+    "two_columns": (np.c_[LABELS, LABELS], ["`y` has shape (90, 2)", "90 samples"]),
+    "one_number": (1, ["`y` has shape ()", "90 samples"]),
     "nothing": (None, ["`y` is None"]),
     "ragged": ([[0]] * 89 + [[0, 1]], ["y"]),
     "mixed_types": (
@@ -119,7 +117,7 @@ BAD_TARGETS = {
     "text": (["high"] * 90, ["`y` holds something that is not a number"]),
     "mixed_types": (np.array([*TARGETS[:-1], "high"], dtype=object), ["y", "not a number"]),
     "complex": (TARGETS + 1j, ["y", "number"]),
-    "too_short": (TARGETS[1:], ["`y` has shape (89,)", "90 rows"]),
+    "too_short": (TARGETS[1:], ["`y` has shape (89,)", "90 samples"]),
 }
 
 
@@ -200,9 +198,9 @@ def test_tradeoffs_of_numpy_that_are_not_one_number_are_refused(tradeoff: Any) -
 
 
 BAD_WEIGHTS = {
-    "too_short": (ONES[1:], ["`sample_weight` has shape (89,)", "90 rows"]),
-    "a_column": (ONES[:, None], ["`sample_weight` has shape (90, 1)", "90 rows"]),
-    "one_number": (2.0, ["`sample_weight` has shape ()", "90 rows"]),
+    "too_short": (ONES[1:], ["`sample_weight` has shape (89,)", "90 samples"]),
+    "a_column": (ONES[:, None], ["`sample_weight` has shape (90, 1)", "90 samples"]),
+    "one_number": (2.0, ["`sample_weight` has shape ()", "90 samples"]),
     "negative": (np.r_[-1, ONES[1:]], ["`sample_weight` is -1.0 in row 0", "at least 0"]),
     "missing": (np.r_[np.nan, ONES[1:]], ["`sample_weight` is nan in row 0"]),
     "infinite": (np.r_[np.inf, ONES[1:]], ["`sample_weight` is inf in row 0", "finite"]),
@@ -269,12 +267,6 @@ def test_dates_are_not_numbers() -> None:
 
 def test_lazy_frames_are_to_be_collected() -> None:
     assert_refused(lambda: prune(X=pl.DataFrame(ROWS).lazy()), "X is a lazy frame", ".collect()")
-
-
-def test_what_holds_a_model_is_not_the_model() -> None:
-    pruned = prune()
-    words = "pass its `model`"
-    assert_refused(lambda: tw.feature_bill(pruned, ROWS), words, error=UnsupportedModelError)
 
 
 def test_numbers_beyond_reason_are_refused_not_wrapped() -> None:

@@ -129,9 +129,7 @@ def cascade(text: str) -> None:
 def bills(text: str) -> None:
     before, after = (mean for (mean,) in numbers(r"mean ([\d.]+) CAD", text))
     assert after <= 280 < before
-    assert (
-        re.findall(r"(\w+) +[\d.]+ per sample in all", text) == ["blood", "scan", "exercise"] * 2
-    )
+    assert re.findall(r"(\w+) +[\d.]+ per sample in all", text) == ["blood", "scan", "exercise"] * 2
 
 
 def one_tree(text: str) -> None:

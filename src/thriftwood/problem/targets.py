@@ -29,8 +29,8 @@ def read_target(y: ArrayLike, forest: Forest, n_samples: int) -> IndexArray | Fl
         target = target[:, 0]
     if target.shape != (n_samples,):
         raise InputError(
-            f"`y` has shape {target.shape}, but X has {n_samples} samples: pass one label or number "
-            "each."
+            f"`y` has shape {target.shape}, but X has {n_samples} samples: pass one label or "
+            "number each."
         )
     return _as_targets(target) if forest.classes is None else _as_classes(target, forest.classes)
 

@@ -134,7 +134,7 @@ def problem_of(model: Any, X: Any, y: Any, **given: Any) -> Iterator[PruningProb
     """Yield the problem that a user passed in place of a model, or make one and close it."""
     if not isinstance(model, PruningProblem):
         if X is None:
-            raise InputError("Pass a model and samples, or a problem by `tw.pruning_problem`.")
+            raise InputError("X is None: pass samples, or a problem by `tw.pruning_problem`.")
         problem = pruning_problem(model, X, y, **given)
         try:
             yield problem
