@@ -23,13 +23,22 @@ def heart_path(n_trees=8, costs=COSTS, max_depth=4, **options):
     forest = RandomForestClassifier(
         n_trees, max_features=None, max_depth=max_depth, random_state=0
     ).fit(X, Y)
-    return tw.prune_path(forest, X, Y, costs=costs, **options)
+    return tw.prune_path(tw.pruning_problem(forest, X, Y, costs=costs, **options))
 
 
-def page_of(path, rows=X, y=Y, **options):
-    """Return the text of a page."""
+COUNTING = ("costs", "loss", "class_weight", "sample_weight")
+
+
+def page_of(path, rows=X, y=Y, *, validation=None, **options):
+    """Return the text of a page; `options` are those of the problem and of the page."""
+    counting = {name: options.pop(name) for name in COUNTING if name in options}
+    problem = tw.pruning_problem(path.model, rows, y, **{"costs": COSTS} | counting)
+    evaluation = None
+    if validation is not None:
+        X_valid, y_valid, *weights = validation
+        evaluation = path.evaluate(X_valid, y_valid, sample_weight=weights[0] if weights else None)
     with TemporaryDirectory() as folder:
-        tw.report.write_page(path, Path(folder) / "page.html", rows, y, **options)
+        tw.report.write_page(path, Path(folder) / "page.html", problem, evaluation, **options)
         assert [entry.name for entry in Path(folder).iterdir()] == ["page.html"]
         return (Path(folder) / "page.html").read_text("utf-8")
 

@@ -24,11 +24,13 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import thriftwood as tw
 from thriftwood.cli import prune as prune_command
-from thriftwood.cli.class_weights import read_class_weight
-from thriftwood.cli.frontier_words import _saved
-from thriftwood.cli.voice import Voice
-from thriftwood.cli.words import aligned, number
+from thriftwood.cli.console import Console
+from thriftwood.cli.frontier import _saved
+from thriftwood.cli.inputs import read_class_weight
+from thriftwood.cli.text import aligned
 from thriftwood.errors import InputError
+from thriftwood.problem import interval_in_words, tradeoff_inside
+from thriftwood.support.validation import six_digits
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +62,7 @@ def test_changed_leaves_are_no_pruning_unless_somebody_says_refitted(checked):
 
 def test_verify_says_on_what_it_judged(checked, folder):
     words = spoken(run(*checked, "--refitted"))
-    assert f"judged on 200 rows of {folder / 'train.csv'}, with the prices of" in words
+    assert f"judged on 200 samples of {folder / 'train.csv'}, with the prices of" in words
     assert answer(*checked, "--refitted")["n_samples"] == 200
     assert "every feature at 1" in spoken(run(*checked[:6], "--refitted"))
 
@@ -72,12 +74,12 @@ def test_prune_says_at_which_tradeoff_it_is_proven(folder, tmp_path, monkeypatch
     lines = run(*words, *options).stdout.splitlines()
     path = heart_path()
     point = path.at(budget=120).index
-    tradeoff = tw.pruning.tradeoff_inside(path.tradeoffs, point)
-    interval = tw.pruning.interval_in_words(*path.tradeoffs[point : point + 2].tolist())
+    tradeoff = tradeoff_inside(path.tradeoffs, point)
+    interval = interval_in_words(*path.tradeoffs[point : point + 2].tolist())
     words = " ".join(" ".join(lines).split())
     assert f"Proven at tradeoff {tradeoff:g}: no pruning has a smaller loss" in words
     assert f"the path has it {interval}." in words
-    assert lines[1].startswith("On the validation rows: ")
+    assert lines[1].startswith("On the validation set: ")
     assert max(map(len, lines[:-1])) <= 100
 
 
@@ -89,7 +91,7 @@ def test_small_numbers_keep_digits_in_columns():
 
 
 def test_answers_hold_nothing_that_json_does_not_know(capsys):
-    Voice(as_json=True).answer({"a": np.inf, "b": np.float64(1), "c": [np.int64(2)]})
+    Console(as_json=True).answer({"a": np.inf, "b": np.float64(1), "c": [np.int64(2)]})
     assert json.loads(capsys.readouterr().out) == {"a": None, "b": 1.0, "c": [2]}
 
 
@@ -195,13 +197,6 @@ def test_what_is_saved_is_never_a_negative_nothing(cost, shown):
 
 def test_a_mean_looks_the_same_whoever_added_it_up():
     means = (8.313874999999998, 8.313875, 8.313875000000001)
-    assert len({number(mean) for mean in means}) == 1
+    assert len({six_digits(mean) for mean in means}) == 1
     figures = [replace(heart_path()[0], cost=mean) for mean in means]
     assert len({str(one) for one in figures}) == 1
-
-
-def test_advice_names_the_option_that_was_used(folder, tmp_path):
-    words = ("--max-error-increase", "1", "-o", tmp_path / "pruned.skops")
-    printed = run("prune", *asked_about(folder), *words).stdout
-    assert "try a smaller --max-error-increase." in printed
-    assert "try a smaller tradeoff" not in printed

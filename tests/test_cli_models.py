@@ -76,12 +76,12 @@ def test_the_lines_of_a_bill_add_up_to_its_mean(billed):
 
 def test_a_receipt_is_that_of_the_row(billed, forest):
     receipt = tw.feature_bill(forest, valid_rows()[0], PRICES).receipt(7)
-    assert run(*billed, "--row", "7").stdout == f"{receipt}\n"
-    facts = answer(*billed, "--row", "7")
+    assert run(*billed, "--sample", "7").stdout == f"{receipt}\n"
+    facts = answer(*billed, "--sample", "7")
     assert facts["total"] == receipt.total
     assert [one["feature"] for one in facts["purchases"]] == [one.name for one in receipt.purchases]
     assert sum(one["price"] for one in facts["purchases"]) == pytest.approx(facts["total"])
-    assert "there is no row 1000" in refused(*billed, "--row", "1000")
+    assert "there is no sample 1000" in refused(*billed, "--sample", "1000")
 
 
 def test_a_bill_needs_no_labels(folder, billed, tmp_path):
@@ -237,7 +237,7 @@ def test_the_document_names_the_keys_of_every_object(billed, checked, folder, tm
     calls = {
         "info": ("info", model),
         "bill": billed,
-        "bill --row": (*billed, "--row", "0"),
+        "bill --sample": (*billed, "--sample", "0"),
         "verify": checked,
         "prune": (*pruned, "--budget", "5", "-o", tmp_path / "pruned.skops"),
         "prune --cascade": (*pruned, "--cascade", "-o", tmp_path / "cascade.tw"),

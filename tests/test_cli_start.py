@@ -12,8 +12,8 @@ import thriftwood as tw
 from thriftwood import cli
 from thriftwood.cli import bill as bill_command
 from thriftwood.cli import outputs
-from thriftwood.cli.early import LOSSES
-from thriftwood.cli.voice import Voice
+from thriftwood.cli.console import Console
+from thriftwood.cli.options import LOSSES
 from thriftwood.formats.models import thriftwood_arrays
 from thriftwood.formats.models.registry import FORMATS
 from thriftwood.formats.tables.reading import READERS
@@ -104,6 +104,16 @@ def test_prices_of_unknown_features_are_refused(folder, tmp_path):
     assert sentence.endswith("has 'agee', unknown to the model. Did you mean 'age'?\n")
 
 
+def test_prices_of_other_features_are_told_once(folder, tmp_path):
+    (tmp_path / "prices.csv").write_text(f"{(folder / 'prices.csv').read_text()}agee,3,\n")
+    words = (folder / "forest.skops", folder / "valid.csv", "--costs", tmp_path / "prices.csv")
+    result = run("bill", *words)
+    assert result.exit_code == 0
+    assert result.stderr == (
+        "Note: The price list names 'agee', unknown to the model: this is left out.\n"
+    )
+
+
 def test_missing_prices_are_told_with_their_file(folder, tmp_path):
     file = tmp_path / "prices.csv"
     file.write_text((folder / "prices.csv").read_text().replace("\nage,1.0,", ""))
@@ -114,11 +124,10 @@ def test_missing_prices_are_told_with_their_file(folder, tmp_path):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("bill m d --row abc", "--row is 'abc': pass a whole number."),
-        ("bill m d --jobs 1.5", "--jobs is '1.5': pass a whole number."),
-        ("prune m d -o x.skops --budget abc", "--budget is 'abc': pass a number."),
-        ("train d -o x --model tree", "choose one of budget-forest, forest, boosting."),
-        ("export m -o x --to pmml", "--to is 'pmml': choose one of onnx, treelite, c, json,"),
+        ("bill m d --sample abc", "Invalid value for '--sample'"),
+        ("prune m d -o x.skops --budget abc", "Invalid value for '--budget'"),
+        ("train d -o x --model tree", "'tree' is not one of budget-forest, forest, boosting."),
+        ("export m -o x --to pmml", "'pmml' is not one of onnx, treelite, c, json,"),
     ],
 )
 def test_values_that_are_none_are_refused_in_a_sentence(words, sentence):
@@ -214,16 +223,16 @@ def test_without_typer_it_says_what_to_install(monkeypatch, capsys):
 
 
 def test_steps_show_on_a_terminal_only_and_take_names_as_they_are(monkeypatch, capsys):
-    with Voice().step("Reading [x].csv"):
+    with Console().step("Reading [x].csv"):
         pass
     assert capsys.readouterr() == ("", "")
     monkeypatch.setenv("TTY_COMPATIBLE", "1")  # how rich is told that stderr is a terminal
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with Voice(quiet=True).step("Reading [x].csv"):
+    with Console(quiet=True).step("Reading [x].csv"):
         pass
     assert capsys.readouterr() == ("", "")
-    with Voice().step("Reading [x].csv"):
+    with Console().step("Reading [x].csv"):
         pass
     printed = capsys.readouterr()
     assert printed.out == ""

@@ -14,9 +14,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 import thriftwood as tw
 from thriftwood.report.amounts import amount
-from thriftwood.report.page.wording import percent
 
 __all__ = ["browser", "visit"]  # fixtures
+
+
+def percent(share):
+    return f"{100 * share:.1f} %"
+
 
 NOTHING = "\N{EN DASH}"  # where a cell has no number
 
@@ -44,10 +48,10 @@ def test_the_page_shows_the_suggested_point_first(visit, file, path):
     before = (path.model.predict(VALIDATION[0]) != VALIDATION[1]).mean()
     saved = f"{100 * (1 - chosen.cost / path.original.cost):.0f} % less"
     assert shown(page, "#verdict") == (
-        f"Point {chosen.index}: a row costs {amount(chosen.cost, 'CAD')} on "
+        f"Point {chosen.index}: a sample costs {amount(chosen.cost, 'CAD')} on "
         f"average instead of {amount(path.original.cost)} ({saved}); "
         f"{percent(errors.error[0])} ± {100 * errors.standard_error[0]:.1f} (one standard "
-        f"error) of the validation rows are wrong instead of {percent(before)}."
+        f"error) of the validation set are wrong instead of {percent(before)}."
     )
 
 
@@ -62,7 +66,7 @@ def test_moving_the_slider_shows_each_point_as_the_path_has_it(visit, file, path
         assert f"{path.n_splits[index]:,}\nwas {path.original.n_splits:,}" in cards
         assert f"{path.n_features[index]}\nwas {path.original.n_features}, of 13" in cards
         spoken = page.get_attribute("#slider", "aria-valuetext").replace("\u00a0", " ")
-        assert spoken.endswith(f"{amount(path.costs[index], 'CAD')} a row")
+        assert spoken.endswith(f"{amount(path.costs[index], 'CAD')} a sample")
         total = page.inner_text("#lines tfoot").split("\t")
         assert total[1:3] == [amount(path.original.cost), amount(path.costs[index])]
         assert shown(page, ".tip").startswith(f"Point {index}")
@@ -90,7 +94,7 @@ def test_clicking_the_chart_chooses_the_point_there(visit, file, path):
     page = visit(file.as_uri())
     for index in (0, len(path) - 1):
         page.locator("#frontier").scroll_into_view_if_needed()
-        mark = page.locator("#frontier circle.mark.rows").nth(index)
+        mark = page.locator("#frontier circle.mark.training").nth(index)
         box = mark.bounding_box()
         middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
         page.mouse.move(*middle)
@@ -126,12 +130,12 @@ def test_receipts_come_to_the_bills(visit, file, path):
     data = data_in(file.read_text("utf-8"))
     before = tw.feature_bill(path.model, X, COSTS)
     after = tw.feature_bill(path[point_shown(page)].model, X, COSTS)
-    for place, row in enumerate(data["rows"]):
+    for place, row in enumerate(data["typical"]):
         receipt = page.locator(".receipt").nth(place)
         for fold in receipt.locator("summary").all():
             fold.click()
         total = receipt.locator("tfoot").inner_text().split("\t")
-        bills = [before.per_sample[row["row"]], after.per_sample[row["row"]]]
+        bills = [before.per_sample[row["sample"]], after.per_sample[row["sample"]]]
         assert total[1:] == [amount(bill) for bill in bills]
         expect(receipt.locator("tbody tr")).to_have_count(len(row["lines"]))
 

@@ -65,7 +65,7 @@ def dear(tmp_path_factory):
     weights = 1.0 + np.arange(len(rows)) % 3
     path = tw.prune_path(model, rows, Y, costs=costs, sample_weight=weights)
     place = tmp_path_factory.mktemp("dear") / "page.html"
-    place.write_text(page_of(path, rows, sample_weight=weights), "utf-8")
+    place.write_text(page_of(path, rows, costs=costs, sample_weight=weights), "utf-8")
     return place
 
 
@@ -127,7 +127,7 @@ def test_the_change_is_said_in_plain_words(visit, file, path, page_text):
     saved = round(1000 * (path.original.cost - path.costs[point]))
     assert more > 0
     assert shown(page, "#change") == (
-        f"Of 1,000 rows about {more} more are wrong, and {saved:,} CAD less is paid."
+        f"Of 1,000 samples about {more} more are wrong, and {saved:,} CAD less is paid."
     )
     before = tw.feature_bill(path.model, X, COSTS)
     after = tw.feature_bill(path[point].model, X, COSTS)
@@ -147,9 +147,9 @@ def test_what_the_model_costs_and_weights_are_mentioned(visit, dear):
     for hint in ("#bills-hint", "#receipts-hint"):
         assert shown(page, hint).startswith("Without what is paid once for the model: 400.00 M")
     lines = page.locator("#features tbody th").all_inner_texts()
-    assert lines[-2:] == ["splits that a row passes", "once for the model"]
+    assert lines[-2:] == ["splits that a sample passes", "once for the model"]
     assert shown(page, "#about").startswith("An ExtraTreesClassifier")
-    assert "Rows count as much as their weights say" in shown(page, "#about")
+    assert "count by their weights" in shown(page, "#about")
 
 
 def test_open_receipts_stay_open(visit, file):
@@ -250,8 +250,8 @@ def test_the_page_works_inside_another(browser, page_text):
 
 
 def test_charts_have_the_width_of_their_panels_where_there_are_no_groups(visit, tmp_path):
-    free = heart_path(costs=dict.fromkeys(X.columns, 1.0))
-    page = visit(written(tmp_path, page_of(free)))
+    prices = dict.fromkeys(X.columns, 1.0)
+    page = visit(written(tmp_path, page_of(heart_path(costs=prices), costs=prices)))
     assert not page.is_visible("#lines-panel")
     for chart in ("#frontier", "#bills", "#trees"):
         drawn = page.locator(f"{chart} svg").get_attribute("viewBox").split()[2]
@@ -273,7 +273,7 @@ def test_a_loss_below_nothing_is_drawn(visit, tmp_path):
     gains = heart_path(costs=COSTS, loss=lambda values: -values)
     page = visit(written(tmp_path, page_of(gains, loss=lambda values: -values)))
     page.click("#switch button:last-child")
-    tops = page.locator("#frontier circle.mark.rows").evaluate_all(
+    tops = page.locator("#frontier circle.mark.training").evaluate_all(
         "marks => marks.map((one) => Number(one.getAttribute('cy')))"
     )
     height = page.locator("#frontier svg").evaluate("one => one.viewBox.baseVal.height")
@@ -287,7 +287,7 @@ def test_what_is_very_long_stays_folded_on_paper(visit, tmp_path):
     y = (rows.sum(axis=1) > 0).to_numpy()
     model = ExtraTreesClassifier(40, max_features=1, random_state=0).fit(rows, y)
     path = tw.prune_path(model, rows, y)
-    page = visit(written(tmp_path, page_of(path, rows, y)))
+    page = visit(written(tmp_path, page_of(path, rows, y, costs=None)))
     more = page.locator("#more-features")
     assert more.locator("tbody tr").count() == 0  # drawn when somebody looks
     page.emulate_media(media="print")

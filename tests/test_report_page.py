@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from report_pages import COSTS, TRAIN, VALIDATION, X, Y, data_in, data_of, heart_path, page_of
+from report_pages import COSTS, VALIDATION, X, Y, data_in, data_of, heart_path, page_of
 from sklearn.datasets import load_wine
 from sklearn.ensemble import (
     ExtraTreesClassifier,
@@ -14,10 +14,11 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from thriftwood.pruning.tradeoffs import interval_in_words, tradeoffs_of
 
 import thriftwood as tw
-from thriftwood.report.page import contents, proofs
+from thriftwood.problem import interval_in_words, tradeoffs_of
+from thriftwood.report.page import data as page_module
+from thriftwood.report.page import proofs
 from thriftwood.report.points import drawn_points, shown_points
 
 SHORT = {"rtol": 1e-6, "atol": 1e-9}  # pages hold seven digits
@@ -43,7 +44,7 @@ def test_the_curve_is_the_path_with_the_model_before_it(path, data):
     np.testing.assert_allclose(curve["cost"], [path.original.cost, *path.costs], **SHORT)
     np.testing.assert_allclose(curve["loss"], [path.original.loss, *path.losses], **SHORT)
     on_rows, on_others = path.evaluate(X, Y), path.evaluate(*VALIDATION)
-    np.testing.assert_allclose(curve["rows"]["error"][1:], on_rows.error, **SHORT)
+    np.testing.assert_allclose(curve["training"]["error"][1:], on_rows.error, **SHORT)
     np.testing.assert_allclose(curve["validation"]["error"][1:], on_others.error, **SHORT)
     np.testing.assert_allclose(curve["validation"]["spread"][1:], on_others.standard_error, **SHORT)
     np.testing.assert_allclose(curve["validation"]["cost"][1:], on_others.cost, **SHORT)
@@ -83,25 +84,25 @@ def test_bars_hold_the_rows_that_pay_so_much(path, data):
 
 def test_receipts_add_up_to_the_bills_of_their_rows(path, data):
     before = tw.feature_bill(path.model, X, COSTS)
-    assert [row["label"] for row in data["rows"]] == [
-        "A cheap row",
-        "A row in the middle",
-        "A dear row",
+    assert [row["label"] for row in data["typical"]] == [
+        "A cheap sample",
+        "A sample in the middle",
+        "A dear sample",
     ]
-    totals = [before.per_sample[row["row"]] for row in data["rows"]]
+    totals = [before.per_sample[row["sample"]] for row in data["typical"]]
     assert totals == sorted(totals)
     for point in (data["points"][0], data["points"][len(path) // 2], data["points"][-1]):
         after = tw.feature_bill(path[point["index"]].model, X, COSTS)
-        for row, left in zip(data["rows"], point["receipts"], strict=True):
+        for row, left in zip(data["typical"], point["receipts"], strict=True):
             paid = [line["price"] for line in row["lines"]]
-            assert sum(paid) == pytest.approx(before.receipt(row["row"]).total, rel=1e-6)
+            assert sum(paid) == pytest.approx(before.receipt(row["sample"]).total, rel=1e-6)
             total = sum(paid[place] for place in left["lines"])
-            assert total == pytest.approx(after.receipt(row["row"]).total, rel=1e-6)
-            bought = {purchase.name for purchase in after.receipt(row["row"]).purchases}
+            assert total == pytest.approx(after.receipt(row["sample"]).total, rel=1e-6)
+            bought = {purchase.name for purchase in after.receipt(row["sample"]).purchases}
             assert bought <= {row["lines"][place]["name"] for place in left["lines"]}
-    for line in data["rows"][0]["lines"]:
+    for line in data["typical"][0]["lines"]:
         if not line["name"].startswith("fee: "):
-            value = X.iloc[data["rows"][0]["row"]][line["name"]]
+            value = X.iloc[data["typical"][0]["sample"]][line["name"]]
             assert float(line["value"]) == pytest.approx(value, rel=1e-5)
 
 
@@ -151,8 +152,8 @@ def test_the_table_without_scripts_shows_the_same(path, page):
     assert cells.rows[1][:2] == ["before", f"{path.original.cost:,.2f}"]
     assert cells.rows[2][:2] == ["0", f"{path.costs[0]:,.2f}"]
     assert cells.rows[0][3:5] == [
-        "Wrong, rows pruned on",
-        "Wrong, validation rows, ± one standard error",
+        "Wrong, samples pruned on",
+        "Wrong, validation set, ± one standard error",
     ]
     errors = path.evaluate(*VALIDATION, points=[0])
     error, spread = 100 * errors.error[0], 100 * errors.standard_error[0]
@@ -188,7 +189,7 @@ def test_names_and_titles_are_only_text():
         per_feature=dict.fromkeys(names, 1.0), groups={"</script>": evil}, unit="<i>€</i>"
     )
     path = tw.prune_path(forest, rows, Y, costs=costs)
-    page = page_of(path, rows, title="<script>alert(1)</script> {{data}}")
+    page = page_of(path, rows, costs=costs, title="<script>alert(1)</script> {{data}}")
     data = data_in(page)
     assert data["features"] == names
     assert data["lines"][0] == "</script>"
@@ -211,7 +212,7 @@ def test_prices_of_every_kind_add_up():
         predictions=1000,
     )
     path = heart_path(costs=everything)
-    data = data_of(path)
+    data = data_of(path, costs=everything)
     assert data["in_several_groups"]
     assert data["lines"][:2] == ["blood", "visit"]
     for point in [data["before"], *(one["details"] for one in data["points"])]:
@@ -219,8 +220,8 @@ def test_prices_of_every_kind_add_up():
         assert point["by_line"][-1] <= 0  # what is counted twice is taken off
         others = point["test_cost"] + point["model_cost"]
         assert sum(point["spent"]) + others == pytest.approx(point["cost"], rel=1e-6, abs=1e-6)
-    row, point = data["rows"][1], data["points"][0]
-    after = tw.feature_bill(path[0].model, X, everything).receipt(row["row"])
+    row, point = data["typical"][1], data["points"][0]
+    after = tw.feature_bill(path[0].model, X, everything).receipt(row["sample"])
     left = point["receipts"][1]
     total = sum(row["lines"][place]["price"] for place in left["lines"]) + left["tests"]
     assert total == pytest.approx(after.total, rel=1e-6)
@@ -256,11 +257,11 @@ def test_regressors_and_boosted_models():
     rows = X.drop(columns="thalach")
     forest = RandomForestRegressor(4, max_depth=3, random_state=0).fit(rows, target)
     path = tw.prune_path(forest, rows, target)
-    data = data_of(path, rows, target)
+    data = data_of(path, rows, target, costs=None)
     assert data["error"] == "squared"
     assert data["unit"] == ""
     squared = np.mean((forest.predict(rows) - target) ** 2)
-    assert data["curve"]["rows"]["error"][0] == pytest.approx(squared, rel=1e-6)
+    assert data["curve"]["training"]["error"][0] == pytest.approx(squared, rel=1e-6)
 
     boosted = HistGradientBoostingClassifier(max_iter=5, max_leaf_nodes=6).fit(X, Y)
     data = data_of(tw.prune_path(boosted, X, Y, costs=COSTS))
@@ -269,34 +270,33 @@ def test_regressors_and_boosted_models():
 
     rows = rows.fillna(0)
     quantile = GradientBoostingRegressor(loss="quantile", n_estimators=4).fit(rows, target)
-    data = data_of(tw.prune_path(quantile, rows, target), rows, target)
+    data = data_of(tw.prune_path(quantile, rows, target), rows, target, costs=None)
     assert data["error"] == "none"
-    assert data["curve"]["rows"] is None
+    assert data["curve"]["training"] is None
 
 
 def test_several_classes_and_paths_of_one_point():
     rows, y = load_wine(return_X_y=True)
     forest = RandomForestClassifier(3, max_depth=3, random_state=0).fit(rows, y)
-    data = data_of(tw.prune_path(forest, rows, y), rows, y)
+    data = data_of(tw.prune_path(forest, rows, y), rows, y, costs=None)
     assert data["features"][0] == "feature 0"
     free = tw.prune_path(forest, rows, y, costs=np.zeros(13))
-    data = data_of(free, rows, y)
+    data = data_of(free, rows, y, costs=np.zeros(13))
     assert len(data["points"]) == 1
     assert data["points"][0]["details"]["cost"] == 0
     assert data["points"][0]["interval"] == "from 0 on"
 
 
 def test_baselines_claim_no_proof():
-    each = heart_path(scope="each_tree")
-    complexity = tw.cost_complexity_path(each.model, X, Y, costs=COSTS)
-    for path in (each, complexity):
+    problem = tw.pruning_problem(heart_path().model, X, Y, costs=COSTS)
+    for path in (tw.each_tree_path(problem), tw.cost_complexity_path(problem)):
         for point in data_of(path)["points"]:
             assert point["proof"]["gap"] is None
             assert "Nothing is proven" in point["proof"]["claim"]
 
 
 def test_a_sample_is_proven_only_where_it_is():
-    sampled = heart_path(sample=100)
+    sampled = heart_path(subsample=100)
     for point in data_of(sampled)["points"]:
         gap, claim = int(point["proof"]["gap"]), point["proof"]["claim"]
         assert gap >= 0
@@ -310,12 +310,12 @@ def test_a_large_page_stays_small():
     costs = people.costs * np.random.default_rng(0).uniform(0.5, 2, 123)
     path = tw.prune_path(model, rows, y, costs=costs, loss="brier")
     assert len(path) > 200
-    page = page_of(path, rows, y, validation=(rows, y))
+    page = page_of(path, rows, y, validation=(rows, y), costs=costs, loss="brier")
     data = data_in(page)
     assert len(data["points"]) == 40
     assert len(data["curve"]["cost"]) == len(path) + 1
     # With more points only the curve is longer: seven numbers of each, ten characters at most.
-    assert len(page) + (contents.MOST_DRAWN - len(path)) * 7 * 11 < 2_000_000
+    assert len(page) + (page_module.MOST_DRAWN - len(path)) * 7 * 11 < 2_000_000
 
 
 def test_of_very_many_rows_and_trees_only_some_points_are_proven(monkeypatch):
@@ -336,15 +336,16 @@ def test_a_page_of_thousands_of_features_stays_small():
     random = np.random.default_rng(0)
     rows, y = random.normal(size=(400, 4000)), random.integers(0, 2, 400)
     model = ExtraTreesClassifier(300, max_features=1, random_state=0).fit(rows, y)
-    path = tw.prune_path(model, rows, y, costs=random.uniform(0.5, 2, 4000))
-    page = page_of(path, rows, y, validation=(rows, y))
+    costs = random.uniform(0.5, 2, 4000)
+    path = tw.prune_path(model, rows, y, costs=costs)
+    page = page_of(path, rows, y, validation=(rows, y), costs=costs)
     assert 3 <= len(data_in(page)["points"]) < 40
     assert len(page) < 2_000_000
 
 
 def test_a_curve_of_very_many_points_is_drawn_by_some(path, monkeypatch):
     whole = data_of(path)
-    monkeypatch.setattr(contents, "MOST_DRAWN", 2)
+    monkeypatch.setattr(page_module, "MOST_DRAWN", 2)
     data = data_of(path, max_points=3)
     assert data["n_points"] == len(path)
     assert 4 <= len(data["curve"]["cost"]) < len(path) + 1
@@ -352,8 +353,8 @@ def test_a_curve_of_very_many_points_is_drawn_by_some(path, monkeypatch):
         for name in ("cost", "loss"):
             drawn = data["curve"][name][point["place"]]
             assert drawn == whole["curve"][name][point["index"] + 1]
-        errors = data["curve"]["rows"]["error"][point["place"]]
-        assert errors == whole["curve"]["rows"]["error"][point["index"] + 1]
+        errors = data["curve"]["training"]["error"][point["place"]]
+        assert errors == whole["curve"]["training"]["error"][point["index"] + 1]
 
 
 def test_drawn_points_are_all_or_those_that_can_be_told_apart():
@@ -387,45 +388,71 @@ def test_shown_points_are_spread_over_cost():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"rows": X.iloc[:100], "y": Y[:100]}, "pass the same rows"),
-        ({"rows": iter([(X, Y)])}, "comes in pieces"),
-        ({"rows": None}, "X is None"),
-        ({"y": Y[:5]}, "200"),
-        ({"validation": X}, "must be a pair"),
-        ({"validation": (iter([]), Y)}, "validation rows come in pieces"),
+        ({"evaluation": X}, "`evaluation` is none"),
         ({"title": ""}, "`title` is ''"),
-        ({"title": 3}, "`title` is 3"),
         ({"commands": "prune"}, "`commands` is 'prune'"),
         ({"commands": lambda _point, _at: None}, "`commands` returned None"),
         ({"max_points": 2}, "`max_points` is 2"),
         ({"receipts": "no"}, "`receipts` is 'no'"),
-        ({"validation": (*VALIDATION, np.ones(3))}, "3"),
-        ({"sample_weight": np.arange(200)}, "`sample_weight`"),
-        ({"loss": "brier"}, "loss"),
     ],
 )
 def test_wrong_arguments_are_refused_and_nothing_is_written(tmp_path, path, change, words):
-    options = {"rows": X, "y": Y} | change
-    rows, y = options.pop("rows"), options.pop("y")
+    problem = tw.pruning_problem(path.model, X, Y, costs=COSTS)
     with pytest.raises(tw.errors.InputError, match=re.escape(words)):
-        tw.report.write_page(path, tmp_path / "page.html", rows, y, **options)
+        tw.report.write_page(path, tmp_path / "page.html", problem, **change)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"X": X.iloc[:100], "y": Y[:100]}, "pass the problem that the path solves"),
+        ({"sample_weight": np.arange(200)}, "pass the problem that the path solves"),
+        ({"loss": "brier"}, "loss"),
+    ],
+)
+def test_problems_of_other_paths_are_refused(tmp_path, path, given, words):
+    rows = {"X": X, "y": Y, "costs": COSTS} | given
+    other = tw.pruning_problem(path.model, rows.pop("X"), rows.pop("y"), **rows)
+    with pytest.raises(tw.errors.InputError, match=words):
+        tw.report.write_page(path, tmp_path / "page.html", other)
     assert not list(tmp_path.iterdir())
 
 
 def test_other_paths_and_places_are_refused(tmp_path, path):
-    sizes = tw.dynamic_programming_path(path.model, X, Y)
-    for wrong, words in [(sizes, "SizePath has no tradeoffs"), (path.model, "`path` is")]:
-        with pytest.raises(tw.errors.InputError, match=words):
-            tw.report.write_page(wrong, tmp_path / "page.html", X, Y)
+    problem = tw.pruning_problem(path.model, X, Y, costs=COSTS)
+    sizes = tw.dynamic_programming_path(problem)
+    for wrong in (sizes, path.model):
+        with pytest.raises(tw.errors.InputError, match="has no tradeoffs"):
+            tw.report.write_page(wrong, tmp_path / "page.html", problem)
     for place in (tmp_path, tmp_path / "none" / "page.html"):
         with pytest.raises(tw.errors.InputError, match="folder"):
-            tw.report.write_page(path, place, X, Y)
-    known = COSTS.for_samples(known={"chol": np.arange(len(TRAIN)) > 60})
-    tied = heart_path(n_trees=2, costs=known)
-    with pytest.raises(tw.errors.InputError, match="leave `validation` out"):
-        tw.report.write_page(tied, tmp_path / "page.html", X, Y, validation=VALIDATION)
-    with pytest.raises(tw.errors.InputError, match="pass `costs`"):
-        tw.report.write_page(tied, tmp_path / "page.html", X, Y)
-    other = COSTS.for_samples(known={"chol": np.arange(len(TRAIN)) > 10})
-    with pytest.raises(tw.errors.InputError, match="pass the same rows"):
-        tw.report.write_page(tied, tmp_path / "page.html", X, Y, costs=other)
+            tw.report.write_page(path, place, problem)
+    chunks = tw.pruning_problem(path.model, iter([(X, Y)]), None, costs=COSTS)
+    with chunks, pytest.raises(tw.errors.InputError, match="partitions"):
+        tw.report.write_page(path, tmp_path / "page.html", chunks)
+
+
+def test_weighted_validation_rows_choose_as_the_path_does(path):
+    weights = np.where(VALIDATION[1] == 1, 9.0, 0.5)
+    data = data_of(path, validation=(*VALIDATION, weights))
+    measured = path.evaluate(*VALIDATION, sample_weight=weights)
+    np.testing.assert_allclose(data["curve"]["validation"]["error"][1:], measured.error, **SHORT)
+    assert data["start"]["point"] == path.choose(*VALIDATION, sample_weight=weights).index
+
+
+def test_typical_rows_are_those_of_repeated_rows():
+    weights = np.arange(len(X)) % 4
+    data = data_of(heart_path(sample_weight=weights), sample_weight=weights)
+    repeated = X.iloc[np.repeat(np.arange(len(X)), weights)]
+    bills = np.sort(tw.feature_bill(heart_path().model, repeated, COSTS).per_sample)
+    for row, share in zip(data["typical"], (0.1, 0.5, 0.9), strict=True):
+        paid = sum(line["price"] for line in row["lines"])
+        place = int(np.ceil(share * len(bills))) - 1
+        assert paid == pytest.approx(bills[place], rel=1e-6)
+
+
+def test_without_receipts_the_page_shows_no_values(path):
+    data = data_of(path, receipts=False)
+    assert data["typical"] == []
+    assert all(point["receipts"] == [] for point in data["points"])

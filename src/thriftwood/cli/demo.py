@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 import thriftwood as tw
-from thriftwood.cli import options
-from thriftwood.cli.failures import ends_in_words
-from thriftwood.cli.frontier_files import FILES
-from thriftwood.cli.outputs import FolderKind, new_folder
-from thriftwood.cli.voice import Voice
-from thriftwood.cli.words import command_line
+from thriftwood.cli import frontier_files
+from thriftwood.cli.console import Console
+from thriftwood.cli.options import OutputFolder, Request, command
+from thriftwood.cli.outputs import new_folder
 
 if TYPE_CHECKING:
     from thriftwood.costs import Costs
     from thriftwood.datasets import Dataset
 
 TARGET = "diagnosis"
-GIVEN = ("train.csv", "validation.csv", "prices.csv", "forest.skops")
-MADE = ("pruned.skops", *(f"frontier/{name}" for name in FILES))
-FOLDER = FolderKind((*GIVEN, *MADE), mark="forest.skops")
-HELD_OUT = 0.4  # of the patients, to judge by
+GIVEN = ("forest.skops", "train.csv", "validation.csv", "prices.csv")
+FILES = (*GIVEN, "pruned.skops", *(f"frontier/{name}" for name in frontier_files.FILES))
+HELD_OUT = 0.4  # of the patients, for validation
 # What the groups of the price list are: blood is taken, the heart scanned, the patient exercised.
 GROUPS = {"A": "blood", "B": "scan", "C": "exercise"}
 
 
+@command("output force quiet debug")
 def demo(
-    output: options.OutputFolder = Path("thriftwood-demo"),
-    force: options.Force = False,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
+    request: Request, console: Console, output: OutputFolder = Path("thriftwood-demo")
 ) -> None:
     """Show the other commands at work on data that comes along.
 
@@ -43,30 +39,26 @@ def demo(
       thriftwood demo
       thriftwood demo -o somewhere
     """
-    voice = Voice(quiet=quiet)
-    with ends_in_words(debug, voice):
-        with new_folder(output, FOLDER, force) as new, voice.step("Training a forest"):
-            write_given(new)
-        voice.say(
-            f"{output} has a forest, the patients that it was trained on and others, and prices."
-        )
-        # Each command leaves its files whole or not at all, as when people type it; so a demo that
-        # is stopped in here may have fewer files, and --force makes a new one.
-        options = [name for name, asked in {"--quiet": quiet, "--debug": debug}.items() if asked]
-        for words in _commands(output):
-            _run(words, options, voice)
-        voice.say()
-        report, prices = output / "frontier/report.html", output / "prices.csv"
-        voice.say(f"Now open {report} in a browser and choose a point.")
-        voice.say(f"Then change a price in {prices} and run the commands again, with --force.")
-        voice.say(
-            "With your own model: thriftwood info MODEL; without one: thriftwood train --help"
-        )
+    with new_folder(output, FILES, request.force) as new, console.step("Training a forest"):
+        _write_given(new)
+    console.say(
+        f"{output} has a forest, the patients that it was trained on and others, and prices."
+    )
+    # Each command leaves its files whole or not at all, as when people type it; so a demo that
+    # is stopped in here may have fewer files, and --force makes a new one.
+    flags = [f"--{name}" for name in ("quiet", "debug") if getattr(request, name)]
+    for words in _commands(output):
+        _run(words, flags, console)
+    console.say()
+    report, prices = output / "frontier/report.html", output / "prices.csv"
+    console.say(f"Now open {report} in a browser and choose a point.")
+    console.say(f"Then change a price in {prices} and run the commands again, with --force.")
+    console.say("With your own model: thriftwood info MODEL; without one: thriftwood train --help")
 
 
 def _commands(folder: Path) -> list[list[str]]:
     """Return what to run on the files of the folder."""
-    train, valid, prices, forest = (str(folder / name) for name in GIVEN)
+    forest, train, valid, prices = (str(folder / name) for name in GIVEN)
     pruned, frontier = str(folder / "pruned.skops"), str(folder / "frontier")
     asked = ["--target", TARGET, "--costs", prices]
     judged = [forest, train, *asked, "--validation", valid]
@@ -78,7 +70,7 @@ def _commands(folder: Path) -> list[list[str]]:
     ]
 
 
-def write_given(folder: Path) -> None:
+def _write_given(folder: Path) -> None:
     """Write the data, the prices and a forest that was trained without a look at them."""
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.model_selection import train_test_split
@@ -112,13 +104,13 @@ def heart_prices(data: Dataset) -> Costs:
     )
 
 
-def _run(words: list[str], options: list[str], voice: Voice) -> None:
+def _run(words: list[str], flags: list[str], console: Console) -> None:
     """Print a command, do what it says, and stop where it failed."""
     from thriftwood.cli.app import app
 
-    voice.say()
-    voice.say(f"$ {command_line(['thriftwood', *words])}", strong=True)
-    command = typer.main.get_command(app)
-    code = command.main([*words, *options], prog_name="thriftwood", standalone_mode=False)
+    console.say()
+    console.say(f"$ {shlex.join(['thriftwood', *words])}", strong=True)
+    program = typer.main.get_command(app)
+    code = program.main([*words, *flags], prog_name="thriftwood", standalone_mode=False)
     if code:
         raise typer.Exit(code)

@@ -1,51 +1,38 @@
 """`thriftwood export`: a model in a format of another program."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 import thriftwood as tw
-from thriftwood.cli import options
-from thriftwood.cli.early import check_files
-from thriftwood.cli.failures import ends_in_words
-from thriftwood.cli.inputs import read_one_forest
+from thriftwood.cli.console import Console
+from thriftwood.cli.inputs import check_file, read_one_forest
+from thriftwood.cli.options import Request, command, one_of
 from thriftwood.cli.outputs import MODELS, check_apart, check_new_file
-from thriftwood.cli.parsing import word_of
-from thriftwood.cli.voice import Voice
 from thriftwood.errors import InputError
 from thriftwood.support.files import write_whole
 
-
-class Format(StrEnum):
-    """What a model can be written as."""
-
-    onnx = "onnx"
-    treelite = "treelite"
-    c = "c"
-    json = "json"
-    lightgbm = "lightgbm"
-
-
 SUFFIXES = {
-    Format.onnx: ".onnx",
-    Format.treelite: ".treelite",
-    Format.c: ".c",
-    Format.json: ".json",
-    Format.lightgbm: ".txt",
+    "onnx": ".onnx",
+    "treelite": ".treelite",
+    "c": ".c",
+    "json": ".json",
+    "lightgbm": ".txt",
 }
 
 
+@command("model to output trust_pickle force json quiet debug")
 def export(
-    model: options.Model,
+    request: Request,
+    console: Console,
     to: Annotated[
-        Format,
+        str,
         typer.Option(
             "--to",
-            parser=word_of(Format),
+            parser=one_of(list(SUFFIXES)),
             metavar="FORMAT",
-            help="The format: onnx, treelite, c, json or lightgbm.",
+            help=f"The format: {', '.join(SUFFIXES)}.",
         ),
     ],
     output: Annotated[
@@ -59,11 +46,6 @@ def export(
             show_default=False,
         ),
     ] = None,
-    trust_pickle: options.TrustPickle = False,
-    force: options.Force = False,
-    json: options.Json = False,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
 ) -> None:
     """Write a model as ONNX, treelite, C, JSON or LightGBM.
 
@@ -76,30 +58,28 @@ def export(
       thriftwood export pruned.skops --to onnx
       thriftwood export pruned.skops --to c -o forest.c
     """
-    voice = Voice(json, quiet)
-    place = model.with_suffix(SUFFIXES[to]) if output is None else output
-    with ends_in_words(debug, voice):
-        check_files(model)
-        check_apart(place, model)
-        _check_suffix(place, to)
-        check_new_file(place, force)
-        trained = read_one_forest(model, trust_pickle, voice)
-        check_new_file(place, force)  # somebody may have used it meanwhile
-        with voice.step(f"Writing {place}"):
-            _write(trained, to.value, place)
-        voice.say(f"Wrote {place}: a {type(trained).__name__} as {to.value}.")
-        voice.answer({"type": type(trained).__name__, "format": to.value, "output": str(place)})
+    place = output or request.model.with_suffix(SUFFIXES[to])
+    check_file(request.model)
+    check_apart(place, request.model)
+    _check_suffix(place, to)
+    check_new_file(place, request.force)
+    model = read_one_forest(request.model, request.trust_pickle, console)
+    check_new_file(place, request.force)  # somebody may have used it meanwhile
+    with console.step(f"Writing {place}"):
+        _write(model, to, place)
+    console.say(f"Wrote {place}: a {type(model).__name__} as {to}.")
+    console.answer({"type": type(model).__name__, "format": to, "output": str(place)})
 
 
-def _check_suffix(place: Path, to: Format) -> None:
+def _check_suffix(place: Path, to: str) -> None:
     """Refuse a name that says another format."""
     suffix, own = place.suffix.lower(), SUFFIXES[to]
     if suffix != own and suffix in (*MODELS, *SUFFIXES.values()):
-        raise InputError(f"{place} is no name for {to.value}: let it end in {own}.")
+        raise InputError(f"{place} is no name for {to}: let it end in {own}.")
 
 
-def _write(model: Any, name: str, file: Path) -> None:
-    if name == "treelite":
+def _write(model: Any, to: str, file: Path) -> None:
+    if to == "treelite":
         write_whole(file, tw.export.to_treelite(model).serialize_bytes())
     else:
-        getattr(tw.export, f"to_{name}")(model, file)
+        getattr(tw.export, f"to_{to}")(model, file)

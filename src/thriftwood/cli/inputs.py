@@ -1,29 +1,66 @@
-"""What a command works on: the model, rows and prices that files hold."""
+"""Inputs of a command: checked before libraries load that take seconds, then read from files."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import thriftwood as tw
-from thriftwood.cli.class_weights import read_class_weight
-from thriftwood.cli.request import Request
-from thriftwood.cli.voice import Voice
+from thriftwood.cli.console import Console
+from thriftwood.cli.options import LOSSES, Request
 from thriftwood.errors import InputError
+from thriftwood.support.files import place_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from thriftwood.costs import Costs
-    from thriftwood.forest import Forest
-    from thriftwood.formats.tables import Rows, RowTable
+    from thriftwood.formats.tables import Rows
+    from thriftwood.problem import PruningProblem
     from thriftwood.support.arrays import FloatArray
 
+BALANCED = "balanced"
 
-class JudgedRows(NamedTuple):
-    """Rows of which it is known what is right, and how much each counts."""
+
+def check_request(request: Request, *files: Path | None) -> None:
+    """Refuse what cannot be right whatever the files hold; `files` are those that must be there."""
+    for file in (*files, request.data, request.validation, request.costs):
+        check_file(file)
+    check_jobs(request.jobs)
+    if request.loss is not None and request.loss not in LOSSES:
+        raise InputError(f"--loss is {request.loss!r}: choose one of {', '.join(LOSSES)}.")
+    _check_class_weight(request.class_weight or [])
+    for file in (request.data, request.validation):
+        if request.target is None and file is not None and file.suffix.lower() != ".npz":
+            raise InputError(
+                f"Name the --target, the column of {file} to predict. (Only an .npz file can do "
+                "without, if it has an array y.)"
+            )
+
+
+def check_file(file: Path | None) -> None:
+    """Refuse a name of which there is no file."""
+    if file is not None and not place_of(file).exists():
+        raise InputError(f"There is no file {file}.")
+
+
+def check_jobs(jobs: int | None) -> None:
+    """Refuse a number of threads that cannot be."""
+    if jobs is not None and jobs < 1 and jobs != -1:
+        raise InputError(f"--jobs is {jobs}: pass how many threads, from 1 on, or -1 for all.")
+
+
+def check_limit(name: str, value: float | None) -> None:
+    """Refuse a number for an option that must be finite and not below 0."""
+    if value is not None and not 0 <= value < math.inf:
+        raise InputError(f"{name} is {value:g}: pass a number of at least 0.")
+
+
+class Samples(NamedTuple):
+    """Samples with their target and weights, in the order that the package takes them."""
 
     X: Any
     y: NDArray[Any]
@@ -32,110 +69,86 @@ class JudgedRows(NamedTuple):
 
 @dataclass(frozen=True)
 class Inputs:
-    """What the files of a request hold.
+    """Contents of the files of a request.
 
     Attributes
     ----------
-    model
-        As its library loads it.
-    forest : Forest
-        Its trees.
-    rows : JudgedRows
-        What to count losses and bills on.
-    validation : JudgedRows, optional
-        What training did not see.
+    problem : PruningProblem
+    samples : Samples
+        Those of the problem.
+    validation : Samples, optional
+        Samples that the model was not trained on.
     costs : Costs, optional
         None where every feature costs 1.
-    loss : str, optional
     class_weight : "balanced" or mapping from class to weight, optional
-    jobs : int, optional
     suffix : str
         What names of files in the model's format end in.
     """
 
-    model: Any
-    forest: Forest
-    rows: JudgedRows
-    validation: JudgedRows | None
+    problem: PruningProblem
+    samples: Samples
+    validation: Samples | None
     costs: Costs | None
-    loss: str | None
     class_weight: Any
-    jobs: int | None
     suffix: str
 
     @property
     def is_judged_by_errors(self) -> bool:
-        """Whether errors judge the model; squared ones say nothing about a quantile or a rank."""
-        return self.forest.is_classifier or self.forest.aim != "other"
-
-    @property
-    def counting(self) -> dict[str, Any]:
-        """What says how losses count, as arguments of the package."""
-        return {
-            "loss": self.loss,
-            "class_weight": self.class_weight,
-            "sample_weight": self.rows.weight,
-            "n_jobs": self.jobs,
-        }
+        """False for a quantile or a rank, of which squared errors say nothing."""
+        forest = self.problem.forest
+        return forest.is_classifier or forest.aim != "other"
 
 
-def read_inputs(request: Request, voice: Voice) -> Inputs:
+def read_inputs(request: Request, console: Console) -> Inputs:
     """Read what a request names; small files first, so that a slip shows at once."""
     from thriftwood.adapters import read_forest
     from thriftwood.formats.models import suffix_for
 
     costs = read_costs(request.costs)
-    model = read_one_forest(request.model, request.trust_pickle, voice)
-    forest = read_forest(model)
-    classes = None if forest.classes is None else forest.classes.tolist()
-    class_weight = read_class_weight(request.class_weight, classes)
-    rows = judged(read_rows(request.data, model, request, voice), request.data)
-    check_prices(costs, request.costs, rows.X)
-    _check_classes(rows, classes, request.data)
+    model = read_one_forest(request.model, request.trust_pickle, console)
+    labels = read_forest(model).classes
+    classes = None if labels is None else labels.tolist()
+    class_weight = read_class_weight(request.class_weight or [], classes)
+    samples = with_target(read_samples(request.data, model, request, console), request.data)
+    check_prices(costs, request.costs, samples.X)
+    if classes is not None and len(set(samples.y.tolist())) == 1:
+        raise InputError(
+            f"All samples of {request.data} have the class {samples.y[0]}, so that no split gains "
+            "anything: pass several classes, such as those that the model was trained on."
+        )
     validation = None
     if request.validation is not None:
-        names = list(rows.X.columns) if hasattr(rows.X, "columns") else None
-        held_out = read_rows(request.validation, model, request, voice, names)
-        validation = judged(held_out, request.validation)
-    return Inputs(
-        model=model,
-        forest=forest,
-        rows=rows,
-        validation=validation,
+        names = list(samples.X.columns)
+        held_out = read_samples(request.validation, model, request, console, names)
+        validation = with_target(held_out, request.validation)
+    problem = tw.pruning_problem(
+        model,
+        samples.X,
+        samples.y,
         costs=costs,
         loss=request.loss,
         class_weight=class_weight,
-        jobs=request.jobs,
-        suffix=suffix_for(request.model),
+        sample_weight=samples.weight,
+        n_jobs=request.jobs,
+        progress=console.progress,
     )
+    return Inputs(problem, samples, validation, costs, class_weight, suffix_for(request.model))
 
 
-def judged(rows: Rows, file: Path) -> JudgedRows:
-    """Return rows from a file, if it says what is right for them."""
+def with_target(rows: Rows, file: Path) -> Samples:
+    """Return samples from a file, if it has their target."""
     if rows.y is None:
-        raise InputError(
-            f"{file} has no array y that says what is right for its rows: name another as --target."
-        )
-    return JudgedRows(rows.X, rows.y, rows.weight)
-
-
-def _check_classes(rows: JudgedRows, classes: Sequence[Any] | None, file: Path) -> None:
-    if classes is not None and len(set(rows.y.tolist())) == 1:
-        raise InputError(
-            f"All rows of {file} have the class {rows.y[0]}, so that no split gains anything: pass "
-            "rows of several classes, such as those that the model was trained on."
-        )
+        raise InputError(f"{file} has no array y, the target: name another as --target.")
+    return Samples(rows.X, rows.y, rows.weight)
 
 
 def read_costs(file: Path | None) -> Costs | None:
     """Return the prices in a file, if one is named."""
-    if file is None:
-        return None
-    return tw.Costs.from_file(file)
+    return None if file is None else tw.Costs.from_file(file)
 
 
 def check_prices(costs: Costs | None, file: Path | None, X: Any) -> None:
-    """Refuse prices that do not fit the columns of rows, in a sentence that names their file."""
+    """Refuse prices that do not fit the columns of samples, in a sentence that names their file."""
     if file is None:
         return
     from thriftwood.costs import read_prices
@@ -148,17 +161,17 @@ def check_prices(costs: Costs | None, file: Path | None, X: Any) -> None:
         raise InputError(f"{file}: {error}") from None
 
 
-def read_model(file: Path, trust_pickle: bool, voice: Voice) -> Any:
+def read_model(file: Path, trust_pickle: bool, console: Console) -> Any:
     """Return the model in a file."""
-    with voice.step(f"Reading {file}"):
-        from thriftwood.formats.models import read_model
+    with console.step(f"Reading {file}"):
+        from thriftwood.formats import models
 
-        return read_model(file, trust_pickle=trust_pickle)
+        return models.read_model(file, trust_pickle=trust_pickle)
 
 
-def read_one_forest(file: Path, trust_pickle: bool, voice: Voice) -> Any:
+def read_one_forest(file: Path, trust_pickle: bool, console: Console) -> Any:
     """Return the model in a file, unless it is a cascade."""
-    model = read_model(file, trust_pickle, voice)
+    model = read_model(file, trust_pickle, console)
     if isinstance(model, tw.CascadeClassifier):
         raise InputError(
             f"{file} is a cascade: several forests, pruned already. This command takes a single "
@@ -167,40 +180,82 @@ def read_one_forest(file: Path, trust_pickle: bool, voice: Voice) -> Any:
     return model
 
 
-def read_rows(
+def read_samples(
     file: Path,
     model: Any,
     request: Request,
-    voice: Voice,
+    console: Console,
     like: Sequence[str] | None = None,
     judged: bool = True,
 ) -> Rows:
-    """Return the rows in a file, as the model wants them; `like` and `judged` as in `RowTable`."""
-    with voice.step(f"Reading {file}"):
-        from thriftwood.formats.tables import read_table
+    """Return the samples in a file, as the model wants them; `like` and `judged` as in `RowTable`.
+
+    Where the model knows no names, columns have those of the file, or else numbers: prices go by
+    them.
+    """
+    with console.step(f"Reading {file}"):
+        import pandas as pd
+
+        from thriftwood.formats.tables import numbers_as_names, read_table
 
         table = read_table(file)
-        rows = table.rows_for(
-            model, target=request.target, weight=request.weight, like=like, judged=judged
-        )
+        taken = (request.target, request.weight)
+        rows = table.rows_for(model, target=taken[0], weight=taken[1], like=like, judged=judged)
     for note in rows.notes:
-        voice.note(note)
-    return _named(rows, table, request, like)
-
-
-def _named(
-    rows: Rows, table: RowTable, request: Request, like: Sequence[str] | None = None
-) -> Rows:
-    """Give rows names where the model knows none: those of the file, or else numbers from 0.
-
-    Prices go by them.
-    """
+        console.note(note)
     if hasattr(rows.X, "columns"):
         return rows
-    import pandas as pd
-
-    from thriftwood.formats.tables import numbers_as_names
-
     own = table.names or numbers_as_names(rows.X.shape[1])
-    names = list(like or (name for name in own if name not in (request.target, request.weight)))
+    names = list(like or (name for name in own if name not in taken))
     return rows._replace(X=pd.DataFrame(rows.X, columns=names))
+
+
+def _check_class_weight(parts: Sequence[str]) -> None:
+    """Refuse what is neither 'balanced' alone nor LABEL=NUMBER."""
+    if BALANCED in parts and len(parts) > 1:
+        raise InputError("--class-weight: balanced goes alone, without LABEL=NUMBER.")
+    for part in parts:
+        if part != BALANCED:
+            _label_and_weight(part)
+
+
+def read_class_weight(parts: Sequence[str], classes: Sequence[Any] | None) -> Any:
+    """Return LABEL=NUMBER as a mapping from classes to weights; `classes` None predicts numbers."""
+    if not parts:
+        return None
+    if classes is None:
+        raise InputError("--class-weight is for classifiers: this model predicts numbers.")
+    if list(parts) == [BALANCED]:
+        return BALANCED
+    labels = {name: label for label in classes for name in _names(label)}
+    weights: dict[Any, float] = {}
+    for part in parts:
+        name, weight = _label_and_weight(part)
+        if name not in labels:
+            known = ", ".join(map(str, classes))
+            raise InputError(f"--class-weight is {part!r}: name one of the classes {known}.")
+        if labels[name] in weights:
+            raise InputError(f"--class-weight names the class {name} twice: weigh it once.")
+        weights[labels[name]] = weight
+    return weights
+
+
+def _names(label: Any) -> list[str]:
+    """Return how a class may be written: 1.0 also as 1."""
+    is_whole = isinstance(label, float) and label.is_integer()
+    return [str(label), str(int(label))] if is_whole else [str(label)]
+
+
+def _label_and_weight(part: str) -> tuple[str, float]:
+    """Return the two sides of LABEL=NUMBER."""
+    name, _, number = part.rpartition("=")
+    try:
+        weight = float(number)
+    except ValueError:
+        weight = math.nan
+    if not name or not 0 <= weight < math.inf:
+        raise InputError(
+            f"--class-weight is {part!r}: pass 'balanced', or LABEL=NUMBER with a number of at "
+            "least 0, such as ill=5."
+        )
+    return name, weight

@@ -1,102 +1,174 @@
-"""Options and arguments that several commands have, each described once."""
+"""Arguments and options that several commands have, each written once."""
 
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from thriftwood.cli.parsing import number, whole
+from thriftwood.cli.console import Console
+
+REQUIRED: Any = ...
+LOSSES = (
+    "error",
+    "expected_error",
+    "brier",
+    "log_loss",
+    "squared_error",
+    "absolute_error",
+    "recorded_gain",
+)
 
 
-def column_option(words: str) -> Any:
-    """Return an option for a column that may be left out; `words` are its help."""
-    return typer.Option(metavar="COLUMN", help=words, show_default=False)
+def optional(metavar: str, words: str, *names: str) -> Any:
+    """Return an option that may be left out; `words` are its help."""
+    return typer.Option(*names, metavar=metavar, help=words, show_default=False)
 
 
-def number_option(words: str) -> Any:
-    """Return an option for a number that may be left out; `words` are its help."""
-    return typer.Option(parser=number, metavar="NUMBER", help=words, show_default=False)
+def flag(name: str, words: str) -> Any:
+    """Return an option without a value; `words` are its help."""
+    return typer.Option(name, help=words)
 
 
-Model = Annotated[
-    Path,
-    typer.Argument(
-        metavar="MODEL",
-        help="The trained model: a file of scikit-learn (.skops), LightGBM (.txt, .lgb, .model), "
-        "XGBoost (.json, .ubj), CatBoost (.cbm, .json) or Thriftwood (.tw, .json); with "
-        "--trust-pickle also .pkl, .pickle or .joblib. ONNX is only written, by export.",
-    ),
-]
-Data = Annotated[
-    Path,
-    typer.Argument(
-        metavar="DATA",
-        help="Rows with named columns, usually those that the model was trained on: .csv, .tsv "
-        "(also with .gz), .parquet, .feather, .arrow; or arrays of NumPy (.npz): X, y and, if you "
-        "like, weight and feature_names. Columns without names go by their numbers, 0, 1, ...",
-    ),
-]
+def one_of(names: Sequence[str]) -> Callable[[str], str]:
+    """Return the parser of an option that takes one of these names."""
 
-Target = Annotated[
-    str | None,
-    column_option(
-        "The column that says what is right for each row; only an .npz file with an array y can do "
-        "without."
-    ),
-]
-Costs = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="What features cost: a price list (.csv, .json, .toml). Without it each costs 1.",
-        show_default=False,
-    ),
-]
-Weight = Annotated[str | None, column_option("A column that says how much each row counts.")]
-Validation = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Rows that the model was not trained on, with the same columns as DATA.",
-        show_default=False,
-    ),
-]
-Loss = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="What to count: error, expected_error, brier, log_loss, squared_error, "
-        "absolute_error or recorded_gain; by default what suits the model.",
-        show_default=False,
-    ),
-]
-ClassWeight = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="LABEL=NUMBER",
-        help="How much errors on a class count: 'balanced', or LABEL=NUMBER, as often as needed.",
-        show_default=False,
-    ),
-]
-Jobs = Annotated[
-    int | None,
-    typer.Option(
-        parser=whole, metavar="N", help="Threads; -1 for all. By default one.", show_default=False
-    ),
-]
-TrustPickle = Annotated[
-    bool,
-    typer.Option(
-        "--trust-pickle",
-        help="Read a .pkl or .joblib file as well. It can run anything: only if you trust it.",
-    ),
-]
+    def parse(text: str) -> str:
+        if text not in names:
+            raise typer.BadParameter(f"{text!r} is not one of {', '.join(names)}.")
+        return text
+
+    return parse
+
+
 OutputFolder = Annotated[
     Path, typer.Option("--output", "-o", metavar="FOLDER", help="A folder to make.")
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace what is there already.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object in place of text.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Do not show progress.")]
-Debug = Annotated[
-    bool, typer.Option("--debug", help="When something goes wrong, show the traceback, too.")
-]
+
+
+@dataclass(frozen=True)
+class Request:
+    """Arguments and options of a command; it has those that its `command` names."""
+
+    model: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MODEL",
+            help="The trained model: a file of scikit-learn (.skops), LightGBM (.txt, .lgb, "
+            ".model), XGBoost (.json, .ubj), CatBoost (.cbm, .json) or Thriftwood (.tw, .json); "
+            "with --trust-pickle also .pkl, .pickle or .joblib. ONNX is only written, by export.",
+        ),
+    ] = REQUIRED
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            help="Samples, a row each, with named columns, usually those to train on: .csv, .tsv "
+            "(also with .gz), .parquet, .feather, .arrow; or arrays of NumPy (.npz): X, y and, if "
+            "you like, weight and feature_names. Columns without names go by their numbers, 0, 1, "
+            "...",
+        ),
+    ] = REQUIRED
+    target: Annotated[
+        str | None,
+        optional("COLUMN", "The column to predict; an .npz file may have it as its array y."),
+    ] = None
+    costs: Annotated[
+        Path | None,
+        optional(
+            "FILE",
+            "What features cost: a price list (.csv, .json, .toml). Without it each costs 1; only "
+            "a cascade brings its own prices along.",
+        ),
+    ] = None
+    budget: Annotated[float | None, optional("NUMBER", "What a sample may cost on average.")] = None
+    tradeoff: Annotated[
+        float | None,
+        optional(
+            "NUMBER", "How much loss one unit of cost is worth: the larger, the more is pruned."
+        ),
+    ] = None
+    validation: Annotated[
+        Path | None,
+        optional("FILE", "Samples that the model was not trained on, with the columns of DATA."),
+    ] = None
+    weight: Annotated[str | None, optional("COLUMN", "A column of sample weights.")] = None
+    loss: Annotated[
+        str | None,
+        optional(
+            "NAME",
+            f"The loss to count: {', '.join(LOSSES[:-1])} or {LOSSES[-1]}; by default what suits "
+            "the model.",
+        ),
+    ] = None
+    class_weight: Annotated[
+        list[str] | None,
+        optional(
+            "LABEL=NUMBER",
+            "How much errors on a class count: 'balanced', or LABEL=NUMBER, as often as needed.",
+        ),
+    ] = None
+    jobs: Annotated[int | None, optional("N", "Threads; -1 for all. By default one.")] = None
+    trust_pickle: Annotated[
+        bool,
+        flag(
+            "--trust-pickle",
+            "Read a .pkl or .joblib file as well. It can run anything: only if you trust it.",
+        ),
+    ] = False
+    force: Annotated[bool, flag("--force", "Replace what is there already.")] = False
+    json: Annotated[bool, flag("--json", "Print one JSON object in place of text.")] = False
+    quiet: Annotated[bool, flag("--quiet", "Do not show progress.")] = False
+    debug: Annotated[
+        bool, flag("--debug", "When something goes wrong, show the traceback, too.")
+    ] = False
+
+    def words(self, command: str, *more: str) -> list[str]:
+        """Return the words of a command on the same model and samples, with more options."""
+        words = ["thriftwood", command, str(self.model), str(self.data)]
+        for name in ("target", "costs", "weight", "validation", "loss"):
+            value = getattr(self, name)
+            if value is not None:
+                words += [f"--{name}", str(value)]
+        for part in self.class_weight or ():
+            words += ["--class-weight", part]
+        if self.trust_pickle:
+            words.append("--trust-pickle")
+        return [*words, *more]
+
+
+def command(names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a command of a function whose first two parameters are a request and a console.
+
+    `names` are the arguments and options of the command, in the order of its help: further
+    parameters of the function, or else fields of `Request`.
+    """
+    shared = inspect.signature(Request, eval_str=True).parameters
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(function, eval_str=True).parameters
+
+        @functools.wraps(function)
+        def run(**values: Any) -> None:
+            mine = {name: value for name, value in values.items() if name in own}
+            request = Request(**{name: values[name] for name in values if name not in own})
+            console = Console(request.json, request.quiet)
+            with console.failures_in_words(request.debug):
+                function(request, console, **mine)
+
+        parameters = [_keyword(own.get(name) or shared[name]) for name in names.split()]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        return run
+
+    return decorate
+
+
+def _keyword(parameter: inspect.Parameter) -> inspect.Parameter:
+    """Return a parameter that goes by its name, without a default where it is required."""
+    default = inspect.Parameter.empty if parameter.default is REQUIRED else parameter.default
+    return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, default=default)

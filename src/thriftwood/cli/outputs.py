@@ -1,11 +1,10 @@
-"""Where answers go: checked before the work begins, and written whole or not at all."""
+"""Outputs of a command: checked before the work begins, written whole or not at all."""
 
 import os
 import secrets
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from thriftwood.errors import InputError
@@ -48,66 +47,43 @@ def check_new_file(place: Path, force: bool) -> None:
         raise InputError(f"{place} is there already: choose another name, or pass --force.")
 
 
-def check_new_model(place: Path, force: bool) -> None:
-    """Refuse a file whose suffix says no format of models."""
+def check_new_model(place: Path, force: bool, is_cascade: bool = False) -> None:
+    """Refuse a file whose suffix says no format of models, or none of cascades."""
     check_new_file(place, force)
-    if place.suffix.lower() not in MODELS:
+    suffixes, noun = (CASCADES, "cascade") if is_cascade else (MODELS, "model")
+    if place.suffix.lower() not in suffixes:
         raise InputError(
-            f"{place} is no name for a model: its suffix says the format, so let it end in "
-            f"{', '.join(MODELS[:-1])} or {MODELS[-1]}."
+            f"{place} is no name for a {noun}: its suffix says the format, so let it end in "
+            f"{' or '.join(suffixes)}."
         )
 
 
-def check_new_cascade(place: Path, force: bool) -> None:
-    """Refuse a file that cannot be that of a cascade."""
-    check_new_file(place, force)
-    if place.suffix.lower() not in CASCADES:
-        raise InputError(
-            f"{place} is no name for a cascade: let it end in {' or '.join(CASCADES)}."
-        )
-
-
-@dataclass(frozen=True)
-class FolderKind:
-    """What a command's folder holds.
-
-    Attributes
-    ----------
-    names : collection of str
-        Which files it may have, with `/` where they are in folders of it.
-    mark : str
-        The file that each such folder has, and hardly any other.
-    """
-
-    names: Collection[str]
-    mark: str
-
-
-def check_new_folder(place: Path, kind: FolderKind, force: bool) -> None:
+def check_new_folder(place: Path, names: Sequence[str], force: bool) -> None:
     """Refuse a folder that cannot be made, or would replace something that is not ours.
 
     Parameters
     ----------
     place : Path
-    kind : FolderKind
-        What the command makes; a folder that is not of this kind is never replaced.
+    names : sequence of str
+        Files that the command writes, with `/` where they are in folders; the first marks the
+        folder as the command's own. No other folder is ever replaced.
     force : bool
-        Whether one that is may be replaced.
+        Whether a folder of the command may be replaced.
     """
     if place.is_symlink() or (place.exists() and not place.is_dir()):
         raise InputError(f"{place} is not a folder: name one, which will be made.")
     _check_room(place)
     if not place.exists() or not _seen_in(place):
         return
-    strange = _first_strange(place, kind.names)
+    strange = _first_strange(place, names)
     if strange is not None:
         raise InputError(
             f"The folder {place} holds {strange}, which does not come from this command: choose "
             "another folder."
         )
-    if not (place / kind.mark).is_file():
+    if not (place / names[0]).is_file():
         raise InputError(
-            f"The folder {place} holds files, but no {kind.mark}, so it does not come from this "
+            f"The folder {place} holds files, but no {names[0]}, so it does not come from this "
             "command: choose another folder."
         )
     if not force:
@@ -115,16 +91,16 @@ def check_new_folder(place: Path, kind: FolderKind, force: bool) -> None:
 
 
 @contextmanager
-def new_folder(place: Path, kind: FolderKind, force: bool) -> Iterator[Path]:
+def new_folder(place: Path, names: Sequence[str], force: bool) -> Iterator[Path]:
     """Yield a folder to fill; its files take their place when all went well, else they vanish."""
-    check_new_folder(place, kind, force)
+    check_new_folder(place, names, force)
     place = place.absolute()
     # Inside a folder that is there: it may be a mount, or where somebody's shell stands, and stays.
     # Else beside it, so that the last step is one rename.
     unfinished = _hidden_folder(place if place.exists() else place.parent, place)
     try:
         yield unfinished
-        check_new_folder(place, kind, force)  # somebody may have used it meanwhile
+        check_new_folder(place, names, force)  # somebody may have used it meanwhile
         if place.exists():
             _replace_files(unfinished, place)
         else:
@@ -166,7 +142,7 @@ def _seen_in(place: Path) -> list[Path]:
     return [one for one in place.iterdir() if not one.name.startswith(HIDDEN)]
 
 
-def _first_strange(place: Path, names: Collection[str]) -> str | None:
+def _first_strange(place: Path, names: Sequence[str]) -> str | None:
     """Return a file that is not among the names, if there is one."""
     for top in _seen_in(place):
         for found in (top, *top.rglob("*")):

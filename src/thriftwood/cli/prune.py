@@ -3,79 +3,67 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
-from thriftwood.cli import options
-from thriftwood.cli.choice import Choice
-from thriftwood.cli.choosing import choose
-from thriftwood.cli.early import check_request
-from thriftwood.cli.failures import ends_in_words
-from thriftwood.cli.inputs import Inputs, read_inputs
-from thriftwood.cli.measuring import measured_on
-from thriftwood.cli.outputs import check_apart, check_new_cascade, check_new_model
-from thriftwood.cli.request import Request
-from thriftwood.cli.voice import Voice
-from thriftwood.cli.words import wrapped
+import thriftwood as tw
+from thriftwood.cli.console import Console
+from thriftwood.cli.inputs import Inputs, Samples, check_limit, check_request, read_inputs
+from thriftwood.cli.options import Request, command, flag, optional
+from thriftwood.cli.outputs import check_apart, check_new_model
+from thriftwood.cli.text import amount, share, wrapped
+from thriftwood.errors import InputError
+from thriftwood.support.validation import six_digits
 
-Budget = Annotated[
-    float | None,
-    options.number_option("What a row may cost on average."),
-]
-Tradeoff = Annotated[
-    float | None,
-    options.number_option(
-        "How much loss one unit of cost is worth: the larger, the more is pruned."
-    ),
-]
-MaxErrorIncrease = Annotated[
-    float | None,
-    options.number_option("How much the error may rise, such as 0.01; best on --validation rows."),
-]
-Refit = Annotated[
-    bool, typer.Option("--refit", help="Fit the values of the leaves that are left again.")
-]
-Cascade = Annotated[
-    bool,
-    typer.Option(
-        "--cascade",
-        help="Write a classifier in stages that buys more only where it is not sure; needs "
-        "--validation, and may have a --budget.",
-    ),
-]
-Output = Annotated[
-    Path,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="Where the pruned model goes; its suffix says in which format.",
-    ),
-]
+if TYPE_CHECKING:
+    from thriftwood.closure import Certificate
+    from thriftwood.pruning import Pruned, PruningPath
+
+# A model, and what there is to say about it: for people, and for JSON.
+Answer = tuple[Any, list[str], dict[str, Any]]
+
+TUNED = (
+    "The validation set also tuned it, which flatters it a little. For less money pass a smaller "
+    "--budget; at small ones --refit helps."
+)
+NO_VALIDATION = (
+    "The error was measured on the samples given, where a trained model looks better than it is: "
+    "pass samples that it has not seen as --validation."
+)
+NOT_PROVEN = "Nothing is proven: the true loss of a boosted model has no exact optimum."
 
 
+@command(
+    "model data output target costs budget tradeoff max_error_increase validation refit cascade "
+    "weight loss class_weight jobs trust_pickle force json quiet debug"
+)
 def prune(
-    model: options.Model,
-    data: options.Data,
-    output: Output,
-    target: options.Target = None,
-    costs: options.Costs = None,
-    budget: Budget = None,
-    tradeoff: Tradeoff = None,
-    max_error_increase: MaxErrorIncrease = None,
-    validation: options.Validation = None,
-    refit: Refit = False,
-    cascade: Cascade = False,
-    weight: options.Weight = None,
-    loss: options.Loss = None,
-    class_weight: options.ClassWeight = None,
-    jobs: options.Jobs = None,
-    trust_pickle: options.TrustPickle = False,
-    force: options.Force = False,
-    json: options.Json = False,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
+    request: Request,
+    console: Console,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Where the pruned model goes; its suffix says in which format.",
+        ),
+    ],
+    max_error_increase: Annotated[
+        float | None,
+        optional("NUMBER", "How much the error may rise, such as 0.01; best with --validation."),
+    ] = None,
+    refit: Annotated[bool, flag("--refit", "Fit the values of the leaves again.")] = False,
+    cascade: Annotated[
+        bool,
+        flag(
+            "--cascade",
+            "Write a classifier in stages that buys more only where it is not sure; needs "
+            "--validation, and may have a --budget.",
+        ),
+    ] = False,
 ) -> None:
     """Prune to a budget, a tradeoff or a rise of the error.
 
@@ -90,71 +78,245 @@ def prune(
       thriftwood prune model.skops train.csv --target ill --costs prices.csv \\
           --validation valid.csv --cascade -o cascade.tw
     """
-    voice = Voice(json, quiet)
-    choice = Choice(budget, tradeoff, max_error_increase, refit, cascade)
-    request = Request(
-        model=model,
-        data=data,
-        target=target,
-        costs=costs,
-        weight=weight,
-        validation=validation,
-        loss=loss,
-        class_weight=class_weight or (),
-        jobs=jobs,
-        trust_pickle=trust_pickle,
-    )
-    with ends_in_words(debug, voice):
-        choice.check(validation is not None)
-        check_request(request)
-        check_apart(output, model, data, validation, costs)
-        _check_output(choice, output, force)
-        _prune(request, choice, output, force, voice)
+    _check_choice(request, max_error_increase, cascade)
+    check_request(request, request.model)
+    check_apart(output, request.model, request.data, request.validation, request.costs)
+    check_new_model(output, request.force, cascade)
+    inputs = read_inputs(request, console)
+    _check_model(inputs, output, refit, cascade)
+    if cascade:
+        model, lines, facts = _cascade(inputs, request.budget, refit, console)
+    elif request.tradeoff is not None:
+        model, lines, facts = _at_tradeoff(inputs, request.tradeoff, refit)
+    else:
+        path = tw.prune_path(inputs.problem)
+        limits = (request.budget, max_error_increase)
+        model, lines, facts = point_of(path, inputs, limits, refit)
+    # All that may fail comes before the file: it is there only if all went well.
+    validation, measured = _on_validation(inputs, model)
+    check_new_model(output, request.force, cascade)  # somebody may have used it meanwhile
+    write_model(model, output, console)
+    for line in (lines[0], *measured, *lines[1:], f"Wrote {output}."):
+        console.say(line)
+    console.answer(facts | {"validation": validation, "output": str(output)})
 
 
-def _check_output(choice: Choice, output: Path, force: bool) -> None:
-    """Refuse a name that a pruned model or a cascade cannot have."""
-    (check_new_cascade if choice.cascade else check_new_model)(output, force)
+def _check_choice(request: Request, max_error_increase: float | None, cascade: bool) -> None:
+    """Refuse options that contradict each other."""
+    ways = {
+        "--budget": request.budget,
+        "--tradeoff": request.tradeoff,
+        "--max-error-increase": max_error_increase,
+    }
+    given = [name for name, value in ways.items() if value is not None]
+    for name, value in ways.items():
+        check_limit(name, value)
+    if cascade and not set(given) <= {"--budget"}:
+        raise InputError("A --cascade is chosen by --budget, or without any of the others.")
+    if cascade and request.validation is None:
+        raise InputError(
+            "A --cascade is tuned on samples that the model was not trained on: pass them as "
+            "--validation."
+        )
+    if not cascade and not given:
+        raise InputError("Say how far to prune: --budget, --tradeoff or --max-error-increase.")
+    if len(given) > 1:
+        raise InputError(
+            "Pass exactly one of --budget, --tradeoff and --max-error-increase, not "
+            f"{' and '.join(given)}."
+        )
 
 
-def _prune(request: Request, choice: Choice, output: Path, force: bool, voice: Voice) -> None:
-    """Find the model, write it, and say what it is."""
+def _check_model(inputs: Inputs, output: Path, refit: bool, cascade: bool) -> None:
+    """Refuse what cannot be done with a model of this kind, before the work begins."""
+    from thriftwood.adapters import read_bootstrap
     from thriftwood.formats.models import check_model_file
 
-    inputs = read_inputs(request, voice)
-    forest = inputs.forest
-    becomes_ours = choice.refit and forest.is_averaged and forest.is_classifier
-    if not (choice.cascade or becomes_ours):
-        check_model_file(inputs.model, output)
-    chosen = choose(inputs, choice, voice)
-    # All that may fail comes before the file: it is there only if all went well.
-    validation, measured = _on_validation(inputs, chosen.model)
-    _check_output(choice, output, force)  # somebody may have used it meanwhile
-    write_pruned(chosen.model, output, voice)
-    title, *figures = chosen.lines
-    for line in (title, *measured, *figures, f"Wrote {output}."):
-        voice.say(line)
-    voice.answer(chosen.facts | {"validation": validation, "output": str(output)})
+    forest = inputs.problem.forest
+    becomes_ours = refit and forest.is_averaged and forest.is_classifier
+    if not (cascade or becomes_ours):
+        check_model_file(inputs.problem.model, output)
+    if cascade and not forest.is_classifier:
+        raise InputError(
+            "A cascade stops where the class of a sample is clear, and this model predicts "
+            "numbers: use --budget without --cascade."
+        )
+    if refit and inputs.validation is None and read_bootstrap(inputs.problem.model) is None:
+        raise InputError(
+            "--refit needs samples that the model was not trained on: pass --validation FILE."
+        )
 
 
-def write_pruned(model: Any, output: Path, voice: Voice) -> None:
+def point_of(
+    path: PruningPath, inputs: Inputs, limits: tuple[float | None, float | None], refit: bool
+) -> Answer:
+    """Return the point of a path within a budget, or else within a rise of the error."""
+    from thriftwood.problem import interval_in_words, tradeoff_inside, tradeoffs_of
+
+    budget, max_error_increase = limits
+    notes = []
+    if budget is not None:
+        pruned = path.at(budget=budget)
+    else:
+        pruned = _by_error(path, inputs, max_error_increase)
+        notes = [] if inputs.validation else [wrapped(NO_VALIDATION)]
+    point = pruned.index or 0
+    (certificate,) = path.certify(inputs.problem, [point])
+    tradeoff = tradeoff_inside(path.tradeoffs, point)
+    interval = interval_in_words(*tradeoffs_of(path.tradeoffs, point))
+    proof = _proof_in_words(certificate, tradeoff, f"; the path has it {interval}")
+    model, lines, facts = _answer(pruned, inputs, refit, certificate, proof)
+    return model, [*lines, *notes], facts
+
+
+def _by_error(path: PruningPath, inputs: Inputs, max_error_increase: float | None) -> Pruned:
+    """Return the cheapest point whose error is not much above that of the model before pruning."""
+    if not inputs.is_judged_by_errors:
+        raise InputError(
+            "This model predicts a quantile, a rank or something of its own, which squared errors "
+            "do not judge: use --budget or --tradeoff."
+        )
+    samples = inputs.validation or inputs.samples
+    return path.choose(
+        samples.X,
+        samples.y,
+        rule="max_error_increase",
+        limit=max_error_increase,
+        sample_weight=samples.weight,
+        n_jobs=inputs.problem.n_jobs,
+    )
+
+
+def _at_tradeoff(inputs: Inputs, tradeoff: float, refit: bool) -> Answer:
+    """Return the optimal pruning at a tradeoff."""
+    pruned = tw.prune(inputs.problem, tradeoff=tradeoff)
+    certificate = getattr(pruned.proof, "certificate", None)  # none after a descent
+    proof = _proof_in_words(certificate, tradeoff)
+    return _answer(pruned, inputs, refit, certificate, proof)
+
+
+def _cascade(inputs: Inputs, budget: float | None, refit: bool, console: Console) -> Answer:
+    """Return a cascade of points of the path, tuned on the validation set."""
+    assert inputs.validation is not None, "`_check_choice` has seen to that."
+    cascade = tw.prune_path(inputs.problem).cascade(
+        inputs.validation.X,
+        inputs.validation.y,
+        budget=budget,
+        refit=inputs.samples if refit else None,
+        sample_weight=inputs.validation.weight,
+        n_jobs=inputs.problem.n_jobs,
+        progress=console.progress,
+    )
+    facts = {
+        "type": type(cascade).__name__,
+        "n_stages": len(cascade.stages),
+        "n_stages_used": len(cascade.stages.in_use),
+        "budget": budget,
+    }
+    title, *_ = str(cascade).splitlines()  # the other figures are those of the validation set
+    return cascade, [title, wrapped(TUNED)], facts
+
+
+def _answer(
+    pruned: Pruned, inputs: Inputs, refit: bool, certificate: Certificate | None, proof: str
+) -> Answer:
+    """Return a pruned model, refitted where that is wanted, with its figures and its proof."""
+    if refit:
+        pruned = pruned.refit(
+            inputs.samples.X,
+            inputs.samples.y,
+            validation=inputs.validation,
+            sample_weight=inputs.samples.weight,
+            n_jobs=inputs.problem.n_jobs,
+        )
+    lines = [*str(pruned).splitlines(), proof]
+    now, before = type(pruned.model).__name__, type(inputs.problem.model).__name__
+    if now != before:
+        lines.append(wrapped(f"Refitted, a {before} becomes a {now}, which only Thriftwood reads."))
+    facts = {
+        "type": now,
+        **figures(pruned),
+        "original": figures(pruned.original),
+        "loss_name": pruned.loss_name,
+        "tradeoff": pruned.tradeoff,
+        "budget": pruned.budget,
+        "bound": getattr(pruned.proof, "bound", None),
+        "point": pruned.index,
+        "refitted": pruned.refitted is not None,
+        "certificate": proof_facts(certificate),
+    }
+    return pruned.model, lines, facts
+
+
+def figures(one: Any) -> dict[str, Any]:
+    """Return the figures of a model for JSON."""
+    return {name: getattr(one, name) for name in ("cost", "loss", "n_splits", "n_features")}
+
+
+def _proof_in_words(certificate: Certificate | None, tradeoff: float, more: str = "") -> str:
+    """Return what is proven at a tradeoff, as lines below the figures."""
+    if certificate is None:
+        return wrapped(NOT_PROVEN, "  ")
+    numbers = f"reached {certificate.profit}, none can pass {certificate.bound}"
+    if certificate.gap == 0:
+        proven = (
+            f"Proven at tradeoff {six_digits(tradeoff)}: no pruning has a smaller "
+            f"loss + tradeoff * cost ({numbers})"
+        )
+    else:
+        proven = (
+            f"Not proven optimal at tradeoff {six_digits(tradeoff)}: {numbers}, "
+            f"a gap of {certificate.gap}"
+        )
+    return wrapped(f"{proven}{more}.", "  ")
+
+
+def proof_facts(certificate: Certificate | None) -> dict[str, Any] | None:
+    """Return a certificate for JSON."""
+    if certificate is None:
+        return None
+    return {"profit": certificate.profit, "bound": certificate.bound, "gap": certificate.gap}
+
+
+def write_model(model: Any, output: Path, console: Console) -> None:
     """Write a model in the format that the suffix names."""
     from thriftwood.formats.models import write_model_file
 
-    with voice.step(f"Writing {output}"):
+    with console.step(f"Writing {output}"):
         write_model_file(model, output)
 
 
 def _on_validation(inputs: Inputs, pruned: Any) -> tuple[dict[str, Any] | None, list[str]]:
-    """Return how the model did before and does now on rows that it was not trained on.
-
-    For JSON, and as lines.
-    """
-    if inputs.validation is None or not inputs.is_judged_by_errors:
+    """Return error and cost on the validation set, before and now: for JSON, and as lines."""
+    samples = inputs.validation
+    if samples is None or not inputs.is_judged_by_errors:
         return None, []
-    rows, unit = inputs.validation, "" if inputs.costs is None else inputs.costs.unit
-    now, before = measured_on(rows, inputs, pruned), measured_on(rows, inputs)
-    kind = inputs.forest.is_classifier
-    line = f"On the validation rows: {now.in_words(unit, kind)}, was {before.in_words(unit, kind)}."
-    facts = {"n_samples": len(rows.X), **now._asdict(), "original": before._asdict()}
-    return facts, [wrapped(line)]
+    now, before = (measured_on(samples, inputs, model) for model in (pruned, inputs.problem.model))
+    line = f"On the validation set: {_in_words(now, inputs)}, was {_in_words(before, inputs)}."
+    return {"n_samples": len(samples.y), **now, "original": before}, [wrapped(line)]
+
+
+def measured_on(samples: Samples, inputs: Inputs, model: Any) -> dict[str, float]:
+    """Return the error and the mean bill of a model: before pruning, pruned, or a cascade."""
+    from thriftwood.adapters import read_forest
+
+    # A bare booster predicts probabilities, not labels.
+    is_cascade = isinstance(model, tw.CascadeClassifier)
+    predictor = model if is_cascade else tw.ForestModel(read_forest(model), inputs.problem.n_jobs)
+    predicted = predictor.predict(samples.X)
+    is_class = inputs.problem.forest.is_classifier
+    losses = predicted != samples.y if is_class else (predicted - samples.y) ** 2
+    bill = tw.feature_bill(model, samples.X, inputs.costs, n_jobs=inputs.problem.n_jobs)
+    return {
+        "error": float(np.average(losses, weights=samples.weight)),
+        "cost": float(np.average(bill.per_sample, weights=samples.weight)) + bill.model_cost,
+    }
+
+
+def _in_words(measured: dict[str, float], inputs: Inputs) -> str:
+    if inputs.problem.forest.is_classifier:
+        error = f"{share(measured['error'])} wrong"
+    else:
+        error = f"mean squared error {six_digits(measured['error'])}"
+    unit = "" if inputs.costs is None else inputs.costs.unit
+    return f"{error} at {amount(measured['cost'], unit)}"

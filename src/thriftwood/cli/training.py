@@ -1,120 +1,196 @@
-"""From rows to a trained model and the rows to judge it by, in files."""
+"""Training of `thriftwood train`: the only place here, with the demo, that fits models."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 import thriftwood as tw
-from thriftwood.cli.class_weights import read_class_weight
-from thriftwood.cli.fitting import (
-    Kind,
-    Task,
-    check_features,
-    check_task,
-    fitted,
-    held_out_quarter,
-    usual_kind,
-    usual_task,
-)
+from thriftwood.cli.console import Console
 from thriftwood.cli.inputs import (
-    JudgedRows,
+    Inputs,
+    Samples,
     check_prices,
-    judged,
+    read_class_weight,
     read_costs,
+    with_target,
 )
-from thriftwood.cli.request import Request
-from thriftwood.cli.voice import Voice
-from thriftwood.cli.words import count
-from thriftwood.forest.table import column_names
+from thriftwood.cli.options import Request
+from thriftwood.cli.text import count
+from thriftwood.errors import InputError, ThriftwoodError
+
+if TYPE_CHECKING:
+    from thriftwood.costs import Costs
+    from thriftwood.evaluation import Evaluation
 
 MODEL, TRAIN, VALIDATION = "model.skops", "train.parquet", "validation.parquet"
-TARGET = "y"  # what an .npz file calls it
+TARGET = "y"  # the target of an .npz file
+BUDGET_FOREST, FOREST, BOOSTING = KINDS = ("budget-forest", "forest", "boosting")
+CLASSIFICATION, REGRESSION = TASKS = ("classification", "regression")
+MOST_CLASSES = 20  # distinct whole numbers that are still taken for classes
+N_TREES = 40  # of a forest
 
 
-@dataclass(frozen=True)
-class Lesson:
-    """What to train.
-
-    Attributes
-    ----------
-    request : Request
-        Where rows and prices are, and where the model will be.
-    output : Path
-        The folder that all is to be in.
-    kind : Kind, optional
-    task : Task, optional
-        None leaves it to the target.
-    seed : int
-    """
-
-    request: Request
-    output: Path
-    kind: Kind | None
-    task: Task | None
-    seed: int
-
-
-def write_lesson(lesson: Lesson, folder: Path, voice: Voice) -> tuple[Request, list[str]]:
-    """Train, and write the model; where no validation rows are given hold some out, and write both.
+def write_model_and_samples(
+    request: Request, folder: Path, kind: str | None, task: str | None, seed: int, console: Console
+) -> tuple[Request, list[str]]:
+    """Train, and write the model; without a validation set hold one out, and write both parts.
 
     Returns
     -------
     request : Request
-        What the frontier is to be computed on.
+        What the frontier is to be computed on, with names of files in the folder.
     lines : list of str
         What was done.
     """
-    request = lesson.request
-    costs, rows = read_costs(request.costs), _read(request, voice)
-    task = lesson.task or usual_task(rows.y)
-    kind = lesson.kind or usual_kind(task)
-    check_task(rows.y, task, kind)
-    check_features(rows, kind)
-    check_prices(costs, request.costs, rows.X)
-    n_held_out = 0
+    costs, samples = read_costs(request.costs), _read(request, console)
+    usual = task or usual_task(samples.y)
+    kind = kind or (BUDGET_FOREST if usual == CLASSIFICATION else BOOSTING)
+    _check_target(samples.y, usual, kind)
+    _check_features(samples.X, kind)
+    check_prices(costs, request.costs, samples.X)
+    lines = []
+    if task is None:
+        n_classes = len(np.unique(samples.y))
+        taken = "numbers" if usual == REGRESSION else f"{n_classes} classes"
+        lines.append(f"Took {request.target or TARGET} for {taken}; --task says otherwise.")
+    held_out = ""
     if request.validation is None:
-        train, valid = held_out_quarter(rows.y, task, lesson.seed)
-        request = _named(request, rows)
+        train, valid = _held_out_quarter(samples.y, usual, seed)
+        request = _with_names(request, samples)
         for name, some in ((TRAIN, train), (VALIDATION, valid)):
-            _write_rows(_taken(rows, some), request, folder / name)
-        rows, n_held_out = _taken(rows, train), len(valid)
-        request = replace(
-            request, data=lesson.output / TRAIN, validation=lesson.output / VALIDATION
-        )
-    classes = sorted(set(rows.y.tolist())) if task is Task.classification else None
-    weights = read_class_weight(request.class_weight, classes)
-    with voice.step("Training"):
-        model = fitted(rows, kind, task, costs, weights, lesson.seed, request.jobs)
+            _write_samples(_taken(samples, some), request, folder / name)
+        samples = _taken(samples, train)
+        held_out = f"; {count(len(valid), 'sample')} held out for validation"
+        request = replace(request, data=folder / TRAIN, validation=folder / VALIDATION)
+    classes = sorted(set(samples.y.tolist())) if usual == CLASSIFICATION else None
+    class_weight = read_class_weight(request.class_weight or [], classes)
+    model = _untrained(kind, usual, seed, request.jobs)
+    if class_weight is not None:
+        model.set_params(class_weight=class_weight)
+    with console.step("Training"):
+        _fit(model, samples, costs)
     tw.export.to_skops(model, folder / MODEL)
-    return request, _lines(model, rows, request, lesson.task, classes, n_held_out)
+    n_samples = count(len(samples.y), "sample")
+    lines.append(f"Trained a {type(model).__name__} on {n_samples}{held_out}.")
+    return replace(request, model=folder / MODEL), lines
 
 
-def _read(request: Request, voice: Voice) -> JudgedRows:
+def _read(request: Request, console: Console) -> Samples:
     from thriftwood.formats.tables import read_table
 
-    with voice.step(f"Reading {request.data}"):
+    with console.step(f"Reading {request.data}"):
         table = read_table(request.data)
         rows = table.rows_to_learn(target=request.target, weight=request.weight)
-        return judged(rows, request.data)
+        return with_target(rows, request.data)
 
 
-def _taken(rows: JudgedRows, some: Any) -> JudgedRows:
-    """Return some of the rows, by number."""
-    X = rows.X.iloc[some] if hasattr(rows.X, "iloc") else rows.X[some]
-    return rows._replace(
-        X=X, y=rows.y[some], weight=None if rows.weight is None else rows.weight[some]
+def usual_task(y: Any) -> str:
+    """Return what a target looks like: text, truth or few whole numbers are classes."""
+    if y.dtype.kind not in "iuf":
+        return CLASSIFICATION
+    distinct = np.unique(y)
+    is_few = len(distinct) <= MOST_CLASSES and bool((distinct == np.round(distinct)).all())
+    return CLASSIFICATION if is_few else REGRESSION
+
+
+def _check_target(y: Any, task: str, kind: str) -> None:
+    """Refuse a target that cannot be learnt."""
+    if task == REGRESSION and y.dtype.kind not in "iufb":
+        raise InputError("The target holds text, so that --task can only be classification.")
+    if task == REGRESSION and kind == BUDGET_FOREST:
+        raise InputError(
+            "A budget-forest predicts classes: pass --model forest or --model boosting for numbers."
+        )
+    if task == CLASSIFICATION and len(np.unique(y)) < 2:
+        raise InputError("All samples have the same class, so that there is nothing to learn.")
+
+
+def _check_features(X: Any, kind: str) -> None:
+    """Refuse numbers beyond those of a float32, which the trees of a forest cannot compare."""
+    if kind == BOOSTING:
+        return
+    for name in X.columns:
+        values = X[name].to_numpy()
+        wrong = values[np.abs(values) > np.finfo(np.float32).max]
+        if len(wrong):
+            raise InputError(
+                f"The column {name!r} holds {wrong[0]}, which is too large for a forest: mend it, "
+                "leave the cell empty, or pass --model boosting."
+            )
+
+
+def _untrained(kind: str, task: str, seed: int, jobs: int | None) -> Any:
+    from sklearn import ensemble
+
+    if kind == BUDGET_FOREST:
+        # Information per price: with prices that differ it beats the other measures.
+        return tw.BudgetForestClassifier(
+            N_TREES, impurity="entropy", n_jobs=jobs, random_state=seed
+        )
+    ending = "Classifier" if task == CLASSIFICATION else "Regressor"
+    if kind == BOOSTING:
+        return getattr(ensemble, f"HistGradientBoosting{ending}")(random_state=seed)
+    # Trees that may choose among all features agree on the good ones: more can be saved.
+    forest = getattr(ensemble, f"RandomForest{ending}")
+    return forest(N_TREES, max_features=None, n_jobs=jobs, random_state=seed)
+
+
+def _fit(model: Any, samples: Samples, costs: Costs | None) -> None:
+    """Fit a model, or say in a sentence why scikit-learn does not."""
+    prices = {"costs": costs} if isinstance(model, tw.BudgetForestClassifier) else {}
+    try:
+        model.fit(samples.X, samples.y, samples.weight, **prices)
+    except ThriftwoodError:
+        raise
+    except ValueError as error:  # of scikit-learn, which sees more than was checked
+        said = str(error).strip().splitlines()[0].rstrip(".")
+        raise InputError(f"From these samples no model can be trained: {said}.") from None
+
+
+def _held_out_quarter(y: Any, task: str, seed: int) -> tuple[Any, Any]:
+    """Return the samples to train on and a quarter to validate on, classes with the same shares."""
+    from sklearn.model_selection import train_test_split
+
+    if len(y) < 8:
+        raise InputError(f"There are only {len(y)} samples: too few to hold some out.")
+    labels = None
+    if task == CLASSIFICATION:
+        labels, (distinct, counts) = y, np.unique(y, return_counts=True)
+        if counts.min() < 2:
+            raise InputError(
+                f"Only one sample has the class {distinct[counts.argmin()]!s}: training and "
+                "validation need one each. Leave it out, or pass --validation, or --task "
+                "regression if these are numbers."
+            )
+        if len(distinct) > len(y) // 4:
+            raise InputError(
+                f"There are {len(distinct)} classes in {len(y)} samples: a quarter of them cannot "
+                "have them all. Pass more samples, or --validation, or --task regression if these "
+                "are numbers."
+            )
+    train, valid = train_test_split(
+        np.arange(len(y)), test_size=0.25, stratify=labels, random_state=seed
     )
+    return np.sort(train), np.sort(valid)
 
 
-def _named(request: Request, rows: JudgedRows) -> Request:
+def _taken(samples: Samples, some: Any) -> Samples:
+    """Return some of the samples, by number."""
+    weight = None if samples.weight is None else samples.weight[some]
+    return Samples(samples.X.iloc[some], samples.y[some], weight)
+
+
+def _with_names(request: Request, samples: Samples) -> Request:
     """Name the columns of target and weights, which in an .npz file have names by themselves."""
-    names = column_names(rows.X) or ()
+    names = [str(name) for name in samples.X.columns]
     target = request.target or _free_name(TARGET, names)
     weight = request.weight
-    if weight is None and rows.weight is not None:
+    if weight is None and samples.weight is not None:
         weight = _free_name("weight", (*names, target))
     return replace(request, target=target, weight=weight)
 
@@ -123,29 +199,32 @@ def _free_name(usual: str, taken: Sequence[str]) -> str:
     return usual if usual not in taken else _free_name(f"{usual}_", taken)
 
 
-def _write_rows(rows: JudgedRows, request: Request, file: Path) -> None:
-    import pandas as pd
-
-    frame = pd.DataFrame(rows.X)
-    frame.columns = frame.columns.astype(str)
-    frame[request.target] = rows.y
+def _write_samples(samples: Samples, request: Request, file: Path) -> None:
+    frame = samples.X.copy()
+    frame[request.target] = samples.y
     if request.weight is not None:
-        frame[request.weight] = rows.weight
+        frame[request.weight] = samples.weight
     frame.to_parquet(file, index=False)
 
 
-def _lines(
-    model: Any,
-    rows: JudgedRows,
-    request: Request,
-    asked: Task | None,
-    classes: list[Any] | None,
-    n_held_out: int,
-) -> list[str]:
-    lines = []
-    if asked is None:
-        taken = "numbers" if classes is None else f"{len(classes)} classes"
-        lines.append(f"Took {request.target or TARGET} for {taken}; --task says otherwise.")
-    held_out = f"; {count(n_held_out, 'row')} held out for validation" if n_held_out else ""
-    lines.append(f"Trained a {type(model).__name__} on {count(len(rows.y), 'row')}{held_out}.")
-    return lines
+def baseline_note(evaluation: Evaluation | None, inputs: Inputs, kind: str | None) -> str | None:
+    """Return a sentence where the model is no better than the same prediction for all samples."""
+    # Classes that weigh more are worth some errors on others: errors alone say little then.
+    if evaluation is None or inputs.validation is None or inputs.class_weight is not None:
+        return None
+    is_class = inputs.problem.forest.is_classifier
+    (_, y, weight), (_, y_valid, weight_valid) = inputs.samples, inputs.validation
+    if is_class:
+        labels, numbers = np.unique(y, return_inverse=True)
+        constant = labels[np.bincount(numbers, weights=weight).argmax()]
+        losses = y_valid != constant
+    else:
+        constant = np.average(y, weights=weight)
+        losses = (y_valid - constant) ** 2
+    if evaluation.original.error < np.average(losses, weights=weight_valid):
+        return None
+    same = f"the class {constant}, the commonest" if is_class else "the mean"
+    advice = f"try --model {BOOSTING if kind == FOREST else FOREST}"
+    if is_class and kind in (None, BUDGET_FOREST):
+        advice = f"a budget-forest may see nothing but features that are free: {advice}"
+    return f"On the validation set the model is no better than always saying {same}; {advice}."

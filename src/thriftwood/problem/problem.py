@@ -187,7 +187,8 @@ class PruningProblem:
             raise InputError(
                 f"The {self.loss_name.replace('_', ' ')} of a boosted model is no sum over its "
                 "trees, so it can be descended at one tradeoff, but has no exact path: "
-                f"{instead}"
+                f"{instead}",
+                "loss",
             )
 
     @cached_property

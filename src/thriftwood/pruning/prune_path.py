@@ -85,7 +85,7 @@ def prune_path(
 
 def path_of(problem: PruningProblem) -> PruningPath:
     """Return all optimal prunings of a problem."""
-    problem.check_adds_up("leave `loss` out, or use prune(..., tradeoff=...).")
+    problem.check_adds_up("leave `loss` out, or prune at a tradeoff.")
     if problem.partitions is not None:
         cut, rounds = problem.partitions.parametric_cut()
         return nested_path(problem, problem.partitions.index, cut, rounds=rounds)

@@ -1,7 +1,7 @@
-"""What a path shows to people: a page to choose a point on, and pictures.
+"""Reports for people: a page to choose a point of a path on, and pictures.
 
 Law of this folder: every number shown is one that the path, a bill, an evaluation or a certificate
-of the same rows has, or a sum or quantile of such.
+of the same samples has, or a sum or quantile of such.
 """
 
 from thriftwood.report.page import write_page

@@ -1,26 +1,24 @@
-"""Which points of a path are shown, and which of its curve are drawn."""
+"""Points of a path that a report shows: some of many, and the one to begin with."""
 
 from collections.abc import Iterable
 from itertools import pairwise
 
 import numpy as np
 
+from thriftwood.evaluation import Evaluation, chosen_point
+from thriftwood.pruning import PruningPath
 from thriftwood.support.arrays import FloatArray, IntArray
+
+# Without errors to go by: how much of the way from the least loss to the largest may be given up.
+GIVEN_UP = 0.05
+CHEAPEST = "the cheapest within one standard error of the best on"
 
 
 def shown_points(costs: FloatArray, wanted: Iterable[int], most: int) -> list[int]:
-    """Return points of a path, in order: the first, the last, those wanted, others between.
+    """Return at most so many points of a path: the first, the last, those wanted, others between.
 
     As long as there may be more, the widest gap of cost that has a point inside gets the one next
-    to its middle.
-
-    Parameters
-    ----------
-    costs : shape (n_points,)
-        They fall along the path.
-    wanted : iterable of int
-    most : int
-        How many points to return at the most.
+    to its middle. Costs fall along the path.
     """
     shown = sorted({0, len(costs) - 1, *wanted})
     while len(shown) < min(most, len(costs)):
@@ -37,10 +35,27 @@ def drawn_points(costs: FloatArray, wanted: Iterable[int], most: int) -> IntArra
     """Return points of a path, in order, that look like all of them when they are drawn.
 
     These are all points, unless there are more than `most`; then those wanted, and of the others
-    the first in each of so many equal parts of the costs. Parameters as in `shown_points`.
+    the first in each of so many equal parts of the costs.
     """
     if len(costs) <= most:
         return np.arange(len(costs))
     part = np.floor(costs / costs.max() * (most - 1))
     _, first = np.unique(part, return_index=True)
     return np.union1d(first, list(wanted))
+
+
+def first_point(
+    path: PruningPath, training: Evaluation | None, validation: Evaluation | None
+) -> tuple[int, str]:
+    """Return the point to begin with, and why; `training` is None where errors do not judge."""
+    if validation is not None:
+        return chosen_point(validation, "one_standard_error"), f"{CHEAPEST} the validation set"
+    if training is not None:
+        why = (
+            f"{CHEAPEST} the samples it was pruned on; those that training did not see would be a "
+            "better judge"
+        )
+        return chosen_point(training, "one_standard_error"), why
+    most = path.losses[0] + GIVEN_UP * (path.losses.max() - path.losses[0])
+    why = f"the cheapest that gives up at most {GIVEN_UP:.0%} of what there is to lose"
+    return int(np.flatnonzero(path.losses <= most)[-1]), why

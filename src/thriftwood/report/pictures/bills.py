@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,16 +26,12 @@ MOST_LETTERS = 24  # of a name, as long as names differ by them
 HEIGHT = 0.4  # of a bar; two of them share a line of height 1
 
 
-class Entry(NamedTuple):
-    """One line of the picture: what something costs a row on average, before and after."""
-
-    name: str
-    before: float
-    after: float
+# What something costs a sample on average: its name, before and after.
+Entry = tuple[str, float, float]
 
 
 def plot_bills(before: FeatureBill, after: FeatureBill, ax: Axes | None = None) -> Axes:
-    """Draw what a row pays for each feature on average, before and after pruning.
+    """Draw what a sample pays for each feature on average, before and after pruning.
 
     The dearest come first. The fees of groups, the tests and the model have bars of their own, and
     the last bar holds all that is too cheap for one, so that the bars add up to the two means that
@@ -56,13 +52,13 @@ def plot_bills(before: FeatureBill, after: FeatureBill, ax: Axes | None = None) 
     entries = _lines(_all_entries(before, after))
     ax = axes_or_new(ax, figsize=(7.0, 1.3 + 0.3 * max(len(entries), 3)))
     places = np.arange(len(entries))
-    for shift, bill, name, color, hatch in (
-        (-HEIGHT / 2, before, "before", VERMILION, "///"),
-        (HEIGHT / 2, after, "after", BLUE, ""),
+    for column, shift, bill, name, color, hatch in (
+        (1, -HEIGHT / 2, before, "before", VERMILION, "///"),
+        (2, HEIGHT / 2, after, "after", BLUE, ""),
     ):
         ax.barh(
             places + shift,
-            [getattr(entry, name) for entry in entries],
+            [entry[column] for entry in entries],
             height=HEIGHT,
             color=color,
             hatch=hatch,
@@ -70,7 +66,7 @@ def plot_bills(before: FeatureBill, after: FeatureBill, ax: Axes | None = None) 
             linewidth=0,
             label=f"{name}: {amount(bill.mean, bill.unit)}",
         )
-    names = _short_names([entry.name for entry in entries])
+    names = _short_names([name for name, _, _ in entries])
     ax.set_yticks(places, names, parse_math=False)  # a name may hold dollars
     ax.set_ylim(max(len(entries), 1) - 0.4, -0.6)  # the dearest on top
     ax.set_xlabel(with_unit("part of the mean bill", before.unit), parse_math=False)
@@ -111,27 +107,27 @@ def _all_entries(before: FeatureBill, after: FeatureBill) -> list[Entry]:
     """Return all that either bill is made of."""
     names = before.feature_names or after.feature_names
     features = [
-        Entry(names[k] if names else f"feature {k}", before.by_feature[k], after.by_feature[k])
+        (names[k] if names else f"feature {k}", before.by_feature[k], after.by_feature[k])
         for k in range(len(before.by_feature))
     ]
     fees = [
-        Entry(f"fee of {group}", before.fees.get(group, 0.0), after.fees.get(group, 0.0))
+        (f"fee of {group}", before.fees.get(group, 0.0), after.fees.get(group, 0.0))
         for group in {**before.fees, **after.fees}
     ]
-    tests = Entry("tests", before.test_cost, after.test_cost)
-    model = Entry("model", before.model_cost, after.model_cost)
+    tests = ("tests", before.test_cost, after.test_cost)
+    model = ("model", before.model_cost, after.model_cost)
     return [*features, *fees, tests, model]
 
 
 def _lines(entries: list[Entry]) -> list[Entry]:
     """Return the dearest entries, and one for all others together; none that is free in both."""
-    paid = [entry for entry in entries if entry.before > 0 or entry.after > 0]
-    dearest = sorted(paid, key=lambda entry: -max(entry.before, entry.after))
+    paid = [entry for entry in entries if max(entry[1:]) > 0]
+    dearest = sorted(paid, key=lambda entry: -max(entry[1:]))
     shown, others = dearest[:MOST_BARS], dearest[MOST_BARS:]
-    shown.sort(key=lambda entry: (-entry.before, -entry.after))
+    shown.sort(key=lambda entry: (-entry[1], -entry[2]))
     if others:
-        before, after = (sum(column) for column in list(zip(*others, strict=True))[1:])
-        shown.append(Entry(f"{len(others)} others", before, after))
+        _, before, after = zip(*others, strict=True)
+        shown.append((f"{len(others)} others", sum(before), sum(after)))
     return shown
 
 

@@ -1,4 +1,4 @@
-"""What a cascade comes to at many budgets, on rows."""
+"""The error of a cascade against its mean bill, at many budgets."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thriftwood.baselines.size_path import SizePath
 from thriftwood.cascade import CascadeClassifier
 from thriftwood.costs import AnyCosts
 from thriftwood.errors import InputError
 from thriftwood.forest.table import read_rows
 from thriftwood.problem.targets import read_target
-from thriftwood.pruning.path import PruningPath
+from thriftwood.pruning import PruningPath
 from thriftwood.support.arrays import FloatArray
 from thriftwood.support.axes import (
     BLUE,
@@ -37,7 +36,7 @@ def plot_cascade(
     X: Any,
     y: ArrayLike,
     *,
-    path: PruningPath | SizePath | None = None,
+    path: PruningPath | None = None,
     budgets: Sequence[float] | None = None,
     costs: AnyCosts = None,
     ax: Axes | None = None,
@@ -49,13 +48,13 @@ def plot_cascade(
     cascade : CascadeClassifier
         What `path.cascade` returned.
     X, y
-        Rows that neither trained the model nor tuned the cascade, and their labels.
-    path : PruningPath or SizePath, optional
-        Draw its points too, measured on the same rows.
+        Samples that neither trained the model nor tuned the cascade, and their labels.
+    path : PruningPath, optional
+        Draw its points too, measured on the same samples.
     budgets : sequence of float, optional
         None means up to 25 of the bills at which the rule of the cascade changes.
     costs : array-like, mapping or Costs, optional
-        What these rows pay; None means the prices that the cascade was tuned with.
+        What these samples pay; None means the prices that the cascade was tuned with.
     ax : matplotlib Axes, optional
         None makes new ones.
 
@@ -65,7 +64,7 @@ def plot_cascade(
     """
     if not isinstance(cascade, CascadeClassifier):
         raise InputError("`cascade` is no cascade: pass what `path.cascade(X, y)` returned.")
-    if path is not None and not isinstance(path, (PruningPath, SizePath)):
+    if path is not None and not isinstance(path, PruningPath):
         raise InputError("`path` is no path: pass what `prune_path(model, X, y)` returned.")
     labels = _labels(cascade, X, y)
     chosen = _spread(cascade.rules.costs) if budgets is None else _read_budgets(budgets)
@@ -74,7 +73,7 @@ def plot_cascade(
     ax = axes_or_new(ax)
     if path is not None:
         points = path.evaluate(X, y, quantiles=(), costs=costs)
-        style = "--" if path.is_nested else ""  # no line where costs go up and down
+        style = "--" if path.drop_step is not None else ""  # no line where costs go up and down
         ax.plot(
             points.cost,
             points.error,
@@ -87,7 +86,7 @@ def plot_cascade(
     ax.plot(*zip(*measured, strict=True), "o-", color=BLUE, markersize=4, label="cascade")
     ax.plot(*usual, "*", color=GREEN, markersize=14, label="cascade as it is set")
     ax.set_xlabel(
-        with_unit(f"mean bill of {len(labels)} rows", cascade.prices.unit), parse_math=False
+        with_unit(f"mean bill of {len(labels)} samples", cascade.prices.unit), parse_math=False
     )
     ax.set_ylabel("error")
     tidy(ax)
@@ -96,7 +95,7 @@ def plot_cascade(
 
 
 def _labels(cascade: CascadeClassifier, X: Any, y: ArrayLike) -> Any:
-    """Return the labels of the rows, each known to the model, or refuse them."""
+    """Return the labels of the samples, each known to the model, or refuse them."""
     forest = cascade.stages.richest
     target = read_target(y, forest, read_rows(X, forest).n_samples)
     return cascade.classes_[target]
@@ -116,7 +115,7 @@ def _spread(bills: FloatArray) -> FloatArray:
 def _read_budgets(budgets: Any) -> FloatArray:
     found = numbers(budgets, "budgets")
     if found.ndim != 1 or not len(found):
-        raise InputError("`budgets` must be a list of numbers: what a row may cost on average.")
+        raise InputError("`budgets` must be a list of numbers: what a sample may cost on average.")
     return np.sort(found)
 
 

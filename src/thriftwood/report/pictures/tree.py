@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from thriftwood.baselines.size_path import SizePath
 from thriftwood.errors import InputError
 from thriftwood.forest import LEAF, Forest
-from thriftwood.pruning.path import PruningPath
-from thriftwood.report.pictures.node_words import question, saying
-from thriftwood.report.pictures.tree_layout import Spot, lay_out
+from thriftwood.pruning import PruningPath
+from thriftwood.report.pictures.nodes import Spot, lay_out, question, value_in_words
 from thriftwood.support.arrays import BoolArray
 from thriftwood.support.axes import (
     BLUE,
@@ -52,7 +50,7 @@ LOOKS = {
 
 
 def plot_tree(
-    path: PruningPath | SizePath,
+    path: PruningPath,
     index: int,
     tree: int = 0,
     ax: Axes | None = None,
@@ -61,13 +59,13 @@ def plot_tree(
 ) -> Axes:
     """Draw a tree as it was before pruning, and what a point of the path keeps of it.
 
-    Rows that pass a test go left. A leaf tells its class and the share of that class, or its
+    Samples that pass a test go left. A leaf tells its class and the share of that class, or its
     number; in a boosted model, what it adds to the score. Lines and nodes below a split that became
     a leaf are grey and dashed.
 
     Parameters
     ----------
-    path : PruningPath or SizePath
+    path : PruningPath
     index : int
         A point of the path; negative ones count from the end.
     tree : int
@@ -99,7 +97,7 @@ def plot_tree(
 
 def _read(path: Any, index: Any, tree: Any) -> tuple[Forest, BoolArray]:
     """Return the forest of a path and which splits a point keeps, or refuse the arguments."""
-    if not isinstance(path, (PruningPath, SizePath)):
+    if not isinstance(path, PruningPath):
         raise InputError("`path` is no path: pass what `prune_path(model, X, y)` returned.")
     n_points, n_trees = len(path), path.forest.n_trees
     if not is_whole(index) or not -n_points <= index < n_points:
@@ -123,9 +121,9 @@ def _kind(forest: Forest, kept: BoolArray, node: int) -> str:
 
 def _words(forest: Forest, kept: BoolArray, node: int, spot: Spot, kind: str) -> str:
     if not forest.is_split[node]:
-        return saying(forest, node)
+        return value_in_words(forest, node)
     if kind == "new leaf":
-        return f"{saying(forest, node)}\n({question(forest, node)[0]})"
+        return f"{value_in_words(forest, node)}\n({question(forest, node)[0]})"
     if not spot.is_end:
         return "\n".join(question(forest, node))
     below = _splits_below(forest, node)

@@ -4,12 +4,12 @@ function drawCards(point) {
   const { before, curve } = page;
   const after = point.details;
   const cards = [
-    card("Mean bill of a row", amount(after.cost), `was ${amount(before.cost)}`, page.unit),
-    card("Saved per row", amount(rounded(before.cost - after.cost)), less(before.cost, after.cost) || "nothing to save", page.unit),
+    card("Mean bill of a sample", amount(after.cost), `was ${amount(before.cost)}`, page.unit),
+    card("Saved per sample", amount(rounded(before.cost - after.cost)), less(before.cost, after.cost) || "nothing to save", page.unit),
   ];
-  if (curve.validation) cards.push(errorCard("validation rows", curve.validation, point.place));
-  if (curve.rows) cards.push(errorCard(PRUNED_ON, curve.rows, point.place, "; too rosy, pruning saw them"));
-  if (!curve.rows) cards.push(card(capital(page.loss), amount(curve.loss[point.place]), `was ${amount(curve.loss[0])}`));
+  if (curve.validation) cards.push(errorCard("the validation set", curve.validation, point.place));
+  if (curve.training) cards.push(errorCard(PRUNED_ON, curve.training, point.place, "; too rosy, pruning saw them"));
+  if (!curve.training) cards.push(card(capital(page.loss), amount(curve.loss[point.place]), `was ${amount(curve.loss[0])}`));
   cards.push(
     card("Features asked for", whole(after.n_features), `was ${whole(before.n_features)}, of ${whole(page.features.length)}`),
     card("Splits", whole(after.n_splits), `was ${whole(before.n_splits)}`),
@@ -48,9 +48,9 @@ function drawBills(point) {
   const x = scale(edges[0], edges[edges.length - 1], margin.left, width - margin.right);
   const y = scale(0, high, height - margin.bottom, margin.top);
   const drawing = frame(width, height, margin, x, y, {
-    x: `bill of a row${unitInBrackets()}`,
-    y: "share of rows",
-    label: "How many rows pay how much, before and after pruning.",
+    x: `bill of a sample${unitInBrackets()}`,
+    y: "share of samples",
+    label: "How many samples pay how much, before and after pruning.",
     xTicks: ticks(edges[0], edges[edges.length - 1], 5),
     yTick: percentTick,
   });
@@ -66,7 +66,7 @@ function shares(counts) {
 }
 
 function drawQuantiles(point) {
-  const names = ["10 % of rows pay up to", "50 % of rows pay up to", "90 % of rows pay up to", "mean"];
+  const names = ["10 % of samples pay up to", "50 % of samples pay up to", "90 % of samples pay up to", "mean"];
   const [before, after] = [page.before, point.details].map((one) => [...one.quantiles, one.cost]);
   const write = columnAmount([...before, ...after]);
   refill(
@@ -77,11 +77,11 @@ function drawQuantiles(point) {
   byId("bills-hint").textContent = modelCostWords(point, " The mean includes it.");
 }
 
-// What is paid once for the model is no part of what single rows pay.
+// What is paid once for the model is no part of what single samples pay.
 function modelCostWords(point, more) {
   const [before, after] = [page.before.model_cost, point.details.model_cost];
   if (before === 0) return "";
-  return `Without what is paid once for the model: ${amount(before)} a row before, ${amount(after)} after.${more}`;
+  return `Without what is paid once for the model: ${amount(before)} a sample before, ${amount(after)} after.${more}`;
 }
 
 // The mean bill in parts; parts that are 0 before and after are left out, and all if there is one.
@@ -94,7 +94,7 @@ function drawLines(point) {
   byId("lines-panel").hidden = rows.length < 2;
   refill(
     "lines",
-    tableHead([`${shortUnit()} per row`.trim(), "before", "after", "saved"]),
+    tableHead([`${shortUnit()} per sample`.trim(), "before", "after", "saved"]),
     element("tbody", {}, ...rows),
     element("tfoot", {}, spendingRow("mean bill", page.before.cost, point.details.cost, write)),
   );

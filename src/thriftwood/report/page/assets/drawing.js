@@ -93,7 +93,7 @@ function frame(width, height, margin, x, y, words) {
 }
 
 const MARKS = {
-  rows: (x, y, size) => shape("circle", { class: "mark rows", cx: x, cy: y, r: size }),
+  training: (x, y, size) => shape("circle", { class: "mark training", cx: x, cy: y, r: size }),
   validation: (x, y, size) => shape("path", {
     class: "mark validation",
     d: `M${x} ${y - size * 1.35}L${x + size * 1.35} ${y}L${x} ${y + size * 1.35}L${x - size * 1.35} ${y}Z`,

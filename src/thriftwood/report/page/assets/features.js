@@ -1,4 +1,4 @@
-// Features and fees: which share of the rows buys them, and what that costs. The lines add up.
+// Features and fees: which share of the samples buys them, and what that costs. The lines add up.
 
 const FIRST_FEATURES = 15;
 
@@ -16,12 +16,12 @@ function drawFeatures(point) {
   more.querySelector("summary").textContent = counted(rest.length, "more line");
   fillWhenOpen(more, rest.length, () => fillFeatures("features-rest", rest, writers));
   byId("features-hint").textContent = page.fees.length > 0
-    ? "A fee is paid once by a row that buys any feature of its group; it is no part of their prices."
+    ? "A fee is paid once by a sample that buys any feature of its group; it is no part of their prices."
     : "";
-  barLegend("features-legend", "rows that buy it before pruning", "at this point");
+  barLegend("features-legend", "samples that buy it before pruning", "at this point");
 }
 
-// Features and fees that some row pays before pruning, the dearest first.
+// Features and fees that some sample pays before pruning, the dearest first.
 function chargeLines(point) {
   const names = [...page.features, ...page.fees.map((name) => `fee: ${name}`)];
   const { before } = page;
@@ -35,7 +35,7 @@ function chargeLines(point) {
 
 // What is paid for anything else, so that the lines add up to the mean bill.
 function otherLines(point) {
-  const names = { test_cost: "splits that a row passes", model_cost: "once for the model" };
+  const names = { test_cost: "splits that a sample passes", model_cost: "once for the model" };
   return Object.entries(names)
     .map(([key, name]) => ({ name, before: page.before[key], after: point.details[key] }))
     .filter((line) => line.before > 0);

@@ -1,12 +1,12 @@
 // The frontier: mean bill against error, or against the loss that pruning minimised.
 
-const PRUNED_ON = "the rows it was pruned on";
+const PRUNED_ON = "the samples it was pruned on";
 
 // The curves to draw: name, cost and height of the model before pruning and of every point.
 function series() {
   const { curve } = page;
-  if (state.shows === "loss") return [{ name: "rows", cost: curve.cost, height: curve.loss, spread: null }];
-  return Object.entries({ rows: curve.rows, validation: curve.validation })
+  if (state.shows === "loss") return [{ name: "training", cost: curve.cost, height: curve.loss, spread: null }];
+  return Object.entries({ training: curve.training, validation: curve.validation })
     .filter(([, measured]) => measured !== null)
     .map(([name, measured]) => ({ name, cost: measured.cost ?? curve.cost, height: measured.error, spread: measured.spread }));
 }
@@ -14,9 +14,9 @@ function series() {
 function frontierWords() {
   const y = state.shows === "loss"
     ? page.loss
-    : page.error === "share" ? "share of rows that are wrong" : "mean squared error";
+    : page.error === "share" ? "share of samples that are wrong" : "mean squared error";
   const yTick = state.shows !== "loss" && page.error === "share" ? percentTick : tickWords;
-  return { x: `mean bill of a row${unitInBrackets()}`, y, yTick, label: `Mean bill of a row against ${y}.` };
+  return { x: `mean bill of a sample${unitInBrackets()}`, y, yTick, label: `Mean bill of a sample against ${y}.` };
 }
 
 function drawFrontier() {
@@ -76,7 +76,7 @@ function drawChosen(drawing, spots, bottom) {
 }
 
 function drawLegend(curves) {
-  const names = { rows: `the ${whole(page.n_samples)} rows it was pruned on`, validation: `${whole(page.n_validation)} validation rows` };
+  const names = { training: `the ${whole(page.n_samples)} samples it was pruned on`, validation: `${whole(page.n_validation)} of the validation set` };
   const entries = curves.map((curve) => legendEntry(
     names[curve.name] + (curve.spread ? ", ± one standard error" : ""),
     shape("path", { class: `curve ${curve.name}`, d: "M0 7H26" }),
@@ -107,7 +107,7 @@ function listenToChart(drawing, spots, width) {
 function showTip(spot, width) {
   const tip = byId("frontier").querySelector(".tip");
   const point = page.points[spot.position];
-  const lines = [`${money(point.details.cost)} a row`, ...errorLines(point.place), counted(point.details.n_features, "feature")];
+  const lines = [`${money(point.details.cost)} a sample`, ...errorLines(point.place), counted(point.details.n_features, "feature")];
   tip.replaceChildren(element("strong", {}, pointName(point)), ...lines.map((line) => element("span", {}, line)));
   tip.hidden = false;
   const left = spot.left + 14 + tip.offsetWidth > width ? spot.left - 14 - tip.offsetWidth : spot.left + 14;
@@ -129,9 +129,9 @@ function errorLines(i) {
   const { curve } = page;
   const lines = [];
   const noun = page.error === "share" ? "wrong" : "squared error";
-  if (curve.rows) lines.push(`${errorWords(curve.rows.error[i])} ${noun} on ${PRUNED_ON}`);
+  if (curve.training) lines.push(`${errorWords(curve.training.error[i])} ${noun} on ${PRUNED_ON}`);
   if (curve.validation) {
-    lines.push(`${errorWords(curve.validation.error[i])} ± ${spreadWords(curve.validation.spread[i])} ${noun} on validation rows`);
+    lines.push(`${errorWords(curve.validation.error[i])} ± ${spreadWords(curve.validation.spread[i])} ${noun} on the validation set`);
   }
   lines.push(`loss ${amount(curve.loss[i])}`);
   return lines;

@@ -46,9 +46,9 @@ function setUpPrinting() {
 }
 
 function aboutWords() {
-  const validation = page.n_validation ? `, ${counted(page.n_validation, "validation row")}` : "";
+  const validation = page.n_validation ? `, ${counted(page.n_validation, "validation sample")}` : "";
   return `${withArticle(page.model)} of ${counted(page.n_trees, "tree")} and ${counted(page.features.length, "feature")}; `
-    + `${counted(page.n_samples, "row")}${validation}; ${page.method}. ${page.weighting}`.trim();
+    + `${counted(page.n_samples, "sample")}${validation}; ${page.method}. ${page.weighting}`.trim();
 }
 
 function startWords() {
@@ -73,7 +73,7 @@ function positionInAddress() {
 
 function setUpSwitch() {
   if (page.error === "none") return;
-  const names = { error: page.error === "share" ? "Wrong rows" : "Squared error", loss: "Loss that pruning weighs" };
+  const names = { error: page.error === "share" ? "Wrong predictions" : "Squared error", loss: "Loss that pruning weighs" };
   const buttons = Object.entries(names).map(([key, words]) => {
     const button = element("button", { type: "button", "aria-pressed": key === state.shows }, words);
     button.addEventListener("click", () => {
@@ -124,7 +124,7 @@ function choose(position) {
   const point = page.points[state.position];
   const slider = byId("slider");
   slider.value = last - state.position;
-  slider.setAttribute("aria-valuetext", `${pointName(point)}, ${money(point.details.cost)} a row`);
+  slider.setAttribute("aria-valuetext", `${pointName(point)}, ${money(point.details.cost)} a sample`);
   byId("slider-label").textContent = `${pointName(point)} (of 0 to ${whole(page.n_points - 1)})`;
   // Not "disabled", which would take the keyboard's focus away.
   byId("cheaper").setAttribute("aria-disabled", state.position === last);
@@ -157,12 +157,12 @@ function draw() {
 function drawVerdict(point) {
   const { before, curve } = page;
   const { cost } = point.details;
-  const parts = [`${pointName(point)}: a row costs `, element("strong", {}, money(cost)), " on average"];
+  const parts = [`${pointName(point)}: a sample costs `, element("strong", {}, money(cost)), " on average"];
   if (cost !== before.cost) parts.push(` instead of ${amount(before.cost)}`);
   if (before.cost > 0 && cost !== before.cost) parts.push(" (", element("strong", {}, less(before.cost, cost)), ")");
-  const measured = curve.validation ?? curve.rows;
+  const measured = curve.validation ?? curve.training;
   if (measured) {
-    const where = curve.validation ? "the validation rows" : PRUNED_ON;
+    const where = curve.validation ? "the validation set" : PRUNED_ON;
     const [now, was] = [measured.error[point.place], measured.error[0]];
     const spread = `\u00a0±\u00a0${spreadWords(measured.spread[point.place])} (one standard error)`;
     if (page.error === "share") {
@@ -186,29 +186,29 @@ function drawChange(point) {
   const names = gone.map(({ name }) => name);
   byId("gone").textContent = names.length > 0 ? `No longer asked of anybody: ${listed(names, MOST_GONE)}.` : "";
   byId("change").textContent = changeWords(point);
-  byId("small-print").textContent = curve.rows === null ? "" : smallPrint(point);
+  byId("small-print").textContent = curve.training === null ? "" : smallPrint(point);
 }
 
 function changeWords(point) {
   const { before, curve } = page;
   const parts = [];
-  const measured = curve.validation ?? curve.rows;
+  const measured = curve.validation ?? curve.training;
   if (measured && page.error === "share") {
     const more = Math.round(1000 * (measured.error[point.place] - measured.error[0]));
     parts.push(more === 0 ? "as many are wrong" : `${whole(Math.abs(more))} ${more > 0 ? "more" : "fewer"} are wrong`);
   }
   const saved = 1000 * rounded(before.cost - point.details.cost);
   if (saved !== 0) parts.push(`${roundMoney(Math.abs(saved))} ${saved > 0 ? "less" : "more"} is paid`);
-  return parts.length > 0 ? `Of 1,000 rows about ${parts.join(", and ")}.` : "";
+  return parts.length > 0 ? `Of 1,000 samples about ${parts.join(", and ")}.` : "";
 }
 
 function smallPrint(point) {
   const what = page.error === "share" ? "this share itself" : "this error itself";
   const { validation } = page.curve;
   const chosen = validation
-    ? `Bills are those of ${PRUNED_ON}; validation rows pay ${money(validation.cost[point.place])} on average. `
-      + "They also chose the suggested point, which flatters it a little."
-    : "Rows that training and pruning did not see would show larger errors.";
+    ? `Bills are those of ${PRUNED_ON}; the validation set pays ${money(validation.cost[point.place])} on average. `
+      + "It also chose the suggested point, which flatters it a little."
+    : "Samples that training and pruning did not see would show larger errors.";
   return `± is the uncertainty of ${what}, not of the change. ${chosen}`;
 }
 

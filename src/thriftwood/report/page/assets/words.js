@@ -85,7 +85,7 @@ function listed(names, most) {
   return more > 0 ? `${names.slice(0, most).join(", ")} and ${whole(more)} more` : names.join(", ");
 }
 
-// An error of the ensemble: a share of wrong rows, or a squared error.
+// An error of the ensemble: a share of wrong predictions, or a squared error.
 function errorWords(error) {
   return page.error === "share" ? percent(error) : amount(error);
 }

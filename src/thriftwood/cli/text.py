@@ -1,7 +1,6 @@
-"""Numbers, tables and shell commands as text, and numbers fit for JSON."""
+"""Numbers and tables as text, and values fit for JSON."""
 
 import math
-import shlex
 import textwrap
 from collections.abc import Sequence
 from typing import Any
@@ -9,11 +8,6 @@ from typing import Any
 from thriftwood.support.validation import six_digits
 
 WIDTH = 100  # columns of a terminal that is not narrow
-
-
-def number(value: float) -> str:
-    """Return a number with the digits that people read."""
-    return six_digits(value)
 
 
 def aligned(values: Sequence[float]) -> list[str]:
@@ -26,7 +20,7 @@ def aligned(values: Sequence[float]) -> list[str]:
 
 def amount(value: float, unit: str) -> str:
     """Return a number with its unit, if it has one."""
-    return f"{number(value)} {unit}".rstrip()
+    return f"{six_digits(value)} {unit}".rstrip()
 
 
 def share(value: float) -> str:
@@ -40,12 +34,15 @@ def count(value: int, noun: str) -> str:
 
 
 def table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
-    """Return lines of text in columns: words to the left in the first, numbers to the right.
-
-    The first line returned is the header.
-    """
+    """Return lines of text in columns, the header first; the first column is to the left."""
     widths = [max(map(len, column)) for column in zip(header, *lines, strict=True)]
     return [_in_columns(line, widths) for line in (header, *lines)]
+
+
+def _in_columns(line: Sequence[str], widths: Sequence[int]) -> str:
+    first = line[0].ljust(widths[0])
+    others = (cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))
+    return "  ".join((first, *others)).rstrip()
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:
@@ -66,11 +63,6 @@ def wrapped(text: str, indent: str = "") -> str:
     )
 
 
-def command_line(words: Sequence[str]) -> str:
-    """Return words as they are typed into a shell."""
-    return shlex.join(words)
-
-
 def plain(value: Any) -> Any:
     """Return a value that JSON can hold: no NumPy types; null for what is no finite number."""
     if hasattr(value, "tolist"):
@@ -82,9 +74,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
-
-
-def _in_columns(line: Sequence[str], widths: Sequence[int]) -> str:
-    first = line[0].ljust(widths[0])
-    others = (cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))
-    return "  ".join((first, *others)).rstrip()

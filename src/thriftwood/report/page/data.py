@@ -1,0 +1,289 @@
+"""Data of the page: one JSON object, collected from the path, bills, evaluations and certificates.
+
+Its keys are those that the scripts in `assets` read.
+"""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from thriftwood.errors import InputError
+from thriftwood.evaluation import Evaluation, evaluate
+from thriftwood.forest import Forest, collapse
+from thriftwood.problem import (
+    PruningProblem,
+    ValidationSet,
+    interval_in_words,
+    once,
+    tradeoff_inside,
+    tradeoffs_of,
+)
+from thriftwood.pruning import PruningPath
+from thriftwood.report.page.proofs import proofs_of
+from thriftwood.report.page.spending import Spending, fee_items, line_names, spending_on
+from thriftwood.report.points import drawn_points, first_point, shown_points
+from thriftwood.support.arrays import FloatArray, IntArray
+from thriftwood.support.progress import progress_bar
+from thriftwood.support.validation import truth, whole_number
+
+FEWEST_POINTS = 3  # the first, the last and the suggested one
+# By this part may a mean bill measured now differ from that of the path.
+ROUNDING = 1e-6
+# So that a page stays below 2 MB whatever the model: points of the curve, of which no screen shows
+# more, and numbers in the details of all points.
+MOST_DRAWN = 1500
+MOST_NUMBERS = 150_000
+MOST_BILL_BARS = 30
+MOST_TREE_BARS = 100
+# Where typical samples stand among all, ordered by what they pay before pruning.
+TYPICAL = {"A cheap sample": 0.1, "A sample in the middle": 0.5, "A dear sample": 0.9}
+
+
+def page_data(
+    path: PruningPath,
+    problem: PruningProblem,
+    evaluation: Evaluation | None = None,
+    *,
+    title: str | None = None,
+    commands: Callable[[int, float], str] | None = None,
+    max_points: int = 40,
+    receipts: bool = True,
+) -> dict[str, Any]:
+    """Collect what a page shows; parameters as in `write_page`."""
+    _check_arguments(path, problem, evaluation, title, commands)
+    most_points = whole_number(max_points, "max_points", FEWEST_POINTS)
+    forest, prices, weights = path.forest, problem.prices, problem.in_memory.weights
+    before = spending_on(problem, forest)
+    _check_cost(before.mean, path.original.cost)
+    is_judged = forest.is_classifier or forest.aim != "other"
+    training = _on_own_samples(path, problem) if is_judged else None
+    start, why = first_point(path, training, evaluation)
+    typical = _typical_samples(before, weights) if truth(receipts, "receipts") else []
+    numbers = 2 * len(before.bought) + sum(len(one["lines"]) for one in typical)
+    most = max(FEWEST_POINTS, min(most_points, MOST_NUMBERS // numbers))
+    shown = shown_points(path.costs, [start], most)
+    drawn = drawn_points(path.costs, shown, MOST_DRAWN)
+    edges = _bill_edges(before.per_sample)
+    points = []
+    with progress_bar("Writing the page", problem.progress) as bar:
+        for index, proof in zip(shown, proofs_of(path, problem, shown, start), strict=True):
+            after = spending_on(problem, collapse(forest, path.kept_nodes(index))[0])
+            _check_cost(after.mean, float(path.costs[index]))
+            point = _point(path, index, commands)
+            point["place"] = int(np.searchsorted(drawn, index)) + 1
+            point["details"] = _details(after, before, edges, weights)
+            point["receipts"] = [_still_paid(after, one) for one in typical]
+            points.append(point | {"proof": proof})
+            bar(len(points) / len(shown))
+    fees = fee_items(prices)
+    members = [feature for _, features in prices.groups for feature in features]
+    return {
+        "title": title or f"What this {type(path.model).__name__} could cost",
+        "model": type(path.model).__name__,
+        "unit": prices.unit,
+        "loss": path.loss_in_words,
+        "error": "none" if not is_judged else "share" if forest.is_classifier else "squared",
+        "method": f"{len(path):,} {path.points_in_words}",
+        "weighting": _weighting(problem),
+        "n_samples": len(weights),
+        "n_validation": 0 if evaluation is None else evaluation.n_samples,
+        "n_trees": forest.n_trees,
+        "trees_per_bar": _trees_per_bar(forest.n_trees),
+        "n_points": len(path),
+        "features": prices.names[: prices.n_features],
+        "fees": [prices.names[item] for item in fees],
+        "prices": prices.prices[[*range(prices.n_features), *fees]],
+        "lines": line_names(prices),
+        "in_several_groups": len(set(members)) < len(members),
+        "edges": edges,
+        "typical": typical,
+        "curve": _curve(path, training, evaluation, drawn),
+        "before": _details(before, before, edges, weights),
+        "points": points,
+        "start": {"point": start, "why": why, "is_suggested": evaluation is not None},
+    }
+
+
+def _check_arguments(path: Any, problem: Any, evaluation: Any, title: Any, commands: Any) -> None:
+    if not isinstance(path, PruningPath) or np.isnan(path.tradeoffs).any():
+        raise InputError(
+            "`path` has no tradeoffs, so there is no page for it: pass what prune_path returned.",
+            "path",
+        )
+    if not isinstance(problem, PruningProblem) or problem.subsample is not None:
+        raise InputError(
+            "`problem` is no problem of all samples of the path: pass what pruning_problem(model, "
+            "X, y, ...) returned, without `subsample`.",
+            "problem",
+        )
+    if evaluation is not None and (
+        not isinstance(evaluation, Evaluation) or len(evaluation.points) != len(path)
+    ):
+        raise InputError(
+            "`evaluation` is none of all points of this path: pass what path.evaluate(X, y) "
+            "returned.",
+            "evaluation",
+        )
+    if title is not None and (not isinstance(title, str) or not title.strip()):
+        raise InputError(f"`title` is {reprlib.repr(title)}: pass some words, or nothing.", "title")
+    if commands is not None and not callable(commands):
+        raise InputError(
+            f"`commands` is {reprlib.repr(commands)}: pass a function of a point and a tradeoff "
+            "that returns a command.",
+            "commands",
+        )
+
+
+def _on_own_samples(path: PruningPath, problem: PruningProblem) -> Evaluation:
+    """Measure all points on the samples that they were pruned on."""
+    data = problem.in_memory
+    times = once(path.forest.n_trees, data.table.n_samples)
+    samples = ValidationSet(data.table, data.target, data.weights, times, problem.prices)
+    return evaluate(path, samples, n_jobs=problem.n_jobs, progress=problem.progress)
+
+
+def _check_cost(measured: float, of_path: float) -> None:
+    if abs(measured - of_path) > ROUNDING * max(abs(of_path), ROUNDING):
+        raise InputError(
+            f"A sample of `problem` pays {measured:.6g} on average, but {of_path:.6g} on the "
+            "samples that the path was computed on: pass the problem that the path solves.",
+            "problem",
+        )
+
+
+def _point(
+    path: PruningPath, index: int, commands: Callable[[int, float], str] | None
+) -> dict[str, Any]:
+    """Return how a point is made again."""
+    tradeoff = tradeoff_inside(path.tradeoffs, index)
+    command = None if commands is None else commands(index, tradeoff)
+    if commands is not None and not isinstance(command, str):
+        raise InputError(
+            f"`commands` returned {command!r} for point {index}: it must be text.", "commands"
+        )
+    return {
+        "index": index,
+        "interval": interval_in_words(*tradeoffs_of(path.tradeoffs, index)),
+        "command": command,
+        "python": f"model = path.at(tradeoff={tradeoff!r}).model",
+    }
+
+
+def _curve(
+    path: PruningPath, training: Evaluation | None, validation: Evaluation | None, drawn: IntArray
+) -> dict[str, Any]:
+    """Return cost, loss and errors: of the model before pruning, and then of points."""
+
+    def errors(measured: Evaluation | None) -> dict[str, Any] | None:
+        if measured is None:
+            return None
+        before = measured.original
+        return {
+            "error": [before.error, *measured.error[drawn]],
+            "spread": [before.standard_error, *measured.standard_error[drawn]],
+            # On the samples it was pruned on it is that of the curve.
+            "cost": None if measured is training else [before.cost, *measured.cost[drawn]],
+        }
+
+    return {
+        "cost": [path.original.cost, *path.costs[drawn]],
+        "loss": [path.original.loss, *path.losses[drawn]],
+        "training": errors(training),
+        "validation": errors(validation),
+    }
+
+
+def _weighting(problem: PruningProblem) -> str:
+    """Say how samples count, where they do not all count alike."""
+    data, words = problem.in_memory, []
+    counted = data.weights > 0
+    if np.ptp(data.weights):
+        words.append(
+            "The samples it was pruned on count by their weights, in every share, mean and error."
+        )
+    if np.ptp(data.loss_weights[counted] / data.weights[counted]) > ROUNDING:
+        words.append("The loss that pruning weighs counts classes by their weights; errors do not.")
+    return " ".join(words)
+
+
+def _details(
+    after: Spending, before: Spending, edges: FloatArray, weights: FloatArray
+) -> dict[str, Any]:
+    """Return what the page says about one model: the one before pruning, or a point."""
+    forest, bills = after.forest, after.per_sample
+    counts, _ = np.histogram(np.minimum(bills, edges[-1]), edges, weights=weights)
+    return {
+        "cost": after.mean,
+        "n_splits": forest.n_splits,
+        "n_features": len(np.unique(forest.feature[forest.is_split])),
+        "quantiles": np.quantile(bills, (0.1, 0.5, 0.9), weights=weights, method="inverted_cdf"),
+        "bills": counts,
+        "bought": after.bought,
+        "spent": after.spent,
+        "test_cost": after.test_cost,
+        "model_cost": after.model_cost,
+        "by_line": after.by_line,
+        "trees": _tree_bars(forest, before.forest),
+    }
+
+
+def _bill_edges(bills: FloatArray) -> FloatArray:
+    """Return the edges of bins from 0 to the largest bill, as wide as people would choose them."""
+    largest = float(bills.max())
+    if largest <= 0:
+        return np.array([0.0, 1.0])
+    width = largest / MOST_BILL_BARS
+    power = 10.0 ** math.floor(math.log10(width))
+    width = next(power * step for step in (1, 2, 2.5, 5, 10, 20) if power * step >= width)
+    n_bars = math.ceil(largest / width * (1 - 1e-12))
+    return np.linspace(0.0, n_bars * width, n_bars + 1)
+
+
+def _tree_bars(forest: Forest, before: Forest) -> FloatArray:
+    """Return the splits of each tree, or of some trees on average, the largest before first."""
+    now, was = (
+        np.bincount(one.tree_of(np.flatnonzero(one.is_split)), minlength=one.n_trees)
+        for one in (forest, before)
+    )
+    in_order = now[np.argsort(-was, kind="stable")].astype(np.float64)
+    per_bar = _trees_per_bar(forest.n_trees)
+    return np.array([bar.mean() for bar in np.split(in_order, range(per_bar, len(now), per_bar))])
+
+
+def _trees_per_bar(n_trees: int) -> int:
+    """Return how many trees a bar stands for: one, unless there are very many."""
+    return -(-n_trees // MOST_TREE_BARS)
+
+
+def _typical_samples(before: Spending, weights: FloatArray) -> list[dict[str, Any]]:
+    """Return samples by what they pay before pruning, with the lines of their receipts.
+
+    Points are nested, so that at every point a sample pays for some of these lines.
+    """
+    chosen: dict[int, str] = {}
+    by_bill = np.argsort(before.per_sample, kind="stable")
+    counted = np.cumsum(weights[by_bill])
+    for label, share in TYPICAL.items():
+        sample = int(by_bill[np.searchsorted(counted, share * counted[-1])])
+        chosen.setdefault(sample, label)  # fewer where there are very few samples
+    return [
+        {
+            "label": label,
+            "sample": sample,
+            "lines": before.receipt_lines(sample),
+            "tests": before.tests_of(sample),
+        }
+        for sample, label in chosen.items()
+    ]
+
+
+def _still_paid(after: Spending, typical: dict[str, Any]) -> dict[str, Any]:
+    """Return the places of the lines that a typical sample still pays for, and its tests."""
+    paid = after.items_of(typical["sample"])
+    places = [place for place, line in enumerate(typical["lines"]) if line["item"] in paid]
+    return {"lines": places, "tests": after.tests_of(typical["sample"])}
