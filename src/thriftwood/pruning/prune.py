@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from thriftwood.adapters import write_model
@@ -82,6 +83,8 @@ def prune(
     if (tradeoff is None) == (budget is None):
         raise InputError("Pass either `tradeoff` or `budget`.")
     solve = read_solver(solver)
+    if solver != "min_cut" and isinstance(X, np.memmap):
+        X = np.asarray(X)  # the others need all samples: no partitions
     with problem_of(
         model,
         X,
