@@ -260,34 +260,9 @@ def forest_fold(
 # --- refused
 
 
-def test_what_cannot_judge_is_refused() -> None:
+def test_what_cannot_validate_is_refused() -> None:
     problem = drawn_problem(8)
-    bags = drawn_bags(problem)
-    with pytest.raises(InputError, match="True or False for each tree"):
-        out_of_bag_folds(problem, bags.T)
     with pytest.raises(InputError, match="Too few samples are out of bag"):
-        out_of_bag_folds(problem, np.zeros_like(bags))
-    with pytest.raises(InputError, match="n_folds"):
-        out_of_bag_folds(problem, bags, 1)
-    with pytest.raises(InputError, match="no folds"):
-        choose_strength([])
+        out_of_bag_folds(problem, np.zeros_like(drawn_bags(problem)))
     with pytest.raises(InputError, match="from -1 to 20"):
         validation_fold(problem, problem.leaves + 21, problem.target, problem.weights)
-
-
-@pytest.mark.parametrize(
-    ("strengths", "words"),
-    [([1.0, 0.0], "above 0"), (1.0, "not a list"), (["strong"], "not a number")],
-)
-def test_bad_strengths_are_refused(strengths: object, words: str) -> None:
-    problem = drawn_problem(9)
-    with pytest.raises(InputError, match=words):
-        choose_strength(out_of_bag_folds(problem, drawn_bags(problem)), strengths)
-
-
-def test_bad_probabilities_are_refused() -> None:
-    held_out = validation_of(drawn_problem(10))
-    with pytest.raises(InputError, match="two or more classes"):
-        prior_of_probabilities(np.ones((21, 1)), 4, [held_out])
-    with pytest.raises(InputError, match="no validation set"):
-        prior_of_probabilities(np.full((21, 3), 1 / 3), 4, [])

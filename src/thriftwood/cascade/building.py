@@ -57,16 +57,7 @@ def build_cascade(
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> CascadeClassifier:
-    """Return a cascade of points of a path, tuned on a validation set.
-
-    Parameters
-    ----------
-    path : Prunings
-        Of a classifier.
-    data : ValidationSet
-    stages, refit, n_jobs, progress
-        As in `PruningPath.cascade`.
-    """
+    """Return a cascade of points of a path, tuned on a validation set, as `PruningPath.cascade`."""
     if (data.prices.payer >= 0).any():
         raise InputError(
             "With `shared_by` what a sample pays depends on where others stop, so that none can be "

@@ -142,15 +142,9 @@ def _sweep(
 ) -> tuple[FloatArray, float]:
     """Set each threshold to the best for all others, from the last stage back; return the sum.
 
-    Parameters
-    ----------
-    margins : shape (n_samples, n_stages)
-    values : shape (n_samples, n_stages)
-        What it costs, losses included, that a sample stops at a stage.
-    order : shape (n_samples, n_stages)
-        Samples by falling margin, for each stage.
-    rule : shape (n_stages,), optional
-        The thresholds so far, which say who reaches a stage. None means that all samples do.
+    `values` is what it costs, losses included, that a sample stops at a stage, and `order` has the
+    samples of each stage by falling margin. The rule so far says who reaches a stage; without one
+    all samples do.
     """
     n_stages = margins.shape[1]
     reaches = np.ones(margins.shape, dtype=np.bool_, order="F")

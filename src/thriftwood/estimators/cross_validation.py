@@ -64,17 +64,7 @@ def make_folds(cv: Any, samples: Samples, is_classifier: bool) -> list[Fold]:
 def cross_validate(
     path: PruningPath, grow: Callable[[Samples], PruningPath], samples: Samples, folds: list[Fold]
 ) -> Evaluation:
-    """Measure the points of a path on samples held out from paths grown like it.
-
-    Parameters
-    ----------
-    path : PruningPath
-        Of all samples.
-    grow : callable
-        Trains a model on samples and returns its path.
-    samples, folds
-        At least one fold.
-    """
+    """Measure the points of a path on samples held out from paths that `grow` makes like it."""
     tradeoffs = _middles(path.tradeoffs)
     measured = [
         _measure(grow(samples.take(train)), samples.take(held_out), tradeoffs)

@@ -53,17 +53,7 @@ def grow_trees(
 
 
 class BudgetLimit:
-    """The mean bill of samples as trees are added to a forest, held against a budget.
-
-    Parameters
-    ----------
-    budget : float
-        What a sample may cost on average.
-    X, weights
-        The samples, and how much each counts.
-    prices : PriceList
-        For these samples.
-    """
+    """The mean bill of samples as trees are added to a forest, held against a budget."""
 
     def __init__(
         self, budget: float, X: NDArray[np.float32], weights: FloatArray, prices: PriceList

@@ -26,13 +26,7 @@ def predict(forest: Forest, X: NDArray[Any], n_jobs: int | None = None) -> Float
 def scores(forest: Forest, X: NDArray[Any], n_jobs: int | None = None) -> FloatArray:
     """Return the score of each output for each sample, before the link.
 
-    Parameters
-    ----------
-    forest
-    X : shape (n_samples, n_features)
-        In the forest's `input_dtype`; missing values are NaN.
-    n_jobs : int, optional
-        Threads, as in scikit-learn.
+    X has the forest's `input_dtype`; missing values are NaN.
     """
     total = np.zeros((len(X), forest.n_outputs))
 

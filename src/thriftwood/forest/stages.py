@@ -102,17 +102,7 @@ class StagePredictions(NamedTuple):
 
 
 def predict_stages(stages: Stages, X: NDArray[Any], n_jobs: int | None = None) -> StagePredictions:
-    """Send samples through stages until the margin of each is large enough.
-
-    Parameters
-    ----------
-    stages : Stages
-        Of a classifier.
-    X : shape (n_samples, n_features)
-        In the forests' `input_dtype`; missing values are NaN.
-    n_jobs : int, optional
-        Threads, as in scikit-learn.
-    """
+    """Send samples, in the forests' `input_dtype`, on until the margin of each is large enough."""
     stage = np.full(len(X), len(stages) - 1)
     margins = np.full((len(X), len(stages)), np.nan)
     n_columns = predict(stages.richest, X[:0]).shape[1]
@@ -135,15 +125,8 @@ def margins_of(forest: Forest, X: NDArray[Any], found: FloatArray) -> FloatArray
 
     Cheap forests have few leaves, and many samples get the very same scores. So that a threshold
     can let some of these go on and others not, ties are broken by a draw, which depends on values
-    that a sample has bought anyway: those that the trees ask for first.
-
-    Parameters
-    ----------
-    forest : Forest
-    X : shape (n_samples, n_features)
-        Only what the roots of trees test is looked at.
-    found : shape (n_samples, n_outputs)
-        The scores; a single one is that of the second class, the first has 0.
+    that a sample has bought anyway: those that the roots of trees test. A single score in `found`
+    is that of the second class, the first has 0.
     """
     drawn = uniform_per_row(X[:, forest.features_at_roots])
     margins: FloatArray = _gaps(found) * (1.0 + TIE_BREAK * drawn)

@@ -15,13 +15,7 @@ def _splits_bottom_up(forest: Forest) -> list[IndexArray]:
 
 
 def sums_below(forest: Forest, amounts: NDArray[Any]) -> FloatArray:
-    """Return for every node the amounts at it and at all nodes below it, added up.
-
-    Parameters
-    ----------
-    forest
-    amounts : shape (n_nodes, ...)
-    """
+    """Return for every node the sum of the amounts, shape (n_nodes, ...), at it and below it."""
     total: FloatArray = np.array(amounts, dtype=np.float64)
     for split in _splits_bottom_up(forest):
         total[split] += total[forest.left[split]]
@@ -32,14 +26,7 @@ def sums_below(forest: Forest, amounts: NDArray[Any]) -> FloatArray:
 def leaf_means(forest: Forest, values: FloatArray, weights: FloatArray) -> FloatArray:
     """Return for each node the weighted mean of the leaves below it; leaves keep their values.
 
-    Parameters
-    ----------
-    forest : Forest
-        Only its shape counts.
-    values : shape (n_nodes,) or (n_nodes, n_outputs)
-        Read at the leaves alone.
-    weights : shape (n_nodes,)
-        How much training weight each node has; read at the leaves alone.
+    `values`, shape (n_nodes,) or (n_nodes, n_outputs), and `weights` are read at leaves alone.
     """
     weight = np.where(forest.is_split, 0.0, weights)
     per_output = weight.reshape(-1, *[1] * (values.ndim - 1))
@@ -51,10 +38,7 @@ def leaf_means(forest: Forest, values: FloatArray, weights: FloatArray) -> Float
 
 
 def leaf_ranges(forest: Forest) -> tuple[FloatArray, FloatArray]:
-    """Return the least and the greatest value of the leaves below each node, for each output.
-
-    Both have the shape (n_nodes, n_outputs); at leaves they are the leaf's own values.
-    """
+    """Return the least and the greatest value of the leaves at or below each node, per output."""
     low, high = forest.values.copy(), forest.values.copy()
     for split in _splits_bottom_up(forest):
         left, right = forest.left[split], forest.right[split]

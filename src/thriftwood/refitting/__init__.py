@@ -12,10 +12,12 @@ than the tolerance.
 from thriftwood.refitting.newton import LeafFit, check_strength, fit_leaf_values
 from thriftwood.refitting.problem import LeafProblem
 from thriftwood.refitting.refit import LabelledSamples, Refit, read_labelled, refit_model
-from thriftwood.refitting.strength import STRENGTHS, StrengthChoice, choose_strength
-from thriftwood.refitting.validation import (
+from thriftwood.refitting.strength import (
+    STRENGTHS,
     Fold,
+    StrengthChoice,
     ValidationLeaves,
+    choose_strength,
     out_of_bag_folds,
     prior_of_probabilities,
     validation_fold,

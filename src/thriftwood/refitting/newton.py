@@ -18,7 +18,7 @@ from thriftwood.refitting.objective import Block, LeafIndicators, Objective
 from thriftwood.refitting.problem import LeafProblem
 from thriftwood.support.arrays import FloatArray, read_only_copy
 from thriftwood.support.parallel import n_threads
-from thriftwood.support.validation import one_number, one_number_from_zero, truth, whole_number
+from thriftwood.support.validation import one_number
 
 # Steps of conjugate gradients within one of Newton's. Rounding makes more of them useless.
 MAX_CG_STEPS = 1000
@@ -31,21 +31,10 @@ ROUNDING = 1e-13
 
 @dataclass(frozen=True, eq=False)
 class LeafFit:
-    """Fitted values.
+    """Fitted values, shape (n_leaves, n_outputs), and biases; the weighted loss, the objective.
 
-    Parameters
-    ----------
-    values : shape (n_leaves, n_outputs)
-    bias : shape (n_outputs,)
-    loss : float
-        The sum of the samples' losses, each times its weight.
-    objective : float
-        The same plus the penalty: what was minimised.
-    n_iterations : int
-        Steps of Newton's method.
-    converged : bool
-        Whether the objective is within the tolerance of the least possible, as its gradient bounds
-        it: strictly for the values, by its present curvature for the bias.
+    `converged` says that the objective is within the tolerance of the least possible, as its
+    gradient bounds it: strictly for the values, by its present curvature for the bias.
     """
 
     values: FloatArray
@@ -84,24 +73,21 @@ def fit_leaf_values(
     ----------
     problem : LeafProblem
     strength : float
-        Of the regularisation, above 0. Infinity returns the prior mean and the old bias.
+        Above 0. Infinity returns the prior mean and the old bias.
     start : LeafFit, optional
-        Where to start; the result of a similar strength saves time. The prior mean if left out.
+        The fit of a similar strength, to start from.
     fit_bias : bool
         Whether the bias may change, too, without penalty. The biases of classes without samples
         may not, nor those of all others against them: there would be no end to it.
     tolerance : float
         The objective may be this part of itself above the least possible.
     max_iter : int
-        Give up after as many steps of Newton's method.
+        Of Newton's method.
     n_jobs : int, optional
         Threads, as in joblib. Results are the same for any number.
     """
     problem.check()
     strength = check_strength(strength)
-    fit_bias = truth(fit_bias, "fit_bias")
-    tolerance = one_number_from_zero(tolerance, "tolerance", "1e-6 is enough for most uses.")
-    max_iter = whole_number(max_iter, "max_iter", 0)
     counted = np.flatnonzero(problem.weights)
     if len(counted) < problem.n_samples:
         problem = problem.take(counted)

@@ -25,12 +25,7 @@ Block = tuple[int, int]
 class LeafIndicators:
     """The sparse matrix of leaf indicators, a row for each sample, times vectors both ways.
 
-    Parameters
-    ----------
-    leaves : shape (n_samples, n_trees)
-    n_leaves : int
-    run : callable
-        `map`, or that of a pool of threads.
+    `run` is `map`, or that of a pool of threads.
     """
 
     def __init__(self, leaves: IndexArray, n_leaves: int, run: Callable[..., Any] = map) -> None:
@@ -69,13 +64,8 @@ class LeafIndicators:
 class Objective:
     """The losses of all samples plus `ridge / 2` times the squared distance to the prior mean.
 
-    Attributes
-    ----------
-    params : shape (n_leaves + 1, n_outputs)
-        Where it was evaluated last: the values of the leaves, and the bias in the last row.
-    scores : shape (n_samples, n_outputs)
-    loss, value : float
-        There, without and with the penalty.
+    Where it was evaluated last, `params` has the values of the leaves, and the bias in the last
+    row; `scores` those of the samples, `loss` and `value` the sum without and with the penalty.
     """
 
     def __init__(
@@ -161,15 +151,7 @@ class Objective:
 
         Strong convexity: a function whose curvature is at least `ridge` falls by at most
         |gradient|^2 / (2 ridge). The bias has no such bound; its present curvature is taken.
-
-        Parameters
-        ----------
-        square : float
-            Of the gradient by all values of leaves.
-        of_bias : shape (n_outputs,)
-            The gradient by the bias.
-        diagonal
-            As returned by `diagonal`.
+        `square` is that of the gradient by all values, `of_bias` the gradient by the bias.
         """
         return float(square / (2 * self.ridge) + (of_bias**2 / (2 * diagonal[-1])).sum())
 

@@ -93,28 +93,21 @@ class LeafProblem:
         return replace(self, leaves=leaves, target=target, weights=weights)
 
     def check(self) -> "LeafProblem":
-        """Return the problem, or raise where its arrays contradict each other."""
-        if self.leaves.ndim != 2 or self.n_samples == 0 or self.n_trees == 0:
+        """Return the problem, or raise where kernels would read what is not there."""
+        n_samples, n_outputs = len(self.target), len(self.bias)
+        if self.leaves.ndim != 2 or not self.leaves.size or len(self.leaves) != n_samples:
             raise InputError("`leaves` must have a row for each sample and a column for each tree.")
         if self.leaves.min() < NO_LEAF or self.leaves.max() >= self.n_leaves:
             raise InputError(f"`leaves` must hold numbers from -1 to {self.n_leaves - 1}.")
-        for name in ("target", "weights"):
-            if getattr(self, name).shape != (self.n_samples,):
-                raise InputError(
-                    f"`{name}` must have one number for each of {self.n_samples} samples."
-                )
-        if self.bias.ndim != 1 or self.prior.shape != (self.n_leaves, self.n_outputs):
+        if self.weights.shape != (n_samples,) or (self.weights < 0).any() or not self.weights.any():
+            raise InputError("`weights` must be at least 0 for each sample, and above for one.")
+        if self.prior.shape != (self.n_leaves, n_outputs):
             raise InputError("`prior` must have a row for each leaf and a column for each bias.")
-        if self.trainable is not None and self.trainable.shape != self.prior.shape:
-            raise InputError("`trainable` must have the shape of `prior`.")
-        if self.loss != "softmax" and self.n_outputs != 1:
+        if self.loss != "softmax" and n_outputs != 1:
             raise InputError(f"The {self.loss} loss has one output, but there are biases for more.")
-        for name in ("target", "weights", "prior", "bias"):
-            if not np.isfinite(getattr(self, name)).all():
-                raise InputError(f"`{name}` holds a number that is not finite.")
-        if (self.weights < 0).any() or not self.weights.any():
-            raise InputError("`weights` must be at least 0, and at least one of them above.")
-        n_classes = 2 if self.loss == "logistic" else self.n_outputs
+        if not all(np.isfinite(one).all() for one in (self.target, self.weights, self.prior)):
+            raise InputError("`target`, `weights` and `prior` must be finite.")
+        n_classes = max(n_outputs, 2)
         if self.loss != "squared" and (self.target.min() < 0 or self.target.max() >= n_classes):
             raise InputError(f"`target` must hold class numbers from 0 to {n_classes - 1}.")
         return self

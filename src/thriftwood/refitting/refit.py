@@ -28,9 +28,10 @@ from thriftwood.problem.counting import times_counted
 from thriftwood.problem.targets import read_target, read_weights
 from thriftwood.refitting.newton import LeafFit, check_strength, fit_leaf_values
 from thriftwood.refitting.problem import LeafProblem
-from thriftwood.refitting.strength import StrengthChoice, choose_strength
-from thriftwood.refitting.validation import (
+from thriftwood.refitting.strength import (
     Fold,
+    StrengthChoice,
+    choose_strength,
     out_of_bag_folds,
     prior_of_probabilities,
     validation_fold,

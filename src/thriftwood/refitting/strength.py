@@ -1,20 +1,28 @@
-"""Choose the regularisation strength on validation sets."""
+"""Choose the regularisation strength on samples that neither fits nor their trees have seen."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thriftwood.errors import InputError
-from thriftwood.refitting.newton import LeafFit, check_strength, fit_leaf_values
-from thriftwood.refitting.validation import Fold
-from thriftwood.support.arrays import FloatArray, read_only_copy
-from thriftwood.support.validation import numbers
+from thriftwood.refitting import kernels
+from thriftwood.refitting.kernels import NO_LEAF
+from thriftwood.refitting.newton import LeafFit, fit_leaf_values
+from thriftwood.refitting.problem import LOSSES, LeafProblem
+from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray, read_only_copy
 
-# From no refit to weak. On data with little noise (MiniBooNE, Covertype) 0.1 is good for 2,000
+# More folds take more time and choose no better.
+N_FOLDS = 2
+# Powers of two that are tried, as factors of probabilities averaged over all trees.
+LEAST_POWER, LARGEST_POWER = -1, 7
+
+# From none to weak. On data with little noise (MiniBooNE, Covertype) 0.1 is good for 2,000
 # samples and for 36,603, for 200 leaves and for 140,000; on noisy data (diabetes) it does harm.
 STRENGTHS = (math.inf, 3.0, 1.0, 0.3, 0.1, 0.03)
 # Errors go on falling a little after the log loss has begun to rise, so a loss that is higher by
@@ -24,6 +32,134 @@ SLACK = {"squared": 0.0, "logistic": 0.03, "softmax": 0.03}
 TOLERANCE = 1e-3
 # Stop after so many strengths that are not good enough, once there was a better one.
 MAX_WORSE = 2
+
+
+@dataclass(frozen=True, eq=False)
+class ValidationLeaves:
+    """Samples in leaves, as in `LeafProblem`; their scores add `scale` times the leaves' values.
+
+    The scale is 1, or how many trees there are for each that scores the sample: where only a third
+    of the trees may, it gets the score that three times as many would give it.
+    """
+
+    leaves: IndexArray
+    target: NDArray[Any]
+    weights: FloatArray
+    scale: FloatArray
+
+    def __post_init__(self) -> None:
+        # Kernels are compiled once, for arrays that are read-only.
+        dtypes = {"leaves": np.int32, "target": None, "weights": np.float64, "scale": np.float64}
+        for name, dtype in dtypes.items():
+            object.__setattr__(self, name, read_only_copy(getattr(self, name), dtype))
+
+    def scores(self, values: FloatArray, bias: FloatArray) -> FloatArray:
+        """Return the scores of these samples."""
+        n_samples = len(self.leaves)
+        scores = np.empty((n_samples, len(bias)))
+        kernels.add_leaves(self.leaves, values, np.zeros_like(bias), (0, n_samples), scores)
+        scores *= self.scale[:, None]
+        scores += bias
+        return scores
+
+    def evaluate(self, values: FloatArray, bias: FloatArray, loss: str) -> tuple[float, float]:
+        """Return the loss and the error of values, summed with the weights of the samples.
+
+        The loss is what it would be if all trees scored each sample, as far as the few that do can
+        tell; without this, weak strengths would look worse than they are, since values that were
+        fitted together err less together. The error is 1 for a sample whose label is wrong, by the
+        trees that score it; if the loss is squared, it is twice the loss.
+        """
+        values = np.array(values)  # kernels are compiled once more for arrays that are read-only
+        scores = self.scores(values, bias)
+        gradient, probability = np.empty_like(scores), np.empty_like(scores)
+        number, fill = LOSSES[loss]
+        total: float = fill(
+            self.target, self.weights, scores, (0, len(scores)), gradient, probability
+        )
+        total -= kernels.excess_of_few_trees(
+            number, self.leaves, self.scale, self.weights, probability, values
+        )
+        if loss == "squared":
+            return total, 2 * total
+        labels = scores[:, 0] > 0 if loss == "logistic" else scores.argmax(axis=1)
+        return total, float(self.weights @ (labels != self.target))
+
+
+# A problem to fit, and the samples to validate the fit on.
+Fold = tuple[LeafProblem, ValidationLeaves]
+
+
+def validation_fold(
+    problem: LeafProblem, leaves: IndexArray, target: NDArray[Any], weights: FloatArray
+) -> Fold:
+    """Return the fold that fits all samples and validates on others, which no tree has seen."""
+    others = problem.with_samples(leaves, target, weights).check()
+    scale = np.ones(others.n_samples)
+    return problem.check(), ValidationLeaves(others.leaves, others.target, others.weights, scale)
+
+
+def out_of_bag_folds(
+    problem: LeafProblem, out_of_bag: BoolArray, n_folds: int = N_FOLDS
+) -> list[Fold]:
+    """Return folds for cross-validation on the samples of the problem itself.
+
+    Each fits the samples of all other folds, with all trees, and validates on its own samples by
+    the trees that were grown without them. So neither the trees nor the values have seen a sample
+    that validates them. Samples that all trees, or all but one, have seen validate nothing.
+
+    `out_of_bag`, shape (n_trees, n_samples), is True where a tree was grown without a sample.
+    """
+    problem.check()
+    counts = problem.leaves != NO_LEAF
+    scores = out_of_bag.T & counts
+    n_scoring, n_trees = scores.sum(axis=1), counts.sum(axis=1)
+    # One tree of many is not enough: its variance is not known.
+    validates = (n_scoring > 1) | ((n_scoring == 1) & (n_trees == 1))
+    validates &= problem.weights > 0
+    fold = _deal(problem, n_folds)
+    folds = []
+    for number in range(n_folds):
+        fitted = np.flatnonzero(fold != number)
+        own = np.flatnonzero((fold == number) & validates)
+        if not problem.weights[fitted].any() or len(own) == 0:
+            raise InputError(
+                f"Too few samples are out of bag to deal them to {n_folds} folds: pass fewer "
+                "folds, or a validation set."
+            )
+        validation = ValidationLeaves(
+            np.where(scores[own], problem.leaves[own], NO_LEAF),
+            problem.target[own],
+            problem.weights[own],
+            n_trees[own] / n_scoring[own],
+        )
+        folds.append((problem.take(fitted), validation))
+    return folds
+
+
+def prior_of_probabilities(
+    probabilities: FloatArray, n_trees: int, validation: Sequence[ValidationLeaves]
+) -> FloatArray:
+    """Return scores of leaves that give the labels of a forest that averages probabilities.
+
+    A forest predicts the class whose probability, averaged over its trees, is the largest. Scores
+    that are a multiple of the probabilities say the same, and as log-odds they are sensible if the
+    multiple is: it is the one with the least log loss on the validation sets. It is a power of
+    two, so that nothing is rounded that would not have been: a tie between pure leaves stays one.
+
+    `probabilities` has the shape (n_leaves, n_classes), and so have the scores, but for two classes
+    (n_leaves, 1). They go with a bias of zero.
+    """
+    is_binary = probabilities.shape[1] == 2
+    plain = probabilities[:, 1:] - 0.5 if is_binary else probabilities
+    loss = "logistic" if is_binary else "softmax"
+    bias = np.zeros(plain.shape[1])
+    least = round(-np.log2(n_trees)) + LEAST_POWER
+    scales = [2.0**power for power in range(least, least + LARGEST_POWER - LEAST_POWER + 1)]
+    losses = [
+        sum(one.evaluate(scale * plain, bias, loss)[0] for one in validation) for scale in scales
+    ]
+    return read_only_copy(plain * scales[int(np.argmin(losses))], np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +191,6 @@ class StrengthChoice:
 
 def choose_strength(
     folds: Sequence[Fold],
-    strengths: Sequence[float] = STRENGTHS,
     fit_bias: bool = True,
     tolerance: float = TOLERANCE,
     n_jobs: int | None = None,
@@ -63,26 +198,16 @@ def choose_strength(
     """Fit every fold at every strength, from strong to weak, and choose on the validation sets.
 
     The choice is the weakest strength whose loss is at most 3 % above the least (if squared, the
-    least). "No refit", infinity, is always tried, and chosen if its loss is the least.
-
-    Parameters
-    ----------
-    folds : sequence of Fold
-        One of `validation_fold`, or all of `out_of_bag_folds`.
-    strengths : sequence of float
-        They are tried from strong to weak, until two in a row are too weak.
-    fit_bias, tolerance, n_jobs
-        As in `fit_leaf_values`.
+    least). "No refit", infinity, is chosen if its loss is the least. Trying ends where two in a row
+    are too weak. `folds` is that of `validation_fold`, or all of `out_of_bag_folds`.
     """
-    if not folds:
-        raise InputError("There are no folds: pass at least one.")
     loss = folds[0][0].loss
     total = sum(float(validation.weights.sum()) for _, validation in folds)
     fits: list[LeafFit | None] = [None] * len(folds)
     first_fits: list[LeafFit] = []
     tried: list[float] = []
     measured: list[FloatArray] = []  # loss and error at each strength
-    for strength in _from_strong_to_weak(strengths):
+    for strength in STRENGTHS:
         sums = np.zeros(2)
         for number, (problem, validation) in enumerate(folds):
             fits[number] = fit = fit_leaf_values(
@@ -101,8 +226,11 @@ def choose_strength(
     return StrengthChoice(tried[best], first_fits[best], np.array(tried), losses, errors)
 
 
-def _from_strong_to_weak(strengths: Sequence[float]) -> list[float]:
-    given = numbers(strengths, "strengths")
-    if given.ndim != 1:
-        raise InputError("`strengths` is not a list of numbers.", "strengths")
-    return sorted({check_strength(one) for one in given} | {math.inf}, reverse=True)
+def _deal(problem: LeafProblem, n_folds: int) -> IntArray:
+    """Deal samples to folds at random, of each class about as many to every fold."""
+    order = np.random.default_rng(0).permutation(problem.n_samples)
+    if problem.loss != "squared":
+        order = order[np.argsort(problem.target[order], kind="stable")]
+    fold = np.empty(problem.n_samples, dtype=np.int64)
+    fold[order] = np.arange(problem.n_samples) % n_folds
+    return fold
