@@ -219,13 +219,6 @@ def test_weights_of_validation_rows_count_as_rows_do():
 # --- around it
 
 
-def test_prune_refits_where_it_is_told_to():
-    forest = RandomForestClassifier(10, random_state=0).fit(X, Y)
-    one = tw.prune(forest, X, Y, costs=HEART.costs, budget=50, refit=True)
-    other = tw.prune(forest, X, Y, costs=HEART.costs, budget=50).refit(X, Y)
-    np.testing.assert_array_equal(one.model.predict_proba(X), other.model.predict_proba(X))
-
-
 def test_estimators_refit_where_they_are_told_to():
     model = tw.PrunedEnsembleClassifier(costs=HEART.costs, budget=50, refit=True, random_state=0)
     model.fit(X, Y)
@@ -283,8 +276,6 @@ def test_what_cannot_be_refitted_is_refused():
         before.refit(*SEEN, validation=UNSEEN[0])
     with pytest.raises(InputError, match="above 0"):
         before.refit(*SEEN, strength=0)
-    with pytest.raises(InputError, match="pass `refit=True`"):
-        tw.prune(model, *SEEN, budget=3, validation=UNSEEN)
     rates = lightgbm(lgb.LGBMRegressor, objective="poisson").fit(X, AGE)
     with pytest.raises(InputError, match="predicts rates"):
         tw.prune(rates, X, AGE, budget=3).refit(X, AGE, strength=1)
@@ -292,7 +283,7 @@ def test_what_cannot_be_refitted_is_refused():
 
 def test_where_no_split_is_left_nothing_is_refitted():
     model = lightgbm(lgb.LGBMClassifier).fit(*SEEN)
-    cheapest = tw.prune(model, *SEEN, budget=0, refit=True)
+    cheapest = tw.prune(model, *SEEN, budget=0).refit(*SEEN)
     assert cheapest.refitted.changed_nothing
     assert "every tree is a single leaf" in repr(cheapest)
 
