@@ -16,7 +16,7 @@ from thriftwood.cli.console import Console
 from thriftwood.cli.options import LOSSES
 from thriftwood.formats.models import thriftwood_arrays
 from thriftwood.formats.models.registry import FORMATS
-from thriftwood.formats.tables.reading import READERS
+from thriftwood.formats.tables.files import READERS
 from thriftwood.problem import losses
 
 COMMANDS = ("demo", "info", "bill", "frontier", "prune", "verify", "export", "train")

@@ -22,7 +22,7 @@ from thriftwood.adapters import read_forest
 from thriftwood.forest import predict
 from thriftwood.forest.table import read_rows
 from thriftwood.formats.models import read_model, write_model_file
-from thriftwood.formats.tables import read_table
+from thriftwood.formats.tables import read_table, samples_for, samples_to_learn
 
 WRITERS = {
     "rows.csv": lambda frame, file: frame.to_csv(file, index=False),
@@ -65,7 +65,7 @@ def named():
 def test_a_model_gets_its_columns_in_its_order(named, name, tmp_path):
     model, X, y = named
     mixed = X[NAMES[::-1]].assign(label=y, id=range(100, 100 + len(X)), count=2.0)
-    rows = in_file(mixed, tmp_path, name).rows_for(model, target="label", weight="count")
+    rows = samples_for(in_file(mixed, tmp_path, name), model, target="label", weight="count")
     pd.testing.assert_frame_equal(rows.X, X)
     np.testing.assert_array_equal(rows.y, y)
     np.testing.assert_array_equal(rows.weight, np.full(len(X), 2.0))
@@ -74,7 +74,7 @@ def test_a_model_gets_its_columns_in_its_order(named, name, tmp_path):
 
 
 def test_what_is_not_asked_for_is_not_there(named, tmp_path):
-    rows = in_file(named.X.assign(y=0, weight=1), tmp_path).rows_for(named.model)
+    rows = samples_for(in_file(named.X.assign(y=0, weight=1), tmp_path), named.model)
     assert rows.y is None
     assert rows.weight is None
 
@@ -84,8 +84,8 @@ def test_a_model_without_names_gets_all_columns_but_two(tmp_path):
     frame = pd.DataFrame(X, columns=NAMES)
     frame.insert(2, "y", y)
     frame.insert(0, "w", 3)
-    rows = in_file(frame, tmp_path).rows_for(model, target="y", weight="w")
-    assert isinstance(rows.X, np.ndarray)
+    rows = samples_for(in_file(frame, tmp_path), model, target="y", weight="w")
+    assert list(rows.X.columns) == NAMES
     np.testing.assert_array_equal(rows.X, X)
     np.testing.assert_array_equal(rows.y, y)
 
@@ -97,7 +97,7 @@ def test_invented_names_are_none(names, tmp_path):
     write_model_file(boosters_lightgbm.grown("regression").model, tmp_path / "model.txt")
     model = read_model(tmp_path / "model.txt")
     X = boosters_lightgbm.rows()
-    rows = in_file(pd.DataFrame(X, columns=names or NAMES), tmp_path).rows_for(model)
+    rows = samples_for(in_file(pd.DataFrame(X, columns=names or NAMES), tmp_path), model)
     np.testing.assert_array_equal(rows.X, X)
     booster = xgboost.train(
         {"max_depth": 2, "nthread": 1},
@@ -105,10 +105,10 @@ def test_invented_names_are_none(names, tmp_path):
         2,
     )
     frame = pd.DataFrame(X, columns=NAMES)
-    rows = in_file(frame, tmp_path).rows_for(booster)
+    rows = samples_for(in_file(frame, tmp_path), booster)
     np.testing.assert_array_equal(rows.X, X)
     turned = frame.set_axis(["f3", "f0", "f1", "f2"], axis=1)
-    rows = in_file(turned, tmp_path).rows_for(booster)
+    rows = samples_for(in_file(turned, tmp_path), booster)
     np.testing.assert_array_equal(rows.X, turned[["f0", "f1", "f2", "f3"]])
 
 
@@ -120,14 +120,14 @@ def test_spaces_in_names(tmp_path):
     model = boosters_lightgbm.fit(kind, boosters_lightgbm.numbers, frame).model
     table = in_file(frame.rename(columns={"pulse": " pulse "}), tmp_path)
     assert table.names == ("my age", "pulse", "sugar", "ward")
-    rows = table.rows_for(model)
+    rows = samples_for(table, model)
     np.testing.assert_array_equal(rows.X, X)
     read_rows(rows.X, read_forest(model))
 
 
 def test_a_cascade_gets_its_columns(tmp_path):
     cascade = PATH.cascade(HEART.X, HEART.y, stages=2)
-    rows = in_file(HEART.frame().assign(y=HEART.y), tmp_path).rows_for(cascade, target="y")
+    rows = samples_for(in_file(HEART.frame().assign(y=HEART.y), tmp_path), cascade, target="y")
     np.testing.assert_array_equal(rows.X.astype(np.float32), HEART.X)
     np.testing.assert_array_equal(rows.y, HEART.y)
 
@@ -136,16 +136,16 @@ def test_arrays_stand_beside_each_other(named, tmp_path):
     model, X, y = named
     file = tmp_path / "rows.npz"
     np.savez(file, X=X, y=y, weight=np.ones(len(y)), other=y[:, None], about=np.array("heart"))
-    rows = read_table(file).rows_for(model)
+    rows = samples_for(read_table(file), model)
     np.testing.assert_array_equal(rows.X, X)
     np.testing.assert_array_equal(rows.y, y)
     assert rows.weight.sum() == len(y)
-    np.testing.assert_array_equal(read_table(file).rows_for(model, target="other").y, y)
+    np.testing.assert_array_equal(samples_for(read_table(file), model, target="other").y, y)
 
 
 def test_columns_that_pandas_used_as_names_of_rows(named, tmp_path):
     named.X.set_index("pulse").to_parquet(tmp_path / "rows.parquet")
-    rows = read_table(tmp_path / "rows.parquet").rows_for(named.model)
+    rows = samples_for(read_table(tmp_path / "rows.parquet"), named.model)
     pd.testing.assert_frame_equal(rows.X, named.X)
 
 
@@ -162,7 +162,7 @@ def test_columns_may_be_called_as_files_begin(name, tmp_path):
 
 def test_rows_to_learn_from(named, tmp_path):
     frame = named.X.assign(y=np.where(named.y, "ill", "well"), w=2)
-    rows = in_file(frame, tmp_path).rows_to_learn(target="y", weight="w")
+    rows = samples_to_learn(in_file(frame, tmp_path), target="y", weight="w")
     pd.testing.assert_frame_equal(rows.X, named.X)
     assert rows.y.tolist() == frame["y"].tolist()
     assert rows.weight.tolist() == frame["w"].tolist()
@@ -183,7 +183,7 @@ def folder(tmp_path_factory):
 def test_numbers_come_back_to_the_last_bit(folder, cells, name):
     """NaN, infinity and minus zero among them."""
     frame = pd.DataFrame(cells, columns=NAMES)
-    found = in_file(frame, folder, name).rows_for(fitted("named_columns").model).X.to_numpy()
+    found = samples_for(in_file(frame, folder, name), fitted("named_columns").model).X.to_numpy()
     np.testing.assert_array_equal(found, cells)
     np.testing.assert_array_equal(np.signbit(found[cells == 0]), np.signbit(cells[cells == 0]))
 
@@ -196,7 +196,7 @@ def test_cells_of_all_kinds(named, tmp_path):
         '"2",NaN,-inf,False,1\r\n'
         " 3 ,NA,Infinity,True,0\r\n"
     )
-    rows = text(tmp_path, content).rows_for(named.model, target="y")
+    rows = samples_for(text(tmp_path, content), named.model, target="y")
     expected = [[1000, np.nan, np.inf, 1], [2, np.nan, -np.inf, 0], [3, np.nan, np.inf, 1]]
     np.testing.assert_array_equal(rows.X, expected)
     assert rows.y.tolist() == [0, 1, 0]
@@ -216,7 +216,7 @@ def test_types_of_pandas_with_missing_values(named, tmp_path):
             "scan": pd.array(["1", None, "2.5"], dtype="string"),
         }
     )
-    found = in_file(frame, tmp_path, "rows.parquet").rows_for(named.model).X
+    found = samples_for(in_file(frame, tmp_path, "rows.parquet"), named.model).X
     nothing = [np.nan] * 4
     np.testing.assert_array_equal(found, [[1, 1, 0.5, 1], nothing, [3, 0, 1.5, 2.5]])
 
@@ -227,7 +227,7 @@ def test_types_of_pandas_with_missing_values(named, tmp_path):
 def check_categories(model, frame, folder, says):
     forest = read_forest(model)
     for name in ("rows.csv", "rows.parquet"):
-        rows = in_file(frame, folder, name).rows_for(model)
+        rows = samples_for(in_file(frame, folder, name), model)
         np.testing.assert_allclose(says(model, rows.X), says(model, frame), rtol=1e-12)
         by_forest = predict(forest, read_rows(rows.X, forest).values)
         np.testing.assert_array_equal(by_forest, predict(forest, read_rows(frame, forest).values))
@@ -261,7 +261,7 @@ def labels_from(column, model, folder):
     frame = pd.DataFrame(np.zeros((len(column), 4)), columns=NAMES).assign(y=column)
     found = {}
     for name in ("rows.csv", "rows.parquet"):
-        found[name] = in_file(frame, folder, name).rows_for(model, target="y").y
+        found[name] = samples_for(in_file(frame, folder, name), model, target="y").y
     np.testing.assert_array_equal(*found.values())
     return found["rows.csv"]
 
@@ -320,5 +320,5 @@ def test_semicolons_come_with_decimal_commas(encoding, tmp_path):
 
 def test_semicolons_may_come_with_decimal_points(tmp_path):
     (tmp_path / "rows.csv").write_text("a;b\n1.5;2\n0.25;3\n")
-    rows = read_table(tmp_path / "rows.csv").rows_to_learn()
+    rows = samples_to_learn(read_table(tmp_path / "rows.csv"))
     assert rows.X.to_numpy().tolist() == [[1.5, 2], [0.25, 3]]

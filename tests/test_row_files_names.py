@@ -11,7 +11,7 @@ from models import NAMES, fitted
 import thriftwood as tw
 from thriftwood.adapters import read_forest
 from thriftwood.errors import InputError
-from thriftwood.formats.tables import read_table
+from thriftwood.formats.tables import read_table, samples_for, samples_to_learn
 
 ZIPS = ["01234", "1234", "NA", "true", "1.0"]
 
@@ -42,20 +42,20 @@ def test_categories_of_text_are_read_as_they_are_written(zips, tmp_path):
     """Pandas would make numbers, truth and gaps of these."""
     model, X = zips
     X.to_csv(tmp_path / "rows.csv", index=False)
-    rows = read_table(tmp_path / "rows.csv").rows_for(model)
+    rows = samples_for(read_table(tmp_path / "rows.csv"), model)
     assert rows.X["zip"].tolist() == X["zip"].tolist()
     assert rows.notes == ()
     np.testing.assert_array_equal(model.predict(rows.X), model.predict(X))
 
 
 def test_only_an_empty_cell_is_missing(zips, tmp_path):
-    rows = table(tmp_path, "zip,age\nNA,1\n,2\n01234,3\n").rows_for(zips[0])
+    rows = samples_for(table(tmp_path, "zip,age\nNA,1\n,2\n01234,3\n"), zips[0])
     assert rows.X["zip"].isna().tolist() == [False, True, False]
     assert rows.notes == ()
 
 
 def test_a_note_tells_which_categories_the_model_does_not_know(zips, tmp_path):
-    rows = table(tmp_path, "zip,age\nNA,1\n999,2\n01234,3\n998,4\n999,5\n").rows_for(zips[0])
+    rows = samples_for(table(tmp_path, "zip,age\nNA,1\n999,2\n01234,3\n998,4\n999,5\n"), zips[0])
     assert rows.X["zip"].isna().tolist() == [False, True, False, True, True]
     (note,) = rows.notes
     assert "the column 'zip'" in note
@@ -71,7 +71,7 @@ def test_whole_numbers_stay_so_beside_a_gap(suffix, tmp_path):
     frame.to_csv(file, index=False) if suffix == "csv" else frame.to_parquet(file)
     for labels in ([1, 2, 3], ["1", "2", "3"]):
         model, _ = trained_on(pd.Series(pd.Categorical(np.tile(labels, 20))))
-        rows = read_table(file).rows_for(model)
+        rows = samples_for(read_table(file), model)
         assert rows.X["zip"].dropna().tolist() == [labels[2], labels[0], labels[1]]
         assert rows.notes == ()
 
@@ -83,7 +83,7 @@ def test_labels_with_a_point_are_whole_numbers_too(suffix, tmp_path):
     file = tmp_path / f"rows.{suffix}"
     frame.to_csv(file, index=False) if suffix == "csv" else frame.to_parquet(file)
     model, _ = trained_on(pd.Series(pd.Categorical(np.tile([1.0, 2.0, 3.0], 20))))
-    assert read_table(file).rows_for(model).X["zip"].tolist() == [3.0, 1.0, 2.0]
+    assert samples_for(read_table(file), model).X["zip"].tolist() == [3.0, 1.0, 2.0]
 
 
 # --- labels
@@ -97,8 +97,8 @@ def with_classes(*classes):
 @pytest.mark.parametrize("classes", [("NA", "None"), ("01", "1"), ("false", "true")])
 def test_classes_of_text_are_read_as_they_are_written(classes, tmp_path):
     rows = "".join(f"0,0,0,0,{label}\n" for label in classes)
-    found = table(tmp_path, f"{','.join(NAMES)},y\n{rows}").rows_for(
-        with_classes(*classes), target="y"
+    found = samples_for(
+        table(tmp_path, f"{','.join(NAMES)},y\n{rows}"), with_classes(*classes), target="y"
     )
     assert found.y.tolist() == list(classes)
 
@@ -106,14 +106,14 @@ def test_classes_of_text_are_read_as_they_are_written(classes, tmp_path):
 def test_a_label_that_may_mean_two_classes_is_refused(tmp_path):
     rows = table(tmp_path, f"{','.join(NAMES)},y\n0,0,0,0,1\n")
     with pytest.raises(InputError, match=r"line 2: .* holds '1', but the classes .* '1.0', '1.00'"):
-        rows.rows_for(with_classes("1.0", "1.00"), target="y")
+        samples_for(rows, with_classes("1.0", "1.00"), target="y")
 
 
 def test_a_word_for_nothing_is_told_from_an_empty_cell(tmp_path):
     for cell, words in (("NA", r"says 'NA', which stands for a missing"), ("", "is empty there")):
         rows = table(tmp_path, f"a,y\n1,ill\n2,{cell}\n")
         with pytest.raises(InputError, match=rf"line 3: the column 'y' {words}"):
-            rows.rows_to_learn(target="y")
+            samples_to_learn(rows, target="y")
 
 
 # --- the columns of other rows
@@ -123,8 +123,8 @@ def test_a_model_without_names_gets_the_columns_of_the_other_rows(tmp_path):
     model, X, y = fitted("tree_classifier")
     frame = pd.DataFrame(X, columns=NAMES).assign(y=y)
     frame[["y", *NAMES[::-1]]].to_csv(tmp_path / "rows.csv", index=False)
-    rows = read_table(tmp_path / "rows.csv").rows_for(model, target="y", like=NAMES)
+    rows = samples_for(read_table(tmp_path / "rows.csv"), model, target="y", like=NAMES)
     np.testing.assert_array_equal(rows.X, X)
     other = table(tmp_path, "age,pulse,sugar,mri\n1,2,3,4\n")
-    with pytest.raises(InputError, match="the column 'mri' is not among those of the other rows"):
-        other.rows_for(model, like=NAMES)
+    with pytest.raises(InputError, match="the column .mri. is not among those of the other samples"):
+        samples_for(other, model, like=NAMES)

@@ -10,7 +10,7 @@ import pytest
 from models import NAMES, fitted
 
 from thriftwood.errors import InputError, MissingLibraryError
-from thriftwood.formats.tables import read_table
+from thriftwood.formats.tables import read_table, samples_for, samples_to_learn
 
 HEADER = "age,pulse,sugar,scan,y,w\n"
 GOOD = "1,2,3,4,0,1\n"
@@ -65,7 +65,7 @@ def parquet_bytes(folder):
         ("rows.csv", b"PK\x03\x04", "is a zip, as .npz or .xlsx files are, not what its name says"),
         ("rows.xlsx", b"PK\x03\x04", "is a spreadsheet: save it as CSV"),
         ("rows.skops", b"PK\x03\x04", "looks like a model.*is the order of the files right"),
-        ("rows.dat", "a,b\n1,2\n", r"does not say what it is: .* \.csv, \.csv\.gz, "),
+        ("rows.dat", "a,b\n1,2\n", r"does not say what it is.* \.csv, \.csv\.gz, "),
     ],
 )
 def test_files_that_are_no_tables(name, content, words, tmp_path):
@@ -107,7 +107,7 @@ def test_arrays_that_are_no_rows(arrays, words, tmp_path):
 def test_an_array_of_other_rows(tmp_path):
     np.savez(tmp_path / "rows.npz", X=np.ones((2, 4)), y=np.ones(3))
     with pytest.raises(InputError, match=r"the array 'y' has shape \(3,\), but X has 2 rows"):
-        read_table(tmp_path / "rows.npz").rows_for(fitted("named_columns").model)
+        samples_for(read_table(tmp_path / "rows.npz"), fitted("named_columns").model)
 
 
 @pytest.mark.parametrize(("library", "suffix"), [("pandas", "csv"), ("pyarrow", "parquet")])
@@ -139,7 +139,7 @@ def test_missing_libraries_are_named(library, suffix, tmp_path, monkeypatch):
 def test_columns_that_are_not_there(header, target, words, tmp_path):
     table = text(tmp_path, header + GOOD)
     with pytest.raises(InputError, match=words):
-        table.rows_for(fitted("named_columns").model, target=target, weight="w")
+        samples_for(table, fitted("named_columns").model, target=target, weight="w")
 
 
 def test_another_number_of_columns(tmp_path):
@@ -147,19 +147,19 @@ def test_another_number_of_columns(tmp_path):
     table = text(tmp_path, ",a,b,c,d,y\n0,1,2,3,4,0\n")
     words = "has 5 columns besides .* 4 features .* It has '', 'a', .* no name, .*index=False"
     with pytest.raises(InputError, match=words):
-        table.rows_for(model, target="y")
+        samples_for(table, model, target="y")
     np.savez(tmp_path / "rows.npz", X=np.ones((2, 3)))
     with pytest.raises(InputError, match=r"has 3 columns, .* It names no columns"):
-        read_table(tmp_path / "rows.npz").rows_for(model)
+        samples_for(read_table(tmp_path / "rows.npz"), model)
 
 
 def test_tables_to_learn_from(tmp_path):
     with pytest.raises(InputError, match=r"cannot be learnt from. One column has no name"):
-        text(tmp_path, ",a,y\n0,1,2\n").rows_to_learn(target="y")
+        samples_to_learn(text(tmp_path, ",a,y\n0,1,2\n"), target="y")
     with pytest.raises(InputError, match="has no column to learn from"):
-        text(tmp_path, "y\n0\n").rows_to_learn(target="y")
+        samples_to_learn(text(tmp_path, "y\n0\n"), target="y")
     with pytest.raises(InputError, match="line 2: the column 'a' holds 'x', but features to learn"):
-        text(tmp_path, "a,y\nx,1\n").rows_to_learn(target="y")
+        samples_to_learn(text(tmp_path, "a,y\nx,1\n"), target="y")
 
 
 # --- cells
@@ -184,35 +184,35 @@ def test_tables_to_learn_from(tmp_path):
 def test_cells_are_told_with_their_line(line, words, tmp_path):
     table = text(tmp_path, f"{HEADER}{GOOD}\n{line}\n{GOOD}")
     with pytest.raises(InputError, match=words):
-        table.rows_for(fitted("named_columns").model, target="y", weight="w")
+        samples_for(table, fitted("named_columns").model, target="y", weight="w")
 
 
 def test_of_decimal_commas_only_what_is_no_number_is_told(tmp_path):
     model = fitted("tree_classifier").model
     table = text(tmp_path, "a;b;c;d\n0,5;1;2;3\nn.v.;1;2;3\n")
     with pytest.raises(InputError, match=r"line 3: the column 'a' holds 'n.v.', .*encode text"):
-        table.rows_for(model)
+        samples_for(table, model)
 
 
 def test_points_beside_decimal_commas_are_refused(tmp_path):
     table = text(tmp_path, "a;b;c;d\n0,5;1;2;3\n;1;2;3\n1.200;1;2;3\n")
     words = r"line 4: the column 'a' holds '1\.200', and in another line '0,5'\. Write all decimals"
     with pytest.raises(InputError, match=words):
-        table.rows_for(fitted("tree_classifier").model)
+        samples_for(table, fitted("tree_classifier").model)
 
 
 def test_weights_of_nothing_are_refused(tmp_path):
     model = fitted("tree_classifier").model
     table = text(tmp_path, "a,b,c,d,y,w\n1,2,3,4,0,0\n1,2,3,4,1,0\n")
     with pytest.raises(InputError, match="'w' holds zeros only"):
-        table.rows_for(model, target="y", weight="w")
+        samples_for(table, model, target="y", weight="w")
 
 
 def test_targets_of_a_regressor_are_finite_numbers(tmp_path):
     model = fitted("tree_regressor").model
     for cell, words in (("high", "holds 'high', but the model predicts"), ("inf", "holds inf")):
         with pytest.raises(InputError, match=f"line 2: the column 'y' {words}"):
-            text(tmp_path, f"a,b,c,d,y\n1,2,3,4,{cell}\n").rows_for(model, target="y")
+            samples_for(text(tmp_path, f"a,b,c,d,y\n1,2,3,4,{cell}\n"), model, target="y")
 
 
 def test_labels_that_may_mean_two_things(tmp_path):
@@ -220,20 +220,20 @@ def test_labels_that_may_mean_two_things(tmp_path):
     model = fitted("extra_trees_classifier").model
     table = text(tmp_path, "a,b,c,d,y\n1,2,3,4,True\n")
     with pytest.raises(InputError, match="holds True, but the classes of the model are 0, 1, 2"):
-        table.rows_for(model, target="y")
+        samples_for(table, model, target="y")
 
 
 def test_rows_of_files_without_lines_are_numbered(tmp_path):
     pd.DataFrame([[1, 2, 3, "x"]], columns=NAMES).to_parquet(tmp_path / "rows.parquet")
     with pytest.raises(InputError, match=r"rows\.parquet, row 0: the column 'scan' holds 'x'"):
-        read_table(tmp_path / "rows.parquet").rows_for(fitted("named_columns").model)
+        samples_for(read_table(tmp_path / "rows.parquet"), fitted("named_columns").model)
 
 
 def test_dates_are_no_numbers(tmp_path):
     frame = pd.DataFrame({name: pd.to_datetime(["2020-01-01"]) for name in NAMES})
     frame.to_parquet(tmp_path / "rows.parquet")
     with pytest.raises(InputError, match="the column 'age' is of the type datetime64"):
-        read_table(tmp_path / "rows.parquet").rows_for(fitted("named_columns").model)
+        samples_for(read_table(tmp_path / "rows.parquet"), fitted("named_columns").model)
 
 
 def test_categories_that_the_model_has_never_seen(tmp_path):
@@ -242,4 +242,4 @@ def test_categories_that_the_model_has_never_seen(tmp_path):
     with pytest.raises(
         InputError, match=r"the column 'ward' holds 'x' and the like, none .*'f', 'b'"
     ):
-        read_table(tmp_path / "rows.csv").rows_for(model)
+        samples_for(read_table(tmp_path / "rows.csv"), model)

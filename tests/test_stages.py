@@ -20,8 +20,8 @@ from thriftwood.forest import (
     leaves,
     margins_of,
     one_stage,
-    predict_stages,
     predict,
+    predict_stages,
     scores,
 )
 from thriftwood.forest.table import read_rows

@@ -49,7 +49,7 @@ def bill(
     check_jobs(request.jobs)
     costs = read_costs(request.costs)
     model = read_model(request.model, request.trust_pickle, console)
-    X = read_samples(request.data, model, request, console, judged=False).X
+    X = read_samples(request.data, model, request, console, labelled=False).X
     check_prices(costs, request.costs, X)
     paid = tw.feature_bill(model, X, costs, n_jobs=request.jobs)
     if sample is not None:

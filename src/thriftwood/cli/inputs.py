@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from thriftwood.costs import Costs
-    from thriftwood.formats.tables import Rows
+    from thriftwood.formats.tables import Samples as FileSamples
     from thriftwood.problem import PruningProblem
     from thriftwood.support.arrays import FloatArray
 
@@ -135,7 +135,7 @@ def read_inputs(request: Request, console: Console) -> Inputs:
     return Inputs(problem, samples, validation, costs, class_weight, suffix_for(request.model))
 
 
-def with_target(rows: Rows, file: Path) -> Samples:
+def with_target(rows: FileSamples, file: Path) -> Samples:
     """Return samples from a file, if it has their target."""
     if rows.y is None:
         raise InputError(f"{file} has no array y, the target: name another as --target.")
@@ -186,28 +186,23 @@ def read_samples(
     request: Request,
     console: Console,
     like: Sequence[str] | None = None,
-    judged: bool = True,
-) -> Rows:
-    """Return the samples in a file, as the model wants them; `like` and `judged` as in `RowTable`.
-
-    Where the model knows no names, columns have those of the file, or else numbers: prices go by
-    them.
-    """
+    labelled: bool = True,
+) -> FileSamples:
+    """Return the samples in a file, as the model wants them; parameters as in `samples_for`."""
     with console.step(f"Reading {file}"):
-        import pandas as pd
+        from thriftwood.formats.tables import read_table, samples_for
 
-        from thriftwood.formats.tables import numbers_as_names, read_table
-
-        table = read_table(file)
-        taken = (request.target, request.weight)
-        rows = table.rows_for(model, target=taken[0], weight=taken[1], like=like, judged=judged)
-    for note in rows.notes:
+        found = samples_for(
+            read_table(file),
+            model,
+            target=request.target,
+            weight=request.weight,
+            like=like,
+            labelled=labelled,
+        )
+    for note in found.notes:
         console.note(note)
-    if hasattr(rows.X, "columns"):
-        return rows
-    own = table.names or numbers_as_names(rows.X.shape[1])
-    names = list(like or (name for name in own if name not in taken))
-    return rows._replace(X=pd.DataFrame(rows.X, columns=names))
+    return found
 
 
 def _check_class_weight(parts: Sequence[str]) -> None:

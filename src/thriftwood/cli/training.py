@@ -81,11 +81,11 @@ def write_model_and_samples(
 
 
 def _read(request: Request, console: Console) -> Samples:
-    from thriftwood.formats.tables import read_table
+    from thriftwood.formats.tables import read_table, samples_to_learn
 
     with console.step(f"Reading {request.data}"):
         table = read_table(request.data)
-        rows = table.rows_to_learn(target=request.target, weight=request.weight)
+        rows = samples_to_learn(table, target=request.target, weight=request.weight)
         return with_target(rows, request.data)
 
 

@@ -1,0 +1,283 @@
+"""Read a table of samples from a file; its suffix says what it is."""
+
+import csv
+import gzip
+import io
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thriftwood.errors import InputError
+from thriftwood.formats.tables.table import FileTable
+from thriftwood.support.arrays import IntArray
+from thriftwood.support.files import CUT_OFF, File, decoded, place_of, read_whole
+from thriftwood.support.libraries import library
+
+# How files begin that somebody may have renamed; no text does, whatever its columns are called.
+BEGINNINGS = {
+    b"PAR1\x15": (".parquet", "a Parquet file"),
+    b"ARROW1\0\0": (".feather", "a Feather file"),
+    b"PK\x03\x04": (".npz", "a zip, as .npz or .xlsx files are"),
+}
+ARROW_BEGINNINGS = (b"PAR1", b"ARROW1", b"FEA1", b"\xff\xff\xff\xff")
+SPREADSHEETS = (".xlsx", ".xls", ".ods")
+MODELS = (".skops", ".pkl", ".pickle", ".joblib", ".json", ".ubj", ".cbm", ".tw", ".onnx")
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+NPZ_DAMAGE = (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error)
+
+
+def read_table(file: File) -> FileTable:
+    """Return the samples of a file.
+
+    Parameters
+    ----------
+    file
+        A table with the names of its columns in the first line (.csv or .tsv, also with .gz), a
+        Parquet or a Feather file (.parquet, .feather, .arrow), or arrays of NumPy (.npz): `X`, and
+        `y`, `weight` and `feature_names` if they are there.
+    """
+    place = place_of(file)
+    suffix = _suffix(place)
+    content = read_whole(place)
+    if suffix not in READERS:
+        raise InputError(
+            f"{place} {_why_not(suffix)} Tables of samples end in {', '.join(READERS)}."
+        )
+    if not content:
+        raise InputError(f"{place} is empty.")
+    for begins, (own, what) in BEGINNINGS.items():
+        if content.startswith(begins) and not suffix.startswith((own, ".arrow")):
+            raise InputError(f"{place} is {what}, not what its name says: give it its own suffix.")
+    table = READERS[suffix](place, content)
+    _check(table)
+    return table
+
+
+def _suffix(place: Path) -> str:
+    own = [suffix.lower() for suffix in place.suffixes]
+    return "".join(own[-2:]) if own[-1:] == [".gz"] else "".join(own[-1:])
+
+
+def _why_not(suffix: str) -> str:
+    if suffix in SPREADSHEETS:
+        return "is a spreadsheet: save it as CSV."
+    if suffix in MODELS:
+        return "looks like a model, not like a table: is the order of the files right?"
+    return "does not say what it is."
+
+
+def _check(table: FileTable) -> None:
+    if not table.n_samples:
+        raise InputError(f"{table.file} has no rows.")
+    if not len(table.frame.columns):
+        raise InputError(f"{table.file} has no columns.")
+    for name, number in Counter(table.frame.columns).items():
+        if number > 1:
+            raise InputError(
+                f"{table.file} has two columns that are named {name!r}: rename one of them."
+            )
+
+
+def _read_csv(place: Path, content: bytes) -> FileTable:
+    """Read cells between commas, or as spreadsheets write them where commas are for decimals."""
+    content = _unpacked(place, content)
+    header = content.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0]
+    if b";" not in header or b"," in header:
+        return _read_text(place, decoded(place, content), ",")
+    try:
+        text = decoded(place, content)
+    except InputError:  # the encoding of spreadsheets on Windows
+        try:
+            text = content.decode("cp1252")
+        except UnicodeDecodeError:
+            text = ""
+        if not text:
+            raise
+    return _read_text(place, text, ";", decimal=",")
+
+
+def _read_tsv(place: Path, content: bytes) -> FileTable:
+    return _read_text(place, decoded(place, _unpacked(place, content)), "\t")
+
+
+def _unpacked(place: Path, content: bytes) -> bytes:
+    if place.suffix.lower() != ".gz":
+        return content
+    try:
+        return gzip.decompress(content)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{place} is no whole gzip file: {error}.") from None
+
+
+def _read_text(place: Path, text: str, separator: str, decimal: str = ".") -> FileTable:
+    """Let pandas read the cells, after each line was seen to have all of them."""
+    pandas = library("pandas", "cli")
+    names, lines = _names_and_lines(place, text, separator)
+    cells = partial(
+        pandas.read_csv,
+        sep=separator,
+        decimal=decimal,
+        header=0,
+        names=range(len(names)),
+        index_col=False,
+        skip_blank_lines=True,
+        low_memory=False,
+    )
+    release = tuple(map(int, pandas.__version__.split(".")[:2]))
+    # Numbers to the last bit, as pandas reads them by itself since 3.1.
+    exact = {"float_precision": "round_trip"} if release < (3, 1) else {}
+    frame = cells(io.StringIO(text), **exact)
+    frame.columns = names
+    # Spreadsheets write commas for columns that nobody filled.
+    filled = [name != "" or not frame.iloc[:, n].isna().all() for n, name in enumerate(names)]
+
+    def written(name: str) -> Any:
+        column = names.index(name)
+        # Only nothing at all is missing: NA and None may be names.
+        found = cells(
+            io.StringIO(text), usecols=[column], dtype=str, keep_default_na=False, na_values=[""]
+        )
+        return found[column].rename(name)
+
+    return FileTable(
+        place,
+        frame.loc[:, filled],
+        lines=lines if len(lines) == len(frame) else None,
+        written=written,
+        decimal=decimal,
+    )
+
+
+def _names_and_lines(place: Path, text: str, separator: str) -> tuple[list[str], IntArray]:
+    """Return the names of the columns, and the line of every row; refuse rows of other lengths."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    names: list[str] = []
+    lines = []
+    line = 1
+    try:
+        for cells in reader:
+            if len(cells) > 1 or (cells and cells[0].strip()):
+                if not names:
+                    names = [cell.strip() for cell in cells]
+                    _check_separator(place, names, separator)
+                else:
+                    _check_length(f"{place}, line {line}", cells, names)
+                    lines.append(line)
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise InputError(
+            f"{place}, line {line}: the cells cannot be told apart: {error}."
+        ) from None
+    return names, np.array(lines, dtype=np.int64)
+
+
+def _check_separator(place: Path, names: list[str], separator: str) -> None:
+    for other, word in SEPARATORS.items():
+        if len(names) == 1 and other in names[0]:
+            raise InputError(
+                f"{place}: the cells are separated by {word}, not by {SEPARATORS[separator]}. Save "
+                f"it with {SEPARATORS[separator]}, and decimals with a point."
+            )
+
+
+def _check_length(where: str, cells: list[str], names: list[str]) -> None:
+    if len(cells) != len(names):
+        raise InputError(
+            f"{where}: the number of cells is {len(cells)}, but the first line names {len(names)} "
+            "columns. Put text with commas in quotes, and write 5.17 instead of 5,17."
+        )
+
+
+def _read_parquet(place: Path, content: bytes) -> FileTable:
+    return _read_frame(place, content, "Parquet", library("pandas", "cli").read_parquet)
+
+
+def _read_feather(place: Path, content: bytes) -> FileTable:
+    return _read_frame(place, content, "Feather", library("pandas", "cli").read_feather)
+
+
+def _read_arrow(place: Path, content: bytes) -> FileTable:
+    """Read a file of Arrow, which is one of Feather, or a stream of it."""
+    if content.startswith(b"ARROW1"):
+        return _read_feather(place, content)
+    ipc = library("pyarrow.ipc", "cli")
+    return _read_frame(
+        place, content, "Arrow", lambda stream: ipc.open_stream(stream).read_pandas()
+    )
+
+
+def _read_frame(place: Path, content: bytes, kind: str, read: Callable[[Any], Any]) -> FileTable:
+    library("pyarrow", "cli")
+    try:
+        frame = read(io.BytesIO(content))
+    except (OSError, ValueError):
+        said = CUT_OFF if content.startswith(ARROW_BEGINNINGS) else "it does not begin like one"
+        raise InputError(f"{place} is no whole {kind} file: {said}.") from None
+    except (TypeError, KeyError, NotImplementedError) as error:  # whole, but not for pandas
+        said = " ".join(str(error).split()).rstrip(".")
+        raise InputError(f"{place} cannot be read as a {kind} file: {said}.") from None
+    # Columns that pandas used as names of rows, unless it kept them as columns, too.
+    others = [one for one in frame.index.names if one is not None and one not in frame.columns]
+    frame = (frame.reset_index(others) if others else frame).reset_index(drop=True)
+    frame.columns = [str(name).strip() for name in frame.columns]
+    return FileTable(place, frame)
+
+
+def _read_npz(place: Path, content: bytes) -> FileTable:
+    """Read X; other arrays stand beside it, and count where they are asked for."""
+    pandas = library("pandas", "cli")
+    arrays = _arrays(place, content)
+    X = arrays.pop("X", None)
+    if X is None or X.ndim != 2:
+        has = f"it has {', '.join(arrays) or 'none'}" if X is None else f"X has shape {X.shape}"
+        raise InputError(
+            f"{place} must hold an array X with a row for each sample and a column for each "
+            f"feature; {has}."
+        )
+    names = arrays.pop("feature_names", None)
+    if names is not None and names.size != X.shape[1]:
+        raise InputError(
+            f"{place}: feature_names has {names.size} names, but X has {X.shape[1]} columns."
+        )
+    columns = None if names is None else [str(name).strip() for name in names.ravel().tolist()]
+    return FileTable(place, pandas.DataFrame(X, columns=columns), beside=arrays)
+
+
+def _arrays(place: Path, content: bytes) -> dict[str, NDArray[Any]]:
+    if not content.startswith(b"PK"):
+        raise InputError(f"{place} is no .npz file, as its name would have it.")
+    arrays: dict[str, NDArray[Any]] = {}
+    name = ""
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as found:
+            for name in found.files:
+                arrays[name] = found[name]
+    except NPZ_DAMAGE as error:
+        if "allow_pickle" not in str(error):
+            raise InputError(f"{place} is no whole .npz file: {CUT_OFF}.") from None
+        raise InputError(
+            f"{place}: the array {name!r} holds objects of Python, which are not read. Save "
+            f"numbers or text: np.array({name}.tolist())."
+        ) from None
+    if "header" in arrays:
+        raise InputError(f"{place} holds a model or a path of Thriftwood, no samples.")
+    return arrays
+
+
+READERS: dict[str, Callable[[Path, bytes], FileTable]] = {
+    ".csv": _read_csv,
+    ".csv.gz": _read_csv,
+    ".tsv": _read_tsv,
+    ".tsv.gz": _read_tsv,
+    ".parquet": _read_parquet,
+    ".feather": _read_feather,
+    ".arrow": _read_arrow,
+    ".npz": _read_npz,
+}

@@ -1,0 +1,246 @@
+"""What a model asks of a table: its own columns, in its own order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+
+from thriftwood.adapters import read_stages
+from thriftwood.errors import InputError
+from thriftwood.forest import Forest
+from thriftwood.formats.tables.cells import (
+    categories_of,
+    numbers_of,
+    target_for,
+    target_to_learn,
+    weights_of,
+)
+from thriftwood.formats.tables.table import FileTable
+from thriftwood.support.arrays import FloatArray
+from thriftwood.support.validation import did_you_mean
+
+# Names that libraries give to columns which had none.
+INVENTED = ("Column_{}", "f{}", "x{}", "{}", "feature_{}")
+FEW = 5
+
+
+class Samples(NamedTuple):
+    """Samples as a model is given them: features, target and weights.
+
+    Notes are sentences for the user, on what the model cannot use.
+    """
+
+    X: Any
+    y: NDArray[Any] | None
+    weight: FloatArray | None
+    notes: tuple[str, ...] = ()
+
+
+def samples_for(
+    table: FileTable,
+    model: object,
+    *,
+    target: str | None = None,
+    weight: str | None = None,
+    like: Sequence[str] | None = None,
+    labelled: bool = True,
+) -> Samples:
+    """Return the columns that a model asks for, in its order.
+
+    Parameters
+    ----------
+    table : FileTable
+    model : a fitted model
+        Where it knows the names of its columns, these are taken and others ignored; otherwise
+        all columns are, but for `target` and `weight`.
+    target : str, optional
+        The column of the target. None means the array "y" of an .npz file, and nothing in other
+        files.
+    weight : str, optional
+        The column that says how much each sample counts; None likewise, with "weight".
+    like : sequence of str, optional
+        The columns of samples that the model got before. Where it knows no names, these are
+        taken, in this order.
+    labelled : bool
+        Whether to return target and weights. Else the two columns are only left out.
+
+    Returns
+    -------
+    samples : Samples
+        `X` has the names that the model knows, or else those of the file, or numbers from 0: prices
+        go by them. `y` has the labels of the model's own classes, or numbers.
+    """
+    import pandas as pd
+
+    forest = read_stages(model).richest
+    goal, counts = _target_and_weight(table, target, weight)
+    columns, names = _columns_for(table, forest, (target, weight), like)
+    notes: list[str] = []
+    X = pd.DataFrame(
+        {
+            place: categories_of(table, table.frame[column], forest.category_labels[place], notes)
+            if place in forest.category_labels
+            else numbers_of(table, table.frame[column])
+            for place, column in enumerate(columns)
+        }
+    )
+    return Samples(
+        X.set_axis(names, axis=1),
+        target_for(table, goal, forest.classes) if labelled and goal is not None else None,
+        weights_of(table, counts) if labelled and counts is not None else None,
+        tuple(notes),
+    )
+
+
+def samples_to_learn(
+    table: FileTable, *, target: str | None = None, weight: str | None = None
+) -> Samples:
+    """Return all columns of numbers but `target` and `weight`, where there is no model yet.
+
+    Columns without names are called "0", "1", ..., so that prices can go by these. Parameters are
+    those of `samples_for`; the labels of `y` are those of the file.
+    """
+    goal, counts = _target_and_weight(table, target, weight)
+    columns = [column for column in table.frame.columns if column not in (target, weight)]
+    if not columns:
+        raise InputError(f"{table.file} has no column to learn from. {_has(table)}")
+    if "" in columns:
+        raise InputError(f"{table.file} cannot be learnt from.{_about_unnamed(columns)}")
+    X = table.frame[columns].copy()
+    for column in columns:
+        X[column] = numbers_of(table, X[column], "features to learn from are numbers")
+    return Samples(
+        X.set_axis(numbers_as_names(X.shape[1]), axis=1) if table.names is None else X,
+        None if goal is None else target_to_learn(table, goal),
+        None if counts is None else weights_of(table, counts),
+    )
+
+
+def numbers_as_names(n_columns: int) -> list[str]:
+    """Return what columns without names go by: their numbers, from 0."""
+    return [str(column) for column in range(n_columns)]
+
+
+def _target_and_weight(table: FileTable, target: str | None, weight: str | None) -> tuple[Any, Any]:
+    """Return two columns as pandas Series, or None where they are not there."""
+    found = _column(table, target, "y"), _column(table, weight, "weight")
+    if target is not None and target == weight:
+        raise InputError(
+            f"{table.file}: the column {target!r} cannot be both the target and the weight."
+        )
+    return found
+
+
+def _column(table: FileTable, name: str | None, usual: str) -> Any:
+    import pandas as pd
+
+    key = usual if name is None else name
+    if key in table.beside:
+        values = table.beside[key]
+        if values.shape not in ((table.n_samples,), (table.n_samples, 1)):
+            raise InputError(
+                f"{table.file}: the array {key!r} has shape {values.shape}, but X has "
+                f"{table.n_samples} rows: it must have one entry for each."
+            )
+        return pd.Series(values.ravel(), name=key)
+    if name is None:
+        return None
+    if name not in table.frame.columns:
+        hint = did_you_mean(name, _all_names(table))
+        raise InputError(f"{table.file} has no column {name!r}.{hint} {_has(table)}")
+    return table.frame[name]
+
+
+def _columns_for(
+    table: FileTable, forest: Forest, taken: Sequence[str | None], like: Sequence[str] | None
+) -> tuple[list[Any], Sequence[str]]:
+    """Return the columns of a model, in its order, and what they are called."""
+    wanted = forest.feature_names
+    if wanted is not None and table.names is not None:
+        found = [_called(name, table.names) for name in wanted]
+        if None not in found or not _are_invented(wanted):
+            _check_found(table, wanted, found, taken)
+            return found, wanted
+    columns = [column for column in table.frame.columns if column not in taken]
+    if len(columns) != forest.n_features:
+        named = " and ".join(repr(name) for name in taken if name is not None)
+        besides = f" besides {named}" if named else ""
+        raise InputError(
+            f"{table.file} has {len(columns)} columns{besides}, but the model was trained on "
+            f"{forest.n_features} features and does not know their names: keep those columns, in "
+            "the order of the training; one that is no feature may be the --target. "
+            f"{_has(table)}{_about_unnamed(columns)}"
+        )
+    if table.names is None:
+        return columns, wanted or like or numbers_as_names(len(columns))
+    if like is not None:
+        return _in_order(table, columns, like), like
+    return columns, columns
+
+
+def _called(name: str, names: Sequence[str]) -> str | None:
+    """Return the column of this name; LightGBM writes the spaces of a name as underscores."""
+    if name.strip() in names:
+        return name.strip()
+    return next((own for own in names if own.replace(" ", "_") == name), None)
+
+
+def _are_invented(names: Sequence[str]) -> bool:
+    return any(
+        all(name == pattern.format(place) for place, name in enumerate(names))
+        for pattern in INVENTED
+    )
+
+
+def _check_found(
+    table: FileTable, wanted: Sequence[str], found: list[str | None], taken: Sequence[str | None]
+) -> None:
+    missing = [name for name, own in zip(wanted, found, strict=True) if own is None]
+    if missing:
+        named = ", ".join(map(repr, missing[:FEW])) + (" and others" if missing[FEW:] else "")
+        raise InputError(
+            f"{table.file} has no column {named}, which the model asks for."
+            f"{did_you_mean(missing[0], _all_names(table))} {_has(table)}"
+        )
+    for own in found:
+        if own in taken:
+            raise InputError(
+                f"{table.file}: the column {own!r} is a feature of the model, so it can be neither "
+                "the target nor the weight."
+            )
+
+
+def _in_order(table: FileTable, columns: list[Any], like: Sequence[str]) -> list[Any]:
+    strange = [name for name in columns if name not in like]
+    if strange and list(like) == numbers_as_names(len(like)):
+        return columns  # the other samples had no names
+    if strange:
+        raise InputError(
+            f"{table.file}: the column {strange[0]!r} is not among those of the other samples, "
+            f"{', '.join(map(repr, like[:FEW]))}{' and others' if like[FEW:] else ''}: as the "
+            "model does not know the names of its features, both files must have the same."
+        )
+    return list(like)
+
+
+def _all_names(table: FileTable) -> list[str]:
+    return [*map(str, table.frame.columns), *table.beside]
+
+
+def _has(table: FileTable) -> str:
+    names = _all_names(table) if table.names is not None else list(table.beside)
+    if not names:
+        return "It names no columns."
+    more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
+    return f"It has {', '.join(map(repr, names[:FEW]))}{more}."
+
+
+def _about_unnamed(columns: list[Any]) -> str:
+    if "" not in columns:
+        return ""
+    return (
+        " One column has no name, as when pandas writes the numbers of rows: leave it out "
+        "(index=False), or name it."
+    )

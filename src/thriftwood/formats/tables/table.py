@@ -1,0 +1,65 @@
+"""A table of samples from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from thriftwood.forest.table import column_names
+from thriftwood.support.arrays import IntArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class FileTable:
+    """Samples from a file.
+
+    Attributes
+    ----------
+    file : Path
+        Where they are from, for sentences.
+    frame : pandas.DataFrame
+        The samples. Columns are numbered from 0 where the file names none.
+    beside : mapping from name to array
+        What else the file has for each sample, as in "y" of an .npz file.
+    lines : shape (n_samples,), optional
+        The line of each sample in a text file.
+    written : callable, optional
+        Returns a column of a text file as it is written there: `frame` has 1234 for 01234, and
+        nothing for NA.
+    decimal : str
+        What stands before the decimals of numbers that are written.
+    """
+
+    file: Path
+    frame: pd.DataFrame
+    beside: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    lines: IntArray | None = None
+    written: Callable[[str], Any] | None = None
+    decimal: str = "."
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The names of the columns, None where the file names none."""
+        return column_names(self.frame)
+
+    @property
+    def n_samples(self) -> int:
+        return len(self.frame)
+
+    def place(self, row: int) -> str:
+        """Return where a sample is, for sentences."""
+        where = f"row {row}" if self.lines is None else f"line {self.lines[row]}"
+        return f"{self.file}, {where}"
+
+    def as_written(self, column: Any) -> Any:
+        """Return a column whose cells are names, not numbers, as a pandas Series."""
+        if self.written is None or column.name not in self.frame.columns:
+            return column
+        return self.written(column.name)
