@@ -25,6 +25,7 @@ BATCH_SIZE = 10_000
 
 # The id of a sample and a feature.
 Request = tuple[Any, Any]
+Coroutine = Callable[..., Awaitable[Any]]
 Calls = Generator[tuple[Any, ...], Any, None]
 
 
@@ -54,7 +55,8 @@ class Buyer:
             while i not in self.dropped and (feature := traversal.next_need(i, 0)) != NOTHING:
                 self._take(i, feature, (yield one, names[feature]))
                 n_rounds += 1
-            self._finish(i, 0, n_rounds)
+            traversal.finish(i, 0)
+            self.n_rounds = max(self.n_rounds, n_rounds)
 
     def in_batches(self) -> Calls:
         """Request the next needs of all samples together, round after round."""
@@ -76,9 +78,7 @@ class Buyer:
             for slot, i in enumerate(batch.tolist()):
                 self.traversal.finish(i, slot)
 
-    async def concurrently(
-        self, acquire: Callable[..., Awaitable[Any]], max_in_flight: int
-    ) -> None:
+    async def concurrently(self, acquire: Coroutine, max_in_flight: int) -> None:
         """Request for many samples at a time; each goes on as soon as its own values are there.
 
         Every slot has one call in flight. A sample requests at once all that it surely needs next
@@ -92,9 +92,7 @@ class Buyer:
             for slot in range(n_slots):
                 tasks.create_task(self._serve(acquire, waiting, slot))
 
-    async def _serve(
-        self, acquire: Callable[..., Awaitable[Any]], waiting: Iterator[int], slot: int
-    ) -> None:
+    async def _serve(self, acquire: Coroutine, waiting: Iterator[int], slot: int) -> None:
         """Request for one sample after the other, in the same slot."""
         for i in waiting:
             self.traversal.start(slot)
@@ -102,12 +100,11 @@ class Buyer:
             while i not in self.dropped and (needs := self.traversal.needs(i, slot)):
                 await self._request(acquire, i, needs)
                 n_rounds += 1
-            self._finish(i, slot, n_rounds)
+            self.traversal.finish(i, slot)
+            self.n_rounds = max(self.n_rounds, n_rounds)
         self._spare_calls += 1  # for samples that are still in progress in other slots
 
-    async def _request(
-        self, acquire: Callable[..., Awaitable[Any]], i: int, needs: list[int]
-    ) -> None:
+    async def _request(self, acquire: Coroutine, i: int, needs: list[int]) -> None:
         """Request values of a sample: as many as can be spared in tasks, the others here."""
         one, names = self.ids[i], self._names
         n_tasks = min(len(needs) - 1, self._spare_calls)
@@ -145,10 +142,6 @@ class Buyer:
         else:
             state.status[i, feature] = MISSED if self._on_failure == "missing" else LOST
 
-    def _finish(self, i: int, slot: int, n_rounds: int) -> None:
-        self.traversal.finish(i, slot)
-        self.n_rounds = max(self.n_rounds, n_rounds)
-
 
 def make_calls(calls: Calls, source: Callable[..., Any]) -> None:
     """Call a plain function as often as the generator of its calls wants."""
@@ -161,7 +154,7 @@ def make_calls(calls: Calls, source: Callable[..., Any]) -> None:
         arguments = _next_call(calls, answer)
 
 
-async def make_calls_async(calls: Calls, source: Callable[..., Awaitable[Any]]) -> None:
+async def make_calls_async(calls: Calls, source: Coroutine) -> None:
     """Await a coroutine function as often as the generator of its calls wants."""
     arguments = next(calls, None)
     while arguments is not None:
@@ -175,7 +168,7 @@ def _next_call(calls: Calls, answer: Any) -> tuple[Any, ...] | None:
         return None
 
 
-async def _value_or_error(source: Callable[..., Awaitable[Any]], *arguments: Any) -> Any:
+async def _value_or_error(source: Coroutine, *arguments: Any) -> Any:
     """Return what the source returns or the `Exception` that it raises; let cancelling through."""
     try:
         return await source(*arguments)
@@ -231,10 +224,8 @@ def _in_order(answer: Any, requests: tuple[Request, ...]) -> list[Any]:
 def _look_up(answer: Mapping[Any, Any], request: Request) -> Any:
     try:
         return answer[request]
-    except KeyError:
-        return InputError(f"`acquire_many` returned a mapping without {reprlib.repr(request)}.")
-    except TypeError:
+    except (KeyError, TypeError):
         return InputError(
-            f"`acquire_many` returned a mapping, which cannot have {reprlib.repr(request)} in it, "
-            "since that id has no hash: return a list, in the order of the requests."
+            f"`acquire_many` returned a mapping without {reprlib.repr(request)}: return all "
+            "requests, or a list in their order, which ids without a hash need."
         )

@@ -11,6 +11,7 @@ import numpy as np
 
 from thriftwood.acquisition.kernels import (
     NOTHING,
+    REQUESTED,
     UNKNOWN,
     NodeArrays,
     State,
@@ -18,7 +19,7 @@ from thriftwood.acquisition.kernels import (
     advance_tree,
     enter_next_stage,
     gap_of,
-    request,
+    record_first_use,
     tie_break,
 )
 from thriftwood.costs.price_list import NO_MASK
@@ -86,7 +87,7 @@ def advance_until_decided(node_arrays, leaf_bounds, price_arrays, state_arrays, 
             tree = 0
             while waits_for[tree] != wanted:
                 tree += 1
-            request(state, i, slot, tree, wanted)
+            record_first_use(state, i, slot, tree, wanted, REQUESTED)
             pay(prices, state.paid, i, slot, wanted)
             break
     return wanted

@@ -57,7 +57,7 @@ def advance(node_arrays, state_arrays, one_by_one, samples, slots):
             for tree in range(state.node.shape[1]):
                 k = advance_tree(splits, state, i, slot, tree)
                 if k != NOTHING and state.status[i, k] == UNKNOWN:
-                    request(state, i, slot, tree, k)
+                    record_first_use(state, i, slot, tree, k, REQUESTED)
                     wanted = k
                     if one_by_one:
                         break
@@ -88,8 +88,7 @@ def advance_tree(splits, state, i, slot, tree):
         if state.status[i, k] < KNOWN:
             break
         if state.status[i, k] == KNOWN:
-            record_first_use(state, slot, tree, k)
-            state.status[i, k] = USED
+            record_first_use(state, i, slot, tree, k, USED)
         state.n_tests[i] += 1
         h = splits.left[h] if goes_left(splits, h, state.values[i, k]) else splits.right[h]
         k = NOTHING
@@ -101,15 +100,9 @@ def advance_tree(splits, state, i, slot, tree):
 
 
 @small_kernel
-def request(state, i, slot, tree, k):
-    """Ask for a value on behalf of a tree."""
-    state.status[i, k] = REQUESTED
-    record_first_use(state, slot, tree, k)
-
-
-@small_kernel
-def record_first_use(state, slot, tree, k):
-    """Write down for the receipt which tree was the first to use a feature."""
+def record_first_use(state, i, slot, tree, k, status):
+    """Write down for the receipt which tree was the first to need a feature."""
+    state.status[i, k] = status
     number = state.n_first_uses[slot]
     state.first_uses[slot, number, 0] = k
     state.first_uses[slot, number, 1] = tree
@@ -141,11 +134,8 @@ def gap_of(scores, i):
     """Return by how much the best score of a sample is above the second best."""
     if scores.shape[1] == 1:
         return abs(scores[i, 0])
-    best, second = scores[i, 0], scores[i, 1]
-    if second > best:
-        best, second = second, best
-    for output in range(2, scores.shape[1]):
-        score = scores[i, output]
+    best, second = -np.inf, -np.inf
+    for score in scores[i]:
         if score > best:
             best, second = score, best
         elif score > second:

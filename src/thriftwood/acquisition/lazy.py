@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import reprlib
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -186,26 +185,24 @@ class LazyPredictor:
         if known is not None:
             mask, values = self._reader.known(known, len(ids))
             if mask.any():
-                costs = with_known(costs, mask, self._reader.names)
+                costs = with_known(costs, mask, self._forest.richest.feature_names)
         prices, weighed = self._prices, self._price_arrays
         is_tied = isinstance(costs, Costs) and costs.is_tied_to_samples
         if is_tied or costs is not self._costs:
             prices = self._read_prices(costs, len(ids))
             weighed = price_arrays(prices)
-        n_slots = min(len(ids), self._most_in_progress)
         one_by_one = not (self._in_batches or self._is_async)
+        most = buying.BATCH_SIZE if self._in_batches else 1 if one_by_one else self._max_in_flight
         traversal = Traversal(
-            self._forest, len(ids), n_slots, one_by_one, weighed if self._stops_early else None
+            self._forest,
+            n_samples=len(ids),
+            n_slots=min(len(ids), most),
+            one_by_one=one_by_one,
+            prices=weighed if self._stops_early else None,
         )
         if known is not None:
             traversal.set_known(mask, values)
         return Buyer(traversal, ids, self._reader, self._on_failure), costs, prices
-
-    @property
-    def _most_in_progress(self) -> int:
-        if self._in_batches:
-            return buying.BATCH_SIZE
-        return self._max_in_flight if self._is_async else 1
 
     def _read_prices(self, costs: AnyCosts, n_samples: int) -> PriceList:
         forest = self._forest.richest
@@ -266,7 +263,7 @@ def _without_samples(costs: AnyCosts) -> AnyCosts:
     """Return prices without those of certain samples, which come with the samples."""
     if not isinstance(costs, Costs):
         return costs
-    return replace(costs, per_sample=None, known=None, shared_by=None)
+    return costs.for_samples(per_sample=None, known=None, shared_by=None)
 
 
 def _failed(buyer: Buyer, n_answered: int) -> str:

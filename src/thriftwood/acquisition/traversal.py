@@ -64,15 +64,14 @@ def compile_stages(stages: Stages) -> CompiledForest:
     of_nodes = [_joined(arrays) for arrays in zip(*splits, strict=True)][:-2]
     roots = [one.tree_start[:-1] + first for one, first in zip(forests, first_node, strict=True)]
     root_features = [forest.features_at_roots for forest in forests]
+    divisor = [forest.n_trees if forest.combine == "mean" else 1 for forest in forests]
     nodes = NodeArrays(
         splits=(*of_nodes, stages.richest.set_start, stages.richest.in_set),
         roots=read_only_copy(roots, np.int32),
         values=_joined([forest.values for forest in forests]),
         bias=read_only_copy([forest.bias for forest in forests], np.float64),
-        divisor=read_only_copy(
-            [forest.n_trees if forest.combine == "mean" else 1 for forest in forests], np.float64
-        ),
-        threshold=read_only_copy(stages.thresholds[stages.in_use], np.float64),
+        divisor=read_only_copy(divisor, np.float64),
+        threshold=read_only_copy(stages.thresholds[stages.in_use]),
         root_features=read_only_copy(np.concatenate(root_features), np.int64),
         root_feature_start=read_only_copy(np.cumsum([0, *map(len, root_features)]), np.int64),
     )
@@ -89,17 +88,9 @@ def price_arrays(prices: PriceList) -> PlainTuple:
     amount[prices.payer == MODEL] = 0
     for number, batch_of in enumerate(prices.batch_of):
         amount[prices.payer == number] *= (batch_of.max() + 1) / len(batch_of)
-    own = np.empty((0, 0)) if prices.own_prices is None else prices.own_prices
-    return tuple(
-        PriceArrays(
-            start=read_only_copy(prices.start, np.int32),
-            cost_item=read_only_copy(prices.cost_item, np.int32),
-            mask=read_only_copy(prices.mask, np.int32),
-            amount=read_only_copy(amount, np.float64),
-            own_price=read_only_copy(own, np.float64),
-            masks=read_only_copy(prices.masks, np.bool_),
-        )
-    )
+    own_price = np.empty((0, 0)) if prices.own_prices is None else prices.own_prices
+    arrays = (prices.start, prices.cost_item, prices.mask, amount, own_price, prices.masks)
+    return tuple(PriceArrays(*map(read_only_copy, arrays)))
 
 
 class Traversal:
