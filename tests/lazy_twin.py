@@ -123,7 +123,7 @@ def assert_decides_alike(model, X, costs=None, form="many"):
     classes = read_stages(model).richest.classes
     np.testing.assert_array_equal(classes[answer.proba.argmax(axis=1)], answer.labels)
     finished = (answer.bill.used == full.bill.used).all(axis=1)
-    per_split_too = answer._use.n_tests == full._use.n_tests
+    per_split_too = answer._n_tests == full._n_tests
     arrived = finished & per_split_too
     np.testing.assert_array_equal(answer.proba[arrived], full.proba[arrived])
     return full.bill.mean, answer.bill.mean

@@ -38,7 +38,7 @@ def test_stages_are_passed_as_if_all_values_were_there(thresholds, form):
         stopped = predicted.stage == number
         bill = tw.feature_bill(stages.forests[number], HEART.X[:80][stopped], HEART.prices)
         np.testing.assert_array_equal(answer.bill.per_sample[stopped], bill.per_sample)
-        np.testing.assert_array_equal(answer._use.n_tests[stopped], bill._use.n_tests)
+        np.testing.assert_array_equal(answer._n_tests[stopped], bill._use.n_tests)
 
 
 @settings(max_examples=25)

@@ -59,9 +59,9 @@ def test_receipts_name_rows_by_their_ids():
     names = [f"patient {row}" for row in range(12)]
     lazy = tw.LazyPredictor(MODEL, acquire=lambda name, k: X[int(name.split()[1]), k])
     receipts = lazy.predict(names).receipts
-    assert [one.row for one in receipts] == names
+    assert [one.sample for one in receipts] == names
     assert repr(receipts[3]).startswith("Receipt of sample 'patient 3'")
-    assert [one.row for one in receipts[2:4]] == names[2:4]
+    assert [one.sample for one in receipts[2:4]] == names[2:4]
 
 
 class StubbornNumber:

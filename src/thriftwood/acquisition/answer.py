@@ -6,7 +6,7 @@ import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from thriftwood.billing import (
 from thriftwood.costs import PriceList
 from thriftwood.errors import InputError
 from thriftwood.forest import Stages
-from thriftwood.support.arrays import BoolArray, FloatArray, IntArray, read_only
+from thriftwood.support.arrays import FloatArray, IntArray
 
 
 class Failure(NamedTuple):
@@ -94,8 +94,14 @@ class LazyAnswer:
     n_requests: int
     n_rounds: int
     failures: tuple[Failure, ...]
-    _use: RecordedUse
+    _stages: Stages
     _prices: PriceList
+    # Of samples and features: the values found and their status; of samples: splits passed, and
+    # pairs of (feature, tree) in the order of first use, as `Traversal` records them.
+    _found: NDArray[Any]
+    _status: NDArray[np.uint8]
+    _n_tests: IntArray
+    _first_uses: list[bytes]
 
     def __len__(self) -> int:
         return len(self.samples)
@@ -108,15 +114,28 @@ class LazyAnswer:
         """
         if not self.samples:
             raise InputError("There is no bill: no sample was answered.")
-        stages = self._use.stages
-        model_cost = model_cost_of(stages.last_in_use, self._prices)
-        use, names = self._use, stages.richest.feature_names
-        return make_bill(self._prices, use.used, use.n_tests, use.in_order, model_cost, names)
+        return make_bill(
+            self._prices,
+            self._status == USED,
+            self._n_tests,
+            self._in_order,
+            model_cost_of(self._stages.last_in_use, self._prices),
+            self._stages.richest.feature_names,
+        )
 
     @property
     def receipts(self) -> Receipts:
         """One `Receipt` per sample, made on demand; what it bought, in the order of buying."""
         return Receipts(self)
+
+    def _in_order(self, i: int) -> list[FeatureUse]:
+        """Return what a sample bought, in the order of buying; what failed was not bought."""
+        first_uses = np.frombuffer(self._first_uses[i], np.int32).reshape(-1, 2).tolist()
+        return [
+            FeatureUse(k, tree, shown_value(self._stages.richest, k, self._found[i, k]))
+            for k, tree in first_uses
+            if self._status[i, k] == USED
+        ]
 
     def __repr__(self) -> str:
         samples = "1 sample" if len(self) == 1 else f"{len(self)} samples"
@@ -138,13 +157,7 @@ class Receipts(Sequence[Receipt]):
     def __len__(self) -> int:
         return len(self._answer)
 
-    @overload
-    def __getitem__(self, place: int) -> Receipt: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> list[Receipt]: ...
-
-    def __getitem__(self, place: int | slice) -> Receipt | list[Receipt]:
+    def __getitem__(self, place: Any) -> Any:
         if isinstance(place, slice):
             return [self[one] for one in range(len(self))[place]]
         if not -len(self) <= place < len(self):
@@ -153,28 +166,3 @@ class Receipts(Sequence[Receipt]):
 
     def __repr__(self) -> str:
         return f"Receipts of {len(self)} samples"
-
-
-@dataclass(frozen=True, eq=False)
-class RecordedUse:
-    """Use of features as it was recorded on the way; the arrays are those of `Traversal`."""
-
-    stages: Stages
-    found: NDArray[Any]
-    status: NDArray[np.uint8]
-    n_tests: IntArray
-    first_uses: list[bytes]
-
-    @cached_property
-    def used(self) -> BoolArray:
-        return read_only(self.status == USED)
-
-    def in_order(self, i: int) -> list[FeatureUse]:
-        """Return what a sample used in the order of buying; what failed was not bought."""
-        forest, found = self.stages.richest, self.found[i]
-        recorded = np.frombuffer(self.first_uses[i], np.int32).reshape(-1, 2)
-        return [
-            FeatureUse(feature, tree, shown_value(forest, feature, found[feature]))
-            for feature, tree in recorded.tolist()
-            if self.used[i, feature]
-        ]

@@ -18,7 +18,7 @@ from thriftwood.acquisition.kernels import (
     add_scores,
     advance_tree,
     enter_next_stage,
-    gap_of,
+    is_sure,
     record_first_use,
     tie_break,
 )
@@ -73,10 +73,10 @@ def advance_until_decided(node_arrays, leaf_bounds, price_arrays, state_arrays, 
                 some_wait |= waits_for[tree] != NOTHING
             if some_wait:
                 add_bounds(nodes, bounds, state, least, most, i, slot)
-                decision = decide_by_bounds(nodes, bounds, state, least, most, i)
+                decision = decide(nodes, bounds, state, least, most, i)
             else:
                 add_scores(nodes, state, i, slot)
-                decision = decide_by_scores(nodes, state, i)
+                decision = STOPS if is_sure(nodes, state, i) else PASSES
             if decision == STOPS:
                 break
             if decision == PASSES:
@@ -121,17 +121,7 @@ def add_bounds(nodes, bounds, state, least, most, i, slot):
 
 
 @small_kernel
-def decide_by_scores(nodes, state, i):
-    """Decide about a sample that has arrived at the leaves of a stage."""
-    stage = state.stage[i]
-    if stage == len(nodes.threshold) - 1:
-        return STOPS
-    margin = gap_of(state.scores, i) * tie_break(nodes, state, i)
-    return STOPS if margin >= nodes.threshold[stage] else PASSES
-
-
-@small_kernel
-def decide_by_bounds(nodes, bounds, state, least, most, i):
+def decide(nodes, bounds, state, least, most, i):
     """Decide whether a sample surely stops at a stage with a certain label, or surely goes on."""
     stage = state.stage[i]
     rule, threshold = bounds.label_rule[stage], nodes.threshold[stage]

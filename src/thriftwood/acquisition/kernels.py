@@ -48,7 +48,6 @@ def advance(node_arrays, state_arrays, one_by_one, samples, slots):
     """
     nodes, state = NodeArrays(*node_arrays), State(*state_arrays)
     splits = Splits(*nodes.splits)
-    last_stage = len(nodes.threshold) - 1
     wanted = NOTHING
     for place in range(len(samples)):
         i, slot = samples[place], slots[place]
@@ -64,10 +63,7 @@ def advance(node_arrays, state_arrays, one_by_one, samples, slots):
             if wanted != NOTHING:
                 break
             add_scores(nodes, state, i, slot)
-            if state.stage[i] == last_stage:
-                break
-            margin = gap_of(state.scores, i) * tie_break(nodes, state, i)
-            if margin >= nodes.threshold[state.stage[i]]:
+            if is_sure(nodes, state, i):
                 break
             enter_next_stage(nodes, state, i, slot)
     return wanted
@@ -119,6 +115,15 @@ def add_scores(nodes, state, i, slot):
             h = state.node[slot, tree]
             total += nodes.values[h if h >= 0 else -1 - h, output]
         state.scores[i, output] = total / nodes.divisor[stage] + nodes.bias[stage, output]
+
+
+@small_kernel
+def is_sure(nodes, state, i):
+    """Tell whether a sample stops at its stage, by its scores; at the last one it does."""
+    stage = state.stage[i]
+    if stage == len(nodes.threshold) - 1:
+        return True
+    return gap_of(state.scores, i) * tie_break(nodes, state, i) >= nodes.threshold[stage]
 
 
 @small_kernel

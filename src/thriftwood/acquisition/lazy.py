@@ -10,14 +10,13 @@ from typing import Any, Literal
 import numpy as np
 
 from thriftwood.acquisition import buying
-from thriftwood.acquisition.answer import LazyAnswer, RecordedUse
+from thriftwood.acquisition.answer import LazyAnswer
 from thriftwood.acquisition.buying import Buyer, Request
 from thriftwood.acquisition.traversal import Traversal, compile_stages, price_arrays
 from thriftwood.acquisition.values import Known, ValueReader, read_ids
 from thriftwood.adapters import own_prices, read_stages
 from thriftwood.costs import AnyCosts, Costs, PriceList, read_prices, with_known
 from thriftwood.errors import AcquisitionError, InputError
-from thriftwood.support.arrays import read_only
 from thriftwood.support.validation import chosen, whole_number
 
 
@@ -234,14 +233,12 @@ class LazyPredictor:
             n_requests=buyer.n_requests,
             n_rounds=buyer.n_rounds,
             failures=tuple(buyer.failures),
-            _use=RecordedUse(
-                forest.stages,
-                read_only(state.values[good]),
-                read_only(state.status[good]),
-                read_only(state.n_tests[good]),
-                [buyer.traversal.first_uses[i] for i in kept],
-            ),
+            _stages=forest.stages,
             _prices=prices,
+            _found=state.values[good],
+            _status=state.status[good],
+            _n_tests=state.n_tests[good],
+            _first_uses=[buyer.traversal.first_uses[i] for i in kept],
         )
 
 
