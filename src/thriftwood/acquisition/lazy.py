@@ -61,14 +61,10 @@ class LazyPredictor:
     -----
     Without `stop` every value that is requested is needed whatever the others are, so the order
     changes no bill. `acquire` is called sample after sample, for tree after tree, from the root
-    down. `acquire_many` is asked in rounds for what all trees of all samples, up to 10,000, need
-    next, which takes the fewest rounds; a coroutine `acquire` for what all trees of a sample need
-    next, at once if `max_in_flight` leaves calls to spare.
-
-    With ``stop="decided"`` each sample requests one value at a time: the one with the largest
-    ratio of (how far the leaves that are still possible lie apart, for the two leading classes,
-    added up over the trees that wait for the value) to (what it would add to the bill of the
-    sample); what is free comes first, and the lower column where two tie.
+    down; a coroutine `acquire` for what all trees of a sample need next, `acquire_many` for what
+    all trees of up to 10,000 samples need next. With ``stop="decided"`` a sample requests one value
+    at a time: the one with the largest ratio of how far the leaves that are still possible lie
+    apart, over the trees that wait for it, to what it would add to the bill of the sample.
 
     Examples
     --------

@@ -97,16 +97,10 @@ class Traversal:
     """Samples on their way down the trees, and the values that they have got so far.
 
     Working memory goes by slots, one for each sample in progress. With `one_by_one` a sample
-    requests one value at a time, tree after tree. Given prices (the plain tuple of `PriceArrays`),
-    it requests the most telling value for its price, and only until its label is decided.
-
-    Attributes
-    ----------
-    state : State
-        What each array holds stands beside `State`.
-    first_uses : list of bytes
-        Of samples that have arrived: pairs of 32-bit integers, the features in the order of their
-        first use and the tree that was first. Bytes, since small arrays are mostly overhead.
+    requests one value at a time, tree after tree. Given `PriceArrays` in a plain tuple, it requests
+    the most telling value for its price, and only until its label is decided. `first_uses` keeps
+    the pairs of feature and tree of samples that have arrived, as bytes: small arrays are mostly
+    overhead.
     """
 
     def __init__(
