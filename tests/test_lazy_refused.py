@@ -161,7 +161,7 @@ def test_mappings_that_leave_out_a_request():
         lazy.predict([1, 2])
     assert caught.value.failures
     unhashable = tw.LazyPredictor(MODEL, acquire_many=lambda _: {})
-    with pytest.raises(AcquisitionError, match="that id has no hash: return a list"):
+    with pytest.raises(AcquisitionError, match="which ids without a hash need"):
         unhashable.predict([[1], [2]])
 
 
