@@ -34,7 +34,7 @@ def main() -> None:
     in_use = known.columns[pruned.model.feature_importances_ > 0]
     bills = {"all tests of the forest at once": [price_of_all(costs, in_use)] * len(new)}
     for stop in (None, "decided"):
-        lazy = tw.LazyPredictor(pruned.model, acquire_many=results.fetch, costs=costs, stop=stop)
+        lazy = tw.LazyPredictor(pruned, acquire_many=results.fetch, costs=costs, stop=stop)
         patients = [row for (row,) in database.execute("SELECT patient FROM results")]
         results.n_queries = 0
         answer = lazy.predict(patients)

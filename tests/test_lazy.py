@@ -96,6 +96,15 @@ def test_catboost_and_hist_gradient_boosting():
         np.testing.assert_array_equal(answer.labels, np.ravel(one.predict(HEART.X)))
 
 
+def test_whatever_we_hand_out_is_read():
+    pruned = PATH.at(budget=400)
+    estimator = tw.PrunedEnsembleClassifier(FOREST, costs=HEART.prices, budget=400)
+    for one in (pruned, estimator.fit(HEART.X, HEART.y)):
+        answer, _ = ask(one, HEART.X[:20])
+        model = pruned.model if one is pruned else one
+        np.testing.assert_array_equal(answer.labels, model.predict(HEART.X[:20]))
+
+
 @all_forms
 @settings(max_examples=30)
 @given(case=priced_cases(most_trees=4, most_splits=5))

@@ -29,7 +29,7 @@ class LazyPredictor:
     Parameters
     ----------
     model : fitted model, pruned or not
-        Any model that `prune` accepts, or one that consists of stages, with an attribute `stages`.
+        Any model that `prune` accepts, a `Pruned`, a cascade, or a fitted `PrunedEnsemble*`.
     acquire : callable
         ``acquire(sample, feature)`` returns one value: a number; None or NaN where it is missing;
         the label of a category where the model knows labels. `sample` is an id as passed to

@@ -89,8 +89,8 @@ def price_arrays(prices: PriceList) -> PlainTuple:
     for number, batch_of in enumerate(prices.batch_of):
         amount[prices.payer == number] *= (batch_of.max() + 1) / len(batch_of)
     own_price = np.empty((0, 0)) if prices.own_prices is None else prices.own_prices
-    arrays = (prices.start, prices.cost_item, prices.mask, amount, own_price, prices.masks)
-    return tuple(PriceArrays(*map(read_only_copy, arrays)))
+    arrays = prices.start, prices.cost_item, prices.mask, amount, own_price, prices.masks
+    return tuple(PriceArrays(*(read_only_copy(array) for array in arrays)))
 
 
 class Traversal:
