@@ -20,8 +20,7 @@ from thriftwood.adapters import read_forest
 from thriftwood.billing import list_purchases
 from thriftwood.closure import ClosureProblem, check_certificate, reduce_closure
 from thriftwood.costs import read_prices
-from thriftwood.forest import Forest
-from thriftwood.forest.routes import route_samples
+from thriftwood.forest import Forest, route_samples
 from thriftwood.forest.table import read_table
 from thriftwood.problem.closure import build_closure
 from thriftwood.problem.losses import node_losses

@@ -9,8 +9,7 @@ from thriftwood import paper
 from thriftwood.billing import list_purchases
 from thriftwood.closure import ClosureProblem
 from thriftwood.costs import plain_prices
-from thriftwood.forest import Forest
-from thriftwood.forest.routes import Routes, route_samples
+from thriftwood.forest import Forest, Routes, route_samples
 from thriftwood.forest.table import read_table
 from thriftwood.problem.closure import build_closure
 

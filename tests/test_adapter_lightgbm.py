@@ -44,9 +44,9 @@ from thriftwood.forest import (
     collapse,
     leaves,
     predict,
+    route_samples,
     scores,
 )
-from thriftwood.forest.routes import route_samples
 from thriftwood.forest.table import read_table
 
 # LightGBM keeps six digits of what an inner node says.

@@ -41,8 +41,7 @@ from sklearn.utils import get_tags
 
 from thriftwood.adapters import read_forest, write_model
 from thriftwood.errors import ForestError, UnfittedModelError
-from thriftwood.forest import Forest, collapse
-from thriftwood.forest.routes import route_samples
+from thriftwood.forest import Forest, collapse, route_samples
 from thriftwood.forest.table import read_table
 
 matplotlib.use("Agg")

@@ -11,8 +11,7 @@ from models import KINDS, NAMES, as_float32, fitted, hard_rows, small_forests, w
 
 from thriftwood.adapters import read_forest
 from thriftwood.errors import InputError, ThriftwoodError
-from thriftwood.forest import Forest
-from thriftwood.forest.routes import Routes, first_uses, route_samples
+from thriftwood.forest import Forest, Routes, first_uses, route_samples
 from thriftwood.forest.table import read_table
 
 few_examples = settings(deadline=None, max_examples=60)

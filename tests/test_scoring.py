@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from models import fitted, forests_of_all_splits, hard_rows, walk
 
 from thriftwood.adapters import read_forest
-from thriftwood.forest import Forest, leaves, scores
+from thriftwood.forest import Forest, leaves, route_samples, scores
 from thriftwood.forest.prediction import MIN_BLOCK
-from thriftwood.forest.routes import route_samples
 from thriftwood.forest.table import read_table
 
 more_examples = settings(deadline=None, max_examples=120)

@@ -28,8 +28,7 @@ from thriftwood.billing.receipt import (
 )
 from thriftwood.costs import MODEL, AnyCosts, PriceList, prices_of_samples, read_prices
 from thriftwood.errors import InputError, RangeError
-from thriftwood.forest import Forest, Stages, predict_stages
-from thriftwood.forest.routes import route_samples
+from thriftwood.forest import Forest, Stages, predict_stages, route_samples
 from thriftwood.forest.table import Table, read_rows
 from thriftwood.support.arrays import BoolArray, FloatArray, IntArray, read_only
 from thriftwood.support.validation import is_whole, shares_of_one

@@ -14,8 +14,7 @@ import numpy as np
 from thriftwood.billing import kernels
 from thriftwood.billing.purchases import passing_weights
 from thriftwood.costs import MODEL, NO_MASK, SAMPLE, PriceList
-from thriftwood.forest import Forest
-from thriftwood.forest.routes import Routes, first_uses
+from thriftwood.forest import Forest, Routes, first_uses
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
 
 NEVER = -1

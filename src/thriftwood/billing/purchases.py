@@ -8,8 +8,7 @@ from thriftwood.billing import kernels
 from thriftwood.closure import last_needed
 from thriftwood.costs import MODEL, NO_MASK, SAMPLE, PriceList
 from thriftwood.errors import RangeError
-from thriftwood.forest import Forest
-from thriftwood.forest.routes import Routes
+from thriftwood.forest import Forest, Routes
 from thriftwood.support.arrays import FloatArray, IndexArray, IntArray, read_only
 
 # The cost item of what the price list does not name: one split, its tests and its place.

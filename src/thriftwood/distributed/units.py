@@ -14,8 +14,7 @@ from thriftwood.billing import list_purchases
 from thriftwood.costs import MODEL, PriceList
 from thriftwood.distributed.dual import Subproblem, join_subproblems
 from thriftwood.errors import InputError, RangeError
-from thriftwood.forest import Forest
-from thriftwood.forest.routes import Routes
+from thriftwood.forest import Forest, Routes
 from thriftwood.problem.closure import MOST_COST, required_splits
 from thriftwood.problem.scaling import MOST_DECIMALS, NOISE, whole_numbers
 from thriftwood.problem.targets import checked_weights

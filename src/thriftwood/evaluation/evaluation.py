@@ -12,8 +12,7 @@ import numpy as np
 
 from thriftwood.billing import mean_costs, nested_bills, sorted_by_step, steps_of
 from thriftwood.evaluation import kernels
-from thriftwood.forest import LINKS, Forest
-from thriftwood.forest.routes import Routes, route_samples
+from thriftwood.forest import LINKS, Forest, Routes, route_samples
 from thriftwood.problem.validation import Prunings, ValidationSet, read_points
 from thriftwood.support.arrays import FloatArray, IndexArray, IntArray, read_only
 from thriftwood.support.frames import frame_of

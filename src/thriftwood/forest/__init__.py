@@ -10,7 +10,6 @@ from thriftwood.forest.forest import ARRAYS, Forest, levels_of
 from thriftwood.forest.kernels import LEAF, NEXT_TO_ZERO, NO_SET
 from thriftwood.forest.links import LINKS, Aim, Link, predictions
 from thriftwood.forest.prediction import leaves, predict, scores
-from thriftwood.forest.routes import Routes, are_first_uses, first_uses, route_samples
 from thriftwood.forest.stages import (
     SKIPPED,
     TIE_BREAK,
@@ -20,7 +19,15 @@ from thriftwood.forest.stages import (
     one_stage,
     predict_stages,
 )
-from thriftwood.forest.traversal import leaf_means, leaf_ranges, sums_below
+from thriftwood.forest.traversal import (
+    Routes,
+    are_first_uses,
+    first_uses,
+    leaf_means,
+    leaf_ranges,
+    route_samples,
+    sums_below,
+)
 
 __all__ = [
     "ARRAYS",

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from thriftwood.errors import InputError
-from thriftwood.forest import Forest, sums_below
-from thriftwood.forest.routes import Routes
+from thriftwood.forest import Forest, Routes, sums_below
 from thriftwood.problem import kernels
 from thriftwood.problem.counting import CountArray, once
 from thriftwood.problem.majoriser import true_loss_name

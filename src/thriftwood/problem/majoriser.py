@@ -18,8 +18,7 @@ are in proportion to how far each tree can move it at most.
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.forest import Forest, predictions
-from thriftwood.forest.routes import Routes
+from thriftwood.forest import Forest, Routes, predictions
 from thriftwood.problem import majoriser_kernels as kernels
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray
 from thriftwood.support.parallel import for_each

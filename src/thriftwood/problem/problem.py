@@ -15,8 +15,7 @@ from thriftwood.billing import Purchases, list_purchases
 from thriftwood.closure import Certificate, ClosureProblem, ParametricCut
 from thriftwood.costs import AnyCosts, PriceList, read_prices
 from thriftwood.errors import InputError
-from thriftwood.forest import Forest
-from thriftwood.forest.routes import Routes, route_samples
+from thriftwood.forest import Forest, Routes, route_samples
 from thriftwood.forest.table import Table, read_rows
 from thriftwood.problem.closure import ClosureIndex, build_closure
 from thriftwood.problem.counting import CountArray, once, times_counted, weight_counted

@@ -15,8 +15,7 @@ import numpy as np
 
 from thriftwood.billing import list_purchases
 from thriftwood.closure import check_certificate
-from thriftwood.forest import Forest, collapse
-from thriftwood.forest.routes import Routes
+from thriftwood.forest import Forest, Routes, collapse
 from thriftwood.problem import (
     Figures,
     NodeLosses,
