@@ -19,8 +19,8 @@ from report_pages import data_in
 
 import thriftwood as tw
 from thriftwood.adapters import read_forest
-from thriftwood.cli import frontier_files
-from thriftwood.cli.frontier_files import FILES
+from thriftwood.cli import frontier as frontier_command
+from thriftwood.cli.frontier import FILES
 from thriftwood.formats.models import read_model
 
 
@@ -136,7 +136,7 @@ def test_an_end_in_the_middle_leaves_nothing(asked, tmp_path, monkeypatch, raise
     def fail(*_args):
         raise raised
 
-    monkeypatch.setattr(frontier_files, "_draw", fail)
+    monkeypatch.setattr(frontier_command, "_draw", fail)
     result = run("frontier", *asked, "-o", tmp_path / "out")
     assert (result.exit_code, result.stdout) == (code, "")
     assert words in result.stderr
@@ -152,7 +152,7 @@ def test_force_that_fails_leaves_the_old_folder(asked, tmp_path, monkeypatch):
     def fail(*_args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(frontier_files, "_draw", fail)
+    monkeypatch.setattr(frontier_command, "_draw", fail)
     assert run("frontier", *asked, "-o", out, "--force").exit_code == 130
     assert (out / "report.html").read_text() == "old"
     assert names_in(tmp_path) == {"out", "out/report.html"}
@@ -165,7 +165,7 @@ def test_what_others_write_meanwhile_stays(asked, tmp_path, monkeypatch):
         out.mkdir()
         (out / "notes.txt").write_text("mine")
 
-    monkeypatch.setattr(frontier_files, "_draw", use)
+    monkeypatch.setattr(frontier_command, "_draw", use)
     assert "notes.txt" in refused("frontier", *asked, "-o", out, "--force")
     assert names_in(tmp_path) == {"out", "out/notes.txt"}
 

@@ -7,7 +7,7 @@ from cli_files import HEART, PRICES, answer, heart_folder, heart_frame, names_in
 
 import thriftwood as tw
 from thriftwood.cli import training
-from thriftwood.cli.frontier_files import FILES
+from thriftwood.cli.frontier import FILES
 from thriftwood.cli.training import usual_task
 from thriftwood.formats.models import read_model
 
@@ -100,13 +100,19 @@ def test_a_validation_file_leaves_all_rows_to_training(folder, tmp_path):
         (("rows.csv", "--target", "il"), "Did you mean 'ill'?"),
         (("rows.csv", "--target", "ill", "--task", "regression"), "only be classification"),
         (("numbers.csv", "--target", "chol", "--model", "budget-forest"), "predicts classes"),
-        (("numbers.csv", "--target", "age", "--task", "classification"), "Only one sample"),
+        (
+            ("numbers.csv", "--target", "age", "--task", "classification"),
+            "held out: The least populated",
+        ),
         (("rows.csv",), "Name the --target, the column of rows.csv"),
         (("rows.csv", "--target", "ill", "--seed", "-1"), "--seed is -1"),
         (("odd.csv", "--target", "ill", "--model", "forest"), "'age' holds inf"),
         (("odd.csv", "--target", "age"), "odd.csv, line 2: the column 'age' holds inf"),
         (("odd.csv", "--target", "ill", "--weight", "sex"), "'sex' holds zeros only"),
-        (("odd.csv", "--target", "cp", "--model", "boosting"), "20 classes in 40 samples"),
+        (
+            ("odd.csv", "--target", "cp", "--model", "boosting"),
+            "held out: The test_size = 10",
+        ),
         (("dates.parquet", "--target", "day"), "classes or numbers"),
     ],
 )

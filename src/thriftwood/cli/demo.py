@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 import thriftwood as tw
-from thriftwood.cli import frontier_files
+from thriftwood.cli import frontier
 from thriftwood.cli.console import Console
 from thriftwood.cli.options import OutputFolder, Request, command
 from thriftwood.cli.outputs import new_folder
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 TARGET = "diagnosis"
 GIVEN = ("forest.skops", "train.csv", "validation.csv", "prices.csv")
-FILES = (*GIVEN, "pruned.skops", *(f"frontier/{name}" for name in frontier_files.FILES))
+FILES = (*GIVEN, "pruned.skops", *(f"frontier/{name}" for name in frontier.FILES))
 HELD_OUT = 0.4  # of the patients, for validation
 # What the groups of the price list are: blood is taken, the heart scanned, the patient exercised.
 GROUPS = {"A": "blood", "B": "scan", "C": "exercise"}

@@ -59,13 +59,7 @@ def _facts(model: Any) -> dict[str, Any]:
 
 def _depth(forest: Forest) -> int:
     """Return how many splits a sample meets in one tree at the most."""
-    splits, depth = forest.tree_start[:-1], 0
-    while True:
-        splits = splits[forest.is_split[splits]]
-        if not len(splits):
-            return depth
-        depth += 1
-        splits = np.concatenate([forest.left[splits], forest.right[splits]])
+    return sum(1 for _ in forest.levels()) - 1
 
 
 def _lines(facts: dict[str, Any]) -> dict[str, str]:

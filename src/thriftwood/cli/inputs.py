@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import thriftwood as tw
 from thriftwood.cli.console import Console
-from thriftwood.cli.options import LOSSES, Request
+from thriftwood.cli.options import Request
 from thriftwood.errors import InputError
 from thriftwood.support.files import place_of
 
@@ -30,8 +30,6 @@ def check_request(request: Request, *files: Path | None) -> None:
     for file in (*files, request.data, request.validation, request.costs):
         check_file(file)
     check_jobs(request.jobs)
-    if request.loss is not None and request.loss not in LOSSES:
-        raise InputError(f"--loss is {request.loss!r}: choose one of {', '.join(LOSSES)}.")
     _check_class_weight(request.class_weight or [])
     for file in (request.data, request.validation):
         if request.target is None and file is not None and file.suffix.lower() != ".npz":

@@ -14,15 +14,6 @@ import typer
 from thriftwood.cli.console import Console
 
 REQUIRED: Any = ...
-LOSSES = (
-    "error",
-    "expected_error",
-    "brier",
-    "log_loss",
-    "squared_error",
-    "absolute_error",
-    "recorded_gain",
-)
 
 
 def optional(metavar: str, words: str, *names: str) -> Any:
@@ -102,8 +93,8 @@ class Request:
         str | None,
         optional(
             "NAME",
-            f"The loss to count: {', '.join(LOSSES[:-1])} or {LOSSES[-1]}; by default what suits "
-            "the model.",
+            "The loss to count: error, expected_error, brier, log_loss, squared_error, "
+            "absolute_error or recorded_gain; by default what suits the model.",
         ),
     ] = None
     class_weight: Annotated[

@@ -10,8 +10,13 @@ import typer
 
 import thriftwood as tw
 from thriftwood.cli.console import Console
-from thriftwood.cli.frontier import frontier_facts, frontier_lines, say_frontier
-from thriftwood.cli.frontier_files import FILES, write_frontier
+from thriftwood.cli.frontier import (
+    FILES,
+    frontier_facts,
+    frontier_lines,
+    say_frontier,
+    write_frontier,
+)
 from thriftwood.cli.inputs import check_limit, check_request, read_inputs
 from thriftwood.cli.options import OutputFolder, Request, command, one_of
 from thriftwood.cli.outputs import check_apart, check_new_folder, new_folder

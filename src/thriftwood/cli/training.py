@@ -148,34 +148,30 @@ def _fit(model: Any, samples: Samples, costs: Costs | None) -> None:
     except ThriftwoodError:
         raise
     except ValueError as error:  # of scikit-learn, which sees more than was checked
-        said = str(error).strip().splitlines()[0].rstrip(".")
-        raise InputError(f"From these samples no model can be trained: {said}.") from None
+        sentence = f"From these samples no model can be trained: {_first_line(error)}."
+        raise InputError(sentence) from None
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0].rstrip(".")
 
 
 def _held_out_quarter(y: Any, task: str, seed: int) -> tuple[Any, Any]:
     """Return the samples to train on and a quarter to validate on, classes with the same shares."""
     from sklearn.model_selection import train_test_split
 
-    if len(y) < 8:
-        raise InputError(f"There are only {len(y)} samples: too few to hold some out.")
-    labels = None
-    if task == CLASSIFICATION:
-        labels, (distinct, counts) = y, np.unique(y, return_counts=True)
-        if counts.min() < 2:
-            raise InputError(
-                f"Only one sample has the class {distinct[counts.argmin()]!s}: training and "
-                "validation need one each. Leave it out, or pass --validation, or --task "
-                "regression if these are numbers."
-            )
-        if len(distinct) > len(y) // 4:
-            raise InputError(
-                f"There are {len(distinct)} classes in {len(y)} samples: a quarter of them cannot "
-                "have them all. Pass more samples, or --validation, or --task regression if these "
-                "are numbers."
-            )
-    train, valid = train_test_split(
-        np.arange(len(y)), test_size=0.25, stratify=labels, random_state=seed
-    )
+    try:
+        train, valid = train_test_split(
+            np.arange(len(y)),
+            test_size=0.25,
+            stratify=y if task == CLASSIFICATION else None,
+            random_state=seed,
+        )
+    except ValueError as error:
+        raise InputError(
+            f"A quarter of these samples cannot be held out: {_first_line(error)}. Pass more, or "
+            "--validation, or --task regression if the target is a number."
+        ) from None
     return np.sort(train), np.sort(valid)
 
 

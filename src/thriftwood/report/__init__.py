@@ -4,7 +4,9 @@ Law of this folder: every number shown is one that the path, a bill, an evaluati
 of the same samples has, or a sum or quantile of such.
 """
 
+from thriftwood.report.bills import plot_bills
+from thriftwood.report.cascade import plot_cascade
 from thriftwood.report.page import write_page
-from thriftwood.report.pictures import plot_bills, plot_cascade, plot_tree
+from thriftwood.report.tree import plot_tree
 
 __all__ = ["plot_bills", "plot_cascade", "plot_tree", "write_page"]

@@ -28,6 +28,8 @@ NOT_MADE = (
     "No certificate was made for this point, to save time: path.certify(problem) or thriftwood "
     "verify makes one."
 )
+# Numbers are text: scripts know no whole numbers of their size.
+NO_NUMBERS: dict[str, str | None] = dict.fromkeys(("tradeoff", "reached", "bound", "gap"))
 # A certificate takes about a microsecond per sample and tree: so many of these for all points.
 MOST_WORK = 40_000_000
 
@@ -40,38 +42,31 @@ def proofs_of(
     Where samples and trees are very many, some points go without one; `start` never does.
     """
     if isinstance(path.proof, Baseline):
-        return [_proof(BASELINES[path.proof.criterion])] * len(points)
+        return [NO_NUMBERS | {"claim": BASELINES[path.proof.criterion]}] * len(points)
     most = MOST_WORK // (problem.in_memory.table.n_samples * path.forest.n_trees)
     places = shown_points(path.costs[points], [points.index(start)], most)
     proven = [points[place] for place in places]
     found = dict(zip(proven, path.certify(problem, proven), strict=True))
-    return [_proof_of(path, point, found.get(point)) for point in points]
+    return [_proof(path, point, found.get(point)) for point in points]
 
 
-def _proof_of(
-    path: PruningPath, index: int, certificate: Certificate | None
-) -> dict[str, str | None]:
-    if certificate is None:
-        return _proof(f"{_claim(path, index)} {NOT_MADE}")
-    tradeoff = repr(tradeoff_inside(path.tradeoffs, index))
+def _proof(path: PruningPath, index: int, certificate: Certificate | None) -> dict[str, str | None]:
     claim = _claim(path, index)
-    if certificate.gap and claim not in (SUBSAMPLE, PARTITIONS):
+    if certificate is None:
+        return NO_NUMBERS | {"claim": f"{claim} {NOT_MADE}"}
+    tradeoff = repr(tradeoff_inside(path.tradeoffs, index))
+    is_nearly = claim in (SUBSAMPLE, PARTITIONS)
+    if certificate.gap and not is_nearly:
         claim = "A better pruning of this model may exist."
-    if not certificate.gap and claim in (SUBSAMPLE, PARTITIONS):
+    elif is_nearly and not certificate.gap:
         claim = f"No pruning of this model is better at the tradeoff {tradeoff}."
-    # As text: scripts know no whole numbers of this size.
-    numbers = (str(certificate.profit), str(certificate.bound), str(certificate.gap))
-    return _proof(claim, tradeoff, *numbers)
-
-
-def _proof(
-    claim: str,
-    tradeoff: str | None = None,
-    reached: str | None = None,
-    bound: str | None = None,
-    gap: str | None = None,
-) -> dict[str, str | None]:
-    return {"claim": claim, "tradeoff": tradeoff, "reached": reached, "bound": bound, "gap": gap}
+    return {
+        "claim": claim,
+        "tradeoff": tradeoff,
+        "reached": str(certificate.profit),
+        "bound": str(certificate.bound),
+        "gap": str(certificate.gap),
+    }
 
 
 def _claim(path: PruningPath, index: int) -> str:

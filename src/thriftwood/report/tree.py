@@ -9,7 +9,7 @@ import numpy as np
 from thriftwood.errors import InputError
 from thriftwood.forest import LEAF, Forest
 from thriftwood.pruning import PruningPath
-from thriftwood.report.pictures.nodes import Spot, lay_out, question, value_in_words
+from thriftwood.report.tree_nodes import Spot, lay_out, question, value_in_words
 from thriftwood.support.arrays import BoolArray
 from thriftwood.support.axes import (
     BLUE,
