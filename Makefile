@@ -38,7 +38,7 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/lazy.py
 	$(BIN)/python benchmarks/export.py
 	$(BIN)/python benchmarks/predict.py
-	$(BIN)/python benchmarks/sampling.py
+	$(BIN)/python benchmarks/subsampling.py
 	$(BIN)/python benchmarks/table1.py
 	$(BIN)/python benchmarks/dantzig_wolfe.py
 	$(BIN)/python benchmarks/scale_out.py

@@ -22,7 +22,7 @@ SCRIPTS = [
     ("lazy.py", ["microseconds of our own", "concurrent rows", "saved"]),
     ("cascade.py", ["CEGB alone", "best base, cascade", "Bases chosen"]),
     ("refit.py", ["of growing", "validation rows"]),
-    ("sampling.py", ["covered", "Losses and bills of the sample", "all rows"]),
+    ("subsampling.py", ["covered", "Losses and bills of the subsample", "all samples"]),
     ("dantzig_wolfe.py", ["two workers", "Gap after each round", "The textbook's master, for"]),
     ("scale_out.py", ["same drop steps True", "of one process", "Extrapolation, not measured"]),
 ]

@@ -1,7 +1,7 @@
-"""How a shard grows with rows, trees and features: its size, the time to make and to ask it."""
+"""How a subproblem grows with samples, trees and features: size, time to make and to solve it."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from copy import copy
 from statistics import median
 from time import perf_counter
@@ -11,16 +11,17 @@ import numpy as np
 from measure import peak_bytes, seconds_of
 from sklearn.ensemble import RandomForestClassifier
 
-from thriftwood.distributed.dual.rounds import price_rounds
-from thriftwood.distributed.dual.shard import Shard
-from thriftwood.distributed.sharded_task import ShardedTask, sharded_task
+import thriftwood as tw
+from thriftwood.distributed.dual import Subproblem
+from thriftwood.distributed.dual.ascent import dual_ascent
+from thriftwood.problem import PruningProblem
 
 N_WORKERS = 100
-MANY_ROWS = 10**9
+MANY_SAMPLES = 10**9
 
 
 class Measured(NamedTuple):
-    """One shard, made of so many rows.
+    """One subproblem, made of so many samples.
 
     `extra` is the memory in bytes that this process had to get to make it, above what it had
     already used and freed.
@@ -48,68 +49,56 @@ class Growth(NamedTuple):
         return self.first * (n / self.n_first) ** self.power
 
 
-@contextmanager
-def shards_of(model: Any, X: Any, y: Any = None) -> Iterator[ShardedTask]:
-    """Make shards of the pieces of X, with unit prices, as `prune` does."""
-    with sharded_task(
-        model,
-        X,
-        y,
-        costs=None,
-        loss=None,
-        class_weight=None,
-        samples="all",
-        sample_weight=None,
-        n_jobs=1,
-        progress=False,
-    ) as task:
-        yield task
+def problem_in_partitions(model: Any, X: Any, y: Any = None) -> PruningProblem:
+    """Make subproblems of the partitions of X, with unit prices, as `prune` does."""
+    return tw.pruning_problem(model, X, y, n_jobs=1, progress=False)
 
 
-def measure_shard(model: Any, X: np.ndarray, y: np.ndarray) -> Measured:
-    """Make one shard of all rows in this process, and time a round of prices with it."""
+def measure_subproblem(model: Any, X: np.ndarray, y: np.ndarray) -> Measured:
+    """Make one subproblem of all samples in this process, and time a round of ascent with it."""
     with ExitStack() as stack:
-        task, extra, making = make_measured(stack, model, X, y)
-        rounds = price_rounds(task.crew, task.projects)
+        problem, extra, making = make_measured(stack, model, X, y)
+        closure = problem.partitions.closure
+        rounds = dual_ascent(closure)
         next(rounds)  # it asks for what later rounds know
         one_round = median(seconds_of(lambda: next(rounds)) for _ in range(3))
-        (n_bytes,) = task.crew.ask(bytes_of, [None])
-        forest = task.forest
+        (n_bytes,) = closure.map(bytes_of)
+        forest = problem.forest
         n_features = len(np.unique(forest.feature[forest.is_split]))
-        sizes = (len(X), forest.n_trees, n_features, forest.n_splits, task.n_arcs, n_bytes)
+        sizes = (len(X), forest.n_trees, n_features, forest.n_splits, closure.n_arcs, n_bytes)
         return Measured(*sizes, extra, making, one_round)
 
 
 def make_measured(
     stack: ExitStack, model: Any, X: np.ndarray, y: np.ndarray
-) -> tuple[ShardedTask, int, float]:
-    """Return one shard that the stack frees, and the memory and the seconds that it took."""
-    made: list[tuple[ShardedTask, float]] = []
+) -> tuple[PruningProblem, int, float]:
+    """Return a problem that the stack closes, and the memory and the seconds that it took."""
+    made: list[tuple[PruningProblem, float]] = []
 
     def make() -> None:
         begin = perf_counter()
-        task = stack.enter_context(shards_of(model, iter([(X, y)])))
-        made.append((task, perf_counter() - begin))
+        problem = stack.enter_context(problem_in_partitions(model, iter([(X, y)])))
+        made.append((problem, perf_counter() - begin))
 
     extra = peak_bytes(make)
-    task, seconds = made[0]
-    return task, extra, seconds
+    problem, seconds = made[0]
+    return problem, extra, seconds
 
 
-def bytes_of(shard: Shard, _: None) -> int:
-    """Return the memory that the arrays of a shard take."""
-    return sum(array.nbytes for array in vars(shard).values())
+def bytes_of(subproblem: Subproblem, _: None) -> int:
+    """Return the memory that the arrays of a subproblem take."""
+    return sum(array.nbytes for array in vars(subproblem).values())
 
 
-def with_rows(model: Any, X: np.ndarray, y: np.ndarray, halvings: int) -> list[Measured]:
-    """Measure shards of all rows, of half of them, and so on; rows are in random order."""
+def with_samples(model: Any, X: np.ndarray, y: np.ndarray, halvings: int) -> list[Measured]:
+    """Measure subproblems of all samples, of half of them, and so on, in random order."""
     sizes = [len(X) >> times for times in reversed(range(halvings + 1))]
-    return [measure_shard(model, X[:n_samples], y[:n_samples]) for n_samples in sizes]
+    return [measure_subproblem(model, X[:n_samples], y[:n_samples]) for n_samples in sizes]
 
 
 def with_trees(model: Any, X: np.ndarray, y: np.ndarray, numbers: Sequence[int]) -> list[Measured]:
-    """Measure the same rows with the first trees of a forest."""
-    return [measure_shard(first_trees(model, n_trees), X, y) for n_trees in numbers]
+    """Measure the same samples with the first trees of a forest."""
+    return [measure_subproblem(first_trees(model, n_trees), X, y) for n_trees in numbers]
 
 
 def first_trees(model: RandomForestClassifier, n_trees: int) -> RandomForestClassifier:
@@ -126,19 +115,19 @@ def with_features(
     y: np.ndarray,
     numbers: Iterable[int],
 ) -> list[Measured]:
-    """Measure the same rows with forests that were grown on the most important columns."""
+    """Measure the same samples with forests that were grown on the most important columns."""
     columns = np.argsort(-importance, kind="stable")
     grown = []
     for n_features in numbers:
         fewer = np.ascontiguousarray(X[:, columns[:n_features]])
-        grown.append(measure_shard(fit(fewer, y), fewer, y))
+        grown.append(measure_subproblem(fit(fewer, y), fewer, y))
     return grown
 
 
 def show_measured(title: str, measured: Sequence[Measured]) -> None:
     print(f"\n{title}")
     print(
-        "    rows  trees  features  splits      arcs  shard, MB  extra to make, MB      s  rows/s  "
+        " samples  trees  features  splits      arcs  MB  extra to make, MB      s  per s  "
         "a round, s"
     )
     for one in measured:
@@ -167,37 +156,37 @@ def show_powers(name: str, x: Sequence[float], measured: Sequence[Measured]) -> 
 
 
 def show_extrapolation(measured: Sequence[Measured], bytes_per_split: float) -> None:
-    """Do the arithmetic for very many rows, from what was measured with fewer.
+    """Do the arithmetic for very many samples, from what was measured with fewer.
 
     Parameters
     ----------
-    measured : shards of more and more rows
+    measured : subproblems of more and more samples
     bytes_per_split : float
-        What travels in a round of prices for each split and shard.
+        What travels in a round of ascent for each split and partition.
     """
     largest = measured[-1]
-    rows = [one.n_samples for one in measured]
-    memory = growth(rows, [one.n_bytes for one in measured])
-    seconds = growth(rows, [one.one_round for one in measured])
+    n_samples = [one.n_samples for one in measured]
+    memory = growth(n_samples, [one.n_bytes for one in measured])
+    seconds = growth(n_samples, [one.one_round for one in measured])
     speed = largest.n_samples / largest.making
-    making = MANY_ROWS / speed / N_WORKERS
+    making = MANY_SAMPLES / speed / N_WORKERS
     print(
-        f"\nExtrapolation, not measured: {MANY_ROWS:.0e} rows like these, the same "
+        f"\nExtrapolation, not measured: {MANY_SAMPLES:.0e} samples like these, the same "
         f"{largest.n_trees} trees, {N_WORKERS} workers of one core\n"
-        f"  To make the shards: {MANY_ROWS:.0e} rows / {speed:.0f} rows per second / {N_WORKERS} "
-        f"workers = {making:.0f} s, reading aside"
+        f"  To make the subproblems: {MANY_SAMPLES:.0e} samples / {speed:.0f} per second / "
+        f"{N_WORKERS} workers = {making:.0f} s, reading aside"
     )
     for per_worker in (1, 10):
-        n_shards = N_WORKERS * per_worker
-        size = MANY_ROWS / n_shards
-        bytes_a_round = n_shards * largest.n_splits * bytes_per_split
+        n_partitions = N_WORKERS * per_worker
+        size = MANY_SAMPLES / n_partitions
+        bytes_a_round = n_partitions * largest.n_splits * bytes_per_split
         print(
-            f"  {n_shards} shards of {size:.0e} rows, {per_worker} per worker\n"
-            f"    memory of shards: {per_worker} x {memory.first / 1e6:.1f} MB x ({size:.0e} / "
-            f"{largest.n_samples})^{memory.power:.2f} = {per_worker * memory.at(size) / 1e6:.0f} "
-            f"MB per worker\n"
-            f"    a round of prices: {per_worker} x {seconds.first:.2f} s x ({size:.0e} / "
+            f"  {n_partitions} partitions of {size:.0e} samples, {per_worker} per worker\n"
+            f"    memory of subproblems: {per_worker} x {memory.first / 1e6:.1f} MB x "
+            f"({size:.0e} / {largest.n_samples})^{memory.power:.2f} = "
+            f"{per_worker * memory.at(size) / 1e6:.0f} MB per worker\n"
+            f"    a round of ascent: {per_worker} x {seconds.first:.2f} s x ({size:.0e} / "
             f"{largest.n_samples})^{seconds.power:.2f} = {per_worker * seconds.at(size):.1f} s\n"
-            f"    bytes per round: {n_shards} shards x {largest.n_splits} splits x "
+            f"    bytes per round: {n_partitions} partitions x {largest.n_splits} splits x "
             f"{bytes_per_split:.1f} = {bytes_a_round / 1e6:.0f} MB"
         )
