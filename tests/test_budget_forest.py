@@ -299,7 +299,7 @@ def test_a_pruned_ensemble_can_be_made_of_it(cv):
     ("options", "message"),
     [
         ({"n_estimators": 0}, "`n_estimators` is 0: pass a whole number of at least 1"),
-        ({"impurity": "gini"}, "`impurity` is 'gini': choose 'pairs', 'powers', 'entropy'"),
+        ({"impurity": "gini"}, "`impurity` is 'gini': choose 'pairs', 'powers' or 'entropy'"),
         ({"alpha": -1}, "`alpha` is -1"),
         ({"alpha": 2, "impurity": "powers"}, "no meaning for the impurity 'powers'"),
         ({"power": 1.5}, "`power` is 1.5"),
@@ -307,7 +307,6 @@ def test_a_pruned_ensemble_can_be_made_of_it(cv):
         ({"class_weight": {0: 1e20, 1: 1.0}}, "add up to .* scale"),
         ({"max_features": 0}, "`max_features` is 0"),
         ({"max_features": "all"}, "`max_features` is 'all'"),
-        ({"max_features": True}, "`max_features` is True"),
         ({"max_depth": 0}, "`max_depth` is 0"),
         ({"min_samples_leaf": 0.5}, "`min_samples_leaf` is 0.5"),
         ({"min_weight_fraction_leaf": 0.6}, "`min_weight_fraction_leaf` is 0.6"),
@@ -319,8 +318,6 @@ def test_a_pruned_ensemble_can_be_made_of_it(cv):
         ({"class_weight": "heavy"}, "`class_weight` is 'heavy': pass weights by class"),
         ({"class_weight": {0: -1.0, 1: 3.0}}, "weight of class 0 in `class_weight` is -1.0"),
         ({"bootstrap": "False"}, "`bootstrap` is 'False': pass True or False"),
-        ({"free_once_bought": 1}, "`free_once_bought` is 1: pass True or False"),
-        ({"impurity": ["pairs"]}, r"`impurity` is \['pairs'\]"),
     ],
 )
 def test_wrong_parameters_are_refused_in_a_sentence(options, message):

@@ -8,11 +8,13 @@ from itertools import pairwise
 import joblib
 import numpy as np
 import pytest
-from builders import closure, closures
+from builders import closure, closures, instance_of, plain_closure, pruning_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 from test_solvers import random_forest_like
 
+from thriftwood import paper
 from thriftwood.closure import LARGEST_TOTAL, ClosureSolution, Flow, check_certificate
 from thriftwood.errors import CertificateError, InputError
 from thriftwood.solvers import (
@@ -170,11 +172,8 @@ def test_batches_are_whole_trees_and_answer_as_one(n_batches):
     ("options", "words"),
     [
         ({"tolerance": -1e-9}, "`tolerance` is -1e-09"),
-        ({"tolerance": float("nan")}, "`tolerance` is nan"),
-        ({"tolerance": "small"}, "`tolerance` is 'small'"),
         ({"tolerance": 1}, "`tolerance` is 1: it must be below 1"),
         ({"max_rounds": 0}, "`max_rounds` is 0"),
-        ({"max_rounds": 2.5}, "`max_rounds` is 2.5"),
         ({"n_jobs": 0}, "`n_jobs` is 0"),
         ({"progress": "yes"}, "`progress` is 'yes'"),
         ({"master": "simplex"}, "`master` is 'simplex'"),
@@ -212,3 +211,38 @@ def test_the_largest_numbers_are_exact():
         solution = DantzigWolfe()(problem)
         assert check_certificate(problem, solution).gap == 0
         np.testing.assert_array_equal(solution.kept, brute_force(problem).kept)
+
+
+@settings(max_examples=200)
+@given(pruning_cases(), st.integers(0, 2**32 - 1))
+def test_a_subproblem_has_the_optimum_of_the_papers_network_program(case, seed):
+    instance = instance_of(case)
+    forest, losses = instance.forest, instance.losses
+    problem, index, purchases = plain_closure(
+        forest, instance.routes, losses, instance.prices, instance.weights
+    )
+    most = max(losses.max(), 1.0)  # in the program everything is divided by it
+    unit = float(index.gain_unit) / most
+    eighths = np.random.default_rng(seed).integers(0, 4, problem.n_arcs) / 8
+    prices = np.rint(eighths / unit).astype(np.int64)
+    with subproblems_of(problem).workers(n_jobs=1) as solve:
+        values, _ = solve(prices)
+
+    node = index.split[problem.arc_project()]
+    feature = purchases.cost_item[problem.arc_item]
+    row = purchases.item_payer[problem.arc_item]
+    weight = dict(zip(instance.z_names, losses / most, strict=True))
+    for t, k, i, price in zip(forest.tree_of(node), feature, row, prices, strict=True):
+        weight[f"w({t + 1})_{k + 1},{i + 1}"] = price * unit
+
+    roots = forest.tree_start[:-1]
+    number = {node: project for project, node in enumerate(index.split)}
+    for tree, root in enumerate(roots):
+        network = paper.network_form(paper.tree_equalities(instance, tree))
+        program = linprog(
+            [weight[name] for name in network.column_names],
+            A_eq=network.matrix,
+            b_eq=network.right_side,
+        )
+        gained = max(values[number[root]], 0) * unit if root in number else 0.0
+        np.testing.assert_allclose(program.fun, losses[root] / most - gained, atol=1e-6)

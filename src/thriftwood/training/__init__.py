@@ -1,10 +1,17 @@
-"""Trees that look at prices while they grow: BudgetRF of Nan, Wang and Saligrama (2015).
+"""Growing trees with prices in mind: BudgetRF.
+
+F. Nan, J. Wang and V. Saligrama (2015), Feature-budgeted random forest, ICML.
 
 Law: a grown tree has the splits of the plain pseudo-code in `plain.py`, one by one.
 """
 
-from thriftwood.training.columns import RankedColumns, rank_columns
-from thriftwood.training.grow import GrownTree, grow_tree
-from thriftwood.training.growth import Bundles, Growth
+from thriftwood.training.grow import (
+    Bundles,
+    GrownTree,
+    Growth,
+    RankedColumns,
+    grow_tree,
+    rank_columns,
+)
 
 __all__ = ["Bundles", "GrownTree", "Growth", "RankedColumns", "grow_tree", "rank_columns"]

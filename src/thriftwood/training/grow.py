@@ -1,30 +1,142 @@
-"""Grow one tree."""
+"""Grow one tree of BudgetRF on ranked columns."""
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thriftwood.errors import InputError
 from thriftwood.forest import LEAF, Forest
-from thriftwood.support.arrays import FloatArray, IndexArray, read_only
+from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray, read_only
+from thriftwood.support.parallel import for_each
+from thriftwood.support.validation import chosen, one_number_from_zero, truth, whole_number
 from thriftwood.training import kernels
-from thriftwood.training.columns import RankedColumns
-from thriftwood.training.growth import IMPURITIES, Bundles, Growth
 
+IMPURITIES = {"pairs": kernels.PAIRS, "powers": kernels.POWERS, "entropy": kernels.ENTROPY}
+# Class weights of up to 1e15 to this power are still far from the end of doubles.
+MOST_POWER = 20
 NO_LIMIT = 2**62
+
+
+class Bundles(NamedTuple):
+    """What the prices of features are made of: cost items that several features may share.
+
+    The price of feature `k` is the sum of `amount[start[k]:start[k + 1]]`, for the cost items
+    beside it, and of what is never shared.
+    """
+
+    start: IndexArray
+    cost_item: IndexArray
+    amount: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """The rules by which splits are chosen and growing stops.
+
+    Attributes
+    ----------
+    prices : shape (n_features,)
+        What a feature costs one sample that has bought nothing yet.
+    bundles : Bundles, optional
+        What these prices are made of, where features share some of it.
+    impurity : {"pairs", "powers", "entropy"}
+        How mixed classes are measured, F(S) in the paper.
+    alpha : float
+        "pairs" subtracts it from the weight of each class; less entropy, in nats, counts as none.
+    power : int
+        Of "powers".
+    max_depth : int, optional
+    min_samples_leaf : int
+        How many samples of the tree a leaf has at least.
+    min_weight_leaf : float
+        How much its samples weigh at least.
+    max_features : int, optional
+        How many features a node tries, drawn anew each time; those that do not vary there do not
+        count, and it goes on until one is of use. None tries all.
+    free_once_bought : bool
+        A feature that was tested above a node costs nothing more there: it is taken where it gains
+        at least as much as the one that the prices suggest. Other features cost less by what they
+        share with those above.
+    """
+
+    prices: FloatArray
+    bundles: Bundles | None = None
+    impurity: str = "pairs"
+    alpha: float = 0.0
+    power: int = 3
+    max_depth: int | None = None
+    min_samples_leaf: int = 1
+    min_weight_leaf: float = 0.0
+    max_features: int | None = None
+    free_once_bought: bool = False
+
+    def check(self) -> "Growth":
+        """Return the rules themselves, or raise where one has no meaning."""
+        chosen(self.impurity, IMPURITIES, "impurity")
+        one_number_from_zero(self.alpha, "alpha", "At 0 trees grow the most.")
+        if self.impurity == "powers" and self.alpha != 0:
+            raise InputError(
+                "`alpha` has no meaning for the impurity 'powers': leave it at 0.", "alpha"
+            )
+        if whole_number(self.power, "power", 2) > MOST_POWER:
+            raise InputError(f"`power` is {self.power}: it can be {MOST_POWER} at most.", "power")
+        whole_number(self.min_samples_leaf, "min_samples_leaf", 1)
+        if self.max_depth is not None:
+            whole_number(self.max_depth, "max_depth", 1)
+        if self.max_features is not None:
+            whole_number(self.max_features, "max_features", 1)
+        truth(self.free_once_bought, "free_once_bought")
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class RankedColumns:
+    """Every column in increasing order, missing values last.
+
+    Attributes
+    ----------
+    order : shape (n_features, n_samples)
+        The samples in the order of each feature.
+    is_new : shape (n_features, n_samples)
+        In that order, True where a value differs from the one before. Counted up from -1 they give
+        the rank of each value among the distinct ones; of a missing one it is `n_distinct`.
+    n_distinct : shape (n_features,)
+        How many known values each feature has.
+    first : shape (n_features,)
+        Where its values begin in `values`.
+    values : shape (sum of n_distinct,)
+        The known values of all features, each feature's in increasing order.
+    """
+
+    order: IndexArray
+    is_new: BoolArray
+    n_distinct: IndexArray
+    first: IntArray
+    values: FloatArray
+
+    def thresholds(self, features: IndexArray, below: IndexArray, above: IndexArray) -> FloatArray:
+        """Return the midpoints between two ranks of features; infinity where `above` is negative.
+
+        Values are single precision, so their midpoint in double precision lies between them.
+        """
+        low = self.values[self.first[features] + below]
+        high = self.values[self.first[features] + np.maximum(above, below)]
+        return np.where(above < 0, np.inf, (low + high) / 2)
 
 
 @dataclass(frozen=True, eq=False)
 class GrownTree:
-    """A tree, and what it saw of its sample.
+    """A tree, and the class weights at its nodes.
 
     Attributes
     ----------
     forest : Forest
         The tree alone.
     n_samples : shape (n_nodes,)
-        How many different rows of the sample pass each node.
+        How many different samples pass each node.
     counts : shape (n_nodes, n_classes)
         The weight of each class among them.
     """
@@ -32,6 +144,32 @@ class GrownTree:
     forest: Forest
     n_samples: IndexArray
     counts: FloatArray
+
+
+def rank_columns(X: NDArray[np.float32], n_jobs: int | None = None) -> RankedColumns:
+    """Rank the columns of a table; NaN is missing."""
+    n_samples, n_features = X.shape
+    order = np.empty((n_features, n_samples), dtype=np.int32)
+    is_new = np.ones((n_features, n_samples), dtype=np.bool_)
+    known: list[NDArray[np.float32]] = [X[:0, 0]] * n_features
+
+    def rank(feature: int) -> None:
+        order[feature] = np.argsort(X[:, feature], kind="stable")
+        values = X[order[feature], feature]
+        n_known = n_samples - np.count_nonzero(np.isnan(values))
+        is_new[feature, 1:] = values[1:] != values[:-1]
+        is_new[feature, n_known + 1 :] = False  # NaN differs from itself
+        known[feature] = values[:n_known][is_new[feature, :n_known]]
+
+    for_each(rank, range(n_features), n_jobs)
+    n_distinct = np.array([len(values) for values in known], dtype=np.int32)
+    return RankedColumns(
+        order=read_only(order),
+        is_new=read_only(is_new),
+        n_distinct=read_only(n_distinct),
+        first=read_only(np.cumsum(n_distinct, dtype=np.int64) - n_distinct),
+        values=read_only(np.concatenate(known).astype(np.float64)),
+    )
 
 
 def grow_tree(
@@ -42,7 +180,7 @@ def grow_tree(
     growth: Growth,
     seed: int,
 ) -> GrownTree:
-    """Grow a tree on the rows that have a weight.
+    """Grow a tree on the samples that have a weight.
 
     Parameters
     ----------
@@ -50,16 +188,17 @@ def grow_tree(
     label : shape (n_samples,)
         Class numbers.
     weight : shape (n_samples,)
-        How much each row counts: how often it was drawn, times its own weight. One at least counts.
+        How much each sample counts: how often it was drawn, times its own weight. One at least
+        counts.
     n_classes : int
     growth : Growth
     seed : int
         For the features drawn at a node.
     """
     _check(columns, label, weight, n_classes, growth)
-    rows = _sampled(columns, label, weight)
-    nodes = _room(2 * len(rows.label) - 1, n_classes)
-    n_nodes = kernels.grow_nodes(rows, _rules(growth), np.uint64(seed), nodes)
+    samples = _sampled(columns, label, weight)
+    nodes = _room(2 * len(samples.label) - 1, n_classes)
+    n_nodes = kernels.grow_nodes(samples, _rules(growth), np.uint64(seed), nodes)
     return _as_tree(kernels.Nodes(*(array[:n_nodes] for array in nodes)), columns)
 
 
@@ -75,37 +214,41 @@ def _check(
     if bundles is not None and bundles.start.shape != (n_features + 1,):
         raise InputError(f"The bundles of prices are not those of {n_features} features.")
     if label.shape != (n_samples,) or weight.shape != (n_samples,):
-        raise InputError(f"Labels and weights must be {n_samples} numbers each, one per row.")
+        raise InputError(f"Labels and weights must be {n_samples} numbers each, one per sample.")
     if not (weight > 0).any():
-        raise InputError("No row has a weight: a tree needs one at least.")
+        raise InputError("No sample has a weight: a tree needs one at least.")
     if label.min() < 0 or label.max() >= n_classes:
         raise InputError(f"Labels must be class numbers from 0 to {n_classes - 1}.")
 
 
-def _sampled(columns: RankedColumns, label: IndexArray, weight: FloatArray) -> kernels.Rows:
-    """Return the rows that have a weight, numbered anew."""
-    sample = np.flatnonzero(weight > 0)
+def _sampled(columns: RankedColumns, label: IndexArray, weight: FloatArray) -> kernels.Samples:
+    """Return the samples that have a weight, numbered anew."""
+    drawn = np.flatnonzero(weight > 0)
     number = np.full(len(weight), kernels.NOTHING, dtype=np.int32)
-    number[sample] = np.arange(len(sample))
-    shape = (len(columns.order), len(sample))
+    number[drawn] = np.arange(len(drawn))
+    shape = (len(columns.order), len(drawn))
     # Half the memory where it is enough; missing values need a code, too.
     code_type = np.uint16 if columns.n_distinct.max() < 2**16 else np.int32
-    rows = kernels.Rows(
+    samples = kernels.Samples(
         codes=np.empty(shape, dtype=code_type),
         order=np.empty(shape, dtype=np.int32),
-        members=np.arange(len(sample), dtype=np.int32),
+        members=np.arange(len(drawn), dtype=np.int32),
         missing=columns.n_distinct.copy(),
-        label=label[sample].astype(np.int32),
-        weight=weight[sample].astype(np.float64),
+        label=label[drawn].astype(np.int32),
+        weight=weight[drawn].astype(np.float64),
     )
-    kernels.take_sample(columns.order, columns.is_new, number, rows)
-    return rows
+    kernels.take_sample(columns.order, columns.is_new, number, samples)
+    return samples
 
 
 def _rules(growth: Growth) -> kernels.Rules:
+    """Return the rules in numbers."""
     # Only ratios of prices matter; near 1 they stay within doubles when divided by gains.
     largest = math.frexp(float(growth.prices.max(initial=0.0)))[1]
-    bundles = growth.bundles or _nothing_shared(len(growth.prices))
+    nothing_shared = Bundles(
+        np.zeros(len(growth.prices) + 1, dtype=np.int32), np.empty(0, dtype=np.int32), np.empty(0)
+    )
+    bundles = growth.bundles or nothing_shared
     return kernels.Rules(
         impurity=IMPURITIES[growth.impurity],
         alpha=float(growth.alpha),
@@ -122,11 +265,6 @@ def _rules(growth: Growth) -> kernels.Rules:
     )
 
 
-def _nothing_shared(n_features: int) -> Bundles:
-    nothing = np.empty(0, dtype=np.int32)
-    return Bundles(np.zeros(n_features + 1, dtype=np.int32), nothing, np.empty(0))
-
-
 def _room(n_nodes: int, n_classes: int) -> kernels.Nodes:
     """Return arrays for as many nodes as a tree can have."""
     types = {"missing_left": np.bool_, "counts": np.float64}
@@ -141,6 +279,7 @@ def _room(n_nodes: int, n_classes: int) -> kernels.Nodes:
 
 
 def _as_tree(nodes: kernels.Nodes, columns: RankedColumns) -> GrownTree:
+    """Return the nodes as a forest of one tree."""
     split = np.flatnonzero(nodes.left != LEAF)
     threshold = np.zeros(len(nodes.left))
     threshold[split] = columns.thresholds(

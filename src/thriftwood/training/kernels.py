@@ -5,22 +5,22 @@ from collections import namedtuple
 import numpy as np
 
 from thriftwood.support.compiling import kernel
-from thriftwood.training.impurity_kernels import impurity_after, impurity_of
 
 NOTHING = -1
+PAIRS, POWERS, ENTROPY = 0, 1, 2  # impurities
 # A gain below this part of the impurity is the noise of doubles, not a gain.
 NOISE = 1e-12
 
-# The rows of one tree. A node has a slice of `codes`, `order` and `members`; in its slice the rows
-# are sorted for each feature that may still vary there, and stay so when a split moves them.
+# The samples of one tree. A node has a slice of `codes`, `order` and `members`, sorted for each
+# feature that may still vary there; it stays so when a split moves samples.
 #
-#   codes    (n_features, n_samples) rank of each value among the distinct ones, sorted in a slice
-#   order    (n_features, n_samples) the row that each of these codes is of
-#   members  (n_samples,)            the rows in no special order
-#   missing  (n_features,)        the code of a missing value, above all others
-#   label    (n_samples,)            class of each row
-#   weight   (n_samples,)            how much it counts
-Rows = namedtuple("Rows", "codes order members missing label weight")
+#   codes    (n_features, n_samples)  rank of each value among the distinct ones, sorted in a slice
+#   order    (n_features, n_samples)  the sample that each of these codes is of
+#   members  (n_samples,)             the samples in no special order
+#   missing  (n_features,)            the code of a missing value, above all others
+#   label    (n_samples,)             class of each sample
+#   weight   (n_samples,)             how much it counts
+Samples = namedtuple("Samples", "codes order members missing label weight")
 
 # How to grow: `Growth` in numbers.
 Rules = namedtuple(
@@ -29,8 +29,8 @@ Rules = namedtuple(
     "prices bundle_start bundle_cost_item bundle_amount",
 )
 
-# What is grown. Codes up to `below` go left; `above` is the next code among the rows of the split,
-# or NOTHING where all known values go left.
+# What is grown. Codes up to `below` go left; `above` is the next code at the split, or NOTHING if
+# all known values go left.
 Nodes = namedtuple("Nodes", "parent left right feature below above missing_left n_samples counts")
 
 # Features that may still vary at a node are the first in `live`; `place` says where each stands.
@@ -39,15 +39,18 @@ Nodes = namedtuple("Nodes", "parent left right feature below above missing_left 
 Features = namedtuple("Features", "live place bought prices paid drawn")
 
 # Scratch memory.
-Work = namedtuple("Work", "left right missing with_missing goes_left moved_codes moved_rows")
+Work = namedtuple("Work", "left right missing with_missing goes_left moved_codes moved_samples")
+
+# The slice of a node, its class weights and their impurity.
+Node = namedtuple("Node", "start stop counts impurity")
 
 Split = namedtuple("Split", "feature below above missing_left gain")
 
 
 @kernel
-def grow_nodes(rows, rules, seed, nodes):
+def grow_nodes(samples, rules, seed, nodes):
     """Grow a tree depth first, left before right, and return its number of nodes."""
-    n_features, n_samples = rows.codes.shape
+    n_features, n_samples = samples.codes.shape
     n_classes = nodes.counts.shape[1]
     features = Features(
         live=np.arange(n_features),
@@ -65,10 +68,10 @@ def grow_nodes(rows, rules, seed, nodes):
         missing=np.empty(n_classes),
         with_missing=np.empty(n_classes),
         goes_left=np.empty(n_samples, dtype=np.bool_),
-        moved_codes=np.empty(n_samples, dtype=rows.codes.dtype),
-        moved_rows=np.empty(n_samples, dtype=np.int32),
+        moved_codes=np.empty(n_samples, dtype=samples.codes.dtype),
+        moved_samples=np.empty(n_samples, dtype=np.int32),
     )
-    # Of each node that waits: its parent, whether it is a right child, its rows, depth, and how
+    # Of each node that waits: its parent, whether it is a right child, its samples, depth, and how
     # many features are live.
     waiting = np.empty((n_samples + 1, 6), dtype=np.int64)
     waiting[0] = (NOTHING, 0, 0, n_samples, 0, n_features)
@@ -78,7 +81,7 @@ def grow_nodes(rows, rules, seed, nodes):
         parent, is_right, start, stop, depth, n_live = waiting[n_waiting]
         node = n_nodes
         n_nodes += 1
-        put_leaf(nodes, rows, node, parent, is_right, start, stop)
+        put_leaf(nodes, samples, node, parent, is_right, start, stop)
         impurity = impurity_of(nodes.counts[node], rules)
         if impurity <= 0 or depth == rules.max_depth or stop - start < 2 * rules.min_samples_leaf:
             continue
@@ -86,11 +89,11 @@ def grow_nodes(rows, rules, seed, nodes):
             mark_bought(nodes, rules, node, features)
         seed = shuffle(features.drawn, rules.max_features, seed)
         split, n_live = best_split(
-            rows, rules, features, n_live, nodes.counts[node], impurity, start, stop, work
+            samples, rules, features, work, Node(start, stop, nodes.counts[node], impurity), n_live
         )
         if split.feature == NOTHING:
             continue
-        middle = partition(rows, split, features.live[:n_live], start, stop, work)
+        middle = partition(samples, split, features.live[:n_live], start, stop, work)
         nodes.feature[node] = split.feature
         nodes.below[node] = split.below
         nodes.above[node] = split.above
@@ -102,21 +105,21 @@ def grow_nodes(rows, rules, seed, nodes):
 
 
 @kernel
-def take_sample(order, is_new, number, rows):
-    """Fill the rows of a tree from sorted columns; `number` is NOTHING for those left out."""
+def take_sample(order, is_new, number, samples):
+    """Fill the samples of a tree from sorted columns; `number` is NOTHING for those left out."""
     for feature in range(len(order)):
         code, n_taken = -1, 0
         for place in range(order.shape[1]):
             code += is_new[feature, place]
-            row = number[order[feature, place]]
-            if row != NOTHING:
-                rows.codes[feature, n_taken] = code
-                rows.order[feature, n_taken] = row
+            sample = number[order[feature, place]]
+            if sample != NOTHING:
+                samples.codes[feature, n_taken] = code
+                samples.order[feature, n_taken] = sample
                 n_taken += 1
 
 
 @kernel
-def put_leaf(nodes, rows, node, parent, is_right, start, stop):
+def put_leaf(nodes, samples, node, parent, is_right, start, stop):
     """Write a leaf with its class weights, and tell its parent."""
     nodes.parent[node] = parent
     nodes.left[node] = NOTHING
@@ -128,8 +131,8 @@ def put_leaf(nodes, rows, node, parent, is_right, start, stop):
     nodes.n_samples[node] = stop - start
     for k in range(nodes.counts.shape[1]):
         nodes.counts[node, k] = 0.0
-    for row in rows.members[start:stop]:
-        nodes.counts[node, rows.label[row]] += rows.weight[row]
+    for sample in samples.members[start:stop]:
+        nodes.counts[node, samples.label[sample]] += samples.weight[sample]
     if parent != NOTHING:
         children = nodes.right if is_right else nodes.left
         children[parent] = node
@@ -185,7 +188,7 @@ def random_number(seed):
 
 
 @kernel
-def best_split(rows, rules, features, n_live, counts, impurity, start, stop, work):
+def best_split(samples, rules, features, work, node, n_live):
     """Return the split to take, and how many features are still live.
 
     That is the cheapest per gain, unless a feature that was bought before gains at least as much.
@@ -198,17 +201,17 @@ def best_split(rows, rules, features, n_live, counts, impurity, start, stop, wor
             break
         if features.place[feature] >= n_live:
             continue
-        known = end_of_known(rows, feature, start, stop)
-        if is_constant(rows.codes[feature], start, known, stop):
+        known = end_of_known(samples, feature, node)
+        if is_constant(samples.codes[feature], node, known):
             n_live -= 1
             forget(features, feature, n_live)
             continue
         n_tried += 1
         after, below, above, missing_left = best_threshold(
-            rows, rules, feature, start, known, stop, counts, work
+            samples, rules, work, node, feature, known
         )
-        gain = impurity - after
-        if not gain > NOISE * impurity:
+        gain = node.impurity - after
+        if not gain > NOISE * node.impurity:
             continue
         split = Split(feature, below, above, missing_left, gain)
         prices = features.prices[feature], features.prices[cheapest.feature]
@@ -223,7 +226,7 @@ def best_split(rows, rules, features, n_live, counts, impurity, start, stop, wor
 
 @kernel
 def costs_less(split, other, price, other_price):
-    """Say whether a split costs less per gain; of equals one that gains more, or the lower."""
+    """Tell whether a split costs less per gain; of equals one that gains more, or the lower."""
     if other.feature == NOTHING:
         return True
     ratio, other_ratio = price / split.gain, other_price / other.gain
@@ -245,38 +248,42 @@ def forget(features, feature, last):
 
 
 @kernel
-def end_of_known(rows, feature, start, stop):
-    """Return where missing values begin among the rows of a node: they come last."""
-    while stop > start and rows.codes[feature, stop - 1] == rows.missing[feature]:
+def end_of_known(samples, feature, node):
+    """Return where missing values begin among the samples of a node: they come last."""
+    stop = node.stop
+    while stop > node.start and samples.codes[feature, stop - 1] == samples.missing[feature]:
         stop -= 1
     return stop
 
 
 @kernel
-def is_constant(codes, start, known, stop):
-    """Say whether a node's rows have the same value, or all miss it."""
-    return known == start or (known == stop and codes[start] == codes[known - 1])
+def is_constant(codes, node, known):
+    """Tell whether the samples of a node have the same value, or all miss it."""
+    if known == node.start:
+        return True
+    return known == node.stop and codes[node.start] == codes[known - 1]
 
 
 @kernel
-def best_threshold(rows, rules, feature, start, known, stop, counts, work):
+def best_threshold(samples, rules, work, node, feature, known):
     """Return the least impurity that a threshold leaves, and the threshold.
 
     Missing values go right, or left if that is better; right where all known values go left. If
-    none are missing here, they would go with the most rows.
+    none are missing here, they would go with the most samples.
     """
-    codes, order = rows.codes[feature], rows.order[feature]
+    codes, order = samples.codes[feature], samples.order[feature]
+    start, stop, counts, _ = node
     left, right = work.left, work.right
     missing, with_missing = work.missing, work.with_missing
     left[:] = 0.0
     missing[:] = 0.0
-    for row in order[known:stop]:
-        missing[rows.label[row]] += rows.weight[row]
+    for sample in order[known:stop]:
+        missing[samples.label[sample]] += samples.weight[sample]
     n_samples, n_missing = stop - start, stop - known
     least, below, above, missing_left = np.inf, NOTHING, NOTHING, False
     for place in range(start, known if n_missing > 0 else known - 1):
-        row = order[place]
-        left[rows.label[row]] += rows.weight[row]
+        sample = order[place]
+        left[samples.label[sample]] += samples.weight[sample]
         next_code = NOTHING if place + 1 == known else codes[place + 1]
         if next_code == codes[place]:
             continue
@@ -308,47 +315,105 @@ def impurity_left(left, counts, right, n_left, n_samples, rules):
 
 
 @kernel
-def partition(rows, split, live, start, stop, work):
-    """Move the rows that go left before the others, keeping their order; return where they meet."""
-    missing = rows.missing[split.feature]
+def partition(samples, split, live, start, stop, work):
+    """Move the samples that go left before the others, in order; return where they meet."""
+    missing = samples.missing[split.feature]
     middle = start
     for place in range(start, stop):
-        code = rows.codes[split.feature, place]
+        code = samples.codes[split.feature, place]
         goes_left = split.missing_left if code == missing else code <= split.below
-        work.goes_left[rows.order[split.feature, place]] = goes_left
+        work.goes_left[samples.order[split.feature, place]] = goes_left
         middle += goes_left
     for feature in live:
-        move_sorted(rows.codes[feature], rows.order[feature], start, stop, work)
-    move_members(rows.members, start, stop, work)
+        move_sorted(samples.codes[feature], samples.order[feature], start, stop, work)
+    move_members(samples.members, start, stop, work)
     return middle
 
 
 @kernel
 def move_sorted(codes, order, start, stop, work):
-    """Move codes and their rows, those that go left first; both sides stay sorted."""
+    """Move codes and their samples, those that go left first; both sides stay sorted."""
     n_left, n_right = start, 0
     # Each is written to both sides, of which only one moves on: no branch to guess wrong.
     for place in range(start, stop):
-        code, row = codes[place], order[place]
-        goes_left = work.goes_left[row]
-        codes[n_left], order[n_left] = code, row
-        work.moved_codes[n_right], work.moved_rows[n_right] = code, row
+        code, sample = codes[place], order[place]
+        goes_left = work.goes_left[sample]
+        codes[n_left], order[n_left] = code, sample
+        work.moved_codes[n_right], work.moved_samples[n_right] = code, sample
         n_left += goes_left
         n_right += not goes_left
     for place in range(n_right):
         codes[n_left + place] = work.moved_codes[place]
-        order[n_left + place] = work.moved_rows[place]
+        order[n_left + place] = work.moved_samples[place]
 
 
 @kernel
 def move_members(members, start, stop, work):
-    """Move rows, those that go left first."""
+    """Move samples, those that go left first."""
     n_left, n_right = start, 0
     for place in range(start, stop):
-        row = members[place]
-        members[n_left] = row
-        work.moved_rows[n_right] = row
-        n_left += work.goes_left[row]
-        n_right += not work.goes_left[row]
+        sample = members[place]
+        members[n_left] = sample
+        work.moved_samples[n_right] = sample
+        n_left += work.goes_left[sample]
+        n_right += not work.goes_left[sample]
     for place in range(n_right):
-        members[n_left + place] = work.moved_rows[place]
+        members[n_left + place] = work.moved_samples[place]
+
+
+@kernel
+def impurity_of(counts, rules):
+    """Return the impurity of samples with these class weights."""
+    if rules.impurity == PAIRS:
+        return pairs(counts, rules.alpha)
+    if rules.impurity == POWERS:
+        return powers(counts, rules.power)
+    return entropy(counts, rules.alpha)
+
+
+@kernel
+def impurity_after(left, right, rules):
+    """Return what a split leaves: the worse of its sides, but of entropies the mean."""
+    of_left, of_right = impurity_of(left, rules), impurity_of(right, rules)
+    if rules.impurity == ENTROPY:
+        n_left, n_right = left.sum(), right.sum()
+        return (n_left * of_left + n_right * of_right) / (n_left + n_right)
+    return max(of_left, of_right)
+
+
+@kernel
+def pairs(counts, alpha):
+    """Return the sum over pairs of classes of [[n_i - alpha]+ [n_j - alpha]+ - alpha^2]+."""
+    total = 0.0
+    if alpha == 0:
+        so_far = 0.0
+        for k in range(len(counts)):
+            total += counts[k] * so_far
+            so_far += counts[k]
+        return total
+    for j in range(len(counts)):
+        for k in range(j):
+            above = max(counts[j] - alpha, 0.0) * max(counts[k] - alpha, 0.0) - alpha * alpha
+            total += max(above, 0.0)
+    return total
+
+
+@kernel
+def powers(counts, power):
+    """Return (sum n)^power - sum n^power."""
+    total, own = 0.0, 0.0
+    for k in range(len(counts)):
+        total += counts[k]
+        own += counts[k] ** power
+    return total**power - own
+
+
+@kernel
+def entropy(counts, alpha):
+    """Return the entropy in nats; below alpha it counts as 0."""
+    total = counts.sum()
+    nats = 0.0
+    for k in range(len(counts)):
+        if counts[k] > 0:
+            nats -= counts[k] / total * np.log(counts[k] / total)
+    return nats if nats >= alpha else 0.0

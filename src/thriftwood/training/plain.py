@@ -9,7 +9,8 @@ grow(S):  if F(S) <= 0: leaf
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -17,15 +18,14 @@ from numpy.typing import NDArray
 
 from thriftwood.forest import LEAF, Forest
 from thriftwood.support.arrays import FloatArray, IndexArray, IntArray
-from thriftwood.training.grow import GrownTree
-from thriftwood.training.growth import Growth
+from thriftwood.training.grow import GrownTree, Growth
 
 # Less gain than this part of the impurity is rounding.
 NOISE = 1e-12
 
 
 class Candidate(NamedTuple):
-    """A way to split the rows of a node."""
+    """A way to split the samples of a node."""
 
     feature: int
     threshold: float
@@ -45,23 +45,21 @@ def grow_plainly(
     return _Grower(X, label, weight, n_classes, growth, seed).grow()
 
 
+@dataclass
 class _Grower:
     """The arguments of `grow_plainly`, and the nodes grown so far."""
 
-    def __init__(
-        self,
-        X: NDArray[np.float32],
-        label: IndexArray,
-        weight: FloatArray,
-        n_classes: int,
-        growth: Growth,
-        seed: int,
-    ) -> None:
-        self.X, self.label, self.weight, self.n_classes = X, label, weight, n_classes
-        self.growth = growth
-        self.seed = seed
-        self.impurity = _impurity(growth)
-        self.nodes: list[dict[str, object]] = []
+    X: NDArray[np.float32]
+    label: IndexArray
+    weight: FloatArray
+    n_classes: int
+    growth: Growth
+    seed: int
+    nodes: list[dict[str, object]] = field(default_factory=list)
+
+    def impurity(self, counts: list[float]) -> float:
+        """Return F of the paper for class weights."""
+        return IMPURITY[self.growth.impurity](counts, self.growth)
 
     def grow(self) -> GrownTree:
         self._grow(np.flatnonzero(self.weight > 0), depth=0, bought=frozenset())
@@ -80,8 +78,8 @@ class _Grower:
         )
         return GrownTree(forest, of_nodes["n_samples"], counts)
 
-    def _grow(self, rows: IntArray, depth: int, bought: frozenset[int]) -> int:
-        """Grow what is below some rows, and return its first node."""
+    def _grow(self, samples: IntArray, depth: int, bought: frozenset[int]) -> int:
+        """Grow what is below some samples, and return its first node."""
         number = len(self.nodes)
         node: dict[str, object] = {
             "feature": LEAF,
@@ -89,27 +87,27 @@ class _Grower:
             "left": LEAF,
             "right": LEAF,
             "missing_left": False,
-            "n_samples": len(rows),
-            "counts": self._counts(rows),
+            "n_samples": len(samples),
+            "counts": self._counts(samples),
         }
         self.nodes.append(node)
-        best = None if depth == self.growth.max_depth else self._best(rows, bought)
+        best = None if depth == self.growth.max_depth else self._best(samples, bought)
         if best is not None:
-            goes_left = self._goes_left(rows, best)
+            goes_left = self._goes_left(samples, best)
             below = bought | {best.feature}
             node["feature"], node["threshold"] = best.feature, best.threshold
             node["missing_left"] = best.missing_left
-            node["left"] = self._grow(rows[goes_left], depth + 1, below)
-            node["right"] = self._grow(rows[~goes_left], depth + 1, below)
+            node["left"] = self._grow(samples[goes_left], depth + 1, below)
+            node["right"] = self._grow(samples[~goes_left], depth + 1, below)
         return number
 
-    def _best(self, rows: IntArray, bought: frozenset[int]) -> Candidate | None:
+    def _best(self, samples: IntArray, bought: frozenset[int]) -> Candidate | None:
         """Return the split to take, if there is one."""
         growth = self.growth
-        before = self.impurity(self._counts(rows))
-        if before <= 0 or len(rows) < 2 * growth.min_samples_leaf:
+        before = self.impurity(self._counts(samples))
+        if before <= 0 or len(samples) < 2 * growth.min_samples_leaf:
             return None
-        found = list(self._candidates(rows, before))
+        found = list(self._candidates(samples, before))
         if not found:
             return None
         cheapest = min(found, key=lambda split: self._price_per_gain(split, bought))
@@ -138,17 +136,17 @@ class _Grower:
         own = slice(start[feature], start[feature + 1])
         return list(zip(cost_item[own].tolist(), amount[own].tolist(), strict=True))
 
-    def _candidates(self, rows: IntArray, before: float) -> Iterator[Candidate]:
+    def _candidates(self, samples: IntArray, before: float) -> Iterator[Candidate]:
         """Yield the best split of every feature that is tried and gains something."""
         n_tried, n_useful = 0, 0
         for feature in self._draw():
             if n_tried >= (self.growth.max_features or math.inf) and n_useful > 0:
                 return
-            if len(np.unique(self.X[rows, feature])) == 1:
+            if len(np.unique(self.X[samples, feature])) == 1:
                 continue
             n_tried += 1
-            splits = list(self._splits(rows, feature))
-            left_over = [self._after(rows, split) for split in splits]
+            splits = list(self._splits(samples, feature))
+            left_over = [self._after(samples, split) for split in splits]
             least = min(left_over, default=math.inf)
             if before - least > NOISE * before:
                 n_useful += 1
@@ -172,67 +170,66 @@ class _Grower:
         bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EB % 2**64
         return bits ^ (bits >> 31)
 
-    def _splits(self, rows: IntArray, feature: int) -> Iterator[Candidate]:
+    def _splits(self, samples: IntArray, feature: int) -> Iterator[Candidate]:
         """Yield all splits of a feature that leave enough on both sides."""
-        values = self.X[rows, feature].astype(np.float64)
+        values = self.X[samples, feature].astype(np.float64)
         any_missing = bool(np.isnan(values).any())
         distinct = np.unique(values[~np.isnan(values)])
         thresholds = ((distinct[:-1] + distinct[1:]) / 2).tolist()
         for threshold in thresholds:
             n_left = np.count_nonzero(values <= threshold)
-            ways = [False, True] if any_missing else [bool(n_left > len(rows) - n_left)]
+            ways = [False, True] if any_missing else [bool(n_left > len(samples) - n_left)]
             for missing_left in ways:
-                yield from self._if_allowed(rows, Candidate(feature, threshold, missing_left, 0.0))
+                yield from self._if_allowed(
+                    samples, Candidate(feature, threshold, missing_left, 0.0)
+                )
         if any_missing:
-            yield from self._if_allowed(rows, Candidate(feature, math.inf, False, 0.0))
+            yield from self._if_allowed(samples, Candidate(feature, math.inf, False, 0.0))
 
-    def _if_allowed(self, rows: IntArray, split: Candidate) -> Iterator[Candidate]:
+    def _if_allowed(self, samples: IntArray, split: Candidate) -> Iterator[Candidate]:
         """Yield a split if its leaves would be large enough."""
-        goes_left = self._goes_left(rows, split)
-        sides = [rows[goes_left], rows[~goes_left]]
+        goes_left = self._goes_left(samples, split)
+        sides = [samples[goes_left], samples[~goes_left]]
         if min(len(side) for side in sides) < self.growth.min_samples_leaf:
             return
         if min(self.weight[side].sum() for side in sides) >= self.growth.min_weight_leaf:
             yield split
 
-    def _after(self, rows: IntArray, split: Candidate) -> float:
+    def _after(self, samples: IntArray, split: Candidate) -> float:
         """Return the impurity that a split leaves."""
-        goes_left = self._goes_left(rows, split)
-        left, right = self._counts(rows[goes_left]), self._counts(rows[~goes_left])
+        goes_left = self._goes_left(samples, split)
+        left, right = self._counts(samples[goes_left]), self._counts(samples[~goes_left])
         of_left, of_right = self.impurity(left), self.impurity(right)
         if self.growth.impurity == "entropy":
             return (sum(left) * of_left + sum(right) * of_right) / (sum(left) + sum(right))
         return max(of_left, of_right)
 
-    def _goes_left(self, rows: IntArray, split: Candidate) -> NDArray[np.bool_]:
-        values = self.X[rows, split.feature].astype(np.float64)
+    def _goes_left(self, samples: IntArray, split: Candidate) -> NDArray[np.bool_]:
+        values = self.X[samples, split.feature].astype(np.float64)
         return np.where(np.isnan(values), split.missing_left, values <= split.threshold)
 
-    def _counts(self, rows: IntArray) -> list[float]:
+    def _counts(self, samples: IntArray) -> list[float]:
         counts = [0.0] * self.n_classes
-        for row in rows:
-            counts[self.label[row]] += float(self.weight[row])
+        for sample in samples:
+            counts[self.label[sample]] += float(self.weight[sample])
         return counts
 
 
-def _impurity(growth: Growth) -> Callable[[list[float]], float]:
-    """Return F of the paper as a function of class weights."""
-    alpha, power = growth.alpha, growth.power
+def _pairs(counts: list[float], growth: Growth) -> float:
+    above = [max(count - growth.alpha, 0.0) for count in counts]
+    return sum(
+        max(above[j] * above[k] - growth.alpha**2, 0.0) for j in range(len(above)) for k in range(j)
+    )
 
-    def pairs(counts: list[float]) -> float:
-        above = [max(count - alpha, 0.0) for count in counts]
-        return sum(
-            max(above[j] * above[k] - alpha * alpha, 0.0)
-            for j in range(len(above))
-            for k in range(j)
-        )
 
-    def powers(counts: list[float]) -> float:
-        return sum(counts) ** power - sum(count**power for count in counts)
+def _powers(counts: list[float], growth: Growth) -> float:
+    return sum(counts) ** growth.power - sum(count**growth.power for count in counts)
 
-    def entropy(counts: list[float]) -> float:
-        shares = [count / sum(counts) for count in counts if count > 0]
-        nats = -sum(share * math.log(share) for share in shares)
-        return nats if nats >= alpha else 0.0
 
-    return {"pairs": pairs, "powers": powers, "entropy": entropy}[growth.impurity]
+def _entropy(counts: list[float], growth: Growth) -> float:
+    shares = [count / sum(counts) for count in counts if count > 0]
+    nats = -sum(share * math.log(share) for share in shares)
+    return nats if nats >= growth.alpha else 0.0
+
+
+IMPURITY = {"pairs": _pairs, "powers": _powers, "entropy": _entropy}
