@@ -27,7 +27,7 @@ from thriftwood.adapters.common import (
     unfitted,
 )
 from thriftwood.errors import ForestError, UnsupportedModelError
-from thriftwood.forest import LEAF, Aim, Forest, Link
+from thriftwood.forest import LEAF, Forest, Link, Statistic
 from thriftwood.support.arrays import BoolArray, FloatArray
 
 Document = dict[str, Any]
@@ -45,8 +45,8 @@ LINKS: dict[str, Link] = {
     "Tweedie": "exp",
 }
 
-# What regressors aim at; those that are not here, at something else.
-AIMS: dict[str, Aim] = {
+# The statistic that regressors predict; those that are not here, something else.
+STATISTICS: dict[str, Statistic] = {
     "RMSE": "mean",
     "Poisson": "mean",
     "Tweedie": "mean",
@@ -102,7 +102,7 @@ def _forest(model: Any, document: Document) -> tuple[Forest, FloatArray]:
         input_dtype=np.dtype(np.float32),
         bias=np.array(bias, dtype=np.float64),
         link=LINKS.get(loss, "identity"),
-        aim="mean" if classes is not None else AIMS.get(loss, "other"),
+        statistic="mean" if classes is not None else STATISTICS.get(loss, "other"),
     )
     weights = np.array([node.get("weight", 0.0) for nodes in trees for node in nodes], np.float64)
     values, weights = means_below(forest, scale * forest.values, weights)

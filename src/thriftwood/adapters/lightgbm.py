@@ -29,14 +29,14 @@ from thriftwood.adapters.common import (
 )
 from thriftwood.adapters.lightgbm_text import ModelText, Nodes
 from thriftwood.errors import UnsupportedModelError
-from thriftwood.forest import LEAF, NEXT_TO_ZERO, NO_SET, Aim, Forest, Link
+from thriftwood.forest import LEAF, NEXT_TO_ZERO, NO_SET, Forest, Link, Statistic
 from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
 
 SHARES = "cross_entropy"  # of targets between 0 and 1, which need not be classes
 NO_OBJECTIVE = "none"  # the user's own: LightGBM then predicts the scores themselves
 
-# Each objective's link, and what its regressors aim at.
-OBJECTIVES: dict[str, tuple[Link, Aim]] = {
+# Each objective's link, and the statistic that its regressors predict.
+OBJECTIVES: dict[str, tuple[Link, Statistic]] = {
     NO_OBJECTIVE: ("identity", "other"),
     "regression": ("identity", "mean"),
     "regression_l1": ("identity", "median"),
@@ -121,7 +121,7 @@ def _source(model: Any) -> Source:
         feature_names=_names(text),
         input_dtype=np.dtype(np.float64),
         link=OBJECTIVES[objective][0],
-        aim=OBJECTIVES[objective][1],
+        statistic=OBJECTIVES[objective][1],
         category_labels=_labels(kind, text),
     )
     values = _of_all("value", text, nodes)

@@ -16,7 +16,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from thriftwood.adapters.common import in_columns, is_marked, mark, own_column, unfitted
 from thriftwood.adapters.sklearn_trees import check_fitted, forest_of, written_trees
 from thriftwood.errors import UnsupportedModelError
-from thriftwood.forest import Aim, Forest, Link, leaf_means
+from thriftwood.forest import Forest, Link, Statistic, leaf_means
 from thriftwood.support.arrays import BoolArray, FloatArray
 
 # What the scores of boosted models mean, by the loss that they were trained on.
@@ -31,8 +31,12 @@ LINKS: dict[str, Link] = {
     "HalfPoissonLoss": "exp",
     "HalfGammaLoss": "exp",
 }
-# What regressors aim at; those that are not here, at the mean.
-AIMS: dict[str, Aim] = {"AbsoluteError": "median", "HuberLoss": "median", "PinballLoss": "other"}
+# The statistic that regressors predict; those that are not here, the mean.
+STATISTICS: dict[str, Statistic] = {
+    "AbsoluteError": "median",
+    "HuberLoss": "median",
+    "PinballLoss": "other",
+}
 
 # Measured on the unpruned trees; a warm start wants them to be there.
 STALE = ("train_score_", "oob_improvement_", "oob_scores_", "oob_score_")
@@ -83,14 +87,14 @@ def write(model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any:
 
 
 def meaning_of(model: Any) -> dict[str, Any]:
-    """Return the link and the aim of a boosted model of scikit-learn."""
+    """Return the link and the statistic of a boosted model of scikit-learn."""
     name = type(model._loss).__name__
     if name not in LINKS:
         raise UnsupportedModelError(
             f"This {type(model).__name__} was trained on the loss {name}, whose predictions are "
             "not known: use one of scikit-learn's own losses."
         )
-    return {"link": LINKS[name], "aim": AIMS.get(name, "mean")}
+    return {"link": LINKS[name], "statistic": STATISTICS.get(name, "mean")}
 
 
 def _own_values(shape: Forest, trees: list[Any]) -> FloatArray:

@@ -99,7 +99,7 @@ def forest_of(trees: list[Any], values: list[FloatArray], model: Any) -> Forest:
         [_nodes(*one) for one in zip(trees, values, features, strict=True)],
         n_features=model.n_features_in_,
         classes=getattr(model, "classes_", None),
-        aim="median" if is_median else "mean",
+        statistic="median" if is_median else "mean",
         feature_names=None if names is None else tuple(names),
     )
 

@@ -19,7 +19,7 @@ from thriftwood.adapters.common import (
 from thriftwood.adapters.xgboost_trees import Document, Recorded, read_tree, written_tree
 from thriftwood.adapters.xgboost_values import Training, node_values
 from thriftwood.errors import ForestError, UnfittedModelError, UnsupportedModelError
-from thriftwood.forest import Aim, Forest, Link, scores
+from thriftwood.forest import Forest, Link, Statistic, scores
 from thriftwood.support.arrays import BoolArray, FloatArray
 
 # What makes a prediction of a score; of an objective that is not here, the score itself.
@@ -35,8 +35,8 @@ LINKS: dict[str, Link] = {
     "survival:cox": "exp",
 }
 
-# What regressors aim at: the mean, where they have one of these links, or else
-AIMS: dict[str, Aim] = {
+# The statistic that regressors predict: the mean, where they have one of these links, or else
+STATISTICS: dict[str, Statistic] = {
     "reg:squarederror": "mean",
     "reg:linear": "mean",
     "reg:squaredlogerror": "mean",
@@ -124,7 +124,7 @@ def _read(model: Any) -> tuple[Forest, Document]:
         input_dtype=np.dtype(np.float32),
         bias=_bias(model, learner),
         link=_link(learner),
-        aim=_aim(learner),
+        statistic=_statistic(learner),
         category_labels=_labels(grown),
     )
     recorded = Recorded(*map(np.concatenate, zip(*parts, strict=True)))
@@ -182,9 +182,9 @@ def _link(learner: Document) -> Link:
     return LINKS.get(learner["objective"]["name"], "identity")
 
 
-def _aim(learner: Document) -> Aim:
+def _statistic(learner: Document) -> Statistic:
     name = learner["objective"]["name"]
-    return AIMS.get(name, "mean" if name in LINKS else "other")
+    return STATISTICS.get(name, "mean" if name in LINKS else "other")
 
 
 def _n_outputs(learner: Document) -> int:

@@ -94,7 +94,7 @@ class Inputs:
     def is_judged_by_errors(self) -> bool:
         """False for a quantile or a rank, of which squared errors say nothing."""
         forest = self.problem.forest
-        return forest.is_classifier or forest.aim != "other"
+        return forest.is_classifier or forest.statistic != "other"
 
 
 def read_inputs(request: Request, console: Console) -> Inputs:

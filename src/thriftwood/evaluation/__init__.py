@@ -3,7 +3,7 @@
 Law: the errors and bills of a point are those of the model that the point writes.
 """
 
-from thriftwood.evaluation.choosing import check_aim, check_rule, chosen_point
+from thriftwood.evaluation.choosing import check_rule, check_statistic, chosen_point
 from thriftwood.evaluation.evaluation import Evaluation, Measures, evaluate
 
-__all__ = ["Evaluation", "Measures", "check_aim", "check_rule", "chosen_point", "evaluate"]
+__all__ = ["Evaluation", "Measures", "check_rule", "check_statistic", "chosen_point", "evaluate"]

@@ -17,9 +17,9 @@ from thriftwood.support.validation import chosen, one_number_from_zero
 ROUNDING = 1e-12
 
 
-def check_aim(forest: Forest) -> None:
+def check_statistic(forest: Forest) -> None:
     """Refuse to judge by squared errors what was trained for something else."""
-    if not forest.is_classifier and forest.aim == "other":
+    if not forest.is_classifier and forest.statistic == "other":
         raise InputError(
             "This model predicts a quantile, a rank or something of your own, which squared errors "
             "do not judge: measure the models of some points, `path[i].model`, your own way, and "

@@ -8,7 +8,7 @@ from thriftwood.forest import files
 from thriftwood.forest.collapse import collapse, is_top_of, kept_by, origin_of
 from thriftwood.forest.forest import ARRAYS, Forest, levels_of
 from thriftwood.forest.kernels import LEAF, NEXT_TO_ZERO, NO_SET
-from thriftwood.forest.links import LINKS, Aim, Link, predictions
+from thriftwood.forest.links import LINKS, Link, Statistic, predictions
 from thriftwood.forest.prediction import leaves, predict, scores
 from thriftwood.forest.stages import (
     SKIPPED,
@@ -37,12 +37,12 @@ __all__ = [
     "NO_SET",
     "SKIPPED",
     "TIE_BREAK",
-    "Aim",
     "Forest",
     "Link",
     "Routes",
     "StagePredictions",
     "Stages",
+    "Statistic",
     "are_first_uses",
     "collapse",
     "files",

@@ -8,7 +8,7 @@ import numpy as np
 
 from thriftwood.errors import ForestError
 from thriftwood.forest.kernels import LEAF, NO_SET
-from thriftwood.forest.links import AIMS, LINKS
+from thriftwood.forest.links import LINKS, STATISTICS
 from thriftwood.support.arrays import BoolArray
 
 if TYPE_CHECKING:
@@ -140,8 +140,9 @@ def _check_values(forest: Forest) -> None:
         raise ForestError(f"Trees combine by their 'mean' or 'sum', not by {forest.combine!r}.")
     if forest.link not in LINKS:
         raise ForestError(f"There is no link {forest.link!r}: choose {', '.join(LINKS)}.")
-    if forest.aim not in AIMS:
-        raise ForestError(f"There is no aim {forest.aim!r}: choose {', '.join(AIMS)}.")
+    if forest.statistic not in STATISTICS:
+        known = ", ".join(STATISTICS)
+        raise ForestError(f"There is no statistic {forest.statistic!r}: choose {known}.")
     names = forest.feature_names
     if names is not None and len(names) != forest.n_features:
         raise ForestError(f"The forest has {forest.n_features} features but {len(names)} names.")

@@ -57,7 +57,7 @@ def forest_parts(forest: Forest, name: str = "forest") -> tuple[dict[str, Any], 
         "feature_names": forest.feature_names,
         "input_dtype": forest.input_dtype.name,
         "link": forest.link,
-        "aim": forest.aim,
+        "statistic": forest.statistic,
         "category_labels": list(forest.category_labels.items()),
     }
     arrays = {f"{name}_{own}": getattr(forest, own) for own in ARRAYS}
@@ -73,7 +73,7 @@ def forest_from(about: dict[str, Any], arrays: Arrays, name: str = "forest") -> 
         **parts,
         gains=arrays.get(f"{name}_gains"),
         link=about["link"],
-        aim=about["aim"],
+        statistic=about["statistic"],
         category_labels={column: tuple(labels) for column, labels in about["category_labels"]},
         n_features=about["n_features"],
         combine=about["combine"],

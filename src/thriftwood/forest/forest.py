@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from thriftwood.forest import checks, kernels
 from thriftwood.forest.kernels import LEAF, NO_SET
-from thriftwood.forest.links import Aim, Link
+from thriftwood.forest.links import Link, Statistic
 from thriftwood.support.arrays import (
     BoolArray,
     FloatArray,
@@ -64,9 +64,9 @@ class Forest:
         Added to the score of every sample; 0 if left out.
     link : {"identity", "logistic", "softmax", "exp"}
         What makes a prediction of a score: nothing, or the inverse link of a boosted model.
-    aim : {"mean", "median", "other"}
-        What the predictions of a regressor were trained to be: the mean of the target, its median
-        or something near that, or something else: a quantile, a rank, an aim of the user's own.
+    statistic : {"mean", "median", "other"}
+        What a regressor predicts of the target: its mean, its median or something near that, or
+        something else: a quantile, a rank, the optimum of an objective of the user's own.
     zero_is_missing : shape (n_nodes,), optional
         Whether the split takes a value next to 0 for a missing one, as LightGBM can be told to.
     category_set : shape (n_nodes,), optional
@@ -98,7 +98,7 @@ class Forest:
     input_dtype: np.dtype[Any] = FLOAT32
     bias: FloatArray = field(default_factory=lambda: np.empty(0))
     link: Link = "identity"
-    aim: Aim = "mean"
+    statistic: Statistic = "mean"
     zero_is_missing: BoolArray = field(default_factory=lambda: np.empty(0, np.bool_))
     category_set: IndexArray = field(default_factory=lambda: np.empty(0, np.int32))
     set_start: IntArray = field(default_factory=lambda: np.zeros(1, np.int64))
@@ -236,8 +236,8 @@ class Forest:
         names = self.feature_names, other.feature_names
         return (
             all(np.array_equal(getattr(self, name), getattr(other, name)) for name in ARRAYS)
-            and (self.n_features, self.combine, self.link, self.aim, self.input_dtype)
-            == (other.n_features, other.combine, other.link, other.aim, other.input_dtype)
+            and (self.n_features, self.combine, self.link, self.statistic, self.input_dtype)
+            == (other.n_features, other.combine, other.link, other.statistic, other.input_dtype)
             and dict(self.category_labels) == dict(other.category_labels)
             and np.array_equal(np.array(self.classes), np.array(other.classes))
             and (None in names or names[0] == names[1])

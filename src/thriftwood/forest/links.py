@@ -9,8 +9,8 @@ from thriftwood.support.arrays import FloatArray
 
 Link = Literal["identity", "logistic", "softmax", "exp"]
 LINKS = get_args(Link)
-Aim = Literal["mean", "median", "other"]
-AIMS = get_args(Aim)
+Statistic = Literal["mean", "median", "other"]
+STATISTICS = get_args(Statistic)
 
 
 def predictions(link: Link, scores: FloatArray) -> FloatArray:

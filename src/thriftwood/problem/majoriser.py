@@ -33,7 +33,7 @@ def true_loss_name(forest: Forest) -> str | None:
     """Return the loss of the whole ensemble that can be bounded, if there is one."""
     if forest.is_classifier:
         return LOG_LOSS
-    return SQUARED_ERROR if forest.link == "identity" and forest.aim == "mean" else None
+    return SQUARED_ERROR if forest.link == "identity" and forest.statistic == "mean" else None
 
 
 def ensemble_losses(

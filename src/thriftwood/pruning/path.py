@@ -16,7 +16,7 @@ from thriftwood.cascade import N_STAGES, CascadeClassifier, build_cascade, check
 from thriftwood.closure import Certificate
 from thriftwood.costs import AnyCosts, PriceList
 from thriftwood.errors import InputError
-from thriftwood.evaluation import Evaluation, check_aim, check_rule, chosen_point, evaluate
+from thriftwood.evaluation import Evaluation, check_rule, check_statistic, chosen_point, evaluate
 from thriftwood.evaluation.certifying import certify
 from thriftwood.forest import Forest
 from thriftwood.problem import (
@@ -294,7 +294,7 @@ class PruningPath:
         a quantile or a rank are not judged by these: measure `path[i].model` your own way.
         """
         check_rule(rule, limit)
-        check_aim(self.forest)
+        check_statistic(self.forest)
         measured = self.evaluate(
             X,
             y,

@@ -140,7 +140,7 @@ def _check_refittable(forest: Forest) -> None:
             what = "sets each class against the rest"
     elif forest.link != "identity":
         what = "predicts rates" if forest.link == "exp" else "predicts shares"
-    elif forest.aim != "mean":
+    elif forest.statistic != "mean":
         what = "predicts no mean but a median, a quantile, a rank or something of your own"
     if what:
         raise InputError(

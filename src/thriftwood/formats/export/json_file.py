@@ -45,7 +45,7 @@ def _document(forest: Forest) -> dict[str, Any]:
         "combine": forest.combine,
         "bias": forest.bias.tolist(),
         "link": forest.link,
-        "aim": forest.aim,
+        "statistic": forest.statistic,
         "classes": None if forest.classes is None else _classes(forest.classes),
         "category_labels": {
             str(column): [_label(label) for label in labels]

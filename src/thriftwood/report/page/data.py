@@ -60,7 +60,7 @@ def page_data(
     forest, prices, weights = path.forest, problem.prices, problem.in_memory.weights
     before = spending_on(problem, forest)
     _check_cost(before.mean, path.original.cost)
-    is_judged = forest.is_classifier or forest.aim != "other"
+    is_judged = forest.is_classifier or forest.statistic != "other"
     training = _on_own_samples(path, problem) if is_judged else None
     start, why = first_point(path, training, evaluation)
     typical = _typical_samples(before, weights) if truth(receipts, "receipts") else []
