@@ -126,5 +126,5 @@ def test_a_model_without_names_gets_the_columns_of_the_other_rows(tmp_path):
     rows = samples_for(read_table(tmp_path / "rows.csv"), model, target="y", like=NAMES)
     np.testing.assert_array_equal(rows.X, X)
     other = table(tmp_path, "age,pulse,sugar,mri\n1,2,3,4\n")
-    with pytest.raises(InputError, match="the column .mri. is not among those of the other samples"):
+    with pytest.raises(InputError, match="'mri' is not among those of the other samples"):
         samples_for(other, model, like=NAMES)

@@ -20,13 +20,7 @@ OPTIONAL = ("costs", "costs_discount", "cost_group", "cost_category", "split")
 
 
 def read_npz(path: Path) -> Arrays:
-    """Read the arrays that a data set is made of; nothing in the file is ever executed.
-
-    Raises
-    ------
-    DatasetError
-        The file cannot be read, or is not an archive of plain arrays.
-    """
+    """Read the arrays that a data set is made of; nothing in the file is ever executed."""
     try:
         # numpy would also take a bare array or a pickle for an archive by another name.
         if not zipfile.is_zipfile(path):
@@ -50,13 +44,7 @@ def to_dataset(
     licence: str,
     requires: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Dataset:
-    """Check that the arrays fit each other; without prices each feature costs 1.
-
-    Raises
-    ------
-    DatasetError
-        An array is missing or contradicts another one.
-    """
+    """Check that the arrays fit each other; without prices each feature costs 1."""
     problem = next(_contradictions(arrays), None)
     if problem is not None:
         raise DatasetError(f"The data set {name!r} is damaged: {problem}.")
@@ -89,9 +77,9 @@ def _contradictions(arrays: Arrays) -> Iterator[str]:
     X, y = arrays["X"], arrays["y"]
     if X.ndim != 2 or X.dtype.kind not in "fiu" or X.size == 0:
         yield f"X should be a table of numbers, but is {X.dtype} of shape {X.shape}"
-    examples, features = X.shape
-    shapes = {"y": examples, "split": examples, "feature_names": features}
-    shapes |= dict.fromkeys(("costs", "costs_discount", "cost_group", "cost_category"), features)
+    n_samples, n_features = X.shape
+    shapes = {"y": n_samples, "split": n_samples, "feature_names": n_features}
+    shapes |= dict.fromkeys(("costs", "costs_discount", "cost_group", "cost_category"), n_features)
     for key, length in shapes.items():
         if key in arrays and arrays[key].shape != (length,):
             yield f"{key} has shape {arrays[key].shape}, but X has shape {X.shape}"

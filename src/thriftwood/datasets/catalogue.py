@@ -10,8 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from thriftwood.datasets import originals
-from thriftwood.datasets.arrays import Arrays
+import numpy as np
+
+from thriftwood.datasets.arrays import Arrays, read_npz
+from thriftwood.datasets.bundled import HEART_FILE
 
 _UCI = "https://archive.ics.uci.edu"
 _UCI_FILES = f"{_UCI}/ml/machine-learning-databases"
@@ -19,23 +21,12 @@ _TURNEY = "prices: Ontario fee schedule, published by P. Turney, JAIR 2 (1995)"
 
 
 @dataclass(frozen=True)
-class PublishedFile:
-    """A file at its publisher, and the checksum that it must have."""
-
-    url: str
-    sha256: str
-
-    @property
-    def name(self) -> str:
-        return self.url.rsplit("/", 1)[-1]
-
-
-@dataclass(frozen=True)
 class Entry:
     """One data set: what it must look like and where it comes from.
 
-    `files` and `read` are empty where no checksum of the published file is known, or where the
-    set is not a published file; it can then only be read from a folder.
+    `files` are checksums (sha256) by address. They and `read` are empty where no checksum of the
+    published file is known, or where the set is not a published file; it can then only be read
+    from a folder.
     """
 
     name: str
@@ -44,9 +35,112 @@ class Entry:
     source: str
     licence: str
     unit: str = "features"
-    files: tuple[PublishedFile, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
     read: Callable[[Sequence[Path]], Arrays] | None = None
     requires: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def _read_covertype(paths: Sequence[Path]) -> Arrays:
+    """Read covtype.data.gz: 54 numbers and the class, 1 to 7, separated by commas."""
+    table = np.loadtxt(paths[0], dtype=np.float32, delimiter=",", ndmin=2)
+    return {
+        "X": table[:, :-1],
+        "y": table[:, -1].astype(np.int64) - 1,
+        "feature_names": np.array(
+            [
+                "Elevation",
+                "Aspect",
+                "Slope",
+                "Horizontal_Distance_To_Hydrology",
+                "Vertical_Distance_To_Hydrology",
+                "Horizontal_Distance_To_Roadways",
+                "Hillshade_9am",
+                "Hillshade_Noon",
+                "Hillshade_3pm",
+                "Horizontal_Distance_To_Fire_Points",
+                *(f"Wilderness_Area{i}" for i in range(1, 5)),
+                *(f"Soil_Type{i}" for i in range(1, 41)),
+            ]
+        ),
+        "target_names": np.array(
+            [
+                "Spruce/Fir",
+                "Lodgepole Pine",
+                "Ponderosa Pine",
+                "Cottonwood/Willow",
+                "Aspen",
+                "Douglas-fir",
+                "Krummholz",
+            ]
+        ),
+    }
+
+
+def _read_sonar(paths: Sequence[Path]) -> Arrays:
+    """Read sonar.all-data: 60 numbers and the letter R or M, separated by commas."""
+    rows = np.loadtxt(paths[0], dtype=np.str_, delimiter=",", ndmin=2)
+    return {
+        "X": rows[:, :-1].astype(np.float32),
+        "y": (rows[:, -1] == "M").astype(np.int64),
+        "feature_names": np.array([f"band_{i:02}" for i in range(1, 61)]),
+        "target_names": np.array(["R_rock", "M_mine"]),
+    }
+
+
+def _read_heart_statlog(paths: Sequence[Path]) -> Arrays:
+    """Read heart.dat: the 13 tests of `load_heart`, at the same prices, and the class, 1 or 2."""
+    table = np.loadtxt(paths[0], dtype=np.float32, ndmin=2)
+    return {
+        **read_npz(HEART_FILE),  # names and prices
+        "X": table[:, :-1],
+        "y": table[:, -1].astype(np.int64) - 1,
+        "target_names": np.array(["absence", "presence"]),
+    }
+
+
+def _read_thyroid_ann(paths: Sequence[Path]) -> Arrays:
+    """Read ann-train.data and ann-test.data: 21 numbers and the class, 1 to 3."""
+    tables = [np.loadtxt(path, dtype=np.float32, ndmin=2) for path in paths]
+    table = np.concatenate(tables)
+    return {
+        "X": table[:, :-1],
+        "y": table[:, -1].astype(np.int64) - 1,
+        "split": np.repeat([0, 2], [len(part) for part in tables]),
+        "feature_names": np.array([name for name, *_ in _THYROID_TESTS]),
+        "target_names": np.array(["class_1", "class_2", "class_3_not_hypothyroid"]),
+        "costs": np.array([price for _, price, _, _ in _THYROID_TESTS]),
+        "costs_discount": np.array([price for _, _, price, _ in _THYROID_TESTS]),
+        "cost_group": np.array([group for *_, group in _THYROID_TESTS]),
+    }
+
+
+_QUESTIONS = (
+    "age",
+    "sex",
+    "on_thyroxine",
+    "query_on_thyroxine",
+    "on_antithyroid_medication",
+    "sick",
+    "pregnant",
+    "thyroid_surgery",
+    "I131_treatment",
+    "query_hypothyroid",
+    "query_hyperthyroid",
+    "lithium",
+    "goitre",
+    "tumor",
+    "hypopituitary",
+    "psych",
+)
+# Name, price on its own, price in the group, group (see `load_dataset` on FTI).
+_THYROID_TESTS = (
+    *((question, 1.0, 1.0, "") for question in _QUESTIONS),
+    ("TSH", 22.78, 20.68, "A"),
+    ("T3", 11.41, 9.31, "A"),
+    ("TT4", 14.51, 12.41, "A"),
+    ("T4U", 11.41, 9.31, "A"),
+    ("FTI", 25.92, 0.0, "derived"),
+)
 
 
 CATALOGUE = {
@@ -58,13 +152,12 @@ CATALOGUE = {
             class_counts=(211_840, 283_301, 35_754, 2_747, 9_493, 17_367, 20_510),
             source=f"UCI Machine Learning Repository, Covertype, {_UCI}/dataset/31/covertype",
             licence="CC BY 4.0 (Jock A. Blackard and Colorado State University)",
-            files=(
-                PublishedFile(
-                    f"{_UCI_FILES}/covtype/covtype.data.gz",
-                    "614360d0257557dd1792834a85a1cdebfadc3c4f30b011d56afee7ffb5b15771",
+            files={
+                f"{_UCI_FILES}/covtype/covtype.data.gz": (
+                    "614360d0257557dd1792834a85a1cdebfadc3c4f30b011d56afee7ffb5b15771"
                 ),
-            ),
-            read=originals.read_covertype,
+            },
+            read=_read_covertype,
         ),
         Entry(
             name="miniboone_tiny",
@@ -96,13 +189,12 @@ CATALOGUE = {
                 f"{_UCI}/dataset/151/connectionist+bench+sonar+mines+vs+rocks"
             ),
             licence="CC BY 4.0",
-            files=(
-                PublishedFile(
-                    f"{_UCI_FILES}/undocumented/connectionist-bench/sonar/sonar.all-data",
-                    "e90434cdbf00fcf93ffa911fe447ae25606979658e60f1d32e155c3b5240234d",
+            files={
+                f"{_UCI_FILES}/undocumented/connectionist-bench/sonar/sonar.all-data": (
+                    "e90434cdbf00fcf93ffa911fe447ae25606979658e60f1d32e155c3b5240234d"
                 ),
-            ),
-            read=originals.read_sonar,
+            },
+            read=_read_sonar,
         ),
         Entry(
             name="heart_statlog",
@@ -114,13 +206,12 @@ CATALOGUE = {
             ),
             licence="CC BY 4.0",
             unit="CAD",
-            files=(
-                PublishedFile(
-                    f"{_UCI_FILES}/statlog/heart/heart.dat",
-                    "f5f3b4204c285bafadd85cb735f38b47689f2be7047feb172dcbeab648110bf9",
+            files={
+                f"{_UCI_FILES}/statlog/heart/heart.dat": (
+                    "f5f3b4204c285bafadd85cb735f38b47689f2be7047feb172dcbeab648110bf9"
                 ),
-            ),
-            read=originals.read_heart_statlog,
+            },
+            read=_read_heart_statlog,
         ),
         Entry(
             name="pima_diabetes",
@@ -144,17 +235,15 @@ CATALOGUE = {
             ),
             licence="CC BY 4.0",
             unit="CAD",
-            files=(
-                PublishedFile(
-                    f"{_UCI_FILES}/thyroid-disease/ann-train.data",
-                    "3da53a156bda36cb0c97e9f4b6b111c9226c54c4aa00230de5604b787c47e3a6",
+            files={
+                f"{_UCI_FILES}/thyroid-disease/ann-train.data": (
+                    "3da53a156bda36cb0c97e9f4b6b111c9226c54c4aa00230de5604b787c47e3a6"
                 ),
-                PublishedFile(
-                    f"{_UCI_FILES}/thyroid-disease/ann-test.data",
-                    "c649ea19416e78c7996cfaaa2a9e281cb597d4b075aaa68c494fc3e4ee3aa30b",
+                f"{_UCI_FILES}/thyroid-disease/ann-test.data": (
+                    "c649ea19416e78c7996cfaaa2a9e281cb597d4b075aaa68c494fc3e4ee3aa30b"
                 ),
-            ),
-            read=originals.read_thyroid_ann,
+            },
+            read=_read_thyroid_ann,
             requires={"FTI": ("TT4", "T4U")},
         ),
     )

@@ -1,4 +1,4 @@
-"""The noun: examples, labels and what each feature costs."""
+"""Samples, labels and what each feature costs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.costs import Costs
-from thriftwood.errors import DatasetError
+from thriftwood.support.libraries import library
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """Examples with labels and priced features.
+    """Samples with labels and priced features.
 
     The arrays are the caller's own and can be written to (scikit-learn asks for that where values
     are missing); every load reads them afresh.
@@ -28,9 +28,9 @@ class Dataset:
     name
         Short name of the set.
     X
-        Feature values, shape (examples, features); a missing value is NaN.
+        Feature values, shape (n_samples, n_features); a missing value is NaN.
     y
-        Class of each example, an index into `target_names`.
+        Class of each sample, an index into `target_names`.
     feature_names, target_names
         Names of the columns of `X` and of the classes.
     costs
@@ -48,7 +48,7 @@ class Dataset:
         What kind of feature each one is (laboratory, questionnaire, ...). For display only:
         a category shares no fee.
     split
-        The published split, for each example 0 train, 1 validation or 2 test. None without one.
+        The published split, for each sample 0 train, 1 validation or 2 test. None without one.
     requires
         Features that are computed from others: the names of those for each of them.
     """
@@ -110,20 +110,17 @@ class Dataset:
         pandas lends single columns to scikit-learn read-only, and with missing values in them its
         trees refuse that. Of doubles they make their own copy.
         """
-        try:
-            import pandas as pd
-        except ImportError as problem:
-            raise DatasetError(
-                "Dataset.frame() needs pandas, which is not installed. "
-                "Install pandas, or use the array Dataset.X and Dataset.feature_names."
-            ) from problem
-        return pd.DataFrame(self.X.astype(np.float64), columns=list(self.feature_names))
+        pandas = library("pandas", what="A data frame")
+        frame: pd.DataFrame = pandas.DataFrame(
+            self.X.astype(np.float64), columns=list(self.feature_names)
+        )
+        return frame
 
     def __repr__(self) -> str:
-        examples, features = self.X.shape
+        n_samples, n_features = self.X.shape
         low, high = self.costs.min(), self.costs.max()
         prices = f"{low:g} each" if low == high else f"{low:g} to {high:g} {self.unit}"
         return (
-            f"<Dataset {self.name}: {examples:,} examples, {features} features at {prices}, "
+            f"<Dataset {self.name}: {n_samples:,} samples, {n_features} features at {prices}, "
             f"{len(self.target_names)} classes>"
         )

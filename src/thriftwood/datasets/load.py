@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from thriftwood.datasets.arrays import Arrays, read_npz, to_dataset
 from thriftwood.datasets.catalogue import CATALOGUE, Entry
 from thriftwood.datasets.dataset import Dataset
-from thriftwood.datasets.download import cache_folder, check, fetch
 from thriftwood.errors import DatasetError
+from thriftwood.support.libraries import library
 
 
 def load_dataset(
@@ -52,7 +54,12 @@ def load_dataset(
     priced as both together, in `prices` it requires them. The discounts of thyroid_ann assume the
     fee of 2.10 dollars for taking blood that is published for the other medical sets.
     """
-    entry = _entry(name)
+    if name not in CATALOGUE:
+        raise DatasetError(
+            f"There is no data set {name!r}. Choose one of {', '.join(CATALOGUE)}; the two that "
+            "come with the package are loaded by load_heart() and load_nhanes()."
+        )
+    entry = CATALOGUE[name]
     place = cache_folder() if folder is None else Path(folder)
     dataset = to_dataset(
         _arrays(entry, place, may_download=download),
@@ -66,13 +73,13 @@ def load_dataset(
     return dataset
 
 
-def _entry(name: str) -> Entry:
-    if name not in CATALOGUE:
-        raise DatasetError(
-            f"There is no data set {name!r}. Choose one of {', '.join(CATALOGUE)}; the two that "
-            "come with the package are loaded by load_heart() and load_nhanes()."
-        )
-    return CATALOGUE[name]
+def cache_folder() -> Path:
+    """Return the folder of this user where downloads are kept; it need not exist yet."""
+    return Path(_pooch().os_cache("thriftwood"))
+
+
+def _pooch() -> Any:
+    return library("pooch", "datasets", "Downloading a data set")
 
 
 def _arrays(entry: Entry, folder: Path, *, may_download: bool) -> Arrays:
@@ -85,27 +92,50 @@ def _arrays(entry: Entry, folder: Path, *, may_download: bool) -> Arrays:
             f"{archive.name}. It cannot be downloaded, since no checksum of it is published. "
             f"Its source is: {entry.source}. Save it there as load_dataset describes."
         )
-    paths = [folder / file.name for file in entry.files]
-    for file, path in zip(entry.files, paths, strict=True):
+    paths = []
+    for url, sha256 in entry.files.items():
+        path = folder / url.rpartition("/")[2]
         if path.exists():
-            check(path, file.sha256)
+            check(path, sha256)
         elif may_download:
-            fetch(file.url, file.sha256, path)
+            fetch(url, sha256, path)
         else:
             raise DatasetError(
                 f"The data set {entry.name!r} is not in the folder {folder}, which has neither "
-                f"{archive.name} nor {file.name}. Allow the download, or fetch {file.url} "
-                "and save it there."
+                f"{archive.name} nor {path.name}. Allow the download, or fetch {url} and save it "
+                "there."
             )
+        paths.append(path)
     return entry.read(paths)
 
 
-def _check_size(entry: Entry, dataset: Dataset) -> None:
-    features = dataset.X.shape[1]
-    counts = tuple(np.bincount(dataset.y, minlength=len(dataset.target_names)).tolist())
-    if features != entry.n_features or counts != entry.class_counts:
+def check(path: Path, sha256: str) -> None:
+    """Refuse a file that has another checksum."""
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    if found != sha256:
         raise DatasetError(
-            f"This is not the published data set {entry.name!r}: it has {features} features and "
-            f"classes of {counts} examples instead of {entry.n_features} and "
+            f"The file {path} is not the published one: its sha256 is {found} instead of "
+            f"{sha256}. Delete it and load again, and it will be downloaded anew."
+        )
+
+
+def fetch(url: str, sha256: str, path: Path) -> None:
+    """Download a file, which is there only when it is whole and its checksum is right."""
+    try:
+        _pooch().retrieve(url, sha256, path.name, path.parent)
+    except (OSError, ValueError) as problem:  # the network or the disk, the checksum
+        raise DatasetError(
+            f"Could not download {url} to {path.parent}: {problem}. Check the network and the "
+            f"folder. Or fetch it by other means and save it as {path} (sha256 {sha256})."
+        ) from problem
+
+
+def _check_size(entry: Entry, dataset: Dataset) -> None:
+    n_features = dataset.X.shape[1]
+    counts = tuple(np.bincount(dataset.y, minlength=len(dataset.target_names)).tolist())
+    if n_features != entry.n_features or counts != entry.class_counts:
+        raise DatasetError(
+            f"This is not the published data set {entry.name!r}: it has {n_features} features and "
+            f"classes of {counts} samples instead of {entry.n_features} and "
             f"{entry.class_counts}. Replace the file by an undamaged copy."
         )

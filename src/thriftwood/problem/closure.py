@@ -7,8 +7,8 @@ such as the price of a feature (with fees, batches and models, the payer i may b
     where      x_h <= x_parent(h)       a split stays only if its parent stays
                x_h <= w_(c,i)           h is the first to ask i for c: it is paid, once
 
-which is the paper's IP3 times samples and trees. Where trees share nothing, a sample pays an item at
-exactly one split of each tree, so every split has one item of its own and no row is seen.
+which is the paper's IP3 times samples and trees. Where trees share nothing, a sample pays an item
+at exactly one split of each tree, so every split has one item of its own and no row is seen.
 """
 
 from dataclasses import dataclass

@@ -1,0 +1,63 @@
+from . import datasets, errors, report
+from .acquisition import LazyAnswer, LazyPredictor
+from .adapters import ForestModel
+from .baselines import cost_complexity_path, dynamic_programming_path, each_tree_path
+from .billing import FeatureBill, Receipt, feature_bill
+from .cascade import CascadeClassifier
+from .costs import Costs
+from .distributed import DualDecomposition
+from .estimators import (
+    BudgetForestClassifier,
+    PrunedEnsembleClassifier,
+    PrunedEnsembleRegressor,
+)
+from .evaluation import Evaluation
+from .formats import export
+from .problem import PruningProblem
+from .pruning import (
+    Mixture,
+    Pruned,
+    PruningPath,
+    Verification,
+    prune,
+    prune_path,
+    pruning_problem,
+    verify_pruning,
+)
+from .solvers import DantzigWolfe
+
+__version__: str
+
+__all__ = [
+    "BudgetForestClassifier",
+    "CascadeClassifier",
+    "Costs",
+    "DantzigWolfe",
+    "DualDecomposition",
+    "Evaluation",
+    "FeatureBill",
+    "ForestModel",
+    "LazyAnswer",
+    "LazyPredictor",
+    "Mixture",
+    "Pruned",
+    "PrunedEnsembleClassifier",
+    "PrunedEnsembleRegressor",
+    "PruningPath",
+    "PruningProblem",
+    "Receipt",
+    "Verification",
+    "__version__",
+    "cost_complexity_path",
+    "datasets",
+    "dynamic_programming_path",
+    "each_tree_path",
+    "errors",
+    "export",
+    "feature_bill",
+    "prune",
+    "prune_path",
+    "pruning_problem",
+    "report",
+    "verify_pruning",
+]
