@@ -165,8 +165,8 @@ def against_descent(task: Task, split: Split, quick: bool) -> None:
         before = pruned.original.loss + tradeoff * pruned.original.cost
         print(
             f"    tradeoff {tradeoff:<6g} unpruned {before:.4f}, best point of the path "
-            f"{pruned.objectives[0]:.4f}, descended {pruned.objectives[-1]:.4f} in "
-            f"{len(pruned.objectives) - 1} steps and {seconds:.1f} s: cost {pruned.cost:.1f}"
+            f"{pruned.proof.objectives[0]:.4f}, descended {pruned.proof.objectives[-1]:.4f} in "
+            f"{len(pruned.proof.objectives) - 1} steps and {seconds:.1f} s: cost {pruned.cost:.1f}"
         )
 
 

@@ -21,7 +21,8 @@ from sklearn.model_selection import KFold
 
 import thriftwood as tw
 
-SCOPES = {"ensemble": "ensemble pruning", "each_tree": "individual pruning"}
+TITLES = {"ensemble": "ensemble pruning", "each_tree": "individual pruning"}
+SCOPES = {"ensemble": tw.prune_path, "each_tree": tw.each_tree_path}
 # From hardly pruned to single leaves, whatever the data.
 TRADEOFFS = np.array([0.0, *np.geomspace(1e-6, 1.0, 240)])
 
@@ -194,8 +195,9 @@ def measure_part(X, y, train, test, n_trees: int, seed: int) -> dict[str, tuple]
     votes = (labels[:, :, None] == np.arange(len(forest.classes_))).sum(axis=0)
     wrong = forest.classes_[votes.argmax(axis=1)] != y[test]
     results = {"whole": (tw.feature_bill(forest, X[test]).mean, wrong.mean())}
-    for scope in SCOPES:
-        path = tw.prune_path(forest, X[train], y[train], scope=scope)
+    problem = tw.pruning_problem(forest, X[train], y[train])
+    for scope, make in SCOPES.items():
+        path = make(problem)
         measured = path.evaluate(X[test], y[test], quantiles=())
         points = np.searchsorted(path.tradeoffs, TRADEOFFS, side="right") - 1
         results[scope] = measured.cost[points], measured.vote_error[points]
@@ -222,7 +224,7 @@ def compare(setting: Setting, wanted: Level, measured: Measured) -> None:
     error_level = max(error_level, *(measured.curve(scope)[1].min() for scope in SCOPES))
     print(f"{wanted.name} error level, {error_level:.4f}")
     costs = {}
-    for scope, title in SCOPES.items():
+    for scope, title in TITLES.items():
         at = cheapest_point(*measured.curve(scope), error_level)
         cost, error = measured.pruned_cost[scope][:, at], measured.pruned_error[scope][:, at]
         costs[scope] = cost.mean()

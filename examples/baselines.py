@@ -15,13 +15,13 @@ def main() -> None:
     picture = picture_file(__doc__)
     heart = tw.datasets.load_heart()
     forest = RandomForestClassifier(40, max_features=None, random_state=0).fit(heart.X, heart.y)
-    rows = heart.X, heart.y
     costs = tw.Costs(per_feature=heart.costs, unit=heart.unit)  # every test priced alone
-    ensemble = tw.prune_path(forest, *rows, costs=costs)
+    problem = tw.pruning_problem(forest, heart.X, heart.y, costs=costs)
+    ensemble = tw.prune_path(problem)
     paths = {
         "all trees together": ensemble,
-        "each tree alone": tw.prune_path(forest, *rows, costs=costs, scope="each_tree"),
-        "cost-complexity": tw.cost_complexity_path(forest, *rows, costs=costs),
+        "each tree alone": tw.each_tree_path(problem),
+        "cost-complexity": tw.cost_complexity_path(problem),
     }
     budgets = ensemble.costs[[2, 6, 9, 12]]
     print(f"{'least loss within':20s}", *(f"{budget:8.2f}" for budget in budgets))
