@@ -175,7 +175,8 @@ def test_the_proof_and_the_command_are_those_of_the_point(visit, file, path):
     assert command.startswith(f"prune {index} --at ")
     assert path.at(tradeoff=float(command.split()[-1])).index == index
     assert python == f"model = path.at(tradeoff={command.split()[-1]}).model"
-    (certificate,) = path.certify(X, Y, points=[index])
+    problem = tw.pruning_problem(path.model, X, Y, costs=COSTS)
+    (certificate,) = path.certify(problem, [index])
     assert shown(page, "#proof").split() == [
         *("checked", "at", "the", "tradeoff", command.split()[-1]),
         *("reached", f"{certificate.profit:,}"),
@@ -282,7 +283,7 @@ def test_names_of_users_stay_text(visit, tmp_path):
     rows = X.set_axis(names, axis="columns")
     forest = RandomForestClassifier(3, max_depth=3, random_state=0).fit(rows, Y)
     path = tw.prune_path(forest, rows, Y)
-    (tmp_path / "page.html").write_text(page_of(path, rows, title="<b>&amp;"), "utf-8")
+    (tmp_path / "page.html").write_text(page_of(path, rows, costs=None, title="<b>&amp;"), "utf-8")
     page = visit((tmp_path / "page.html").as_uri())
     assert page.inner_text("h1") == "<b>&amp;"
     assert page.locator("img, h1 b").count() == 0
@@ -293,7 +294,7 @@ def test_pages_of_one_tree_and_of_one_point(visit, tmp_path, costs):
     rows, y = load_wine(return_X_y=True)
     tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(rows, y)
     path = tw.prune_path(tree, rows, y, costs=costs)
-    (tmp_path / "page.html").write_text(page_of(path, rows, y), "utf-8")
+    (tmp_path / "page.html").write_text(page_of(path, rows, y, costs=costs), "utf-8")
     page = visit((tmp_path / "page.html").as_uri())
     assert page.get_attribute("#slider", "max") == str(len(path) - 1)
     assert f"(of 0 to {len(path) - 1})" in shown(page, "#slider-label")
@@ -307,7 +308,7 @@ def test_pages_of_regressors(visit, tmp_path, loss):
     rows, y = X.fillna(0), X["thalach"].to_numpy()
     model = GradientBoostingRegressor(loss=loss, n_estimators=4, random_state=0).fit(rows, y)
     path = tw.prune_path(model, rows, y)
-    (tmp_path / "page.html").write_text(page_of(path, rows, y), "utf-8")
+    (tmp_path / "page.html").write_text(page_of(path, rows, y, costs=None), "utf-8")
     page = visit((tmp_path / "page.html").as_uri())
     assert not page.is_visible("#suggested")
     words = "mean squared error" if loss == "squared_error" else "recorded gain given up"

@@ -124,7 +124,7 @@ def test_the_change_is_said_in_plain_words(visit, file, path, page_text):
     data, point = data_in(page_text), point_shown(page)
     error = data["curve"]["validation"]["error"]
     more = round(1000 * (error[point + 1] - error[0]))
-    saved = round(1000 * (path.original.cost - path.costs[point]))
+    saved = round(1000 * (data["before"]["cost"] - data["points"][point]["details"]["cost"]))
     assert more > 0
     assert shown(page, "#change") == (
         f"Of 1,000 samples about {more} more are wrong, and {saved:,} CAD less is paid."

@@ -76,7 +76,7 @@ function drawChosen(drawing, spots, bottom) {
 }
 
 function drawLegend(curves) {
-  const names = { training: `the ${whole(page.n_samples)} samples it was pruned on`, validation: `${whole(page.n_validation)} of the validation set` };
+  const names = { training: `the ${whole(page.n_samples)} samples it was pruned on`, validation: `the validation set of ${whole(page.n_validation)}` };
   const entries = curves.map((curve) => legendEntry(
     names[curve.name] + (curve.spread ? ", ± one standard error" : ""),
     shape("path", { class: `curve ${curve.name}`, d: "M0 7H26" }),
