@@ -14,7 +14,7 @@ from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
 
 import thriftwood as tw
 from thriftwood.adapters import forest_model, read_forest
-from thriftwood.billing import FeatureUse, make_receipt, shared_items
+from thriftwood.billing import FeatureUse, bills_of, make_receipt
 from thriftwood.costs import read_prices
 from thriftwood.errors import InputError
 from thriftwood.forest import collapse
@@ -70,7 +70,8 @@ def test_the_order_of_buying_moves_items_but_not_their_sum(case, random):
     bill = tw.feature_bill(case.forest, case.X, case.costs)
     for row, receipt in enumerate(receipts_of(bill)):
         uses = [FeatureUse(one.feature, one.tree, one.value) for one in receipt.purchases]
-        shared = shared_items(prices, bill.used, row)
+        paid_by = bills_of(prices, bill.used).shared
+        shared = [item for item, payers in paid_by.items() if payers[row]]
         tests = receipt.test_cost
         assert make_receipt(prices, row, uses, tests, shared) == receipt
         again = uses + [use._replace(tree=99) for use in uses]  # they are bought already

@@ -117,7 +117,7 @@ class LazyAnswer:
         return make_bill(
             self._prices,
             self._status == USED,
-            self._n_tests,
+            self._prices.per_split * self._n_tests.astype(np.float64),
             self._in_order,
             model_cost_of(self._stages.last_in_use, self._prices),
             self._stages.richest.feature_names,

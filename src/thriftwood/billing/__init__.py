@@ -13,40 +13,29 @@ from thriftwood.billing.bill import (
     model_cost_of,
 )
 from thriftwood.billing.payments import (
-    Bills,
-    Payment,
     bills_of,
-    last_uses,
     mean_costs,
     model_costs,
     nested_bills,
     paid_by_step,
-    payments,
-    payments_by_step,
     sorted_by_step,
     steps_of,
-    sum_from_end,
 )
 from thriftwood.billing.purchases import OF_SPLIT, Purchases, list_purchases
 from thriftwood.billing.receipt import (
     FeatureUse,
-    Purchase,
     Receipt,
     items_needed,
     make_receipt,
     part_of,
-    shared_items,
     shown_value,
     uses_in_order,
 )
 
 __all__ = [
     "OF_SPLIT",
-    "Bills",
     "FeatureBill",
     "FeatureUse",
-    "Payment",
-    "Purchase",
     "Purchases",
     "Receipt",
     "bill_of_stages",
@@ -54,7 +43,6 @@ __all__ = [
     "feature_bill",
     "features_used",
     "items_needed",
-    "last_uses",
     "list_purchases",
     "make_bill",
     "make_receipt",
@@ -64,12 +52,8 @@ __all__ = [
     "nested_bills",
     "paid_by_step",
     "part_of",
-    "payments",
-    "payments_by_step",
-    "shared_items",
     "shown_value",
     "sorted_by_step",
     "steps_of",
-    "sum_from_end",
     "uses_in_order",
 ]

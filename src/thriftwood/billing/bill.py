@@ -14,18 +14,12 @@ from thriftwood.adapters import own_prices, read_stages
 from thriftwood.billing.payments import (
     NEVER,
     bills_of,
-    count_tests,
+    cost_of_tests,
     last_uses,
     model_costs,
     steps_of,
 )
-from thriftwood.billing.receipt import (
-    FeatureUse,
-    Receipt,
-    make_receipt,
-    shared_items,
-    uses_in_order,
-)
+from thriftwood.billing.receipt import FeatureUse, Receipt, make_receipt, uses_in_order
 from thriftwood.costs import MODEL, AnyCosts, PriceList, prices_of_samples, read_prices
 from thriftwood.errors import InputError, RangeError
 from thriftwood.forest import Forest, Stages, predict_stages, route_samples
@@ -79,6 +73,7 @@ class FeatureBill:
     used: BoolArray
     # What receipts are made of, one by one when somebody asks.
     _prices: PriceList
+    _shared: dict[int, BoolArray]
     _test_costs: FloatArray
     _in_order: Callable[[int], list[FeatureUse]]
 
@@ -108,13 +103,9 @@ class FeatureBill:
             The number of the sample; -1 is the last.
         """
         sample = _read_sample(i, len(self.per_sample))
-        return make_receipt(
-            self._prices,
-            sample,
-            self._in_order(sample),
-            float(self._test_costs[sample]),
-            shared_items(self._prices, self.used, sample),
-        )
+        shared = (item for item, payers in self._shared.items() if payers[sample])
+        test_cost = float(self._test_costs[sample])
+        return make_receipt(self._prices, sample, self._in_order(sample), test_cost, shared)
 
     def __repr__(self) -> str:
         bought = np.flatnonzero(self.bought)
@@ -201,15 +192,15 @@ def bill_of_stages(
     if len(stages) > 1:
         stage = predict_stages(stages, table.values, n_jobs).stage
     used = np.empty((table.n_samples, table.n_columns), dtype=np.bool_)
-    n_tests = np.empty(table.n_samples, dtype=np.int64)
+    test_costs = np.empty(table.n_samples)
     for number in np.unique(stage).tolist():
         here = slice(None) if len(stages) == 1 else np.flatnonzero(stage == number)
         part = Table(table.values[here], table.names)
-        used[here], n_tests[here] = features_used(stages.forests[number], part, n_jobs)
+        used[here], test_costs[here] = features_used(stages.forests[number], part, prices, n_jobs)
     in_order = partial(_uses_until, stages, stage, table)
     names = stages.richest.feature_names or table.names
     model_cost = model_cost_of(stages.last_in_use, prices)
-    return make_bill(prices, used, n_tests, in_order, model_cost, names)
+    return make_bill(prices, used, test_costs, in_order, model_cost, names)
 
 
 def _uses_until(stages: Stages, stage: IntArray, table: Table, sample: int) -> list[FeatureUse]:
@@ -219,17 +210,15 @@ def _uses_until(stages: Stages, stage: IntArray, table: Table, sample: int) -> l
 
 
 def features_used(
-    forest: Forest, table: Table, n_jobs: int | None = None
-) -> tuple[BoolArray, IntArray]:
-    """Send samples through a forest: return the features that each uses, and its tests."""
+    forest: Forest, table: Table, prices: PriceList, n_jobs: int | None = None
+) -> tuple[BoolArray, FloatArray]:
+    """Send samples through a forest: return the features that each uses, and what tests cost it."""
     routes = route_samples(forest, table, n_jobs)
     last_use = last_uses(forest, routes, steps_of(forest.is_split))
     used = np.empty((table.n_samples, forest.n_features), dtype=np.bool_)
     for feature in range(forest.n_features):
         used[:, feature] = last_use(feature) != NEVER
-    n_tests = np.zeros(table.n_samples, dtype=np.int64)
-    count_tests(forest, routes, np.flatnonzero(forest.is_split), n_tests)
-    return used, n_tests
+    return used, cost_of_tests(forest, routes, prices, np.flatnonzero(forest.is_split))
 
 
 def model_cost_of(forest: Forest, prices: PriceList) -> float:
@@ -240,29 +229,19 @@ def model_cost_of(forest: Forest, prices: PriceList) -> float:
 def make_bill(
     prices: PriceList,
     used: BoolArray,
-    n_tests: IntArray,
+    test_costs: FloatArray,
     in_order: Callable[[int], list[FeatureUse]],
     model_cost: float,
     feature_names: tuple[str, ...] | None,
 ) -> FeatureBill:
     """Charge samples for the features that they use, whatever model tests them.
 
-    Parameters
-    ----------
-    prices : PriceList
-        For these samples.
-    used : shape (n_samples, n_features)
-    n_tests : shape (n_samples,)
-        How many splits test each sample.
-    in_order : callable
-        From the number of a sample to its uses of features, in the order of buying.
-    model_cost, feature_names
-        As in `FeatureBill`.
+    `in_order` returns the uses of one sample in the order of buying.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         bills = bills_of(prices, used)
-        tests = prices.per_split * n_tests.astype(np.float64)
-        everything = bills.per_sample.sum() + tests.sum()
+        per_sample = bills.per_sample + test_costs
+        everything = per_sample.sum()
     if not np.isfinite(everything):
         raise RangeError("The prices are so large that bills are infinite. Use a larger unit.")
     by_feature = bills.by_cost_item[: prices.n_features]
@@ -273,18 +252,19 @@ def make_bill(
         for group, features in prices.groups
     }
     return FeatureBill(
-        per_sample=read_only(bills.per_sample + tests),
+        per_sample=read_only(per_sample),
         by_feature=read_only(by_feature),
         bought=read_only(bills.needed_by[: prices.n_features]),
         fees=fees,
         by_group=by_group,
-        test_cost=float(tests.mean()),
+        test_cost=float(test_costs.mean()),
         model_cost=model_cost,
         unit=prices.unit,
         feature_names=feature_names,
         used=read_only(used),
         _prices=prices,
-        _test_costs=tests,
+        _shared=bills.shared,
+        _test_costs=test_costs,
         _in_order=in_order,
     )
 

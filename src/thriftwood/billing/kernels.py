@@ -23,42 +23,15 @@ FirstUses = namedtuple(
 
 
 @kernel
-def find_first_uses(roots, left, right, feature, entry_start, key, most_uses):
-    """Return splits, and entries of their features in the price list, whose key no split above has.
-
-    Walks down each tree; the complement of a split on the stack says that all below it are done.
-    """
-    n_above = np.zeros(key.max() + 1, dtype=np.int32)
-    stack = np.empty(2 * len(left) + 2, dtype=np.int64)
-    node = np.empty(most_uses, dtype=np.int64)
-    entry = np.empty(most_uses, dtype=np.int64)
-    n_uses = 0
-    for root in roots:
-        stack[0] = root
-        size = 1
-        while size > 0:
-            size -= 1
-            h = stack[size]
-            if h < 0:
-                k = feature[~h]
-                for place in range(entry_start[k], entry_start[k + 1]):
-                    n_above[key[place]] -= 1
-                continue
-            if left[h] == LEAF:
-                continue
-            k = feature[h]
-            for place in range(entry_start[k], entry_start[k + 1]):
-                if n_above[key[place]] == 0:
-                    node[n_uses] = h
-                    entry[n_uses] = place
-                    n_uses += 1
-            for place in range(entry_start[k], entry_start[k + 1]):
-                n_above[key[place]] += 1
-            stack[size] = ~h
-            stack[size + 1] = right[h]
-            stack[size + 2] = left[h]
-            size += 3
-    return node[:n_uses].copy(), entry[:n_uses].copy()
+def first_tests(is_one_of, feature, parent):
+    """Mark the splits that test one of some features, below no other split that does."""
+    is_below = np.zeros(len(feature), dtype=np.bool_)
+    is_first = np.zeros(len(feature), dtype=np.bool_)
+    for h in range(len(feature)):
+        above = parent[h]
+        is_below[h] = above != LEAF and (is_below[above] or is_one_of[feature[above]])
+        is_first[h] = feature[h] != LEAF and is_one_of[feature[h]] and not is_below[h]
+    return is_first
 
 
 @kernel

@@ -23,17 +23,10 @@ LastUse = Callable[[int], IndexArray]
 
 
 class Payment(NamedTuple):
-    """What samples pay for one cost item.
+    """What samples pay for one cost item: an amount, until the step `paid`; -1 is never.
 
-    Attributes
-    ----------
-    cost_item : int
-    needed : shape (n_samples,)
-        The last step at which each sample needs it; -1 for never.
-    paid : shape (n_samples,)
-        The last step at which each sample pays a part of it: its batch may need it longer.
-    amount : float, or shape (n_samples,)
-        What each sample pays.
+    `needed` is the last step at which a sample needs the item itself; others of its batch may need
+    it longer.
     """
 
     cost_item: int
@@ -53,63 +46,14 @@ class Bills(NamedTuple):
         What a sample pays for each cost item on average; 0 for those of the model.
     needed_by : shape (n_cost_items,)
         The share of samples that need each.
+    shared : dict
+        Of every cost item that batches pay, which samples have a part in it.
     """
 
     per_sample: FloatArray
     by_cost_item: FloatArray
     needed_by: FloatArray
-
-
-class StepPayments(NamedTuple):
-    """Payments sorted by step: those that end with step `s` are `start[s]:start[s + 1]`."""
-
-    start: IntArray
-    sample: IndexArray
-    amount: FloatArray
-
-
-def payments(prices: PriceList, last_use: LastUse) -> Iterator[Payment]:
-    """Yield what samples pay for each cost item, all but those of the model."""
-    for cost_item in np.flatnonzero(prices.payer != MODEL).tolist():
-        needed = last_need(prices, cost_item, last_use)
-        if needed is not None:
-            paid = needed
-            if prices.payer[cost_item] != SAMPLE:
-                batch_of = prices.batch_of[prices.payer[cost_item]]
-                last = np.full(batch_of.max() + 1, NEVER, dtype=np.int32)
-                np.maximum.at(last, batch_of, needed)
-                paid = last[batch_of]
-            yield Payment(cost_item, needed, paid, amount_of(prices, cost_item))
-
-
-def last_need(
-    prices: PriceList,
-    cost_item: int,
-    last_use: LastUse,
-    samples: IntArray | slice = slice(None),
-) -> IndexArray | None:
-    """Return the last step at which each of some samples needs a cost item; None if none can."""
-    needed: IndexArray | None = None
-    for entry in np.flatnonzero(prices.cost_item == cost_item):
-        step = last_use(int(np.searchsorted(prices.start, entry, side="right")) - 1)
-        if prices.mask[entry] != NO_MASK:
-            step = np.where(prices.masks[prices.mask[entry]][samples], step, NEVER)
-        needed = step if needed is None else np.maximum(needed, step)
-    return needed
-
-
-def amount_of(prices: PriceList, cost_item: int) -> float | FloatArray:
-    """Return what a sample pays for a cost item that it, or its batch, needs."""
-    payer = prices.payer[cost_item]
-    price = float(prices.prices[cost_item])
-    if payer != SAMPLE:
-        batch_of = prices.batch_of[payer]
-        parts: FloatArray = (price / np.bincount(batch_of))[batch_of]
-        return parts
-    if prices.own_prices is None or cost_item >= prices.n_features:
-        return price
-    own: FloatArray = prices.own_prices[:, cost_item]
-    return own
+    shared: dict[int, BoolArray]
 
 
 def last_uses(forest: Forest, routes: Routes, drop_step: IndexArray) -> LastUse:
@@ -119,28 +63,51 @@ def last_uses(forest: Forest, routes: Routes, drop_step: IndexArray) -> LastUse:
     start = np.searchsorted(forest.feature[nodes], np.arange(forest.n_features + 1))
 
     def last_use(feature: int) -> IndexArray:
-        of_feature = slice(start[feature], start[feature + 1])
-        last: IndexArray = kernels.last_steps(
-            nodes[of_feature],
-            tree_of[of_feature],
-            routes.order,
-            routes.start,
-            routes.stop,
-            drop_step,
-        )
+        own = slice(start[feature], start[feature + 1])
+        passed = routes.order, routes.start, routes.stop
+        last: IndexArray = kernels.last_steps(nodes[own], tree_of[own], *passed, drop_step)
         return last
 
     return last_use
 
 
-def uses_in(used: BoolArray) -> LastUse:
-    """Return the same from a table of the features that each sample uses, with a single step."""
-    return lambda feature: np.where(used[:, feature], np.int32(0), np.int32(NEVER))
-
-
 def steps_of(kept: BoolArray) -> IndexArray:
-    """Return the drop steps of a single pruning, given as a mask over nodes."""
+    """Return a single pruning, or single uses, given as a mask, as steps."""
     return np.where(kept, np.int32(0), np.int32(NEVER))
+
+
+def payments(prices: PriceList, last_use: LastUse) -> Iterator[Payment]:
+    """Yield what samples pay for each cost item that a feature needs, but those of the model."""
+    feature = np.repeat(np.arange(prices.n_features), np.diff(prices.start))
+    for cost_item in np.unique(prices.cost_item[prices.payer[prices.cost_item] != MODEL]).tolist():
+        needed: IndexArray | None = None
+        for entry in np.flatnonzero(prices.cost_item == cost_item):
+            step = last_use(int(feature[entry]))
+            if prices.mask[entry] != NO_MASK:
+                step = np.where(prices.masks[prices.mask[entry]], step, NEVER)
+            needed = step if needed is None else np.maximum(needed, step)
+        assert needed is not None
+        paid = needed
+        if prices.payer[cost_item] != SAMPLE:
+            batch_of = prices.batch_of[prices.payer[cost_item]]
+            last = np.full(batch_of.max() + 1, NEVER, dtype=np.int32)
+            np.maximum.at(last, batch_of, needed)
+            paid = last[batch_of]
+        yield Payment(cost_item, needed, paid, amount_of(prices, cost_item))
+
+
+def amount_of(prices: PriceList, cost_item: int) -> float | FloatArray:
+    """Return what a sample pays for a cost item that it, or its batch, needs."""
+    payer = prices.payer[cost_item]
+    amounts: FloatArray
+    if payer != SAMPLE:
+        batch_of = prices.batch_of[payer]
+        amounts = (prices.prices[cost_item] / np.bincount(batch_of))[batch_of]
+        return amounts
+    if prices.own_prices is None or cost_item >= prices.n_features:
+        return float(prices.prices[cost_item])
+    amounts = prices.own_prices[:, cost_item]
+    return amounts
 
 
 def bills_of(prices: PriceList, used: BoolArray, weights: FloatArray | None = None) -> Bills:
@@ -154,19 +121,16 @@ def bills_of(prices: PriceList, used: BoolArray, weights: FloatArray | None = No
     weights : shape (n_samples,), optional
         How much each sample counts in the means.
     """
-    bills = Bills(np.zeros(len(used)), *np.zeros((2, prices.n_cost_items)))
-    for one in payments(prices, uses_in(used)):
-        amount = np.where(one.paid != NEVER, one.amount, 0.0)
+    bills = Bills(np.zeros(len(used)), *np.zeros((2, prices.n_cost_items)), {})
+    for one in payments(prices, lambda feature: steps_of(used[:, feature])):
+        pays = one.paid != NEVER
+        amount = np.where(pays, one.amount, 0.0)
         bills.per_sample[:] += amount
         bills.by_cost_item[one.cost_item] = np.average(amount, weights=weights)
         bills.needed_by[one.cost_item] = np.average(one.needed != NEVER, weights=weights)
+        if prices.payer[one.cost_item] != SAMPLE:
+            bills.shared[one.cost_item] = pays
     return bills
-
-
-def count_tests(forest: Forest, routes: Routes, splits: IntArray, n_tests: IntArray) -> None:
-    """Add to the tests of each sample how many of some splits it passes."""
-    tree_of = forest.tree_of(splits)
-    kernels.count_tests(splits, tree_of, routes.order, routes.start, routes.stop, n_tests)
 
 
 def paid_by_step(
@@ -205,7 +169,7 @@ def model_costs(
     once = np.flatnonzero((prices.payer == MODEL) & (last != NEVER))
     per_step = np.bincount(last[once], prices.prices[once], n_points).astype(np.float64)
     per_step += prices.per_node * np.bincount(drop_step[split], minlength=n_points)
-    costs: FloatArray = sum_from_end(per_step) / prices.predictions
+    costs: FloatArray = _sum_from_end(per_step) / prices.predictions
     return costs
 
 
@@ -219,45 +183,36 @@ def mean_costs(
 ) -> FloatArray:
     """Return the mean cost of a sample at each nested point, its part of the model included."""
     paid = paid_by_step(forest, routes, prices, weights, drop_step, n_points)
-    mean: FloatArray = sum_from_end(paid) / weights.sum()
+    mean: FloatArray = _sum_from_end(paid) / weights.sum()
     return mean + model_costs(forest, prices, drop_step, n_points)
-
-
-def payments_by_step(prices: PriceList, last_use: LastUse, n_points: int) -> StepPayments:
-    """Return what samples pay, sorted by the step with which they no longer do.
-
-    Counted first and written afterwards: nothing is held but the result.
-    """
-    start = np.zeros(n_points + 1, dtype=np.int64)
-    for one in payments(prices, last_use):
-        start[1:] += np.bincount(one.paid[one.paid != NEVER], minlength=n_points)
-    np.cumsum(start, out=start)
-    found = StepPayments(start, np.empty(start[-1], np.int32), np.empty(start[-1]))
-    free = start[:-1].copy()
-    for one in payments(prices, last_use):
-        who, first = sorted_by_step(one.paid, n_points)
-        place = np.arange(len(who)) + (free - first[:-1])[one.paid[who]]
-        found.sample[place] = who
-        found.amount[place] = np.broadcast_to(one.amount, one.paid.shape)[who]
-        free += np.diff(first)
-    return found
 
 
 def nested_bills(
     forest: Forest, routes: Routes, prices: PriceList, drop_step: IndexArray, n_points: int
 ) -> Iterator[FloatArray]:
     """Yield what every sample pays at each nested point, the last point first."""
-    paid = payments_by_step(prices, last_uses(forest, routes, drop_step), n_points)
+    start, sample, amount = _ends(prices, last_uses(forest, routes, drop_step), n_points)
     splits, split_start = sorted_by_step(drop_step, n_points)
-    n_tests = np.zeros(routes.n_samples, dtype=np.int64)
+    test_cost = np.zeros(routes.n_samples)
     bill = np.zeros(routes.n_samples)
     for point in range(n_points - 1, -1, -1):
-        ends = slice(paid.start[point], paid.start[point + 1])
-        np.add.at(bill, paid.sample[ends], paid.amount[ends])
+        ends = slice(start[point], start[point + 1])
+        np.add.at(bill, sample[ends], amount[ends])
         if prices.per_split > 0:
             put_in = splits[split_start[point] : split_start[point + 1]]
-            count_tests(forest, routes, put_in, n_tests)
-        yield bill + prices.per_split * n_tests
+            test_cost += cost_of_tests(forest, routes, prices, put_in)
+        yield bill + test_cost
+
+
+def cost_of_tests(
+    forest: Forest, routes: Routes, prices: PriceList, splits: IntArray
+) -> FloatArray:
+    """Return what every sample pays for being tested by some splits."""
+    n_tests = np.zeros(routes.n_samples)
+    if prices.per_split > 0:
+        passed = routes.order, routes.start, routes.stop
+        kernels.count_tests(splits, forest.tree_of(splits), *passed, n_tests)
+    return prices.per_split * n_tests
 
 
 def sorted_by_step(step: IndexArray, n_points: int) -> tuple[IntArray, IntArray]:
@@ -267,7 +222,29 @@ def sorted_by_step(step: IndexArray, n_points: int) -> tuple[IntArray, IntArray]
     return order, np.searchsorted(step[order], np.arange(n_points + 1))
 
 
-def sum_from_end(per_step: FloatArray) -> FloatArray:
+def _ends(
+    prices: PriceList, last_use: LastUse, n_points: int
+) -> tuple[IntArray, IndexArray, FloatArray]:
+    """Return where the payments begin that end with each step, and their samples and amounts.
+
+    Counted first and written afterwards: nothing is held but the result.
+    """
+    start = np.zeros(n_points + 1, dtype=np.int64)
+    for one in payments(prices, last_use):
+        start[1:] += np.bincount(one.paid[one.paid != NEVER], minlength=n_points)
+    np.cumsum(start, out=start)
+    sample, amount = np.empty(start[-1], dtype=np.int32), np.empty(start[-1])
+    free = start[:-1].copy()
+    for one in payments(prices, last_use):
+        who, first = sorted_by_step(one.paid, n_points)
+        place = np.arange(len(who)) + (free - first[:-1])[one.paid[who]]
+        sample[place] = who
+        amount[place] = np.broadcast_to(one.amount, one.paid.shape)[who]
+        free += np.diff(first)
+    return start, sample, amount
+
+
+def _sum_from_end(per_step: FloatArray) -> FloatArray:
     """Return for each point the sum over its step and all later ones."""
-    backwards: FloatArray = np.cumsum(per_step[::-1], dtype=np.float64)
+    backwards: FloatArray = np.cumsum(per_step[::-1])
     return backwards[::-1].copy()

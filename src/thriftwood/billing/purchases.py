@@ -8,7 +8,7 @@ from thriftwood.billing import kernels
 from thriftwood.closure import last_needed
 from thriftwood.costs import MODEL, NO_MASK, SAMPLE, PriceList
 from thriftwood.errors import RangeError
-from thriftwood.forest import Forest, Routes
+from thriftwood.forest import Forest, Routes, first_uses
 from thriftwood.support.arrays import FloatArray, IndexArray, IntArray, read_only
 
 # The cost item of what the price list does not name: one split, its tests and its place.
@@ -94,8 +94,8 @@ def list_purchases(
     group = prices.cost_item[entry].astype(np.int64)
     if each_tree:
         group += forest.tree_of(node) * prices.n_cost_items
-    order = np.argsort(group, kind="stable")
-    node, entry, group = node[order], entry[order], group[order]
+        order = np.argsort(group, kind="stable")
+        node, entry, group = node[order], entry[order], group[order]
 
     split = np.flatnonzero(forest.is_split)
     has_own = bool(prices.per_split or prices.per_node)
@@ -141,25 +141,31 @@ def passing_weights(forest: Forest, routes: Routes, weights: FloatArray) -> Floa
 def _first_uses(forest: Forest, prices: PriceList) -> tuple[IntArray, IntArray]:
     """Return the splits at which samples may need a cost item that they did not need above.
 
-    Beside each split stands the entry of the price list, in the order of the nodes. A sample pays
-    a cost item in a tree at the first split that needs it. Where samples know values that split
-    differs from sample to sample; then each first use of a feature counts for all that the feature
-    needs. Counting twice on the same way costs nothing.
+    Beside each split stands the entry of the price list; they come sorted by cost item, then by
+    node. Where samples know values, the first split that needs an item differs from sample to
+    sample: then each first use of a feature counts. Counting twice on the same way costs nothing.
     """
-    n_entries = np.diff(prices.start)
+    uses = first_uses(forest)
+    start = np.searchsorted(forest.feature[uses], np.arange(prices.n_features + 1))
+    of_feature = np.split(uses, start[1:-1])
+    feature = np.repeat(np.arange(prices.n_features), np.diff(prices.start))
     is_masked = bool((prices.mask != NO_MASK).any())
-    key = np.repeat(np.arange(prices.n_features), n_entries) if is_masked else prices.cost_item
-    node, entry = kernels.find_first_uses(
-        forest.tree_start[:-1],
-        forest.left,
-        forest.right,
-        forest.feature,
-        prices.start,
-        key,
-        int(n_entries[forest.feature[forest.is_split]].sum()),
-    )
-    order = np.argsort(node, kind="stable")
-    return node[order], entry[order]
+    found = []
+    for cost_item in np.unique(prices.cost_item):
+        entries = np.flatnonzero(prices.cost_item == cost_item)
+        if len(entries) == 1 or is_masked:
+            nodes = np.concatenate([of_feature[k] for k in feature[entries]])
+            beside = np.repeat(entries, [len(of_feature[k]) for k in feature[entries]])
+            order = np.argsort(nodes, kind="stable")
+            found.append((nodes[order], beside[order]))
+        else:
+            entry_of = np.full(prices.n_features, -1)
+            entry_of[feature[entries]] = entries
+            is_first = kernels.first_tests(entry_of >= 0, forest.feature, forest.parent)
+            nodes = np.flatnonzero(is_first)
+            found.append((nodes, entry_of[forest.feature[nodes]]))
+    node, entry = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+    return node, entry
 
 
 def _with_samples(

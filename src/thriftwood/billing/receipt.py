@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.billing import kernels
-from thriftwood.billing.payments import NEVER, amount_of, last_need, uses_in
+from thriftwood.billing.payments import amount_of
 from thriftwood.costs import MODEL, NO_MASK, PriceList
 from thriftwood.forest import Forest
-from thriftwood.support.arrays import BoolArray
 
 # A number, the label of a category (usually text), or None where it is missing.
 Value = Any
@@ -124,32 +123,16 @@ def make_receipt(
 ) -> Receipt:
     """Write down what a sample pays, in the order of buying.
 
-    Parameters
-    ----------
-    prices : PriceList
-    sample : int
-        Which of the samples that the prices are for.
-    in_order : iterable of FeatureUse
-        In the order of buying; what was bought before is left out.
-    test_cost : float
-    shared : cost items, optional
-        What the batches of the sample pay together, from `shared_items`. The sample has its part in
-        it even where only others need it.
+    Of the cost items `shared` by its batches the sample pays a part even if only others need them.
     """
     purchases: dict[int, Purchase] = {}
     paid: set[int] = set()
     for feature, tree, value in in_order:
-        if feature in purchases:
-            continue
-        due = [item for item in items_needed(prices, feature, sample) if item not in paid]
-        paid.update(due)
-        purchases[feature] = Purchase(
-            feature=feature,
-            name=prices.names[feature],
-            tree=tree,
-            items=_written(prices, due, sample),
-            value=value,
-        )
+        if feature not in purchases:
+            due = [item for item in items_needed(prices, feature, sample) if item not in paid]
+            paid.update(due)
+            items = _written(prices, due, sample)
+            purchases[feature] = Purchase(feature, prices.names[feature], tree, items, value)
     return Receipt(
         sample=sample,
         purchases=tuple(purchases.values()),
@@ -172,43 +155,22 @@ def uses_in_order(forest: Forest, values: NDArray[Any]) -> list[FeatureUse]:
 
 def shown_value(forest: Forest, feature: int, value: Any) -> Value:
     """Return a value as people read it: a number, a label, or None if missing."""
-    value = float(value)
-    if np.isnan(value):
+    number = float(value)
+    if np.isnan(number):
         return None
     labels = forest.category_labels.get(feature, ())
-    return labels[int(value)] if value in range(len(labels)) else value
+    return labels[int(number)] if number in range(len(labels)) else number
 
 
 def items_needed(prices: PriceList, feature: int, sample: int) -> list[int]:
     """Return the cost items that a sample pays for a feature: the feature's own comes first."""
-    entries = np.arange(prices.start[feature], prices.start[feature + 1])
     items = [
         int(prices.cost_item[entry])
-        for entry in entries
+        for entry in range(prices.start[feature], prices.start[feature + 1])
         if prices.mask[entry] == NO_MASK or prices.masks[prices.mask[entry], sample]
     ]
     by_samples = (item for item in items if prices.payer[item] != MODEL)
     return sorted(by_samples, key=lambda item: (item != feature, item))
-
-
-def shared_items(prices: PriceList, used: BoolArray, sample: int) -> list[int]:
-    """Return the cost items that a sample has a part in because its batch needs them.
-
-    Parameters
-    ----------
-    prices : PriceList
-    used : shape (n_samples, n_features)
-        The features that each sample is tested for.
-    sample : int
-    """
-    found = []
-    for item in np.flatnonzero(prices.payer >= 0).tolist():
-        batch_of = prices.batch_of[prices.payer[item]]
-        batch = np.flatnonzero(batch_of == batch_of[sample])
-        needed = last_need(prices, item, uses_in(used[batch]), batch)
-        if needed is not None and (needed != NEVER).any():
-            found.append(item)
-    return found
 
 
 def part_of(prices: PriceList, cost_item: int, sample: int) -> float:

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
 from thriftwood.adapters import read_forest
-from thriftwood.billing import bills_of
+from thriftwood.billing import bills_of, features_used
 from thriftwood.costs import PriceList
 from thriftwood.errors import InputError, RangeError
-from thriftwood.forest import Forest, route_samples
+from thriftwood.forest import Forest
 from thriftwood.forest.table import Table
 from thriftwood.support.arrays import FloatArray, IntArray
 from thriftwood.support.parallel import Progress, for_each, n_threads
@@ -75,11 +75,9 @@ class BudgetLimit:
 
     def allows(self, tree: Forest) -> bool:
         """Add a tree; return True if the mean bill is still within the budget."""
-        routes = route_samples(tree, self._table)
-        for node in np.flatnonzero(tree.is_split):
-            samples = routes.order[0, routes.start[node] : routes.stop[node]]
-            self._used[samples, tree.feature[node]] = True
-            self._test_costs[samples] += self._prices.per_split
+        used, test_costs = features_used(tree, self._table, self._prices)
+        self._used |= used
+        self._test_costs += test_costs
         self._tested[tree.feature[tree.is_split]] = True
         self._n_splits += tree.n_splits
         bill = self._mean_bill()

@@ -276,7 +276,7 @@ def _typical_samples(before: Spending, weights: FloatArray) -> list[dict[str, An
             "label": label,
             "sample": sample,
             "lines": before.receipt_lines(sample),
-            "tests": before.tests_of(sample),
+            "tests": float(before.tests[sample]),
         }
         for sample, label in chosen.items()
     ]

@@ -13,13 +13,12 @@ from thriftwood.billing import (
     items_needed,
     model_cost_of,
     part_of,
-    shared_items,
     uses_in_order,
 )
 from thriftwood.costs import MODEL, PriceList
 from thriftwood.forest import Forest
 from thriftwood.problem import PruningProblem
-from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
+from thriftwood.support.arrays import BoolArray, FloatArray
 
 OTHER_FEATURES = "features without a group"
 ALL_FEATURES = "features"
@@ -39,7 +38,10 @@ class Spending:
         With samples and prices.
     used : shape (n_samples, n_features)
         The features that each sample is tested for.
-    n_tests : shape (n_samples,)
+    shared : dict
+        Of every cost item that batches pay, which samples have a part in it.
+    tests : shape (n_samples,)
+        What each sample pays for being tested.
     per_sample : shape (n_samples,)
         The bill of each sample, without what is paid for the model.
     mean : float
@@ -55,7 +57,8 @@ class Spending:
     forest: Forest
     problem: PruningProblem
     used: BoolArray
-    n_tests: IntArray
+    shared: dict[int, BoolArray]
+    tests: FloatArray
     per_sample: FloatArray
     mean: float
     bought: FloatArray
@@ -64,15 +67,11 @@ class Spending:
     model_cost: float
     by_line: FloatArray
 
-    def tests_of(self, sample: int) -> float:
-        """Return what one sample pays for being tested."""
-        return float(self.problem.prices.per_split * self.n_tests[sample])
-
     def items_of(self, sample: int) -> dict[int, float]:
         """Return what one sample pays for each cost item; 0 for features that it has anyway."""
         prices, features = self.problem.prices, np.flatnonzero(self.used[sample]).tolist()
         needed = {item for one in features for item in items_needed(prices, one, sample)}
-        needed.update(shared_items(prices, self.used, sample))
+        needed.update(item for item, payers in self.shared.items() if payers[sample])
         paid = {item: part_of(prices, item, sample) for item in sorted(needed)}
         return dict.fromkeys(features, 0.0) | paid
 
@@ -95,9 +94,8 @@ class Spending:
 def spending_on(problem: PruningProblem, forest: Forest) -> Spending:
     """Send the samples of a problem through a forest, and add up what they pay."""
     data, prices = problem.in_memory, problem.prices
-    used, n_tests = features_used(forest, data.table, problem.n_jobs)
+    used, tests = features_used(forest, data.table, prices, problem.n_jobs)
     bills = bills_of(prices, used, data.weights)
-    tests = prices.per_split * n_tests
     per_sample = bills.per_sample + tests
     model_cost = model_cost_of(forest, prices)
     mean = float(np.average(per_sample, weights=data.weights)) + model_cost
@@ -107,7 +105,8 @@ def spending_on(problem: PruningProblem, forest: Forest) -> Spending:
         forest=forest,
         problem=problem,
         used=used,
-        n_tests=n_tests,
+        shared=bills.shared,
+        tests=tests,
         per_sample=per_sample,
         mean=mean,
         bought=bills.needed_by[bought],
