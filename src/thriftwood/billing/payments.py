@@ -121,7 +121,8 @@ def bills_of(prices: PriceList, used: BoolArray, weights: FloatArray | None = No
     weights : shape (n_samples,), optional
         How much each sample counts in the means.
     """
-    bills = Bills(np.zeros(len(used)), *np.zeros((2, prices.n_cost_items)), {})
+    n_items = prices.n_cost_items
+    bills = Bills(np.zeros(len(used)), np.zeros(n_items), np.zeros(n_items), {})
     for one in payments(prices, lambda feature: steps_of(used[:, feature])):
         pays = one.paid != NEVER
         amount = np.where(pays, one.amount, 0.0)

@@ -286,4 +286,4 @@ def _still_paid(after: Spending, typical: dict[str, Any]) -> dict[str, Any]:
     """Return the places of the lines that a typical sample still pays for, and its tests."""
     paid = after.items_of(typical["sample"])
     places = [place for place, line in enumerate(typical["lines"]) if line["item"] in paid]
-    return {"lines": places, "tests": after.tests_of(typical["sample"])}
+    return {"lines": places, "tests": float(after.tests[typical["sample"]])}
