@@ -48,24 +48,24 @@ class Buyer:
 
     def one_by_one(self) -> Calls:
         """Request one value at a time, sample after sample."""
-        traversal, names = self.traversal, self._names
+        names = self._names
         for i, one in enumerate(self.ids):
-            traversal.start(0)
+            advance = self.traversal.start(i, 0)
             n_rounds = 0
-            while i not in self.dropped and (feature := traversal.next_need(i, 0)) != NOTHING:
+            while i not in self.dropped and (feature := advance()) != NOTHING:
                 self._take(i, feature, (yield one, names[feature]))
                 n_rounds += 1
-            traversal.finish(i, 0)
+            self.traversal.finish(i, 0)
             self.n_rounds = max(self.n_rounds, n_rounds)
 
     def in_batches(self) -> Calls:
         """Request the next needs of all samples together, round after round."""
         for first in range(0, len(self.ids), BATCH_SIZE):
             batch = np.arange(first, min(first + BATCH_SIZE, len(self.ids)))
-            self.traversal.start(slice(len(batch)))
+            self.traversal.clear(slice(len(batch)))
             in_progress = batch
             while True:
-                samples, features = self.traversal.needs_of_batch(in_progress, in_progress - first)
+                samples, features = self.traversal.advance_batch(in_progress, in_progress - first)
                 if not len(samples):
                     break
                 wanted = list(zip(samples.tolist(), features.tolist(), strict=True))
@@ -95,10 +95,10 @@ class Buyer:
     async def _serve(self, acquire: Coroutine, waiting: Iterator[int], slot: int) -> None:
         """Request for one sample after the other, in the same slot."""
         for i in waiting:
-            self.traversal.start(slot)
+            advance = self.traversal.start(i, slot)
             n_rounds = 0
-            while i not in self.dropped and (needs := self.traversal.needs(i, slot)):
-                await self._request(acquire, i, needs)
+            while i not in self.dropped and advance() != NOTHING:
+                await self._request(acquire, i, self.traversal.requested(i))
                 n_rounds += 1
             self.traversal.finish(i, slot)
             self.n_rounds = max(self.n_rounds, n_rounds)

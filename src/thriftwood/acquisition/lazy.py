@@ -225,7 +225,7 @@ class LazyPredictor:
             labels=None if classes is None else classes[predicted.argmax(axis=1)],
             proba=None if classes is None else predicted,
             values=predicted[:, -1] if classes is None else None,
-            stages=np.array(forest.stages.in_use)[stage],
+            stages=forest.in_use[stage],
             n_requests=buyer.n_requests,
             n_rounds=buyer.n_rounds,
             failures=tuple(buyer.failures),

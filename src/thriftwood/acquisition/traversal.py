@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from thriftwood.acquisition import decided_kernels, kernels
 from thriftwood.acquisition.decided_kernels import LeafBounds, PriceArrays
-from thriftwood.acquisition.kernels import KNOWN, NOTHING, REQUESTED, NodeArrays, State
+from thriftwood.acquisition.kernels import KNOWN, REQUESTED, NodeArrays, State
 from thriftwood.costs import MODEL, PriceList
 from thriftwood.forest import LEAF, Forest, Stages, leaf_ranges, predictions
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray, read_only_copy
@@ -25,10 +25,11 @@ PlainTuple = tuple[Any, ...]
 class CompiledForest:
     """The stages of a model, a single one for a plain model, as kernels read them.
 
-    `forests` are those of the stages in use, `nodes` is a plain tuple of `NodeArrays`.
+    `forests` are those of the stages `in_use`, `nodes` is a plain tuple of `NodeArrays`.
     """
 
     stages: Stages
+    in_use: IntArray
     forests: list[Forest]
     nodes: PlainTuple
 
@@ -58,7 +59,8 @@ class CompiledForest:
 
 def compile_stages(stages: Stages) -> CompiledForest:
     """Put the nodes of the stages in use into arrays, one stage after the other."""
-    forests = [stages.forests[number] for number in stages.in_use]
+    in_use = np.array(stages.in_use)
+    forests = [stages.forests[number] for number in in_use]
     first_node = np.cumsum([0] + [forest.n_nodes for forest in forests[:-1]])
     splits = [_shifted(*one) for one in zip(forests, first_node, strict=True)]
     of_nodes = [_joined(arrays) for arrays in zip(*splits, strict=True)][:-2]
@@ -71,11 +73,11 @@ def compile_stages(stages: Stages) -> CompiledForest:
         values=_joined([forest.values for forest in forests]),
         bias=read_only_copy([forest.bias for forest in forests], np.float64),
         divisor=read_only_copy(divisor, np.float64),
-        threshold=read_only_copy(stages.thresholds[stages.in_use]),
+        threshold=read_only_copy(stages.thresholds[in_use]),
         root_features=read_only_copy(np.concatenate(root_features), np.int64),
         root_feature_start=read_only_copy(np.cumsum([0, *map(len, root_features)]), np.int64),
     )
-    return CompiledForest(stages, forests, tuple(nodes))
+    return CompiledForest(stages, in_use, forests, tuple(nodes))
 
 
 def price_arrays(prices: PriceList) -> PlainTuple:
@@ -141,25 +143,25 @@ class Traversal:
         self.state.status[known] = KNOWN
         self.state.values[known] = values[known]
 
-    def start(self, slots: int | slice) -> None:
+    def start(self, i: int, slot: int) -> Callable[[], int]:
+        """Put a sample at the roots; return the function that advances it to its next request.
+
+        That returns the feature that the sample requests last, or `NOTHING` at the end.
+        """
+        self.clear(slot)
+        return partial(self._advance, self._numbers[i : i + 1], self._numbers[slot : slot + 1])
+
+    def clear(self, slots: int | slice) -> None:
         """Put samples that are about to start in some slots at the roots."""
         self.state.node[slots] = self._roots
         self.state.n_first_uses[slots] = 0
         self.state.paid[slots] = False
 
-    def next_need(self, i: int, slot: int) -> int:
-        """Advance one sample; return the feature that it requests last, or `NOTHING`."""
-        numbers = self._numbers
-        need: int = self._advance(numbers[i : i + 1], numbers[slot : slot + 1])
-        return need
-
-    def needs(self, i: int, slot: int) -> list[int]:
-        """Advance one sample; return all features that it requests, none at the end."""
-        if self.next_need(i, slot) == NOTHING:
-            return []
+    def requested(self, i: int) -> list[int]:
+        """Return all features that a sample has requested."""
         return np.flatnonzero(self.state.status[i] == REQUESTED).tolist()
 
-    def needs_of_batch(self, samples: IntArray, slots: IntArray) -> tuple[IntArray, IntArray]:
+    def advance_batch(self, samples: IntArray, slots: IntArray) -> tuple[IntArray, IntArray]:
         """Advance several samples; return the samples and features of all their requests."""
         self._advance(samples, slots)
         place, feature = np.nonzero(self.state.status[samples] == REQUESTED)
