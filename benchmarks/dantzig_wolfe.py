@@ -13,14 +13,14 @@ from importlib.util import find_spec
 from measure import alternate, arguments, seconds_of
 from one_tradeoff import closure_of, grown_forest
 
-from thriftwood.closure import ClosureProblem, check_certificate, reduce_until_stable
-from thriftwood.solvers import (
-    DantzigWolfe,
-    DecomposedSolution,
-    linear_program,
-    min_cut,
+from thriftwood.closure import (
+    ClosureProblem,
+    ClosureSolution,
+    check_certificate,
+    reduce_until_stable,
 )
-from thriftwood.solvers.subproblems import subproblems_of
+from thriftwood.solvers import DantzigWolfe, linear_program, min_cut
+from thriftwood.solvers.subproblems import batches_of, subproblem_workers
 
 # From light to heavy pruning: how many rows' errors one unit of cost on one row is worth.
 ROWS_PER_COST = (0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.8, 3.0)
@@ -51,7 +51,7 @@ def main() -> None:
     compare_with_textbook(problem, n_trees, 2.0 if options.quick else TEXTBOOK_SECONDS)
 
 
-def compare(problem: ClosureProblem, rows: float, n_trees: int, repeats: int) -> DecomposedSolution:
+def compare(problem: ClosureProblem, rows: float, n_trees: int, repeats: int) -> ClosureSolution:
     priced, _ = problem.at(Fraction(rows))
     solution = DantzigWolfe()(priced)
     assert check_certificate(priced, solution).gap == 0
@@ -78,7 +78,7 @@ def compare_workers(problem: ClosureProblem, rows: float, n_trees: int, repeats:
     n_rounds = len(DantzigWolfe(n_jobs=2)(priced).rounds)  # two processes start here
     smaller, _ = reduce_until_stable(priced)
     prices = smaller.costs[smaller.arc_item] // 2
-    with subproblems_of(smaller).workers(1) as solve:
+    with subproblem_workers(smaller, batches_of(smaller), 1) as solve:
         one, two, reductions, one_pass = alternate(
             repeats,
             lambda: seconds_of(lambda: DantzigWolfe(n_jobs=1)(priced)),

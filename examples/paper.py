@@ -82,7 +82,7 @@ def show_the_integral_optimum(trees) -> None:
     solution = paper.solve(program.relax())
     print(f"{program}\n\nrelaxed {solution}")
     kept = paper.kept_splits(trees, solution)
-    print("The splits that stay:", *trees.numbering.number[kept])
+    print("The splits that stay:", *trees.number[kept])
 
 
 def show_a_forest(picture) -> None:

@@ -23,7 +23,7 @@ from thriftwood.solvers import (
     linear_program,
     min_cut,
 )
-from thriftwood.solvers.subproblems import subproblems_of
+from thriftwood.solvers.subproblems import batches_of, subproblem_workers
 
 # Nobody can pay the item alone, and shares must be found: more than one round is needed.
 SHARED = partial(random_forest_like, n_projects=400, n_items=150, degree=20)
@@ -82,9 +82,9 @@ def test_every_worker_gets_a_batch_of_trees(n_jobs, monkeypatch):
 
     def remember(problem, n_batches):
         asked_for.append(n_batches)
-        return subproblems_of(problem, n_batches)
+        return batches_of(problem, n_batches)
 
-    monkeypatch.setattr("thriftwood.solvers.dantzig_wolfe.subproblems_of", remember)
+    monkeypatch.setattr("thriftwood.solvers.dantzig_wolfe.batches_of", remember)
     with joblib.parallel_config("threading"):
         DantzigWolfe(n_jobs=n_jobs)(SHARED(np.random.default_rng(0)))
     assert asked_for == [n_jobs]
@@ -93,7 +93,7 @@ def test_every_worker_gets_a_batch_of_trees(n_jobs, monkeypatch):
 def test_charges_beyond_all_numbers_are_refused_by_all():
     """Twelve items of 2**60 each would wrap around to a negative charge."""
     problem = closure([5, 7], [-1, 0], [range(12), []], [LARGEST_TOTAL] * 12)
-    with subproblems_of(problem).workers(1) as solve:
+    with subproblem_workers(problem, batches_of(problem), 1) as solve:
         _, kept = solve(problem.costs[problem.arc_item])
     assert not kept.any()
 
@@ -146,7 +146,7 @@ def test_a_gap_that_is_claimed_wrongly_is_found_out():
     claims_the_optimum = ClosureSolution(rough.kept, rough.flow)
     with pytest.raises(CertificateError, match="claims a gap of 0"):
         check_certificate(problem, claims_the_optimum)
-    too_modest = replace(exact, rounds=rough.rounds)
+    too_modest = replace(exact, gap=rough.gap)
     with pytest.raises(CertificateError, match=f"claims a gap of {rough.gap}"):
         check_certificate(problem, too_modest)
 
@@ -154,16 +154,19 @@ def test_a_gap_that_is_claimed_wrongly_is_found_out():
 @pytest.mark.parametrize("n_batches", [1, 2, 7, 10_000])
 def test_batches_are_whole_trees_and_answer_as_one(n_batches):
     problem = SHARED(np.random.default_rng(0))
-    together, apart = subproblems_of(problem), subproblems_of(problem, n_batches)
+    together, apart = batches_of(problem), batches_of(problem, n_batches)
     n_trees = int((problem.requires < 0).sum())
-    assert len(apart.batches) <= min(n_batches, n_trees)
-    assert len(apart.batches) > 1 or n_batches == 1
-    projects = np.concatenate([batch.projects for batch in apart.batches])
-    arcs = np.concatenate([batch.arcs for batch in apart.batches])
+    assert len(apart) <= min(n_batches, n_trees)
+    assert len(apart) > 1 or n_batches == 1
+    projects = np.concatenate([batch.projects for batch in apart])
+    arcs = np.concatenate([batch.arcs for batch in apart])
     assert sorted(projects) == list(range(problem.n_projects))
     assert sorted(arcs) == list(range(problem.n_arcs))
     prices = problem.costs[problem.arc_item] // 3
-    with together.workers(1) as solve_all, apart.workers(1) as solve_each:
+    with (
+        subproblem_workers(problem, together, 1) as solve_all,
+        subproblem_workers(problem, apart, 1) as solve_each,
+    ):
         for here, there in zip(solve_all(prices), solve_each(prices), strict=True):
             np.testing.assert_array_equal(here, there)
 
@@ -225,7 +228,7 @@ def test_a_subproblem_has_the_optimum_of_the_papers_network_program(case, seed):
     unit = float(index.gain_unit) / most
     eighths = np.random.default_rng(seed).integers(0, 4, problem.n_arcs) / 8
     prices = np.rint(eighths / unit).astype(np.int64)
-    with subproblems_of(problem).workers(n_jobs=1) as solve:
+    with subproblem_workers(problem, batches_of(problem), 1) as solve:
         values, _ = solve(prices)
 
     node = index.split[problem.arc_project()]

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from thriftwood.closure import kernels
 from thriftwood.closure.problem import ClosureProblem
@@ -24,15 +25,23 @@ class Flow:
 
 @dataclass(frozen=True, eq=False)
 class ClosureSolution:
-    """The kept projects and, from solvers that have one, the flow that proves their gap."""
+    """The answer of a solver.
+
+    Attributes
+    ----------
+    kept : shape (n_projects,)
+    flow : Flow, optional
+        From solvers that have one; it proves the gap.
+    gap : int
+        How far from the best profit the kept projects may be, as the solver claims.
+    rounds : tuple
+        Of a decomposition.
+    """
 
     kept: BoolArray
     flow: Flow | None
-
-    @property
-    def gap(self) -> int:
-        """How far from the best profit the kept projects may be, as the solver claims."""
-        return 0
+    gap: int = 0
+    rounds: tuple[Any, ...] = ()
 
 
 Solver = Callable[[ClosureProblem], ClosureSolution]

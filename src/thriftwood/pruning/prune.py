@@ -18,7 +18,7 @@ from thriftwood.pruning.making import problem_of
 from thriftwood.pruning.proof import Certified, Descended, Proof
 from thriftwood.pruning.prune_path import path_of
 from thriftwood.pruning.pruned import Pruned
-from thriftwood.solvers import DantzigWolfe, DecomposedSolution, Solver, read_solver
+from thriftwood.solvers import DantzigWolfe, Solver, read_solver
 from thriftwood.support.arrays import BoolArray
 
 
@@ -133,7 +133,6 @@ def _certified(
     problem: PruningProblem, tradeoff: float, solve: Solver
 ) -> tuple[BoolArray, Certified]:
     """Return the splits of the best pruning found, and the checked proof."""
-    rounds: tuple[Any, ...] = ()
     if problem.partitions is not None:
         index = problem.partitions.index
         kept, certificate, scale, rounds = problem.partitions.cut(index.in_units(tradeoff))
@@ -142,7 +141,7 @@ def _certified(
         priced, scale = closure.at(index.in_units(tradeoff))
         solution = solve(priced)
         certificate, kept = check_certificate(priced, solution), solution.kept
-        rounds = solution.rounds if isinstance(solution, DecomposedSolution) else ()
+        rounds = solution.rounds
     missed = certificate.gap * index.gain_unit / scale
     gap = float(missed / Fraction(problem.node_losses.weight))
     return index.kept_nodes(kept), Certified(certificate, gap, tuple(rounds))

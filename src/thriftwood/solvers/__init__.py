@@ -6,7 +6,7 @@ raises. (`brute_force`, the oracle of our tests, proves it by trying everything 
 """
 
 from thriftwood.closure import Solver
-from thriftwood.solvers.dantzig_wolfe import DantzigWolfe, DecomposedSolution, Round
+from thriftwood.solvers.dantzig_wolfe import DantzigWolfe, Round
 from thriftwood.solvers.linear_program import linear_program
 from thriftwood.solvers.min_cut import min_cut
 from thriftwood.solvers.parametric_cut import parametric_cut
@@ -15,7 +15,6 @@ from thriftwood.solvers.registry import read_solver
 
 __all__ = [
     "DantzigWolfe",
-    "DecomposedSolution",
     "Round",
     "Solver",
     "brute_force",

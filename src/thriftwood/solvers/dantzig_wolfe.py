@@ -36,7 +36,7 @@ from thriftwood.closure.kernels import twin_groups
 from thriftwood.errors import CertificateError, InputError
 from thriftwood.solvers import dantzig_wolfe_kernels as kernels
 from thriftwood.solvers.min_cut import min_cut
-from thriftwood.solvers.subproblems import Columns, Subproblems, subproblems_of
+from thriftwood.solvers.subproblems import Columns, batches_of, subproblem_workers
 from thriftwood.support.arrays import BoolArray, IndexArray, IntArray, read_only
 from thriftwood.support.parallel import check_n_jobs, n_threads
 from thriftwood.support.progress import progress_line
@@ -84,17 +84,6 @@ class Round:
         return self.gap / max(self.bound, 1)
 
 
-@dataclass(frozen=True, eq=False)
-class DecomposedSolution(ClosureSolution):
-    """The kept projects, the flow that proves how good they are, and how the rounds went."""
-
-    rounds: tuple[Round, ...]
-
-    @property
-    def gap(self) -> int:
-        return self.rounds[-1].gap
-
-
 @dataclass(frozen=True)
 class DantzigWolfe:
     """Dantzig-Wolfe decomposition as a solver: trees prune themselves at prices of a master.
@@ -135,7 +124,7 @@ class DantzigWolfe:
     ...     tradeoff=0.001,
     ...     solver=tw.DantzigWolfe(max_rounds=50),
     ... )
-    >>> pruned.rounds[-1].gap
+    >>> pruned.proof.rounds[-1].gap
     0
     """
 
@@ -156,24 +145,24 @@ class DantzigWolfe:
         if not callable(self.master):
             raise InputError(f"`master` is {self.master!r}: pass a solver such as `min_cut`.")
 
-    def __call__(self, problem: ClosureProblem) -> DecomposedSolution:
+    def __call__(self, problem: ClosureProblem) -> ClosureSolution:
         """Return the smallest best set of projects, or the best found, with the flow it has."""
         begin = perf_counter()
         smaller, undo = reduce_until_stable(problem)
         sure_profit = problem.profit(undo(_nothing(smaller)).kept)
-        subproblems = subproblems_of(smaller, n_threads(self.n_jobs))
+        batches = batches_of(smaller, n_threads(self.n_jobs))
         rounds: list[Round] = []
         with (
             progress_line("Pruning by trees:", self.progress) as line,
-            subproblems.workers(self.n_jobs) as solve,
+            subproblem_workers(smaller, batches, self.n_jobs) as solve,
         ):
-            pieces, best = _start(subproblems, solve)
+            pieces, best = _start(smaller, solve)
             while not self._is_done(rounds):
                 kept, prices = _solve_master(smaller, pieces, self.master)
                 columns = solve(prices)
                 best = min(best, _dual_bound(smaller, prices, columns), key=_bound)
                 n_pieces = int(pieces.sum())
-                pieces, n_columns = _cut(pieces, subproblems, columns)
+                pieces, n_columns = _cut(pieces, smaller, columns)
                 rounds.append(
                     Round(
                         n_pieces,
@@ -188,7 +177,7 @@ class DantzigWolfe:
         if rounds[-1].gap == 0:
             kept = smallest_optimum(smaller, flow)
         solution = undo(ClosureSolution(kept, flow))
-        return DecomposedSolution(solution.kept, solution.flow, tuple(rounds))
+        return ClosureSolution(solution.kept, solution.flow, rounds[-1].gap, tuple(rounds))
 
     def _is_done(self, rounds: list[Round]) -> bool:
         if not rounds:
@@ -212,17 +201,16 @@ def _nothing(problem: ClosureProblem) -> ClosureSolution:
 
 
 def _start(
-    subproblems: Subproblems, solve: Callable[[IntArray], Columns]
+    problem: ClosureProblem, solve: Callable[[IntArray], Columns]
 ) -> tuple[BoolArray, DualBound]:
     """Solve the subproblems where everything is free, and where costs are shared evenly.
 
     What components would want alone, at full costs, the reductions have kept already.
     """
-    problem = subproblems.problem
     pieces, bounds = problem.requires < 0, []
     for prices in (np.zeros(problem.n_arcs, dtype=np.int64), _even_prices(problem)):
         columns = solve(prices)
-        pieces, _ = _cut(pieces, subproblems, columns)
+        pieces, _ = _cut(pieces, problem, columns)
         bounds.append(_dual_bound(problem, prices, columns))
     return pieces, min(bounds, key=_bound)
 
@@ -239,12 +227,12 @@ def _bound(dual_bound: DualBound) -> int:
     return dual_bound[0]
 
 
-def _cut(pieces: BoolArray, subproblems: Subproblems, columns: Columns) -> tuple[BoolArray, int]:
+def _cut(pieces: BoolArray, problem: ClosureProblem, columns: Columns) -> tuple[BoolArray, int]:
     """Start a piece wherever a column ends; return how many columns cut one, too."""
-    requires, (_, kept) = subproblems.problem.requires, columns
+    requires, (_, kept) = problem.requires, columns
     ends = kept[requires] & ~kept & (requires >= 0)
     new = ends & ~pieces
-    return pieces | ends, len(np.unique(subproblems.root[new]))
+    return pieces | ends, len(np.unique(kernels.roots(requires)[new]))
 
 
 def _solve_master(

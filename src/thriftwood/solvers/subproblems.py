@@ -7,7 +7,6 @@ price of its own, every component finds its own best closed set in one linear pa
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -33,42 +32,11 @@ class Batch(NamedTuple):
     payload: Payload
 
 
-@dataclass(frozen=True, eq=False)
-class Subproblems:
-    """All components of a problem.
+def batches_of(problem: ClosureProblem, n_batches: int = 1) -> list[Batch]:
+    """Take a problem apart, into so many batches of whole components, or as many as there are.
 
-    Attributes
-    ----------
-    problem : ClosureProblem
-    root : shape (n_projects,)
-        The first project of the component that each project belongs to.
-    batches : tuple of Batch
-        For one worker each, of about as many arcs.
+    They are for one worker each, of about as many arcs.
     """
-
-    problem: ClosureProblem
-    root: IntArray
-    batches: tuple[Batch, ...]
-
-    @contextmanager
-    def workers(self, n_jobs: int | None) -> Iterator[Callable[[IntArray], Columns]]:
-        """Yield a function by which workers solve all subproblems at prices of all arcs."""
-        payloads = [batch.payload for batch in self.batches]
-        n_projects = self.problem.n_projects
-        with joblib_workers(solve_batch, payloads, n_jobs) as ask:
-
-            def solve(prices: IntArray) -> Columns:
-                values, kept = np.empty(n_projects, np.int64), np.empty(n_projects, np.bool_)
-                answers = ask([prices[batch.arcs] for batch in self.batches])
-                for batch, answer in zip(self.batches, answers, strict=True):
-                    values[batch.projects], kept[batch.projects] = answer
-                return values, kept
-
-            yield solve
-
-
-def subproblems_of(problem: ClosureProblem, n_batches: int = 1) -> Subproblems:
-    """Take a problem apart, into so many batches of whole components, or as many as there are."""
     root = kernels.roots(problem.requires)
     n_arcs = np.diff(problem.arc_start)
     work = np.bincount(root, weights=n_arcs + 1, minlength=problem.n_projects)
@@ -76,8 +44,25 @@ def subproblems_of(problem: ClosureProblem, n_batches: int = 1) -> Subproblems:
     batch_of = (middle * n_batches).astype(np.int64)[root]
     order = np.argsort(batch_of, kind="stable")
     ends = np.flatnonzero(np.diff(batch_of[order])) + 1
-    batches = tuple(_batch(problem, projects) for projects in np.split(order, ends))
-    return Subproblems(problem, root, batches)
+    return [_batch(problem, projects) for projects in np.split(order, ends)]
+
+
+@contextmanager
+def subproblem_workers(
+    problem: ClosureProblem, batches: list[Batch], n_jobs: int | None
+) -> Iterator[Callable[[IntArray], Columns]]:
+    """Yield a function by which workers solve all subproblems at prices of all arcs."""
+    with joblib_workers(solve_batch, [batch.payload for batch in batches], n_jobs) as ask:
+
+        def solve(prices: IntArray) -> Columns:
+            values = np.empty(problem.n_projects, dtype=np.int64)
+            kept = np.empty(problem.n_projects, dtype=np.bool_)
+            answers = ask([prices[batch.arcs] for batch in batches])
+            for batch, answer in zip(batches, answers, strict=True):
+                values[batch.projects], kept[batch.projects] = answer
+            return values, kept
+
+        yield solve
 
 
 def _batch(problem: ClosureProblem, projects: IntArray) -> Batch:
