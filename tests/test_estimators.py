@@ -279,9 +279,9 @@ def test_splits_that_scikit_learn_does_not_know_are_refused(cv):
 @pytest.mark.parametrize(
     ("make", "estimator", "message"),
     [
-        (classifier, LogisticRegression(), "Cannot read this LogisticRegression"),
-        (classifier, RandomForestClassifier, "Cannot read the class RandomForestClassifier"),
-        (classifier, "forest", "Cannot read this str"),
+        (classifier, LogisticRegression(), "LogisticRegression has no trees"),
+        (classifier, RandomForestClassifier, "RandomForestClassifier is a class"),
+        (classifier, "forest", "str has no trees"),
         (classifier, NUMBER_FOREST, "the kind of RandomForestClassifier"),
         (regressor, TREE, "the kind of RandomForestRegressor"),
         (regressor, read_forest(clone(NUMBER_TREE).fit(X, NUMBERS)), "made of a Forest"),

@@ -16,7 +16,7 @@ from thriftwood.adapters import read_forest
 from thriftwood.errors import InputError
 from thriftwood.forest import leaves, scores
 from thriftwood.formats import export
-from thriftwood.formats.export.c_source import quoted
+from thriftwood.formats.c import quoted
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]

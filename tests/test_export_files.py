@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import thriftwood
 from thriftwood.errors import InputError, MissingLibraryError
 from thriftwood.formats import export
-from thriftwood.formats.export.thresholds import for_double_rows, for_single_rows
+from thriftwood.formats.layout import float32_thresholds, float64_thresholds
 
 WRITERS = {
     "c": export.to_c,
@@ -102,7 +102,7 @@ SINGLE = st.floats(width=32, allow_nan=False)
 
 @given(ANY, SINGLE)
 def test_float32_rows_are_parted_alike(threshold, value):
-    found = for_single_rows(np.array([threshold]))
+    found = float32_thresholds(np.array([threshold]))
     assert found.dtype == np.float32
     around = [np.float32(value), found[0]]
     with np.errstate(over="ignore"):
@@ -113,7 +113,7 @@ def test_float32_rows_are_parted_alike(threshold, value):
 
 @given(ANY, ANY)
 def test_doubles_are_parted_as_after_the_cast(threshold, value):
-    found = for_double_rows(np.array([threshold]), np.dtype(np.float32))[0]
+    found = float64_thresholds(np.array([threshold]), np.dtype(np.float32))[0]
     with np.errstate(over="ignore"):
         near = np.nextafter(found, [-np.inf, np.inf])
         around = np.array([value, threshold, found, *near])

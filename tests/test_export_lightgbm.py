@@ -26,11 +26,10 @@ from thriftwood.errors import InputError
 from thriftwood.forest import Forest, predict, scores
 from thriftwood.forest.kernels import NEXT_TO_ZERO
 from thriftwood.formats import export
-from thriftwood.formats.export.lightgbm_text import lightgbm_text
 
 
 def loaded(forest: Forest) -> lightgbm.Booster:
-    return lightgbm.Booster(model_str=lightgbm_text(forest.check()))
+    return lightgbm.Booster(model_str=export.to_lightgbm(forest))
 
 
 def check_same_scores(forest: Forest, X: Any) -> lightgbm.Booster:
@@ -217,7 +216,7 @@ def test_labels_of_categories_are_kept(tmp_path: Path) -> None:
     forest = read_forest(grown("frame").model)
     check_same_scores(forest, frame())
     file = tmp_path / "model.txt"
-    assert export.to_lightgbm(forest, file) == lightgbm_text(forest)
+    assert export.to_lightgbm(forest, file) == export.to_lightgbm(forest)
     again = read_forest(lightgbm.Booster(model_file=file))
     assert again.category_labels == {3: LETTERS}
 
@@ -225,7 +224,7 @@ def test_labels_of_categories_are_kept(tmp_path: Path) -> None:
 def test_labels_that_no_text_can_hold_are_refused() -> None:
     forest = read_forest(grown("frame").model)
     with pytest.raises(InputError, match="labels that are neither text nor numbers"):
-        lightgbm_text(replace(forest, category_labels={3: (object(),)}))
+        export.to_lightgbm(replace(forest, category_labels={3: (object(),)}))
 
 
 def test_any_names_of_columns_are_written() -> None:

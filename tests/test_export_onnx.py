@@ -137,7 +137,7 @@ def test_refusals():
     for opset in (12, 99, True, "18"):
         with pytest.raises(InputError, match="a forest needs 13 or more"):
             export.to_onnx(forest, opset=opset)
-    with pytest.raises(UnsupportedModelError, match="Cannot read this dict"):
+    with pytest.raises(UnsupportedModelError, match="dict has no trees"):
         export.to_onnx({})
     dates = np.array(["2020-01-01", "2020-01-02", "2020-01-03"], dtype="M8[D]")
     with pytest.raises(UnsupportedModelError, match="neither numbers nor text"):

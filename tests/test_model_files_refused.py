@@ -60,7 +60,7 @@ def test_a_pickle_runs_nothing_without_trust(name, tmp_path):
     with pytest.raises(InputError, match=r"is a pickle: .* run .*--trust-pickle.*to_skops\(model"):
         read_model(file)
     assert not mark.exists()
-    with pytest.raises(UnsupportedModelError, match=rf"{name}: Cannot read this NoneType"):
+    with pytest.raises(UnsupportedModelError, match=rf"{name}: NoneType has no trees"):
         read_model(file, trust_pickle=True)
     assert mark.exists()  # so the trap does work
 
@@ -68,7 +68,7 @@ def test_a_pickle_runs_nothing_without_trust(name, tmp_path):
 def test_trusted_pickles_that_hold_no_model(tmp_path):
     file = tmp_path / "model.pkl"
     file.write_bytes(pickle.dumps({"model": 3}))
-    with pytest.raises(UnsupportedModelError, match=r"model\.pkl: Cannot read this dict"):
+    with pytest.raises(UnsupportedModelError, match=r"model\.pkl: dict has no trees"):
         read_model(file, trust_pickle=True)
     file.write_bytes(pickle.dumps(fitted("stump").model)[:200])
     with pytest.raises(InputError, match=r"model\.pkl is no whole pickle file: .*\.$"):
@@ -103,10 +103,10 @@ def test_places_that_are_none(tmp_path):
         ("m.json", b"{}", "is broken JSON: it is an empty object"),
         ("m.dat", b"hello", "is in no format that Thriftwood reads. Models end in .skops, "),
         ("m.skops", b"PK hello", "is no skops file, as its name would have it"),
-        ("m.onnx", b"\x08\x09", "is an ONNX file, which keeps only what the leaves .*original"),
-        ("m.c", b"int main;", "is C code, which keeps only .*thriftwood export"),
-        ("m.tl", b"\x04\x00", "is a file of treelite, which keeps only"),
-        ("m.csv", b"a,b\n1,2\n", "like a table of rows.*is the order of the files right"),
+        ("m.onnx", b"\x08\x09", "for prediction alone: ONNX keeps only what the leaves .*original"),
+        ("m.c", b"int main;", "alone: C keeps only .*thriftwood export"),
+        ("m.tl", b"\x04\x00", "alone: treelite keeps only"),
+        ("m.csv", b"a,b\n1,2\n", "like a table of samples.*is the order of the files right"),
         ("m.txt", b"booster[0]:\n0:[f0<1]", "`dump_model` of XGBoost .*`save_model`"),
         ("m.txt", b"tree\nversion=v4\n\nTree=0\n", "no whole LightGBM text file: .*'end of trees'"),
         ("m.txt", b"tree\nversion=v4\nend of trees\n", "is no whole LightGBM text file: "),
@@ -183,7 +183,7 @@ def test_a_text_of_lightgbm_that_names_what_is_not_there(line, tmp_path):
     text = boosters_lightgbm.grown("binary").model.model_to_string()
     found = re.search(rf"^{name}=(\S+)", text, re.M)
     (tmp_path / "m.txt").write_text(text[: found.start(1)] + wrong + text[found.end(1) :])
-    with pytest.raises(InputError, match=rf"whole LightGBM text file: a line '{name}' names what"):
+    with pytest.raises(InputError, match=rf"whole LightGBM text file: `{name}` names a"):
         read_model(tmp_path / "m.txt")
 
 
@@ -208,17 +208,13 @@ def test_numbers_that_contradict_each_other(tmp_path):
 def test_models_that_cannot_be_read_are_told_with_their_file(tmp_path, pipeline):
     file = tmp_path / "m.skops"
     to_skops(pipeline, file)
-    words = r"m\.skops holds a DecisionTreeClassifier inside a Pipeline, .*pipeline\[-1\]"
-    with pytest.raises(UnsupportedModelError, match=words):
+    with pytest.raises(UnsupportedModelError, match=r"m\.skops: A Pipeline is not read: pass its"):
         read_model(file)
     to_skops(LinearRegression().fit([[1.0]], [1.0]), file)
-    with pytest.raises(UnsupportedModelError, match=r"m\.skops: Cannot read this LinearRegression"):
+    with pytest.raises(UnsupportedModelError, match=r"m\.skops: LinearRegression has no trees"):
         read_model(file)
     to_skops(DecisionTreeClassifier(), file)
     with pytest.raises(UnfittedModelError, match=r"m\.skops: .*not fitted"):
-        read_model(file)
-    to_skops(make_pipeline(StandardScaler()), file)
-    with pytest.raises(UnsupportedModelError, match=r"m\.skops: Cannot read this Pipeline"):
         read_model(file)
 
 
@@ -237,7 +233,7 @@ def test_missing_libraries_are_named(tmp_path, monkeypatch):
     [
         (lambda: FOREST, "m.txt", r"m\.txt .*RandomForestClassifier, as LightGBM text .*\.skops"),
         (lambda: FOREST, "m.json", "as XGBoost and CatBoost and Thriftwood JSON files cannot"),
-        (lambda: FOREST, "m.onnx", "an ONNX file keeps leaves only.*thriftwood export"),
+        (lambda: FOREST, "m.onnx", "as ONNX keeps leaves only.*thriftwood export"),
         (lambda: FOREST, "m", r"RandomForestClassifier: let it end in \.skops, \.pkl"),
         (lambda: boosters_lightgbm.grown("binary").model, "m.json", r"end in \.skops, \.txt"),
         (lambda: PATH.cascade(HEART.X, HEART.y, stages=2), "m.skops", r"end in \.tw, \.pkl"),
@@ -249,7 +245,7 @@ def test_missing_libraries_are_named(tmp_path, monkeypatch):
         (
             lambda: IsolationForest(n_estimators=2).fit(HEART.X),
             "m.skops",
-            "Cannot read this IsolationForest",
+            "An IsolationForest is not read",
         ),
         (lambda: FOREST, "lost/m.skops", "There is no folder .*lost"),
     ],

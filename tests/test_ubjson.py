@@ -8,7 +8,7 @@ from xgboost import XGBClassifier, XGBRegressor
 
 from thriftwood.errors import InputError
 from thriftwood.formats.models import read_model
-from thriftwood.formats.models.ubjson import is_whole
+from thriftwood.formats.ubjson import is_whole
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 

@@ -140,15 +140,8 @@ def means_below(
 ) -> tuple[FloatArray, FloatArray]:
     """Return for each node the weighted mean of the leaves below it, and their weight.
 
-    Where no training sample came by, both sides of a split count alike.
-
-    Parameters
-    ----------
-    forest : Forest
-        Only its shape counts.
-    values : shape (n_nodes, n_outputs)
-    weights : shape (n_nodes,)
-        Both are read at the leaves alone.
+    Of the forest only its shape counts; values (n_nodes, n_outputs) and weights are read at the
+    leaves. Where no training sample came by, both sides of a split count alike.
     """
     means = np.where(forest.is_split[:, None], 0.0, values)
     weights = sums_below(forest, np.where(forest.is_split, 0.0, weights))

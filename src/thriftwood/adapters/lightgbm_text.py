@@ -9,6 +9,7 @@ splits and the leaves of a tree are numbered apart, both from 0, and a child bel
 """
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,9 +87,7 @@ def nodes_of(trees: list[dict[str, str]]) -> Nodes:
     of_split = np.repeat(np.arange(len(trees)), n_leaves - 1)
     children = []
     for key in ("left_child", "right_child"):
-        child = numbers_of(trees, key, np.int64)
-        if len(child) != len(of_split):
-            raise ForestError(f"`{key}` has {len(child)} entries for {len(of_split)} splits.")
+        child = numbers_of(trees, key, np.int64, (n_leaves - 1).tolist())
         n_splits = n_leaves[of_split] - 1
         if ((child >= n_splits) | (child < -n_splits - 1)).any():
             raise ForestError(f"`{key}` names a node that is not there: the model is damaged.")
@@ -101,9 +100,14 @@ def nodes_of(trees: list[dict[str, str]]) -> Nodes:
     return Nodes(start, is_split, left, right, nodes[np.argsort(tree, kind="stable")])
 
 
-def numbers_of(trees: list[dict[str, str]], key: str, dtype: DTypeLike) -> NDArray[Any]:
-    """Return the numbers behind a key, tree after tree."""
-    return np.array(" ".join(tree.get(key, "") for tree in trees).split(), dtype=dtype)
+def numbers_of(
+    trees: list[dict[str, str]], key: str, dtype: DTypeLike, sizes: list[int] | None = None
+) -> NDArray[Any]:
+    """Return the numbers behind a key, tree after tree; refuse other sizes than these."""
+    entries = [tree.get(key, "").split() for tree in trees]
+    if sizes is not None and [len(own) for own in entries] != sizes:
+        raise ForestError(f"`{key}` has more or fewer entries than splits: the model is damaged.")
+    return np.array(list(chain.from_iterable(entries)), dtype=dtype)
 
 
 def row(entries: Iterable[Any]) -> str:

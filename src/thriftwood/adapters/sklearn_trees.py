@@ -118,16 +118,7 @@ def written_trees(
         nodes["threshold"][~own.is_split] = SKLEARN_UNDEFINED
         nodes["missing_go_to_left"][~own.is_split] = 0
         said = state["values"][own.origin] if values is None else own.values[:, None, :]
-        new_tree = make(*arguments)
-        new_tree.__setstate__(
-            {
-                **state,
-                "max_depth": int(own.depth.max()),
-                "node_count": len(nodes),
-                "nodes": nodes,
-                "values": np.ascontiguousarray(said),
-            }
-        )
+        new_tree = _made(make(*arguments), state, nodes, said, own.depth)
         # The copy takes the new tree wherever the old one stood.
         new_trees.append(deepcopy(tree, {id(tree.tree_): new_tree}))
     return new_trees
@@ -167,23 +158,21 @@ def decision_tree(
     nodes["n_node_samples"] = n_samples
     nodes["weighted_n_node_samples"] = counts.sum(axis=1)
     written = make(tree.n_features, np.array([n_classes], dtype=np.intp), 1)
-    written.__setstate__(
-        {
-            **template,
-            "max_depth": int(tree.depth.max()),
-            "node_count": tree.n_nodes,
-            "nodes": nodes,
-            "values": tree.values[:, None, :].copy(),
-        }
-    )
     model = DecisionTreeClassifier(**parameters)
-    model.tree_ = written
+    model.tree_ = _made(written, template, nodes, tree.values[:, None, :], tree.depth)
     model.classes_ = np.arange(n_classes)
     model.n_classes_ = n_classes
     model.n_outputs_ = 1
     model.n_features_in_ = tree.n_features
     model.max_features_ = min(n_features_tried, tree.n_features)
     return model
+
+
+def _made(tree: Any, state: dict[str, Any], nodes: Any, values: Any, depth: IndexArray) -> Any:
+    """Return a new tree of scikit-learn with other nodes than the state that it is made from."""
+    about = {"max_depth": int(depth.max()), "node_count": len(nodes), "nodes": nodes}
+    tree.__setstate__({**state, **about, "values": np.array(values, order="C")})
+    return tree
 
 
 @cache

@@ -60,15 +60,8 @@ def write(model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any:
     forest, document = _read(model)
     grown = _grown_part(document["learner"])
     new_trees = [
-        written_tree(tree, number, own, own.values[:, output])
-        for number, (tree, output, own) in enumerate(
-            zip(
-                grown["trees"],
-                grown["tree_info"],
-                collapsed_trees(forest, kept, values),
-                strict=False,
-            )
-        )
+        written_tree(grown["trees"][number], number, own, own.values[:, grown["tree_info"][number]])
+        for number, own in enumerate(collapsed_trees(forest, kept, values))
     ]
     pruned = xgboost.Booster()
     pruned.load_model(bytearray(json.dumps(_with_trees(document, new_trees)).encode()))
@@ -100,34 +93,25 @@ def _read(model: Any) -> tuple[Forest, Document]:
     learner = document["learner"]
     _check_learner(model, learner)
     grown = _grown_part(learner)
-    starts = _round_starts(grown)
+    starts = grown["iteration_indptr"] or [0]  # the first tree of each round, and their number
     n_rounds = len(starts) - 1
     if not is_a(model, "xgboost", "Booster"):  # an estimator predicts with its best rounds
         n_rounds = min(getattr(model, "best_iteration", n_rounds - 1) + 1, n_rounds)
     n_trees, n_outputs = starts[n_rounds], _n_outputs(learner)
     if n_trees == 0:
         raise ForestError("This XGBoost model has no tree: train it for at least one round.")
-    trees, parts = zip(
-        *(
-            read_tree(tree, number, n_outputs)
-            for number, tree in enumerate(grown["trees"][:n_trees])
-        ),
-        strict=True,
-    )
+    found = [read_tree(grown["trees"][number], number, n_outputs) for number in range(n_trees)]
     names = learner.get("feature_names")
     shape = join_trees(
-        list(trees),
+        [nodes for nodes, _ in found],
         n_features=int(learner["learner_model_param"]["num_feature"]),
         combine="sum",
-        classes=_classes(model, learner),
         feature_names=tuple(names) if names else None,
         input_dtype=np.dtype(np.float32),
-        bias=_bias(model, learner),
-        link=_link(learner),
-        statistic=_statistic(learner),
+        **_meaning(model, learner),
         category_labels=_labels(grown),
     )
-    recorded = Recorded(*map(np.concatenate, zip(*parts, strict=True)))
+    recorded = Recorded(*map(np.concatenate, zip(*(part for _, part in found), strict=True)))
     later = learner["objective"]["name"] in LEAVES_SET_LATER
     own = node_values(shape, recorded, _training(booster, grown), later)
     # Dart multiplies trees that it had dropped.
@@ -170,7 +154,8 @@ def _check_learner(model: Any, learner: Document) -> None:
             f"This {name} was trained with 'binary:hinge', which predicts no probabilities. "
             "Train it with 'binary:logistic'."
         )
-    if is_a(model, "xgboost", "XGBClassifier") and _link(learner) not in ("logistic", "softmax"):
+    has_classes = LINKS.get(objective) in ("logistic", "softmax")
+    if is_a(model, "xgboost", "XGBClassifier") and not has_classes:
         raise UnsupportedModelError(
             f"This {name} was trained with {objective!r}, whose scores have no probabilities. "
             "Train it with 'binary:logistic' or 'multi:softprob', or pass its `get_booster()`, "
@@ -178,36 +163,35 @@ def _check_learner(model: Any, learner: Document) -> None:
         )
 
 
-def _link(learner: Document) -> Link:
-    return LINKS.get(learner["objective"]["name"], "identity")
-
-
-def _statistic(learner: Document) -> Statistic:
+def _meaning(model: Any, learner: Document) -> dict[str, Any]:
+    """Return the link, the statistic, the bias and the classes of a forest."""
     name = learner["objective"]["name"]
-    return STATISTICS.get(name, "mean" if name in LINKS else "other")
+    link = LINKS.get(name, "identity")
+    classes: NDArray[Any] | None = None
+    if link in ("logistic", "softmax"):
+        if is_a(model, "xgboost", "XGBClassifier"):
+            classes = np.asarray(model.classes_)
+        elif name != SHARES:
+            classes = np.arange(max(_n_outputs(learner), 2))
+    return {
+        "link": link,
+        "statistic": STATISTICS.get(name, "mean" if name in LINKS else "other"),
+        "bias": _bias(model, learner, link),
+        "classes": classes,
+    }
 
 
 def _n_outputs(learner: Document) -> int:
     return max(int(learner["learner_model_param"]["num_class"]), 1)
 
 
-def _classes(model: Any, learner: Document) -> NDArray[Any] | None:
-    if _link(learner) not in ("logistic", "softmax"):
-        return None
-    if is_a(model, "xgboost", "XGBClassifier"):
-        return np.asarray(model.classes_)
-    if learner["objective"]["name"] == SHARES:
-        return None
-    return np.arange(max(_n_outputs(learner), 2))
-
-
-def _bias(model: Any, learner: Document) -> FloatArray:
+def _bias(model: Any, learner: Document, link: Link) -> FloatArray:
     """Return the base score, which XGBoost keeps as a prediction, as a score for each output."""
     base = np.atleast_1d(json.loads(learner["learner_model_param"]["base_score"])).astype(float)
     with np.errstate(divide="ignore"):
-        if _link(learner) == "logistic":
+        if link == "logistic":
             base = np.log(base) - np.log1p(-base)
-        elif _link(learner) == "exp":
+        elif link == "exp":
             base = np.log(base)
     if not np.isfinite(base).all():
         raise UnsupportedModelError(
@@ -242,15 +226,6 @@ def _grown_part(learner: Document) -> Document:
     part = learner["gradient_booster"]
     grown: Document = part.get("gbtree", part)["model"]
     return grown
-
-
-def _round_starts(grown: Document) -> list[int]:
-    """Return the first tree of each round, and behind the last round the number of trees."""
-    starts: list[int] | None = grown.get("iteration_indptr")
-    if starts:
-        return starts
-    each = (max(grown["tree_info"], default=0) + 1) * _parallel_trees(grown)
-    return list(range(0, len(grown["trees"]) + 1, each))
 
 
 def _parallel_trees(grown: Document) -> int:
@@ -292,9 +267,8 @@ def _with_trees(document: Document, trees: list[Document]) -> Document:
         "trees": trees,
         "tree_info": grown["tree_info"][:n_trees],
         "gbtree_model_param": {**grown["gbtree_model_param"], "num_trees": str(n_trees)},
+        "iteration_indptr": [first for first in grown["iteration_indptr"] if first <= n_trees],
     }
-    if "iteration_indptr" in grown:
-        new["iteration_indptr"] = [first for first in grown["iteration_indptr"] if first <= n_trees]
     part = learner["gradient_booster"]
     if "gbtree" in part:
         inner = {**part["gbtree"], "model": new}

@@ -68,16 +68,8 @@ def node_values(
 ) -> FloatArray:
     """Return what every node says, as a leaf of its tree would.
 
-    Parameters
-    ----------
-    shape : Forest
-        The trees, whatever they say.
-    recorded : Recorded
-        Of all their nodes.
-    known : Training
-        What the booster knows of its training. It is believed where the trees agree.
-    leaves_set_later : bool
-        Whether the loss sets leaves to something else than the recorded weights.
+    What the booster knows of its training is believed where the trees agree. `leaves_set_later`
+    says that the loss sets leaves to something else than the recorded weights.
     """
     rates = _rates_at_leaves(shape, recorded)
     if leaves_set_later:

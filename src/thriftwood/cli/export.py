@@ -11,15 +11,10 @@ from thriftwood.cli.inputs import check_file, read_one_forest
 from thriftwood.cli.options import Request, command, one_of
 from thriftwood.cli.outputs import MODELS, check_apart, check_new_file
 from thriftwood.errors import InputError
+from thriftwood.formats import EXPORTED
 from thriftwood.support.files import write_whole
 
-SUFFIXES = {
-    "onnx": ".onnx",
-    "treelite": ".treelite",
-    "c": ".c",
-    "json": ".json",
-    "lightgbm": ".txt",
-}
+SUFFIXES = {own.module: own.suffixes[0] for own in EXPORTED}
 
 
 @command("model to output trust_pickle force json quiet debug")

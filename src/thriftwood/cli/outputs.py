@@ -8,21 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from thriftwood.errors import InputError
+from thriftwood.formats import READ, suffixes_of
 
-# Those of `model_files`, which takes seconds to load.
-MODELS = (
-    ".skops",
-    ".txt",
-    ".lgb",
-    ".model",
-    ".json",
-    ".ubj",
-    ".cbm",
-    ".tw",
-    ".pkl",
-    ".pickle",
-    ".joblib",
-)
+MODELS = suffixes_of(READ)
 CASCADES = (".tw",)
 HIDDEN = ".thriftwood-"  # what names begin with while a folder is being filled
 

@@ -14,12 +14,15 @@ from numpy.typing import NDArray
 
 from thriftwood.errors import InputError
 from thriftwood.forest import NEXT_TO_ZERO, NO_SET, Forest
-from thriftwood.formats.export.numbering import Numbering, number_nodes
-from thriftwood.formats.export.onnx_graph import Graph
-from thriftwood.formats.export.thresholds import for_single_rows
+from thriftwood.formats.layout import float32_thresholds, number_nodes
 from thriftwood.support.arrays import IndexArray, IntArray
+from thriftwood.support.libraries import library
 
 Dtype = Literal["float32", "float64"]
+
+# The tree operation is of this domain and version.
+TREES = "ai.onnx.ml"
+TREES_VERSION = 5
 
 # How a split of ONNX compares.
 AT_MOST = 0
@@ -28,13 +31,47 @@ MEMBER = 6
 NOBODY = 0.5
 
 
+class Graph:
+    """Operations and constants, in the order in which they were added."""
+
+    def __init__(self) -> None:
+        self.onnx = library("onnx", "onnx")
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+
+    def add(self, operation: str, *inputs: str, name: str = "", **options: Any) -> str:
+        """Add an operation with one result; return the name of that."""
+        name = name or f"{operation.lower()}_{len(self.nodes)}"
+        domain = TREES if operation == "TreeEnsemble" else ""
+        node = self.onnx.helper.make_node(operation, inputs, [name], name, domain=domain, **options)
+        self.nodes.append(node)
+        return name
+
+    def constant(self, values: NDArray[Any]) -> str:
+        name = f"constant_{len(self.constants)}"
+        self.constants.append(self.tensor(values, name))
+        return name
+
+    def tensor(self, values: NDArray[Any], name: str = "") -> Any:
+        """Return an array as ONNX holds it."""
+        return self.onnx.numpy_helper.from_array(np.ascontiguousarray(values), name)
+
+    def cast(self, name: str, dtype: type) -> str:
+        return self.add("Cast", name, to=self.type_of(np.dtype(dtype)))
+
+    def type_of(self, dtype: np.dtype[Any]) -> int:
+        """Return ONNX's number for a type of NumPy."""
+        number: int = self.onnx.helper.np_dtype_to_tensor_dtype(dtype)
+        return number
+
+
 def add_trees(graph: Graph, forest: Forest, rows: str, dtype: np.dtype[Any]) -> str:
     """Add the sum over all trees of what they say; return the name of that result."""
     single = np.count_nonzero(forest.values[~forest.is_split], axis=1).max() <= 1
-    numbering = number_nodes(forest)
+    nodes, leaves, number = number_nodes(forest)
     table, column = _add_columns(graph, forest, rows, dtype)
-    splits = _splits(graph, forest, numbering, column, dtype)
-    values = forest.values[numbering.leaves]
+    splits = _splits(graph, forest, nodes, number, column[nodes], dtype)
+    values = forest.values[leaves]
     if single:
         speaks_for = np.abs(values).argmax(axis=1)
         weights = values[np.arange(len(values)), speaks_for]
@@ -46,7 +83,7 @@ def add_trees(graph: Graph, forest: Forest, rows: str, dtype: np.dtype[Any]) -> 
             f"The leaves say {len(said)} different things, too many to count in float32: "
             "pass dtype='float64'."
         )
-    trees = forest.tree_of(numbering.leaves)
+    trees = forest.tree_of(leaves)
     reached = graph.cast(_ensemble(graph, table, splits, places, trees, forest.n_trees), np.int32)
     found = graph.add("Gather", graph.constant(said.astype(dtype)), reached, axis=0)
     return graph.add("ReduceSum", found, graph.constant(np.array([1])), keepdims=0)
@@ -88,20 +125,25 @@ def _categories(graph: Graph, picked: str, dtype: np.dtype[Any]) -> str:
 
 
 def _splits(
-    graph: Graph, forest: Forest, numbering: Numbering, column: IndexArray, dtype: np.dtype[Any]
+    graph: Graph,
+    forest: Forest,
+    splits: IntArray,
+    number: IntArray,
+    column: IndexArray,
+    dtype: np.dtype[Any],
 ) -> dict[str, Any]:
-    """Return the attributes that say how rows go through the trees."""
-    splits, _, number, lone = numbering
+    """Return the attributes that say how samples go through the trees; `column` is of splits."""
+    roots = forest.tree_start[:-1]
+    lone = roots[~forest.is_split[roots]]  # leaves that are whole trees
     left, right = forest.left[splits], forest.right[splits]
     of_set = forest.category_set[splits] != NO_SET
-    threshold = for_single_rows(forest.threshold) if dtype == np.float32 else forest.threshold
+    threshold = float32_thresholds(forest.threshold) if dtype == np.float32 else forest.threshold
     show = np.zeros(len(lone), dtype=np.int64)
-    roots = forest.tree_start[:-1]
     start = number[roots]
     start[~forest.is_split[roots]] = len(splits) + np.arange(len(lone))
     attributes: dict[str, Any] = {
         "tree_roots": start,
-        "nodes_featureids": np.append(column[splits], show),
+        "nodes_featureids": np.append(column, show),
         "nodes_truenodeids": np.append(number[left], number[lone]),
         "nodes_falsenodeids": np.append(number[right], number[lone]),
         "nodes_trueleafs": np.append(~forest.is_split[left], show + 1),

@@ -9,21 +9,18 @@ from typing import Any
 import joblib
 
 from thriftwood.errors import InputError, MissingLibraryError
-from thriftwood.formats.models.format import Content, Format
+from thriftwood.formats.content import Content
 from thriftwood.support.files import CUT_OFF, write_whole
 
-SUFFIXES = (".pkl", ".pickle", ".joblib")
 
-
-def _is_in(content: Content) -> bool:
+def recognise(content: Content) -> bool:
     # Compressed ones begin as other files do.
-    return (
-        re.match(rb"\x80[\x02-\x05]", content.data) is not None
-        or content.place.suffix.lower() in SUFFIXES
-    )
+    return re.match(
+        rb"\x80[\x02-\x05]", content.data
+    ) is not None or content.place.suffix.lower() in (".pkl", ".pickle", ".joblib")
 
 
-def _read(content: Content) -> Any:
+def read(content: Content) -> Any:
     try:
         return joblib.load(io.BytesIO(content.data))
     except ModuleNotFoundError as error:
@@ -38,28 +35,17 @@ def _read(content: Content) -> Any:
             '`tw.export.to_skops(model, "model.skops")`.'
         ) from None
     except (pickle.UnpicklingError, KeyError, IndexError, EOFError):
-        raise InputError(f"{content.place} is no whole pickle file: {CUT_OFF}.") from None
+        raise ValueError(CUT_OFF) from None
 
 
-def _holds(_model: object) -> bool:
+def holds(_model: object) -> bool:
     return True
 
 
-def _write(model: Any, place: Path) -> None:
+def write(model: Any, place: Path) -> None:
     stream = io.BytesIO()
     if place.suffix.lower() == ".joblib":
         joblib.dump(model, stream)
     else:
         pickle.dump(model, stream)
     write_whole(place, stream.getvalue())
-
-
-FORMAT = Format(
-    name="pickle",
-    suffixes=SUFFIXES,
-    is_in=_is_in,
-    read=_read,
-    holds=_holds,
-    write=_write,
-    runs_code=True,
-)

@@ -4,20 +4,19 @@ import json
 from pathlib import Path
 from typing import Any
 
-from thriftwood.adapters import is_a
-from thriftwood.formats.models.format import Content, Format
-from thriftwood.formats.models.saved import saved_bytes
-from thriftwood.support.files import CUT_OFF, write_whole
+from thriftwood.adapters import library_of
+from thriftwood.formats.content import Content, write_saved
+from thriftwood.support.files import CUT_OFF
 from thriftwood.support.libraries import library
 
 BEGINS = b"CBM1"
 
 
-def _is_in(content: Content) -> bool:
+def recognise(content: Content) -> bool:
     return content.data.startswith(BEGINS) or {"model_info", "scale_and_bias"} <= content.json_keys
 
 
-def _read(content: Content) -> Any:
+def read(content: Content) -> Any:
     catboost = library("catboost", "catboost")
     file_format = "cbm" if content.data.startswith(BEGINS) else "json"
     if file_format == "json":
@@ -30,6 +29,15 @@ def _read(content: Content) -> Any:
         raise ValueError(CUT_OFF) from None  # it talks about its own C++
     kind = catboost.CatBoostClassifier if len(plain.classes_) else catboost.CatBoostRegressor
     return kind().load_model(str(content.place), format=file_format)
+
+
+def holds(model: object) -> bool:
+    return library_of(model) == "catboost"
+
+
+def write(model: Any, place: Path) -> None:
+    suffix = place.suffix.lower()
+    write_saved(place, lambda file: model.save_model(file, format=suffix[1:]))
 
 
 def _check_document(document: dict[str, Any]) -> None:
@@ -46,26 +54,3 @@ def _check_document(document: dict[str, Any]) -> None:
             ):
                 raise ValueError(f"tree {number} has a node that is neither a split nor a leaf")
             nodes += [node[side] for side in ("left", "right") if side in node]
-
-
-def _holds(model: object) -> bool:
-    return is_a(model, "catboost", "CatBoost")
-
-
-def _write(model: Any, place: Path) -> None:
-    suffix = place.suffix.lower()
-
-    def save(file: str) -> None:
-        model.save_model(file, format=suffix[1:])
-
-    write_whole(place, saved_bytes(save, suffix))
-
-
-FORMAT = Format(
-    name="CatBoost",
-    suffixes=(".cbm", ".json"),
-    is_in=_is_in,
-    read=_read,
-    holds=_holds,
-    write=_write,
-)

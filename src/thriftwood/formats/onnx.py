@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from thriftwood.adapters import read_forest
 from thriftwood.errors import InputError, UnsupportedModelError
 from thriftwood.forest import Forest
-from thriftwood.formats.export.onnx_graph import TREES, TREES_VERSION, Graph
-from thriftwood.formats.export.onnx_trees import Dtype, add_trees
+from thriftwood.formats.onnx_trees import TREES, TREES_VERSION, Dtype, Graph, add_trees
 from thriftwood.support.files import File, write_whole
 
 OLDEST_OPSET = 13
@@ -39,8 +38,8 @@ def to_onnx(
     onnx.ModelProto
         Its input is `X`, shape (n_samples, n_features); a categorical column holds numbers of
         categories. A classifier's outputs are `label`, shape (n_samples,), and `probabilities`,
-        shape
-        (n_samples, n_classes); a regressor's is `prediction`, shape (n_samples, 1).
+        shape (n_samples, n_classes); a
+        regressor's is `prediction`, shape (n_samples, 1).
     """
     graph = Graph()
     _check_options(graph, dtype, opset)

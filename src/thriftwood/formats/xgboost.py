@@ -3,23 +3,21 @@
 from pathlib import Path
 from typing import Any
 
-from thriftwood.adapters import is_a
-from thriftwood.formats.models.format import Content, Format
-from thriftwood.formats.models.saved import saved_bytes
-from thriftwood.formats.models.ubjson import is_whole
-from thriftwood.support.files import write_whole
+from thriftwood.adapters import library_of
+from thriftwood.formats.content import Content, write_saved
+from thriftwood.formats.ubjson import is_whole
 from thriftwood.support.libraries import library
 
 FROM_ESTIMATOR = "scikit_learn"  # what an estimator notes among the attributes of its booster
 
 
-def _is_in(content: Content) -> bool:
+def recognise(content: Content) -> bool:
     return "learner" in content.json_keys or (
         content.data[:1] == b"{" and b"learner" in content.data[:40] and not content.looks_like_json
     )
 
 
-def _read(content: Content) -> Any:
+def read(content: Content) -> Any:
     if not content.json_keys and not is_whole(content.data):
         raise ValueError("it is cut off, or was changed")
     xgboost = library("xgboost", "xgboost")
@@ -32,19 +30,9 @@ def _read(content: Content) -> Any:
     return booster
 
 
-def _holds(model: object) -> bool:
-    return is_a(model, "xgboost", "Booster") or is_a(model, "xgboost", "XGBModel")
+def holds(model: object) -> bool:
+    return library_of(model) == "xgboost"
 
 
-def _write(model: Any, place: Path) -> None:
-    write_whole(place, saved_bytes(model.save_model, place.suffix.lower()))
-
-
-FORMAT = Format(
-    name="XGBoost",
-    suffixes=(".json", ".ubj"),
-    is_in=_is_in,
-    read=_read,
-    holds=_holds,
-    write=_write,
-)
+def write(model: Any, place: Path) -> None:
+    write_saved(place, model.save_model)  # an estimator notes there what it is

@@ -10,7 +10,7 @@ import numpy as np
 from thriftwood.adapters import ForestModel
 from thriftwood.cascade import CascadeClassifier
 from thriftwood.errors import InputError
-from thriftwood.formats.models.format import Content, Format
+from thriftwood.formats.content import Content
 
 LOADERS = {
     "thriftwood cascade": CascadeClassifier.load,
@@ -18,11 +18,11 @@ LOADERS = {
 }
 
 
-def _is_in(content: Content) -> bool:
+def recognise(content: Content) -> bool:
     return "header.npy" in content.zip_names
 
 
-def _read(content: Content) -> Any:
+def read(content: Content) -> Any:
     with np.load(io.BytesIO(content.data), allow_pickle=False) as arrays:
         kind = json.loads(str(arrays["header"]))["format"]
     if kind == "thriftwood pruning path":
@@ -33,19 +33,9 @@ def _read(content: Content) -> Any:
     return LOADERS[kind](content.place)
 
 
-def _holds(model: object) -> bool:
+def holds(model: object) -> bool:
     return isinstance(model, (CascadeClassifier, ForestModel))
 
 
-def _write(model: Any, place: Path) -> None:
+def write(model: Any, place: Path) -> None:
     model.save(place)
-
-
-FORMAT = Format(
-    name="Thriftwood",
-    suffixes=(".tw",),
-    is_in=_is_in,
-    read=_read,
-    holds=_holds,
-    write=_write,
-)

@@ -1,14 +1,37 @@
-"""Thresholds in numbers of another width, such that every row goes where it went."""
+"""What several formats need: numbers of nodes, and thresholds in numbers of another width."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.support.arrays import FloatArray
+from thriftwood.forest import LEAF, Forest
+from thriftwood.support.arrays import FloatArray, IntArray
 
 
-def for_single_rows(threshold: FloatArray) -> NDArray[np.float32]:
+def number_nodes(forest: Forest) -> tuple[IntArray, IntArray, IntArray]:
+    """Count splits and leaves apart, for formats that keep them in arrays of their own.
+
+    Returns the splits and the leaves as a traversal meets them that goes left first, and which of
+    either each node is. Sets of categories belong to splits by their order: ONNX means the order of
+    the list, but its own reference takes that of the traversal; here they are the same.
+    """
+    left, right = forest.left.tolist(), forest.right.tolist()
+    order, ahead = [], forest.tree_start[-2::-1].tolist()
+    while ahead:
+        h = ahead.pop()
+        order.append(h)
+        if left[h] != LEAF:
+            ahead += [right[h], left[h]]
+    nodes = np.array(order, dtype=np.int64)
+    splits, leaves = nodes[forest.is_split[nodes]], nodes[~forest.is_split[nodes]]
+    number = np.empty(forest.n_nodes, dtype=np.int64)
+    number[splits] = np.arange(len(splits))
+    number[leaves] = np.arange(len(leaves))
+    return splits, leaves, number
+
+
+def float32_thresholds(threshold: FloatArray) -> NDArray[np.float32]:
     """Return thresholds in float32 that part all float32 numbers as these do.
 
     `value <= threshold` holds for the same float32 values as with the largest float32 number that
@@ -20,7 +43,7 @@ def for_single_rows(threshold: FloatArray) -> NDArray[np.float32]:
     return np.where(nearest.astype(np.float64) > threshold, below, nearest)
 
 
-def for_double_rows(threshold: FloatArray, input_dtype: np.dtype[Any]) -> FloatArray:
+def float64_thresholds(threshold: FloatArray, input_dtype: np.dtype[Any]) -> FloatArray:
     """Return thresholds that part all doubles as these do after a cast to `input_dtype`.
 
     A double is cast to a float32 number that is at most the threshold exactly if it is at most the
@@ -28,7 +51,7 @@ def for_double_rows(threshold: FloatArray, input_dtype: np.dtype[Any]) -> FloatA
     """
     if input_dtype == np.float64:
         return threshold
-    below = for_single_rows(threshold)
+    below = float32_thresholds(threshold)
     with np.errstate(over="ignore"):
         above = np.nextafter(below, np.float32(np.inf))
         middle = (_in_reach(below) + _in_reach(above)) / 2

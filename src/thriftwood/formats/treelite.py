@@ -13,18 +13,18 @@ from thriftwood.forest import (
     NO_SET,
     Forest,
 )
-from thriftwood.formats.export.thresholds import for_double_rows
-from thriftwood.support.arrays import BoolArray, FloatArray
+from thriftwood.formats.layout import float64_thresholds
+from thriftwood.support.arrays import FloatArray
 from thriftwood.support.libraries import library
 
 
 def to_treelite(model: object) -> Any:
     """Return a model as a `treelite.Model` of doubles.
 
-    Give it rows of doubles: they end in the same leaves as in the model, where a categorical column
-    holds whole numbers, infinity or NaN. (Treelite takes -0.5 for no category, libraries that cast
-    for category 0.) Splits that take 0 for missing are written where one comparison can say the
-    same, and refused otherwise.
+    Give it samples of doubles: they end in the same leaves as in the model, where a categorical
+    column holds whole numbers, infinity or NaN. (Treelite takes -0.5 for no category, libraries
+    that cast for category 0.) Splits that take 0 for missing are written where one comparison can
+    say the same, and refused otherwise.
 
     Parameters
     ----------
@@ -40,7 +40,10 @@ def to_treelite(model: object) -> Any:
     forest = read_forest(model)
     threshold = _one_threshold(forest)
     builder = _builder(treelite.model_builder, forest)
-    sets = _sets(forest)
+    sets = [
+        np.flatnonzero(forest.in_set[begin:end]).tolist()
+        for begin, end in pairwise(forest.set_start)
+    ]
     for tree in range(forest.n_trees):
         builder.start_tree()
         first = int(forest.tree_start[tree])
@@ -113,13 +116,6 @@ def _add_split(
         builder.gain(float(forest.gains[h]))
 
 
-def _sets(forest: Forest) -> list[list[int]]:
-    return [
-        np.flatnonzero(forest.in_set[begin:end]).tolist()
-        for begin, end in pairwise(forest.set_start)
-    ]
-
-
 def _one_threshold(forest: Forest) -> FloatArray:
     """Return thresholds that send every double where the forest sends it, or refuse.
 
@@ -130,18 +126,15 @@ def _one_threshold(forest: Forest) -> FloatArray:
     zero = forest.zero_is_missing & (forest.category_set == NO_SET)
     left, right = zero & forest.missing_left, zero & ~forest.missing_left
     at = forest.threshold
-    _refuse_two_pieces(forest, (left & (at < -NEXT_TO_ZERO)) | (right & (at > NEXT_TO_ZERO)))
-    threshold = for_double_rows(at, forest.input_dtype)
-    last_zero = for_double_rows(np.array([NEXT_TO_ZERO]), forest.input_dtype)[0]
+    two_pieces = (left & (at < -NEXT_TO_ZERO)) | (right & (at > NEXT_TO_ZERO))
+    if two_pieces.any():
+        raise UnsupportedModelError(
+            f"{np.count_nonzero(two_pieces)} of the {forest.n_splits} splits take 0 for a missing "
+            "value in a way that treelite has no comparison for: use `to_c`, `to_onnx` or "
+            "`to_json`."
+        )
+    threshold = float64_thresholds(at, forest.input_dtype)
+    last_zero = float64_thresholds(np.array([NEXT_TO_ZERO]), forest.input_dtype)[0]
     last_below = np.nextafter(-last_zero, -np.inf)
     threshold = np.where(left, np.maximum(threshold, last_zero), threshold)
     return np.where(right, np.minimum(threshold, last_below), threshold)
-
-
-def _refuse_two_pieces(forest: Forest, nodes: BoolArray) -> None:
-    found = np.flatnonzero(nodes)
-    if len(found):
-        raise UnsupportedModelError(
-            f"{len(found)} of the {forest.n_splits} splits take 0 for a missing value in a way "
-            "that treelite has no comparison for: use `to_c`, `to_onnx` or `to_json`."
-        )

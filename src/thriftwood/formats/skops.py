@@ -1,52 +1,60 @@
 """Models as files of skops, which hold no code to run, unlike a pickle."""
 
 import os
+import sys
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import is_dataclass
+from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED
 
-from thriftwood.adapters import read_forest
+from thriftwood.adapters import read_stages
+from thriftwood.cascade import CascadeClassifier
 from thriftwood.errors import InputError, UnsupportedModelError
+from thriftwood.formats.content import Content
 from thriftwood.support.files import File, read_whole, write_whole
 from thriftwood.support.libraries import library
 
 # What skops does not trust by itself, by name and nothing else.
-TRUSTED = frozenset(
-    {
-        "collections.OrderedDict",
-        "functools.partial",
-        "numpy.dtype",
-        "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
-        "sklearn.tree._tree.Tree",
-        "sklearn.utils.validation.check_array",  # in the partial of a booster with categories
-        "thriftwood.adapters.forest_models.ForestClassifierModel",
-        "thriftwood.adapters.forest_models.ForestRegressorModel",
-        "thriftwood.costs.price_list.PriceList",
-        "thriftwood.estimators.budget_forest.BudgetForestClassifier",
-        "thriftwood.estimators.pruned_ensemble.PrunedEnsembleClassifier",
-        "thriftwood.estimators.pruned_ensemble.PrunedEnsembleRegressor",
-        "thriftwood.forest.forest.Forest",
-        "thriftwood.pruning.path.PruningPath",
-        "thriftwood.pruning.pruned.Figures",
-        "thriftwood.pruning.pruned.Pruned",
-        "thriftwood.refitting.refit.Refit",
-        "lightgbm.basic.Booster",
-        "lightgbm.sklearn.LGBMClassifier",
-        "lightgbm.sklearn.LGBMRanker",
-        "lightgbm.sklearn.LGBMRegressor",
-        "xgboost.core.Booster",
-        "xgboost.sklearn.XGBClassifier",
-        "xgboost.sklearn.XGBRanker",
-        "xgboost.sklearn.XGBRegressor",
-        "xgboost.sklearn.XGBRFClassifier",
-        "xgboost.sklearn.XGBRFRegressor",
-        "catboost.core.CatBoost",
-        "catboost.core.CatBoostClassifier",
-        "catboost.core.CatBoostRanker",
-        "catboost.core.CatBoostRegressor",
-    }
+TRUSTED_NAMES = {
+    "collections": ("OrderedDict",),
+    "functools": ("partial",),
+    "numpy": ("dtype",),
+    "sklearn.ensemble._hist_gradient_boosting.predictor": ("TreePredictor",),
+    "sklearn.tree._tree": ("Tree",),
+    "sklearn.utils.validation": ("check_array",),  # in the partial of a booster with categories
+    "lightgbm.basic": ("Booster",),
+    "lightgbm.sklearn": ("LGBMClassifier", "LGBMRanker", "LGBMRegressor"),
+    "xgboost.core": ("Booster",),
+    "xgboost.sklearn": (
+        *("XGBClassifier", "XGBRanker", "XGBRegressor"),
+        *("XGBRFClassifier", "XGBRFRegressor"),
+    ),
+    "catboost.core": ("CatBoost", "CatBoostClassifier", "CatBoostRanker", "CatBoostRegressor"),
+}
+TRUSTED = {f"{module}.{name}" for module, names in TRUSTED_NAMES.items() for name in names}
+# Rooms whose estimators, dataclasses and named tuples are trusted: they hold data and do nothing.
+OUR_ROOMS = (
+    *("adapters", "closure", "costs", "estimators", "evaluation"),
+    *("forest", "problem", "pruning", "refitting"),
 )
+
+
+def recognise(content: Content) -> bool:
+    return "schema.json" in content.zip_names
+
+
+def read(content: Content) -> Any:
+    return from_skops(content.place)
+
+
+def holds(model: object) -> bool:
+    return not isinstance(model, CascadeClassifier)
+
+
+def write(model: Any, place: Path) -> None:
+    to_skops(model, place)
 
 
 def to_skops(model: object, file: File) -> None:
@@ -106,12 +114,24 @@ def from_skops(file: File) -> Any:
     except Exception as error:
         raise _damaged(file, error) from None
     with suppress(UnsupportedModelError):  # what has a model inside, such as a pipeline
-        read_forest(model)
+        read_stages(model)
     return model
 
 
 def _untrusted(names: Iterable[str]) -> list[str]:
-    return [name for name in names if name not in TRUSTED]
+    return [name for name in names if name not in TRUSTED and not _is_our_noun(name)]
+
+
+def _is_our_noun(name: str) -> bool:
+    """Say whether a name is that of data of ours; nothing is imported because a file names it."""
+    import thriftwood.estimators  # noqa: F401  with all rooms below it
+
+    module, _, noun = name.rpartition(".")
+    if not module.startswith(tuple(f"thriftwood.{room}." for room in OUR_ROOMS)):
+        return False
+    found = getattr(sys.modules.get(module), noun, None)
+    is_data = is_dataclass(found) or hasattr(found, "get_params") or hasattr(found, "_fields")
+    return isinstance(found, type) and is_data
 
 
 def _damaged(file: File, error: Exception) -> InputError:

@@ -1,0 +1,244 @@
+"""Forests as C source: one file, nothing to link with but the mathematical library.
+
+Its functions are in `forest.c.template`. Splits have arrays of their own, and so have the different
+things that leaves say. A child that is a split is its number, a child that is a leaf is -1 minus
+the place of what it says; so is a root::
+
+    at >= 0     split `at`
+    at < 0      a leaf that says `value[(-1 - at) * n_outputs ...]`
+"""
+
+import re
+from collections.abc import Iterable
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thriftwood.adapters import read_forest
+from thriftwood.errors import InputError
+from thriftwood.forest import NEXT_TO_ZERO, NO_SET, Forest
+from thriftwood.formats.layout import float32_thresholds, number_nodes
+from thriftwood.support.arrays import IntArray
+from thriftwood.support.files import File, write_whole
+
+# Bits of a split's rule.
+MISSING_LEFT = 1
+ZERO_IS_MISSING = 2
+CATEGORIES = 4
+
+PER_LINE = 12
+
+
+def to_c(model: object, file: File | None = None, *, name: str = "forest") -> str:
+    """Return a model as C99 source, and write it to a file if one is named.
+
+    The source has these functions; `out` gets class probabilities, or the number that a regressor
+    predicts, `scores` what the trees say before the link::
+
+        void forest_scores(const double *row, double *scores);
+        void forest_predict(const double *row, double *out);
+        void forest_scores_lazily(double (*get)(int feature, void *context), void *context,
+                                  double *scores);
+        void forest_predict_lazily(double (*get)(int feature, void *context), void *context,
+                                   double *out);
+
+    The lazy ones ask for a feature when a split first needs it, and never twice: what a device
+    with sensors, or anybody who pays by the question, wants.
+
+    Parameters
+    ----------
+    model : a fitted model, or a `Forest`
+    file : optional
+        Where to write it; a file that is there is replaced.
+    name : str
+        What the names of the functions begin with.
+
+    Returns
+    -------
+    str
+        Scores are the model's bit for bit where the compiler keeps to IEEE 754, which excludes
+        gcc's `-ffast-math`. Missing values are NaN; a categorical column holds the numbers of its
+        categories.
+    """
+    _check_name(name)
+    forest = read_forest(model)
+    arrays = _arrays(forest, name)
+    text = _head(forest, name) + _includes(forest, arrays) + arrays + _functions(forest, name)
+    if file is not None:
+        write_whole(file, text.encode("ascii"))
+    return text
+
+
+def _check_name(name: Any) -> None:
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
+        raise InputError(
+            f"`name` is {name!r}: pass a name for C, of letters, digits and underscores."
+        )
+
+
+def _head(forest: Forest, name: str) -> str:
+    """Say in a comment what goes in and what comes out."""
+    used = np.zeros(forest.n_features, dtype=np.bool_)
+    used[forest.feature[forest.is_split]] = True
+    lines = [f"{name}: {_count(forest.n_trees, 'tree')}, {_count(forest.n_splits, 'split')}."]
+    lines += ["Written by thriftwood. Compile without -ffast-math: NaN is a missing value.", ""]
+    lines += [f"A row has {forest.n_features} numbers:"]
+    lines += [_feature_line(forest, column, bool(used[column])) for column in range(len(used))]
+    lines += ["", *_output_lines(forest)]
+    return "/* " + "\n * ".join(lines).replace(" \n", "\n") + "\n */\n\n"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _feature_line(forest: Forest, column: int, used: bool) -> str:
+    words = [f"  [{column}]"]
+    if forest.feature_names is not None:
+        words.append(quoted(forest.feature_names[column]))
+    if not used:
+        words.append("(no split asks for it)")
+    if column in forest.category_labels:
+        labels = enumerate(forest.category_labels[column])
+        words.append("is " + ", ".join(f"{place} for {quoted(label)}" for place, label in labels))
+    return " ".join(words)
+
+
+def _output_lines(forest: Forest) -> list[str]:
+    if forest.classes is None:
+        return ["The prediction is one number."]
+    labels = enumerate(forest.classes.tolist())
+    return [
+        "The prediction is the probability of each class:",
+        *(f"  [{place}] {quoted(label)}" for place, label in labels),
+    ]
+
+
+def quoted(label: object) -> str:
+    r"""Return a label that cannot end a comment, whatever is in it.
+
+    >>> quoted("a */ b ??/")
+    '"a *\\/ b ?\\?/"'
+    """
+    text = re.sub(r"[^ -~]", lambda found: ascii(found[0])[1:-1], str(label).replace('"', "'"))
+    for start, end in ("*/", "/*", "??"):
+        # Twice, for signs that overlap.
+        text = text.replace(start + end, f"{start}\\{end}").replace(start + end, f"{start}\\{end}")
+    return f'"{text}"'
+
+
+def _includes(forest: Forest, arrays: str) -> str:
+    needs_math = forest.link in ("logistic", "softmax", "exp") or "INFINITY" in arrays
+    return ("#include <math.h>\n" if needs_math else "") + "#include <stdint.h>\n\n"
+
+
+def _arrays(forest: Forest, name: str) -> str:
+    """Declare the arrays that the functions read, each in the smallest type that holds it."""
+    splits, leaves, number = number_nodes(forest)
+    said, place = np.unique(forest.values[leaves], axis=0, return_inverse=True)
+    code = number.copy()
+    code[leaves] = -1 - place.ravel()
+    threshold = (
+        float32_thresholds(forest.threshold)
+        if forest.input_dtype == np.float32
+        else forest.threshold
+    )
+    of_set = forest.category_set != NO_SET
+    rule = (
+        MISSING_LEFT * forest.missing_left
+        + ZERO_IS_MISSING * (forest.zero_is_missing & ~of_set)
+        + CATEGORIES * of_set
+    )
+    cuts = np.where(of_set, np.zeros((), threshold.dtype), threshold)[splits]
+    parts = [
+        _whole(name, "root", code[forest.tree_start[:-1]]),
+        _whole(name, "feature", forest.feature[splits]),
+        _real(name, "threshold", cuts),
+        _whole(name, "left", code[forest.left[splits]]),
+        _whole(name, "right", code[forest.right[splits]]),
+        _whole(name, "rule", rule[splits], "uint8_t"),
+        _real(name, "value", said.ravel()),
+    ]
+    if of_set.any():
+        parts += _sets(forest, name, splits)
+    if forest.bias.any():
+        parts.append(_real(name, "bias", forest.bias))
+    return "".join(parts) + "\n"
+
+
+def _sets(forest: Forest, name: str, splits: IntArray) -> list[str]:
+    """Return the sets as bits, eight to a byte; those that no split uses are left out."""
+    used, place = np.unique(forest.category_set[splits], return_inverse=True)
+    shift = int(used[0] == NO_SET)
+    own = [forest.in_set[forest.set_start[s] : forest.set_start[s + 1]] for s in used[shift:]]
+    packed = [np.packbits(members, bitorder="little") for members in own]
+    ends = np.cumsum([0, *map(len, packed)])
+    return [
+        _whole(name, "set", np.maximum(place - shift, 0)),
+        _whole(name, "set_start", ends[:-1]),
+        _whole(name, "set_size", np.array([len(members) for members in own])),
+        _whole(name, "set_bits", np.concatenate(packed), "uint8_t"),
+    ]
+
+
+def _whole(name: str, what: str, values: NDArray[Any], kind: str = "") -> str:
+    small = not len(values) or (values.min() >= -(2**15) and values.max() < 2**15)
+    return _declared(kind or ("int16_t" if small else "int32_t"), name, what, map(str, values))
+
+
+def _real(name: str, what: str, values: NDArray[Any]) -> str:
+    suffix = "f" if values.dtype == np.float32 else ""
+    texts = np.unique(values)  # many are the same, and writing one takes long
+    known = {number: _number(number, suffix) for number in texts}
+    kind = "float" if suffix else "double"
+    return _declared(kind, name, what, (known[number] for number in values))
+
+
+def _number(value: Any, suffix: str) -> str:
+    """Return the shortest decimal number that reads as exactly this one."""
+    if np.isinf(value):
+        return "INFINITY" if value > 0 else "-INFINITY"
+    return f"{value!s}{suffix}"
+
+
+def _declared(kind: str, name: str, what: str, numbers: Iterable[str]) -> str:
+    texts = list(numbers) or ["0"]  # C has no empty arrays
+    lines = [", ".join(texts[i : i + PER_LINE]) for i in range(0, len(texts), PER_LINE)]
+    content = ",\n    ".join(lines)
+    return f"static const {kind} {name}_{what}[{len(texts)}] = {{\n    {content}\n}};\n"
+
+
+def _functions(forest: Forest, name: str) -> str:
+    """Return the functions that a forest has use for; all names begin with `name`."""
+    parts = files("thriftwood.formats").joinpath("forest.c.template").read_text().split("//@ ")
+    sections = dict(part.split("\n", 1) for part in parts[1:])
+    unused = {
+        "zero is missing": not forest.zero_is_missing.any(),
+        "categories": not (forest.category_set != NO_SET).any(),
+        "mean": forest.combine != "mean",
+        "bias": not forest.bias.any(),
+        **{
+            section: section != f"link {_link(forest)}"
+            for section in sections
+            if "link " in section
+        },
+    }
+    single = forest.input_dtype == np.float32
+    code = "".join(text for section, text in sections.items() if not unused.get(section))
+    return Template(code).substitute(
+        name=name,
+        real="float" if single else "double",
+        tiny="1e-35f" if single else repr(NEXT_TO_ZERO),
+        n_features=forest.n_features,
+        n_trees=forest.n_trees,
+        n_outputs=forest.n_outputs,
+    )
+
+
+def _link(forest: Forest) -> str:
+    if forest.link == "logistic" and forest.n_outputs == 1 and forest.is_classifier:
+        return "two classes"
+    return forest.link
