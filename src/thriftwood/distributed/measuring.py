@@ -12,8 +12,10 @@ from functools import reduce
 from operator import add
 from typing import Any, TypeVar
 
+import numpy as np
+
 from thriftwood.billing import model_costs, paid_by_step
-from thriftwood.problem import SUM, NodeLosses, PruningProblem, from_the_end, losses_at
+from thriftwood.problem import SUM, NodeLosses, PruningProblem, nested_figures
 from thriftwood.support.arrays import FloatArray, IndexArray
 from thriftwood.support.parallel import for_each, n_threads
 from thriftwood.support.progress import progress_bar
@@ -61,8 +63,9 @@ def figures_from_sums(
     """
     forest, n_points = problem.forest, len(paid)
     of_model = model_costs(forest, problem.prices, drop_step, n_points)
-    costs: FloatArray = from_the_end(paid) / weight + of_model
-    return costs, losses_at(forest, losses.total, drop_step, n_points) / losses.weight
+    costs: FloatArray = np.cumsum(paid[::-1])[::-1] / weight + of_model
+    lost, _, _ = nested_figures(forest, losses.total, drop_step, n_points)
+    return costs, lost / losses.weight
 
 
 def _sum_over_blocks(

@@ -37,10 +37,9 @@ from thriftwood.problem import (
     NodeLosses,
     PruningProblem,
     SampleData,
-    features_at,
+    figures_of,
     once,
     recorded_losses,
-    splits_at,
 )
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray, read_only
 from thriftwood.support.validation import whole_number
@@ -92,12 +91,8 @@ class Subsample:
         step = _after_the_whole_forest(problem, drop_step, len(costs))
         all_costs, all_losses = self.measure(step, n_points)
         best = lower_hull(all_costs, all_losses)
-        original = Figures(
-            float(all_costs[0]),
-            float(all_losses[0]),
-            int(splits_at(forest, step, n_points)[0]),
-            int(features_at(forest, step, n_points)[0]),
-        )
+        whole = figures_of(forest, problem.mean_losses, forest.is_split, float(all_costs[0]))
+        original = replace(whole, loss=float(all_losses[0]))
         starts = np.append(0.0, slopes_of(all_costs[best], all_losses[best]))
         ends = np.append(starts[1:], max(starts[-1], tradeoffs[-1]))
         errors = self.standard_errors(problem, drop_step, len(costs))

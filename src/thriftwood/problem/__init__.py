@@ -5,16 +5,12 @@ splits of that set are kept instead of none, times samples, trees and the closur
 """
 
 from thriftwood.problem.closure import ClosureIndex, build_closure, build_complexity
-from thriftwood.problem.counting import CountArray, once, times_counted
 from thriftwood.problem.frontier import (
     Figures,
-    features_at,
     figures_of,
-    from_the_end,
     interval_in_words,
-    losses_at,
+    nested_figures,
     read_tradeoff,
-    splits_at,
     still_there,
     tradeoff_inside,
     tradeoffs_of,
@@ -42,11 +38,14 @@ from thriftwood.problem.problem import (
 )
 from thriftwood.problem.targets import (
     ClassWeight,
+    CountArray,
     in_whole_numbers,
+    once,
     read_class_weights,
     read_loss_weights,
     read_target,
     read_weights,
+    times_counted,
 )
 from thriftwood.problem.validation import (
     Prunings,
@@ -77,16 +76,14 @@ __all__ = [
     "build_complexity",
     "closure_of",
     "ensemble_losses",
-    "features_at",
     "figures_of",
-    "from_the_end",
     "in_whole_numbers",
     "interval_in_words",
     "loss_function",
     "loss_kind",
     "loss_named",
-    "losses_at",
     "majorised_losses",
+    "nested_figures",
     "node_losses",
     "once",
     "read_class_weights",
@@ -98,7 +95,6 @@ __all__ = [
     "read_validation",
     "read_weights",
     "recorded_losses",
-    "splits_at",
     "still_there",
     "times_counted",
     "tradeoff_inside",

@@ -11,6 +11,7 @@ which is the paper's IP3 times samples and trees. Where trees share nothing, a s
 at exactly one split of each tree, so every split has one item of its own and no row is seen.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -67,9 +68,10 @@ class ClosureIndex:
         """Return a tradeoff as the lambda of the closure problem, in its units."""
         return Fraction(tradeoff) * self.loss_per_cost * self.cost_unit / self.gain_unit
 
-    def tradeoff(self, lambda_: Fraction) -> float:
-        """Return a lambda of the closure problem as the user's tradeoff."""
-        return float(lambda_ * self.gain_unit / (self.loss_per_cost * self.cost_unit))
+    def tradeoffs(self, lambdas: Iterable[Fraction]) -> list[float]:
+        """Return lambdas of the closure problem as the user's tradeoffs."""
+        unit = self.gain_unit / (self.loss_per_cost * self.cost_unit)
+        return [float(lambda_ * unit) for lambda_ in lambdas]
 
     def kept_nodes(self, kept: BoolArray) -> BoolArray:
         """Return the kept projects as a mask over all nodes of the forest."""
@@ -79,64 +81,39 @@ class ClosureIndex:
 
 
 def build_closure(
-    forest: Forest, purchases: Purchases, losses: FloatArray, loss_per_cost: Fraction
+    forest: Forest, bought: Purchases, losses: FloatArray, loss_per_cost: Fraction
 ) -> tuple[ClosureProblem, ClosureIndex]:
     """Write the pruning problem of a forest as a closure problem.
 
     `losses` is what each node would lose as a leaf; `loss_per_cost` what a cost of 1, in the units
     of the purchases, weighs against losses at a tradeoff of 1.
     """
-    costs = _whole_costs(purchases)
-    return _closure(forest, losses, purchases.arc_start, purchases.arc_item, costs, loss_per_cost)
+    worth, (costs, unit) = whole_gains(forest, losses), _whole_costs(bought)
+    problem = ClosureProblem(
+        worth.gains, worth.requires, bought.arc_start, bought.arc_item, costs
+    ).check()
+    lost_cost = lost_to_rounding(bought.item_cost, costs, unit)
+    return problem, ClosureIndex(
+        worth.split, worth.unit, unit, forest.n_nodes, loss_per_cost, worth.lost, lost_cost
+    )
 
 
 def build_complexity(
-    forest: Forest, losses: FloatArray, weight_counted: float
+    forest: Forest, losses: FloatArray, weight: float
 ) -> tuple[ClosureProblem, ClosureIndex]:
     """Write Breiman's cost-complexity problems of all trees, each alone, as one closure problem.
 
     Every split costs 1, the leaf that it adds.
     """
-    n_splits = forest.n_splits
-    ones = np.ones(n_splits)
-    return _closure(
-        forest,
-        losses,
-        np.arange(n_splits + 1),
-        np.arange(n_splits, dtype=np.int32),
-        WholeCosts(ones, ones.astype(np.int64), Fraction(1)),
-        Fraction(weight_counted) / forest.n_trees,
+    worth, n_splits = whole_gains(forest, losses), forest.n_splits
+    ones, every = np.ones(n_splits, dtype=np.int64), np.arange(n_splits + 1)
+    problem = ClosureProblem(
+        worth.gains, worth.requires, every, every[:-1].astype(np.int32), ones
+    ).check()
+    loss_per_leaf = Fraction(weight) / forest.n_trees
+    return problem, ClosureIndex(
+        worth.split, worth.unit, Fraction(1), forest.n_nodes, loss_per_leaf, worth.lost, 0.0
     )
-
-
-class WholeCosts(NamedTuple):
-    """What items cost, as doubles and as whole numbers of a unit."""
-
-    exact: FloatArray
-    whole: IntArray
-    unit: Fraction
-
-
-def _closure(
-    forest: Forest,
-    losses: FloatArray,
-    arc_start: IntArray,
-    arc_item: IndexArray,
-    costs: WholeCosts,
-    loss_per_cost: Fraction,
-) -> tuple[ClosureProblem, ClosureIndex]:
-    worth = whole_gains(forest, losses)
-    problem = ClosureProblem(worth.gains, worth.requires, arc_start, arc_item, costs.whole)
-    index = ClosureIndex(
-        worth.split,
-        worth.unit,
-        costs.unit,
-        forest.n_nodes,
-        loss_per_cost,
-        worth.lost,
-        lost_to_rounding(*costs),
-    )
-    return problem.check(), index
 
 
 class WholeGains(NamedTuple):
@@ -174,7 +151,7 @@ def required_splits(forest: Forest) -> IndexArray:
     return np.where(parent == LEAF, LEAF, number[parent]).astype(np.int32)
 
 
-def _whole_costs(purchases: Purchases) -> WholeCosts:
+def _whole_costs(purchases: Purchases) -> tuple[IntArray, Fraction]:
     """Return whole numbers for what items cost, at least 1 for what costs anything."""
     exact, cost_item = purchases.item_cost, purchases.cost_item
     costs, unit = whole_numbers(exact, MOST_COST)
@@ -184,7 +161,7 @@ def _whole_costs(purchases: Purchases) -> WholeCosts:
     counted = np.bincount(place, weights=costs * float(unit))
     lost = np.flatnonzero(np.abs(counted - paid) > LOST_DIGITS * paid) - 1
     if not len(lost):
-        return WholeCosts(exact, costs, unit)
+        return costs, unit
     prices = purchases.cost_item_price
     if lost[0] == OF_SPLIT:
         raise RangeError(

@@ -47,47 +47,33 @@ class Figures:
     n_features: int
 
 
-def losses_at(
+def nested_figures(
     forest: Forest, losses: FloatArray, drop_step: IndexArray, n_points: int
-) -> FloatArray:
-    """Return what the leaves of each point lose together, given what each node would lose.
+) -> tuple[FloatArray, IntArray, IntArray]:
+    """Return for each point the loss of its leaves, its splits and the features they test.
 
-    Point `i` keeps the splits with a `drop_step` of at least `i`; it is -1 at leaves.
+    Point `i` keeps the splits with a `drop_step` of at least `i`; it is -1 at leaves. `losses` is
+    what each node would lose as a leaf.
     """
     split = np.flatnonzero(forest.is_split)
+    step = drop_step[split]
     gains = losses[split] - losses[forest.left[split]] - losses[forest.right[split]]
     of_single_leaves = float(losses[forest.tree_start[:-1]].sum())
     least = float(np.minimum(losses, 0.0).sum())  # of any leaves; below is only rounding
-    kept_gains = still_there(drop_step[split], n_points, gains)
-    lost = np.maximum(of_single_leaves - kept_gains, least)
+    lost = np.maximum(of_single_leaves - still_there(step, n_points, gains), least)
     lost[np.abs(lost) < NOISE * abs(of_single_leaves)] = 0.0
-    return lost
-
-
-def splits_at(forest: Forest, drop_step: IndexArray, n_points: int) -> IntArray:
-    """Return how many splits each point keeps."""
-    return still_there(drop_step[forest.is_split], n_points).astype(np.int64)
-
-
-def features_at(forest: Forest, drop_step: IndexArray, n_points: int) -> IntArray:
-    """Return how many features the splits of each point test."""
-    last = np.full(forest.n_features, -1, dtype=np.int32)
-    np.maximum.at(last, forest.feature[forest.is_split], drop_step[forest.is_split])
-    return still_there(last, n_points).astype(np.int64)
+    last_of_feature = np.full(forest.n_features, -1, dtype=np.int32)
+    np.maximum.at(last_of_feature, forest.feature[split], step)
+    n_splits, n_features = (still_there(one, n_points) for one in (step, last_of_feature))
+    return lost, n_splits.astype(np.int64), n_features.astype(np.int64)
 
 
 def still_there(step: IndexArray, n_points: int, weights: FloatArray | None = None) -> FloatArray:
     """Return for each point how many, or how much, drops with its step or a later one."""
     ever = step >= 0
     counted = np.ones(np.count_nonzero(ever)) if weights is None else weights[ever]
-    per_step = np.bincount(step[ever], weights=counted, minlength=n_points)
-    return from_the_end(per_step.astype(np.float64))
-
-
-def from_the_end(per_step: FloatArray) -> FloatArray:
-    """Return for each point the sum over its step and all later ones."""
-    backwards: FloatArray = np.cumsum(per_step[::-1], dtype=np.float64)
-    return backwards[::-1].copy()
+    per_step = np.bincount(step[ever], weights=counted, minlength=n_points).astype(np.float64)
+    return np.cumsum(per_step[::-1])[::-1].copy()
 
 
 def figures_of(forest: Forest, losses: FloatArray, kept: BoolArray, cost: float) -> Figures:

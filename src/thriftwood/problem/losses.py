@@ -15,8 +15,8 @@ import numpy as np
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest, Routes, sums_below
 from thriftwood.problem import kernels
-from thriftwood.problem.counting import CountArray, once
 from thriftwood.problem.majoriser import true_loss_name
+from thriftwood.problem.targets import CountArray, once
 from thriftwood.support.arrays import FloatArray, IndexArray
 from thriftwood.support.validation import numbers
 
@@ -61,7 +61,7 @@ def node_losses(
     For the loss "error" that is the paper's e_h. `weights` says how much each sample counts,
     `times` how often in each tree.
     """
-    name, function = loss_named(loss, forest), loss_function(loss, forest)
+    name, function = loss_function(loss, forest)
     if times is None:
         times = once(forest.n_trees, routes.n_samples)
     add_up = _of_classes if forest.is_classifier else _of_numbers
@@ -69,8 +69,8 @@ def node_losses(
         total = add_up(function, forest, routes, target, weights, times)
     if not (np.abs(total) <= MOST_LOSS).all():
         raise InputError(
-            f"The {name.replace('_', ' ')} of all rows is beyond doubles: scale `y`, or a loss of "
-            "your own, down."
+            f"The {name.replace('_', ' ')} of all samples is beyond doubles: scale `y`, or a "
+            "loss of your own, down."
         )
     return total
 
@@ -99,10 +99,11 @@ def loss_kind(name: str, forest: Forest) -> str:
     return SUM if forest.is_averaged else JOINT
 
 
-def loss_function(loss: Loss, forest: Forest) -> Callable[..., FloatArray]:
-    """Return a loss that adds up over trees as a function; see the top of this file."""
+def loss_function(loss: Loss, forest: Forest) -> tuple[str, Callable[..., FloatArray]]:
+    """Return a loss that adds up over trees: its name and function; see the top of this file."""
     name = loss_named(loss, forest)
-    return partial(_own_loss, loss, name) if callable(loss) else _known(forest)[name]
+    usual = CLASSIFIER_LOSSES if forest.is_classifier else REGRESSOR_LOSSES
+    return name, partial(_own_loss, loss, name) if callable(loss) else usual[name]
 
 
 def loss_named(loss: Loss, forest: Forest) -> str:
@@ -137,11 +138,7 @@ def _names(forest: Forest) -> tuple[str, ...]:
         true = true_loss_name(forest)
         return (RECORDED_GAIN,) if true is None else (RECORDED_GAIN, true)
     recorded = () if forest.gains is None else (RECORDED_GAIN,)
-    return (*_known(forest), *recorded)
-
-
-def _known(forest: Forest) -> dict[str, Callable[..., FloatArray]]:
-    return CLASSIFIER_LOSSES if forest.is_classifier else REGRESSOR_LOSSES
+    return (*(CLASSIFIER_LOSSES if forest.is_classifier else REGRESSOR_LOSSES), *recorded)
 
 
 def _own_loss(loss: Callable[..., Any], name: str, *arrays: FloatArray) -> FloatArray:

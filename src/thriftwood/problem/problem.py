@@ -18,7 +18,6 @@ from thriftwood.errors import InputError
 from thriftwood.forest import Forest, Routes, route_samples
 from thriftwood.forest.table import Table, read_rows
 from thriftwood.problem.closure import ClosureIndex, build_closure
-from thriftwood.problem.counting import CountArray, once, times_counted, weight_counted
 from thriftwood.problem.frontier import Figures, figures_of, still_there
 from thriftwood.problem.losses import (
     JOINT,
@@ -31,7 +30,16 @@ from thriftwood.problem.losses import (
     node_losses,
     recorded_losses,
 )
-from thriftwood.problem.targets import ClassWeight, read_loss_weights, read_target, read_weights
+from thriftwood.problem.targets import (
+    ClassWeight,
+    CountArray,
+    once,
+    read_loss_weights,
+    read_target,
+    read_weights,
+    times_counted,
+    weight_counted,
+)
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray, read_only
 
 

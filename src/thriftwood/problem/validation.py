@@ -13,8 +13,7 @@ from thriftwood.costs import AnyCosts, PriceList, prices_of_samples
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest
 from thriftwood.forest.table import Table, read_rows
-from thriftwood.problem.counting import CountArray, times_counted
-from thriftwood.problem.targets import read_target, read_weights
+from thriftwood.problem.targets import CountArray, read_target, read_weights, times_counted
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
 
 

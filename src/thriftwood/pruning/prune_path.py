@@ -15,9 +15,7 @@ from thriftwood.problem import (
     ClosureIndex,
     Loss,
     PruningProblem,
-    features_at,
-    losses_at,
-    splits_at,
+    nested_figures,
 )
 from thriftwood.pruning.making import problem_of
 from thriftwood.pruning.path import PruningPath
@@ -119,7 +117,7 @@ def nested_path(
     forest, n_points, weight = problem.forest, cut.n_breakpoints + 1, problem.node_losses.weight
     drop_step = np.full(forest.n_nodes, -1, dtype=np.int32)
     drop_step[index.split] = cut.breakpoint_of
-    tradeoffs = [index.tradeoff(lambda_) for lambda_ in cut.breakpoints]
+    losses, n_splits, n_features = nested_figures(forest, problem.mean_losses, drop_step, n_points)
     if proof is None:
         # Whole numbers may misstate the loss of the optimum and that of the forest taken instead.
         lost_cost = Fraction(index.lost_cost) * index.loss_per_cost / Fraction(weight)
@@ -133,12 +131,12 @@ def nested_path(
         prices=problem.prices.without_samples(),
         loss_name=problem.loss_name,
         costs=read_only(problem.mean_costs(drop_step, n_points)),
-        losses=read_only(losses_at(forest, problem.mean_losses, drop_step, n_points)),
-        n_splits=read_only(splits_at(forest, drop_step, n_points)),
-        n_features=read_only(features_at(forest, drop_step, n_points)),
+        losses=read_only(losses),
+        n_splits=read_only(n_splits),
+        n_features=read_only(n_features),
         original=problem.original,
         proof=proof,
-        tradeoffs=read_only(np.array([0.0, *tradeoffs])),
+        tradeoffs=read_only(np.array([0.0, *index.tradeoffs(cut.breakpoints)])),
         drop_step=read_only(drop_step),
     )
 
@@ -150,7 +148,10 @@ def _on_all_samples(problem: PruningProblem, path: PruningPath) -> PruningPath:
     best = problem.subsample.best_on_all(
         problem, path.drop_step, path.tradeoffs, path.costs, path.losses
     )
-    n_points, forest = len(best.costs), path.forest
+    forest = path.forest
+    _, n_splits, n_features = nested_figures(
+        forest, problem.mean_losses, best.drop_step, len(best.costs)
+    )
     return PruningPath(
         model=path.model,
         forest=forest,
@@ -159,8 +160,8 @@ def _on_all_samples(problem: PruningProblem, path: PruningPath) -> PruningPath:
         loss_name=path.loss_name,
         costs=read_only(best.costs),
         losses=read_only(best.losses),
-        n_splits=read_only(splits_at(forest, best.drop_step, n_points)),
-        n_features=read_only(features_at(forest, best.drop_step, n_points)),
+        n_splits=read_only(n_splits),
+        n_features=read_only(n_features),
         original=best.original,
         proof=Sampled(
             read_only(best.errors), problem.subsample.n_drawn, problem.subsample.n_samples

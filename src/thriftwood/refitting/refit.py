@@ -24,8 +24,7 @@ from thriftwood.adapters import (
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest, Link, leaf_means, leaves, sums_below
 from thriftwood.forest.table import read_rows
-from thriftwood.problem.counting import times_counted
-from thriftwood.problem.targets import read_target, read_weights
+from thriftwood.problem import read_target, read_weights, times_counted
 from thriftwood.refitting.newton import LeafFit, check_strength, fit_leaf_values
 from thriftwood.refitting.problem import LeafProblem
 from thriftwood.refitting.strength import (
