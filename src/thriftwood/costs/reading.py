@@ -87,14 +87,7 @@ def prices_of_samples(
 ) -> PriceList:
     """Return what samples pay: by the costs given for them, or else by prices from before.
 
-    Parameters
-    ----------
-    own : PriceList
-        The prices that a path or a cascade was made with.
-    whose : str
-        What it was, for words.
-    costs, feature_names, n_samples
-        As in `read_prices`.
+    `own` are the prices that a path or a cascade was made with, `whose` is what it was, for words.
     """
     if costs is not None:
         return read_prices(costs, own.n_features, feature_names, n_samples)
@@ -108,16 +101,7 @@ def prices_of_samples(
 
 
 def with_known(costs: AnyCosts, known: BoolArray, feature_names: tuple[str, ...] | None) -> Costs:
-    """Return prices for samples that know these values, besides those that the prices call known.
-
-    Parameters
-    ----------
-    costs : array-like, mapping, Series, data frame, Costs or None
-        As in `prune`.
-    known : shape (n_samples, n_features)
-    feature_names : tuple of str, optional
-        Needed where prices go by name.
-    """
+    """Return prices for samples that know these values, besides those already known."""
     n_samples, n_features = known.shape
     columns = Columns(n_features, feature_names)
     costs = _without_unused(as_costs(costs), columns)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.costs import Costs
-from thriftwood.support.libraries import library
+from thriftwood.support.libraries import frame_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,11 +110,7 @@ class Dataset:
         pandas lends single columns to scikit-learn read-only, and with missing values in them its
         trees refuse that. Of doubles they make their own copy.
         """
-        pandas = library("pandas", what="A data frame")
-        frame: pd.DataFrame = pandas.DataFrame(
-            self.X.astype(np.float64), columns=list(self.feature_names)
-        )
-        return frame
+        return frame_of(self.X.astype(np.float64), list(self.feature_names))
 
     def __repr__(self) -> str:
         n_samples, n_features = self.X.shape

@@ -15,7 +15,7 @@ from thriftwood.evaluation import kernels
 from thriftwood.forest import LINKS, Forest, Routes, route_samples
 from thriftwood.problem.validation import Prunings, ValidationSet, read_points
 from thriftwood.support.arrays import FloatArray, IndexArray, IntArray, read_only
-from thriftwood.support.frames import frame_of
+from thriftwood.support.libraries import frame_of
 from thriftwood.support.progress import progress_bar
 from thriftwood.support.validation import shares_of_one
 

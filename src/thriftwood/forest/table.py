@@ -1,20 +1,21 @@
-"""Rows as the user has them: arrays, lists, pandas or polars data frames."""
+"""Samples as the user has them: arrays, lists, pandas or polars data frames."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.errors import InputError
+from thriftwood.forest.forest import Forest
 from thriftwood.support.arrays import read_only
 from thriftwood.support.validation import COMPLEX_OR_TIME
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows of numbers (missing values are NaN), with the names of the columns if they have some.
+    """Samples of numbers (missing values are NaN), with the names of columns, if any.
 
     The values may lie in an array of the user, who can change it later. Who keeps a table for
     longer than a call keeps a `copy`.
@@ -39,17 +40,10 @@ class Table:
 def read_table(
     X: object, dtype: np.dtype[Any], labels: Mapping[int, tuple[Any, ...]] | None = None
 ) -> Table:
-    """Read rows into an array of `dtype`; refuse what is not a table of numbers.
+    """Read samples into an array of `dtype`; refuse what is not a table of numbers.
 
-    Parameters
-    ----------
-    X : array-like or data frame, shape (n_samples, n_columns)
-        Anything NumPy can read, a pandas or a polars data frame.
-    dtype : numpy dtype
-        What the model casts its input to before it compares.
-    labels : mapping from column to labels, optional
-        Text and categorical types in these columns become the number of their label; a label that
-        is not known is missing.
+    Text and categorical types in the columns of `labels` become the number of their label; a label
+    that is not known is missing.
     """
     _check_kind(X)
     values = _as_numbers(_with_numbers_for(labels, X) if labels else X, dtype)
@@ -59,34 +53,18 @@ def read_table(
             "pass an array of shape (n_samples, n_features), for one row X.reshape(1, -1)."
         )
     if values.shape[0] == 0:
-        raise InputError("X has no rows: at least one example is needed.")
+        raise InputError("X has no rows: at least one sample is needed.")
     return Table(read_only(values.view()), column_names(X))
 
 
-class TrainedOn(Protocol):
-    """The columns that a model was trained on, as a `Forest` knows them."""
-
-    @property
-    def n_features(self) -> int: ...
-
-    @property
-    def feature_names(self) -> tuple[str, ...] | None: ...
-
-    @property
-    def input_dtype(self) -> np.dtype[Any]: ...
-
-    @property
-    def category_labels(self) -> Mapping[int, tuple[Any, ...]]: ...
-
-
-def read_rows(X: object, trained_on: TrainedOn) -> Table:
-    """Read rows for a model; refuse those with other columns than it was trained on."""
+def read_rows(X: object, forest: Forest) -> Table:
+    """Read samples for a model; refuse those with other columns than it was trained on."""
     _check_kind(X)
     names = column_names(X)
     if names is not None:  # before what is in them, which may be no numbers in the wrong place
-        _check_columns(len(names), names, trained_on)
-    table = read_table(X, trained_on.input_dtype, trained_on.category_labels)
-    check_columns(table, trained_on)
+        check_columns(len(names), names, forest)
+    table = read_table(X, forest.input_dtype, forest.category_labels)
+    check_columns(table.n_columns, table.names, forest)
     return table
 
 
@@ -94,35 +72,28 @@ def _check_kind(X: object) -> None:
     if X is None:
         raise InputError("X is None: pass the samples.")
     if hasattr(X, "tocsr"):
-        raise InputError("X is a sparse matrix: pass dense rows, for example X.toarray().")
+        raise InputError("X is a sparse matrix: pass dense samples, for example X.toarray().")
     if hasattr(X, "collect"):
         raise InputError("X is a lazy frame: call its .collect() first.")
     if callable(X):
-        raise InputError("X is a function: pass what it returns, X=chunks() for chunks of rows.")
+        raise InputError("X is a function: pass what it returns, X=chunks() for chunks of samples.")
     if type(X).__module__.startswith(("dask.bag", "dask.delayed")):
         raise InputError(f"X is a Dask {type(X).__name__}: pass a Dask array or data frame.")
-    if isinstance(X, list) and X and isinstance(X[0], tuple) and X[0] and _is_table(X[0][0]):
-        raise InputError("X is a list of chunks of rows: pass an iterator of them, iter(X).")
+    first = X[0] if isinstance(X, list) and X else None
+    if isinstance(first, tuple) and first and getattr(first[0], "ndim", 0) == 2:
+        raise InputError("X is a list of chunks of samples: pass an iterator of them, iter(X).")
 
 
-def _is_table(values: object) -> bool:
-    return getattr(values, "ndim", 0) == 2
-
-
-def check_columns(table: Table, trained_on: TrainedOn) -> None:
-    """Refuse a table whose columns are not those that a model was trained on."""
-    _check_columns(table.n_columns, table.names, trained_on)
-
-
-def _check_columns(n_columns: int, names: tuple[str, ...] | None, trained_on: TrainedOn) -> None:
-    if n_columns != trained_on.n_features:
+def check_columns(n_columns: int, names: tuple[str, ...] | None, forest: Forest) -> None:
+    """Refuse columns that are not those that a model was trained on."""
+    if n_columns != forest.n_features:
         raise InputError(
-            f"X has {n_columns} columns, but the model was trained on {trained_on.n_features} "
+            f"X has {n_columns} columns, but the model was trained on {forest.n_features} "
             "features: pass the same columns in the same order."
         )
-    if names is None or trained_on.feature_names is None:
+    if names is None or forest.feature_names is None:
         return
-    for column, (given, known) in enumerate(zip(names, trained_on.feature_names, strict=True)):
+    for column, (given, known) in enumerate(zip(names, forest.feature_names, strict=True)):
         # LightGBM writes the spaces of a name as underscores.
         if known not in (given, given.replace(" ", "_")):
             raise InputError(
@@ -135,30 +106,29 @@ def _with_numbers_for(labels: Mapping[int, tuple[Any, ...]], X: Any) -> Any:
     """Return a table in which the labels of some columns are replaced by their numbers."""
     if hasattr(X, "isetitem"):  # pandas
         numbered = X.copy(deep=False)
-        for column in _in_table(labels, X):
+        for column, known in _in_table(labels, X):
             if X.dtypes.iloc[column].kind == "O":  # categorical types and text
-                texts = X.iloc[:, column].tolist()
-                numbered.isetitem(column, _numbers_of(texts, labels[column]))
+                numbered.isetitem(column, _numbers_of(X.iloc[:, column].tolist(), known))
         return numbered
     if hasattr(X, "replace_column"):  # polars
         numbered = X.clone()
-        for column in _in_table(labels, X):
+        for column, known in _in_table(labels, X):
             texts = X.to_series(column)
             if not texts.dtype.is_numeric():
-                numbers = _numbers_of(texts.to_list(), labels[column])
+                numbers = _numbers_of(texts.to_list(), known)
                 numbered.replace_column(column, type(texts)(texts.name, numbers))
         return numbered
     array = np.array(X)
     if array.dtype.kind not in "OU" or array.ndim != 2:
         return X
     numbered = array.astype(object)
-    for column in _in_table(labels, array):
-        numbered[:, column] = _numbers_of(array[:, column].tolist(), labels[column])
+    for column, known in _in_table(labels, array):
+        numbered[:, column] = _numbers_of(array[:, column].tolist(), known)
     return numbered
 
 
-def _in_table(labels: Mapping[int, tuple[Any, ...]], X: Any) -> list[int]:
-    return [column for column in labels if column < X.shape[1]]
+def _in_table(labels: Mapping[int, tuple[Any, ...]], X: Any) -> list[tuple[int, tuple[Any, ...]]]:
+    return [(column, known) for column, known in labels.items() if column < X.shape[1]]
 
 
 def _numbers_of(texts: list[Any], known: tuple[Any, ...]) -> NDArray[np.float64]:

@@ -38,7 +38,7 @@ class Routes:
 
 def route_samples(forest: Forest, table: Table, n_jobs: int | None = None) -> Routes:
     """Send every sample of `table` through every tree of `forest`."""
-    check_columns(table, forest)
+    check_columns(table.n_columns, table.names, forest)
     with np.errstate(over="ignore"):
         X = table.values.astype(forest.input_dtype, copy=False)
     order = np.empty((forest.n_trees, table.n_samples), dtype=np.int32)

@@ -34,7 +34,7 @@ from thriftwood.pruning.proof import Baseline, Optimal, PathProof
 from thriftwood.pruning.pruned import Pruned
 from thriftwood.refitting import LabelledSamples
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
-from thriftwood.support.frames import frame_of
+from thriftwood.support.libraries import frame_of
 from thriftwood.support.validation import is_whole, one_number_from_zero
 
 if TYPE_CHECKING:

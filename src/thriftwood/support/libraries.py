@@ -1,9 +1,14 @@
 """Libraries that may be missing."""
 
+from __future__ import annotations
+
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from thriftwood.errors import MissingLibraryError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def library(name: str, extra: str | None = None, what: str = "This format") -> Any:
@@ -14,3 +19,9 @@ def library(name: str, extra: str | None = None, what: str = "This format") -> A
         root = name.split(".")[0]
         package = f'"thriftwood[{extra}]"' if extra else root
         raise MissingLibraryError(f"{what} needs {root}: pip install {package}") from None
+
+
+def frame_of(columns: Any, names: list[str] | None = None) -> pd.DataFrame:
+    """Return columns by name, or an array with these names, as a pandas data frame."""
+    frame: pd.DataFrame = library("pandas", what="A data frame").DataFrame(columns, columns=names)
+    return frame
