@@ -43,8 +43,9 @@ class FeatureBill:
         What a sample pays for each feature itself, on average.
     bought : shape (n_features,)
         The share of samples that buy each feature, for itself or for another that requires it.
-    fees : dict
-        What a sample pays on average for the fee of each group.
+    fees, fee_payers : dict
+        What a sample pays on average for the fee of each group, and the share of samples that need
+        it.
     by_group : dict
         What a sample pays on average for each group in all: its fee, if it has one, and the prices
         of its features themselves. A feature of several groups counts in each; the fee of a group
@@ -65,13 +66,15 @@ class FeatureBill:
     by_feature: FloatArray
     bought: FloatArray
     fees: dict[str, float]
+    fee_payers: dict[str, float]
     by_group: dict[str, float]
     test_cost: float
     model_cost: float
     unit: str
     feature_names: tuple[str, ...] | None
     used: BoolArray
-    # What receipts are made of, one by one when somebody asks.
+    # How much samples count, and what receipts are made of, one by one when somebody asks.
+    _weights: FloatArray | None
     _prices: PriceList
     _shared: dict[int, BoolArray]
     _test_costs: FloatArray
@@ -80,7 +83,7 @@ class FeatureBill:
     @property
     def mean(self) -> float:
         """The mean bill of a sample, its part of what the model costs included."""
-        return float(self.per_sample.mean()) + self.model_cost
+        return float(np.average(self.per_sample, weights=self._weights)) + self.model_cost
 
     def quantiles(self, shares: Sequence[float] = (0.1, 0.5, 0.9)) -> FloatArray:
         """Return quantiles of the bills of samples, without what is paid for the model.
@@ -91,7 +94,9 @@ class FeatureBill:
             Each between 0 and 1.
         """
         wanted = shares_of_one(shares, "shares")
-        found: FloatArray = np.quantile(self.per_sample, wanted)
+        method: Any = "linear" if self._weights is None else "inverted_cdf"
+        found: FloatArray
+        found = np.quantile(self.per_sample, wanted, method=method, weights=self._weights)
         return found
 
     def receipt(self, i: int) -> Receipt:
@@ -182,7 +187,11 @@ def feature_bill(
 
 
 def bill_of_stages(
-    stages: Stages, table: Table, prices: PriceList, n_jobs: int | None = None
+    stages: Stages,
+    table: Table,
+    prices: PriceList,
+    n_jobs: int | None = None,
+    weights: FloatArray | None = None,
 ) -> FeatureBill:
     """Measure what samples pay on their way through the stages of a cascade, or the only one.
 
@@ -200,7 +209,7 @@ def bill_of_stages(
     in_order = partial(_uses_until, stages, stage, table)
     names = stages.richest.feature_names or table.names
     model_cost = model_cost_of(stages.last_in_use, prices)
-    return make_bill(prices, used, test_costs, in_order, model_cost, names)
+    return make_bill(prices, used, test_costs, in_order, model_cost, names, weights)
 
 
 def _uses_until(stages: Stages, stage: IntArray, table: Table, sample: int) -> list[FeatureUse]:
@@ -233,13 +242,14 @@ def make_bill(
     in_order: Callable[[int], list[FeatureUse]],
     model_cost: float,
     feature_names: tuple[str, ...] | None,
+    weights: FloatArray | None = None,
 ) -> FeatureBill:
     """Charge samples for the features that they use, whatever model tests them.
 
     `in_order` returns the uses of one sample in the order of buying.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        bills = bills_of(prices, used)
+        bills = bills_of(prices, used, weights)
         per_sample = bills.per_sample + test_costs
         everything = per_sample.sum()
     if not np.isfinite(everything):
@@ -247,6 +257,7 @@ def make_bill(
     by_feature = bills.by_cost_item[: prices.n_features]
     is_fee = np.flatnonzero(prices.payer != MODEL)[prices.n_features :]
     fees = {prices.names[item]: float(bills.by_cost_item[item]) for item in is_fee}
+    fee_payers = {prices.names[item]: float(bills.needed_by[item]) for item in is_fee}
     by_group = {
         group: fees.get(group, 0.0) + float(by_feature[list(features)].sum())
         for group, features in prices.groups
@@ -256,12 +267,14 @@ def make_bill(
         by_feature=read_only(by_feature),
         bought=read_only(bills.needed_by[: prices.n_features]),
         fees=fees,
+        fee_payers=fee_payers,
         by_group=by_group,
-        test_cost=float(test_costs.mean()),
+        test_cost=float(np.average(test_costs, weights=weights)),
         model_cost=model_cost,
         unit=prices.unit,
         feature_names=feature_names,
         used=read_only(used),
+        _weights=weights,
         _prices=prices,
         _shared=bills.shared,
         _test_costs=test_costs,

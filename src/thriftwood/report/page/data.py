@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from thriftwood.billing import FeatureBill, Receipt, bill_of_stages
+from thriftwood.costs import MODEL, PriceList
 from thriftwood.errors import InputError
 from thriftwood.evaluation import Evaluation, evaluate
-from thriftwood.forest import Forest, collapse
+from thriftwood.forest import Forest, collapse, one_stage
 from thriftwood.problem import (
     PruningProblem,
     ValidationSet,
@@ -25,7 +27,6 @@ from thriftwood.problem import (
 )
 from thriftwood.pruning import PruningPath
 from thriftwood.report.page.proofs import proofs_of
-from thriftwood.report.page.spending import Spending, fee_items, line_names, spending_on
 from thriftwood.report.points import drawn_points, first_point, shown_points
 from thriftwood.support.arrays import FloatArray, IntArray
 from thriftwood.support.progress import progress_bar
@@ -40,6 +41,10 @@ MOST_DRAWN = 1500
 MOST_NUMBERS = 150_000
 MOST_BILL_BARS = 30
 MOST_TREE_BARS = 100
+# Parts of a mean bill that are no groups of features.
+OTHER_FEATURES, ALL_FEATURES = "features without a group", "features"
+TESTS, MODEL_COST = "splits that a sample passes", "what is paid once for the model"
+SEVERAL = "counted in several groups"
 # Where typical samples stand among all, ordered by what they pay before pruning.
 TYPICAL = {"A cheap sample": 0.1, "A sample in the middle": 0.5, "A dear sample": 0.9}
 
@@ -58,13 +63,13 @@ def page_data(
     _check_arguments(path, problem, evaluation, title, commands)
     most_points = whole_number(max_points, "max_points", FEWEST_POINTS)
     forest, prices, weights = path.forest, problem.prices, problem.in_memory.weights
-    before = spending_on(problem, forest)
+    before = _bill(problem, forest)
     _check_cost(before.mean, path.original.cost)
     is_judged = forest.is_classifier or forest.statistic != "other"
     training = _on_own_samples(path, problem) if is_judged else None
     start, why = first_point(path, training, evaluation)
     typical = _typical_samples(before, weights) if truth(receipts, "receipts") else []
-    numbers = 2 * len(before.bought) + sum(len(one["lines"]) for one in typical)
+    numbers = 2 * len(prices.names) + sum(len(one["lines"]) for one in typical)
     most = max(FEWEST_POINTS, min(most_points, MOST_NUMBERS // numbers))
     shown = shown_points(path.costs, [start], most)
     drawn = drawn_points(path.costs, shown, MOST_DRAWN)
@@ -72,16 +77,17 @@ def page_data(
     points = []
     with progress_bar("Writing the page", problem.progress) as bar:
         for index, proof in zip(shown, proofs_of(path, problem, shown, start), strict=True):
-            after = spending_on(problem, collapse(forest, path.kept_nodes(index))[0])
+            pruned = collapse(forest, path.kept_nodes(index))[0]
+            after = _bill(problem, pruned)
             _check_cost(after.mean, float(path.costs[index]))
             point = _point(path, index, commands)
             point["place"] = int(np.searchsorted(drawn, index)) + 1
-            point["details"] = _details(after, before, edges, weights)
+            point["details"] = _details(after, problem, pruned, edges)
             point["receipts"] = [_still_paid(after, one) for one in typical]
             points.append(point | {"proof": proof})
             bar(len(points) / len(shown))
-    fees = fee_items(prices)
     members = [feature for _, features in prices.groups for feature in features]
+    rest = OTHER_FEATURES if prices.groups else ALL_FEATURES
     return {
         "title": title or f"What this {type(path.model).__name__} could cost",
         "model": type(path.model).__name__,
@@ -96,14 +102,14 @@ def page_data(
         "trees_per_bar": _trees_per_bar(forest.n_trees),
         "n_points": len(path),
         "features": prices.names[: prices.n_features],
-        "fees": [prices.names[item] for item in fees],
-        "prices": prices.prices[[*range(prices.n_features), *fees]],
-        "lines": line_names(prices),
+        "fees": list(before.fees),
+        "prices": prices.prices[prices.payer != MODEL],
+        "lines": [*before.by_group, rest, TESTS, MODEL_COST, SEVERAL],
         "in_several_groups": len(set(members)) < len(members),
         "edges": edges,
         "typical": typical,
         "curve": _curve(path, training, evaluation, drawn),
-        "before": _details(before, before, edges, weights),
+        "before": _details(before, problem, forest, edges),
         "points": points,
         "start": {"point": start, "why": why, "is_suggested": evaluation is not None},
     }
@@ -211,25 +217,41 @@ def _weighting(problem: PruningProblem) -> str:
     return " ".join(words)
 
 
+def _bill(problem: PruningProblem, forest: Forest) -> FeatureBill:
+    """Return what the samples of a problem pay for a forest, each as much as it counts."""
+    data, stages = problem.in_memory, one_stage(forest)
+    return bill_of_stages(stages, data.table, problem.prices, problem.n_jobs, data.weights)
+
+
 def _details(
-    after: Spending, before: Spending, edges: FloatArray, weights: FloatArray
+    bill: FeatureBill, problem: PruningProblem, forest: Forest, edges: FloatArray
 ) -> dict[str, Any]:
     """Return what the page says about one model: the one before pruning, or a point."""
-    forest, bills = after.forest, after.per_sample
-    counts, _ = np.histogram(np.minimum(bills, edges[-1]), edges, weights=weights)
+    bills, weights = np.minimum(bill.per_sample, edges[-1]), problem.in_memory.weights
     return {
-        "cost": after.mean,
+        "cost": bill.mean,
         "n_splits": forest.n_splits,
         "n_features": len(np.unique(forest.feature[forest.is_split])),
-        "quantiles": np.quantile(bills, (0.1, 0.5, 0.9), weights=weights, method="inverted_cdf"),
-        "bills": counts,
-        "bought": after.bought,
-        "spent": after.spent,
-        "test_cost": after.test_cost,
-        "model_cost": after.model_cost,
-        "by_line": after.by_line,
-        "trees": _tree_bars(forest, before.forest),
+        "quantiles": bill.quantiles((0.1, 0.5, 0.9)),
+        "bills": np.histogram(bills, edges, weights=weights)[0],
+        "bought": [*bill.bought, *bill.fee_payers.values()],
+        "spent": [*bill.by_feature, *bill.fees.values()],
+        "test_cost": bill.test_cost,
+        "model_cost": bill.model_cost,
+        "by_line": _by_line(bill, problem.prices),
+        "trees": _tree_bars(forest, problem.forest),
     }
+
+
+def _by_line(bill: FeatureBill, prices: PriceList) -> list[float]:
+    """Return the parts of a mean bill; the last makes up for features of several groups."""
+    has_group = np.zeros(prices.n_features, dtype=np.bool_)
+    for _, members in prices.groups:
+        has_group[list(members)] = True
+    others = float(bill.by_feature[~has_group].sum())
+    lines = [*bill.by_group.values(), others, bill.test_cost, bill.model_cost]
+    overlap = bill.mean - sum(lines)
+    return [*lines, overlap if abs(overlap) > 1e-9 * max(1.0, bill.mean) else 0.0]
 
 
 def _bill_edges(bills: FloatArray) -> FloatArray:
@@ -260,7 +282,7 @@ def _trees_per_bar(n_trees: int) -> int:
     return -(-n_trees // MOST_TREE_BARS)
 
 
-def _typical_samples(before: Spending, weights: FloatArray) -> list[dict[str, Any]]:
+def _typical_samples(before: FeatureBill, weights: FloatArray) -> list[dict[str, Any]]:
     """Return samples by what they pay before pruning, with the lines of their receipts.
 
     Points are nested, so that at every point a sample pays for some of these lines.
@@ -271,19 +293,41 @@ def _typical_samples(before: Spending, weights: FloatArray) -> list[dict[str, An
     for label, share in TYPICAL.items():
         sample = int(by_bill[np.searchsorted(counted, share * counted[-1])])
         chosen.setdefault(sample, label)  # fewer where there are very few samples
-    return [
+    return [_typical_sample(before, sample, label) for sample, label in chosen.items()]
+
+
+def _typical_sample(before: FeatureBill, sample: int, label: str) -> dict[str, Any]:
+    receipt = before.receipt(sample)
+    values = {one.name: _value_in_words(one.value) for one in receipt.purchases}
+    lines = [
         {
-            "label": label,
-            "sample": sample,
-            "lines": before.receipt_lines(sample),
-            "tests": float(before.tests[sample]),
+            "item": item,
+            "name": f"fee: {item}" if item in before.fees else item,
+            "value": values.get(item),
+            "price": price,
         }
-        for sample, label in chosen.items()
+        for item, price in sorted(_paid(receipt).items(), key=lambda one: -one[1])
     ]
+    return {"label": label, "sample": sample, "lines": lines, "tests": receipt.test_cost}
 
 
-def _still_paid(after: Spending, typical: dict[str, Any]) -> dict[str, Any]:
+def _still_paid(after: FeatureBill, typical: dict[str, Any]) -> dict[str, Any]:
     """Return the places of the lines that a typical sample still pays for, and its tests."""
-    paid = after.items_of(typical["sample"])
+    receipt = after.receipt(typical["sample"])
+    paid = _paid(receipt)
     places = [place for place, line in enumerate(typical["lines"]) if line["item"] in paid]
-    return {"lines": places, "tests": float(after.tests[typical["sample"]])}
+    return {"lines": places, "tests": receipt.test_cost}
+
+
+def _paid(receipt: Receipt) -> dict[str, float]:
+    """Return what a sample pays for each item by name; 0 for features that it has anyway."""
+    items = [item for one in receipt.purchases for item in one.items]
+    return dict.fromkeys((one.name for one in receipt.purchases), 0.0) | dict(
+        [*items, *receipt.shared]
+    )
+
+
+def _value_in_words(value: Any) -> str:
+    if value is None:
+        return "missing"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
