@@ -12,7 +12,7 @@ import numpy as np
 
 from thriftwood.billing import mean_costs, nested_bills, sorted_by_step, steps_of
 from thriftwood.evaluation import kernels
-from thriftwood.forest import LINKS, Forest, Routes, route_samples
+from thriftwood.forest import Forest, Routes, predictions, route_samples
 from thriftwood.problem.validation import Prunings, ValidationSet, read_points
 from thriftwood.support.arrays import FloatArray, IndexArray, IntArray, read_only
 from thriftwood.support.libraries import frame_of
@@ -22,10 +22,12 @@ from thriftwood.support.validation import shares_of_one
 if TYPE_CHECKING:
     import pandas as pd
 
-# What `judge_classes` measures, in its order.
+# Measured of classifiers, in the order of `_update`.
 CLASS_LOSSES = ("error", "vote_error", "brier", "log_loss")
 # Values of nodes are added in whole numbers of this many bits.
 VALUE_BITS = 44
+# Probabilities stay this far from 0 and 1, as for scikit-learn.
+SMALLEST = float(np.finfo(np.float64).eps)
 # Nested prunings: the step with which each split drops, and the number of points.
 Nested = tuple[IndexArray, int]
 
@@ -170,28 +172,6 @@ def _losses_along(
     forest: Forest, routes: Routes, data: ValidationSet, prunings: Iterable[Nested]
 ) -> Iterator[FloatArray]:
     """Yield what each sample loses at each point, shape (n_losses, n_samples), from the last."""
-    trees, scale = _trees(forest, routes, data)
-    state = _at_roots(forest, trees)
-    losses = np.zeros((len(CLASS_LOSSES) if forest.is_classifier else 1, routes.n_samples))
-    judge = kernels.judge_classes if forest.is_classifier else kernels.judge_numbers
-    before = np.zeros(forest.n_nodes, dtype=np.bool_)
-    for step, n_points in prunings:
-        last = step >= n_points - 1
-        kernels.put_in(trees, state, np.flatnonzero(before & ~last), -1)
-        kernels.put_in(trees, state, np.flatnonzero(last & ~before), 1)
-        splits, start = sorted_by_step(step, n_points)
-        for point in range(n_points - 1, -1, -1):
-            if point < n_points - 1:
-                kernels.put_in(trees, state, splits[start[point] : start[point + 1]], 1)
-            judge(state, data.target, scale, losses)
-            yield losses
-        before = step >= 0
-
-
-def _trees(
-    forest: Forest, routes: Routes, data: ValidationSet
-) -> tuple[kernels.Trees, kernels.Scale]:
-    """Return the trees as kernels want them, and what makes predictions of their whole values."""
     size = math.frexp(float(np.abs(forest.values).max(initial=0.0)))[1]
     value = np.rint(np.ldexp(forest.values, VALUE_BITS - size)).astype(np.int64)
     trees = kernels.Trees(
@@ -205,14 +185,20 @@ def _trees(
         stop=routes.stop,
         times=data.times,
     )
-    scale = kernels.Scale(
-        unit=math.ldexp(1.0, size - VALUE_BITS),
-        is_mean=forest.combine == "mean",
-        bias=forest.bias,
-        link=LINKS.index(forest.link),
-        n_classes=0 if forest.classes is None else len(forest.classes),
-    )
-    return trees, scale
+    state = _at_roots(forest, trees)
+    losses = np.zeros((len(CLASS_LOSSES) if forest.is_classifier else 1, routes.n_samples))
+    before = np.zeros(forest.n_nodes, dtype=np.bool_)
+    for step, n_points in prunings:
+        last = step >= n_points - 1
+        kernels.put_in(trees, state, np.flatnonzero(before & ~last), -1)
+        kernels.put_in(trees, state, np.flatnonzero(last & ~before), 1)
+        splits, start = sorted_by_step(step, n_points)
+        for point in range(n_points - 1, -1, -1):
+            if point < n_points - 1:
+                kernels.put_in(trees, state, splits[start[point] : start[point + 1]], 1)
+            _update(losses, forest, state, math.ldexp(1.0, size - VALUE_BITS), data.target)
+            yield losses
+        before = step >= 0
 
 
 def _at_roots(forest: Forest, trees: kernels.Trees) -> kernels.State:
@@ -229,6 +215,33 @@ def _at_roots(forest: Forest, trees: kernels.Trees) -> kernels.State:
         state.votes[times > 0, trees.winner[root]] += 1
         state.n_trees[times > 0] += 1
     return state
+
+
+def _update(
+    losses: FloatArray,
+    forest: Forest,
+    state: kernels.State,
+    unit: float,
+    target: IndexArray | FloatArray,
+) -> None:
+    """Measure the samples anew whose predictions changed."""
+    who = np.flatnonzero(state.changed & (state.n_trees > 0))
+    state.changed[who] = False
+    outputs, y_true = state.total[who].astype(np.float64), target[who]
+    if not (forest.is_classifier and forest.is_averaged):  # whose whole numbers have exact ties
+        n_trees = state.n_trees[who, None] if forest.combine == "mean" else 1
+        outputs = predictions(forest.link, outputs * unit / n_trees + forest.bias)
+    if not forest.is_classifier:
+        with np.errstate(over="ignore"):
+            losses[0, who] = (outputs[:, -1] - y_true) ** 2
+        return
+    outputs /= outputs.sum(axis=1, keepdims=True)
+    right = np.arange(len(who)), y_true
+    losses[0, who] = outputs.argmax(axis=1) != y_true
+    losses[1, who] = state.votes[who].argmax(axis=1) != y_true
+    losses[3, who] = -np.log(np.clip(outputs[right], SMALLEST, 1.0 - SMALLEST))
+    outputs[right] -= 1.0
+    losses[2, who] = (outputs**2).sum(axis=1) / (2 if outputs.shape[1] == 2 else 1)
 
 
 def _standard_error(losses: FloatArray, weights: FloatArray) -> float:

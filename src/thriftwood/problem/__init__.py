@@ -50,7 +50,6 @@ from thriftwood.problem.targets import (
 from thriftwood.problem.validation import (
     Prunings,
     ValidationSet,
-    bootstrap_for,
     read_points,
     read_validation,
 )
@@ -71,7 +70,6 @@ __all__ = [
     "SampleData",
     "Subsample",
     "ValidationSet",
-    "bootstrap_for",
     "build_closure",
     "build_complexity",
     "closure_of",

@@ -90,7 +90,7 @@ def read_validation(
     table = read_rows(X, forest)
     target = read_target(y, forest, table.n_samples)
     weights = read_weights(sample_weight, table.n_samples)
-    times = times_counted(samples, bootstrap_for(path, samples), forest.n_trees, table.n_samples)
+    times = times_counted(samples, _bootstrap(path, samples), forest.n_trees, table.n_samples)
     names = forest.feature_names
     prices = prices_of_samples(path.prices, "path", costs, names, table.n_samples)
     prices.batch_weights(weights)  # refuses weights that differ within a batch
@@ -111,7 +111,7 @@ def read_points(points: Any, n_points: int, name: str = "points") -> IntArray:
     return wanted.astype(np.int64) % n_points
 
 
-def bootstrap_for(path: Prunings, samples: str) -> BootstrapSamples | None:
+def _bootstrap(path: Prunings, samples: str) -> BootstrapSamples | None:
     """Return what each tree was grown on, where only some trees predict a sample."""
     if samples == "all":
         return None
