@@ -71,7 +71,8 @@ def check_prices(prices: Any, key: str, place: Place) -> None:
     else:
         named = enumerate(prices)
     for name, price in named:
-        check_price(price, place(key, name))
+        if not _is_price(price):
+            check_price(price, place(key, name))
 
 
 def check_price(price: object, where: str, decimal: str = ".") -> None:
@@ -92,6 +93,8 @@ def in_order(lists: Mapping[Any, Iterable[Any]], key: str, place: Place) -> list
 
 
 def _is_price(value: Any) -> bool:
+    if type(value) is float:
+        return 0 <= value < math.inf
     if isinstance(value, (str, bytes, bool, np.bool_, complex)) or np.ndim(value):
         return False
     try:
@@ -141,7 +144,7 @@ def _check_names(values: Mapping[str, Any], place: Place) -> None:
     """Refuse names that mean nothing in this list; whole numbers are columns, which have none."""
     groups, features = values.get("groups") or {}, values.get("per_feature")
     for group in values.get("group_fee") or {}:
-        _check_known(group, groups, "no group", place("group_fee", group))
+        _check_known(group, groups, "no group", place, "group_fee", group)
     if not isinstance(features, Mapping):
         return  # only the model knows the names
     for group in groups:
@@ -153,15 +156,16 @@ def _check_names(values: Mapping[str, Any], place: Place) -> None:
     either, neither = {**features, **groups}, "neither a feature nor a group"
     for group, members in groups.items():
         for name in members:
-            _check_known(name, either, neither, place("groups", group))
+            _check_known(name, either, neither, place, "groups", group)
     for feature, others in (values.get("requires") or {}).items():
         for name in (feature, *others):
-            _check_known(name, features, "no feature", place("requires", feature))
+            _check_known(name, features, "no feature", place, "requires", feature)
     per_model = values.get("per_model")
     for name in per_model if isinstance(per_model, Mapping) else ():
-        _check_known(name, either, neither, place("per_model", name))
+        _check_known(name, either, neither, place, "per_model", name)
 
 
-def _check_known(name: Any, names: Collection[Any], what: str, where: str) -> None:
+def _check_known(name: Any, names: Collection[Any], what: str, place: Place, *keys: object) -> None:
     if name not in names and not is_whole(name):
-        raise InputError(f"{where}: {name!r} is {what} of this list.{did_you_mean(name, names)}")
+        hint = did_you_mean(name, names)
+        raise InputError(f"{place(*keys)}: {name!r} is {what} of this list.{hint}")

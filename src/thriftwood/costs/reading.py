@@ -155,9 +155,9 @@ def _without_unused(costs: Costs, columns: Columns) -> Costs:
     prices = costs.per_feature
     if columns.names is None or not isinstance(prices, Mapping):
         return costs
-    unused = [name for name in prices if isinstance(name, str) and name not in columns.names]
-    missing = [name for name in columns.names if name not in prices]
-    if not unused or missing:  # what is missing may be misspelt
+    names = set(columns.names)
+    unused = [name for name in prices if isinstance(name, str) and name not in names]
+    if not unused or not all(name in prices for name in names):  # what is missing may be misspelt
         return costs
     warnings.warn(
         f"The price list names {_some(unused)}, unknown to the model: this is left out.",
@@ -172,8 +172,8 @@ def _without_unused(costs: Costs, columns: Columns) -> Costs:
             return values
         return {name: value for name, value in values.items() if name not in unused}
 
-    names = ("per_feature", "requires", "per_model", "per_sample", "known", "shared_by")
-    kept = {name: used(getattr(costs, name)) for name in names}
+    by_name = ("per_feature", "requires", "per_model", "per_sample", "known", "shared_by")
+    kept = {name: used(getattr(costs, name)) for name in by_name}
     kept["groups"] = costs.groups and {
         group: [member for member in members if member not in unused]
         for group, members in costs.groups.items()
@@ -210,7 +210,8 @@ def _in_order_of_columns(
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"The prices go by name, but X has two columns {twice!r}.", argument)
-    unknown = [name for name in given if name not in names]
+    own = set(names)
+    unknown = [name for name in given if name not in own]
     missing = [name for name in names if name not in given]
     if missing:
         hint = ""
@@ -346,20 +347,16 @@ def _items_of_model(
     if given is None:
         return []
     if not isinstance(given, Mapping):
-        prices = _price_of_each(given, "per_model", columns)
-        given = {columns.label(column): price for column, price in enumerate(prices)}
-        features = [frozenset([column]) for column in range(columns.n_features)]
-    else:
-        features = [
-            groups[name]
-            if name in groups
-            else frozenset([columns.find(name, "per_model", also=groups)])
-            for name in given
-        ]
-    return [
-        CostItem(f"{name} (model)", float(price), MODEL, own)
-        for (name, price), own in zip(given.items(), features, strict=True)
-    ]
+        given = dict(enumerate(_price_of_each(given, "per_model", columns)))
+    items = []
+    for name, price in given.items():
+        if name in groups:
+            label, features = name, groups[name]
+        else:
+            column = columns.find(name, "per_model", also=groups)
+            label, features = columns.label(column), frozenset([column])
+        items.append(CostItem(f"{label} (model)", float(price), MODEL, features))
+    return items
 
 
 def _needed_features(costs: Costs, columns: Columns, n_samples: int) -> list[dict[int, Payers]]:
