@@ -11,7 +11,6 @@ from cli_files import heart_folder, refused, run
 import thriftwood as tw
 from thriftwood import cli
 from thriftwood.cli import bill as bill_command
-from thriftwood.cli import outputs
 from thriftwood.cli.console import Console
 from thriftwood.formats import READ, suffixes_of
 from thriftwood.formats.tables.files import READERS
@@ -165,10 +164,6 @@ def test_slips_are_told_before_heavy_libraries_are_loaded(folder):
 def test_the_help_names_every_loss():
     for name in (*losses.CLASSIFIER_LOSSES, *losses.REGRESSOR_LOSSES, losses.RECORDED_GAIN):
         assert name in run("prune", "--help").stdout
-
-
-def test_early_checks_know_what_the_package_knows():
-    assert set(outputs.MODELS) == set(suffixes_of(READ)) > set(outputs.CASCADES)
 
 
 def test_with_json_an_error_is_an_object_as_well(folder):

@@ -30,6 +30,7 @@ from thriftwood.billing.receipt import (
     part_of,
     shown_value,
     uses_in_order,
+    value_in_words,
 )
 
 __all__ = [
@@ -56,4 +57,5 @@ __all__ = [
     "sorted_by_step",
     "steps_of",
     "uses_in_order",
+    "value_in_words",
 ]

@@ -99,7 +99,12 @@ class Receipt:
             f"feature{'' if number == 1 else 's'}"
         )
         lines = [
-            (f"tree {one.tree}", f"{one.name} = {_words(one.value)}", one.price, _details(one))
+            (
+                f"tree {one.tree}",
+                f"{one.name} = {value_in_words(one.value)}",
+                one.price,
+                _details(one),
+            )
             for one in self.purchases
         ]
         lines += [("", name, part, "needed by others of the batch") for name, part in self.shared]
@@ -187,7 +192,7 @@ def _sum(items: tuple[CostItem, ...]) -> float:
     return float(sum(amount for _, amount in items))
 
 
-def _words(value: Value) -> str:
+def value_in_words(value: Value) -> str:
     if value is None:
         return "missing"
     return f"{value:.6g}" if isinstance(value, float) else str(value)

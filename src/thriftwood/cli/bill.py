@@ -111,16 +111,9 @@ def _lines(paid: FeatureBill) -> list[str]:
     free = int((paid.bought == 0).sum())
     if free:
         lines.append(f"{count(free, 'feature')} {'is' if free == 1 else 'are'} never bought.")
-    spread = table(
-        ("bills", *(f"{share(one)} of samples" for one in QUANTILES), "dearest"),
-        [
-            (
-                "at most",
-                *map(six_digits, paid.quantiles(QUANTILES)),
-                six_digits(paid.per_sample.max()),
-            )
-        ],
-    )
+    heads = ("bills", *(f"{share(one)} of samples" for one in QUANTILES), "dearest")
+    bills = map(six_digits, [*paid.quantiles(QUANTILES), paid.per_sample.max()])
+    spread = table(heads, [("at most", *bills)])
     return [title, "", *lines, "", *spread]
 
 

@@ -67,28 +67,14 @@ class Samples(NamedTuple):
 
 @dataclass(frozen=True)
 class Inputs:
-    """Contents of the files of a request.
-
-    Attributes
-    ----------
-    problem : PruningProblem
-    samples : Samples
-        Those of the problem.
-    validation : Samples, optional
-        Samples that the model was not trained on.
-    costs : Costs, optional
-        None where every feature costs 1.
-    class_weight : "balanced" or mapping from class to weight, optional
-    suffix : str
-        What names of files in the model's format end in.
-    """
+    """Contents of the files of a request."""
 
     problem: PruningProblem
-    samples: Samples
+    samples: Samples  # those of the problem
     validation: Samples | None
-    costs: Costs | None
+    costs: Costs | None  # None where every feature costs 1
     class_weight: Any
-    suffix: str
+    suffix: str  # of files in the format of the model
 
     @property
     def is_judged_by_errors(self) -> bool:

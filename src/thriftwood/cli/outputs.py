@@ -11,7 +11,7 @@ from thriftwood.errors import InputError
 from thriftwood.formats import READ, suffixes_of
 
 MODELS = suffixes_of(READ)
-CASCADES = (".tw",)
+CASCADES = suffixes_of(tuple(one for one in READ if one.module == "own"))
 HIDDEN = ".thriftwood-"  # what names begin with while a folder is being filled
 
 
@@ -49,14 +49,8 @@ def check_new_model(place: Path, force: bool, is_cascade: bool = False) -> None:
 def check_new_folder(place: Path, names: Sequence[str], force: bool) -> None:
     """Refuse a folder that cannot be made, or would replace something that is not ours.
 
-    Parameters
-    ----------
-    place : Path
-    names : sequence of str
-        Files that the command writes, with `/` where they are in folders; the first marks the
-        folder as the command's own. No other folder is ever replaced.
-    force : bool
-        Whether a folder of the command may be replaced.
+    `names` are the files that the command writes, with `/` where they are in folders; the first
+    marks a folder as the command's own, and no other is ever replaced.
     """
     if place.is_symlink() or (place.exists() and not place.is_dir()):
         raise InputError(f"{place} is not a folder: name one, which will be made.")

@@ -40,12 +40,7 @@ def write_model_and_samples(
 ) -> tuple[Request, list[str]]:
     """Train, and write the model; without a validation set hold one out, and write both parts.
 
-    Returns
-    -------
-    request : Request
-        What the frontier is to be computed on, with names of files in the folder.
-    lines : list of str
-        What was done.
+    Returns a request for what was written, and lines that say what was done.
     """
     costs, samples = read_costs(request.costs), _read(request, console)
     usual = task or usual_task(samples.y)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from thriftwood.billing import FeatureBill, Receipt, bill_of_stages
+from thriftwood.billing import FeatureBill, Receipt, bill_of_stages, value_in_words
 from thriftwood.costs import MODEL, PriceList
 from thriftwood.errors import InputError
 from thriftwood.evaluation import Evaluation, evaluate
@@ -298,7 +298,7 @@ def _typical_samples(before: FeatureBill, weights: FloatArray) -> list[dict[str,
 
 def _typical_sample(before: FeatureBill, sample: int, label: str) -> dict[str, Any]:
     receipt = before.receipt(sample)
-    values = {one.name: _value_in_words(one.value) for one in receipt.purchases}
+    values = {one.name: value_in_words(one.value) for one in receipt.purchases}
     lines = [
         {
             "item": item,
@@ -325,9 +325,3 @@ def _paid(receipt: Receipt) -> dict[str, float]:
     return dict.fromkeys((one.name for one in receipt.purchases), 0.0) | dict(
         [*items, *receipt.shared]
     )
-
-
-def _value_in_words(value: Any) -> str:
-    if value is None:
-        return "missing"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
