@@ -106,55 +106,52 @@ class Forest:
     category_labels: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
     gains: FloatArray | None = None
 
-    def __post_init__(self) -> None:
-        self._fill_in("bias", np.shape(self.values)[-1:], 0.0)
-        self._fill_in("zero_is_missing", np.shape(self.feature), False)
-        self._fill_in("category_set", np.shape(self.feature), NO_SET)
-        for name, dtype in ARRAYS.items():
-            object.__setattr__(self, name, read_only_copy(getattr(self, name), dtype))
-        if self.gains is not None:
-            object.__setattr__(self, "gains", read_only_copy(self.gains, np.float64))
-        if self.classes is not None:
-            object.__setattr__(self, "classes", read_only_copy(self.classes, None))
+    n_trees: int = field(init=False, repr=False)
+    n_nodes: int = field(init=False, repr=False)
+    n_outputs: int = field(init=False, repr=False)
+    is_classifier: bool = field(init=False, repr=False)
+    is_averaged: bool = field(init=False, repr=False)
+    is_split: BoolArray = field(init=False, repr=False)
 
-    def _fill_in(self, name: str, shape: tuple[int, ...], usual: float) -> None:
-        """Fill an array that was left out."""
-        if not np.size(getattr(self, name)):
-            object.__setattr__(self, name, np.full(shape, usual, dtype=ARRAYS[name]))
+    def __post_init__(self) -> None:
+        """Fill in arrays that were left out, make all of them read-only, and count."""
+        n_nodes, n_outputs = np.shape(self.feature), np.shape(self.values)[-1:]
+        own: dict[str, Any] = {name: getattr(self, name) for name in ARRAYS}
+        for name, shape, usual in (
+            ("bias", n_outputs, 0.0),
+            ("zero_is_missing", n_nodes, False),
+            ("category_set", n_nodes, NO_SET),
+        ):
+            own[name] = own[name] if np.size(own[name]) else np.full(shape, usual, ARRAYS[name])
+        own = {name: read_only_copy(array, ARRAYS[name]) for name, array in own.items()}
+        if self.gains is not None:
+            own["gains"] = read_only_copy(self.gains, np.float64)
+        if self.classes is not None:
+            own["classes"] = read_only_copy(self.classes, None)
+        own |= {
+            "n_trees": len(own["tree_start"]) - 1,
+            "n_nodes": len(own["feature"]),
+            "n_outputs": int(*n_outputs) if n_outputs else 0,
+            "is_classifier": self.classes is not None,
+            # Every tree predicts on its own, and their mean is the prediction.
+            "is_averaged": self.combine == "mean" and self.link == "identity",
+            "is_split": read_only(own["left"] != LEAF),
+        }
+        for name, value in own.items():
+            object.__setattr__(self, name, value)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields alone, without what can be computed again."""
-        return {own.name: getattr(self, own.name) for own in fields(self)}
+        return {own.name: getattr(self, own.name) for own in fields(self) if own.init}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        for own in fields(self):
-            object.__setattr__(self, own.name, state[own.name])
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
         self.__post_init__()  # arrays that were on disk, or in another process, can be written to
-
-    @property
-    def n_trees(self) -> int:
-        return len(self.tree_start) - 1
-
-    @property
-    def n_nodes(self) -> int:
-        return len(self.feature)
 
     @property
     def n_splits(self) -> int:
         return int(np.count_nonzero(self.is_split))
-
-    @property
-    def n_outputs(self) -> int:
-        return int(self.values.shape[1])
-
-    @property
-    def is_classifier(self) -> bool:
-        return self.classes is not None
-
-    @property
-    def is_averaged(self) -> bool:
-        """Whether every tree predicts on its own, and their mean is the prediction."""
-        return self.combine == "mean" and self.link == "identity"
 
     @cached_property
     def splits(self) -> kernels.Splits:
@@ -203,10 +200,6 @@ class Forest:
     def levels(self) -> Iterator[IndexArray]:
         """Yield the nodes level by level: all roots, then their children, and so on."""
         return levels_of(self.left, self.right, self.tree_start[:-1].astype(np.int32))
-
-    @cached_property
-    def is_split(self) -> BoolArray:
-        return read_only(self.left != LEAF)
 
     @cached_property
     def parent(self) -> IndexArray:

@@ -1,6 +1,6 @@
 """Samples as the user has them: arrays, lists, pandas or polars data frames."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,7 +64,8 @@ def read_rows(X: object, forest: Forest) -> Table:
     if names is not None:  # before what is in them, which may be no numbers in the wrong place
         check_columns(len(names), names, forest)
     table = read_table(X, forest.input_dtype, forest.category_labels)
-    check_columns(table.n_columns, table.names, forest)
+    if names is None:
+        check_columns(table.values.shape[1], None, forest)
     return table
 
 
@@ -136,10 +137,19 @@ def _numbers_of(texts: list[Any], known: tuple[Any, ...]) -> NDArray[np.float64]
     return np.array([number.get(text, np.nan) for text in texts], dtype=np.float64)
 
 
-def _as_numbers(X: object, dtype: np.dtype[Any]) -> NDArray[Any]:
+def _as_numbers(X: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+    is_pandas = type(X).__module__.startswith(
+        "pandas"
+    )  # it has types and missing values of its own
     try:
+        if not is_pandas:
+            X = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
+        for found in X.dtypes if is_pandas and X.ndim == 2 else [X.dtype]:
+            if getattr(found, "kind", "O") in COMPLEX_OR_TIME:
+                raise TypeError(f"the type {found}")
         with np.errstate(over="ignore"):  # beyond float32 a value becomes infinite, as in the model
-            return np.require(_as_array(X, dtype), dtype, ["C", "ALIGNED", "ENSUREARRAY"])
+            array = np.asarray(X.to_numpy(dtype=dtype, na_value=np.nan)) if is_pandas else X
+            return np.require(array, dtype, ["C", "ALIGNED", "ENSUREARRAY"])
     except (TypeError, ValueError) as error:
         if "inhomogeneous" in str(error):
             raise InputError("The rows of X have different lengths.") from None
@@ -147,21 +157,6 @@ def _as_numbers(X: object, dtype: np.dtype[Any]) -> NDArray[Any]:
             f"X holds something that is not a number ({error}): encode text and categories "
             "as the model was trained on them, and use NaN for missing values."
         ) from None
-
-
-def _as_array(X: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
-    if type(X).__module__.startswith("pandas"):  # it has types and missing values of its own
-        _refuse_complex_or_time(X.dtypes if X.ndim == 2 else [X.dtype])
-        return np.asarray(X.to_numpy(dtype=dtype, na_value=np.nan))
-    array = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
-    _refuse_complex_or_time([array.dtype])
-    return array
-
-
-def _refuse_complex_or_time(types: Iterable[Any]) -> None:
-    for found in types:
-        if getattr(found, "kind", "O") in COMPLEX_OR_TIME:
-            raise TypeError(f"the type {found}")
 
 
 def column_names(X: object) -> tuple[str, ...] | None:
