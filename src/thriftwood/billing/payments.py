@@ -7,6 +7,7 @@ of a price that a batch shares, every sample pays an equal part until nobody of 
 """
 
 from collections.abc import Callable, Iterator
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -78,15 +79,20 @@ def steps_of(kept: BoolArray) -> IndexArray:
 
 def payments(prices: PriceList, last_use: LastUse) -> Iterator[Payment]:
     """Yield what samples pay for each cost item that a feature needs, but those of the model."""
-    feature = np.repeat(np.arange(prices.n_features), np.diff(prices.start))
-    for cost_item in np.unique(prices.cost_item[prices.payer[prices.cost_item] != MODEL]).tolist():
-        needed: IndexArray | None = None
-        for entry in np.flatnonzero(prices.cost_item == cost_item):
-            step = last_use(int(feature[entry]))
+    feature = np.repeat(np.arange(prices.n_features), np.diff(prices.start)).tolist()
+    entries: dict[int, list[int]] = {}
+    for entry, cost_item in enumerate(prices.cost_item.tolist()):
+        entries.setdefault(cost_item, []).append(entry)
+    for cost_item in sorted(entries):
+        if prices.payer[cost_item] == MODEL:
+            continue
+        steps = []
+        for entry in entries[cost_item]:
+            step = last_use(feature[entry])
             if prices.mask[entry] != NO_MASK:
-                step = np.where(prices.masks[prices.mask[entry]], step, NEVER)
-            needed = step if needed is None else np.maximum(needed, step)
-        assert needed is not None
+                step = np.where(prices.masks[prices.mask[entry]], step, np.int32(NEVER))
+            steps.append(step)
+        needed: IndexArray = reduce(np.maximum, steps)
         paid = needed
         if prices.payer[cost_item] != SAMPLE:
             batch_of = prices.batch_of[prices.payer[cost_item]]
@@ -127,11 +133,18 @@ def bills_of(prices: PriceList, used: BoolArray, weights: FloatArray | None = No
         pays = one.paid != NEVER
         amount = np.where(pays, one.amount, 0.0)
         bills.per_sample[:] += amount
-        bills.by_cost_item[one.cost_item] = np.average(amount, weights=weights)
-        bills.needed_by[one.cost_item] = np.average(one.needed != NEVER, weights=weights)
+        bills.by_cost_item[one.cost_item] = _mean(amount, weights)
+        bills.needed_by[one.cost_item] = _mean(one.needed != NEVER, weights)
         if prices.payer[one.cost_item] != SAMPLE:
             bills.shared[one.cost_item] = pays
     return bills
+
+
+def _mean(values: FloatArray | BoolArray, weights: FloatArray | None) -> float:
+    """Mean of values: `numpy.average` takes four times as long for the bill of one sample."""
+    if weights is None:
+        return float(np.add.reduce(values, dtype=np.float64)) / len(values)
+    return float(np.average(values, weights=weights))
 
 
 def paid_by_step(
