@@ -9,21 +9,8 @@ from collections import namedtuple
 
 import numpy as np
 
-from thriftwood.closure.kernels import (
-    NOTHING,
-    best_alone,
-    merge_arcs,
-    merge_costs,
-    twin_groups,
-    without_hopeless,
-)
-from thriftwood.solvers.pseudoflow_kernels import (
-    Arcs,
-    initialise,
-    leads_up,
-    pay_from_below,
-    run,
-)
+from thriftwood.closure.kernels import NOTHING, merge_arcs, merge_costs, twin_groups
+from thriftwood.solvers.pseudoflow_kernels import Arcs, initialise, leads_up, run
 from thriftwood.support.compiling import kernel
 
 # Parts with fewer arcs than this are solved in one go, without coming back to Python.
@@ -38,18 +25,6 @@ Part = namedtuple("Part", "origin gains requires arc_start arc_item costs parent
 # For each project of the whole: gains and costs of the part with which it drops, and by how many
 # gains that part may miss the optimum where lambda had to be rounded.
 Drops = namedtuple("Drops", "gain cost slack")
-
-
-@kernel
-def without_hopeless_projects(part):
-    """Return the part without projects that never pay, free items, and twins among items."""
-    hopeful = without_hopeless(best_alone(part.gains, part.requires), part.requires)
-    part = restrict(part, np.concatenate((hopeful, part.costs > 0)), part.parent)
-    _, _, gain_scale, cost_scale = balance(part)
-    parent = pay_from_below(arcs_of(part), excess_of(part, gain_scale, cost_scale))
-    for v in range(len(parent)):
-        part.parent[v] = parent[v]
-    return part
 
 
 @kernel
@@ -71,7 +46,8 @@ def solve(part, drops):
 def divide(part, drops):
     """Note a part that drops as one; cut any other: (drops as one, what drops later, the rest)."""
     gain, cost, gain_scale, cost_scale = balance(part)
-    trees = initialise(arcs_of(part), excess_of(part, gain_scale, cost_scale), part.parent)
+    excess = np.concatenate((part.gains * gain_scale, -part.costs * cost_scale))
+    trees = initialise(Arcs(part.requires, part.arc_start, part.arc_item), excess, part.parent)
     run(trees)
     if cost > 0 and (trees.excess < 0).any():
         later = strong_side(trees)
@@ -130,18 +106,6 @@ def fraction_from_below(gain, cost, most):
             best_a, best_b = next_a, next_b
         is_below = not is_below
     return best_a, best_b
-
-
-@kernel
-def excess_of(part, gain_scale, cost_scale):
-    """Return the excess that each vertex starts with: a gain, or minus a cost."""
-    return np.concatenate((part.gains * gain_scale, -part.costs * cost_scale))
-
-
-@kernel
-def arcs_of(part):
-    """Return the arcs of a part as the minimum cut takes them."""
-    return Arcs(part.requires, part.arc_start, part.arc_item)
 
 
 @kernel
