@@ -1,6 +1,6 @@
 """The maximum-weight closure problem, frozen: gains, needs and costs in whole numbers."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -40,27 +40,21 @@ class ClosureProblem:
     arc_start: IntArray
     arc_item: IndexArray
     costs: IntArray
+    n_projects: int = field(init=False)
+    n_items: int = field(init=False)
+    n_arcs: int = field(init=False)
 
     def __post_init__(self) -> None:
-        for name, dtype in _DTYPES.items():
-            object.__setattr__(self, name, read_only_copy(getattr(self, name), dtype))
+        own = {name: read_only_copy(getattr(self, name), _DTYPES[name]) for name in _DTYPES}
+        sizes = map(len, (own["gains"], own["costs"], own["arc_item"]))
+        counts = zip(("n_projects", "n_items", "n_arcs"), sizes, strict=True)
+        for name, value in (*own.items(), *counts):
+            object.__setattr__(self, name, value)
 
     @property
     def arrays(self) -> ClosureArrays:
         """The bundle that kernels take."""
         return ClosureArrays(self.gains, self.requires, self.arc_start, self.arc_item, self.costs)
-
-    @property
-    def n_projects(self) -> int:
-        return len(self.gains)
-
-    @property
-    def n_items(self) -> int:
-        return len(self.costs)
-
-    @property
-    def n_arcs(self) -> int:
-        return len(self.arc_item)
 
     def __repr__(self) -> str:
         return (

@@ -79,6 +79,8 @@ def comes_in_partitions(
         raise InputError(
             f"`decomposition` is {decomposition!r}: pass None or an object DualDecomposition(...)."
         )
+    if decomposition is None and type(X) is np.ndarray:
+        return False
     if decomposition is not None or not isinstance(X, np.memmap):
         return decomposition is not None or is_partitioned(X)
     costs, loss = given["costs"], given["loss"]

@@ -38,7 +38,6 @@ from thriftwood.problem.targets import (
     read_target,
     read_weights,
     times_counted,
-    weight_counted,
 )
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray, read_only
 
@@ -214,7 +213,14 @@ class PruningProblem:
         total = node_losses(
             self.forest, self.routes, data.target, data.loss_weights, self.loss, data.times
         )
-        return NodeLosses(total, weight_counted(self.samples, data.times, data.loss_weights))
+        if self.samples == "all":
+            return NodeLosses(total, float(data.loss_weights.sum()) * self.forest.n_trees)
+        weight = float((data.times @ data.loss_weights).sum())
+        if weight == 0:
+            raise InputError(
+                f"With samples={self.samples!r} no sample counts that has any weight.", "samples"
+            )
+        return NodeLosses(total, weight)
 
     @cached_property
     def mean_losses(self) -> FloatArray:
@@ -288,7 +294,11 @@ def read_problem(
         table=table,
         target=target,
         weights=weights,
-        loss_weights=read_loss_weights(class_weight, forest, target, weights),
+        loss_weights=(
+            weights
+            if class_weight is None
+            else read_loss_weights(class_weight, forest, target, weights)
+        ),
         times=times_counted(samples, bootstrap, forest.n_trees, table.n_samples),
     )
     kind = loss_kind(loss_name, forest)

@@ -136,9 +136,12 @@ def _as_classes(target: NDArray[np.generic], classes: NDArray[np.generic]) -> In
         raise InputError(
             f"`y` is missing in row {unlabelled[0]}: leave out samples whose label is not known."
         )
-    found, inverse = _distinct(target)
-    class_of = np.array(_class_numbers(found, classes, "y"), dtype=np.int32)
-    return read_only(class_of[inverse])
+    try:
+        found, inverse = np.unique(target, return_inverse=True)
+    except TypeError:
+        raise InputError("`y` mixes labels of different types, such as text and None.") from None
+    class_of = np.array(_class_numbers(found.tolist(), classes, "y"), dtype=np.int32)
+    return read_only(class_of[inverse.reshape(-1)])
 
 
 def _class_numbers(labels: Iterable[object], classes: NDArray[np.generic], name: str) -> list[int]:
@@ -152,14 +155,6 @@ def _class_numbers(labels: Iterable[object], classes: NDArray[np.generic], name:
             f"its classes are {known}."
         )
     return [number_of[label] for label in labels]
-
-
-def _distinct(target: NDArray[np.generic]) -> tuple[list[object], NDArray[np.intp]]:
-    try:
-        found, inverse = np.unique(target, return_inverse=True)
-    except TypeError:
-        raise InputError("`y` mixes labels of different types, such as text and None.") from None
-    return found.tolist(), inverse.reshape(-1)
 
 
 def times_counted(
@@ -194,13 +189,3 @@ def times_counted(
 def once(n_trees: int, n_samples: int) -> CountArray:
     """Return ones for all samples of all trees, in the memory of one."""
     return np.broadcast_to(np.ones(1, dtype=np.uint16), (n_trees, n_samples))
-
-
-def weight_counted(samples: str, times: CountArray, weights: FloatArray) -> float:
-    """Return how much weight is counted in all trees together."""
-    if samples == "all":
-        return float(weights.sum()) * len(times)
-    counted = float((times @ weights).sum())
-    if counted == 0:
-        raise InputError(f"With samples={samples!r} no sample counts that has any weight.")
-    return counted
