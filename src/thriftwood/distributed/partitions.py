@@ -259,7 +259,11 @@ def build_states(
                 break
             box = [partition]
             del partition  # only the box holds it
-            building.append(pool.submit(build_and_free, box))
+            if n_threads == 1:  # a thread would keep memory that it has freed
+                states.append(build_and_free(box))
+                line(f"{len(states)} partitions")
+            else:
+                building.append(pool.submit(build_and_free, box))
         states.extend(future.result() for future in building)
     return states
 

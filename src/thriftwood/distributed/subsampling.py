@@ -125,8 +125,8 @@ class Subsample:
         n_drawn, variances = len(weights), np.empty(n_points)
         bills = nested_bills(problem.forest, problem.routes, problem.prices, drop_step, n_points)
         for point, bill in zip(range(n_points - 1, -1, -1), bills, strict=True):
-            off = weights * (bill - weights @ bill / n_drawn)
-            variances[point] = off @ off / (n_drawn * (n_drawn - 1))
+            off = weights * (bill - (weights * bill).mean())
+            variances[point] = np.square(off).sum() / (n_drawn * (n_drawn - 1))
         errors: FloatArray = np.sqrt(variances * (1 - n_drawn / self.n_samples))
         return errors
 
