@@ -56,7 +56,7 @@ def test_arrays_are_read_only_and_not_the_callers():
     ],
 )
 def test_check_refuses_what_contradicts_itself(change, sentence):
-    arrays = {name: getattr(PAIR, name) for name in ClosureProblem.__dataclass_fields__}
+    arrays = PAIR.arrays._asdict()
     with pytest.raises(ClosureError, match=sentence):
         ClosureProblem(**(arrays | change)).check()
 
