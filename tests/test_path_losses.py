@@ -80,7 +80,7 @@ def test_rows_that_nobody_knows_are_refused():
     tree = DecisionTreeClassifier(random_state=0).fit(HEART.X, HEART.y)
     with pytest.raises(InputError, match="does not know which samples"):
         heart_path(tree, samples="in_bag")
-    with pytest.raises(InputError, match="choose 'all', 'in_bag', 'out_of_bag'"):
+    with pytest.raises(InputError, match="choose 'all', 'in_bag' or 'out_of_bag'"):
         heart_path(samples="some")
     whole = ExtraTreesClassifier(3, random_state=0).fit(HEART.X, HEART.y)
     with pytest.raises(InputError, match="none is out of bag"):
