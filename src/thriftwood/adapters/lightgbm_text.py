@@ -9,7 +9,6 @@ splits and the leaves of a tree are numbered apart, both from 0, and a child bel
 """
 
 from collections.abc import Iterable
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -104,10 +103,10 @@ def numbers_of(
     trees: list[dict[str, str]], key: str, dtype: DTypeLike, sizes: list[int] | None = None
 ) -> NDArray[Any]:
     """Return the numbers behind a key, tree after tree; refuse other sizes than these."""
-    entries = [tree.get(key, "").split() for tree in trees]
-    if sizes is not None and [len(own) for own in entries] != sizes:
+    lines = [tree.get(key, "") for tree in trees]
+    if sizes is not None and [len(line.split()) for line in lines] != sizes:
         raise ForestError(f"`{key}` has more or fewer entries than splits: the model is damaged.")
-    return np.array(list(chain.from_iterable(entries)), dtype=dtype)
+    return np.array(" ".join(lines).split(), dtype=dtype)
 
 
 def row(entries: Iterable[Any]) -> str:

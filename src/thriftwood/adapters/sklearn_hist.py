@@ -30,7 +30,7 @@ from thriftwood.adapters.common import (
     unfitted,
 )
 from thriftwood.adapters.sklearn_boosting import meaning_of
-from thriftwood.adapters.sklearn_trees import check_fitted
+from thriftwood.adapters.sklearn_trees import check_fitted, check_node_fields
 from thriftwood.errors import ForestError, UnsupportedModelError
 from thriftwood.forest import LEAF, NO_SET, Forest, collapse, leaf_means
 from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
@@ -121,14 +121,8 @@ def _nodes_of(model: Any) -> tuple[list[Any], NDArray[Any]]:
     trees = [tree for stage in model._predictors for tree in stage]
     if not trees:
         raise unfitted(model)
-    nodes = np.concatenate([tree.nodes for tree in trees])
-    unknown = set(nodes.dtype.names or ()) ^ NODE_FIELDS
-    if unknown:
-        raise UnsupportedModelError(
-            "This version of scikit-learn keeps its boosted trees in another form (see "
-            f"{', '.join(sorted(unknown))}), so they cannot be read. Use a version that Thriftwood "
-            "supports."
-        )
+    nodes = np.concatenate([tree.nodes for tree in trees], dtype=trees[0].nodes.dtype)
+    check_node_fields(nodes, NODE_FIELDS)
     return trees, nodes
 
 

@@ -111,7 +111,7 @@ def written_trees(
     new_trees = []
     for tree, own in zip(trees, collapsed_trees(forest, kept, values), strict=True):
         make, arguments, state = tree.tree_.__reduce__()
-        _check_node_fields(state["nodes"])
+        check_node_fields(state["nodes"], NODE_FIELDS)
         nodes = state["nodes"][own.origin]
         nodes["left_child"], nodes["right_child"] = own.left, own.right
         nodes["feature"][~own.is_split] = SKLEARN_UNDEFINED
@@ -179,7 +179,7 @@ def _made(tree: Any, state: dict[str, Any], nodes: Any, values: Any, depth: Inde
 def _template() -> tuple[Any, dict[str, Any]]:
     """Return how this version of scikit-learn makes a tree, and the state of the smallest one."""
     make, _, state = DecisionTreeClassifier().fit([[0.0]], [0]).tree_.__reduce__()
-    _check_node_fields(state["nodes"])
+    check_node_fields(state["nodes"], NODE_FIELDS)
     return make, state
 
 
@@ -220,11 +220,11 @@ def _check_one_output(model: Any) -> None:
         raise several_outputs(model, model.n_outputs_)
 
 
-def _check_node_fields(nodes: Any) -> None:
-    unknown = set(nodes.dtype.names) ^ NODE_FIELDS
+def check_node_fields(nodes: Any, known: set[str]) -> None:
+    """Refuse nodes of a version of scikit-learn that keeps something else in them."""
+    unknown = set(nodes.dtype.names) ^ known
     if unknown:
         raise UnsupportedModelError(
-            f"This version of scikit-learn keeps its trees in another form (see "
-            f"{', '.join(sorted(unknown))}), so the pruned model cannot be written. Use a version "
-            "that Thriftwood supports."
+            "This version of scikit-learn keeps its trees in another form (see "
+            f"{', '.join(sorted(unknown))}): use a version that Thriftwood supports."
         )

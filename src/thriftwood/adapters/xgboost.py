@@ -20,7 +20,7 @@ from thriftwood.adapters.xgboost_trees import Document, Recorded, read_tree, wri
 from thriftwood.adapters.xgboost_values import Training, node_values
 from thriftwood.errors import ForestError, UnfittedModelError, UnsupportedModelError
 from thriftwood.forest import Forest, Link, Statistic, scores
-from thriftwood.support.arrays import BoolArray, FloatArray
+from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
 
 # What makes a prediction of a score; of an objective that is not here, the score itself.
 LINKS: dict[str, Link] = {
@@ -57,11 +57,11 @@ def write(model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any:
     import xgboost
 
     booster = _booster_of(model)
-    forest, document = _read(model)
+    forest, document, orders = _read(model)
     grown = _grown_part(document["learner"])
     new_trees = [
-        written_tree(grown["trees"][number], number, own, own.values[:, grown["tree_info"][number]])
-        for number, own in enumerate(collapsed_trees(forest, kept, values))
+        written_tree(grown["trees"][t], orders[t], own, own.values[:, grown["tree_info"][t]])
+        for t, own in enumerate(collapsed_trees(forest, kept, values))
     ]
     pruned = xgboost.Booster()
     pruned.load_model(bytearray(json.dumps(_with_trees(document, new_trees)).encode()))
@@ -86,8 +86,8 @@ def _booster_of(model: Any) -> Any:
     return model.get_booster()
 
 
-def _read(model: Any) -> tuple[Forest, Document]:
-    """Return the forest of a model, and the document that it was read from."""
+def _read(model: Any) -> tuple[Forest, Document, list[IntArray]]:
+    """Return the forest of a model, the document, and the numbers of each tree's nodes in it."""
     booster = _booster_of(model)
     document = _document_of(booster)
     learner = document["learner"]
@@ -103,7 +103,7 @@ def _read(model: Any) -> tuple[Forest, Document]:
     found = [read_tree(grown["trees"][number], number, n_outputs) for number in range(n_trees)]
     names = learner.get("feature_names")
     shape = join_trees(
-        [nodes for nodes, _ in found],
+        [nodes for nodes, _, _ in found],
         n_features=int(learner["learner_model_param"]["num_feature"]),
         combine="sum",
         feature_names=tuple(names) if names else None,
@@ -111,7 +111,7 @@ def _read(model: Any) -> tuple[Forest, Document]:
         **_meaning(model, learner),
         category_labels=_labels(grown),
     )
-    recorded = Recorded(*map(np.concatenate, zip(*(part for _, part in found), strict=True)))
+    recorded = Recorded(*map(np.concatenate, zip(*(part for _, part, _ in found), strict=True)))
     later = learner["objective"]["name"] in LEAVES_SET_LATER
     own = node_values(shape, recorded, _training(booster, grown), later)
     # Dart multiplies trees that it had dropped.
@@ -122,7 +122,7 @@ def _read(model: Any) -> tuple[Forest, Document]:
     values[np.arange(shape.n_nodes), output] = own * np.repeat(weights[:n_trees], sizes)
     forest = replace(shape, values=values).check()
     _check_score(booster, forest, n_rounds)
-    return forest, document
+    return forest, document, [order for _, _, order in found]
 
 
 def _document_of(booster: Any) -> Document:

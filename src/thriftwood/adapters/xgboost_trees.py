@@ -45,10 +45,15 @@ class Recorded(NamedTuple):
     hessian: FloatArray
 
 
-def read_tree(tree: Document, number: int, n_outputs: int) -> tuple[TreeNodes, Recorded]:
-    """Read one tree of a document, its values not yet; raise where its lists contradict."""
+def read_tree(tree: Document, number: int, n_outputs: int) -> tuple[TreeNodes, Recorded, IntArray]:
+    """Read one tree of a document; raise where its lists contradict each other.
+
+    Returns the nodes, without values as yet, what was recorded of them, and their numbers in the
+    document.
+    """
     _check_lists(tree, number)
-    order = _order(tree, number)
+    left, right = (np.array(tree[f"{side}_children"], np.int64) for side in ("left", "right"))
+    order = parents_first(left, right, number)
     place = np.full(len(tree["left_children"]), LEAF, dtype=np.int64)
     place[order] = np.arange(len(order))
     recorded = Recorded(
@@ -61,10 +66,7 @@ def read_tree(tree: Document, number: int, n_outputs: int) -> tuple[TreeNodes, R
     categories = _categories(tree, place)
     swapped = np.zeros(len(order), dtype=np.bool_)
     swapped[list(categories)] = True
-    left, right = (
-        np.where(child == LEAF, LEAF, place[child])
-        for child in (np.array(tree[f"{side}_children"])[order] for side in ("left", "right"))
-    )
+    left, right = (np.where(own == LEAF, LEAF, place[own]) for own in (left[order], right[order]))
     # A sample goes to XGBoost's left where x < t in float32, to ours where x <= the number before.
     before = np.nextafter(recorded.condition.astype(np.float32), np.float32(-np.inf))
     nodes = TreeNodes(
@@ -77,16 +79,19 @@ def read_tree(tree: Document, number: int, n_outputs: int) -> tuple[TreeNodes, R
         gains=_column(tree, "loss_changes", order),
         categories=categories,
     )
-    return nodes, recorded
+    return nodes, recorded, order
 
 
-def written_tree(tree: Document, number: int, own: CollapsedTree, values: FloatArray) -> Document:
+def written_tree(
+    tree: Document, order: IntArray, own: CollapsedTree, values: FloatArray
+) -> Document:
     """Return a tree of a document, which is not changed, with only what is left of it.
 
-    `values` are what the nodes that are left say, as a leaf of the document would.
+    `order` are the numbers of its nodes in the document; `values` are what those that are left say,
+    as a leaf of the document would.
     """
     split = own.is_split
-    nodes = _order(tree, number)[own.origin]
+    nodes = order[own.origin]
     place = np.full(len(tree["parents"]), LEAF, dtype=np.int64)
     place[nodes] = np.arange(len(nodes))
     sets = {at: found for at, found in sorted(_categories(tree, place).items()) if split[at]}
@@ -121,12 +126,6 @@ def written_tree(tree: Document, number: int, own: CollapsedTree, values: FloatA
         "categories_sizes": sizes,
         "tree_param": {**tree["tree_param"], "num_nodes": str(len(nodes)), "num_deleted": "0"},
     }
-
-
-def _order(tree: Document, number: int) -> IntArray:
-    """Return the document's nodes that samples can reach, parents first."""
-    left, right = (np.array(tree[f"{side}_children"], np.int64) for side in ("left", "right"))
-    return parents_first(left, right, number)
 
 
 def _column(tree: Document, name: str, nodes: IntArray) -> FloatArray:

@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Sequence
 from typing import Any
 
 from thriftwood.adapters import forest_model, read_stages, unwrapped
@@ -17,6 +16,7 @@ from thriftwood.forest import Forest
 from thriftwood.formats.content import Content
 from thriftwood.formats.registry import FORMATS, READ, Format, suffixes_of
 from thriftwood.support.files import CUT_OFF, File, place_of, read_whole
+from thriftwood.support.validation import listed
 
 # Files made for prediction alone; some of them we can write.
 FOR_PREDICTION = {
@@ -142,7 +142,7 @@ def _format_for(model: Any, file: File) -> Format:
         )
     raise UnsupportedModelError(
         f"{place} is no name for the file of a {type(model).__name__}{reason}: let it end in "
-        f"{_either(suffixes_of(can))}."
+        f"{listed(suffixes_of(can))}."
     )
 
 
@@ -158,7 +158,7 @@ def _reason_against(content: Content) -> str:
     if suffix in TABLES:
         return (
             "looks like a table of samples, not like a model: is the order of the files right? "
-            f"Models end in {_either(suffixes_of(READ))}."
+            f"Models end in {listed(suffixes_of(READ))}."
         )
     is_lightgbm = {"tree_info", "max_feature_idx"} <= content.json_keys
     if is_lightgbm or content.data.startswith(b"booster["):
@@ -173,7 +173,7 @@ def _reason_against(content: Content) -> str:
     names = [own.name for own in READ if suffix in own.suffixes]
     if names:
         return f"is no {' nor '.join(names)} file, as its name would have it, nor any other model."
-    return f"is in no format that Thriftwood reads. Models end in {_either(suffixes_of(READ))}."
+    return f"is in no format that Thriftwood reads. Models end in {listed(suffixes_of(READ))}."
 
 
 def _json_error(content: Content) -> str:
@@ -182,10 +182,6 @@ def _json_error(content: Content) -> str:
     except (ValueError, RecursionError) as error:
         return str(error)
     return "it is an empty object"
-
-
-def _either(words: Sequence[str]) -> str:
-    return " or ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
 
 
 def _said(error: Exception) -> str:

@@ -11,6 +11,7 @@ from thriftwood.errors import InputError, UnsupportedModelError
 from thriftwood.forest import Forest
 from thriftwood.formats.onnx_trees import TREES, TREES_VERSION, Dtype, Graph, add_trees
 from thriftwood.support.files import File, write_whole
+from thriftwood.support.validation import chosen
 
 OLDEST_OPSET = 13
 
@@ -54,8 +55,7 @@ def to_onnx(
 
 
 def _check_options(graph: Graph, dtype: object, opset: Any) -> None:
-    if dtype not in ("float32", "float64"):
-        raise InputError(f"`dtype` is {dtype!r}: choose 'float32' or 'float64'.")
+    chosen(dtype, ("float32", "float64"), "dtype")
     newest = graph.onnx.defs.onnx_opset_version()
     if type(opset) is not int or not OLDEST_OPSET <= opset <= newest:
         raise InputError(

@@ -6,6 +6,7 @@ arrays of a forest know themselves (least values, numbers of entries) is left to
 
 import re
 import reprlib
+from itertools import chain
 from typing import Any
 
 from thriftwood.errors import InputError
@@ -38,13 +39,21 @@ def check_schema(value: Any, schema: Schema, where: str, root: Schema | None = N
         raise InputError(f"{where} is {reprlib.repr(value)}, which is no {kinds}")
     if isinstance(value, dict):
         _check_entries(value, schema, where, root)
-    if isinstance(value, list) and "items" in schema:
-        fine = _types(schema["items"], root)
-        items = _resolved(schema["items"], root)
-        is_plain = not {"items", "properties"} & set(items)
+    if isinstance(value, list) and not _is_plain(value, schema, root):
         for place, entry in enumerate(value):
-            if not (is_plain and type(entry) in fine):
-                check_schema(entry, items, f"{where}[{place}]", root)
+            check_schema(entry, schema["items"], f"{where}[{place}]", root)
+
+
+def _is_plain(value: list[Any], schema: Schema, root: Schema) -> bool:
+    """Say, quickly, whether an array holds what it may, or arrays of what they may."""
+    items = _resolved(schema["items"], root)
+    if "properties" in items:
+        return False
+    if not _types(items, root).issuperset(map(type, value)):
+        return False
+    return "items" not in items or _types(items["items"], root).issuperset(
+        map(type, chain.from_iterable(value))
+    )
 
 
 def _check_entries(value: Schema, schema: Schema, where: str, root: Schema) -> None:
