@@ -153,7 +153,8 @@ def feature_bill(
     Parameters
     ----------
     model : fitted model, pruned or not
-        Any model that `prune` accepts, or a cascade.
+        Any model that `prune` accepts, or what Thriftwood hands out: a `Pruned`, a pruned
+        ensemble, a cascade.
     X : array-like or data frame, shape (n_samples, n_features)
     costs : array-like, mapping from feature name to price, Costs, or None
         As in `prune`; None means 1 each, so that the bill counts features, or the prices of a
@@ -198,14 +199,17 @@ def bill_of_stages(
     Stages are nested, so that a sample uses what the stage tests where it stops.
     """
     stage = np.zeros(table.n_samples, dtype=np.int64)
-    if len(stages) > 1:
+    if len(stages) == 1:
+        used, test_costs = features_used(stages.richest, table, prices, n_jobs)
+    else:
         stage = predict_stages(stages, table.values, n_jobs).stage
-    used = np.empty((table.n_samples, table.n_columns), dtype=np.bool_)
-    test_costs = np.empty(table.n_samples)
-    for number in np.unique(stage).tolist():
-        here = slice(None) if len(stages) == 1 else np.flatnonzero(stage == number)
-        part = Table(table.values[here], table.names)
-        used[here], test_costs[here] = features_used(stages.forests[number], part, prices, n_jobs)
+        used = np.empty((table.n_samples, table.n_columns), dtype=np.bool_)
+        test_costs = np.empty(table.n_samples)
+        for number in np.unique(stage).tolist():
+            here = np.flatnonzero(stage == number)
+            part = Table(table.values[here], table.names)
+            paid = features_used(stages.forests[number], part, prices, n_jobs)
+            used[here], test_costs[here] = paid
     in_order = partial(_uses_until, stages, stage, table)
     names = stages.richest.feature_names or table.names
     model_cost = model_cost_of(stages.last_in_use, prices)

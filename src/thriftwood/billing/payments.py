@@ -19,6 +19,8 @@ from thriftwood.forest import Forest, Routes, first_uses
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
 
 NEVER = -1
+# How many payments are added to bills at a time.
+TOGETHER = 2**16
 # From a feature to the last step at which each sample uses it, -1 where it never does.
 LastUse = Callable[[int], IndexArray]
 
@@ -205,13 +207,21 @@ def nested_bills(
     forest: Forest, routes: Routes, prices: PriceList, drop_step: IndexArray, n_points: int
 ) -> Iterator[FloatArray]:
     """Yield what every sample pays at each nested point, the last point first."""
-    start, sample, amount = _ends(prices, last_uses(forest, routes, drop_step), n_points)
-    splits, split_start = sorted_by_step(drop_step, n_points)
-    test_cost = np.zeros(routes.n_samples)
-    bill = np.zeros(routes.n_samples)
+    n_samples = routes.n_samples
+    start, pairs = _ends(prices, last_uses(forest, routes, drop_step), n_points, n_samples)
+    batch_sizes = [np.bincount(batch_of)[batch_of] for batch_of in prices.batch_of]
+    bill, test_cost = np.zeros(n_samples), np.zeros(n_samples)
+    if prices.per_split > 0:
+        splits, split_start = sorted_by_step(drop_step, n_points)
     for point in range(n_points - 1, -1, -1):
-        ends = slice(start[point], start[point + 1])
-        np.add.at(bill, sample[ends], amount[ends])
+        for first in range(start[point], start[point + 1], TOGETHER):
+            some = pairs[first : min(first + TOGETHER, start[point + 1])]
+            item, sample = np.divmod(some, n_samples)
+            amount = prices.price_of(item, sample)
+            for number, size in enumerate(batch_sizes):
+                shared = prices.payer[item] == number
+                amount[shared] /= size[sample[shared]]
+            np.add.at(bill, sample, amount)
         if prices.per_split > 0:
             put_in = splits[split_start[point] : split_start[point + 1]]
             test_cost += cost_of_tests(forest, routes, prices, put_in)
@@ -219,7 +229,7 @@ def nested_bills(
 
 
 def cost_of_tests(
-    forest: Forest, routes: Routes, prices: PriceList, splits: IntArray
+    forest: Forest, routes: Routes, prices: PriceList, splits: IndexArray | IntArray
 ) -> FloatArray:
     """Return what every sample pays for being tested by some splits."""
     n_tests = np.zeros(routes.n_samples)
@@ -229,33 +239,35 @@ def cost_of_tests(
     return prices.per_split * n_tests
 
 
-def sorted_by_step(step: IndexArray, n_points: int) -> tuple[IntArray, IntArray]:
+def sorted_by_step(step: IndexArray, n_points: int) -> tuple[IndexArray, IntArray]:
     """Return what has a step in the order of steps, and where those of each step begin."""
-    order = np.argsort(step, kind="stable")
+    order = np.argsort(step, kind="stable").astype(np.int32)
     order = order[np.searchsorted(step[order], 0) :]
     return order, np.searchsorted(step[order], np.arange(n_points + 1))
 
 
 def _ends(
-    prices: PriceList, last_use: LastUse, n_points: int
-) -> tuple[IntArray, IndexArray, FloatArray]:
-    """Return where the payments begin that end with each step, and their samples and amounts.
+    prices: PriceList, last_use: LastUse, n_points: int, n_samples: int
+) -> tuple[IntArray, IndexArray]:
+    """Return where the payments that end with each step begin, and item * n_samples + sample.
 
-    Counted first and written afterwards: nothing is held but the result.
+    Counted first and written afterwards, in one small number each: there is one for every sample
+    and cost item.
     """
     start = np.zeros(n_points + 1, dtype=np.int64)
     for one in payments(prices, last_use):
         start[1:] += np.bincount(one.paid[one.paid != NEVER], minlength=n_points)
     np.cumsum(start, out=start)
-    sample, amount = np.empty(start[-1], dtype=np.int32), np.empty(start[-1])
+    fits = prices.n_cost_items * n_samples < 2**31
+    pairs = np.empty(start[-1], dtype=np.int32 if fits else np.int64)
     free = start[:-1].copy()
     for one in payments(prices, last_use):
         who, first = sorted_by_step(one.paid, n_points)
         place = np.arange(len(who)) + (free - first[:-1])[one.paid[who]]
-        sample[place] = who
-        amount[place] = np.broadcast_to(one.amount, one.paid.shape)[who]
+        pairs[place] = who
+        pairs[place] += one.cost_item * n_samples
         free += np.diff(first)
-    return start, sample, amount
+    return start, pairs
 
 
 def _sum_from_end(per_step: FloatArray) -> FloatArray:

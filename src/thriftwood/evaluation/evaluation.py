@@ -22,12 +22,14 @@ from thriftwood.support.validation import shares_of_one
 if TYPE_CHECKING:
     import pandas as pd
 
-# Measured of classifiers, in the order of `_update`.
+# Measured of classifiers, in the order of `_losses`.
 CLASS_LOSSES = ("error", "vote_error", "brier", "log_loss")
 # Values of nodes are added in whole numbers of this many bits.
 VALUE_BITS = 44
 # Probabilities stay this far from 0 and 1, as for scikit-learn.
 SMALLEST = float(np.finfo(np.float64).eps)
+# How many samples are measured at a time.
+TOGETHER = 2**14
 # Nested prunings: the step with which each split drops, and the number of points.
 Nested = tuple[IndexArray, int]
 
@@ -185,6 +187,7 @@ def _losses_along(
         stop=routes.stop,
         times=data.times,
     )
+    unit = math.ldexp(1.0, size - VALUE_BITS)
     state = _at_roots(forest, trees)
     losses = np.zeros((len(CLASS_LOSSES) if forest.is_classifier else 1, routes.n_samples))
     before = np.zeros(forest.n_nodes, dtype=np.bool_)
@@ -196,7 +199,11 @@ def _losses_along(
         for point in range(n_points - 1, -1, -1):
             if point < n_points - 1:
                 kernels.put_in(trees, state, splits[start[point] : start[point + 1]], 1)
-            _update(losses, forest, state, math.ldexp(1.0, size - VALUE_BITS), data.target)
+            changed = np.flatnonzero(state.changed & (state.n_trees > 0))
+            for first in range(0, len(changed), TOGETHER):
+                some = changed[first : first + TOGETHER]
+                losses[:, some] = _losses(forest, state, some, unit, data.target[some])
+            state.changed[changed] = False
             yield losses
         before = step >= 0
 
@@ -217,31 +224,30 @@ def _at_roots(forest: Forest, trees: kernels.Trees) -> kernels.State:
     return state
 
 
-def _update(
-    losses: FloatArray,
+def _losses(
     forest: Forest,
     state: kernels.State,
+    samples: IntArray,
     unit: float,
-    target: IndexArray | FloatArray,
-) -> None:
-    """Measure the samples anew whose predictions changed."""
-    who = np.flatnonzero(state.changed & (state.n_trees > 0))
-    state.changed[who] = False
-    outputs, y_true = state.total[who].astype(np.float64), target[who]
+    y_true: IndexArray | FloatArray,
+) -> FloatArray:
+    """Return what some samples lose, shape (n_losses, n_samples)."""
+    outputs = state.total[samples].astype(np.float64)
     if not (forest.is_classifier and forest.is_averaged):  # whose whole numbers have exact ties
-        n_trees = state.n_trees[who, None] if forest.combine == "mean" else 1
+        n_trees = state.n_trees[samples, None] if forest.combine == "mean" else 1
         outputs = predictions(forest.link, outputs * unit / n_trees + forest.bias)
     if not forest.is_classifier:
         with np.errstate(over="ignore"):
-            losses[0, who] = (outputs[:, -1] - y_true) ** 2
-        return
+            squared: FloatArray = (outputs[None, :, -1] - y_true) ** 2
+        return squared
     outputs /= outputs.sum(axis=1, keepdims=True)
-    right = np.arange(len(who)), y_true
-    losses[0, who] = outputs.argmax(axis=1) != y_true
-    losses[1, who] = state.votes[who].argmax(axis=1) != y_true
-    losses[3, who] = -np.log(np.clip(outputs[right], SMALLEST, 1.0 - SMALLEST))
+    right = np.arange(len(samples)), y_true
+    error = outputs.argmax(axis=1) != y_true
+    vote_error = state.votes[samples].argmax(axis=1) != y_true
+    log_loss = -np.log(np.clip(outputs[right], SMALLEST, 1.0 - SMALLEST))
     outputs[right] -= 1.0
-    losses[2, who] = (outputs**2).sum(axis=1) / (2 if outputs.shape[1] == 2 else 1)
+    brier = (outputs**2).sum(axis=1) / (2 if outputs.shape[1] == 2 else 1)
+    return np.array([error, vote_error, brier, log_loss])
 
 
 def _standard_error(losses: FloatArray, weights: FloatArray) -> float:

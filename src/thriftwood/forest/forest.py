@@ -236,7 +236,7 @@ class Forest:
             and (None in names or names[0] == names[1])
         )
 
-    def tree_of(self, nodes: IntArray) -> IntArray:
+    def tree_of(self, nodes: IndexArray | IntArray) -> IntArray:
         """Return the tree that each node belongs to."""
         return np.searchsorted(self.tree_start, nodes, side="right") - 1
 
