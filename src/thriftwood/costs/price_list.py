@@ -12,15 +12,7 @@ from numpy.typing import NDArray
 
 from thriftwood.costs.costs import Costs
 from thriftwood.errors import InputError
-from thriftwood.support.arrays import (
-    BoolArray,
-    FloatArray,
-    IndexArray,
-    IntArray,
-    read_only,
-)
-
-AnyIndices = IndexArray | IntArray
+from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, read_only
 
 # Who pays a cost item: each sample for itself, or all together. From 0 on: each batch of samples
 # of that numbering of batches.
@@ -131,14 +123,6 @@ class PriceList:
             and not self.is_tied_to_samples
         )
 
-    def price_of(self, cost_item: AnyIndices, sample: AnyIndices) -> FloatArray:
-        """Return what a sample pays for a cost item, for several of both."""
-        prices = self.prices[cost_item]
-        if self.own_prices is not None:
-            own = cost_item < self.n_features
-            prices[own] = self.own_prices[sample[own], cost_item[own]]
-        return prices
-
     def batch_weights(self, weights: FloatArray) -> list[FloatArray]:
         """Return how much the batches of every numbering count: as much as each sample."""
         found = []
@@ -195,13 +179,13 @@ class PriceList:
 
 
 def plain_prices(
-    prices: FloatArray, feature_names: tuple[str, ...] | None, unit: str = ""
+    prices: FloatArray, feature_names: tuple[str, ...] | None = None, unit: str = ""
 ) -> PriceList:
     """Return the list in which every feature has a price and nothing else costs anything."""
     n_features = len(prices)
     return PriceList(
         names=feature_names or tuple(f"feature {k}" for k in range(n_features)),
-        prices=prices,
+        prices=read_only(prices),
         payer=read_only(np.full(n_features, SAMPLE, dtype=np.int32)),
         start=read_only(np.arange(n_features + 1, dtype=np.int32)),
         cost_item=read_only(np.arange(n_features, dtype=np.int32)),

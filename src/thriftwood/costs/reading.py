@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thriftwood.costs.checks import A_PRICE, in_order, in_python
+from thriftwood.costs.checks import A_PRICE, check_prices, in_order, in_python
 from thriftwood.costs.costs import AnyCosts, Costs, Feature, as_costs, price_left_out
 from thriftwood.costs.price_list import MODEL, NO_MASK, SAMPLE, PriceList, plain_prices
 from thriftwood.errors import InputError, UnusedPriceWarning
@@ -41,12 +41,17 @@ def read_prices(
     n_samples : int
         How many samples are to pay.
     """
+    if costs is None:
+        return plain_prices(np.ones(n_features), feature_names)
     columns = Columns(n_features, feature_names)
+    if isinstance(costs, np.ndarray):
+        check_prices(costs, "costs", in_python)
+        return plain_prices(_price_of_each(costs, "per_feature", columns), feature_names)
     costs = _without_unused(as_costs(costs), columns)
     if costs.per_feature is None:
-        prices = read_only(np.full(n_features, price_left_out(costs)))
+        prices = np.full(n_features, price_left_out(costs))
     else:
-        prices = read_only(_price_of_each(costs.per_feature, "per_feature", columns))
+        prices = _price_of_each(costs.per_feature, "per_feature", columns)
     if all(name in ("per_feature", "unit") for name in costs.given):
         return plain_prices(prices, feature_names, costs.unit)
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from thriftwood.errors import InputError, MissingLibraryError, ThriftwoodError
 from thriftwood.support.parallel import for_each, n_threads
-from thriftwood.support.progress import progress_line
+from thriftwood.support.progress import progress_bar
 
 Message = TypeVar("Message")
 Answer = TypeVar("Answer")
@@ -115,7 +115,7 @@ def open_partitions(
             yield dask_partitions
         return
     read = (read_chunks if is_iterator(X) else read_slices)(X, y, sample_weight)
-    with progress_line("Reading samples:", progress) as line:
+    with progress_bar("Reading samples:", progress) as line:
         states = build_states(build, read, most, line)
     with closing(LocalPartitions(states, most)) as partitions:
         del states

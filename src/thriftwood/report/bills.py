@@ -13,7 +13,7 @@ from thriftwood.support.axes import (
     BLUE,
     VERMILION,
     axes_or_new,
-    shortened_inside,
+    shortened,
     tidy,
     with_unit,
 )
@@ -135,7 +135,7 @@ def _short_names(names: list[str]) -> list[str]:
     """Return names as short as they may be without becoming the same."""
     longest = max((len(name) for name in names), default=0)
     for most in range(MOST_LETTERS, longest):
-        short = [shortened_inside(name, most) for name in names]
+        short = [shortened(name, most, inside=True) for name in names]
         if len(set(short)) == len(set(names)):
             return short
-    return [shortened_inside(name, max(longest, MOST_LETTERS)) for name in names]
+    return [shortened(name, max(longest, MOST_LETTERS), inside=True) for name in names]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from thriftwood.forest import NO_SET, Forest
-from thriftwood.support.axes import shortened, shortened_inside
+from thriftwood.support.axes import shortened
 
 MOST_LETTERS = 14  # of a name, a label, a set
 MOST_CATEGORIES = 3
@@ -75,7 +75,7 @@ def question(forest: Forest, node: int) -> tuple[str, str]:
     """
     feature = int(forest.feature[node])
     name = forest.feature_names[feature] if forest.feature_names else f"feature {feature}"
-    return shortened_inside(name, MOST_LETTERS), shortened(_test(forest, node), MOST_LETTERS)
+    return shortened(name, MOST_LETTERS, inside=True), shortened(_test(forest, node), MOST_LETTERS)
 
 
 def value_in_words(forest: Forest, node: int) -> str:
@@ -88,7 +88,9 @@ def value_in_words(forest: Forest, node: int) -> str:
         return _addition(forest, node)
     if forest.classes is not None:
         best = int(values.argmax())
-        return f"{shortened_inside(str(forest.classes[best]), MOST_LETTERS)}\n{values[best]:.2f}"
+        return (
+            f"{shortened(str(forest.classes[best]), MOST_LETTERS, inside=True)}\n{values[best]:.2f}"
+        )
     numbers = [f"{value:.4g}" for value in values[:MOST_NUMBERS]]
     return ", ".join(numbers) + (", …" if len(values) > MOST_NUMBERS else "")
 
@@ -118,4 +120,4 @@ def _addition(forest: Forest, node: int) -> str:
     best = int(np.abs(values).argmax())
     if forest.classes is None or len(values) == 1:
         return f"{values[best]:+.3g}"
-    return f"{shortened_inside(str(forest.classes[best]), MOST_LETTERS)}\n{values[best]:+.3g}"
+    return f"{shortened(str(forest.classes[best]), MOST_LETTERS, inside=True)}\n{values[best]:+.3g}"

@@ -38,8 +38,8 @@ from thriftwood.solvers import dantzig_wolfe_kernels as kernels
 from thriftwood.solvers.min_cut import min_cut
 from thriftwood.solvers.subproblems import Columns, batches_of, subproblem_workers
 from thriftwood.support.arrays import BoolArray, IndexArray, IntArray, read_only
-from thriftwood.support.parallel import check_n_jobs, n_threads
-from thriftwood.support.progress import progress_line
+from thriftwood.support.parallel import n_threads
+from thriftwood.support.progress import progress_bar
 from thriftwood.support.validation import one_number_from_zero, truth, whole_number
 
 # A dual bound and the flow that proves it.
@@ -139,7 +139,7 @@ class DantzigWolfe:
         if one_number_from_zero(self.tolerance, "tolerance", meaning) >= 1:
             raise InputError(f"`tolerance` is {self.tolerance}: it must be below 1. {meaning}")
         whole_number(self.max_rounds, "max_rounds", 1)
-        check_n_jobs(self.n_jobs)
+        n_threads(self.n_jobs)
         if self.progress is not None:
             truth(self.progress, "progress")
         if not callable(self.master):
@@ -153,7 +153,7 @@ class DantzigWolfe:
         batches = batches_of(smaller, n_threads(self.n_jobs))
         rounds: list[Round] = []
         with (
-            progress_line("Pruning by trees:", self.progress) as line,
+            progress_bar("Pruning by trees:", self.progress) as line,
             subproblem_workers(smaller, batches, self.n_jobs) as solve,
         ):
             pieces, best = _start(smaller, solve)

@@ -33,21 +33,15 @@ def with_unit(words: str, unit: str) -> str:
     return f"{words} ({unit})" if unit else words
 
 
-def shortened(text: str, most: int) -> str:
-    """Return a text as one line of at most so many letters; dots stand for what is cut off."""
-    line = " ".join(text.split())
-    return line if len(line) <= most else line[: most - 1] + "…"
+def shortened(text: str, most: int, inside: bool = False) -> str:
+    """Return a text as one line of at most so many letters; dots stand for what is cut off.
 
-
-def shortened_inside(text: str, most: int) -> str:
-    """Return a text as one line of at most so many letters, with dots in the middle.
-
-    Names of features often begin alike and tell at their end what they are.
+    Names of features often begin alike and tell at their end what they are: cut these `inside`.
     """
     line = " ".join(text.split())
     if len(line) <= most:
         return line
-    behind = (most - 1) // 2
+    behind = (most - 1) // 2 if inside else 0
     return line[: most - 1 - behind] + "…" + line[len(line) - behind :]
 
 

@@ -6,13 +6,18 @@ from typing import Any, Literal
 from numba import njit
 
 
-def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+def kernel(
+    function: Callable[..., Any], inline: Literal["never", "always"] = "never"
+) -> Callable[..., Any]:
     """Compile a function of loops over arrays when it is first called.
 
     The compiled code is kept on disk for the next process, where there is a place to keep it, and
     runs without the GIL, so that threads can share the work.
     """
-    return _compiled(function, inline="never")
+    try:
+        return njit(cache=True, nogil=True, inline=inline)(function)
+    except RuntimeError:  # neither the package's folder nor the user's home can be written to
+        return njit(nogil=True, inline=inline)(function)
 
 
 def small_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -21,13 +26,4 @@ def small_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     Called as a kernel of its own, each array of a bundle that it is given would be counted as used
     and unused again at every call, which costs more than the few lines.
     """
-    return _compiled(function, inline="always")
-
-
-def _compiled(
-    function: Callable[..., Any], inline: Literal["never", "always"]
-) -> Callable[..., Any]:
-    try:
-        return njit(cache=True, nogil=True, inline=inline)(function)
-    except RuntimeError:  # neither the package's folder nor the user's home can be written to
-        return njit(nogil=True, inline=inline)(function)
+    return kernel(function, inline="always")

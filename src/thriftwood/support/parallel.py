@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from heapq import heappop, heappush
-from itertools import count
 from pickle import dumps, loads
 from typing import Any, TypeVar
 
-import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 from joblib.parallel import get_active_backend
 
 from thriftwood.errors import InputError, LostWorkersError
+from thriftwood.support.validation import is_whole
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -66,33 +65,27 @@ def work_off(
     progress : callable, optional
         Told the share of the first items that is done.
     """
-    most = n_threads(n_jobs)
-    waiting: list[tuple[int, int, Item]] = []
-    running: set[Future[Iterable[Item]]] = set()
-    number = count()  # so that items of equal size need not be compared
-
-    def add(items: Iterable[Item]) -> None:
-        for item in items:
-            heappush(waiting, (-size(item), next(number), item))
-
-    add(items)
-    everything = -sum(entry[0] for entry in waiting)
+    waiting = sorted(items, key=size)
+    everything = max(sum(map(size, waiting)), 1)
     in_work: dict[Future[Iterable[Item]], int] = {}
-    with ThreadPoolExecutor(most) as pool:
-        while waiting or running:
-            while waiting and len(running) < most:
-                negative_size, _, item = heappop(waiting)
-                future = pool.submit(work, item)
-                in_work[future] = -negative_size
-                running.add(future)
-                del item  # the work may free it
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                del in_work[future]
-                add(future.result())
+    most = n_threads(n_jobs)
+    if most == 1:
+        while waiting:
+            waiting += work(waiting.pop())
             if progress is not None:
-                left = sum(in_work.values()) - sum(entry[0] for entry in waiting)
-                progress(1 - left / max(everything, 1))
+                progress(1 - sum(map(size, waiting)) / everything)
+        return
+    with ThreadPoolExecutor(most) as pool:
+        while waiting or in_work:
+            while waiting and len(in_work) < most:
+                n_units = size(waiting[-1])
+                in_work[pool.submit(work, waiting.pop())] = n_units
+            for future in wait(in_work, return_when=FIRST_COMPLETED).done:
+                del in_work[future]
+                for item in future.result():
+                    insort(waiting, item, key=size)
+            if progress is not None:
+                progress(1 - (sum(in_work.values()) + sum(map(size, waiting))) / everything)
 
 
 @contextmanager
@@ -114,31 +107,31 @@ def joblib_workers(
         As in `for_each`. There are never more workers than data.
     """
     most = min(n_threads(n_jobs), len(data))
-    with _failures_reported():
+    try:
         at_the_cluster = _data_at_the_cluster(data)
+    except Exception as error:
+        raise _lost_workers(error) from error
     with at_the_cluster, Parallel(n_jobs=most, batch_size=1, max_nbytes=SMALL_ARRAY) as pool:
 
         def map_messages(messages: Sequence[Any]) -> list[Any]:
             jobs = zip(data, messages, strict=True)
-            with _failures_reported():
+            try:
                 return list(pool(delayed(_work_on)(work, own, dumps(one)) for own, one in jobs))
+            except Exception as error:
+                raise _lost_workers(error) from error
 
         yield map_messages
 
 
 def n_threads(n_jobs: int | None) -> int:
     """Return how many threads, or workers of joblib, `n_jobs` means here and now."""
-    check_n_jobs(n_jobs)
-    with _failures_reported():
-        n_effective: int = effective_n_jobs(n_jobs)
-    return n_effective
-
-
-def check_n_jobs(n_jobs: int | None) -> None:
-    """Refuse what joblib would not understand."""
-    is_number = isinstance(n_jobs, (int, np.integer)) and not isinstance(n_jobs, bool)
-    if n_jobs is not None and (not is_number or n_jobs == 0):
+    if n_jobs is not None and (not is_whole(n_jobs) or n_jobs == 0):
         raise InputError(f"`n_jobs` is {n_jobs!r}: pass None, a number of workers, or -1 for all.")
+    try:
+        n_effective: int = effective_n_jobs(n_jobs)
+    except Exception as error:
+        raise _lost_workers(error) from error
+    return n_effective
 
 
 def _work_on(work: Callable[[Any, Any], Any], own: Any, message: bytes) -> Any:
@@ -150,17 +143,12 @@ def _work_on(work: Callable[[Any, Any], Any], own: Any, message: bytes) -> Any:
     return work(own, loads(message))
 
 
-@contextmanager
-def _failures_reported() -> Iterator[None]:
-    """Say in our words that workers failed: every kind of them has its own ways to do so."""
-    try:
-        yield
-    except Exception as error:
-        raise LostWorkersError(
-            "The workers went away or failed; look at what ended them (memory is a frequent cause) "
-            "or use fewer, with `n_jobs`. The last that was heard: "
-            f"{type(error).__name__}: {error}"
-        ) from error
+def _lost_workers(error: Exception) -> LostWorkersError:
+    """Return in our words that workers failed: every kind of them has its own ways to do so."""
+    return LostWorkersError(
+        "The workers went away or failed; look at what ended them (memory is a frequent cause) or "
+        f"use fewer, with `n_jobs`. The last that was heard: {type(error).__name__}: {error}"
+    )
 
 
 def _data_at_the_cluster(data: Sequence[Any]) -> AbstractContextManager[Any]:

@@ -11,27 +11,15 @@ PAUSE = 0.1  # seconds between two looks of the line
 
 
 @contextmanager
-def progress_bar(title: str, shown: bool | None = None) -> Iterator[Callable[[float], None]]:
-    """Yield a function to call with the share of the work that is done, from 0 to 1.
+def progress_bar(title: str, shown: bool | None = None) -> Iterator[Callable[[float | str], None]]:
+    """Yield a function to call with the share of the work that is done, or with a few words.
 
     Parameters
     ----------
     title : str
     shown : bool, optional
-        None shows the bar on a terminal, once the work has taken a second.
+        None shows the line on a terminal, once the work has taken a second.
     """
-    with progress_line(title, shown) as write:
-
-        def draw(share: float) -> None:
-            full = round(WIDTH * share)
-            write(f"[{'#' * full}{'.' * (WIDTH - full)}] {share:4.0%}")
-
-        yield draw
-
-
-@contextmanager
-def progress_line(title: str, shown: bool | None = None) -> Iterator[Callable[[str], None]]:
-    """Yield a function to call with a few words on how the work stands; else like the bar."""
     on_terminal = sys.stderr is not None and sys.stderr.isatty()
     if shown is False or (shown is None and not on_terminal):
         yield lambda _: None
@@ -40,12 +28,13 @@ def progress_line(title: str, shown: bool | None = None) -> Iterator[Callable[[s
     next_look = begin if shown else begin + PATIENCE
     length = 0
 
-    def write(words: str) -> None:
+    def write(done: float | str) -> None:
         nonlocal next_look, length
         now = time.monotonic()
         if now < next_look:
             return
         next_look = now + PAUSE
+        words = done if isinstance(done, str) else _bar(done)
         line = f"{title} {words} {now - begin:5.0f} s"
         sys.stderr.write(f"\r{line.ljust(length)}")
         sys.stderr.flush()
@@ -59,3 +48,8 @@ def progress_line(title: str, shown: bool | None = None) -> Iterator[Callable[[s
         if length:
             sys.stderr.write(f"\r{' ' * length}\r")
             sys.stderr.flush()
+
+
+def _bar(share: float) -> str:
+    full = round(WIDTH * share)
+    return f"[{'#' * full}{'.' * (WIDTH - full)}] {share:4.0%}"

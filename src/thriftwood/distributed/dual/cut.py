@@ -39,7 +39,7 @@ from thriftwood.distributed.dual.subproblem import (
 from thriftwood.errors import CertificateError
 from thriftwood.solvers.min_cut import min_cut
 from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
-from thriftwood.support.progress import progress_line
+from thriftwood.support.progress import progress_bar
 
 # How much larger than all gains the multipliers of one partition may get, signs aside.
 SPREAD = 64
@@ -75,7 +75,7 @@ def decomposed_cut(
     """
     room = SPREAD * exact_sum(np.abs(problem.gains))
     scaled = scale_lambda(tradeoff, room).refined()
-    with progress_line("Dual decomposition:", options.progress) as line:
+    with progress_bar("Dual decomposition:", options.progress) as line:
         log = RoundLog(problem.partitions, line)
         kept, best, status, n_arcs = _ascend(problem, tradeoff, options, log)
         multipliers = whole_multipliers(best, problem.gains, scaled.gain_scale)

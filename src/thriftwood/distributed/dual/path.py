@@ -10,7 +10,7 @@ from thriftwood.distributed.dual.options import DualDecomposition, DualRound, Ro
 from thriftwood.distributed.dual.subproblem import join_subproblems, send_all
 from thriftwood.distributed.hull import lower_hull
 from thriftwood.solvers.parametric_cut import parametric_cut
-from thriftwood.support.progress import progress_line
+from thriftwood.support.progress import progress_bar
 
 # Partitions agree where they can miss no more than this part of the gain: the rest is rounding.
 ENOUGH = 1e-11
@@ -34,7 +34,7 @@ def decomposed_path(
         Its `slack` holds by how many gains the nested sets may fall short.
     rounds : tuple of DualRound
     """
-    with progress_line("Dual decomposition:", options.progress) as line:
+    with progress_bar("Dual decomposition:", options.progress) as line:
         log = RoundLog(problem.partitions, line)
         if problem.n_arcs <= options.most_gathered:
             return _gathered(problem, n_jobs, log), log.rounds
