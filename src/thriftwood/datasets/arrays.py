@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from thriftwood.datasets.dataset import Dataset
 from thriftwood.errors import DatasetError
@@ -16,7 +16,18 @@ from thriftwood.errors import DatasetError
 Arrays = Mapping[str, NDArray[Any]]
 
 REQUIRED = ("X", "y", "feature_names", "target_names")
-OPTIONAL = ("costs", "costs_discount", "cost_group", "cost_category", "split")
+# What arrays of files are in a `Dataset`: words, or numbers of a type.
+FIELDS: dict[str, tuple[str, DTypeLike]] = {
+    "X": ("X", np.float32),
+    "y": ("y", np.int64),
+    "feature_names": ("feature_names", None),
+    "target_names": ("target_names", None),
+    "costs": ("costs", np.float64),
+    "costs_discount": ("costs_in_group", np.float64),
+    "cost_group": ("cost_groups", None),
+    "cost_category": ("categories", None),
+    "split": ("split", np.int64),
+}
 
 
 def read_npz(path: Path) -> Arrays:
@@ -27,7 +38,7 @@ def read_npz(path: Path) -> Arrays:
             raise zipfile.BadZipFile("it is not an .npz archive")
         # Opened here, because numpy leaves a file open whose directory is damaged.
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            return {key: archive[key] for key in REQUIRED + OPTIONAL if key in archive.files}
+            return {key: archive[key] for key in FIELDS if key in archive.files}
     # A damaged file makes zipfile, zlib, numpy and its header parser fail each in its own way.
     except Exception as problem:
         raise DatasetError(
@@ -35,38 +46,17 @@ def read_npz(path: Path) -> Arrays:
         ) from problem
 
 
-def to_dataset(
-    arrays: Arrays,
-    *,
-    name: str,
-    unit: str,
-    source: str,
-    licence: str,
-    requires: Mapping[str, tuple[str, ...]] | None = None,
-) -> Dataset:
-    """Check that the arrays fit each other; without prices each feature costs 1."""
+def to_dataset(arrays: Arrays, *, name: str, **about: Any) -> Dataset:
+    """Check that the arrays fit each other; `about` are other fields of the data set."""
     problem = next(_contradictions(arrays), None)
     if problem is not None:
         raise DatasetError(f"The data set {name!r} is damaged: {problem}.")
-    n_features = len(arrays["feature_names"])
-    return Dataset(
-        name=name,
-        X=np.array(arrays["X"], np.float32, order="C"),
-        y=np.array(arrays["y"], np.int64),
-        feature_names=_words(arrays["feature_names"]),
-        target_names=_words(arrays["target_names"]),
-        costs=np.array(arrays.get("costs", np.ones(n_features)), np.float64),
-        unit=unit,
-        source=source,
-        licence=licence,
-        cost_groups=_words(arrays["cost_group"]) if "cost_group" in arrays else None,
-        costs_in_group=(
-            np.array(arrays["costs_discount"], np.float64) if "costs_discount" in arrays else None
-        ),
-        categories=_words(arrays["cost_category"]) if "cost_category" in arrays else None,
-        split=np.array(arrays["split"], np.int64) if "split" in arrays else None,
-        requires=requires or {},
-    )
+    found: dict[str, Any] = {"costs": np.ones(len(arrays["feature_names"]))}
+    for key, (own, dtype) in FIELDS.items():
+        if key in arrays:
+            values = arrays[key]
+            found[own] = np.array(values, dtype, order="C") if dtype else tuple(values.tolist())
+    return Dataset(name=name, **found, **about)
 
 
 def _contradictions(arrays: Arrays) -> Iterator[str]:
@@ -96,7 +86,8 @@ def _contradictions(arrays: Arrays) -> Iterator[str]:
 
 def _contradicting_prices(arrays: Arrays) -> Iterator[str]:
     for key in ("costs", "costs_discount"):
-        if key in arrays and not (_is_number(arrays[key]) and (arrays[key] >= 0).all()):
+        prices = arrays.get(key, np.zeros(0))
+        if prices.dtype.kind not in "fiu" or not (np.isfinite(prices) & (prices >= 0)).all():
             yield f"{key} should hold prices of zero or more"
     if ("costs_discount" in arrays) != ("cost_group" in arrays):
         yield "costs_discount and cost_group only make sense together"
@@ -110,11 +101,3 @@ def _contradicting_prices(arrays: Arrays) -> Iterator[str]:
         expected = in_group[0] if group != "" else 0.0
         if expected < 0 or not np.allclose(in_group, expected, rtol=0, atol=1e-9):
             yield f"the features of cost_group {str(group)!r} do not share one fee"
-
-
-def _is_number(values: NDArray[Any]) -> bool:
-    return values.dtype.kind in "fiu" and bool(np.isfinite(values).all())
-
-
-def _words(values: NDArray[Any]) -> tuple[str, ...]:
-    return tuple(str(value) for value in values)

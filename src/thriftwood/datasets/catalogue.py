@@ -6,9 +6,10 @@ projects; those of sonar and heart_statlog were also computed anew from the valu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -24,9 +25,9 @@ _TURNEY = "prices: Ontario fee schedule, published by P. Turney, JAIR 2 (1995)"
 class Entry:
     """One data set: what it must look like and where it comes from.
 
-    `files` are checksums (sha256) by address. They and `read` are empty where no checksum of the
-    published file is known, or where the set is not a published file; it can then only be read
-    from a folder.
+    `files` are checksums (sha256) by address, empty where none is known or where the set is not a
+    published file: it can then only be read from a folder. `loadtxt` says how NumPy reads them,
+    `arrays` has what they leave out, besides names and prices of the set in the file `like`.
     """
 
     name: str
@@ -36,111 +37,60 @@ class Entry:
     licence: str
     unit: str = "features"
     files: Mapping[str, str] = field(default_factory=dict)
-    read: Callable[[Sequence[Path]], Arrays] | None = None
+    loadtxt: Mapping[str, Any] = field(default_factory=dict)
+    arrays: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    like: Path | None = None
     requires: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-
-def _read_covertype(paths: Sequence[Path]) -> Arrays:
-    """Read covtype.data.gz: 54 numbers and the class, 1 to 7, separated by commas."""
-    table = np.loadtxt(paths[0], dtype=np.float32, delimiter=",", ndmin=2)
-    return {
-        "X": table[:, :-1],
-        "y": table[:, -1].astype(np.int64) - 1,
-        "feature_names": np.array(
-            [
-                "Elevation",
-                "Aspect",
-                "Slope",
-                "Horizontal_Distance_To_Hydrology",
-                "Vertical_Distance_To_Hydrology",
-                "Horizontal_Distance_To_Roadways",
-                "Hillshade_9am",
-                "Hillshade_Noon",
-                "Hillshade_3pm",
-                "Horizontal_Distance_To_Fire_Points",
-                *(f"Wilderness_Area{i}" for i in range(1, 5)),
-                *(f"Soil_Type{i}" for i in range(1, 41)),
-            ]
-        ),
-        "target_names": np.array(
-            [
-                "Spruce/Fir",
-                "Lodgepole Pine",
-                "Ponderosa Pine",
-                "Cottonwood/Willow",
-                "Aspen",
-                "Douglas-fir",
-                "Krummholz",
-            ]
-        ),
-    }
+    def read(self, paths: Sequence[Path]) -> Arrays:
+        """Read the published files: numbers, then the class from 1 on; the second file is to test."""
+        tables = [np.loadtxt(path, np.float32, ndmin=2, **self.loadtxt) for path in paths]
+        table = np.concatenate(tables)
+        arrays = {} if self.like is None else dict(read_npz(self.like))
+        arrays |= {key: np.array(values) for key, values in self.arrays.items()}
+        if len(tables) > 1:
+            arrays["split"] = np.repeat([0, 2], [len(part) for part in tables])
+        return {**arrays, "X": table[:, :-1], "y": table[:, -1].astype(np.int64) - 1}
 
 
-def _read_sonar(paths: Sequence[Path]) -> Arrays:
-    """Read sonar.all-data: 60 numbers and the letter R or M, separated by commas."""
-    rows = np.loadtxt(paths[0], dtype=np.str_, delimiter=",", ndmin=2)
-    return {
-        "X": rows[:, :-1].astype(np.float32),
-        "y": (rows[:, -1] == "M").astype(np.int64),
-        "feature_names": np.array([f"band_{i:02}" for i in range(1, 61)]),
-        "target_names": np.array(["R_rock", "M_mine"]),
-    }
-
-
-def _read_heart_statlog(paths: Sequence[Path]) -> Arrays:
-    """Read heart.dat: the 13 tests of `load_heart`, at the same prices, and the class, 1 or 2."""
-    table = np.loadtxt(paths[0], dtype=np.float32, ndmin=2)
-    return {
-        **read_npz(HEART_FILE),  # names and prices
-        "X": table[:, :-1],
-        "y": table[:, -1].astype(np.int64) - 1,
-        "target_names": np.array(["absence", "presence"]),
-    }
-
-
-def _read_thyroid_ann(paths: Sequence[Path]) -> Arrays:
-    """Read ann-train.data and ann-test.data: 21 numbers and the class, 1 to 3."""
-    tables = [np.loadtxt(path, dtype=np.float32, ndmin=2) for path in paths]
-    table = np.concatenate(tables)
-    return {
-        "X": table[:, :-1],
-        "y": table[:, -1].astype(np.int64) - 1,
-        "split": np.repeat([0, 2], [len(part) for part in tables]),
-        "feature_names": np.array([name for name, *_ in _THYROID_TESTS]),
-        "target_names": np.array(["class_1", "class_2", "class_3_not_hypothyroid"]),
-        "costs": np.array([price for _, price, _, _ in _THYROID_TESTS]),
-        "costs_discount": np.array([price for _, _, price, _ in _THYROID_TESTS]),
-        "cost_group": np.array([group for *_, group in _THYROID_TESTS]),
-    }
-
-
-_QUESTIONS = (
-    "age",
-    "sex",
-    "on_thyroxine",
-    "query_on_thyroxine",
-    "on_antithyroid_medication",
-    "sick",
-    "pregnant",
-    "thyroid_surgery",
-    "I131_treatment",
-    "query_hypothyroid",
-    "query_hyperthyroid",
-    "lithium",
-    "goitre",
-    "tumor",
-    "hypopituitary",
-    "psych",
+_COVERTYPE_FEATURES = (
+    "Elevation",
+    "Aspect",
+    "Slope",
+    "Horizontal_Distance_To_Hydrology",
+    "Vertical_Distance_To_Hydrology",
+    "Horizontal_Distance_To_Roadways",
+    "Hillshade_9am",
+    "Hillshade_Noon",
+    "Hillshade_3pm",
+    "Horizontal_Distance_To_Fire_Points",
+    *(f"Wilderness_Area{i}" for i in range(1, 5)),
+    *(f"Soil_Type{i}" for i in range(1, 41)),
+)
+_COVERTYPE_CLASSES = (
+    "Spruce/Fir",
+    "Lodgepole Pine",
+    "Ponderosa Pine",
+    "Cottonwood/Willow",
+    "Aspen",
+    "Douglas-fir",
+    "Krummholz",
+)
+_THYROID_QUESTIONS = (
+    "age sex on_thyroxine query_on_thyroxine on_antithyroid_medication sick pregnant "
+    "thyroid_surgery I131_treatment query_hypothyroid query_hyperthyroid lithium goitre tumor "
+    "hypopituitary psych"
 )
 # Name, price on its own, price in the group, group (see `load_dataset` on FTI).
 _THYROID_TESTS = (
-    *((question, 1.0, 1.0, "") for question in _QUESTIONS),
+    *((question, 1.0, 1.0, "") for question in _THYROID_QUESTIONS.split()),
     ("TSH", 22.78, 20.68, "A"),
     ("T3", 11.41, 9.31, "A"),
     ("TT4", 14.51, 12.41, "A"),
     ("T4U", 11.41, 9.31, "A"),
     ("FTI", 25.92, 0.0, "derived"),
 )
+_THYROID_ARRAYS = ("feature_names", "costs", "costs_discount", "cost_group")
 
 
 CATALOGUE = {
@@ -157,7 +107,8 @@ CATALOGUE = {
                     "614360d0257557dd1792834a85a1cdebfadc3c4f30b011d56afee7ffb5b15771"
                 ),
             },
-            read=_read_covertype,
+            loadtxt={"delimiter": ","},
+            arrays={"feature_names": _COVERTYPE_FEATURES, "target_names": _COVERTYPE_CLASSES},
         ),
         Entry(
             name="miniboone_tiny",
@@ -194,7 +145,15 @@ CATALOGUE = {
                     "e90434cdbf00fcf93ffa911fe447ae25606979658e60f1d32e155c3b5240234d"
                 ),
             },
-            read=_read_sonar,
+            loadtxt={
+                "delimiter": ",",
+                "encoding": "ascii",
+                "converters": {60: lambda letter: "RM".index(letter) + 1},
+            },
+            arrays={
+                "feature_names": [f"band_{i:02}" for i in range(1, 61)],
+                "target_names": ["R_rock", "M_mine"],
+            },
         ),
         Entry(
             name="heart_statlog",
@@ -211,7 +170,8 @@ CATALOGUE = {
                     "f5f3b4204c285bafadd85cb735f38b47689f2be7047feb172dcbeab648110bf9"
                 ),
             },
-            read=_read_heart_statlog,
+            arrays={"target_names": ["absence", "presence"]},
+            like=HEART_FILE,
         ),
         Entry(
             name="pima_diabetes",
@@ -243,7 +203,10 @@ CATALOGUE = {
                     "c649ea19416e78c7996cfaaa2a9e281cb597d4b075aaa68c494fc3e4ee3aa30b"
                 ),
             },
-            read=_read_thyroid_ann,
+            arrays={
+                **dict(zip(_THYROID_ARRAYS, zip(*_THYROID_TESTS, strict=True), strict=True)),
+                "target_names": ["class_1", "class_2", "class_3_not_hypothyroid"],
+            },
             requires={"FTI": ("TT4", "T4U")},
         ),
     )

@@ -61,15 +61,16 @@ def load_dataset(
         )
     entry = CATALOGUE[name]
     place = cache_folder() if folder is None else Path(folder)
-    dataset = to_dataset(
-        _arrays(entry, place, may_download=download),
-        name=name,
-        unit=entry.unit,
-        source=entry.source,
-        licence=entry.licence,
-        requires=entry.requires,
-    )
-    _check_size(entry, dataset)
+    about = {key: getattr(entry, key) for key in ("unit", "source", "licence", "requires")}
+    dataset = to_dataset(_arrays(entry, place, may_download=download), name=name, **about)
+    n_features = dataset.X.shape[1]
+    counts = tuple(np.bincount(dataset.y, minlength=len(dataset.target_names)).tolist())
+    if n_features != entry.n_features or counts != entry.class_counts:
+        raise DatasetError(
+            f"This is not the published data set {name!r}: it has {n_features} features and "
+            f"classes of {counts} samples instead of {entry.n_features} and "
+            f"{entry.class_counts}. Replace the file by an undamaged copy."
+        )
     return dataset
 
 
@@ -86,11 +87,11 @@ def _arrays(entry: Entry, folder: Path, *, may_download: bool) -> Arrays:
     archive = folder / f"{entry.name}.npz"
     if archive.exists():
         return read_npz(archive)
-    if entry.read is None:
+    if not entry.files:
         raise DatasetError(
-            f"The data set {entry.name!r} is not in the folder {folder}, which has no file "
-            f"{archive.name}. It cannot be downloaded, since no checksum of it is published. "
-            f"Its source is: {entry.source}. Save it there as load_dataset describes."
+            f"The folder {folder} has no file {archive.name}, and that cannot be downloaded, since "
+            f"no checksum of it is published. Its source is: {entry.source}. Save it there as "
+            "load_dataset describes."
         )
     paths = []
     for url, sha256 in entry.files.items():
@@ -101,9 +102,8 @@ def _arrays(entry: Entry, folder: Path, *, may_download: bool) -> Arrays:
             fetch(url, sha256, path)
         else:
             raise DatasetError(
-                f"The data set {entry.name!r} is not in the folder {folder}, which has neither "
-                f"{archive.name} nor {path.name}. Allow the download, or fetch {url} and save it "
-                "there."
+                f"The folder {folder} has neither {archive.name} nor {path.name}. Allow the "
+                f"download, or fetch {url} and save it there."
             )
         paths.append(path)
     return entry.read(paths)
@@ -128,14 +128,3 @@ def fetch(url: str, sha256: str, path: Path) -> None:
             f"Could not download {url} to {path.parent}: {problem}. Check the network and the "
             f"folder. Or fetch it by other means and save it as {path} (sha256 {sha256})."
         ) from problem
-
-
-def _check_size(entry: Entry, dataset: Dataset) -> None:
-    n_features = dataset.X.shape[1]
-    counts = tuple(np.bincount(dataset.y, minlength=len(dataset.target_names)).tolist())
-    if n_features != entry.n_features or counts != entry.class_counts:
-        raise DatasetError(
-            f"This is not the published data set {entry.name!r}: it has {n_features} features and "
-            f"classes of {counts} samples instead of {entry.n_features} and "
-            f"{entry.class_counts}. Replace the file by an undamaged copy."
-        )
