@@ -15,7 +15,7 @@ from thriftwood.costs.costs import AnyCosts, Costs, Feature, as_costs, price_lef
 from thriftwood.costs.price_list import MODEL, NO_MASK, SAMPLE, PriceList, plain_prices
 from thriftwood.errors import InputError, UnusedPriceWarning
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, read_only
-from thriftwood.support.validation import did_you_mean, is_whole, numbers
+from thriftwood.support.validation import did_you_mean, is_whole, numbers, some
 
 # The samples that must pay for something; None means all.
 Payers = BoolArray | None
@@ -165,7 +165,7 @@ def _without_unused(costs: Costs, columns: Columns) -> Costs:
     if not unused or not all(name in prices for name in names):  # what is missing may be misspelt
         return costs
     warnings.warn(
-        f"The price list names {_some(unused)}, unknown to the model: this is left out.",
+        f"The price list names {some(unused)}, unknown to the model: this is left out.",
         UnusedPriceWarning,
         stacklevel=1,  # the same place in each call, so that it is told once
     )
@@ -222,12 +222,12 @@ def _in_order_of_columns(
         hint = ""
         if unknown:
             meant = did_you_mean(unknown[0], missing)
-            hint = f" The list has {_some(unknown)}, unknown to the model.{meant}"
+            hint = f" The list has {some(unknown)}, unknown to the model.{meant}"
         raise InputError(
-            f"There is no price for {_some(missing)}: give 0 to what is free.{hint}", argument
+            f"There is no price for {some(missing)}: give 0 to what is free.{hint}", argument
         )
     if unknown:
-        raise InputError(f"There are prices for {_some(unknown)}, unknown to the model.", argument)
+        raise InputError(f"There are prices for {some(unknown)}, unknown to the model.", argument)
     return [given[name] for name in names]
 
 
@@ -443,8 +443,3 @@ def _truths(values: ArrayLike, shape: tuple[int, ...], name: str) -> BoolArray:
     if table.dtype.kind != "b":
         raise InputError(f"`{name}` must hold True or False for every sample.")
     return table
-
-
-def _some(names: Sequence[Any]) -> str:
-    shown = ", ".join(repr(name) for name in names[:5])
-    return f"{shown} and {len(names) - 5} more" if len(names) > 5 else shown

@@ -17,7 +17,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 REQUIRED = ("X", "y", "feature_names", "target_names")
 # What arrays of files are in a `Dataset`: words, or numbers of a type.
-FIELDS: dict[str, tuple[str, DTypeLike]] = {
+FIELDS: dict[str, tuple[str, DTypeLike | None]] = {
     "X": ("X", np.float32),
     "y": ("y", np.int64),
     "feature_names": ("feature_names", None),

@@ -43,7 +43,7 @@ class Entry:
     requires: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def read(self, paths: Sequence[Path]) -> Arrays:
-        """Read the published files: numbers, then the class from 1 on; the second file is to test."""
+        """Read published files: numbers, then the class from 1 on; a second file is to test."""
         tables = [np.loadtxt(path, np.float32, ndmin=2, **self.loadtxt) for path in paths]
         table = np.concatenate(tables)
         arrays = {} if self.like is None else dict(read_npz(self.like))

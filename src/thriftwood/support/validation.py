@@ -4,6 +4,7 @@ import math
 import reprlib
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,12 @@ def listed(words: Iterable[str], last: str = "or") -> str:
     """Return words as people list them: `a, b or c`."""
     *first, final = words
     return f"{', '.join(first)} {last} {final}" if first else final
+
+
+def some(names: Collection[object], most: int = 5) -> str:
+    """Return the first names as Python writes them, and how many more there are."""
+    shown = ", ".join(map(repr, islice(names, most)))
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
 def did_you_mean(word: object, words: Iterable[object]) -> str:

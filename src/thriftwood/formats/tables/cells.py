@@ -14,14 +14,12 @@ from numpy.typing import NDArray
 from thriftwood.errors import InputError
 from thriftwood.formats.tables.table import FileTable
 from thriftwood.support.arrays import BoolArray, FloatArray
-from thriftwood.support.validation import COMPLEX_OR_TIME
+from thriftwood.support.validation import COMPLEX_OR_TIME, some
 
 NUMBERS = "biuf"
 TEXT = "UO"
 TRUTH = ("false", "true")
 DIGITS = ("0", "1")
-FEW = 5  # categories in a sentence
-MOST_CLASSES = 10  # in a sentence
 LARGEST = 1e150  # of which the square is a number
 
 
@@ -62,13 +60,13 @@ def categories_of(table: FileTable, column: Any, labels: tuple[Any, ...], notes:
     if told and strange.total() == len(told):
         raise InputError(
             f"{table.file}: the column {column.name!r} holds {told[0]!r} and the like, none of "
-            f"which is a category that the model knows: {', '.join(map(repr, labels[:FEW]))}."
+            f"which is a category that the model knows: {some(labels)}."
         )
     if strange:
-        named = ", ".join(map(repr, list(strange)[:FEW])) + (" ..." if len(strange) > FEW else "")
         notes.append(
             f"{table.file}: the column {column.name!r} holds categories that the model does not "
-            f"know in {strange.total()} of {len(column)} rows, which count as missing: {named}."
+            f"know in {strange.total()} of {len(column)} rows, which count as missing: "
+            f"{some(strange)}."
         )
     found = np.full(len(column), None, dtype=object)
     found[column.notna().to_numpy()] = [known.get(name) for name in told]
@@ -163,9 +161,8 @@ def _name_in(known: Mapping[str, Any], value: Any) -> str:
 
 def _spelled(label: Any) -> str:
     """Return a label as text, whole numbers without a point: a gap makes 3 a 3.0 in a table."""
-    text = _plain(label)
     is_whole = isinstance(label, (float, np.floating)) and float(label).is_integer()
-    return str(int(label)) if is_whole else text
+    return str(int(label) if is_whole else _plain(label))
 
 
 def _plain(label: Any) -> str:
@@ -232,16 +229,11 @@ def _ways(text: str) -> Iterable[str]:
 
 
 def _unknown_label(table: FileTable, column: Any, row: int, classes: NDArray[Any]) -> InputError:
-    known = ", ".join(repr(label) for label in classes.tolist()[:MOST_CLASSES])
-    more = f" and {len(classes) - MOST_CLASSES} more" if len(classes) > MOST_CLASSES else ""
     value = column.tolist()[row]
     advice = ""
     if isinstance(value, str) and np.array_equal(classes, np.arange(len(classes))):
-        advice = (
-            " Put these numbers into the column, in place of text: the file of a booster numbers "
-            "its classes from 0 and keeps no labels."
-        )
+        advice = " Put these numbers in place of text: boosters' files number classes from 0."
     return InputError(
         f"{table.place(row)}: the column {column.name!r} holds {reprlib.repr(value)}, but the "
-        f"classes of the model are {known}{more}.{advice}"
+        f"classes of the model are {some(classes.tolist(), 10)}.{advice}"
     )

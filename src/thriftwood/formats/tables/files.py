@@ -27,8 +27,12 @@ BEGINNINGS = {
     b"PK\x03\x04": (".npz", "a zip, as .npz or .xlsx files are"),
 }
 ARROW_BEGINNINGS = (b"PAR1", b"ARROW1", b"FEA1", b"\xff\xff\xff\xff")
-SPREADSHEETS = (".xlsx", ".xls", ".ods")
 MODELS = (".skops", ".pkl", ".pickle", ".joblib", ".json", ".ubj", ".cbm", ".tw", ".onnx")
+# Why files of other suffixes cannot be read.
+NO_TABLES = {
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), "is a spreadsheet: save it as CSV."),
+    **dict.fromkeys(MODELS, "looks like a model: is the order of the files right?"),
+}
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 NPZ_DAMAGE = (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error)
 
@@ -44,50 +48,35 @@ def read_table(file: File) -> FileTable:
         `y`, `weight` and `feature_names` if they are there.
     """
     place = place_of(file)
-    suffix = _suffix(place)
+    suffix = place.suffix.lower()
+    if suffix == ".gz":
+        suffix = "".join(place.suffixes[-2:]).lower()
     content = read_whole(place)
     if suffix not in READERS:
-        raise InputError(
-            f"{place} {_why_not(suffix)} Tables of samples end in {', '.join(READERS)}."
-        )
+        why = NO_TABLES.get(suffix, "does not say what it is.")
+        raise InputError(f"{place} {why} Tables of samples end in {', '.join(READERS)}.")
     if not content:
         raise InputError(f"{place} is empty.")
     for begins, (own, what) in BEGINNINGS.items():
         if content.startswith(begins) and not suffix.startswith((own, ".arrow")):
             raise InputError(f"{place} is {what}, not what its name says: give it its own suffix.")
+    if suffix.endswith(".gz"):
+        try:
+            content = gzip.decompress(content)
+        except (OSError, EOFError, zlib.error) as error:
+            raise InputError(f"{place} is no whole gzip file: {error}.") from None
     table = READERS[suffix](place, content)
-    _check(table)
-    return table
-
-
-def _suffix(place: Path) -> str:
-    own = [suffix.lower() for suffix in place.suffixes]
-    return "".join(own[-2:]) if own[-1:] == [".gz"] else "".join(own[-1:])
-
-
-def _why_not(suffix: str) -> str:
-    if suffix in SPREADSHEETS:
-        return "is a spreadsheet: save it as CSV."
-    if suffix in MODELS:
-        return "looks like a model, not like a table: is the order of the files right?"
-    return "does not say what it is."
-
-
-def _check(table: FileTable) -> None:
-    if not table.n_samples:
-        raise InputError(f"{table.file} has no rows.")
-    if not len(table.frame.columns):
-        raise InputError(f"{table.file} has no columns.")
+    for what, n_there in zip(("rows", "columns"), table.frame.shape, strict=True):
+        if not n_there:
+            raise InputError(f"{place} has no {what}.")
     for name, number in Counter(table.frame.columns).items():
         if number > 1:
-            raise InputError(
-                f"{table.file} has two columns that are named {name!r}: rename one of them."
-            )
+            raise InputError(f"{place} has two columns that are named {name!r}: rename one.")
+    return table
 
 
 def _read_csv(place: Path, content: bytes) -> FileTable:
     """Read cells between commas, or as spreadsheets write them where commas are for decimals."""
-    content = _unpacked(place, content)
     header = content.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0]
     if b";" not in header or b"," in header:
         return _read_text(place, decoded(place, content), ",")
@@ -104,16 +93,7 @@ def _read_csv(place: Path, content: bytes) -> FileTable:
 
 
 def _read_tsv(place: Path, content: bytes) -> FileTable:
-    return _read_text(place, decoded(place, _unpacked(place, content)), "\t")
-
-
-def _unpacked(place: Path, content: bytes) -> bytes:
-    if place.suffix.lower() != ".gz":
-        return content
-    try:
-        return gzip.decompress(content)
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{place} is no whole gzip file: {error}.") from None
+    return _read_text(place, decoded(place, content), "\t")
 
 
 def _read_text(place: Path, text: str, separator: str, decimal: str = ".") -> FileTable:
@@ -167,9 +147,14 @@ def _names_and_lines(place: Path, text: str, separator: str) -> tuple[list[str],
                 if not names:
                     names = [cell.strip() for cell in cells]
                     _check_separator(place, names, separator)
-                else:
-                    _check_length(f"{place}, line {line}", cells, names)
+                elif len(cells) == len(names):
                     lines.append(line)
+                else:
+                    raise InputError(
+                        f"{place}, line {line}: the number of cells is {len(cells)}, but the first "
+                        f"line names {len(names)} columns. Put text with commas in quotes, and "
+                        "write 5.17 instead of 5,17."
+                    )
             line = reader.line_num + 1
     except csv.Error as error:
         raise InputError(
@@ -187,34 +172,15 @@ def _check_separator(place: Path, names: list[str], separator: str) -> None:
             )
 
 
-def _check_length(where: str, cells: list[str], names: list[str]) -> None:
-    if len(cells) != len(names):
-        raise InputError(
-            f"{where}: the number of cells is {len(cells)}, but the first line names {len(names)} "
-            "columns. Put text with commas in quotes, and write 5.17 instead of 5,17."
-        )
-
-
-def _read_parquet(place: Path, content: bytes) -> FileTable:
-    return _read_frame(place, content, "Parquet", library("pandas", "cli").read_parquet)
-
-
-def _read_feather(place: Path, content: bytes) -> FileTable:
-    return _read_frame(place, content, "Feather", library("pandas", "cli").read_feather)
-
-
 def _read_arrow(place: Path, content: bytes) -> FileTable:
-    """Read a file of Arrow, which is one of Feather, or a stream of it."""
-    if content.startswith(b"ARROW1"):
-        return _read_feather(place, content)
-    ipc = library("pyarrow.ipc", "cli")
-    return _read_frame(
-        place, content, "Arrow", lambda stream: ipc.open_stream(stream).read_pandas()
-    )
-
-
-def _read_frame(place: Path, content: bytes, kind: str, read: Callable[[Any], Any]) -> FileTable:
-    library("pyarrow", "cli")
+    """Read a file of Parquet or Feather; one of Arrow is one of Feather, or a stream."""
+    pandas, pyarrow = library("pandas", "cli"), library("pyarrow", "cli")
+    read: Callable[[Any], Any]
+    kind, read = "Arrow", lambda stream: pyarrow.ipc.open_stream(stream).read_pandas()
+    if place.suffix.lower() == ".parquet":
+        kind, read = "Parquet", pandas.read_parquet
+    elif place.suffix.lower() == ".feather" or content.startswith(b"ARROW1"):
+        kind, read = "Feather", pandas.read_feather
     try:
         frame = read(io.BytesIO(content))
     except (OSError, ValueError):
@@ -276,8 +242,8 @@ READERS: dict[str, Callable[[Path, bytes], FileTable]] = {
     ".csv.gz": _read_csv,
     ".tsv": _read_tsv,
     ".tsv.gz": _read_tsv,
-    ".parquet": _read_parquet,
-    ".feather": _read_feather,
+    ".parquet": _read_arrow,
+    ".feather": _read_arrow,
     ".arrow": _read_arrow,
     ".npz": _read_npz,
 }

@@ -19,11 +19,14 @@ from thriftwood.formats.tables.cells import (
 )
 from thriftwood.formats.tables.table import FileTable
 from thriftwood.support.arrays import FloatArray
-from thriftwood.support.validation import did_you_mean
+from thriftwood.support.validation import did_you_mean, some
 
+UNNAMED = (
+    " One column has no name, as when pandas writes the numbers of rows: leave it out "
+    "(index=False), or name it."
+)
 # Names that libraries give to columns which had none.
 INVENTED = ("Column_{}", "f{}", "x{}", "{}", "feature_{}")
-FEW = 5
 
 
 class Samples(NamedTuple):
@@ -75,7 +78,7 @@ def samples_for(
     import pandas as pd
 
     forest = read_stages(model).richest
-    goal, counts = _target_and_weight(table, target, weight)
+    y, counts = _target_and_weight(table, target, weight)
     columns, names = _columns_for(table, forest, (target, weight), like)
     notes: list[str] = []
     X = pd.DataFrame(
@@ -88,7 +91,7 @@ def samples_for(
     )
     return Samples(
         X.set_axis(names, axis=1),
-        target_for(table, goal, forest.classes) if labelled and goal is not None else None,
+        target_for(table, y, forest.classes) if labelled and y is not None else None,
         weights_of(table, counts) if labelled and counts is not None else None,
         tuple(notes),
     )
@@ -102,18 +105,18 @@ def samples_to_learn(
     Columns without names are called "0", "1", ..., so that prices can go by these. Parameters are
     those of `samples_for`; the labels of `y` are those of the file.
     """
-    goal, counts = _target_and_weight(table, target, weight)
+    y, counts = _target_and_weight(table, target, weight)
     columns = [column for column in table.frame.columns if column not in (target, weight)]
     if not columns:
         raise InputError(f"{table.file} has no column to learn from. {_has(table)}")
     if "" in columns:
-        raise InputError(f"{table.file} cannot be learnt from.{_about_unnamed(columns)}")
+        raise InputError(f"{table.file} cannot be learnt from.{UNNAMED}")
     X = table.frame[columns].copy()
     for column in columns:
         X[column] = numbers_of(table, X[column], "features to learn from are numbers")
     return Samples(
         X.set_axis(numbers_as_names(X.shape[1]), axis=1) if table.names is None else X,
-        None if goal is None else target_to_learn(table, goal),
+        None if y is None else target_to_learn(table, y),
         None if counts is None else weights_of(table, counts),
     )
 
@@ -160,7 +163,8 @@ def _columns_for(
     wanted = forest.feature_names
     if wanted is not None and table.names is not None:
         found = [_called(name, table.names) for name in wanted]
-        if None not in found or not _are_invented(wanted):
+        invented = ([name.format(k) for k in range(len(wanted))] for name in INVENTED)
+        if None not in found or list(wanted) not in invented:
             _check_found(table, wanted, found, taken)
             return found, wanted
     columns = [column for column in table.frame.columns if column not in taken]
@@ -171,7 +175,7 @@ def _columns_for(
             f"{table.file} has {len(columns)} columns{besides}, but the model was trained on "
             f"{forest.n_features} features and does not know their names: keep those columns, in "
             "the order of the training; one that is no feature may be the --target. "
-            f"{_has(table)}{_about_unnamed(columns)}"
+            f"{_has(table)}{UNNAMED if '' in columns else ''}"
         )
     if table.names is None:
         return columns, wanted or like or numbers_as_names(len(columns))
@@ -187,21 +191,13 @@ def _called(name: str, names: Sequence[str]) -> str | None:
     return next((own for own in names if own.replace(" ", "_") == name), None)
 
 
-def _are_invented(names: Sequence[str]) -> bool:
-    return any(
-        all(name == pattern.format(place) for place, name in enumerate(names))
-        for pattern in INVENTED
-    )
-
-
 def _check_found(
     table: FileTable, wanted: Sequence[str], found: list[str | None], taken: Sequence[str | None]
 ) -> None:
     missing = [name for name, own in zip(wanted, found, strict=True) if own is None]
     if missing:
-        named = ", ".join(map(repr, missing[:FEW])) + (" and others" if missing[FEW:] else "")
         raise InputError(
-            f"{table.file} has no column {named}, which the model asks for."
+            f"{table.file} has no column {some(missing)}, which the model asks for."
             f"{did_you_mean(missing[0], _all_names(table))} {_has(table)}"
         )
     for own in found:
@@ -219,8 +215,7 @@ def _in_order(table: FileTable, columns: list[Any], like: Sequence[str]) -> list
     if strange:
         raise InputError(
             f"{table.file}: the column {strange[0]!r} is not among those of the other samples, "
-            f"{', '.join(map(repr, like[:FEW]))}{' and others' if like[FEW:] else ''}: as the "
-            "model does not know the names of its features, both files must have the same."
+            f"{some(like)}: as the model knows no names, both files must have the same."
         )
     return list(like)
 
@@ -233,14 +228,4 @@ def _has(table: FileTable) -> str:
     names = _all_names(table) if table.names is not None else list(table.beside)
     if not names:
         return "It names no columns."
-    more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
-    return f"It has {', '.join(map(repr, names[:FEW]))}{more}."
-
-
-def _about_unnamed(columns: list[Any]) -> str:
-    if "" not in columns:
-        return ""
-    return (
-        " One column has no name, as when pandas writes the numbers of rows: leave it out "
-        "(index=False), or name it."
-    )
+    return f"It has {some(names)}."
