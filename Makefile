@@ -18,7 +18,8 @@ test: .venv/.dev .venv/.browser
 test-benchmarks: .venv/.dev
 	$(BIN)/python -m pytest -n auto -m benchmark
 
-check: lint .venv/.browser
+# The daily loop: without browsers, clusters and documents, and with few drawn examples a law.
+check: lint
 	$(BIN)/python -m pytest -n auto -m "not slow"
 
 lint: .venv/.dev

@@ -389,8 +389,7 @@ class PruningPath:
         """Draw cost against loss, or against the real error of an evaluation (matplotlib)."""
         style = ".-" if self.drop_step is not None else "."  # no line where costs go up and down
         if measured is None:
-            label = self.points_in_words
-            return plot.draw_losses(self, ax, label, style, self.loss_in_words)
+            return plot.draw_losses(self, ax, style)
         if not isinstance(measured, Evaluation):
             raise InputError("`measured` must be what `path.evaluate` returned.")
         what = "error" if self.forest.is_classifier else "mean squared error"

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from thriftwood.costs import PriceList
 from thriftwood.evaluation import Evaluation
-from thriftwood.problem import Figures
-from thriftwood.support.arrays import FloatArray
 from thriftwood.support.axes import BLUE, GREEN, VERMILION, axes_or_new, tidy, with_unit
 
 if TYPE_CHECKING:
@@ -19,37 +16,21 @@ if TYPE_CHECKING:
 COLOURS = (BLUE, VERMILION, GREEN, "#CC79A7", "#E69F00", "#56B4E9")
 
 
-class Frontier(Protocol):
-    """Points with costs and losses: a `PruningPath`."""
-
-    @property
-    def costs(self) -> FloatArray: ...
-
-    @property
-    def losses(self) -> FloatArray: ...
-
-    @property
-    def original(self) -> Figures: ...
-
-    @property
-    def prices(self) -> PriceList: ...
-
-
-def draw_losses(frontier: Frontier, ax: Axes | None, label: str, style: str, what: str) -> Axes:
-    """Draw cost against loss."""
+def draw_losses(path: Any, ax: Axes | None, style: str) -> Axes:
+    """Draw cost against loss of a `PruningPath`."""
     drawn = _axes(ax)
-    drawn.plot(frontier.costs, frontier.losses, style, markersize=6, label=label)
+    drawn.plot(path.costs, path.losses, style, markersize=6, label=path.points_in_words)
     if "before pruning" not in drawn.get_legend_handles_labels()[1]:
         from matplotlib import rcParams
 
         drawn.plot(
-            frontier.original.cost,
-            frontier.original.loss,
+            path.original.cost,
+            path.original.loss,
             "s",
             color=rcParams["text.color"],  # seen on dark style sheets, too
             label="before pruning",
         )
-    return _labelled(drawn, with_unit("mean bill", frontier.prices.unit), what)
+    return _labelled(drawn, with_unit("mean bill", path.prices.unit), path.loss_in_words)
 
 
 def draw_errors(measured: Evaluation, ax: Axes | None, style: str, what: str, unit: str) -> Axes:
