@@ -221,10 +221,9 @@ def _item_costs(
     """Return what items cost for all samples together, as often as there are predictions."""
     who = prices.payer[cost_item]
     cost = prices.prices[cost_item]
-    if prices.own_prices is not None:
-        differ = np.flatnonzero((who == SAMPLE) & (cost_item < prices.n_features))
-        cost[differ] = prices.own_prices[payer[differ], cost_item[differ]]
     own = np.flatnonzero(who == SAMPLE)
+    if prices.own_prices is not None:
+        cost[own] = prices.price_of(cost_item[own], payer[own])
     cost[own] *= weights[payer[own]]
     for number, weight in enumerate(prices.batch_weights(weights)):
         of_batch = np.flatnonzero(who == number)

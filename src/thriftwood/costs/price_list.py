@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from thriftwood.costs.costs import Costs
 from thriftwood.errors import InputError
-from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, read_only
+from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray, read_only
+
+AnyIndices = IndexArray | IntArray
 
 # Who pays a cost item: each sample for itself, or all together. From 0 on: each batch of samples
 # of that numbering of batches.
@@ -122,6 +124,14 @@ class PriceList:
             and self.per_split == self.per_node == 0
             and not self.is_tied_to_samples
         )
+
+    def price_of(self, cost_item: AnyIndices, sample: AnyIndices) -> FloatArray:
+        """Return what a sample pays for a cost item, for several of both."""
+        prices = self.prices[cost_item]
+        if self.own_prices is not None:
+            own = cost_item < self.n_features
+            prices[own] = self.own_prices[sample[own], cost_item[own]]
+        return prices
 
     def batch_weights(self, weights: FloatArray) -> list[FloatArray]:
         """Return how much the batches of every numbering count: as much as each sample."""
