@@ -1,8 +1,13 @@
 """How sphinx makes the site of these pages: `make docs`."""
 
+import sys
+
 from pygments.lexers.special import TextLexer
 
 import thriftwood
+
+# `tw.export` is a module of the room `formats`; the reference names it as users do.
+sys.modules["thriftwood.export"] = thriftwood.export
 
 project = "Thriftwood"
 author = "The Thriftwood developers"

@@ -1,6 +1,6 @@
 """Choosing a point: errors on people held back, and the points that the rules choose.
 
-On the rows that it was pruned on the richest point always looks best. Measured on others, many lie
+On the samples that it was pruned on the richest point looks best. Measured on others, many lie
 within one standard error of the best, so a rule can choose a cheap one with a good conscience.
 Figures to quote come from a third set of people.
 """

@@ -57,7 +57,7 @@ def measure(heart):
 
 
 def folds(heart):
-    """Yield training and test rows: every patient is tested once in each repeat."""
+    """Yield training and test samples: every patient is tested once in each repeat."""
     for seed in range(REPEATS):
         yield from StratifiedKFold(5, shuffle=True, random_state=seed).split(heart.X, heart.y)
 

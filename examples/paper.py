@@ -14,7 +14,7 @@ import thriftwood as tw
 from thriftwood import paper
 from thriftwood.forest import LEAF, Forest
 
-# Figure 1, nodes from 0 in each tree. Its one example goes to leaf 4 of tree 1, to 11 of tree 2.
+# Figure 1, nodes from 0 in each tree. Its one sample goes to leaf 4 of tree 1, to 11 of tree 2.
 TREE_1 = {
     "feature": [0, LEAF, 1, LEAF, LEAF],
     "threshold": [0.5, 0, 0.5, 0, 0],
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def figure_one(*trees) -> paper.PaperInstance:
-    """Return trees with the example, which every root gets wrong and every other node right."""
+    """Return trees with the sample, which every root gets wrong and every other node right."""
     starts = np.cumsum([0, *(len(tree["feature"]) for tree in trees)])
     arrays = {name: np.concatenate([tree[name] for tree in trees]) for name in TREE_1}
     offset = np.repeat(starts[:-1], np.diff(starts))
@@ -77,7 +77,7 @@ def show_the_networks(trees) -> None:
 
 
 def show_the_integral_optimum(trees) -> None:
-    heading("IP3 of both trees: they share what the example buys")
+    heading("IP3 of both trees: they share what the sample buys")
     program = paper.ip3(trees, tradeoff=0.8)
     solution = paper.solve(program.relax())
     print(f"{program}\n\nrelaxed {solution}")
