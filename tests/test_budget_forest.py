@@ -312,7 +312,7 @@ def test_a_pruned_ensemble_can_be_made_of_it(cv):
         ({"min_weight_fraction_leaf": 0.6}, "`min_weight_fraction_leaf` is 0.6"),
         ({"budget": -1.0}, "`budget` is -1.0"),
         ({"budget": 0.5}, "Even one tree costs .* more than the `budget` of 0.5"),
-        ({"costs": [1.0, 2.0]}, "one price per feature"),
+        ({"costs": [1.0, 2.0]}, "one price for each feature"),
         ({"costs": {"age": 1.0}}, "column names"),
         ({"n_jobs": 0}, "`n_jobs` is 0"),
         ({"class_weight": "heavy"}, "`class_weight` is 'heavy': pass weights by class"),

@@ -24,6 +24,8 @@ RETRIES = 2
 # How often to look whether a worker is there, and how long a cluster may be without.
 SECONDS_BETWEEN_LOOKS = 1.0
 SECONDS_WITHOUT_WORKERS = 30.0
+# Dask warns of large graphs, but labels and messages travel with them on purpose.
+LARGE_GRAPHS = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
 
 
 @contextmanager
@@ -61,13 +63,14 @@ class DaskPartitions:
         self, build: Callable[[Partition], Any], parts: Sequence[tuple[Any, Any, Any]]
     ) -> None:
         """Build the states, and wait until they are there."""
-        payload = _delayed("thriftwood-build", _unchanged, dumps(build))
+        payload = dask.delayed(_unchanged)(dumps(build), dask_key_name=_key("build"))
+        build_there = dask.delayed(_build_there)
         states = [
-            _delayed("thriftwood-state", _build_there, payload, number, *part)
+            build_there(payload, number, *part, dask_key_name=_key("state"))
             for number, part in enumerate(parts)
         ]
         try:
-            with _large_graphs():
+            with dask.config.set(LARGE_GRAPHS):
                 self._states = self._client.compute(states, retries=RETRIES)
         except Exception as error:
             _check_connection(self._client)
@@ -119,7 +122,7 @@ class DaskPartitions:
         """Make payloads that several partitions get results of tasks: Dask sends these once."""
         n_receivers = Counter(map(id, payloads))
         once = {id(payload): payload for payload in payloads if n_receivers[id(payload)] > 1}
-        keys = [f"thriftwood-message-{uuid4().hex}" for _ in once]
+        keys = [_key("message") for _ in once]
         with self._reported():
             shared += self._client.map(_unchanged, list(once.values()), key=keys, retries=RETRIES)
         task_of = dict(zip(once, shared, strict=True))
@@ -138,7 +141,7 @@ class DaskPartitions:
     def _reported(self) -> Iterator[None]:
         """Say that the cluster takes no more tasks where that is so."""
         try:
-            with _large_graphs():
+            with dask.config.set(LARGE_GRAPHS):
                 yield
         except Exception as error:
             _check_connection(self._client)
@@ -276,7 +279,7 @@ def _client(n_threads: int) -> Iterator[Client]:
     with suppress(ValueError):
         client = Client.current()
     if client is None:
-        with _own_cluster(n_threads) as client:
+        with _own_cluster(n_threads) as cluster, Client(cluster, set_as_default=False) as client:
             yield client
         return
     if client.asynchronous:
@@ -288,38 +291,26 @@ def _client(n_threads: int) -> Iterator[Client]:
     yield client
 
 
-@contextmanager
-def _own_cluster(n_threads: int) -> Iterator[Client]:
+def _own_cluster(n_threads: int) -> LocalCluster:
     """Start a cluster of threads; processes would run the user's main script again.
 
     It shows no dashboard, and nobody outside of this machine can look for one. It has no limit of
     memory: a worker that pauses because this process as a whole has too much would never go on.
     """
-    with (
-        LocalCluster(
-            n_workers=1,
-            threads_per_worker=n_threads,
-            processes=False,
-            memory_limit=0,
-            silence_logs=logging.CRITICAL,  # errors are raised
-            dashboard_address="127.0.0.1:0",
-            worker_dashboard_address="127.0.0.1:0",
-            scheduler_kwargs={"dashboard": False},
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
-        yield client
+    return LocalCluster(
+        n_workers=1,
+        threads_per_worker=n_threads,
+        processes=False,
+        memory_limit=0,
+        silence_logs=logging.CRITICAL,  # errors are raised
+        dashboard_address="127.0.0.1:0",
+        worker_dashboard_address="127.0.0.1:0",
+        scheduler_kwargs={"dashboard": False},
+    )
 
 
-@contextmanager
-def _large_graphs() -> Iterator[None]:
-    """Keep Dask from warning of large graphs: labels and messages travel with them on purpose."""
-    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
-        yield
-
-
-def _delayed(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    return dask.delayed(function)(*arguments, dask_key_name=f"{name}-{uuid4().hex}")
+def _key(name: str) -> str:
+    return f"thriftwood-{name}-{uuid4().hex}"
 
 
 def _release(tasks: Sequence[Task[Any]]) -> None:

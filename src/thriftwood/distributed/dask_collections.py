@@ -41,7 +41,15 @@ def _cut_like_samples(
     if values is None:
         return [None] * n_partitions
     if not dask.is_dask_collection(values):
-        return _cut_in_memory(name, values, lengths)
+        if lengths is None:
+            raise InputError(
+                f"`{name}` is in memory, but Dask does not know how long the partitions of X are: "
+                f"{ADVICE}."
+            )
+        check_length(name, values, sum(lengths))
+        take = slicer(values)
+        stops = np.cumsum(lengths).tolist()
+        return [take(stop - length, stop) for stop, length in zip(stops, lengths, strict=True)]
     if not isinstance(getattr(values, "ndim", None), int):
         raise InputError(f"`{name}` is a Dask {type(values).__name__}: {ADVICE}.")
     own = _lengths(values)
@@ -56,18 +64,6 @@ def _cut_like_samples(
             f"know how long all of them are: {ADVICE}, or call compute_chunk_sizes() on arrays."
         )
     return delayed
-
-
-def _cut_in_memory(name: str, values: Any, lengths: tuple[int, ...] | None) -> list[Any]:
-    if lengths is None:
-        raise InputError(
-            f"`{name}` is in memory, but Dask does not know how long the partitions of X are: "
-            f"{ADVICE}."
-        )
-    check_length(name, values, sum(lengths))
-    take = slicer(values)
-    stops = np.cumsum(lengths).tolist()
-    return [take(stop - length, stop) for stop, length in zip(stops, lengths, strict=True)]
 
 
 def _lengths(values: Any) -> tuple[int, ...] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -25,7 +25,7 @@ from thriftwood.distributed.dual import (
     decomposed_path,
     join_subproblems,
 )
-from thriftwood.distributed.partitions import Partition, Partitions, is_partitioned, open_partitions
+from thriftwood.distributed.partitions import Partition, is_partitioned, open_partitions
 from thriftwood.distributed.units import (
     common_units,
     count_decimals,
@@ -114,14 +114,16 @@ def partitioned_problem(
         )
         reports = partitions.map(_report, [None] * partitions.n_partitions)
         _check_alike(reports)
-        losses = _losses(problem, reports)
+        losses = total_losses(problem.forest, (report.losses for report in reports))
+        weight = sum(report.sample_weight for report in reports)
+        if not weight or not losses.weight:
+            raise InputError("No sample counts: `sample_weight` or `class_weight` is 0 everywhere.")
         per_unit, lost_units = common_units(
             sum(report.cost for report in reports),
             max(report.decimals for report in reports),
             sum(report.n_items for report in reports),
         )
         partitions.update(_in_units, per_unit)
-        weight = sum(report.sample_weight for report in reports)
         gains = whole_gains(problem.forest, losses.total)
         index = ClosureIndex(
             gains.split,
@@ -132,22 +134,23 @@ def partitioned_problem(
             gains.lost,
             lost_price * weight + lost_units * float(price_unit),
         )
+        decomposed = DecomposedClosure(
+            partitions,
+            gains.gains,
+            gains.requires,
+            weight=np.array([report.weight for report in reports]),
+            n_arcs=sum(report.n_arcs for report in reports),
+        )
         closure = ClosureInPartitions(
             index=index,
-            closure=_decomposed(partitions, gains.gains, gains.requires, reports),
+            closure=decomposed,
             sample_weight=Fraction(weight),
             options=decomposition or DualDecomposition(progress=progress),
             n_jobs=n_jobs,
             opened=opened.pop_all(),
         )
-    return replace(
-        problem,
-        model=model,
-        n_jobs=n_jobs,
-        progress=progress,
-        all_losses=losses,
-        partitions=closure,
-    )
+    shared = replace(problem, model=model, n_jobs=n_jobs, progress=progress)
+    return replace(shared, all_losses=losses, partitions=closure)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,8 +169,7 @@ class ClosureInPartitions:
 
     def cut(self, lambda_: Fraction) -> tuple[BoolArray, Certificate, int, tuple[DualRound, ...]]:
         """Return the best closed set at a lambda, its certificate, its scale, and the rounds."""
-        found = decomposed_cut(self.closure, lambda_, self.options)
-        return found.kept, found.certificate, found.scale, found.rounds
+        return decomposed_cut(self.closure, lambda_, self.options)
 
     def parametric_cut(self) -> tuple[ParametricCut, tuple[DualRound, ...]]:
         """Return the best closed sets at all lambdas, and the rounds."""
@@ -205,9 +207,13 @@ def read_shared(
             f"The {loss_name.replace('_', ' ')} of a boosted model is descended on samples in "
             "memory, not in partitions: leave `loss` out."
         )
-    problem = PruningProblem(
-        None, forest, _prices(costs, forest), loss, loss_name, kind, samples, None, n_jobs=1
-    )
+    if isinstance(costs, Costs) and costs.is_tied_to_samples:
+        raise InputError(
+            "`costs` belong to certain samples (`per_sample`, `known` or `shared_by`), which is "
+            "not possible in partitions: give prices that are the same for all samples."
+        )
+    prices = read_prices(costs, forest.n_features, forest.feature_names, n_samples=1)
+    problem = PruningProblem(None, forest, prices, loss, loss_name, kind, samples, None, n_jobs=1)
     class_weights = _class_weights(class_weight, forest, loss_name)
     return problem, partial(_read_partition, problem, class_weights)
 
@@ -280,20 +286,10 @@ def _in_units(state: tuple[Subproblem, _Report], per_unit: float) -> Subproblem:
     return state[0].in_units(per_unit)
 
 
-def _decomposed(
-    partitions: Partitions, gains: Any, requires: IndexArray, reports: Sequence[_Report]
-) -> DecomposedClosure:
-    weight = np.array([report.weight for report in reports])
-    n_arcs = sum(report.n_arcs for report in reports)
-    return DecomposedClosure(partitions, gains, requires, weight, n_arcs)
-
-
-def _losses(problem: PruningProblem, reports: Sequence[_Report]) -> NodeLosses:
-    lost = [report.losses for report in reports if report.losses is not None]
-    losses = reduce(add, lost) if lost else recorded_losses(problem.forest)
-    if not any(report.sample_weight for report in reports) or not losses.weight:
-        raise InputError("No sample counts: `sample_weight` or `class_weight` is 0 everywhere.")
-    return losses
+def total_losses(forest: Forest, parts: Iterable[NodeLosses | None]) -> NodeLosses:
+    """Add up what nodes lose in all partitions; they have none where the model recorded it."""
+    lost = [losses for losses in parts if losses is not None]
+    return reduce(add, lost) if lost else recorded_losses(forest)
 
 
 def _check_alike(reports: Sequence[_Report]) -> None:
@@ -311,15 +307,6 @@ def _check_alike(reports: Sequence[_Report]) -> None:
                 f"Partition {with_weights} has weights of samples, but partition {without} has "
                 "none: pass them for all partitions or for none."
             )
-
-
-def _prices(costs: AnyCosts, forest: Forest) -> PriceList:
-    if isinstance(costs, Costs) and costs.is_tied_to_samples:
-        raise InputError(
-            "`costs` belong to certain samples (`per_sample`, `known` or `shared_by`), which is "
-            "not possible in partitions: give prices that are the same for all samples."
-        )
-    return read_prices(costs, forest.n_features, forest.feature_names, n_samples=1)
 
 
 def _class_weights(class_weight: ClassWeight, forest: Forest, loss_name: str) -> FloatArray | None:

@@ -26,16 +26,7 @@ SLICE_SAMPLES = 65_536
 
 
 class Partition(NamedTuple):
-    """Some of the samples, in memory, as the user's library gives them (NumPy, pandas).
-
-    Attributes
-    ----------
-    number : int
-        Its place among all partitions, from 0.
-    X, y : array-like or data frame
-    weight : array-like, optional
-        The `sample_weight` of these samples.
-    """
+    """Some of the samples, in memory, as the user's library gives them; numbered from 0."""
 
     number: int
     X: Any
@@ -86,22 +77,11 @@ def open_partitions(
 ) -> Iterator[Partitions]:
     """Build the state of every partition, and yield all of them; free them at the end.
 
-    Parameters
-    ----------
-    build : callable
-        Turns a `Partition` into its state: a function of a module, or a partial of one. The same
-        partition must give the same state, because one that is lost with its worker is built again.
-    X : Dask array or data frame, iterator, memory-mapped or other array
-        The partitions of a Dask collection are read by the workers of the current Dask client, or
-        without one by threads of this process. An iterator yields pairs (X, y) or triples (X, y,
-        weight); no more than `n_jobs` of them are in memory at a time. Arrays are sliced.
-    y : Dask array or series, array-like, or None
-        None with an iterator, one label for each sample otherwise.
-    sample_weight : like y, or None
-    n_jobs : int, optional
-        Threads of this process, as in joblib; a cluster that the user has started has its own.
-    progress : bool, optional
-        Whether to count on a line what was read in this process; a cluster has its own dashboard.
+    `build` is a function of a module, or a partial of one. The same partition must give the same
+    state, because one that is lost with its worker is built again. Dask collections are read by
+    the workers of the current Dask client, or without one by threads of this process. Iterators
+    yield (X, y) or (X, y, weight); no more than `n_jobs` of them are in memory at a time. Arrays
+    are sliced.
     """
     most = n_threads(n_jobs)
     if is_dask(X):
@@ -306,9 +286,9 @@ def read_slices(X: Any, y: Any, sample_weight: Any) -> Read:
         raise InputError("X has no samples: at least one sample is needed.")
     if y is None:
         raise InputError("`y` is None: pass the labels of the samples.")
-    check_length("y", y, n_samples)
-    if sample_weight is not None:
-        check_length("sample_weight", sample_weight, n_samples)
+    for name, values in (("y", y), ("sample_weight", sample_weight)):
+        if values is not None:
+            check_length(name, values, n_samples)
     slicers = [slicer(values) for values in (X, y, sample_weight)]
 
     def read(number: int) -> Partition | None:

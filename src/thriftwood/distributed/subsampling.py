@@ -23,13 +23,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thriftwood.billing import nested_bills
-from thriftwood.costs import PriceList
 from thriftwood.distributed.hull import lower_hull, slopes_of
 from thriftwood.distributed.measuring import figures_from_sums, losses_in_blocks, paid_in_blocks
-from thriftwood.distributed.partitioned import ReadPartition, read_shared
+from thriftwood.distributed.partitioned import ReadPartition, read_shared, total_losses
 from thriftwood.distributed.partitions import Partition, is_iterator, open_partitions
 from thriftwood.errors import InputError
-from thriftwood.forest import Forest
 from thriftwood.forest.table import Table
 from thriftwood.problem import (
     SUM,
@@ -39,9 +37,8 @@ from thriftwood.problem import (
     SampleData,
     figures_of,
     once,
-    recorded_losses,
 )
-from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray, read_only
+from thriftwood.support.arrays import FloatArray, IndexArray, IntArray, read_only
 from thriftwood.support.validation import whole_number
 
 # The same samples are drawn every time.
@@ -180,8 +177,7 @@ def subsampled_partitions(
         if size >= sum(numbers):
             return None
         drawn = partitions.map(_send, _numbers_to_draw(list(numbers), size))
-    lost = [losses for losses in losses_of if losses is not None]
-    losses = reduce(add, lost) if lost else recorded_losses(shared.forest)
+    losses = total_losses(shared.forest, losses_of)
 
     def measure(drop_step: IndexArray, n_points: int) -> tuple[FloatArray, FloatArray]:
         build = partial(_add_up_bills, drop_step, n_points, read)
@@ -270,19 +266,14 @@ def _after_the_whole_forest(
     problem: PruningProblem, drop_step: IndexArray, n_points: int
 ) -> IndexArray:
     """Return steps with which splits drop if the whole forest is the first point."""
-    step, last = drop_step.copy(), n_points - 1
-    # What no sample of the subsample passes costs nothing there, whatever its price.
-    stays = _free(problem.forest, problem.prices)
-    step[(step == last) & ~stays] = last - 1
-    return np.where(problem.forest.is_split, step + 1, -1).astype(np.int32)
-
-
-def _free(forest: Forest, prices: PriceList) -> BoolArray:
-    """Return the splits that cost nothing, with all above them."""
-    free: BoolArray = forest.is_split & (prices.bundle_prices()[forest.feature] == 0)
+    forest, step, last = problem.forest, drop_step.copy(), n_points - 1
+    # What no sample of the subsample passes costs nothing there, whatever its price: only splits
+    # that are free, with all above them, stay to the end.
+    free = forest.is_split & (problem.prices.bundle_prices()[forest.feature] == 0)
     for nodes in list(forest.levels())[1:]:
         free[nodes] &= free[forest.parent[nodes]]
-    return free
+    step[(step == last) & ~free] = last - 1
+    return np.where(forest.is_split, step + 1, -1).astype(np.int32)
 
 
 def _check_samples_are_alike(problem: PruningProblem) -> None:

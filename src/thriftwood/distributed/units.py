@@ -49,7 +49,7 @@ def subproblem_of(
         costs=bought.item_cost,
         weight=weight,
     )
-    return join_subproblems([every.without_free_items()])
+    return join_subproblems([every.with_arcs(every.costs[every.arc_item] > 0)])
 
 
 def whole_prices(prices: PriceList, n_splits: int) -> tuple[PriceList, Fraction, float]:

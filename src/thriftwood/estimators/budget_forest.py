@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import Any, Self
 
@@ -18,7 +19,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from thriftwood.adapters import decision_tree
 from thriftwood.costs import AnyCosts, PriceList
 from thriftwood.errors import InputError
-from thriftwood.estimators.growing import BudgetLimit, bootstrap_sample, grow_trees
+from thriftwood.estimators.growing import BudgetLimit, grow_trees
 from thriftwood.estimators.options import (
     BALANCED_SUBSAMPLE,
     class_weights,
@@ -38,6 +39,8 @@ LEAST_WEIGHT, MOST_WEIGHT = 1e-12, 1e15
 ROUNDING = 1e-12
 # Parameters that the trees carry.
 TREE_PARAMETERS = ("max_depth", "min_samples_leaf", "min_weight_fraction_leaf", "max_features")
+# How samples are read: single precision, as scikit-learn's trees see them; NaN is missing.
+AS_READ: dict[str, Any] = {"dtype": np.float32, "ensure_all_finite": "allow-nan"}
 MOST_SEED = np.iinfo(np.int32).max
 
 
@@ -185,11 +188,7 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
         self._draws = truth(self.bootstrap, "bootstrap")
         random = check_random_state(self.random_state)
         seeds = random.randint(MOST_SEED, size=self.n_estimators)
-        columns = rank_columns(X, self.n_jobs)
-
-        def grow(seed: int) -> DecisionTreeClassifier:
-            return self._grow_tree(columns, label, weight, growth, seed)
-
+        grow = partial(self._grow_tree, rank_columns(X, self.n_jobs), label, weight, growth)
         with progress_bar("Growing", bool(self.verbose)) as bar:
             self.estimators_ = grow_trees(grow, seeds, limit, self.n_jobs, bar)
         self._seeds = seeds[: len(self.estimators_)]
@@ -205,7 +204,7 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> FloatArray:
         """Predict the probability of each class for each sample: the mean over the trees."""
         check_is_fitted(self, "estimators_")
-        X = validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan")
+        X = validate_data(self, X, reset=False, **AS_READ)
         total = np.zeros((len(X), len(self.classes_)))
 
         def add_up(block: slice) -> None:
@@ -253,7 +252,7 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[NDArray[np.float32], IndexArray, FloatArray, FloatArray]:
         """Return X, class numbers, and the weights of samples with and without class weights."""
-        X, y = validate_data(self, X, y, dtype=np.float32, ensure_all_finite="allow-nan")
+        X, y = validate_data(self, X, y, **AS_READ)
         check_classification_targets(y)
         self.classes_, label = np.unique(y, return_inverse=True)
         own_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
@@ -269,8 +268,12 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
         return X, label.astype(np.int32), weight, own_weight
 
     def _sample(self, seed: int) -> IntArray:
-        """Return what the tree with a seed is grown on."""
-        return bootstrap_sample(seed, self._counted) if self._draws else self._counted
+        """Return what the tree with a seed is grown on, of the samples that count."""
+        if not self._draws:
+            return self._counted
+        n_samples = len(self._counted)
+        drawn = np.random.RandomState(seed).randint(n_samples, size=n_samples)
+        return self._counted[drawn]
 
     def _grow_tree(
         self,
@@ -324,15 +327,12 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
         self, X: NDArray[np.float32], weights: FloatArray, prices: PriceList, X_valid: Any
     ) -> BudgetLimit | None:
         """Return the limit on bills, where there is a budget."""
-        if self.budget is None:
-            if X_valid is not None:
-                raise InputError("`X_valid` has no use without a `budget`: set it, or leave both.")
+        if self.budget is None and X_valid is not None:
+            raise InputError("`X_valid` has no use without a `budget`: set it, or leave both.")
+        if self.budget is None or (isinstance(self.budget, float) and self.budget == np.inf):
             return None
-        if isinstance(self.budget, float) and self.budget == np.inf:
-            return None
-        budget = one_number_from_zero(
-            self.budget, "budget", "It is what a sample costs on average."
-        )
+        advice = "It is what a sample costs on average."
+        budget = one_number_from_zero(self.budget, "budget", advice)
         if X_valid is None:
             return BudgetLimit(budget, X, weights, prices)
         if prices.is_tied_to_samples:
@@ -340,9 +340,7 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
                 "Some prices belong to the samples of X, so bills of `X_valid` are not known: "
                 "leave it out, and the `budget` holds for the samples of X."
             )
-        X_valid = validate_data(
-            self, X_valid, reset=False, dtype=np.float32, ensure_all_finite="allow-nan"
-        )
+        X_valid = validate_data(self, X_valid, reset=False, **AS_READ)
         return BudgetLimit(budget, X_valid, np.ones(len(X_valid)), prices)
 
 

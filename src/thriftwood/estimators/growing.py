@@ -21,12 +21,6 @@ from thriftwood.support.parallel import Progress, for_each, n_threads
 ROUNDING = 1e-12
 
 
-def bootstrap_sample(seed: int, counted: IntArray) -> IntArray:
-    """Draw as many samples with replacement as there are, from those that count."""
-    n_samples = len(counted)
-    return counted[np.random.RandomState(seed).randint(n_samples, size=n_samples)]
-
-
 def grow_trees(
     grow: Callable[[int], DecisionTreeClassifier],
     seeds: IntArray,

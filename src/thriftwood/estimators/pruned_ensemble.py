@@ -166,7 +166,7 @@ class _PrunedEnsemble(BaseEstimator):
                 "this one has none: leave it out, and call `pruned_.refit(X, y, validation=(X_val, "
                 "y_val))` afterwards, with samples that were not given to `fit`."
             )
-        if self._asks_out_of_bag and not self._is_decided and not is_bagged:
+        if self._measures_out_of_bag and not is_bagged:
             raise InputError(
                 f"`cv` is {OUT_OF_BAG!r}, and a {type(model).__name__} like this one has no "
                 "samples out of bag: pass a number of folds, or train with bootstrap=True where "
@@ -197,7 +197,7 @@ class _PrunedEnsemble(BaseEstimator):
         return Samples(X, y, weights)
 
     def _folds(self, samples: Samples) -> list[Fold]:
-        if self._is_decided or self._asks_out_of_bag:
+        if self._is_decided or self._measures_out_of_bag:
             return []
         folds = make_folds(self.cv, samples, is_classifier(self))
         if not folds:
@@ -210,22 +210,17 @@ class _PrunedEnsemble(BaseEstimator):
         return folds
 
     @property
-    def _counted_samples(self) -> str:
-        if self.samples is not None:
-            return self.samples
-        return "in_bag" if self._asks_out_of_bag and not self._is_decided else "all"
-
-    @property
     def _is_decided(self) -> bool:
         return self.budget is not None or self.tradeoff is not None
 
     @property
-    def _asks_out_of_bag(self) -> bool:
-        return isinstance(self.cv, str) and self.cv == OUT_OF_BAG
+    def _measures_out_of_bag(self) -> bool:
+        return isinstance(self.cv, str) and self.cv == OUT_OF_BAG and not self._is_decided
 
     def _grow(self, samples: Samples) -> PruningPath:
         """Train a new model and return its path."""
         weights = {} if samples.weights is None else {"sample_weight": samples.weights}
+        counted = "in_bag" if self._measures_out_of_bag else "all"
         return prune_path(
             self._new_model().fit(samples.X, samples.y, **weights),
             samples.X,
@@ -233,7 +228,7 @@ class _PrunedEnsemble(BaseEstimator):
             costs=samples.costs,
             loss=self.loss,
             class_weight=self._class_weight(samples),
-            samples=self._counted_samples,
+            samples=counted if self.samples is None else self.samples,
             sample_weight=samples.weights,
             n_jobs=self.n_jobs,
             progress=False,
@@ -250,7 +245,7 @@ class _PrunedEnsemble(BaseEstimator):
         """Measure the points, where that is to decide between them."""
         if folds:
             return cross_validate(self.path_, self._grow, samples, folds)
-        if self._is_decided or not self._asks_out_of_bag:
+        if not self._measures_out_of_bag:
             return None
         return self.path_.evaluate(
             samples.X,

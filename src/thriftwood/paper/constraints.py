@@ -37,16 +37,27 @@ def tree_equalities(instance: PaperInstance, tree: int) -> Constraints:
         Columns: z of the tree's nodes in pre-order, then w^(t)_{k,i} by feature and sample. Rows:
         leaves, real and fictitious, in pre-order.
     """
+    n_trees = instance.forest.n_trees
+    if not is_whole(tree) or not 0 <= tree < n_trees:
+        raise InputError(f"There is no tree {tree!r}: they are numbered from 0 to {n_trees - 1}.")
+    own = np.flatnonzero(instance.uses.tree == tree)
+    return _path_equalities(instance, instance.nodes_of(tree), own)
+
+
+def leaf_constraints(instance: PaperInstance) -> Constraints:
+    """Return z_h + the sum of z over p(h) = 1 for every leaf h, in pre-order."""
+    no_uses = np.empty(0, dtype=np.int64)
+    return _path_equalities(instance, np.argsort(instance.number), no_uses)
+
+
+def _path_equalities(instance: PaperInstance, nodes: IntArray, own: IntArray) -> Constraints:
+    """Return the equalities of the leaves among nodes in pre-order, and of some of the uses."""
     forest, uses = instance.forest, instance.uses
-    if not is_whole(tree) or not 0 <= tree < forest.n_trees:
-        raise InputError(
-            f"There is no tree {tree!r}: they are numbered from 0 to {forest.n_trees - 1}."
-        )
-    nodes = instance.nodes_of(tree)
     leaves = nodes[~forest.is_split[nodes]]
-    own = np.flatnonzero(uses.tree == tree)
     ends = np.concatenate([leaves, uses.node[own]])  # where the way from the root ends
-    order = _in_preorder(instance, ends, np.concatenate([leaves, uses.sample[own]]))
+    # A fictitious child is the last one: what ends below a node comes before the node ends.
+    last = instance.number[ends] + instance.n_below[ends]
+    order = np.lexsort((np.concatenate([leaves, uses.sample[own]]), -forest.depth[ends], last))
     row, passed = instance.nodes_down_to(ends)
     fictitious = np.arange(len(own))
     rows = np.concatenate([row, len(leaves) + fictitious])
@@ -83,35 +94,19 @@ def network_form(equalities: Constraints) -> Constraints:
     )
 
 
-def leaf_constraints(instance: PaperInstance) -> Constraints:
-    """Return z_h + the sum of z over p(h) = 1 for every leaf h, in pre-order."""
-    forest, number = instance.forest, instance.number
-    in_order = np.argsort(number)
-    leaves = in_order[~forest.is_split[in_order]]
-    row, passed = instance.nodes_down_to(leaves)
-    return Constraints(
-        matrix=csr_array(
-            (np.ones(len(row)), (row, number[passed] - 1)), shape=(len(leaves), forest.n_nodes)
-        ),
-        senses=("=",) * len(leaves),
-        right_side=np.ones(len(leaves)),
-        row_names=tuple(f"leaf_{number[leaf]}" for leaf in leaves),
-        column_names=tuple(instance.z_names[node] for node in in_order),
-    )
-
-
 def naive_constraints(instance: PaperInstance) -> Constraints:
     """Return w_{k,i} - z_h >= 0 for all h such that i is in S_h and k is used in p(h): IP1's."""
     node, pair = _nodes_below_uses(instance)
     n_nodes = len(instance.z_names)
     names = [
-        (instance.w_names[k_i], instance.z_names[h]) for h, k_i in zip(node, pair, strict=True)
+        f"{instance.w_names[k_i]} at {instance.z_names[h]}"
+        for h, k_i in zip(node, pair, strict=True)
     ]
     return Constraints(
         matrix=_differences(n_nodes + pair, node, n_nodes + len(instance.w_names)),
         senses=(">=",) * len(node),
         right_side=np.zeros(len(node)),
-        row_names=tuple(f"{w} at {z}" for w, z in names),
+        row_names=tuple(names),
         column_names=(*instance.z_names, *instance.w_names),
     )
 
@@ -138,13 +133,6 @@ def budget_constraint(instance: PaperInstance, budget: float) -> Constraints:
         row_names=("budget",),
         column_names=tuple(instance.w_names),
     )
-
-
-def _in_preorder(instance: PaperInstance, ends: IntArray, row: IntArray) -> IntArray:
-    """Sort leaves and fictitious last children: what ends below a node comes before it ends."""
-    last, depth = instance.number[ends] + instance.n_below[ends], instance.forest.depth[ends]
-    order: IntArray = np.lexsort((row, -depth, last))
-    return order
 
 
 def _nodes_below_uses(instance: PaperInstance) -> tuple[IntArray, IntArray]:

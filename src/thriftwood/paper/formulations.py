@@ -72,15 +72,13 @@ def ip2(instance: PaperInstance, tradeoff: float) -> LinearProgram:
     """Return IP2, the formulation of one tree whose relaxation is integral."""
     n_trees = instance.forest.n_trees
     if n_trees > 1:
-        raise InputError(
-            f"IP2 is for one tree, and here are {n_trees}: ip3 is its form for ensembles."
-        )
+        raise InputError(f"IP2 is for one tree, and here are {n_trees}: ip3 is for ensembles.")
     equalities = tree_equalities(instance, 0)
-    constraints = replace(
-        equalities,
-        row_names=_of_the_only_tree(equalities.row_names),
-        column_names=_of_the_only_tree(equalities.column_names),
+    rows, columns = (
+        tuple(name.replace("w(1)", "w") for name in names)
+        for names in (equalities.row_names, equalities.column_names)
     )
+    constraints = replace(equalities, row_names=rows, column_names=columns)
     return _program("IP2", instance, constraints, _read_tradeoff(tradeoff))
 
 
@@ -144,10 +142,6 @@ def count_sizes(instance: PaperInstance) -> ProgramSizes:
 def _ensemble_constraints(instance: PaperInstance) -> Constraints:
     trees = (tree_equalities(instance, tree) for tree in range(instance.forest.n_trees))
     return stacked(*trees, sharing_constraints(instance))
-
-
-def _of_the_only_tree(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name.replace("w(1)", "w") for name in names)
 
 
 def _program(

@@ -48,24 +48,25 @@ class Constraints:
         """Show the matrix as the paper prints it, with a dot for 0."""
         if max(self.shape) > MOST_SHOWN:
             return f"Constraints({self.shape[0]} rows, {self.shape[1]} columns)"
-        sides = zip(self.senses, self.right_side, strict=True)
-        lines = [
-            [name, *map(_entry, row), f"{sense} {side:g}"]
-            for name, row, (sense, side) in zip(
-                self.row_names, self.matrix.toarray(), sides, strict=True
-            )
-        ]
-        return _aligned([["", *self.column_names, ""], *lines])
+        lines = [["", *self.column_names, ""]]
+        for name, row, side in zip(self.row_names, self.matrix.toarray(), self._sides, strict=True):
+            entries = ["." if value == 0 else f"{value:.4g}" for value in row]
+            lines.append([name, *entries, side])
+        return _aligned(lines)
 
     def equations(self) -> list[str]:
         """Return every row as a formula."""
         formulas = []
-        sides = zip(self.senses, self.right_side, strict=True)
-        for row, (sense, side) in enumerate(sides):
+        for row, side in enumerate(self._sides):
             entries = self.matrix[[row]]
             names = [self.column_names[column] for column in entries.indices]
-            formulas.append(f"{formula(entries.data, names)} {sense} {side:g}")
+            formulas.append(f"{formula(entries.data, names)} {side}")
         return formulas
+
+    @property
+    def _sides(self) -> list[str]:
+        sides = zip(self.senses, self.right_side, strict=True)
+        return [f"{sense} {side:g}" for sense, side in sides]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -167,12 +168,12 @@ def solve(program: LinearProgram) -> ProgramSolution:
         if relaxed.is_integral:
             return ProgramSolution(program, read_only(np.rint(relaxed.values)))
     unit = float(np.abs(program.objective).max(initial=0.0)) / LARGEST or 1.0
-    result = linprog(
-        program.objective / unit,
-        **_sides(program.constraints),
-        bounds=(0, 1),
-        **_method(program.is_binary),
-    )
+    method: dict[str, Any] = {"method": "highs-ds", "options": FEASIBILITY}
+    if program.is_binary:
+        options = FEASIBILITY | {"mip_rel_gap": 0.0}
+        method = {"method": "highs", "integrality": 1, "options": options}
+    sides = _sides(program.constraints)
+    result = linprog(program.objective / unit, **sides, bounds=(0, 1), **method)
     if result.status != 0:
         raise CertificateError(f"HiGHS did not solve {program.name}: {result.message}")
     return ProgramSolution(program, read_only(np.array(result.x)))
@@ -188,12 +189,6 @@ def _sides(constraints: Constraints) -> dict[str, Any]:
         "A_ub": vstack([matrix[most], -matrix[least]]),
         "b_ub": np.concatenate([right[most], -right[least]]),
     }
-
-
-def _method(is_binary: bool) -> dict[str, Any]:
-    if is_binary:
-        return {"method": "highs", "integrality": 1, "options": FEASIBILITY | {"mip_rel_gap": 0.0}}
-    return {"method": "highs-ds", "options": FEASIBILITY}
 
 
 def formula(weights: FloatArray, names: tuple[str, ...] | list[str]) -> str:
@@ -213,10 +208,6 @@ def _spread(block: Constraints, place: dict[str, int]) -> csr_array:
     row, column = entries.coords
     places = np.array([place[name] for name in block.column_names], dtype=np.int64)
     return csr_array((entries.data, (row, places[column])), shape=(block.shape[0], len(place)))
-
-
-def _entry(value: float) -> str:
-    return "." if value == 0 else f"{value:.4g}"
 
 
 def _aligned(lines: list[list[str]]) -> str:

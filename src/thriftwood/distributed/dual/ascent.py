@@ -76,17 +76,10 @@ class DecomposedClosure:
 class DualPoint:
     """The dual function at some multipliers, and nested closed sets from all its solutions.
 
-    Attributes
-    ----------
-    multipliers, drops_at : shape (n_partitions, n_projects)
-    solutions : list of ParametricSolution
-    scale : int
-        What multipliers were multiplied by when the subproblems were solved.
-    breakpoint_of : shape (n_projects,)
-        The nested sets: with which breakpoint each project drops, -1 if it is never kept, the last
-        one if it never drops.
-    gain, cost : shape (n_breakpoints,)
-        What each breakpoint gives up and saves, in all partitions together.
+    Multipliers and `drops_at` have the shape (n_partitions, n_projects); multipliers were times
+    `scale` when the subproblems were solved. `breakpoint_of` says with which breakpoint each
+    project drops from the nested sets, -1 if it is never kept, the last one if it never drops.
+    What is gained and what it costs to keep all from each breakpoint on is that of all partitions.
     """
 
     multipliers: FloatArray
@@ -94,18 +87,8 @@ class DualPoint:
     solutions: list[ParametricSolution]
     scale: int
     breakpoint_of: IndexArray
-    gain: IntArray
-    cost: IntArray
-
-    @cached_property
-    def gain_from(self) -> IntArray:
-        """What is gained by keeping all from each breakpoint on."""
-        return from_the_end(self.gain)
-
-    @cached_property
-    def cost_from(self) -> IntArray:
-        """What it costs to keep all from each breakpoint on."""
-        return from_the_end(self.cost)
+    gain_from: IntArray
+    cost_from: IntArray
 
     def bounds(self, tradeoffs: FloatArray) -> FloatArray:
         """Return the dual bound at each tradeoff."""
@@ -151,7 +134,8 @@ def _dual_point(problem: DecomposedClosure, multipliers: FloatArray) -> DualPoin
     gain = np.zeros(n_breakpoints, dtype=np.int64)
     ever = breakpoint_of >= 0
     np.add.at(gain, breakpoint_of[ever], problem.gains[ever])
-    return DualPoint(multipliers, drops_at, solutions, scale, breakpoint_of, gain, cost)
+    kept = (breakpoint_of, from_the_end(gain), from_the_end(cost))
+    return DualPoint(multipliers, drops_at, solutions, scale, *kept)
 
 
 def _mean_drop(drops_at: FloatArray, problem: DecomposedClosure) -> FloatArray:

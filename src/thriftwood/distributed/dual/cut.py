@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from thriftwood.closure import (
     exact_sum,
     scale_lambda,
 )
-from thriftwood.distributed.dual import kernels
 from thriftwood.distributed.dual.ascent import (
     DecomposedClosure,
     DualPoint,
@@ -24,6 +23,7 @@ from thriftwood.distributed.dual.ascent import (
     split_by,
     whole_multipliers,
 )
+from thriftwood.distributed.dual.kernels import not_above_required as consistent
 from thriftwood.distributed.dual.options import DualDecomposition, DualRound, RoundLog
 from thriftwood.distributed.dual.subproblem import (
     DROPPED,
@@ -45,18 +45,8 @@ from thriftwood.support.progress import progress_bar
 SPREAD = 64
 
 
-@dataclass(frozen=True, eq=False)
-class DualSolution:
-    """The kept projects, and what all partitions together prove about them.
-
-    Attributes
-    ----------
-    kept : shape (n_projects,)
-    certificate : Certificate
-        Profit and dual bound, in gains times `scale`.
-    scale : int
-    rounds : tuple of DualRound
-    """
+class DualSolution(NamedTuple):
+    """The kept projects, and their proven profit and dual bound, in gains times `scale`."""
 
     kept: BoolArray
     certificate: Certificate
@@ -113,18 +103,16 @@ def _ascend(
 
 
 def _agreed(point: DualPoint, tradeoff: float, problem: DecomposedClosure) -> Status:
-    """Return what all partitions agree on that have anything to say about a project."""
+    """Return what all partitions agree on that have anything to say about a project.
+
+    What requires a dropped project is dropped, and what requires an open one is open.
+    """
     wanted = point.drops_at > tradeoff
     status = np.full(wanted.shape[1], OPEN, dtype=np.int8)
     status[(wanted | ~problem.decides).all(axis=0)] = KEPT
     status[~(wanted & problem.decides).any(axis=0)] = DROPPED
-    return _consistent(status, problem)
-
-
-def _consistent(status: Status, problem: DecomposedClosure) -> Status:
-    """Drop what requires a dropped project, and open what requires an open one."""
-    lowered: Status = kernels.not_above_required(status, problem.requires)
-    return lowered
+    agreed: Status = consistent(status, problem.requires)
+    return agreed
 
 
 def _gather(
@@ -136,7 +124,7 @@ def _gather(
     status: Status,
 ) -> tuple[BoolArray, Certificate]:
     """Gather and solve what is open, until all partitions want it or it gets too large."""
-    best: tuple[BoolArray, Certificate] | None = None
+    best: Certificate | None = None  # the largest profit and the least bound so far
     while True:
         kept, is_open, n_arcs = status == KEPT, status == OPEN, 0
         if is_open.any():
@@ -146,33 +134,23 @@ def _gather(
             weight = problem.weight[:, is_open]
             kept[is_open], multipliers[:, is_open] = _solve_gathered(gathered, gains, weight)
         certificate, differs = _certified(problem, scaled, kept, multipliers)
-        best = _better(best, kept, certificate)
-        profit, bound = (number / scaled.gain_scale for number in (best[1].profit, best[1].bound))
+        if best is None or certificate.profit > best.profit:
+            best_kept = kept
+        so_far = [certificate] if best is None else [best, certificate]
+        best = Certificate(max(one.profit for one in so_far), min(one.bound for one in so_far))
+        profit, bound = (number / scaled.gain_scale for number in (best.profit, best.bound))
         log.add(profit, bound, int(is_open.sum()), n_arcs)
         wrong = ~is_open & differs
         if not wrong.any():
             if certificate.gap:
                 raise CertificateError("Partitions want the gathered set, but do not prove it.")
             return kept, certificate
-        status = _consistent(np.where(wrong, OPEN, status).astype(np.int8), problem)
+        status = consistent(np.where(wrong, OPEN, status).astype(np.int8), problem.requires)
         if np.array_equal(status == OPEN, is_open):
             raise CertificateError("What partitions want is not closed: it cannot be gathered.")
         n_arcs = sum(problem.map(size_of_disagreement, status))
         if n_arcs > options.most_gathered or log.is_within(options.tolerance):
-            return best
-
-
-def _better(
-    best: tuple[BoolArray, Certificate] | None, kept: BoolArray, new: Certificate
-) -> tuple[BoolArray, Certificate]:
-    """Return the more profitable set, and the least bound of all so far."""
-    if best is None:
-        return kept, new
-    old = best[1]
-    bound = min(old.bound, new.bound)
-    if new.profit > old.profit:
-        return kept, Certificate(new.profit, bound)
-    return best[0], Certificate(old.profit, bound)
+            return best_kept, best
 
 
 def _certified(
@@ -192,14 +170,8 @@ def _solve_gathered(
     """Find the smallest best set of the open projects, and multipliers that prove it.
 
     With these every partition by itself wants what is kept, other projects aside: they say for
-    which items of which partition the flow of the minimum cut has paid.
-
-    Parameters
-    ----------
-    gathered : sequence of Subproblem
-        What the open projects need in each partition.
-    gains : shape (n_open,)
-    weight : shape (n_partitions, n_open)
+    which items of which partition the flow of the minimum cut has paid. Weight has the shape
+    (n_partitions, n_open).
     """
     arc_start, arc_item = side_by_side(gathered)
     requires = gathered[0].requires

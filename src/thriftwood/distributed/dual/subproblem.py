@@ -86,10 +86,6 @@ class Subproblem:
         whole = np.rint(self.costs * per_unit).astype(np.int64)
         return replace(self, costs=read_only(np.maximum(whole, self.costs > 0)))
 
-    def without_free_items(self) -> "Subproblem":
-        """Return the same subproblem without items that cost nothing."""
-        return self.with_arcs(self.costs[self.arc_item] > 0)
-
     def with_arcs(self, stays: BoolArray) -> "Subproblem":
         """Return the same subproblem with some of its arcs, and the items that these lead to."""
         needs = kernels.leave_out(self.arc_start, self.arc_item, self.costs, stays)
@@ -103,10 +99,12 @@ class Subproblem:
     def needed_items(self, kept: BoolArray) -> BoolArray:
         """Return the items that the kept projects need."""
         breakpoint_of = np.where(kept, 0, -1).astype(np.int32)
-        needed: BoolArray = (
-            last_needed(breakpoint_of, self.arc_start, self.arc_item, self.n_items) == 0
-        )
+        needed: BoolArray = self.last_needed(breakpoint_of) == 0
         return needed
+
+    def last_needed(self, breakpoint_of: IndexArray) -> IndexArray:
+        """Return the last breakpoint at which each item is needed."""
+        return last_needed(breakpoint_of, self.arc_start, self.arc_item, self.n_items)
 
     def cost_of(self, kept: BoolArray) -> int:
         """Return what the items cost that the kept projects need."""
@@ -166,25 +164,13 @@ def side_by_side(subproblems: Sequence[Subproblem]) -> tuple[IntArray, IndexArra
 
 
 class ParametricSolution(NamedTuple):
-    """The best sets of a subproblem at its multipliers, for all tradeoffs.
+    """The best sets of a subproblem at its multipliers, for all tradeoffs."""
 
-    Attributes
-    ----------
-    drops_at : shape (n_projects,)
-        The tradeoff at which each project drops: 0 if it is never kept, infinity if always.
-    gain, cost : shape (n_breakpoints,)
-        What each breakpoint of its path gives up and saves, in the units of its problem.
-    sure_gain : int
-        What it gains at any tradeoff.
-    slack : float
-        By how many gains the path may miss the optimum because prices had to be rounded.
-    """
-
-    drops_at: FloatArray
-    gain: IntArray
-    cost: IntArray
-    sure_gain: int
-    slack: float
+    drops_at: FloatArray  # at which tradeoff projects drop: 0 if never kept, infinity if always
+    gain: IntArray  # what each breakpoint gives up
+    cost: IntArray  # and what it saves
+    sure_gain: int  # at any tradeoff
+    slack: float  # gains that may be missed because prices had to be rounded
 
 
 def solve_all(subproblem: Subproblem, multipliers: IntArray) -> ParametricSolution:
@@ -216,7 +202,7 @@ def cost_by_breakpoint(subproblem: Subproblem, message: tuple[IndexArray, int]) 
     many breakpoints there are.
     """
     breakpoint_of, n_breakpoints = message
-    last = last_needed(breakpoint_of, subproblem.arc_start, subproblem.arc_item, subproblem.n_items)
+    last = subproblem.last_needed(breakpoint_of)
     cost = np.zeros(n_breakpoints, dtype=np.int64)
     ever = last >= 0
     np.add.at(cost, last[ever], subproblem.costs[ever])
