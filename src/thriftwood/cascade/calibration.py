@@ -24,17 +24,7 @@ def expected_errors(
 
     A stage that predicts another class than the likeliest loses the difference in probability. Half
     of that loss is spread over all samples, as an exponential of the margin: no stage is without
-    fault where no sample happened to find one.
-
-    Parameters
-    ----------
-    probability : shape (n_samples, n_classes)
-        Of classes, calibrated, by the most reliable stage.
-    margins : shape (n_samples, n_stages)
-    labels : int array, shape (n_samples, n_stages)
-        The class that each stage predicts.
-    weights : shape (n_samples,)
-        They add up to 1.
+    fault where no sample happened to find one. Arguments are as in `StageResults`.
     """
     highest = probability.max(axis=1)[:, None]
     seen = highest - np.take_along_axis(probability, labels, axis=1)
@@ -51,14 +41,7 @@ def temperature_scaling(
 ) -> tuple[FloatArray, float]:
     """Return the probabilities of classes at the temperature of least log loss, and that loss.
 
-    Parameters
-    ----------
-    scores : shape (n_samples, n_outputs)
-        A single one is that of the second class, the first has 0.
-    target : shape (n_samples,)
-        Class numbers.
-    weights : shape (n_samples,)
-        They add up to 1.
+    A single score is that of the second class, the first has 0; weights add up to 1.
     """
     if scores.shape[1] == 1:
         scores = np.column_stack([np.zeros(len(scores)), scores])

@@ -14,7 +14,6 @@ from thriftwood.costs import AnyCosts, PriceList, price_parts, prices_from
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest, StagePredictions, Stages, files, predict_stages
 from thriftwood.support.arrays import FloatArray
-from thriftwood.support.files import File
 
 FORMAT = "thriftwood cascade"
 VERSION = 1
@@ -116,47 +115,36 @@ class CascadeClassifier(FittedClassifier):
 
         The file holds arrays and text, nothing that could be run.
         """
-        _save(self, file)
+        forests = enumerate(self.stages.forests)
+        parts = [files.forest_parts(forest, f"stage_{number}") for number, forest in forests]
+        about_prices, arrays = price_parts(self.prices)
+        for _, own in parts:
+            arrays |= own
+        arrays |= {f"rule_{name}": getattr(self.rules, name) for name in RULE_ARRAYS}
+        arrays["thresholds"] = self.stages.thresholds
+        header = {
+            "format": FORMAT,
+            "version": VERSION,
+            "stages": [about for about, _ in parts],
+            "prices": about_prices,
+        }
+        files.save_arrays(file, header, arrays)
 
     @classmethod
     def load(cls, file: str | os.PathLike[str], n_jobs: int | None = None) -> CascadeClassifier:
         """Read a cascade that `save` wrote; refuse a file that is damaged."""
-        return cls(*_load(file), n_jobs=n_jobs)
-
-
-def _save(cascade: CascadeClassifier, file: File) -> None:
-    """Write arrays and a line of JSON in a zip, no pickle, so that reading is harmless."""
-    forests = enumerate(cascade.stages.forests)
-    parts = [files.forest_parts(forest, f"stage_{number}") for number, forest in forests]
-    about_prices, arrays = price_parts(cascade.prices)
-    for _, own in parts:
-        arrays |= own
-    arrays |= {f"rule_{name}": getattr(cascade.rules, name) for name in RULE_ARRAYS}
-    arrays["thresholds"] = cascade.stages.thresholds
-    header = {
-        "format": FORMAT,
-        "version": VERSION,
-        "stages": [about for about, _ in parts],
-        "prices": about_prices,
-    }
-    files.save_arrays(file, header, arrays)
-
-
-def _load(file: File) -> tuple[Stages, PriceList, StoppingRules]:
-    """Read what `_save` wrote; refuse files that are damaged."""
-    otherwise = "no cascade that `CascadeClassifier.save` wrote"
-    header, arrays = files.load_arrays(file, FORMAT, VERSION, otherwise)
-    try:
-        forests = tuple(
-            files.forest_from(about, arrays, f"stage_{number}")
-            for number, about in enumerate(header["stages"])
-        )
-        stages = Stages(forests, arrays["thresholds"]).check()
-        of_rules: dict[str, Any] = {name: arrays[f"rule_{name}"] for name in RULE_ARRAYS}
-        rules = StoppingRules(**of_rules)
-        prices = prices_from(header["prices"], arrays)
-        if not rules.fits(len(stages)) or prices.n_features != stages.richest.n_features:
-            raise ValueError
-    except files.DAMAGE:
-        raise InputError(f"{file} is damaged.") from None
-    return stages, prices, rules
+        otherwise = "no cascade that `CascadeClassifier.save` wrote"
+        header, arrays = files.load_arrays(file, FORMAT, VERSION, otherwise)
+        try:
+            forests = tuple(
+                files.forest_from(about, arrays, f"stage_{number}")
+                for number, about in enumerate(header["stages"])
+            )
+            stages = Stages(forests, arrays["thresholds"]).check()
+            rules = StoppingRules(*(arrays[f"rule_{name}"] for name in RULE_ARRAYS))
+            prices = prices_from(header["prices"], arrays)
+            if not rules.fits(len(stages)) or prices.n_features != stages.richest.n_features:
+                raise ValueError
+        except files.DAMAGE:
+            raise InputError(f"{file} is damaged.") from None
+        return cls(stages, prices, rules, n_jobs)

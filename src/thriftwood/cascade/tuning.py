@@ -69,7 +69,9 @@ def tune_rules(results: StageResults) -> StoppingRules:
     for the bill, for many such prices; and rules between any two neighbours of these.
     """
     losses = expected_errors(results.probability, results.margins, results.labels, results.weights)
-    rules = _measured(results, losses, [*_single_stages(results), *_descents(results, losses)])
+    single_stages = np.where(np.eye(results.margins.shape[1], dtype=np.bool_), 0.0, SKIPPED)
+    single_stages[:, -1] = 0.0
+    rules = _measured(results, losses, [*single_stages, *_descents(results, losses)])
     return _measured(results, losses, [*rules.thresholds, *_between(results, rules)])
 
 
@@ -111,13 +113,6 @@ def _at_stop(margins: FloatArray, amounts: NDArray[Any], rule: FloatArray) -> ND
     stage = (margins >= rule).argmax(axis=1)
     stopped: NDArray[Any] = amounts[np.arange(len(amounts)), stage]
     return stopped
-
-
-def _single_stages(results: StageResults) -> Iterator[FloatArray]:
-    for stage in range(results.margins.shape[1]):
-        rule = np.full(results.margins.shape[1], SKIPPED)
-        rule[[stage, -1]] = 0.0
-        yield rule
 
 
 def _descents(results: StageResults, losses: FloatArray) -> Iterator[FloatArray]:

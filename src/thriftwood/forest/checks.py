@@ -15,6 +15,7 @@ from thriftwood.support.arrays import BoolArray
 if TYPE_CHECKING:
     from thriftwood.forest.forest import Forest
 
+COMBINE = ("mean", "sum")
 INPUTS = (np.dtype(np.float32), np.dtype(np.float64))
 PER_NODE = (
     "feature",
@@ -42,40 +43,28 @@ def check(forest: Forest) -> None:
 def _check_arrays(forest: Forest) -> None:
     """Check shapes, names and what counts for the forest as a whole."""
     if not isinstance(forest.n_features, (int, np.integer)) or forest.n_features < 1:
-        raise ForestError(
-            f"`n_features` is {forest.n_features!r}: it is how many columns there are."
-        )
+        raise ForestError(f"`n_features` is {forest.n_features!r}, not a number of columns.")
     n_nodes, n_outputs = forest.n_nodes, forest.n_outputs
     for name in PER_NODE:
         shape = np.shape(getattr(forest, name))
         if shape != (n_nodes,) and getattr(forest, name) is not None:
-            raise ForestError(
-                f"`{name}` has shape {shape}, but the forest has {n_nodes} nodes: "
-                "its arrays need one entry per node."
-            )
+            raise ForestError(f"`{name}` has shape {shape}: one entry per node is needed.")
     start, sets, names = forest.tree_start, forest.set_start, forest.feature_names
     fits_nodes = start.ndim == 1 and len(start) >= 2 and start[0] == 0 and start[-1] == n_nodes
+    smallest = np.diff(start).argmin() if fits_nodes else 0
     fits_sets = sets.ndim == 1 and len(sets) and sets[0] == 0 and (np.diff(sets) >= 0).all()
     n_classes = 1 if forest.classes is None else len(forest.classes)
     has_one_score = n_outputs == 1 and n_classes == 2 and forest.link == "logistic"
     for is_right, words in (
-        (
-            forest.input_dtype in INPUTS,
-            f"`input_dtype` is {forest.input_dtype}: values are float32 or float64.",
-        ),
+        (forest.input_dtype in INPUTS, "`input_dtype` must be float32 or float64."),
         (
             forest.values.ndim == 2 and len(forest.values) == n_nodes,
-            f"`values` has shape {forest.values.shape}: it needs one row for each of the "
-            f"{n_nodes} nodes and one column per output.",
+            f"`values` has shape {forest.values.shape}: a row per node is needed.",
         ),
+        (fits_nodes, f"`tree_start` must begin with 0 and end with all nodes, {n_nodes}."),
         (
-            fits_nodes,
-            f"`tree_start` must begin with 0 and end with the number of nodes, {n_nodes}.",
-        ),
-        (
-            not fits_nodes or (np.diff(start) > 0).all(),
-            f"Tree {np.diff(start).argmin() if fits_nodes else 0} has no node: every tree needs at "
-            "least its root.",
+            not fits_nodes or start[smallest] < start[smallest + 1],
+            f"Tree {smallest} has no node: every tree needs at least its root.",
         ),
         (fits_sets, "`set_start` must begin with 0 and never fall."),
         (
@@ -94,17 +83,11 @@ def _check_arrays(forest: Forest) -> None:
             n_classes == n_outputs or has_one_score,
             f"The forest has {n_classes} classes but {n_outputs} values per node.",
         ),
-        (
-            forest.combine in ("mean", "sum"),
-            f"Trees combine by their 'mean' or 'sum', not by {forest.combine!r}.",
-        ),
-        (
-            forest.link in LINKS,
-            f"There is no link {forest.link!r}: choose {', '.join(LINKS)}.",
-        ),
+        (forest.combine in COMBINE, f"`combine` is {forest.combine!r}, none of {COMBINE}."),
+        (forest.link in LINKS, f"`link` is {forest.link!r}, none of {LINKS}."),
         (
             forest.statistic in STATISTICS,
-            f"There is no statistic {forest.statistic!r}: choose {', '.join(STATISTICS)}.",
+            f"`statistic` is {forest.statistic!r}, none of {STATISTICS}.",
         ),
         (
             names is None or len(names) == forest.n_features,

@@ -9,25 +9,24 @@ from thriftwood.forest.forest import Forest
 from thriftwood.forest.kernels import LEAF, NO_SET
 from thriftwood.support.arrays import BoolArray, IndexArray, IntArray, read_only
 
+# Equal where two splits test the same, but for the numbers of their sets of categories.
+TEST_ARRAYS = ("feature", "threshold", "missing_left", "zero_is_missing")
+
 
 def collapse(forest: Forest, kept: BoolArray) -> tuple[Forest, IntArray]:
     """Return the forest whose splits are exactly the kept ones, and where its nodes came from.
 
-    Parameters
-    ----------
-    forest : Forest
-    kept : bool array, shape (n_nodes,)
-        True at the nodes that stay splits. A kept node must be a split whose parent is kept.
-
-    Returns
-    -------
-    collapsed : Forest
-        Nodes keep their order and their value; a split that is not kept becomes a leaf.
-    origin : int array, shape (collapsed.n_nodes,)
-        The index in `forest` of each node of `collapsed`.
+    Nodes keep their order and their value; a split that is not kept becomes a leaf. `kept` is a
+    mask over the nodes: those that stay splits, whose parents must be kept, too. The second result
+    has the index in `forest` of each node that is left.
     """
-    _check_kept(forest, kept)
     parent = forest.parent
+    if kept.dtype != np.bool_ or kept.shape != (forest.n_nodes,):
+        raise ForestError(f"`kept` needs one entry for each of the {forest.n_nodes} nodes.")
+    if (kept & ~forest.is_split).any():
+        raise ForestError("`kept` names a leaf: only splits can be kept.")
+    if (kept & (parent != LEAF) & ~kept[parent]).any():
+        raise ForestError("`kept` names a split whose parent is not kept: it could not be reached.")
     stays = (parent == LEAF) | kept[parent]
     origin = np.flatnonzero(stays)
     new_index = np.cumsum(stays, dtype=np.int32) - 1
@@ -84,22 +83,10 @@ def is_top_of(small: Forest, large: Forest) -> bool:
         return False
     mine = np.flatnonzero(small.is_split)
     theirs = origin_of(small, large)[mine]
-    names = ("feature", "threshold", "missing_left", "zero_is_missing", "category_set")
     return all(
-        np.array_equal(getattr(small, name)[mine], getattr(large, name)[theirs]) for name in names
+        np.array_equal(getattr(small, name)[mine], getattr(large, name)[theirs])
+        for name in (*TEST_ARRAYS, "category_set")
     )
-
-
-def _check_kept(forest: Forest, kept: BoolArray) -> None:
-    if kept.dtype != np.bool_ or kept.shape != (forest.n_nodes,):
-        raise ForestError(
-            f"`kept` must be a mask with one entry for each of the {forest.n_nodes} nodes."
-        )
-    if (kept & ~forest.is_split).any():
-        raise ForestError("`kept` names a leaf: only splits can be kept.")
-    below_root = forest.parent != LEAF
-    if (kept & below_root & ~kept[forest.parent]).any():
-        raise ForestError("`kept` names a split whose parent is not kept: it could not be reached.")
 
 
 def _check_same_shape(forest: Forest, pruned: Forest) -> None:
@@ -120,14 +107,10 @@ def _check_same_shape(forest: Forest, pruned: Forest) -> None:
 
 def _check_same_tests(forest: Forest, ours: IndexArray, pruned: Forest, theirs: IntArray) -> None:
     """Raise unless splits of two forests send every sample the same way."""
-    same = (
-        forest.is_split[ours]
-        & (forest.feature[ours] == pruned.feature[theirs])
-        & (forest.threshold[ours] == pruned.threshold[theirs])
-        & (forest.missing_left[ours] == pruned.missing_left[theirs])
-        & (forest.zero_is_missing[ours] == pruned.zero_is_missing[theirs])
-        & ((forest.category_set[ours] == NO_SET) == (pruned.category_set[theirs] == NO_SET))
-    )
+    same = forest.is_split[ours]
+    for name in TEST_ARRAYS:
+        same &= getattr(forest, name)[ours] == getattr(pruned, name)[theirs]
+    same &= (forest.category_set[ours] == NO_SET) == (pruned.category_set[theirs] == NO_SET)
     for place in np.flatnonzero((forest.category_set[ours] != NO_SET) & same):
         same[place] = _members(forest, ours[place]) == _members(pruned, theirs[place])
     if not same.all():

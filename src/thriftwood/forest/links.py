@@ -16,12 +16,8 @@ STATISTICS = get_args(Statistic)
 def predictions(link: Link, scores: FloatArray) -> FloatArray:
     """Return class probabilities, or the numbers that a regressor predicts.
 
-    Parameters
-    ----------
-    link
-    scores : shape (n_samples, n_outputs)
-        One score of a logistic model is that of its second class; several are those of one class
-        against the rest each, and their probabilities need not add up to 1.
+    One score of a logistic model is that of its second class; several are those of one class
+    against the rest each, and their probabilities need not add up to 1.
     """
     if link == "logistic":
         probability: FloatArray = expit(scores)

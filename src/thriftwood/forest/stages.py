@@ -129,16 +129,13 @@ def margins_of(forest: Forest, X: NDArray[Any], found: FloatArray) -> FloatArray
     is that of the second class, the first has 0.
     """
     drawn = uniform_per_row(X[:, forest.features_at_roots])
-    margins: FloatArray = _gaps(found) * (1.0 + TIE_BREAK * drawn)
-    return margins
-
-
-def _gaps(found: FloatArray) -> FloatArray:
     if found.shape[1] == 1:
-        return np.abs(found[:, 0])
-    best_two = np.partition(found, -2, axis=1)[:, -2:]
-    gaps: FloatArray = best_two[:, 1] - best_two[:, 0]
-    return gaps
+        gaps = np.abs(found[:, 0])
+    else:
+        second, best = np.partition(found, -2, axis=1)[:, -2:].T
+        gaps = best - second
+    margins: FloatArray = gaps * (1.0 + TIE_BREAK * drawn)
+    return margins
 
 
 def _predict_the_same(small: Forest, large: Forest) -> bool:

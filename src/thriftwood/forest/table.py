@@ -138,9 +138,8 @@ def _numbers_of(texts: list[Any], known: tuple[Any, ...]) -> NDArray[np.float64]
 
 
 def _as_numbers(X: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
-    is_pandas = type(X).__module__.startswith(
-        "pandas"
-    )  # it has types and missing values of its own
+    # Pandas has types and missing values of its own.
+    is_pandas = type(X).__module__.startswith("pandas")
     try:
         if not is_pandas:
             X = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)

@@ -69,22 +69,10 @@ def fit_leaf_values(
     before a normal distribution around the old score, of variance 1 / strength: this is why a good
     strength depends little on how many samples, trees and leaves there are.
 
-    Parameters
-    ----------
-    problem : LeafProblem
-    strength : float
-        Above 0. Infinity returns the prior mean and the old bias.
-    start : LeafFit, optional
-        The fit of a similar strength, to start from.
-    fit_bias : bool
-        Whether the bias may change, too, without penalty. The biases of classes without samples
-        may not, nor those of all others against them: there would be no end to it.
-    tolerance : float
-        The objective may be this part of itself above the least possible.
-    max_iter : int
-        Of Newton's method.
-    n_jobs : int, optional
-        Threads, as in joblib. Results are the same for any number.
+    A strength of infinity returns the prior mean and the old bias. `start` is the fit of a similar
+    strength. `fit_bias` lets the bias change, too, without penalty; but never those of classes
+    without samples, nor all others against them: there would be no end to it. The objective may be
+    `tolerance` times itself above the least possible. Results are the same for any `n_jobs`.
     """
     problem.check()
     strength = check_strength(strength)
@@ -97,7 +85,8 @@ def fit_leaf_values(
         run = map if n_threads(n_jobs) == 1 else pool.map
         matrix = LeafIndicators(problem.leaves, problem.n_leaves, run)
         objective = Objective(problem, matrix, ridge, fit_bias)
-        objective.start_at(*_start(problem, None if keeps_prior else start))
+        params = np.vstack(_start(problem, None if keeps_prior else start))
+        objective.evaluate(params, matrix.scores(params))
         n_steps, converged = (0, True) if keeps_prior else _minimise(objective, tolerance, max_iter)
     values, bias = objective.params[:-1], objective.params[-1]
     return LeafFit(values, bias, objective.loss, objective.value, n_steps, converged)
@@ -137,7 +126,9 @@ def _minimise(objective: Objective, tolerance: float, max_iter: int) -> tuple[in
         if n_steps == max_iter:
             return n_steps, False
         enough = 0.1 * tolerance * objective.value
-        forcing = 0.0 if objective.is_quadratic else min(0.1, (gap / objective.value) ** 0.5)
+        forcing = (
+            0.0 if objective.problem.loss == "squared" else min(0.1, (gap / objective.value) ** 0.5)
+        )
         step = _newton_step(objective, gradient, diagonal, forcing, enough)
         if not _line_search(objective, step, float((gradient * step).sum())):
             return n_steps, False

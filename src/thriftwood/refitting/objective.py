@@ -81,15 +81,6 @@ class Objective:
         shape = (problem.n_samples, problem.n_outputs)
         self._gradient, self._probability, self._changes = (np.empty(shape) for _ in range(3))
 
-    @property
-    def is_quadratic(self) -> bool:
-        return self.problem.loss == "squared"
-
-    def start_at(self, values: FloatArray, bias: FloatArray) -> None:
-        """Evaluate the objective at these values."""
-        params = np.vstack([values, bias])
-        self.evaluate(params, self.matrix.scores(params))
-
     def evaluate(self, params: FloatArray, scores: FloatArray) -> float:
         """Return the objective at parameters whose scores are known."""
         target, weights = self.problem.target, self.problem.weights

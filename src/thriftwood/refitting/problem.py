@@ -84,13 +84,8 @@ class LeafProblem:
 
     def take(self, samples: IntArray | BoolArray) -> "LeafProblem":
         """Return the same problem with only some of its samples."""
-        return self.with_samples(self.leaves[samples], self.target[samples], self.weights[samples])
-
-    def with_samples(
-        self, leaves: IndexArray, target: NDArray[Any], weights: FloatArray
-    ) -> "LeafProblem":
-        """Return the same problem with other samples in the same leaves."""
-        return replace(self, leaves=leaves, target=target, weights=weights)
+        own = {name: getattr(self, name)[samples] for name in ("leaves", "target", "weights")}
+        return replace(self, **own)
 
     def check(self) -> "LeafProblem":
         """Return the problem, or raise where kernels would read what is not there."""

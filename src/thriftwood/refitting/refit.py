@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thriftwood.adapters import (
-    BootstrapSamples,
     ForestModel,
     forest_model,
     read_bootstrap,
@@ -35,7 +34,7 @@ from thriftwood.refitting.strength import (
     prior_of_probabilities,
     validation_fold,
 )
-from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
+from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray
 
 # X, y and the sample weights, if samples do not count alike.
 LabelledSamples = tuple[Any, ArrayLike] | tuple[Any, ArrayLike, ArrayLike | None]
@@ -44,12 +43,11 @@ LINK_OF: dict[str, Link] = {"squared": "identity", "logistic": "logistic", "soft
 ENOUGH_SAMPLES = 10_000
 # The objective may be this part above its least; predictions move by far less than they are worth.
 TOLERANCE = 5e-4
-GIVEN, VALIDATION, OUT_OF_BAG, NOTHING = "given", "validation", "out_of_bag", "nothing"
 CHOSEN_HOW = {
-    GIVEN: "as given",
-    VALIDATION: "chosen on the validation set",
-    OUT_OF_BAG: "chosen out of bag",
-    NOTHING: "every tree is a single leaf",
+    "given": "as given",
+    "validation": "chosen on the validation set",
+    "out_of_bag": "chosen out of bag",
+    "nothing": "every tree is a single leaf",
 }
 
 
@@ -95,10 +93,10 @@ def refit_model(
     given = None if strength is None else check_strength(strength)
     problem = _problem(forest, training, n_jobs)
     if not forest.n_splits:
-        return model, Refit(np.inf, NOTHING, None)
+        return model, Refit(np.inf, "nothing", None)
     _check_refittable(forest)
     chosen_on, folds = _folds(model, forest, problem, validation, n_jobs)
-    if chosen_on == GIVEN and given is None:
+    if chosen_on == "given" and given is None:
         raise InputError(
             "No sample is out of the bags of this model's trees, so nothing can choose how "
             "strongly to refit: pass `validation=(X, y)`, samples that the model was not trained "
@@ -113,7 +111,7 @@ def refit_model(
     fit_bias = problem.trainable is None or bool(problem.trainable.any(axis=0).all())
     start = None
     if given is not None:
-        refit = Refit(given, GIVEN, None)
+        refit = Refit(given, "given", None)
     else:
         choice = choose_strength(folds, fit_bias=fit_bias, n_jobs=n_jobs)
         refit, start = Refit(choice.strength, chosen_on, choice), choice.start
@@ -211,31 +209,20 @@ def _folds(
     n_jobs: int | None,
 ) -> tuple[str, list[Fold]]:
     """Return which samples validate a strength, and how; the training samples if there are none."""
-    some = _some_samples(problem.n_samples)
+    n_samples = problem.n_samples
+    some = np.arange(n_samples)
+    if n_samples > ENOUGH_SAMPLES:
+        some = np.sort(np.random.default_rng(0).permutation(n_samples)[:ENOUGH_SAMPLES])
     fitted = problem.take(some)
     if validation is not None:
         labelled = read_labelled(validation, "validation")
-        return VALIDATION, [validation_fold(fitted, *_in_leaves(forest, labelled, n_jobs))]
-    samples = read_bootstrap(model)
-    if _has_samples_out_of_bag(samples, problem.n_samples):
-        unseen = times_counted(OUT_OF_BAG, samples, forest.n_trees, problem.n_samples) > 0
-        return OUT_OF_BAG, out_of_bag_folds(fitted, unseen[:, some])
-    return GIVEN, [validation_fold(fitted, fitted.leaves, fitted.target, fitted.weights)]
-
-
-def _some_samples(n_samples: int) -> IntArray:
-    """Return the samples that a strength is tried on: all, or enough of them to tell."""
-    if n_samples <= ENOUGH_SAMPLES:
-        return np.arange(n_samples)
-    return np.sort(np.random.default_rng(0).permutation(n_samples)[:ENOUGH_SAMPLES])
-
-
-def _has_samples_out_of_bag(samples: BootstrapSamples | None, n_samples: int) -> bool:
-    return (
-        samples is not None
-        and samples.n_samples == n_samples
-        and any(len(np.unique(sample)) < n_samples for sample in samples.of_trees)
-    )
+        return "validation", [validation_fold(fitted, *_in_leaves(forest, labelled, n_jobs))]
+    bags = read_bootstrap(model)
+    of_trees = bags.of_trees if bags is not None and bags.n_samples == n_samples else ()
+    if any(len(np.unique(bag)) < n_samples for bag in of_trees):
+        unseen = times_counted("out_of_bag", bags, forest.n_trees, n_samples) > 0
+        return "out_of_bag", out_of_bag_folds(fitted, unseen[:, some])
+    return "given", [validation_fold(fitted, fitted.leaves, fitted.target, fitted.weights)]
 
 
 def _written(model: Any, forest: Forest, problem: LeafProblem, fit: LeafFit) -> Any:
@@ -255,8 +242,10 @@ def _written(model: Any, forest: Forest, problem: LeafProblem, fit: LeafFit) -> 
 def _with_values(forest: Forest, problem: LeafProblem, fit: LeafFit) -> Forest:
     """Return the forest with new values; those of splits are the means of the leaves below."""
     is_leaf, split = ~forest.is_split, forest.is_split
+    counted = np.repeat(problem.weights, problem.n_trees)
+    in_leaves = np.bincount(problem.leaves.ravel(), weights=counted, minlength=problem.n_leaves)
     weight = np.zeros(forest.n_nodes)
-    weight[is_leaf] = _weight_of_leaves(problem)
+    weight[is_leaf] = np.maximum(in_leaves, 1e-9 * problem.weights.sum())  # means need some
     values = np.zeros((forest.n_nodes, problem.n_outputs))
     values[is_leaf] = fit.values
     values = leaf_means(forest, values, weight)
@@ -271,11 +260,3 @@ def _with_values(forest: Forest, problem: LeafProblem, fit: LeafFit) -> Forest:
         link=LINK_OF[problem.loss],
         gains=np.maximum(gains, 0.0),
     ).check()
-
-
-def _weight_of_leaves(problem: LeafProblem) -> FloatArray:
-    """Return how much weight is in each leaf, a little at least, so that means are defined."""
-    counted = np.repeat(problem.weights, problem.n_trees)
-    weight = np.bincount(problem.leaves.ravel(), weights=counted, minlength=problem.n_leaves)
-    some: FloatArray = np.maximum(weight, 1e-9 * problem.weights.sum())
-    return some

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -94,7 +94,7 @@ def validation_fold(
     problem: LeafProblem, leaves: IndexArray, target: NDArray[Any], weights: FloatArray
 ) -> Fold:
     """Return the fold that fits all samples and validates on others, which no tree has seen."""
-    others = problem.with_samples(leaves, target, weights).check()
+    others = replace(problem, leaves=leaves, target=target, weights=weights).check()
     scale = np.ones(others.n_samples)
     return problem.check(), ValidationLeaves(others.leaves, others.target, others.weights, scale)
 
@@ -164,18 +164,10 @@ def prior_of_probabilities(
 
 @dataclass(frozen=True, eq=False)
 class StrengthChoice:
-    """The chosen regularisation strength, and the losses of all that were tried.
+    """The chosen regularisation strength, infinity if no refit was better, and all that were tried.
 
-    Parameters
-    ----------
-    strength : float
-        Infinity if no refit was better.
-    start : LeafFit
-        A fit of the chosen strength, to start from with all samples.
-    strengths : shape (n_tried,)
-        From strong to weak.
-    losses, errors : shape (n_tried,)
-        Weighted means over all validation samples, as in `ValidationLeaves.evaluate`.
+    `start` is a fit of the chosen strength. `losses` and `errors` of all `strengths`, from strong
+    to weak, are weighted means over all validation samples, as in `ValidationLeaves.evaluate`.
     """
 
     strength: float

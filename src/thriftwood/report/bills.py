@@ -86,21 +86,14 @@ def _check_bills(before: Any, after: Any) -> None:
             )
     sizes = len(before.by_feature), len(after.by_feature)
     names = before.feature_names, after.feature_names
-    if sizes[0] != sizes[1]:
-        raise InputError(
-            f"The bills are of {sizes[0]} and of {sizes[1]} features: compare bills of models with "
-            "the same features."
-        )
-    if None not in names and names[0] != names[1]:
-        raise InputError(
-            "The bills name their features differently: compare bills of models with the same "
-            "features."
-        )
-    if before.unit != after.unit:
-        raise InputError(
-            f"The bills are in {before.unit or 'no unit'} and in {after.unit or 'no unit'}: "
-            "compare bills of the same prices."
-        )
+    units = before.unit or "no unit", after.unit or "no unit"
+    for differs, words in (
+        (sizes[0] != sizes[1], f"are of {sizes[0]} and of {sizes[1]} features"),
+        (None not in names and names[0] != names[1], "name their features differently"),
+        (before.unit != after.unit, f"are in {units[0]} and in {units[1]}"),
+    ):
+        if differs:
+            raise InputError(f"The bills {words}: compare bills of the same features and prices.")
 
 
 def _all_entries(before: FeatureBill, after: FeatureBill) -> list[Entry]:

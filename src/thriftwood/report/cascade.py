@@ -15,14 +15,7 @@ from thriftwood.forest.table import read_rows
 from thriftwood.problem.targets import read_target
 from thriftwood.pruning import PruningPath
 from thriftwood.support.arrays import FloatArray
-from thriftwood.support.axes import (
-    BLUE,
-    GREEN,
-    VERMILION,
-    axes_or_new,
-    tidy,
-    with_unit,
-)
+from thriftwood.support.axes import BLUE, GREEN, VERMILION, axes_or_new, tidy, with_unit
 from thriftwood.support.validation import numbers
 
 if TYPE_CHECKING:
@@ -66,7 +59,8 @@ def plot_cascade(
         raise InputError("`cascade` is no cascade: pass what `path.cascade(X, y)` returned.")
     if path is not None and not isinstance(path, PruningPath):
         raise InputError("`path` is no path: pass what `prune_path(model, X, y)` returned.")
-    labels = _labels(cascade, X, y)
+    forest = cascade.stages.richest
+    labels = cascade.classes_[read_target(y, forest, read_rows(X, forest).n_samples)]
     chosen = _spread(cascade.rules.costs) if budgets is None else _read_budgets(budgets)
     measured = [_measure(cascade.at(budget=budget), X, labels, costs) for budget in chosen]
     usual = _measure(cascade, X, labels, costs)
@@ -92,13 +86,6 @@ def plot_cascade(
     tidy(ax)
     ax.legend(frameon=False)
     return ax
-
-
-def _labels(cascade: CascadeClassifier, X: Any, y: ArrayLike) -> Any:
-    """Return the labels of the samples, each known to the model, or refuse them."""
-    forest = cascade.stages.richest
-    target = read_target(y, forest, read_rows(X, forest).n_samples)
-    return cascade.classes_[target]
 
 
 def _spread(bills: FloatArray) -> FloatArray:

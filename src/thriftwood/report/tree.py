@@ -11,13 +11,7 @@ from thriftwood.forest import LEAF, Forest
 from thriftwood.pruning import PruningPath
 from thriftwood.report.tree_nodes import Spot, lay_out, question, value_in_words
 from thriftwood.support.arrays import BoolArray
-from thriftwood.support.axes import (
-    BLUE,
-    GREEN,
-    GREY,
-    VERMILION,
-    axes_or_new,
-)
+from thriftwood.support.axes import BLUE, GREEN, GREY, VERMILION, axes_or_new
 from thriftwood.support.validation import is_whole, whole_number
 
 if TYPE_CHECKING:
@@ -39,6 +33,15 @@ class Look(NamedTuple):
     text: str = "black"
     line: Literal["-", "--"] = "-"
     width: float = 1.0
+
+    @property
+    def box(self) -> dict[str, Any]:
+        return {
+            "facecolor": self.fill,
+            "edgecolor": self.edge,
+            "linestyle": self.line,
+            "linewidth": self.width,
+        }
 
 
 LOOKS = {
@@ -84,7 +87,8 @@ def plot_tree(
     kinds = {node: _kind(forest, kept, node) for node in spots}
     words = {node: _words(forest, kept, node, spots[node], kinds[node]) for node in spots}
     n_columns = sum(spot.is_end for spot in spots.values())
-    letters = max(_width(words[node]) / spots[node].room for node in spots)
+    widths = {node: max(map(len, words[node].splitlines())) + FRAME for node in spots}
+    letters = max(widths[node] / spots[node].room for node in spots)
     ax = axes_or_new(ax, _figsize(n_columns, letters, max(s.depth for s in spots.values())))
     _prepare(ax, spots, kinds, n_columns)
     font = _font_size(ax, n_columns, letters)
@@ -144,11 +148,6 @@ def _splits_below(forest: Forest, node: int) -> list[int]:
     return found
 
 
-def _width(words: str) -> float:
-    """Return the width of a box around words, in letters."""
-    return max(len(line) for line in words.splitlines()) + FRAME
-
-
 def _figsize(n_columns: int, letters: float, depth: int) -> tuple[float, float]:
     """Return inches in which the words fit at a good size, if that is possible at all."""
     width = (n_columns + 2 * MARGIN) * letters * LETTER * LARGEST_FONT / 72 + 0.2
@@ -162,17 +161,8 @@ def _prepare(ax: Axes, spots: dict[int, Spot], kinds: dict[int, str], n_columns:
     ax.set_xlim(-0.5 - MARGIN, n_columns - 0.5 + MARGIN)
     ax.set_ylim(-max(spot.depth for spot in spots.values()) - 0.5, 0.5)
     ax.set_axis_off()
-    patches = [
-        Patch(
-            facecolor=look.fill,
-            edgecolor=look.edge,
-            linestyle=look.line,
-            linewidth=look.width,
-            label=look.words,
-        )
-        for kind, look in LOOKS.items()
-        if kind in kinds.values()
-    ]
+    looks = [look for kind, look in LOOKS.items() if kind in kinds.values()]
+    patches = [Patch(**look.box, label=look.words) for look in looks]
     ax.legend(
         handles=patches,
         frameon=False,
@@ -223,13 +213,7 @@ def _draw_node(ax: Axes, spot: Spot, words: str, look: Look, font: float, gid: s
         color=look.text,
         gid=gid,
         parse_math=False,  # a name may hold dollars
-        bbox={
-            "boxstyle": "round,pad=0.3",
-            "facecolor": look.fill,
-            "edgecolor": look.edge,
-            "linestyle": look.line,
-            "linewidth": look.width,
-        },
+        bbox={"boxstyle": "round,pad=0.3", **look.box},
     )
 
 

@@ -81,43 +81,28 @@ def question(forest: Forest, node: int) -> tuple[str, str]:
 def value_in_words(forest: Forest, node: int) -> str:
     """Return what a node predicts where it is a leaf.
 
-    The class and its share, or the number; in a boosted model what it adds to the score.
+    The class and its share, or the number; in a boosted model the largest number that it adds, and
+    to the score of which class.
     """
-    values = forest.values[node]
-    if not forest.is_averaged:
-        return _addition(forest, node)
-    if forest.classes is not None:
-        best = int(values.argmax())
-        return (
-            f"{shortened(str(forest.classes[best]), MOST_LETTERS, inside=True)}\n{values[best]:.2f}"
-        )
-    numbers = [f"{value:.4g}" for value in values[:MOST_NUMBERS]]
-    return ", ".join(numbers) + (", …" if len(values) > MOST_NUMBERS else "")
+    values, classes = forest.values[node], forest.classes
+    if forest.is_averaged and classes is None:
+        numbers = [f"{value:.4g}" for value in values[:MOST_NUMBERS]]
+        return ", ".join(numbers) + (", …" if len(values) > MOST_NUMBERS else "")
+    best = int(values.argmax() if forest.is_averaged else np.abs(values).argmax())
+    number = f"{values[best]:.2f}" if forest.is_averaged else f"{values[best]:+.3g}"
+    if classes is None or (len(values) == 1 and not forest.is_averaged):
+        return number
+    return f"{shortened(str(classes[best]), MOST_LETTERS, inside=True)}\n{number}"
 
 
 def _test(forest: Forest, node: int) -> str:
-    if forest.category_set[node] != NO_SET:
-        return f"in {_categories(forest, node)}"
-    threshold = float(forest.threshold[node])
-    if threshold == math.inf:
-        return "is known"  # every value passes; only a missing one may not
-    return f"≤ {threshold:.4g}"
-
-
-def _categories(forest: Forest, node: int) -> str:
-    chosen = forest.category_set[node]
+    threshold, chosen = float(forest.threshold[node]), forest.category_set[node]
+    if chosen == NO_SET:
+        # Infinity: every value passes; only a missing one may not.
+        return "is known" if threshold == math.inf else f"≤ {threshold:.4g}"
     members = forest.in_set[forest.set_start[chosen] : forest.set_start[chosen + 1]]
     labels = forest.category_labels.get(int(forest.feature[node]), ())
     categories = np.flatnonzero(members).tolist()
     words = [str(labels[one]) if one < len(labels) else str(one) for one in categories]
     more = ["…"] if len(words) > MOST_CATEGORIES else []
-    return "{" + ", ".join(words[:MOST_CATEGORIES] + more) + "}"
-
-
-def _addition(forest: Forest, node: int) -> str:
-    """Return the largest number that a node adds, and to the score of which class."""
-    values = forest.values[node]
-    best = int(np.abs(values).argmax())
-    if forest.classes is None or len(values) == 1:
-        return f"{values[best]:+.3g}"
-    return f"{shortened(str(forest.classes[best]), MOST_LETTERS, inside=True)}\n{values[best]:+.3g}"
+    return "in {" + ", ".join(words[:MOST_CATEGORIES] + more) + "}"

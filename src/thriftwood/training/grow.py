@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,10 +49,8 @@ class Growth:
     power : int
         Of "powers".
     max_depth : int, optional
-    min_samples_leaf : int
-        How many samples of the tree a leaf has at least.
-    min_weight_leaf : float
-        How much its samples weigh at least.
+    min_samples_leaf, min_weight_leaf
+        How many samples of the tree a leaf has at least, and how much they weigh.
     max_features : int, optional
         How many features a node tries, drawn anew each time; those that do not vary there do not
         count, and it goes on until one is of use. None tries all.
@@ -78,9 +76,7 @@ class Growth:
         chosen(self.impurity, IMPURITIES, "impurity")
         one_number_from_zero(self.alpha, "alpha", "At 0 trees grow the most.")
         if self.impurity == "powers" and self.alpha != 0:
-            raise InputError(
-                "`alpha` has no meaning for the impurity 'powers': leave it at 0.", "alpha"
-            )
+            raise InputError("`alpha` has no use for impurity='powers': leave it at 0.", "alpha")
         if whole_number(self.power, "power", 2) > MOST_POWER:
             raise InputError(f"`power` is {self.power}: it can be {MOST_POWER} at most.", "power")
         whole_number(self.min_samples_leaf, "min_samples_leaf", 1)
@@ -129,17 +125,7 @@ class RankedColumns:
 
 @dataclass(frozen=True, eq=False)
 class GrownTree:
-    """A tree, and the class weights at its nodes.
-
-    Attributes
-    ----------
-    forest : Forest
-        The tree alone.
-    n_samples : shape (n_nodes,)
-        How many different samples pass each node.
-    counts : shape (n_nodes, n_classes)
-        The weight of each class among them.
-    """
+    """A forest of one tree; the number of samples, and the weight of each class, at its nodes."""
 
     forest: Forest
     n_samples: IndexArray
@@ -180,26 +166,22 @@ def grow_tree(
     growth: Growth,
     seed: int,
 ) -> GrownTree:
-    """Grow a tree on the samples that have a weight.
+    """Grow a tree on the samples that have a weight: one at least must.
 
-    Parameters
-    ----------
-    columns : RankedColumns
-    label : shape (n_samples,)
-        Class numbers.
-    weight : shape (n_samples,)
-        How much each sample counts: how often it was drawn, times its own weight. One at least
-        counts.
-    n_classes : int
-    growth : Growth
-    seed : int
-        For the features drawn at a node.
+    The weight of a sample is how often it was drawn, times its own weight. Labels are class
+    numbers; the seed is for the features drawn at a node.
     """
     _check(columns, label, weight, n_classes, growth)
     samples = _sampled(columns, label, weight)
     nodes = _room(2 * len(samples.label) - 1, n_classes)
     n_nodes = kernels.grow_nodes(samples, _rules(growth), np.uint64(seed), nodes)
-    return _as_tree(kernels.Nodes(*(array[:n_nodes] for array in nodes)), columns)
+    grown = {name: array[:n_nodes].copy() for name, array in nodes._asdict().items()}
+    split = np.flatnonzero(grown["left"] != LEAF)
+    grown["threshold"] = np.zeros(n_nodes)
+    grown["threshold"][split] = columns.thresholds(
+        *(grown[name][split] for name in ("feature", "below", "above"))
+    )
+    return as_tree(grown, len(columns.order))
 
 
 def _check(
@@ -267,34 +249,26 @@ def _rules(growth: Growth) -> kernels.Rules:
 
 def _room(n_nodes: int, n_classes: int) -> kernels.Nodes:
     """Return arrays for as many nodes as a tree can have."""
-    types = {"missing_left": np.bool_, "counts": np.float64}
-    return kernels.Nodes(
-        **{
-            name: np.empty(
-                (n_nodes, n_classes) if name == "counts" else n_nodes, types.get(name, np.int32)
-            )
-            for name in kernels.Nodes._fields
-        }
-    )
+    nodes = {name: np.empty(n_nodes, np.int32) for name in kernels.Nodes._fields}
+    special = {
+        "missing_left": np.empty(n_nodes, np.bool_),
+        "counts": np.empty((n_nodes, n_classes)),
+    }
+    return kernels.Nodes(**nodes | special)
 
 
-def _as_tree(nodes: kernels.Nodes, columns: RankedColumns) -> GrownTree:
-    """Return the nodes as a forest of one tree."""
-    split = np.flatnonzero(nodes.left != LEAF)
-    threshold = np.zeros(len(nodes.left))
-    threshold[split] = columns.thresholds(
-        nodes.feature[split], nodes.below[split], nodes.above[split]
-    )
-    counts = nodes.counts.copy()
+def as_tree(nodes: dict[str, NDArray[Any]], n_features: int) -> GrownTree:
+    """Return the tree that is made of nodes, the root first."""
+    counts = nodes["counts"]
     forest = Forest(
         tree_start=np.array([0, len(counts)]),
-        feature=nodes.feature,
-        threshold=threshold,
-        left=nodes.left,
-        right=nodes.right,
-        missing_left=nodes.missing_left,
+        feature=nodes["feature"],
+        threshold=nodes["threshold"],
+        left=nodes["left"],
+        right=nodes["right"],
+        missing_left=nodes["missing_left"],
         values=counts / counts.sum(axis=1, keepdims=True),
-        n_features=len(columns.order),
+        n_features=n_features,
         classes=np.arange(counts.shape[1]),
     )
-    return GrownTree(forest, read_only(nodes.n_samples.copy()), read_only(counts))
+    return GrownTree(forest, read_only(nodes["n_samples"]), read_only(counts))

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.forest import LEAF, Forest
+from thriftwood.forest import LEAF
 from thriftwood.support.arrays import FloatArray, IndexArray, IntArray
-from thriftwood.training.grow import GrownTree, Growth
+from thriftwood.training.grow import GrownTree, Growth, as_tree
 
 # Less gain than this part of the impurity is rounding.
 NOISE = 1e-12
@@ -63,20 +63,8 @@ class _Grower:
 
     def grow(self) -> GrownTree:
         self._grow(np.flatnonzero(self.weight > 0), depth=0, bought=frozenset())
-        of_nodes = {name: np.array([node[name] for node in self.nodes]) for name in self.nodes[0]}
-        counts = of_nodes["counts"]
-        forest = Forest(
-            tree_start=np.array([0, len(counts)]),
-            feature=of_nodes["feature"],
-            threshold=of_nodes["threshold"],
-            left=of_nodes["left"],
-            right=of_nodes["right"],
-            missing_left=of_nodes["missing_left"],
-            values=counts / counts.sum(axis=1, keepdims=True),
-            n_features=self.X.shape[1],
-            classes=np.arange(self.n_classes),
-        )
-        return GrownTree(forest, of_nodes["n_samples"], counts)
+        nodes = {name: np.array([node[name] for node in self.nodes]) for name in self.nodes[0]}
+        return as_tree(nodes, self.X.shape[1])
 
     def _grow(self, samples: IntArray, depth: int, bought: frozenset[int]) -> int:
         """Grow what is below some samples, and return its first node."""
@@ -145,7 +133,8 @@ class _Grower:
             if len(np.unique(self.X[samples, feature])) == 1:
                 continue
             n_tried += 1
-            splits = list(self._splits(samples, feature))
+            every = self._splits(samples, feature)
+            splits = [split for split in every if self._is_allowed(samples, split)]
             left_over = [self._after(samples, split) for split in splits]
             least = min(left_over, default=math.inf)
             if before - least > NOISE * before:
@@ -171,7 +160,7 @@ class _Grower:
         return bits ^ (bits >> 31)
 
     def _splits(self, samples: IntArray, feature: int) -> Iterator[Candidate]:
-        """Yield all splits of a feature that leave enough on both sides."""
+        """Yield all splits of a feature."""
         values = self.X[samples, feature].astype(np.float64)
         any_missing = bool(np.isnan(values).any())
         distinct = np.unique(values[~np.isnan(values)])
@@ -180,20 +169,18 @@ class _Grower:
             n_left = np.count_nonzero(values <= threshold)
             ways = [False, True] if any_missing else [bool(n_left > len(samples) - n_left)]
             for missing_left in ways:
-                yield from self._if_allowed(
-                    samples, Candidate(feature, threshold, missing_left, 0.0)
-                )
+                yield Candidate(feature, threshold, missing_left, 0.0)
         if any_missing:
-            yield from self._if_allowed(samples, Candidate(feature, math.inf, False, 0.0))
+            yield Candidate(feature, math.inf, False, 0.0)
 
-    def _if_allowed(self, samples: IntArray, split: Candidate) -> Iterator[Candidate]:
-        """Yield a split if its leaves would be large enough."""
+    def _is_allowed(self, samples: IntArray, split: Candidate) -> bool:
+        """Return True if the leaves of a split would be large enough."""
         goes_left = self._goes_left(samples, split)
-        sides = [samples[goes_left], samples[~goes_left]]
-        if min(len(side) for side in sides) < self.growth.min_samples_leaf:
-            return
-        if min(self.weight[side].sum() for side in sides) >= self.growth.min_weight_leaf:
-            yield split
+        return all(
+            len(side) >= self.growth.min_samples_leaf
+            and self.weight[side].sum() >= self.growth.min_weight_leaf
+            for side in (samples[goes_left], samples[~goes_left])
+        )
 
     def _after(self, samples: IntArray, split: Candidate) -> float:
         """Return the impurity that a split leaves."""

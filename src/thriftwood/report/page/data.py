@@ -117,32 +117,20 @@ def page_data(
 
 def _check_arguments(path: Any, problem: Any, evaluation: Any, title: Any, commands: Any) -> None:
     if not isinstance(path, PruningPath) or np.isnan(path.tradeoffs).any():
-        raise InputError(
-            "`path` has no tradeoffs, so there is no page for it: pass what prune_path returned.",
-            "path",
-        )
+        raise InputError("`path` has no tradeoffs: pass what prune_path returned.", "path")
     if not isinstance(problem, PruningProblem) or problem.subsample is not None:
-        raise InputError(
-            "`problem` is no problem of all samples of the path: pass what pruning_problem(model, "
-            "X, y, ...) returned, without `subsample`.",
-            "problem",
-        )
+        words = "pass what pruning_problem(model, X, y, ...) returned, without `subsample`."
+        raise InputError(f"`problem` is not of all samples of the path: {words}", "problem")
     if evaluation is not None and (
         not isinstance(evaluation, Evaluation) or len(evaluation.points) != len(path)
     ):
-        raise InputError(
-            "`evaluation` is none of all points of this path: pass what path.evaluate(X, y) "
-            "returned.",
-            "evaluation",
-        )
+        words = "pass what path.evaluate(X, y) returned."
+        raise InputError(f"`evaluation` is none of all points of the path: {words}", "evaluation")
     if title is not None and (not isinstance(title, str) or not title.strip()):
         raise InputError(f"`title` is {reprlib.repr(title)}: pass some words, or nothing.", "title")
     if commands is not None and not callable(commands):
-        raise InputError(
-            f"`commands` is {reprlib.repr(commands)}: pass a function of a point and a tradeoff "
-            "that returns a command.",
-            "commands",
-        )
+        words = "pass a function of a point and a tradeoff that returns a command."
+        raise InputError(f"`commands` is {reprlib.repr(commands)}: {words}", "commands")
 
 
 def _on_own_samples(path: PruningPath, problem: PruningProblem) -> Evaluation:
