@@ -279,7 +279,11 @@ def test_arrays_and_series_are_written(tmp_path):
 @pytest.mark.parametrize(
     ("costs", "suffix", "says"),
     [
-        (Costs(known={"x": [True]}), ".json", r"`known` belongs to .* `costs\.for_samples\(\)`"),
+        (
+            Costs(known={"x": [True]}),
+            ".json",
+            r"`known` belongs .* `costs\.for_samples\(known=None\)`",
+        ),
         (Costs(per_feature={0: 1.0}), ".toml", "per_feature: 0 is not a name"),
         (Costs(per_feature={"\ud800": 1.0}), ".json", "cannot be written"),
         (Costs(per_feature=[1.0]), ".csv", "a table cannot hold"),

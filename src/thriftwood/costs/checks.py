@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import reprlib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
@@ -143,29 +143,22 @@ def _check_lists(lists: Any, key: str, place: Place) -> None:
 def _check_names(values: Mapping[str, Any], place: Place) -> None:
     """Refuse names that mean nothing in this list; whole numbers are columns, which have none."""
     groups, features = values.get("groups") or {}, values.get("per_feature")
-    for group in values.get("group_fee") or {}:
-        _check_known(group, groups, "no group", place, "group_fee", group)
-    if not isinstance(features, Mapping):
-        return  # only the model knows the names
-    for group in groups:
-        if group in features:
-            raise InputError(
-                f"{place('per_feature', group)}: {group!r} is a group: its fee belongs in "
-                "`group_fee`."
-            )
-    either, neither = {**features, **groups}, "neither a feature nor a group"
-    for group, members in groups.items():
-        for name in members:
-            _check_known(name, either, neither, place, "groups", group)
-    for feature, others in (values.get("requires") or {}).items():
-        for name in (feature, *others):
-            _check_known(name, features, "no feature", place, "requires", feature)
-    per_model = values.get("per_model")
-    for name in per_model if isinstance(per_model, Mapping) else ():
-        _check_known(name, either, neither, place, "per_model", name)
-
-
-def _check_known(name: Any, names: Collection[Any], what: str, place: Place, *keys: object) -> None:
-    if name not in names and not is_whole(name):
-        hint = did_you_mean(name, names)
-        raise InputError(f"{place(*keys)}: {name!r} is {what} of this list.{hint}")
+    named = [("group_fee", group, [group]) for group in values.get("group_fee") or {}]
+    known: dict[str, tuple[Mapping[Any, Any], str]] = {"group_fee": (groups, "no group")}
+    if isinstance(features, Mapping):  # else only the model knows the names
+        for group in groups:
+            if group in features:
+                where = place("per_feature", group)
+                raise InputError(f"{where}: {group!r} is a group: its fee belongs in `group_fee`.")
+        either = {**features, **groups}, "neither a feature nor a group"
+        known |= {"groups": either, "per_model": either, "requires": (features, "no feature")}
+        named += [("groups", group, members) for group, members in groups.items()]
+        requires, per_model = values.get("requires") or {}, values.get("per_model")
+        named += [("requires", name, [name, *others]) for name, others in requires.items()]
+        if isinstance(per_model, Mapping):
+            named += [("per_model", name, [name]) for name in per_model]
+    for key, owner, names in named:
+        for name in names:
+            if name not in known[key][0] and not is_whole(name):
+                what, hint = known[key][1], did_you_mean(name, known[key][0])
+                raise InputError(f"{place(key, owner)}: {name!r} is {what} of this list.{hint}")

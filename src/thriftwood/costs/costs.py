@@ -256,11 +256,16 @@ def _by_name(prices: Any, argument: str) -> Any:
     return prices
 
 
+def by_column(table: Any) -> Any:
+    """Return a data frame as a mapping, since its columns may come in any order."""
+    is_frame = hasattr(table, "columns")
+    return {name: table[name] for name in table.columns} if is_frame else table
+
+
 def _take(values: Any, indices: NDArray[Any]) -> Any:
     if values is None:
         return None
-    if hasattr(values, "columns"):  # a data frame, whose columns may come in any order
-        values = {name: values[name] for name in values.columns}
+    values = by_column(values)
     if isinstance(values, Mapping):
         return {name: np.asarray(column)[indices] for name, column in values.items()}
     return np.asarray(values)[indices]

@@ -16,8 +16,9 @@ from thriftwood.costs.costs import SAMPLE_FIELDS, Costs
 from thriftwood.costs.tables import Places, Values, csv_text, parse_csv
 from thriftwood.errors import InputError
 from thriftwood.support.files import place_of, read_text, write_whole
-from thriftwood.support.validation import did_you_mean
+from thriftwood.support.validation import did_you_mean, some
 
+NOT_IN_FILES = "belongs to certain samples, so it cannot be in a file"
 KEYS = tuple(name for name in vars(Costs()) if name not in SAMPLE_FIELDS)
 
 
@@ -29,11 +30,17 @@ def read_costs_file(path: str | os.PathLike[str]) -> Costs:
         raise InputError(f"{file}: {values!r} is not a mapping from names.")
 
     def place(*keys: str | int) -> str:
-        return places.get(keys) or f"{file}, {''.join(map(_step, keys)).removeprefix('.')}"
+        steps = (f".{_key_text(key)}" if isinstance(key, str) else f"[{key}]" for key in keys)
+        return places.get(keys) or f"{file}, {''.join(steps).removeprefix('.')}"
 
     for key in values:
+        if key in SAMPLE_FIELDS:
+            raise InputError(f"{place(key)}: this {NOT_IN_FILES}: pass it to `for_samples`.")
         if key not in KEYS:
-            raise InputError(f"{place(key)}: {_why_not(key)}")
+            hint = did_you_mean(key, KEYS) or " Prices of features go below 'per_feature'."
+            raise InputError(
+                f"{place(key)}: there is no such key.{hint} Keys are {some(KEYS, len(KEYS))}."
+            )
     check(values, place)
     try:
         return Costs(**values)
@@ -46,10 +53,7 @@ def write_costs_file(costs: Costs, path: str | os.PathLike[str]) -> None:
     file = _file(path)
     for name in SAMPLE_FIELDS:
         if getattr(costs, name) is not None:
-            raise InputError(
-                f"`{name}` belongs to certain samples, so it cannot be in a file: write "
-                "`costs.for_samples()`, which leaves it out."
-            )
+            raise InputError(f"`{name}` {NOT_IN_FILES}: write `costs.for_samples({name}=None)`.")
     values = {key: _plain(value, key) for key, value in costs.given.items()}
     write_whole(file, WRITERS[file.suffix.lower()](str(file), values))
 
@@ -60,20 +64,6 @@ def _file(path: str | os.PathLike[str]) -> Path:
     if file.suffix.lower() not in PARSERS:
         raise InputError(f"{file}: a price file must end in one of {', '.join(PARSERS)}.")
     return file
-
-
-def _step(key: str | int) -> str:
-    return f".{_key_text(key)}" if isinstance(key, str) else f"[{key}]"
-
-
-def _why_not(key: str) -> str:
-    if key in SAMPLE_FIELDS:
-        return (
-            "this belongs to certain samples, so it cannot be in a file: pass it to "
-            f"`costs.for_samples({key}=...)`."
-        )
-    hint = did_you_mean(key, KEYS) or " Prices of features go below 'per_feature'."
-    return f"there is no such key.{hint} Keys are {', '.join(map(repr, KEYS))}."
 
 
 def _parse_json(file: str, text: str) -> tuple[Values, Places]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thriftwood.costs.checks import A_PRICE, check_prices, in_order, in_python
-from thriftwood.costs.costs import AnyCosts, Costs, Feature, as_costs, price_left_out
+from thriftwood.costs.costs import AnyCosts, Costs, Feature, as_costs, by_column, price_left_out
 from thriftwood.costs.price_list import MODEL, NO_MASK, SAMPLE, PriceList, plain_prices
 from thriftwood.errors import InputError, UnusedPriceWarning
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, read_only
@@ -24,22 +25,11 @@ PayerOf = Mapping[Feature, int]
 
 
 def read_prices(
-    costs: AnyCosts,
-    n_features: int,
-    feature_names: tuple[str, ...] | None,
-    n_samples: int,
+    costs: AnyCosts, n_features: int, feature_names: tuple[str, ...] | None, n_samples: int
 ) -> PriceList:
-    """Return what the user gave as a price list, checked.
+    """Return what the user gave as a price list, checked, for samples that are to pay.
 
-    Parameters
-    ----------
-    costs : array-like, mapping, Series, data frame, Costs or None
-        As in `prune`.
-    n_features : int
-    feature_names : tuple of str, optional
-        Needed where prices go by name.
-    n_samples : int
-        How many samples are to pay.
+    `costs` are as in `prune`; names are needed where prices go by name.
     """
     if costs is None:
         return plain_prices(np.ones(n_features), feature_names)
@@ -60,7 +50,10 @@ def read_prices(
     batch_of, payer_of = _read_batches(costs, columns, groups, n_samples)
     items = [
         *_items_of_features(prices, own_prices, columns, payer_of),
-        *_items_of_groups(costs, groups, payer_of),
+        *(
+            CostItem(str(group), float(fee), payer_of.get(group, SAMPLE), groups[group])
+            for group, fee in (costs.group_fee or {}).items()
+        ),
         *_items_of_model(costs, columns, groups),
     ]
     start, cost_item, mask, masks = _bought(items, _needed_features(costs, columns, n_samples))
@@ -170,15 +163,11 @@ def _without_unused(costs: Costs, columns: Columns) -> Costs:
         stacklevel=1,  # the same place in each call, so that it is told once
     )
 
-    def used(values: Any) -> Any:
-        if hasattr(values, "columns"):
-            values = {name: values[name] for name in values.columns}
-        if not isinstance(values, Mapping):
-            return values
-        return {name: value for name, value in values.items() if name not in unused}
-
-    by_name = ("per_feature", "requires", "per_model", "per_sample", "known", "shared_by")
-    kept = {name: used(getattr(costs, name)) for name in by_name}
+    kept: dict[str, Any] = {}
+    for key in ("per_feature", "requires", "per_model", "per_sample", "known", "shared_by"):
+        kept[key] = by_column(getattr(costs, key))
+        if isinstance(kept[key], Mapping):
+            kept[key] = {name: one for name, one in kept[key].items() if name not in unused}
     kept["groups"] = costs.groups and {
         group: [member for member in members if member not in unused]
         for group, members in costs.groups.items()
@@ -188,14 +177,13 @@ def _without_unused(costs: Costs, columns: Columns) -> Costs:
 
 def _price_of_each(given: Any, argument: str, columns: Columns) -> FloatArray:
     """Return one price for each feature, from prices by name, by number or in order."""
-    n_features = columns.n_features
     if isinstance(given, Mapping):
         given = _in_order_of_columns(given, argument, columns)
     prices = numbers(given, argument)
-    if prices.shape != (n_features,):
+    if prices.shape != (columns.n_features,):
         raise InputError(
-            f"The prices have shape {prices.shape}, but the model has {n_features} features: pass "
-            "one price for each feature, in the order of the columns.",
+            f"The prices have shape {prices.shape}, but the model has {columns.n_features} "
+            "features: pass one price for each, in the order of the columns.",
             argument,
         )
     return prices
@@ -212,22 +200,18 @@ def _in_order_of_columns(
             "text: pass X as a data frame, or prices in the order of the columns.",
             argument,
         )
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"The prices go by name, but X has two columns {twice!r}.", argument)
-    own = set(names)
+    own = Counter(names)
+    for name, times in own.items():
+        if times > 1:
+            raise InputError(f"The prices go by name, but X has two columns {name!r}.", argument)
     unknown = [name for name in given if name not in own]
     missing = [name for name in names if name not in given]
+    hint = f" The list has {some(unknown)}, unknown to the model." if unknown else ""
     if missing:
-        hint = ""
-        if unknown:
-            meant = did_you_mean(unknown[0], missing)
-            hint = f" The list has {some(unknown)}, unknown to the model.{meant}"
-        raise InputError(
-            f"There is no price for {some(missing)}: give 0 to what is free.{hint}", argument
-        )
-    if unknown:
-        raise InputError(f"There are prices for {some(unknown)}, unknown to the model.", argument)
+        hint += did_you_mean(unknown[0], missing) if unknown else ""
+        hint = f"There is no price for {some(missing)}: give 0 to what is free.{hint}"
+    if hint:
+        raise InputError(hint.strip(), argument)
     return [given[name] for name in names]
 
 
@@ -252,9 +236,10 @@ def _own_prices(
     given: Any, prices: FloatArray, columns: Columns, n_samples: int
 ) -> FloatArray | None:
     """Return the price of every feature for every sample, where they differ."""
-    given = _by_column(given, columns)
     if given is None:
         return None
+    if columns.names is not None:
+        given = by_column(given)
     if isinstance(given, Mapping):
         own = np.tile(prices, (n_samples, 1))
         for name, column in given.items():
@@ -271,13 +256,6 @@ def _own_prices(
             f"{sample}: {A_PRICE}."
         )
     return read_only(own)
-
-
-def _by_column(table: Any, columns: Columns) -> Any:
-    """Return a data frame as a mapping, since its columns may come in another order."""
-    if columns.names is None or not hasattr(table, "columns"):
-        return table
-    return {name: table[name] for name in table.columns}
 
 
 def _read_batches(
@@ -335,15 +313,6 @@ def _items_of_features(
     return items
 
 
-def _items_of_groups(
-    costs: Costs, groups: Mapping[Feature, frozenset[int]], payer_of: PayerOf
-) -> list[CostItem]:
-    return [
-        CostItem(str(group), float(fee), payer_of.get(group, SAMPLE), groups[group])
-        for group, fee in (costs.group_fee or {}).items()
-    ]
-
-
 def _items_of_model(
     costs: Costs, columns: Columns, groups: Mapping[Feature, frozenset[int]]
 ) -> list[CostItem]:
@@ -355,9 +324,8 @@ def _items_of_model(
         given = dict(enumerate(_price_of_each(given, "per_model", columns)))
     items = []
     for name, price in given.items():
-        if name in groups:
-            label, features = name, groups[name]
-        else:
+        label, features = name, groups.get(name)
+        if features is None:
             column = columns.find(name, "per_model", also=groups)
             label, features = columns.label(column), frozenset([column])
         items.append(CostItem(f"{label} (model)", float(price), MODEL, features))
@@ -379,19 +347,25 @@ def _needed_features(costs: Costs, columns: Columns, n_samples: int) -> list[dic
         for other in direct.get(column, ()):
             for far, payers in needed[other].items():
                 both = payers if own is None else own if payers is None else own & payers
-                takes[far] = _either(takes[far], both) if far in takes else both
+                _add_payers(takes, far, both)
     return list(needed.values())
 
 
-def _either(one: Payers, other: Payers) -> Payers:
-    return None if one is None or other is None else one | other
+def _add_payers(payers_of: dict[int, Payers], bought: int, payers: Payers) -> None:
+    """Let samples pay for a feature or a cost item, besides those that do already."""
+    if bought in payers_of:
+        others = payers_of[bought]
+        payers = None if payers is None or others is None else others | payers
+    payers_of[bought] = payers
 
 
 def _unknown(costs: Costs, columns: Columns, n_samples: int) -> dict[int, BoolArray]:
     """Return which samples do not know a feature, for features that some sample knows."""
-    given = _by_column(costs.known, columns)
+    given: Any = costs.known
     if given is None:
         return {}
+    if columns.names is not None:
+        given = by_column(given)
     if isinstance(given, Mapping):
         known = {
             columns.find(name, "known"): _truths(column, (n_samples,), f"known[{name!r}]")
@@ -416,8 +390,7 @@ def _bought(
         payers_of: dict[int, Payers] = {}
         for feature, payers in takes.items():
             for number in items_of[feature]:
-                who = None if items[number].payer == MODEL else payers
-                payers_of[number] = _either(payers_of[number], who) if number in payers_of else who
+                _add_payers(payers_of, number, None if items[number].payer == MODEL else payers)
         for number, who in sorted(payers_of.items()):
             cost_item.append(number)
             mask.append(NO_MASK if who is None else len(masks))

@@ -16,7 +16,7 @@ from typing import Any
 
 from thriftwood.costs.checks import check, check_price
 from thriftwood.errors import InputError
-from thriftwood.support.validation import did_you_mean
+from thriftwood.support.validation import did_you_mean, some
 
 Values = dict[str, Any]  # of parameters of `Costs`
 Places = dict[tuple[str | int, ...], str]  # of these values, by their keys
@@ -71,8 +71,12 @@ def frame_values(frame: Any, argument: str) -> Values:
     columns = {own: list(frame[name]) for own, name in zip(header, frame.columns, strict=True)}
     if "name" not in columns:
         columns["name"] = index_names(frame, argument) or list(range(len(frame)))
-    cells = ({name: column[row] for name, column in columns.items()} for row in range(len(frame)))
-    lines = [(f"{where}, row {row}", _without_gaps(one)) for row, one in enumerate(cells)]
+    for name, column in columns.items():
+        columns[name] = ["" if cell is None or cell != cell else cell for cell in column]
+    rows = zip(*columns.values(), strict=True)
+    lines = [
+        (f"{where}, row {n}", dict(zip(columns, row, strict=True))) for n, row in enumerate(rows)
+    ]
     _refuse_repeated(lines)
     values, places = _gathered(lines, lambda price, _: price)
     check(values, lambda *keys: places.get(keys, where))
@@ -95,16 +99,27 @@ def index_names(frame: Any, argument: str) -> list[str] | None:
 
 
 def csv_text(file: str, values: Values) -> str:
-    """Return a table that says what the values say, or raise."""
-    by_name = all(not isinstance(values.get(key), list) for key in ("per_feature", "per_model"))
-    text = _written(values) if by_name else ""
-    if not _says(text, values):
+    """Return a table that reads back as these values, or raise."""
+    rows = _rows(values)
+    used = [*COLUMNS[:2], *(name for name in COLUMNS[2:] if any(row[name] != "" for row in rows))]
+    stream = io.StringIO()
+    stream.writelines(f"# {key} = {values[key]}\n" for key in SETTINGS if key in values)
+    table = csv.DictWriter(stream, used, extrasaction="ignore", lineterminator="\n")
+    table.writeheader()
+    table.writerows(rows)
+    try:
+        back, _ = parse_csv("", stream.getvalue())
+        check(back, lambda *_: "")
+        is_same = _without_order(back) == _without_order(values)
+    except InputError:
+        is_same = False
+    if not is_same:
         raise InputError(
             f"{file}: a table cannot hold these prices. It needs a price for every feature by "
             "name, a member for every group, and names in one line that have no ';', do not begin "
             "with '#' and do not begin or end with a space. Write .json or .toml instead."
         )
-    return text
+    return stream.getvalue()
 
 
 def printed(values: Values) -> str:
@@ -139,7 +154,7 @@ def _settings(file: str, comments: Mapping[int, str], separator: str) -> dict[st
             if (word, sign) != (key, "="):
                 raise InputError(
                     f"{where}: {comment.strip()!r} sets nothing. Did you mean '# {key} = {value}'? "
-                    f"Settings are {_listed(SETTINGS)}."
+                    f"Settings are {some(SETTINGS)}."
                 )
             if key in settings:
                 raise InputError(f"{where}: {key!r} is already set in {settings[key][0]}.")
@@ -162,12 +177,10 @@ def _lines(file: str, rows: Mapping[int, str], separator: str) -> list[tuple[str
     header = _header(first, top)
     for where, cells in below:
         if len(cells) != len(header):
-            advice = f"Empty cells need their {separator!r}, too."
-            if len(cells) > len(header):
-                advice = TOO_MANY_CELLS[separator]
+            few = f"Empty cells need their {separator!r}, too."
             raise InputError(
                 f"{where}: the number of cells is {len(cells)}, but the header has {len(header)}. "
-                f"{advice}"
+                f"{TOO_MANY_CELLS[separator] if len(cells) > len(header) else few}"
             )
     lines = [(where, dict(zip(header, cells, strict=True))) for where, cells in below]
     _refuse_repeated(lines)
@@ -179,15 +192,14 @@ def _cells(where: str, row: str, separator: str) -> list[str]:
         (cells,) = csv.reader([row], delimiter=separator, strict=True, skipinitialspace=True)
     except csv.Error as error:
         raise InputError(
-            f"{where}: the quotes do not match ({error}). A cell in quotes ends with them, in the "
-            "same line."
+            f"{where}: the quotes do not match ({error}). They end in the line they begin in."
         ) from None
     return [cell.strip() for cell in cells]
 
 
 def _header(names: Sequence[str], where: str, names_beside: bool = False) -> list[str]:
     """Return our own names of the columns; those of features may stand beside the table."""
-    advice = f"Columns are {_listed(COLUMNS)}."
+    advice = f"Columns are {some(COLUMNS)}."
     if len(names) == 1 and "\t" in names[0]:
         raise InputError(
             f"{where}: the cells are separated by tabs, not by commas or semicolons. {advice}"
@@ -224,36 +236,27 @@ def _gathered(
     values: Values = {key: {} for key in keys}
     places: Places = {}
 
-    def put(key: str, name: str, value: Any, where: str) -> None:
-        values[key][name] = value
-        places[key, name] = where
-
     for where, cells in lines:
         for group in _split(cells.get("group", "")):
             values["groups"].setdefault(group, []).append(cells["name"])
         places["groups", cells["name"]] = f"{where}, column 'group'"
     for where, cells in lines:
-        name, price = cells["name"], cells["price"]
-        at_price, at_upkeep = f"{where}, column 'price'", f"{where}, column 'per_model'"
-        if name not in values["groups"]:
-            put("per_feature", name, read(price, at_price), at_price)
-        elif price != "":
-            put("group_fee", name, read(price, at_price), at_price)
+        name = cells["name"]
         if requires := _split(cells.get("requires", "")):
-            put("requires", name, requires, f"{where}, column 'requires'")
-        if (upkeep := cells.get("per_model", "")) != "":
-            put("per_model", name, read(upkeep, at_upkeep), at_upkeep)
+            values["requires"][name] = requires
+            places["requires", name] = f"{where}, column 'requires'"
+        own_price = "group_fee" if name in values["groups"] else "per_feature"
+        for column, key in (("price", own_price), ("per_model", "per_model")):
+            cell = cells.get(column, "")
+            if cell != "" or key == "per_feature":
+                places[key, name] = f"{where}, column {column!r}"
+                values[key][name] = read(cell, places[key, name])
     return {key: value for key, value in values.items() if value}, places
 
 
 def _split(cell: str) -> list[str]:
     """Return the names that a cell lists."""
     return [name.strip() for name in cell.split(";") if name.strip()]
-
-
-def _without_gaps(cells: Mapping[str, Any]) -> dict[str, Any]:
-    """Return cells of a data frame with empty text where it has nothing."""
-    return {key: "" if cell is None or cell != cell else cell for key, cell in cells.items()}
 
 
 def _decimal_sign(
@@ -299,7 +302,8 @@ def _number(cell: str, decimal: str = ".") -> float | str:
 
 def _rows(values: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the lines of a table: features by name or number, then groups."""
-    prices, upkeep = (_by_name(values.get(key)) for key in ("per_feature", "per_model"))
+    given = [values.get(key, {}) for key in ("per_feature", "per_model")]
+    prices, upkeep = (dict(one if isinstance(one, Mapping) else enumerate(one)) for one in given)
     groups_of: dict[Any, list[str]] = {}
     for group, members in (values.get("groups") or {}).items():
         for member in members:
@@ -318,33 +322,6 @@ def _rows(values: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _by_name(prices: Any) -> dict[Any, Any]:
-    if prices is None:
-        return {}
-    return dict(prices) if isinstance(prices, Mapping) else dict(enumerate(prices))
-
-
-def _written(values: Mapping[str, Any]) -> str:
-    rows = _rows(values)
-    used = [*COLUMNS[:2], *(name for name in COLUMNS[2:] if any(row[name] != "" for row in rows))]
-    stream = io.StringIO()
-    stream.writelines(f"# {key} = {values[key]}\n" for key in SETTINGS if key in values)
-    table = csv.DictWriter(stream, used, extrasaction="ignore", lineterminator="\n")
-    table.writeheader()
-    table.writerows(rows)
-    return stream.getvalue()
-
-
-def _says(text: str, values: Values) -> bool:
-    """Tell a table that reads back as these values from others."""
-    try:
-        back, _ = parse_csv("", text)
-        check(back, lambda *_: "")
-    except InputError:
-        return False
-    return _without_order(back) == _without_order(values)
-
-
 def _without_order(values: Values) -> Values:
     """Return what is left where members have no order and empty mappings say nothing."""
     lists = {
@@ -352,7 +329,3 @@ def _without_order(values: Values) -> Values:
         for key in ("groups", "requires")
     }
     return {key: value for key, value in {**values, **lists}.items() if value != {}}
-
-
-def _listed(words: Iterable[str]) -> str:
-    return ", ".join(map(repr, words))

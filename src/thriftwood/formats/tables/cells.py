@@ -31,18 +31,15 @@ def numbers_of(
     if kind in NUMBERS:
         return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
     if kind in COMPLEX_OR_TIME:
-        raise InputError(
-            f"{table.file}: the column {column.name!r} is of the type {column.dtype}, but {why}."
-        )
+        raise table.refusal(column.name, f"is of the type {column.dtype}, but {why}")
     numbers = np.full(len(column), np.nan)
     values = column.tolist()
     for row in np.flatnonzero(column.notna()).tolist():
         number = _number(values[row], table.decimal)
         if number is None:
-            raise InputError(
-                f"{table.place(row)}: the column {column.name!r} holds "
-                f"{reprlib.repr(values[row])}, but {why}: {_advice(values[row], table.decimal)}."
-            )
+            advice = _advice(values[row], table.decimal)
+            says = f"holds {reprlib.repr(values[row])}, but {why}: {advice}"
+            raise table.refusal(column.name, says, row)
         numbers[row] = number
     _check_decimals(table, column)
     return numbers
@@ -58,10 +55,8 @@ def categories_of(table: FileTable, column: Any, labels: tuple[Any, ...], notes:
     told = [_name_in(known, value) for value in column.dropna()]
     strange = Counter(name for name in told if name not in known)
     if told and strange.total() == len(told):
-        raise InputError(
-            f"{table.file}: the column {column.name!r} holds {told[0]!r} and the like, none of "
-            f"which is a category that the model knows: {some(labels)}."
-        )
+        says = f"holds {told[0]!r} and the like, none of which is a category that the model knows"
+        raise table.refusal(column.name, f"{says}: {some(labels)}")
     if strange:
         notes.append(
             f"{table.file}: the column {column.name!r} holds categories that the model does not "
@@ -89,7 +84,7 @@ def target_for(table: FileTable, column: Any, classes: NDArray[Any] | None) -> N
         if text not in found:
             number = next((class_of[way] for way in _ways(text) if way in class_of), None)
             if number is None:
-                raise _unknown_label(table, column, row, classes)
+                raise _unknown_label(table, column, row, classes.tolist())
             found[text] = number
     labels: NDArray[Any] = classes[[found[text] for text in texts]]
     return labels
@@ -99,10 +94,8 @@ def target_to_learn(table: FileTable, column: Any) -> NDArray[Any]:
     """Return labels or numbers that a model can be trained to predict."""
     labels = np.array(_present(table, column))
     if column.dtype.kind in COMPLEX_OR_TIME or labels.dtype.kind in COMPLEX_OR_TIME:
-        raise InputError(
-            f"{table.file}: the column {column.name!r} is of the type {column.dtype}, but what is "
-            "to be learnt are classes or numbers."
-        )
+        says = f"is of the type {column.dtype}, but what is to be learnt are classes or numbers"
+        raise table.refusal(column.name, says)
     if labels.dtype.kind == "f":
         _refuse_first(table, column, ~np.isfinite(labels), "no model can predict that")
     return labels
@@ -114,9 +107,7 @@ def weights_of(table: FileTable, column: Any) -> FloatArray:
     weights = _finite_numbers(table, column, why)
     _refuse_first(table, column, weights < 0, why)
     if not weights.any():
-        raise InputError(
-            f"{table.file}: the column {column.name!r} holds zeros only: no sample counts."
-        )
+        raise table.refusal(column.name, "holds zeros only: no sample counts")
     return weights
 
 
@@ -144,11 +135,12 @@ def _check_decimals(table: FileTable, column: Any) -> None:
     with_comma = np.flatnonzero(cells.str.contains(",", regex=False))
     with_point = np.flatnonzero(cells.str.contains(".", regex=False))
     if len(with_comma) and len(with_point):
-        raise InputError(
-            f"{table.place(int(with_point[0]))}: the column {column.name!r} holds "
-            f"{cells.iloc[with_point[0]]!r}, and in another line {cells.iloc[with_comma[0]]!r}. "
-            "Write all decimals in the same way, and thousands without any sign."
+        point, comma = cells.iloc[with_point[0]], cells.iloc[with_comma[0]]
+        says = (
+            f"holds {point!r}, and in another line {comma!r}. Write all decimals in the same way, "
+            "and thousands without any sign"
         )
+        raise table.refusal(column.name, says, int(with_point[0]))
 
 
 def _name_in(known: Mapping[str, Any], value: Any) -> str:
@@ -173,14 +165,13 @@ def _present(table: FileTable, column: Any) -> list[Any]:
     """Return the labels or numbers of a column as they are; refuse an empty cell."""
     for row in np.flatnonzero(column.isna()).tolist():
         cell = table.as_written(column).iloc[row]
-        says, advice = "is empty there", ""
+        says = "is empty there: leave out rows for which it is not known"
         if isinstance(cell, str) and cell.strip():
-            says = f"says {cell!r}, which stands for a missing value"
-            advice = " If it is a class, give it another name."
-        raise InputError(
-            f"{table.place(row)}: the column {column.name!r} {says}: leave out rows for which it "
-            f"is not known.{advice}"
-        )
+            says = (
+                f"says {cell!r}, which stands for a missing value: leave out rows for which it is "
+                "not known. If it is a class, give it another name"
+            )
+        raise table.refusal(column.name, says, row)
     labels: list[Any] = column.tolist()
     return labels
 
@@ -194,9 +185,7 @@ def _finite_numbers(table: FileTable, column: Any, why: str) -> FloatArray:
 
 def _refuse_first(table: FileTable, column: Any, wrong: BoolArray, why: str) -> None:
     for row in np.flatnonzero(wrong).tolist():
-        raise InputError(
-            f"{table.place(row)}: the column {column.name!r} holds {column.iloc[row]}, but {why}."
-        )
+        raise table.refusal(column.name, f"holds {column.iloc[row]}, but {why}", row)
 
 
 def _spellings(classes: NDArray[Any]) -> dict[str, int]:
@@ -228,12 +217,9 @@ def _ways(text: str) -> Iterable[str]:
         yield str(int(number))
 
 
-def _unknown_label(table: FileTable, column: Any, row: int, classes: NDArray[Any]) -> InputError:
+def _unknown_label(table: FileTable, column: Any, row: int, classes: list[Any]) -> InputError:
     value = column.tolist()[row]
-    advice = ""
-    if isinstance(value, str) and np.array_equal(classes, np.arange(len(classes))):
-        advice = " Put these numbers in place of text: boosters' files number classes from 0."
-    return InputError(
-        f"{table.place(row)}: the column {column.name!r} holds {reprlib.repr(value)}, but the "
-        f"classes of the model are {some(classes.tolist(), 10)}.{advice}"
-    )
+    says = f"holds {reprlib.repr(value)}, but the classes of the model are {some(classes, 10)}"
+    if isinstance(value, str) and classes == list(range(len(classes))):
+        says += ". Put these numbers in place of text: boosters' files number classes from 0"
+    return table.refusal(column.name, says, row)

@@ -130,9 +130,7 @@ def _target_and_weight(table: FileTable, target: str | None, weight: str | None)
     """Return two columns as pandas Series, or None where they are not there."""
     found = _column(table, target, "y"), _column(table, weight, "weight")
     if target is not None and target == weight:
-        raise InputError(
-            f"{table.file}: the column {target!r} cannot be both the target and the weight."
-        )
+        raise table.refusal(target, "cannot be both the target and the weight")
     return found
 
 
@@ -202,10 +200,7 @@ def _check_found(
         )
     for own in found:
         if own in taken:
-            raise InputError(
-                f"{table.file}: the column {own!r} is a feature of the model, so it can be neither "
-                "the target nor the weight."
-            )
+            raise table.refusal(own, "is a feature of the model: no target and no weight")
 
 
 def _in_order(table: FileTable, columns: list[Any], like: Sequence[str]) -> list[Any]:
@@ -213,9 +208,9 @@ def _in_order(table: FileTable, columns: list[Any], like: Sequence[str]) -> list
     if strange and list(like) == numbers_as_names(len(like)):
         return columns  # the other samples had no names
     if strange:
-        raise InputError(
-            f"{table.file}: the column {strange[0]!r} is not among those of the other samples, "
-            f"{some(like)}: as the model knows no names, both files must have the same."
+        says = f"is not among those of the other samples, {some(like)}"
+        raise table.refusal(
+            strange[0], f"{says}: as the model knows no names, both files must have the same"
         )
     return list(like)
 
