@@ -16,7 +16,7 @@ from thriftwood.training import (
     kernels,
     rank_columns,
 )
-from thriftwood.training.plain import grow_plainly
+from thriftwood.training.plain import PlainGrower
 
 
 @st.composite
@@ -74,7 +74,7 @@ def with_a_shared_fee(growth, rng):
 @given(growing_cases())
 def test_a_tree_has_the_splits_of_the_pseudo_code(case):
     X, *rest = case
-    fast, plain = grow_tree(rank_columns(X), *rest), grow_plainly(X, *rest)
+    fast, plain = grow_tree(rank_columns(X), *rest), PlainGrower(X, *rest).grow()
     assert fast.forest.check().has_same_trees(plain.forest.check())
     np.testing.assert_array_equal(fast.n_samples, plain.n_samples)
     np.testing.assert_array_equal(fast.counts, plain.counts)
@@ -88,7 +88,7 @@ def test_few_rows_with_values_far_apart_grow_the_same(impurity, seed):
     label = ((X.sum(axis=1) > 0) ^ (rng.random(2000) < 0.2)).astype(np.int32)
     weight = (rng.random(2000) < 0.04).astype(np.float64)  # about 80 rows, 25 ranks apart
     rest = (label, weight, 2, Growth(prices=np.ones(3), impurity=impurity), 0)
-    fast, plain = grow_tree(rank_columns(X), *rest), grow_plainly(X, *rest)
+    fast, plain = grow_tree(rank_columns(X), *rest), PlainGrower(X, *rest).grow()
     assert fast.forest.n_splits > 5
     assert fast.forest.has_same_trees(plain.forest)
 

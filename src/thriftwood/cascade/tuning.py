@@ -26,34 +26,17 @@ ROUNDING = 1e-12
 class StageResults(NamedTuple):
     """Predictions of every stage of a cascade for a validation set, and their bills.
 
-    Attributes
-    ----------
-    margins : shape (n_samples, n_stages)
-        Of each stage, by the trees that may predict the sample.
-    margins_of_all : shape (n_samples, n_stages)
-        The same by all trees: samples will stop, and pay, by these.
-    labels : int array, shape (n_samples, n_stages)
-        The class that each stage predicts.
-    probability : shape (n_samples, n_classes)
-        Of classes, calibrated, by the stage of least log loss.
-    target : shape (n_samples,)
-        Class numbers.
-    bills : shape (n_samples, n_stages)
-        What a sample pays that stops at a stage; never less than at the stage before.
-    weights : shape (n_samples,)
-        How much each sample counts; they add up to 1.
-    model_costs : shape (n_stages,)
-        What is paid once, per prediction, for a cascade that ends with a stage.
+    Arrays have the shape (n_samples, n_stages), where nothing else is said.
     """
 
-    margins: FloatArray
-    margins_of_all: FloatArray
-    labels: IntArray
-    probability: FloatArray
-    target: IndexArray
-    bills: FloatArray
-    weights: FloatArray
-    model_costs: FloatArray
+    margins: FloatArray  # by the trees that may predict the sample
+    margins_of_all: FloatArray  # by all trees: samples will stop, and pay, by these
+    labels: IntArray  # classes that stages predict
+    probability: FloatArray  # (n_samples, n_classes), calibrated, by the stage of least log loss
+    target: IndexArray  # (n_samples,), class numbers
+    bills: FloatArray  # of a sample that stops at a stage; never less than at the stage before
+    weights: FloatArray  # (n_samples,), they add up to 1
+    model_costs: FloatArray  # (n_stages,), paid once for a cascade that ends with a stage
 
     @property
     def wrong(self) -> BoolArray:
@@ -101,11 +84,11 @@ def _means(
 def _standard_errors(results: StageResults, thresholds: FloatArray) -> FloatArray:
     """Return the standard error of the difference in error between each rule and the last."""
     last = _at_stop(results.margins, results.wrong, thresholds[-1]).astype(np.float64)
-    found = np.empty(len(thresholds))
-    for number, rule in enumerate(thresholds):
+    found = []
+    for rule in thresholds:
         more = _at_stop(results.margins, results.wrong, rule) - last
-        found[number] = np.sqrt((more - results.weights @ more) ** 2 @ results.weights**2)
-    return found
+        found.append(np.sqrt((more - results.weights @ more) ** 2 @ results.weights**2))
+    return np.array(found)
 
 
 def _at_stop(margins: FloatArray, amounts: NDArray[Any], rule: FloatArray) -> NDArray[Any]:

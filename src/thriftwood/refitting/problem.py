@@ -27,10 +27,8 @@ class LeafProblem:
     Parameters
     ----------
     leaves : shape (n_samples, n_trees)
-        The number of the leaf that a sample is in, for each tree; -1 where the tree does not count
-        for this sample.
+        The leaf that a sample is in, numbered over all trees; -1 where a tree does not count.
     n_leaves : int
-        Of all trees together.
     target : shape (n_samples,)
         Class numbers (0 and 1 if the loss is logistic), or numbers if it is squared.
     weights : shape (n_samples,)

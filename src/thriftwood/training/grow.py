@@ -92,19 +92,10 @@ class Growth:
 class RankedColumns:
     """Every column in increasing order, missing values last.
 
-    Attributes
-    ----------
-    order : shape (n_features, n_samples)
-        The samples in the order of each feature.
-    is_new : shape (n_features, n_samples)
-        In that order, True where a value differs from the one before. Counted up from -1 they give
-        the rank of each value among the distinct ones; of a missing one it is `n_distinct`.
-    n_distinct : shape (n_features,)
-        How many known values each feature has.
-    first : shape (n_features,)
-        Where its values begin in `values`.
-    values : shape (sum of n_distinct,)
-        The known values of all features, each feature's in increasing order.
+    `order`, shape (n_features, n_samples), has the samples in the order of each feature, and
+    `is_new` is True where a value differs from the one before. Counted up from -1 these give the
+    rank of a value among the distinct ones; of a missing one it is `n_distinct`. `values` holds the
+    known values of all features, in increasing order, those of each from `first` on.
     """
 
     order: IndexArray

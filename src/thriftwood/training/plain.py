@@ -30,24 +30,12 @@ class Candidate(NamedTuple):
     feature: int
     threshold: float
     missing_left: bool
-    gain: float
-
-
-def grow_plainly(
-    X: NDArray[np.float32],
-    label: IndexArray,
-    weight: FloatArray,
-    n_classes: int,
-    growth: Growth,
-    seed: int,
-) -> GrownTree:
-    """Grow the tree that `grow_tree` grows; parameters as there, but for the plain table X."""
-    return _Grower(X, label, weight, n_classes, growth, seed).grow()
+    gain: float = 0.0
 
 
 @dataclass
-class _Grower:
-    """The arguments of `grow_plainly`, and the nodes grown so far."""
+class PlainGrower:
+    """The arguments of `grow_tree`, but for the plain table X, and the nodes grown so far."""
 
     X: NDArray[np.float32]
     label: IndexArray
@@ -62,6 +50,7 @@ class _Grower:
         return IMPURITY[self.growth.impurity](counts, self.growth)
 
     def grow(self) -> GrownTree:
+        """Grow the tree that `grow_tree` grows."""
         self._grow(np.flatnonzero(self.weight > 0), depth=0, bought=frozenset())
         nodes = {name: np.array([node[name] for node in self.nodes]) for name in self.nodes[0]}
         return as_tree(nodes, self.X.shape[1])
@@ -112,17 +101,12 @@ class _Grower:
         growth, price = self.growth, float(self.growth.prices[feature])
         if growth.bundles is None or not growth.free_once_bought or feature in bought:
             return price
-        paid = {cost_item for other in bought for cost_item, _ in self._cost_items(other)}
-        for cost_item, amount in self._cost_items(feature):
-            if cost_item in paid:
-                price -= amount
+        start, cost_item, amount = growth.bundles
+        paid = {item for other in bought for item in cost_item[start[other] : start[other + 1]]}
+        for place in range(start[feature], start[feature + 1]):
+            if cost_item[place] in paid:
+                price -= float(amount[place])
         return max(price, 0.0)
-
-    def _cost_items(self, feature: int) -> list[tuple[int, float]]:
-        assert self.growth.bundles is not None
-        start, cost_item, amount = self.growth.bundles
-        own = slice(start[feature], start[feature + 1])
-        return list(zip(cost_item[own].tolist(), amount[own].tolist(), strict=True))
 
     def _candidates(self, samples: IntArray, before: float) -> Iterator[Candidate]:
         """Yield the best split of every feature that is tried and gains something."""
@@ -164,14 +148,13 @@ class _Grower:
         values = self.X[samples, feature].astype(np.float64)
         any_missing = bool(np.isnan(values).any())
         distinct = np.unique(values[~np.isnan(values)])
-        thresholds = ((distinct[:-1] + distinct[1:]) / 2).tolist()
-        for threshold in thresholds:
+        for threshold in ((distinct[:-1] + distinct[1:]) / 2).tolist():
             n_left = np.count_nonzero(values <= threshold)
             ways = [False, True] if any_missing else [bool(n_left > len(samples) - n_left)]
             for missing_left in ways:
-                yield Candidate(feature, threshold, missing_left, 0.0)
+                yield Candidate(feature, threshold, missing_left)
         if any_missing:
-            yield Candidate(feature, math.inf, False, 0.0)
+            yield Candidate(feature, math.inf, False)
 
     def _is_allowed(self, samples: IntArray, split: Candidate) -> bool:
         """Return True if the leaves of a split would be large enough."""
