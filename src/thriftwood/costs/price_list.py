@@ -189,7 +189,7 @@ class PriceList:
 
 
 def plain_prices(
-    prices: FloatArray, feature_names: tuple[str, ...] | None = None, unit: str = ""
+    prices: FloatArray, feature_names: tuple[str, ...] | None, unit: str = ""
 ) -> PriceList:
     """Return the list in which every feature has a price and nothing else costs anything."""
     n_features = len(prices)

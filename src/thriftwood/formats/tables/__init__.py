@@ -5,19 +5,6 @@ of which file is wrong.
 """
 
 from thriftwood.formats.tables.files import read_table
-from thriftwood.formats.tables.samples import (
-    Samples,
-    numbers_as_names,
-    samples_for,
-    samples_to_learn,
-)
-from thriftwood.formats.tables.table import FileTable
+from thriftwood.formats.tables.samples import Samples, samples_for, samples_to_learn
 
-__all__ = [
-    "FileTable",
-    "Samples",
-    "numbers_as_names",
-    "read_table",
-    "samples_for",
-    "samples_to_learn",
-]
+__all__ = ["Samples", "read_table", "samples_for", "samples_to_learn"]

@@ -115,15 +115,10 @@ def samples_to_learn(
     for column in columns:
         X[column] = numbers_of(table, X[column], "features to learn from are numbers")
     return Samples(
-        X.set_axis(numbers_as_names(X.shape[1]), axis=1) if table.names is None else X,
+        X.set_axis(X.columns.map(str), axis=1) if table.names is None else X,
         None if y is None else target_to_learn(table, y),
         None if counts is None else weights_of(table, counts),
     )
-
-
-def numbers_as_names(n_columns: int) -> list[str]:
-    """Return what columns without names go by: their numbers, from 0."""
-    return [str(column) for column in range(n_columns)]
 
 
 def _target_and_weight(table: FileTable, target: str | None, weight: str | None) -> tuple[Any, Any]:
@@ -176,7 +171,7 @@ def _columns_for(
             f"{_has(table)}{UNNAMED if '' in columns else ''}"
         )
     if table.names is None:
-        return columns, wanted or like or numbers_as_names(len(columns))
+        return columns, wanted or like or [str(place) for place in range(len(columns))]
     if like is not None:
         return _in_order(table, columns, like), like
     return columns, columns
@@ -205,7 +200,7 @@ def _check_found(
 
 def _in_order(table: FileTable, columns: list[Any], like: Sequence[str]) -> list[Any]:
     strange = [name for name in columns if name not in like]
-    if strange and list(like) == numbers_as_names(len(like)):
+    if strange and list(like) == [str(place) for place in range(len(like))]:
         return columns  # the other samples had no names
     if strange:
         says = f"is not among those of the other samples, {some(like)}"
@@ -221,6 +216,4 @@ def _all_names(table: FileTable) -> list[str]:
 
 def _has(table: FileTable) -> str:
     names = _all_names(table) if table.names is not None else list(table.beside)
-    if not names:
-        return "It names no columns."
-    return f"It has {some(names)}."
+    return f"It has {some(names)}." if names else "It names no columns."

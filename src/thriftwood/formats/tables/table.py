@@ -56,10 +56,13 @@ class FileTable:
 
     def refusal(self, column: object, says: str, row: int | None = None) -> InputError:
         """Return the error about a column, or about its cell in a row."""
-        where = "" if row is None else f", row {row}"
-        if row is not None and self.lines is not None:
-            where = f", line {self.lines[row]}"
-        return InputError(f"{self.file}{where}: the column {column!r} {says}.")
+        where = self.file if row is None else self.place(row)
+        return InputError(f"{where}: the column {column!r} {says}.")
+
+    def place(self, row: int) -> str:
+        """Return where a sample is, for sentences."""
+        where = f"row {row}" if self.lines is None else f"line {self.lines[row]}"
+        return f"{self.file}, {where}"
 
     def as_written(self, column: Any) -> Any:
         """Return a column whose cells are names, not numbers, as a pandas Series."""
