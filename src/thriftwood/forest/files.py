@@ -15,6 +15,7 @@ from thriftwood.support.files import File, read_whole, write_whole
 
 FORMAT = "thriftwood forest"
 VERSION = 1
+WORDS = ("n_features", "combine", "link", "statistic")  # of a forest, as they are in the header
 
 # Raised by readers of a file that is none of ours, or was cut or changed.
 DAMAGE = (
@@ -50,14 +51,10 @@ def load_forest(file: File) -> Forest:
 
 def forest_parts(forest: Forest, name: str = "forest") -> tuple[dict[str, Any], Arrays]:
     """Return the header entry of a forest, and its arrays, named after it."""
-    about = {
-        "n_features": forest.n_features,
-        "combine": forest.combine,
-        "classes": None if forest.classes is None else forest.classes.tolist(),
+    about = {own: getattr(forest, own) for own in WORDS} | {
         "feature_names": forest.feature_names,
+        "classes": None if forest.classes is None else forest.classes.tolist(),
         "input_dtype": forest.input_dtype.name,
-        "link": forest.link,
-        "statistic": forest.statistic,
         "category_labels": list(forest.category_labels.items()),
     }
     arrays = {f"{name}_{own}": getattr(forest, own) for own in ARRAYS}
@@ -69,14 +66,11 @@ def forest_parts(forest: Forest, name: str = "forest") -> tuple[dict[str, Any], 
 def forest_from(about: dict[str, Any], arrays: Arrays, name: str = "forest") -> Forest:
     """Return the forest of these parts, checked."""
     parts: dict[str, Any] = {own: arrays[f"{name}_{own}"] for own in ARRAYS}
+    parts |= {own: about[own] for own in WORDS}
     return Forest(
         **parts,
         gains=arrays.get(f"{name}_gains"),
-        link=about["link"],
-        statistic=about["statistic"],
         category_labels={column: tuple(labels) for column, labels in about["category_labels"]},
-        n_features=about["n_features"],
-        combine=about["combine"],
         classes=None if about["classes"] is None else np.array(about["classes"]),
         feature_names=None if about["feature_names"] is None else tuple(about["feature_names"]),
         input_dtype=np.dtype(about["input_dtype"]),

@@ -140,13 +140,10 @@ def margins_of(forest: Forest, X: NDArray[Any], found: FloatArray) -> FloatArray
 
 def _predict_the_same(small: Forest, large: Forest) -> bool:
     """Return True if two forests predict the same classes from the same columns."""
+    arrays = ("classes", "set_start", "in_set")
+    others = ("n_features", "n_outputs", "input_dtype", "feature_names", "category_labels")
     return (
-        small.classes is not None
-        and np.array_equal(small.classes, np.array(large.classes))
-        and (small.n_features, small.input_dtype, dict(small.category_labels))
-        == (large.n_features, large.input_dtype, dict(large.category_labels))
-        and small.n_outputs == large.n_outputs
-        and small.feature_names == large.feature_names
-        and np.array_equal(small.set_start, large.set_start)
-        and np.array_equal(small.in_set, large.in_set)
+        small.is_classifier
+        and all(np.array_equal(getattr(small, name), getattr(large, name)) for name in arrays)
+        and all(getattr(small, name) == getattr(large, name) for name in others)
     )
