@@ -53,13 +53,7 @@ def figures_from_sums(
 ) -> tuple[FloatArray, FloatArray]:
     """Return mean bill, and loss averaged over samples and trees, of every nested point.
 
-    Parameters
-    ----------
-    problem : PruningProblem
-        Of any of the samples: only what is the same for all of them is looked at.
-    losses, paid, weight
-        Sums over all samples.
-    drop_step : shape (n_nodes,)
+    Losses, payments and weight are sums over all samples; the problem may be that of any of them.
     """
     forest, n_points = problem.forest, len(paid)
     of_model = model_costs(forest, problem.prices, drop_step, n_points)

@@ -165,8 +165,8 @@ def subsampled_partitions(
     """
     if is_iterator(X):
         raise InputError(
-            "A subsample is drawn from all samples and measured on all, but an iterator can be "
-            "read only once: draw while you read it, or leave `subsample` out."
+            "An iterator can be read only once, but a subsample is drawn from all samples and then "
+            "measured on all: leave `subsample` out."
         )
     size = whole_number(subsample, "subsample", LEAST_SAMPLES)
     shared, read = read_shared(model, X, **given)

@@ -74,7 +74,9 @@ class BudgetLimit:
         self._test_costs += test_costs
         self._tested[tree.feature[tree.is_split]] = True
         self._n_splits += tree.n_splits
-        bill = self._mean_bill()
+        bills = bills_of(self._prices, self._used).per_sample + self._test_costs
+        of_model = self._prices.model_cost(self._tested, self._n_splits)
+        bill = float(np.average(bills, weights=self._weights)) + of_model
         is_within = bill <= self._budget * (1 + ROUNDING)
         if not is_within and self._n_trees == 0:
             raise InputError(
@@ -85,8 +87,3 @@ class BudgetLimit:
             )
         self._n_trees += 1
         return is_within
-
-    def _mean_bill(self) -> float:
-        bills = bills_of(self._prices, self._used).per_sample + self._test_costs
-        of_model = self._prices.model_cost(self._tested, self._n_splits)
-        return float(np.average(bills, weights=self._weights)) + of_model

@@ -160,17 +160,18 @@ class _PrunedEnsemble(BaseEstimator):
                 one_number_from_zero(getattr(self, name), name, "Or pass None and let `cv` choose.")
         model = self._new_model()
         is_bagged = bool(getattr(model, "bootstrap", False))
-        if self.refit and not is_bagged:
+        if is_bagged:
+            return
+        lacks = f"a {type(model).__name__} like this one has no samples out of bag"
+        if self.refit:
             raise InputError(
-                f"`refit=True` chooses by samples out of bag, and a {type(model).__name__} like "
-                "this one has none: leave it out, and call `pruned_.refit(X, y, validation=(X_val, "
-                "y_val))` afterwards, with samples that were not given to `fit`."
+                f"`refit` is True, and {lacks}: leave it out, and call `pruned_.refit(X, y, "
+                "validation=(X_val, y_val))` with samples that were not given to `fit`."
             )
-        if self._measures_out_of_bag and not is_bagged:
+        if self._measures_out_of_bag:
             raise InputError(
-                f"`cv` is {OUT_OF_BAG!r}, and a {type(model).__name__} like this one has no "
-                "samples out of bag: pass a number of folds, or train with bootstrap=True where "
-                "it can."
+                f"`cv` is {OUT_OF_BAG!r}, and {lacks}: pass a number of folds, or train with "
+                "bootstrap=True where it can."
             )
 
     def _read_samples(self, X: Any, y: Any, sample_weight: Any) -> Samples:

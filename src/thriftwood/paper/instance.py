@@ -17,14 +17,8 @@ from thriftwood.support.arrays import FloatArray, IntArray, read_only
 class Uses:
     """Every (t, k, i) such that sample i uses feature k in tree t, sorted by k, i and t.
 
-    Attributes
-    ----------
-    tree, feature, sample, node : shape (n_uses,)
-        t, k, i and u(t, k, i): the first node on the way of the sample that tests the feature.
-    pair : shape (n_uses,)
-        Which (k, i) of the ensemble each use belongs to.
-    pair_feature, pair_sample : shape (n_pairs,)
-        k and i of every pair that some tree uses.
+    Its node is u(t, k, i), the first on the way of the sample that tests the feature; its pair is
+    the (k, i) of the ensemble that it belongs to, of those that some tree uses.
     """
 
     tree: IntArray
@@ -152,15 +146,7 @@ class PaperInstance:
         return np.concatenate([np.empty(0, dtype=np.int64), *slices])
 
     def nodes_down_to(self, nodes: IntArray) -> tuple[IntArray, IntArray]:
-        """Return each node with its predecessors, the paper's {h} and p(h).
-
-        Returns
-        -------
-        which : int array
-            Positions in `nodes`.
-        passed : int array
-            For each position the node itself and every node above it.
-        """
+        """Return positions in `nodes`, each with the node itself and all above: {h} and p(h)."""
         which, here = np.arange(len(nodes)), nodes.astype(np.int64)
         positions, passed = [which], [here]
         while len(here):

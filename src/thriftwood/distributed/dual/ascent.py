@@ -38,18 +38,11 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class DecomposedClosure:
-    """A closure problem whose items lie in partitions.
+    """A closure problem whose items lie in partitions, the states of which are `Subproblem`s.
 
-    Attributes
-    ----------
-    partitions : Partitions
-        Their states are the `Subproblem`s.
-    gains, requires : shape (n_projects,)
-    weight : shape (n_partitions, n_projects)
-        How much of each project lies in every partition. A project that lies nowhere is taken to
-        be where the one that it requires is: who decides on a project decides on all it needs.
-    n_arcs : int
-        Of all subproblems together.
+    Weight, shape (n_partitions, n_projects), says how much of each project lies in every
+    partition. A project that lies nowhere is taken to be where the one that it requires is: who
+    decides on a project decides on all it needs.
     """
 
     partitions: Partitions
@@ -111,7 +104,11 @@ class DualPoint:
 
 def dual_ascent(problem: DecomposedClosure) -> Iterator[DualPoint]:
     """Yield better and better points of the dual function, without end."""
-    sizes = step_sizes(np.array(problem.map(capacity)), problem.weight, problem.requires)
+    # By how much each multiplier moves per unit of tradeoff that partitions differ by. What a
+    # project can pay for is its capacity, the costs of its items. A gain may also be handed on to
+    # the items of required projects, so these lend half of theirs, by weight.
+    pairs = zip(problem.map(capacity), problem.weight, strict=True)
+    sizes = np.array([kernels.lend_capacity(own, there, problem.requires) for own, there in pairs])
     multipliers = first_multipliers(problem.gains, problem.weight)
     part, last = FIRST_PART, np.inf
     while True:
@@ -142,9 +139,14 @@ def _mean_drop(drops_at: FloatArray, problem: DecomposedClosure) -> FloatArray:
     """Return the mean tradeoff at which partitions drop a project; infinity if none ever does."""
     counts = np.isfinite(drops_at) & problem.decides
     weight = np.where(counts, problem.weight, 0.0)
+    return _weighted_mean(drops_at, weight, np.inf)
+
+
+def _weighted_mean(values: FloatArray, weight: FloatArray, nowhere: float) -> FloatArray:
+    """Return the mean over partitions, where there is any weight."""
     total = weight.sum(axis=0)
-    summed = (weight * np.where(counts, drops_at, 0.0)).sum(axis=0)
-    mean: FloatArray = np.divide(summed, total, out=np.full_like(total, np.inf), where=total > 0)
+    summed = (weight * np.where(weight > 0, values, 0.0)).sum(axis=0)
+    mean: FloatArray = np.divide(summed, total, out=np.full_like(total, nowhere), where=total > 0)
     return mean
 
 
@@ -179,16 +181,6 @@ def largest_scale(multipliers: FloatArray) -> int:
     return 1 << max(int(np.log2(MOST_GAIN / total)), 0)
 
 
-def step_sizes(capacity: FloatArray, weight: FloatArray, requires: IndexArray) -> FloatArray:
-    """Return by how much each multiplier moves per unit of tradeoff that partitions differ by.
-
-    What a project can pay for is its capacity, the costs of its items. A gain may also be handed on
-    to the items of required projects, so these lend half of theirs, by weight.
-    """
-    pairs = zip(capacity, weight, strict=True)
-    return np.array([kernels.lend_capacity(own, there, requires) for own, there in pairs])
-
-
 def moved(
     multipliers: FloatArray, drops_at: FloatArray, sizes: FloatArray, part: float
 ) -> FloatArray:
@@ -198,10 +190,8 @@ def moved(
     were it alone in moving. All arrays have the shape (n_partitions, n_projects).
     """
     weight = np.where(np.isfinite(drops_at), sizes, 0.0)
-    place = np.where(weight > 0, drops_at, 0.0)
-    total = weight.sum(axis=0)
-    mean = np.divide((weight * place).sum(axis=0), total, out=np.zeros_like(total), where=total > 0)
-    after: FloatArray = multipliers + part * weight * (mean - place)
+    off = _weighted_mean(drops_at, weight, 0.0) - np.where(weight > 0, drops_at, 0.0)
+    after: FloatArray = multipliers + part * weight * off
     return after
 
 

@@ -21,32 +21,17 @@ def decomposed_path(
 ) -> tuple[ParametricCut, tuple[DualRound, ...]]:
     """Find the best sets at all tradeoffs: exactly, if all arcs may be gathered; else by ascent.
 
-    Parameters
-    ----------
-    problem : DecomposedClosure
-    options : DualDecomposition
-    n_jobs : int, optional
-        Threads for what is gathered.
-
-    Returns
-    -------
-    path : ParametricCut
-        Its `slack` holds by how many gains the nested sets may fall short.
-    rounds : tuple of DualRound
+    The `slack` of the path holds by how many gains its nested sets may fall short.
     """
     with progress_bar("Dual decomposition:", options.progress) as line:
         log = RoundLog(problem.partitions, line)
-        if problem.n_arcs <= options.most_gathered:
-            return _gathered(problem, n_jobs, log), log.rounds
-        return _ascended(problem, options, log), log.rounds
-
-
-def _gathered(problem: DecomposedClosure, n_jobs: int | None, log: RoundLog) -> ParametricCut:
-    joined = join_subproblems(problem.map(send_all))
-    path = parametric_cut(joined.with_gains(problem.gains), n_jobs)
-    gained = float(problem.gains[path.kept(0)].sum())
-    log.add(gained, gained, 0, joined.n_arcs)
-    return path
+        if problem.n_arcs > options.most_gathered:
+            return _ascended(problem, options, log), log.rounds
+        joined = join_subproblems(problem.map(send_all))
+        path = parametric_cut(joined.with_gains(problem.gains), n_jobs)
+        gained = float(problem.gains[path.kept(0)].sum())
+        log.add(gained, gained, 0, joined.n_arcs)
+        return path, log.rounds
 
 
 def _ascended(

@@ -38,19 +38,10 @@ class Subproblem:
     """What all projects need of one part of the items; gains belong to all parts together.
 
     Arrays are those of a `ClosureProblem`. Items that exactly the same projects need are bought
-    together, so that a subproblem grows much more slowly than what it was made of.
-
-    Attributes
-    ----------
-    requires : shape (n_projects,)
-    arc_start : shape (n_projects + 1,)
-    arc_item : shape (n_arcs,)
-    costs : shape (n_items,)
-        Real numbers while subproblems are made, and whole ones, by `in_units`, once it is known
-        what all of them cost together: only these make a problem.
-    weight : shape (n_projects,)
-        How much of each project lies in this partition, in a unit that all partitions share. One
-        where there is none has nothing to say about the project.
+    together, so that a subproblem grows much more slowly than what it was made of. Costs are real
+    numbers while subproblems are made, and whole ones, by `in_units`, once it is known what all of
+    them cost together: only these make a problem. Weight says how much of each project lies in
+    this partition; where there is none, the partition has nothing to say about the project.
     """
 
     requires: IndexArray
