@@ -258,7 +258,7 @@ def test_missing_values_where_the_estimator_takes_them():
         ({"rule": "best"}, "`rule` is 'best'"),
         ({"rule": "budget"}, "needs it"),
         ({"limit": 3.0}, "takes no `limit`"),
-        ({"costs": [1.0, 2.0]}, "one price for each feature"),
+        ({"costs": [1.0, 2.0]}, "pass one price for each"),
         ({"costs": BY_NAME}, "column names"),
         ({"loss": "squared_error"}, "no loss 'squared_error'"),
         ({"samples": "some"}, "`samples` is 'some'"),
