@@ -105,8 +105,8 @@ def concurrent_samples(model, table, prices, repeats: int, max_in_flight: int) -
     print(
         f"  {N_SAMPLES} concurrent samples, {1e3 * LATENCY:g} ms a value, {max_in_flight} in "
         f"flight: {statistics.median(seconds):.2f} s, {answer.n_requests} values in "
-        f"{answer.n_rounds} rounds; processor {statistics.median(busy):.2f} s, as many tasks that only sleep "
-        f"{statistics.median(bare):.2f} s"
+        f"{answer.n_rounds} rounds; processor {statistics.median(busy):.2f} s, as many tasks that "
+        f"only sleep {statistics.median(bare):.2f} s"
     )
 
 
