@@ -437,7 +437,7 @@ def test_the_error_of_a_loss_is_the_cause_of_ours():
         ({"ill": -1}, r"`class_weight\['ill'\]` is -1: it must be one finite number"),
         ({"ill": np.nan}, r"`class_weight\['ill'\]` is nan"),
         ({"ill": "much"}, r"`class_weight\['ill'\]` is 'much'"),
-        (dict.fromkeys(CLASSES, 0), "`class_weight` is 0 for every row that counts"),
+        (dict.fromkeys(CLASSES, 0), "`class_weight` is 0 for every sample that counts"),
         ("balanced_subsample", "`class_weight` is 'balanced_subsample': pass 'balanced'"),
         ([1, 2, 3], r"`class_weight` is \[1, 2, 3\]: pass 'balanced', a mapping"),
     ],

@@ -45,7 +45,7 @@ def test_a_row_gets_the_same_draw_in_any_company():
     np.testing.assert_array_equal(
         model.predict(HEART.X, keys)[by_key], model.rich.predict(HEART.X)[by_key]
     )
-    with pytest.raises(InputError, match="keys for 303 rows"):
+    with pytest.raises(InputError, match="keys for 303 samples"):
         model.draws_rich(HEART.X, keys[1:])
     other = PATH.mix(budget=(PATH.costs[2] + PATH.costs[3]) / 2, random_state=8).model
     assert (other.draws_rich(HEART.X) != draws).any()

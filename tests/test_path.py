@@ -9,7 +9,7 @@ from builders import TRADEOFFS, pruning_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import assert_equal_forests
-from paths import FOREST, HEART, NHANES, PATH, TRAIN, assert_same_path, heart_path
+from paths import FOREST, HEART, NHANES, PATH, TRAIN, assert_same_path, heart_path, heart_problem
 from prunings import LOSSES, all_prunings
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -314,3 +314,12 @@ def test_a_budget_buys_the_point_that_costs_exactly_that():
         bill = tw.feature_bill(path[point].model, HEART.X).mean
         assert path.at(budget=bill).index == point
     assert path.at(budget=1).cost == 1.0
+
+
+def test_a_problem_comes_alone():
+    problem = heart_problem()
+    for name, value in (("costs", HEART.costs), ("sample_weight", np.ones(303)), ("loss", "brier")):
+        with pytest.raises(InputError, match=f"leave out `{name}`"):
+            tw.prune_path(problem, **{name: value})
+    with pytest.raises(InputError, match="leave out `X`"):
+        tw.prune_path(problem, HEART.X)

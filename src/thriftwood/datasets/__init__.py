@@ -13,3 +13,7 @@ from thriftwood.datasets.dataset import Dataset
 from thriftwood.datasets.load import load_dataset
 
 __all__ = ["DATASET_NAMES", "Dataset", "load_dataset", "load_heart", "load_nhanes"]
+
+
+def __dir__() -> list[str]:
+    return __all__

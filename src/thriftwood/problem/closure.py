@@ -1,14 +1,14 @@
 """Pruning as project selection: splits are projects, what somebody pays once is an item.
 
-In the paper's variables, x = 1 for a split that stays; w(c, i) = 1 where row i pays cost item c,
-such as the price of a feature (with fees, batches and models, the payer i may be more than a row)::
+In the paper's variables, x = 1 for a split that stays; w(c, i) = 1 where sample i pays cost item
+c, such as the price of a feature (with fees, batches and models, i may be more than a sample)::
 
     maximise   sum_h gain_h x_h  -  tradeoff * n_trees * sum_(c,i) price_c w_(c,i)
     where      x_h <= x_parent(h)       a split stays only if its parent stays
                x_h <= w_(c,i)           h is the first to ask i for c: it is paid, once
 
 which is the paper's IP3 times samples and trees. Where trees share nothing, a sample pays an item
-at exactly one split of each tree, so every split has one item of its own and no row is seen.
+at exactly one split of each tree, so every split has one item of its own and no sample is seen.
 """
 
 from collections.abc import Iterable

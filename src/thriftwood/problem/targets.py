@@ -23,11 +23,13 @@ SAMPLES = ("all", "in_bag", "out_of_bag")
 def read_target(y: ArrayLike, forest: Forest, n_samples: int) -> IndexArray | FloatArray:
     """Return class numbers for a classifier, numbers for a regressor, checked."""
     if y is None:
-        raise InputError("`y` is None: pass the label of every row.")
+        raise InputError("`y` is None: pass the target of every sample.", "y")
     try:
         target = np.asarray(y)
     except ValueError:
-        raise InputError("`y` is a list of lists of different lengths: pass one per row.") from None
+        raise InputError(
+            "`y` is a list of lists of different lengths: pass one target each.", "y"
+        ) from None
     if target.ndim == 2 and target.shape[1] == 1:
         target = target[:, 0]
     if target.shape != (n_samples,):
@@ -39,12 +41,14 @@ def read_target(y: ArrayLike, forest: Forest, n_samples: int) -> IndexArray | Fl
 
 
 def read_weights(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray:
-    """Return how much each row counts, checked, as whole numbers in the same ratios."""
+    """Return how much each sample counts, checked, as whole numbers in the same ratios."""
     if sample_weight is None:
         return read_only(np.ones(n_samples))
     weights = checked_weights(sample_weight, n_samples)
     if not weights.any():
-        raise InputError("`sample_weight` is 0 everywhere: at least one row must count.")
+        raise InputError(
+            "`sample_weight` is 0 everywhere: some sample must count.", "sample_weight"
+        )
     return in_whole_numbers(weights)
 
 
@@ -82,12 +86,15 @@ def read_loss_weights(
         per_class = read_class_weights(class_weight, forest)
     per_row = np.where(weights > 0, per_class[target], 0.0)
     if not per_row.any():
-        raise InputError("`class_weight` is 0 for every row that counts: weigh one class at least.")
+        raise InputError(
+            "`class_weight` is 0 for every sample that counts: weigh one class at least.",
+            "class_weight",
+        )
     return in_whole_numbers(weights * in_whole_numbers(per_row))
 
 
 def read_class_weights(class_weight: ClassWeight, forest: Forest) -> FloatArray:
-    """Return how much a row of each class counts, from a mapping."""
+    """Return how much a sample of each class counts, from a mapping."""
     if forest.classes is None:
         raise InputError("`class_weight` is for classifiers: a regressor has `sample_weight` only.")
     if not isinstance(class_weight, Mapping):
@@ -109,7 +116,7 @@ def _weight_by_label(class_weight: Mapping[Any, float], classes: NDArray[np.gene
     number = _class_numbers(class_weight, classes, "class_weight")
     per_class[number] = [
         one_number_from_zero(
-            weight, f"class_weight[{label!r}]", "It is how much a row of this class counts."
+            weight, f"class_weight[{label!r}]", "It is how much a sample of this class counts."
         )
         for label, weight in class_weight.items()
     ]

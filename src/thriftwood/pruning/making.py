@@ -142,7 +142,12 @@ def problem_of(model: Any, X: Any, y: Any, **given: Any) -> Iterator[PruningProb
             if problem.partitions is not None:
                 problem.close()
         return
-    changed = [name for name, value in given.items() if value not in (None, "all")]
+    changed = [
+        name
+        for name, value in given.items()
+        if value is not None
+        and not (name == "samples" and isinstance(value, str) and value == "all")
+    ]
     changed += [name for name, value in (("X", X), ("y", y)) if value is not None]
     if changed:
         raise InputError(

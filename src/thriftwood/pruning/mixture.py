@@ -19,7 +19,7 @@ from thriftwood.support.validation import numbers
 
 @dataclass(frozen=True, repr=False)
 class Mixture:
-    """Two neighbouring points of a path, one drawn for each row: the optimum of the paper's LP1.
+    """Two neighbouring points of a path, one drawn for each sample: the optimum of the paper's LP1.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Mixture:
     probability : float
         How often the rich one is drawn.
     model : MixedModel
-        Predicts each row with one of the two.
+        Predicts each sample with one of the two.
     """
 
     cheap: Pruned
@@ -38,12 +38,12 @@ class Mixture:
 
     @property
     def cost(self) -> float:
-        """The expected bill of a row."""
+        """The expected bill of a sample."""
         return self.cheap.cost + self.probability * (self.rich.cost - self.cheap.cost)
 
     @property
     def loss(self) -> float:
-        """The expected loss of a row and tree; no randomised pruning as cheap has a lower one."""
+        """The expected loss of a sample and tree; no randomised pruning as cheap has less."""
         return self.cheap.loss + self.probability * (self.rich.loss - self.cheap.loss)
 
     def __repr__(self) -> str:
@@ -59,12 +59,12 @@ class Mixture:
 
 @dataclass(frozen=True)
 class MixedModel:
-    """Predicts each row with one of two models.
+    """Predicts each sample with one of two models.
 
-    Which one depends on the values of the row and on `random_state` alone: the same row gets the
-    same model again, in any company. So the share of rows that get the rich one is the probability
-    where rows are many and different; rows that are equal share one draw. Values of a row that are
-    not bought yet cannot be looked at: pass `keys` then, one number per row (an id, a time), and
+    Which one depends on the values of the sample and on `random_state` alone: the same sample gets
+    the same model again, in any company. So the share that gets the rich one is the probability
+    where samples are many and different; equal ones share one draw. Values of a sample that are not
+    bought yet cannot be looked at: pass `keys` then, one number each (an id, a time), and
     the draw depends on these instead.
     """
 
@@ -75,23 +75,23 @@ class MixedModel:
     forest: Forest
 
     def draws_rich(self, X: Any, keys: ArrayLike | None = None) -> BoolArray:
-        """Return which rows the rich model predicts."""
+        """Return which samples the rich model predicts."""
         rows = read_rows(X, self.forest).values
         if keys is not None:
             n_samples, rows = len(rows), numbers(keys, "keys").reshape(-1, 1)
             if len(rows) != n_samples:
-                raise InputError(f"There are {len(rows)} keys for {n_samples} rows: pass one each.")
+                raise InputError(f"There are {len(rows)} keys for {n_samples} samples: one each.")
         return uniform_per_row(rows, self.random_state) < self.probability
 
     def predict(self, X: Any, keys: ArrayLike | None = None) -> NDArray[Any]:
-        """Predict the class, or the number, of each row."""
+        """Predict the class, or the number, of each sample."""
         drawn: NDArray[Any] = np.where(
             self.draws_rich(X, keys), self.rich.predict(X), self.cheap.predict(X)
         )
         return drawn
 
     def predict_proba(self, X: Any, keys: ArrayLike | None = None) -> FloatArray:
-        """Predict the probability of each class for each row."""
+        """Predict the probability of each class for each sample."""
         rich = self.draws_rich(X, keys)[:, None]
         drawn: FloatArray = np.where(rich, self.rich.predict_proba(X), self.cheap.predict_proba(X))
         return drawn

@@ -10,3 +10,7 @@ from thriftwood.report.page import write_page
 from thriftwood.report.tree import plot_tree
 
 __all__ = ["plot_bills", "plot_cascade", "plot_tree", "write_page"]
+
+
+def __dir__() -> list[str]:
+    return __all__
