@@ -79,7 +79,7 @@ def errors(task: Task, smallest_leaf: int, seed: int) -> dict[tuple[str, str], l
     for loss in LOSSES:
         settings = {"costs": task.costs, "loss": loss, "n_jobs": 2}
         for way, rows in WAYS.items():
-            path = tw.prune_path(forest, *split.train, rows=rows, **settings)
+            path = tw.prune_path(forest, *split.train, samples=rows, **settings)
             found[loss, way] = test_errors(path, split, task.budgets)
         path = tw.prune_path(forest, *split.validation, **settings)
         found[loss, VALIDATION] = test_errors(path, split, task.budgets)

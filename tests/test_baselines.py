@@ -194,3 +194,12 @@ def test_bad_input_is_refused_in_the_words_of_the_path(name, wrong):
 def test_a_model_that_is_none_is_refused(name):
     with pytest.raises(UnsupportedModelError):
         BASELINES[name]("forest", HEART.X, HEART.y)
+
+
+@pytest.mark.parametrize(
+    "make", [tw.each_tree_path, tw.cost_complexity_path, tw.dynamic_programming_path]
+)
+def test_only_a_problem_is_taken(make):
+    for other in (FOREST, PATH, None):
+        with pytest.raises(InputError, match="pass a problem, made by"):
+            make(other)

@@ -19,7 +19,7 @@ SCRIPTS = [
     ("export.py", ["ONNX, float32", "of scikit-learn"]),
     ("boosters.py", ["CEGB alone", "Area between the curves", "Where to start", "descended"]),
     ("predict.py", ["its library", "treelite"]),
-    ("lazy.py", ["microseconds of our own", "concurrent rows", "saved"]),
+    ("lazy.py", ["microseconds of our own", "concurrent samples", "saved"]),
     ("cascade.py", ["CEGB alone", "best base, cascade", "Bases chosen"]),
     ("refit.py", ["of growing", "validation rows"]),
     ("subsampling.py", ["covered", "Losses and bills of the subsample", "all samples"]),

@@ -341,3 +341,10 @@ def test_prices_of_some_rows_do_not_hold_for_others():
     with refused("known"):
         path.evaluate(FRAME[:3], Y[:3], costs=costs)
     path.evaluate(FRAME[:3], Y[:3], costs=costs.take(np.arange(3)))
+
+
+def test_what_is_no_frame_with_prices_is_refused():
+    pd = pytest.importorskip("pandas")
+    for other in (pd.DataFrame({"test": [], "cost": []}), "prices.csv", {"chol": 1.0}, None):
+        with pytest.raises(InputError, match="no data frame with prices"):
+            tw.Costs.from_frame(other)

@@ -207,7 +207,7 @@ def test_other_rows_are_not_taken_for_those_of_the_path():
         PATH.certify(tw.pruning_problem(FOREST, HEART.X[:200], HEART.y[:200], costs=HEART.costs))
     with pytest.raises(InputError, match="the same samples"):
         PATH.certify(heart_problem(costs=np.ones(13)))
-    with pytest.raises(InputError, match=r"Pass the problem of the path"):
+    with pytest.raises(InputError, match=r"pass a problem, made by `tw.pruning_problem"):
         PATH.certify(HEART.X)
     with pytest.raises(InputError, match="nothing to prove"):
         heart_path(make=tw.each_tree_path).certify(heart_problem())

@@ -1,6 +1,6 @@
 """Breiman's cost-complexity pruning, the classic that counts leaves and no costs."""
 
-from thriftwood.problem import PruningProblem, build_complexity
+from thriftwood.problem import PruningProblem, build_complexity, check_problem
 from thriftwood.pruning.path import PruningPath
 from thriftwood.pruning.proof import Baseline
 from thriftwood.pruning.prune_path import cut_path
@@ -38,7 +38,7 @@ def cost_complexity_path(problem: PruningProblem) -> PruningPath:
     >>> bool(abs(path.tradeoffs[-1] - alphas[-1]) < 1e-12)
     True
     """
-    problem.check_adds_up("leave `loss` out.")
+    check_problem(problem).check_adds_up("leave `loss` out.")
     lost = problem.node_losses
     closure = build_complexity(problem.forest, lost.total, lost.weight)
     return cut_path(problem, *closure, Baseline("cost_complexity"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from thriftwood.baselines import kernels
-from thriftwood.problem import Figures, PruningProblem
+from thriftwood.problem import Figures, PruningProblem, check_problem
 from thriftwood.pruning.path import PruningPath
 from thriftwood.pruning.proof import Baseline
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray, read_only
@@ -36,7 +36,7 @@ def dynamic_programming_path(problem: PruningProblem) -> PruningPath:
     >>> path[-1 - 3].n_splits
     60
     """
-    problem.check_adds_up("leave `loss` out.")
+    check_problem(problem).check_adds_up("leave `loss` out.")
     forest = problem.forest
     n_below: IntArray = kernels.count_splits_below(forest.left, forest.right)
     start: IntArray = np.concatenate([[0], np.cumsum(n_below)])

@@ -1,7 +1,7 @@
 """Every tree pruned alone, as if it paid for its features itself."""
 
 from thriftwood.billing import list_purchases
-from thriftwood.problem import PruningProblem, closure_of
+from thriftwood.problem import PruningProblem, check_problem, closure_of
 from thriftwood.pruning.path import PruningPath
 from thriftwood.pruning.proof import Baseline
 from thriftwood.pruning.prune_path import cut_path
@@ -28,7 +28,7 @@ def each_tree_path(problem: PruningProblem) -> PruningPath:
     >>> alone.at(budget=100).loss >= together.at(budget=100).loss - 0.1
     True
     """
-    problem.check_adds_up("leave `loss` out.")
+    check_problem(problem).check_adds_up("leave `loss` out.")
     weights, forest = problem.in_memory.weights, problem.forest
     bought = list_purchases(forest, problem.routes, problem.prices, weights, each_tree=True)
     return cut_path(problem, *closure_of(problem, bought, forest.n_trees), Baseline("each_tree"))

@@ -67,6 +67,12 @@ def parse_csv(file: str, text: str) -> tuple[Values, Places]:
 def frame_values(frame: Any, argument: str) -> Values:
     """Return what a data frame says; where no column has the names, its index has."""
     where = f"`{argument}`"
+    if not hasattr(frame, "columns") or not len(frame):
+        raise InputError(
+            f"{where} is no data frame with prices: pass one with a line for every feature, or "
+            "read a file by `Costs.from_file`.",
+            argument,
+        )
     header = _header([str(name) for name in frame.columns], where, names_beside=True)
     columns = {own: list(frame[name]) for own, name in zip(header, frame.columns, strict=True)}
     if "name" not in columns:

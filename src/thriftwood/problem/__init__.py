@@ -33,6 +33,7 @@ from thriftwood.problem.problem import (
     PruningProblem,
     SampleData,
     Subsample,
+    check_problem,
     closure_of,
     read_problem,
 )
@@ -72,6 +73,7 @@ __all__ = [
     "ValidationSet",
     "build_closure",
     "build_complexity",
+    "check_problem",
     "closure_of",
     "ensemble_losses",
     "figures_of",

@@ -261,6 +261,17 @@ class PruningProblem:
         return self.figures(self.forest.is_split)
 
 
+def check_problem(problem: Any) -> PruningProblem:
+    """Return what a user passed as a problem, or refuse it."""
+    if isinstance(problem, PruningProblem):
+        return problem
+    raise InputError(
+        f"`problem` is a {type(problem).__name__}: pass a problem, made by "
+        "`tw.pruning_problem(model, X, y, costs=...)`.",
+        "problem",
+    )
+
+
 def closure_of(
     problem: PruningProblem, purchases: Purchases, n_payers: int = 1
 ) -> tuple[ClosureProblem, ClosureIndex]:

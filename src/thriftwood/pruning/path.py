@@ -23,6 +23,7 @@ from thriftwood.problem import (
     RECORDED_GAIN,
     Figures,
     PruningProblem,
+    check_problem,
     read_points,
     read_tradeoff,
     read_validation,
@@ -522,11 +523,7 @@ class PruningPath:
 
     def _check_same_problem(self, problem: PruningProblem) -> None:
         """Raise where the model has other figures than those that the path remembers."""
-        if not isinstance(problem, PruningProblem):
-            raise InputError(
-                "Pass the problem of the path: `tw.pruning_problem(model, X, y, ...)`."
-            )
-        now, then = problem.original, self.original
+        now, then = check_problem(problem).original, self.original
         if not np.allclose((now.cost, now.loss), (then.cost, then.loss), rtol=1e-9, atol=0):
             raise InputError(
                 f"On these samples the model costs {now.cost:.6g} and loses {now.loss:.6g}; the "

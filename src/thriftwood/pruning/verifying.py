@@ -15,6 +15,7 @@ from thriftwood.forest import Forest, collapse, kept_by
 from thriftwood.problem import (
     Figures,
     PruningProblem,
+    check_problem,
     interval_in_words,
     read_tradeoff,
     tradeoff_inside,
@@ -131,7 +132,7 @@ def verify_pruning(
     True
     """
     asked = None if tradeoff is None else read_tradeoff(tradeoff)
-    problem.check_adds_up("leave `loss` out to judge by recorded gains.")
+    check_problem(problem).check_adds_up("leave `loss` out to judge by recorded gains.")
     other = read_forest(pruned.model if isinstance(pruned, Pruned) else pruned)
     kept = kept_by(problem.forest, other)
     figures = problem.figures(kept)
