@@ -217,13 +217,14 @@ def small_cluster():
 
 @pytest.mark.parametrize("workers", ["gone", "paused"])
 def test_nobody_waits_for_ever_for_workers(monkeypatch, workers):
-    monkeypatch.setattr(dask_cluster, "SECONDS_BETWEEN_LOOKS", 0.1)
-    monkeypatch.setattr(dask_cluster, "SECONDS_WITHOUT_WORKERS", 0.5)
     message = r"has had no worker that works for 0\.5 seconds"
     with (
         small_cluster() as (cluster, client),
         open_partitions(remember, ROWS, Y, None, 1) as opened,
     ):
+        # Not before: a busy machine may take longer than that to start workers.
+        monkeypatch.setattr(dask_cluster, "SECONDS_BETWEEN_LOOKS", 0.1)
+        monkeypatch.setattr(dask_cluster, "SECONDS_WITHOUT_WORKERS", 0.5)
         if workers == "gone":
             cluster.scale(0)
             assert wait_until(lambda: not cluster.scheduler.workers)
@@ -244,9 +245,9 @@ def pause(dask_worker):
 
 
 def test_long_work_is_waited_for(monkeypatch):
-    monkeypatch.setattr(dask_cluster, "SECONDS_BETWEEN_LOOKS", 0.1)
-    monkeypatch.setattr(dask_cluster, "SECONDS_WITHOUT_WORKERS", 0.5)
     with small_cluster(), open_partitions(remember, ROWS, Y, None, 1) as opened:
+        monkeypatch.setattr(dask_cluster, "SECONDS_BETWEEN_LOOKS", 0.5)
+        monkeypatch.setattr(dask_cluster, "SECONDS_WITHOUT_WORKERS", 1.0)
         assert opened.map(measure_slowly, ["abc"] * N) == [3] * N
 
 
