@@ -54,7 +54,7 @@ class Failure(NamedTuple):
         """The error in words, if it has any."""
         try:
             said = str(self.error)
-        except Exception:
+        except Exception:  # it is the source's own class, and may fail to print itself
             said = "it has no words"
         return f"{type(self.error).__name__}: {said}"
 

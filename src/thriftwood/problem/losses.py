@@ -195,7 +195,7 @@ def _of_numbers(
     weights: FloatArray,
     times: CountArray,
 ) -> FloatArray:
-    """Take the rows of each tree down level by level, so that a few numbers per row are enough."""
+    """Take the samples of each tree down level by level: a few numbers for each are enough."""
     total = np.zeros(forest.n_nodes)
     for tree, root in enumerate(forest.tree_start[:-1]):
         rows = routes.order[tree]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -152,12 +153,8 @@ def _on_all_samples(problem: PruningProblem, path: PruningPath) -> PruningPath:
     _, n_splits, n_features = nested_figures(
         forest, problem.mean_losses, best.drop_step, len(best.costs)
     )
-    return PruningPath(
-        model=path.model,
-        forest=forest,
-        samples=path.samples,
-        prices=path.prices,
-        loss_name=path.loss_name,
+    return replace(
+        path,
         costs=read_only(best.costs),
         losses=read_only(best.losses),
         n_splits=read_only(n_splits),
