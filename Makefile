@@ -4,7 +4,7 @@ BIN := .venv/bin
 # By the environment, so that the versions hold for building the package too.
 INSTALL := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-benchmarks check lint bench docs pictures clean
+.PHONY: demo test test-benchmarks check lint fuzz bench docs pictures clean
 
 demo: .venv/.demo
 	$(BIN)/python examples/heart.py
@@ -27,6 +27,12 @@ lint: .venv/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Random forests against every pruning, damaged files, interrupts and kills; findings in fuzz/found.
+MINUTES ?= 30
+JOBS ?= 2
+fuzz: .venv/.dev
+	$(BIN)/python -m fuzz --minutes $(MINUTES) --jobs $(JOBS)
 
 bench: .venv/.dev
 	$(BIN)/python benchmarks/one_tradeoff.py

@@ -21,10 +21,10 @@ from thriftwood.billing import list_purchases
 from thriftwood.closure import ClosureProblem, check_certificate, reduce_closure
 from thriftwood.costs import read_prices
 from thriftwood.forest import Forest, route_samples
-from thriftwood.forest.table import read_table
+from thriftwood.forest.table import read_rows
 from thriftwood.problem.closure import build_closure
-from thriftwood.problem.losses import node_losses
-from thriftwood.problem.targets import read_target, read_weights
+from thriftwood.problem.losses import node_losses, read_loss
+from thriftwood.problem.targets import read_target, read_weights, times_counted
 from thriftwood.solvers import linear_program, min_cut
 from thriftwood.solvers.min_cut import maximum_flow
 
@@ -100,9 +100,10 @@ def grown_forest(
 
 
 def closure_of(forest: Forest, X: np.ndarray, y: np.ndarray) -> ClosureProblem:
-    routes = route_samples(forest, read_table(X, forest.input_dtype), n_jobs=2)
+    routes = route_samples(forest, read_rows(X, forest), n_jobs=2)
     weights = read_weights(None, len(y))
-    losses = node_losses(forest, routes, read_target(y, forest, len(y)), weights)
+    target, times = read_target(y, forest, len(y)), times_counted(forest.n_trees, len(y))
+    losses = node_losses(forest, routes, target, weights, read_loss(None, forest), times)
     prices = read_prices(None, forest.n_features, None, len(y))
     purchases = list_purchases(forest, routes, prices, weights)
     return build_closure(forest, purchases, losses, Fraction(forest.n_trees))[0]

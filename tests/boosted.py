@@ -26,7 +26,8 @@ def boosted_cases(draw, most_splits=3, most_trees=3):
         st.lists(trees(n_features, most_splits, VALUES[n_outputs]), min_size=1, max_size=most_trees)
     )
     classes = {"squared": None, "logistic": (0, 1)}.get(loss, (0, 1, 2))
-    forest = forest_of(*grown, n_features=n_features, classes=None if n_outputs == 1 else classes)
+    labels = None if n_outputs == 1 else classes
+    forest = forest_of(*grown, n_features=n_features, classes=labels, combine="sum")
     n_samples = draw(st.integers(1, 8))
     rows = draw(
         st.lists(
@@ -40,7 +41,6 @@ def boosted_cases(draw, most_splits=3, most_trees=3):
     weights = draw(st.lists(st.integers(0, 3), min_size=n_samples, max_size=n_samples))
     forest = replace(
         forest,
-        combine="sum",
         classes=None if classes is None else np.array(classes),
         link={"squared": "identity", "softmax": "softmax"}.get(loss, "logistic"),
         bias=np.full(n_outputs, 0.25),

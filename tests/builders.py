@@ -10,7 +10,8 @@ from thriftwood.billing import list_purchases
 from thriftwood.closure import ClosureProblem
 from thriftwood.costs import plain_prices
 from thriftwood.forest import Forest, Routes, route_samples
-from thriftwood.forest.table import read_table
+from thriftwood.forest.table import read_rows
+from thriftwood.problem import node_losses, read_loss, times_counted
 from thriftwood.problem.closure import build_closure
 
 
@@ -67,7 +68,7 @@ def split(feature, threshold, below, above, value):
     return (value, feature, threshold, below, above)
 
 
-def forest_of(*trees, n_features, classes=(0, 1)) -> Forest:
+def forest_of(*trees, n_features, classes=(0, 1), combine="mean") -> Forest:
     """Return a checked forest from trees made of `leaf` and `split`, in pre-order."""
     nodes: list[dict] = []
     starts = [0]
@@ -80,6 +81,7 @@ def forest_of(*trees, n_features, classes=(0, 1)) -> Forest:
         n_features=n_features,
         classes=None if classes is None else np.array(classes),
         missing_left=np.zeros(len(nodes), dtype=bool),
+        combine=combine,
         **column,
     ).check()
 
@@ -97,7 +99,13 @@ def _append(tree, nodes) -> int:
 
 
 def routes_of(forest: Forest, X) -> Routes:
-    return route_samples(forest, read_table(X, forest.input_dtype))
+    return route_samples(forest, read_rows(X, forest))
+
+
+def losses_of(forest: Forest, routes: Routes, target, weights, loss=None) -> np.ndarray:
+    """Return what each node would lose as a leaf, where every sample counts in every tree."""
+    times = times_counted(forest.n_trees, routes.n_samples)
+    return node_losses(forest, routes, target, weights, read_loss(loss, forest), times)
 
 
 TWO_CLASSES = [(1.0, 0.0), (0.25, 0.75), (0.0, 1.0), (0.5, 0.5)]

@@ -18,6 +18,7 @@ SLOW_FILES = {
     "test_costs_program.py",
     "test_documents.py",
     "test_examples.py",
+    "test_fuzz.py",
     "test_paper_programs.py",
     "test_paper_network.py",
     "test_partitions_dask.py",

@@ -322,11 +322,13 @@ def forests_of_all_splits(draw: st.DrawFn) -> Forest:
             category_set[node] = draw(st.integers(0, len(sets) - 1))
     n_outputs = draw(st.integers(1, 3))
     seed = draw(st.integers(0, 2**32 - 1))
+    combine = draw(st.sampled_from(["mean", "sum"]))
+    values = np.random.default_rng(seed).normal(size=(forest.n_nodes, n_outputs))
     return replace(
         forest,
-        values=np.random.default_rng(seed).normal(size=(forest.n_nodes, n_outputs)),
+        values=shares(values) if n_outputs > 1 and combine == "mean" else values,
         bias=draw(st.lists(st.sampled_from([0.0, 0.1]), min_size=n_outputs, max_size=n_outputs)),
-        combine=draw(st.sampled_from(["mean", "sum"])),
+        combine=combine,
         classes=np.arange(n_outputs) if n_outputs > 1 else None,
         input_dtype=np.dtype(draw(st.sampled_from([np.float32, np.float64]))),
         zero_is_missing=zero_is_missing,
@@ -334,6 +336,12 @@ def forests_of_all_splits(draw: st.DrawFn) -> Forest:
         set_start=np.cumsum([0, *map(len, sets)]),
         in_set=np.array([own for members in sets for own in members], dtype=bool),
     ).check()
+
+
+def shares(values: np.ndarray) -> np.ndarray:
+    """Make probabilities of any numbers, row by row."""
+    size = np.abs(values) + 1e-3
+    return size / size.sum(axis=1, keepdims=True)
 
 
 @st.composite

@@ -8,6 +8,7 @@ from paths import HEART, PATH
 
 import thriftwood as tw
 from thriftwood.errors import InputError
+from thriftwood.forest.files import save_arrays
 
 
 @pytest.fixture
@@ -20,11 +21,9 @@ def rewrite(file, change):
     """Change the arrays of a file, or what its header says, so that no checksum notices."""
     with np.load(file) as content:
         arrays = dict(content)
-    header = json.loads(str(arrays["header"]))
+    header = json.loads(str(arrays.pop("header")))
     change(arrays, header)
-    arrays["header"] = np.array(json.dumps(header))
-    with file.open("wb") as place:
-        np.savez_compressed(place, **arrays)
+    save_arrays(file, header, arrays)
 
 
 def entry(name, place, value):
@@ -57,6 +56,10 @@ def fact(stage, name, value):
         entry("rule_costs", 0, np.nan),
         entry("rule_errors", 0, np.inf),
         entry("rule_losses", 0, -np.inf),
+        entry("rule_costs", 0, -1.0),
+        entry("rule_errors", 0, 5.0),
+        entry("rule_standard_errors", 0, -1.0),
+        whole("stage_0_values", lambda values: 5 * values),
         entry("thresholds", -1, 0.5),
         whole("rule_costs", lambda costs: costs[:, None]),
         whole("rule_costs", lambda costs: costs[::-1]),

@@ -13,7 +13,7 @@ from boosters_lightgbm import KINDS as BOOSTED
 from boosters_lightgbm import LETTERS, contributions, frame, grown, numbers, rows, three, two
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from models import KINDS, extreme_rows, fitted, hard_rows, small_forests
+from models import KINDS, extreme_rows, fitted, hard_rows, shares, small_forests
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
@@ -150,10 +150,12 @@ def any_forests(draw: st.DrawFn) -> Forest:
     elif link == "exp":
         link = "softmax"
     is_classifier = n_outputs > 1 or link == "logistic"
+    combine = draw(st.sampled_from(["mean", "sum"]))
+    is_averaged = combine == "mean" and link == "identity"
     return replace(
         forest,
-        values=values,
-        combine=draw(st.sampled_from(["mean", "sum"])),
+        values=shares(values) if is_classifier and is_averaged else values,
+        combine=combine,
         link=link,
         classes=np.arange(max(2, n_outputs)) if is_classifier else None,
         bias=rng.normal(size=n_outputs),

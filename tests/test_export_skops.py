@@ -90,7 +90,7 @@ def test_boosters_and_what_has_a_model_inside_come_back_whole(kind, tmp_path):
 @pytest.mark.parametrize("name", CASES)
 def test_forests_come_back_frozen(name, tmp_path):
     forest = case(name)
-    forest.splits  # worked out once, and no part of the file
+    forest.layout  # worked out once, and no part of the file
     again = through_a_file(forest, tmp_path)
     rows = rows_for(forest)
     assert again.has_same_trees(forest)

@@ -325,7 +325,7 @@ def test_nothing_is_in_a_set_without_categories(value: float) -> None:
 @few_examples
 @given(small_forests())
 def test_a_pickled_forest_is_the_same_and_as_frozen(forest: Forest) -> None:
-    forest.splits, forest.parent, forest.depth
+    forest.layout, forest.parent, forest.depth
     again = pickle.loads(pickle.dumps(forest))
     assert again.has_same_trees(forest)
     assert again.feature_names == forest.feature_names

@@ -362,7 +362,7 @@ def test_other_files_are_refused(saved: Any, tmp_path: Any, monkeypatch: Any) ->
     with pytest.raises(InputError, match=r"holds a ForestClassifierModel, not a ForestRegressor"):
         regressor.load(saved)
     monkeypatch.setattr(files, "VERSION", 9)
-    with pytest.raises(InputError, match="version 1 of the format; this release reads 9"):
+    with pytest.raises(InputError, match="version 2 of the format; this release reads 9"):
         tw.ForestModel.load(saved)
 
 

@@ -4,7 +4,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from builders import TRADEOFFS, forest_of, leaf, plain_closure, pruning_cases, routes_of, split
+from builders import (
+    TRADEOFFS,
+    forest_of,
+    leaf,
+    losses_of,
+    plain_closure,
+    pruning_cases,
+    routes_of,
+    split,
+)
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from prunings import all_masks, cost_and_loss
@@ -13,7 +22,7 @@ from thriftwood.billing import list_purchases
 from thriftwood.closure import check_certificate, exact_sum
 from thriftwood.costs import plain_prices
 from thriftwood.errors import InputError, RangeError
-from thriftwood.problem.losses import node_losses
+from thriftwood.problem.losses import read_loss
 from thriftwood.problem.scaling import whole_numbers
 from thriftwood.problem.targets import read_target, read_weights
 from thriftwood.solvers import brute_force, linear_program, min_cut
@@ -22,7 +31,7 @@ from thriftwood.solvers import brute_force, linear_program, min_cut
 def build(forest, X, y, prices, weights):
     routes = routes_of(forest, X)
     whole = read_weights(weights, len(X))
-    losses = node_losses(forest, routes, read_target(y, forest, len(X)), whole)
+    losses = losses_of(forest, routes, read_target(y, forest, len(X)), whole)
     return plain_closure(forest, routes, losses, prices, whole)[:2]
 
 
@@ -119,15 +128,14 @@ def test_squared_error_of_a_regression_forest():
     tree = split(0, 0.5, leaf((1.0,)), leaf((4.0,)), value=(2.0,))
     forest = forest_of(tree, n_features=1, classes=None)
     X, y = np.array([[0.0], [1.0]]), np.array([1.5, 4.0])
-    losses = node_losses(forest, routes_of(forest, X), y, np.array([1, 2]))
+    losses = losses_of(forest, routes_of(forest, X), y, np.array([1, 2]))
     np.testing.assert_allclose(losses, [0.25 + 2 * 4.0, 0.25, 0.0])
 
 
 def test_losses_are_refused_by_name():
     forest = forest_of(leaf((1.0, 0.0)), n_features=1)
-    routes = routes_of(forest, [[0.0]])
     with pytest.raises(InputError, match=r"no loss 'hinge' for a classifier: choose 'error'"):
-        node_losses(forest, routes, np.array([0]), np.array([1]), "hinge")
+        read_loss("hinge", forest)
 
 
 @given(st.lists(st.integers(0, 10**7), min_size=1, max_size=30), st.integers(0, 4))

@@ -103,7 +103,10 @@ def forests_with_links(draw):
     grown_trees = draw(st.lists(trees(n_features, 4, said), min_size=1, max_size=5))
     is_one = link == "logistic"
     forest = forest_of(
-        *grown_trees, n_features=n_features, classes=None if is_one else tuple(range(n_classes))
+        *grown_trees,
+        n_features=n_features,
+        classes=None if is_one else tuple(range(n_classes)),
+        combine="mean" if link in ("two", "three") else "sum",
     )
     if link not in ("two", "three"):
         bias = st.sampled_from([0.0, 0.25, -0.5, 1.5])
@@ -195,8 +198,8 @@ def test_prices_that_are_read_are_those_that_are_weighed():
 def test_shares_that_round_to_one_tie():
     """Against the rest, 40 and 60 are both as sure as numbers can say: the first class wins."""
     tree = split(0, 1.0, leaf((30.0, 60.0, 0.0)), leaf((50.0, 60.0, 0.0)), (40.0, 60.0, 0.0))
-    forest = forest_of(tree, n_features=1, classes=(0, 1, 2))
-    model = tw.ForestModel(replace(forest, link="logistic", combine="sum"))
+    forest = forest_of(tree, n_features=1, classes=(0, 1, 2), combine="sum")
+    model = tw.ForestModel(replace(forest, link="logistic"))
     X = np.array([[0.0], [2.0]])
     np.testing.assert_array_equal(model.predict(X), [1, 0])
     answer, _ = ask(model, X, stop="decided")

@@ -11,6 +11,7 @@ from builders import (
     TWO_CLASSES,
     forest_of,
     leaf,
+    losses_of,
     pruning_cases,
     routes_of,
     split,
@@ -29,7 +30,6 @@ from sklearn.utils.class_weight import compute_class_weight
 import thriftwood as tw
 from thriftwood import paper
 from thriftwood.errors import InputError
-from thriftwood.problem.losses import node_losses
 
 X = plain_rows()
 WORDS, TARGETS = words(X), targets(X)
@@ -214,7 +214,7 @@ def test_absolute_error_is_the_distance_from_the_value_of_the_node():
     tree = split(0, 0.5, leaf((1.0,)), leaf((4.0,)), value=(2.0,))
     forest = forest_of(tree, tree, n_features=1, classes=None)
     rows, y, weights = np.array([[1.0], [0.0]]), np.array([4.5, 1.0]), np.array([2.0, 3.0])
-    losses = node_losses(forest, routes_of(forest, rows), y, weights, "absolute_error")
+    losses = losses_of(forest, routes_of(forest, rows), y, weights, "absolute_error")
     np.testing.assert_array_equal(losses, [2 * 2.5 + 3 * 1.0, 0.0, 2 * 0.5] * 2)
 
 

@@ -1,13 +1,19 @@
 """Files that are no models, models that a file cannot hold, and code that must not run."""
 
+import io
 import json
 import os
 import pickle
 import re
+import zipfile
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import boosters_lightgbm
+import numpy as np
 import pytest
 import xgboost_models
+from catboost import CatBoostClassifier
 from models import fitted
 from paths import FOREST, HEART, PATH
 from sklearn.ensemble import IsolationForest
@@ -23,7 +29,7 @@ from thriftwood.errors import (
     UnfittedModelError,
     UnsupportedModelError,
 )
-from thriftwood.formats.export import to_skops
+from thriftwood.formats.export import from_skops, to_skops
 from thriftwood.formats.models import (
     check_model_file,
     model_format,
@@ -113,11 +119,11 @@ def test_places_that_are_none(tmp_path):
         ("m.cbm", b"CBM1hello", "is no whole CatBoost file: it seems cut off"),
         ("m.json", b'{"learner": 3}', r"is no whole XGBoost file: [^\n]*Invalid cast[^\n]*\.$"),
         ("m.json", b'{"format": "x", "trees": []}', "is not a forest that this version reads"),
-        ("m.json", b'{"model_info": 1, "scale_and_bias": 2}', "whole CatBoost file: .*no pair"),
+        ("m.json", b'{"model_info": 1, "scale_and_bias": 2}', r"m\.json is (damaged|no whole)"),
         (
             "m.json",
             b'{"model_info": {}, "scale_and_bias": [1, 2], "trees": [{"left": {"value": 1}}]}',
-            "whole CatBoost file: tree 0 has a node that is neither a split nor a leaf",
+            "is damaged, perhaps cut off: CatBoost itself crashes on it. Copy it again, or write",
         ),
     ],
 )
@@ -176,15 +182,61 @@ def test_a_text_of_lightgbm_that_is_cut_off_anywhere(tmp_path):
             read_model(tmp_path / "m.txt")
 
 
-@pytest.mark.parametrize("line", ["left_child=9", "right_child=-99", "split_feature=70"])
-def test_a_text_of_lightgbm_that_names_what_is_not_there(line, tmp_path):
-    """LightGBM takes these, and writes where it should not."""
+def lightgbm_with(line):
+    """Return a text of LightGBM in which the first entry of a line is another."""
     name, _, wrong = line.partition("=")
     text = boosters_lightgbm.grown("binary").model.model_to_string()
-    found = re.search(rf"^{name}=(\S+)", text, re.M)
-    (tmp_path / "m.txt").write_text(text[: found.start(1)] + wrong + text[found.end(1) :])
-    with pytest.raises(InputError, match=rf"whole LightGBM text file: `{name}` names a"):
-        read_model(tmp_path / "m.txt")
+    found = re.search(rf"^{re.escape(name)}=(\S+)", text, re.M)
+    return (text[: found.start(1)] + wrong + text[found.end(1) :]).encode()
+
+
+def xgboost_with(number, binary=False):
+    """Return a model of XGBoost in which a node has another parent."""
+    booster = xgboost_models.fitted("booster_logistic").model
+    document = json.loads(booster.save_raw("json"))
+    parents = document["learner"]["gradient_booster"]["model"]["trees"][0]["parents"]
+    parents[3] = number
+    if not binary:
+        return json.dumps(document).encode()
+    raw = bytes(booster.save_raw("ubj"))
+    place = raw.index(b"parents[$l#L") + len(b"parents[$l#L") + 8 + 4 * 3
+    return raw[:place] + number.to_bytes(4, "big", signed=True) + raw[place + 4 :]
+
+
+def catboost_with(number):
+    """Return a model of CatBoost in which a level of a tree asks for another border."""
+    model = CatBoostClassifier(iterations=2, depth=2, verbose=0, allow_writing_files=False)
+    with TemporaryDirectory() as folder:
+        model.fit(HEART.X, HEART.y).save_model(f"{folder}/m.json", format="json")
+        document = json.loads(Path(folder, "m.json").read_text())
+    document["oblivious_trees"][0]["splits"][0]["split_index"] = number
+    return json.dumps(document).encode()
+
+
+DAMAGED = {
+    "no tree in an iteration": ("m.txt", lambda: lightgbm_with("num_tree_per_iteration=0")),
+    "a broken parameter": (
+        "m.txt",
+        lambda: lightgbm_with("num_class=1").replace(b"[max_bin: 255]", b"[max_bin"),
+    ),
+    "2 billion classes": ("m.txt", lambda: lightgbm_with("num_class=2000000000")),
+    "a child that is not there": ("m.txt", lambda: lightgbm_with("left_child=9")),
+    "a leaf that is not there": ("m.txt", lambda: lightgbm_with("right_child=-99")),
+    "a feature that is not there": ("m.txt", lambda: lightgbm_with("split_feature=70")),
+    "a zero byte": ("m.txt", lambda: lightgbm_with("feature_names=a\0b")),
+    "a parent below 0": ("m.json", lambda: xgboost_with(-1)),
+    "a parent far away": ("m.ubj", lambda: xgboost_with(524290, binary=True)),
+    "a border that is not there": ("m.json", lambda: catboost_with(65535)),
+}
+
+
+@pytest.mark.parametrize("what", DAMAGED)
+def test_damage_that_would_end_the_process(what, tmp_path):
+    """Each of these does, or writes where it should not, where the library reads it at once."""
+    name, content = DAMAGED[what]
+    (tmp_path / name).write_bytes(content())
+    with pytest.raises(ThriftwoodError, match=rf"{name}(:| is) .*\.$"):
+        read_model(tmp_path / name)
 
 
 def test_a_file_of_skops_that_is_cut_off(tmp_path):
@@ -193,6 +245,39 @@ def test_a_file_of_skops_that_is_cut_off(tmp_path):
     (tmp_path / "m.skops").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(InputError, match=r"m\.skops is no whole file: it seems cut off"):
         read_model(tmp_path / "m.skops")
+
+
+def test_a_tree_of_skops_whose_nodes_are_no_row(tmp_path):
+    """scikit-learn looks for their number where there is none, and ends the process."""
+    to_skops(DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1]), tmp_path / "whole.skops")
+    with (
+        zipfile.ZipFile(tmp_path / "whole.skops") as whole,
+        zipfile.ZipFile(tmp_path / "m.skops", "w") as damaged,
+    ):
+        for name in whole.namelist():
+            content = whole.read(name)
+            if name.endswith(".npy") and np.load(io.BytesIO(content)).dtype.names:
+                stream = io.BytesIO()
+                np.save(stream, np.load(io.BytesIO(content))[0])
+                content = stream.getvalue()
+            damaged.writestr(name, content)
+    for read in (read_model, from_skops):
+        with pytest.raises(InputError, match="not a whole file of skops: the nodes of"):
+            read(tmp_path / "m.skops")
+
+
+def test_a_booster_of_skops_that_would_end_the_process(tmp_path):
+    to_skops(boosters_lightgbm.grown("binary").model, tmp_path / "whole.skops")
+    with (
+        zipfile.ZipFile(tmp_path / "whole.skops") as whole,
+        zipfile.ZipFile(tmp_path / "m.skops", "w") as damaged,
+    ):
+        for name in whole.namelist():
+            content = whole.read(name)
+            wrong = content.replace(b"num_tree_per_iteration=1", b"num_tree_per_iteration=0")
+            damaged.writestr(name, wrong)
+    with pytest.raises(InputError, match=r"m\.skops is damaged.* itself crashes on it"):
+        from_skops(tmp_path / "m.skops")
 
 
 def test_numbers_that_contradict_each_other(tmp_path):

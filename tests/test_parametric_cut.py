@@ -1,5 +1,6 @@
 """The path of a closure problem: nested, exact at and between its steps, whoever computes it."""
 
+import math
 from fractions import Fraction
 from itertools import pairwise
 
@@ -48,9 +49,9 @@ def test_the_path_is_that_of_one_cut_after_another(problem):
 
 
 @settings(max_examples=200)
-@given(closures(most_projects=12, most_items=10), st.floats(0, 4))
-def test_the_path_is_optimal_at_any_price(problem, price):
-    path = parametric_cut(problem)
+@given(closures(most_projects=12, most_items=10), st.floats(0, 4), st.sampled_from([math.inf, 0.0]))
+def test_the_path_misses_no_more_than_it_says_at_any_price(problem, price, deadline):
+    path = parametric_cut(problem, deadline=deadline)
     priced, scale = problem.at(Fraction(price))
     assume(exact_sum(np.abs(priced.gains)) + exact_sum(priced.costs) < 2**50)
     n_dropped = sum(lambda_ <= Fraction(price) for lambda_ in path.breakpoints)

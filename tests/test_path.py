@@ -125,6 +125,23 @@ def test_points_are_nested_and_trade_cost_for_loss(case):
     assert (steps[below] <= steps[forest.parent[below]]).all()
 
 
+@pytest.mark.parametrize("seconds", [0, 0.02, 60])
+def test_a_path_that_had_no_time_says_what_it_may_miss(nhanes, seconds):
+    forest, _, X, y = nhanes
+    path = tw.prune_path(forest, X, y, costs=NHANES.costs, time_limit=seconds)
+    exact = tw.prune_path(forest, X, y, costs=NHANES.costs)
+    if seconds in (0, 60):
+        assert path.proof.is_exact == (seconds == 60)
+    for tradeoff in [*path.tradeoffs, *exact.tradeoffs]:
+        least = (exact.losses + tradeoff * exact.costs).min()
+        found = (path.losses + tradeoff * path.costs).min()
+        assert found <= least + path.proof.resolution + 1e-12
+    pruned = path.at(budget=path.costs[0] / 2)
+    assert pruned.proof.words == ("optimal" if path.proof.is_exact else "proven within its bound")
+    best = exact.at(budget=path.costs[0] / 2)
+    assert pruned.loss - pruned.proof.bound <= best.loss + 1e-12
+
+
 def test_the_richest_point_is_the_smallest_forest_of_least_loss():
     first = tw.prune(FOREST, HEART.X, HEART.y, costs=HEART.costs, tradeoff=0)
     assert PATH[0].n_splits == first.n_splits < PATH.original.n_splits

@@ -1,6 +1,7 @@
 """A path in files, tables, pictures and words."""
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -8,7 +9,8 @@ from paths import FOREST, HEART, PATH, assert_same_path, heart_path
 from sklearn.ensemble import RandomForestClassifier
 
 import thriftwood as tw
-from thriftwood.errors import ForestError, InputError
+from thriftwood.errors import InputError
+from thriftwood.forest.files import save_arrays
 
 NAMED = RandomForestClassifier(3, random_state=0).fit(HEART.frame(), HEART.y)
 
@@ -43,19 +45,18 @@ def test_groups_of_prices_come_back(tmp_path):
 def test_impossible_groups_are_refused(tmp_path, groups):
     file = tmp_path / "path.tw"
     PATH.save(file)
-    rewrite_prices(file, lambda prices: prices.update(groups=groups))
+    rewrite(file, lambda _arrays, header: header["prices"].update(groups=groups))
     with pytest.raises(InputError, match="damaged"):
         tw.PruningPath.load(file)
 
 
-def rewrite_prices(file, change):
-    """Change what the header of a file says about prices."""
+def rewrite(file, change):
+    """Change the arrays of a file, or what its header says, so that no checksum notices."""
     with np.load(file) as content:
         arrays = dict(content)
-    header = json.loads(str(arrays["header"]))
-    change(header["prices"])
-    with file.open("wb") as stream:
-        np.savez(stream, **{**arrays, "header": np.array(json.dumps(header))})
+    header = json.loads(str(arrays.pop("header")))
+    change(arrays, header)
+    save_arrays(file, header, arrays)
 
 
 def test_files_that_hold_no_path_are_refused(tmp_path):
@@ -80,25 +81,26 @@ def test_files_that_hold_no_path_are_refused(tmp_path):
 
 
 def test_a_file_of_a_later_version_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("thriftwood.pruning.storage.VERSION", 5)
+    monkeypatch.setattr("thriftwood.pruning.storage.VERSION", 6)
     PATH.save(tmp_path / "path")
     monkeypatch.undo()
-    with pytest.raises(InputError, match="version 5"):
+    with pytest.raises(InputError, match="version 6"):
         tw.PruningPath.load(tmp_path / "path")
 
 
-def test_changed_files_are_refused_or_harmless(tmp_path):
+def test_every_changed_byte_is_told(tmp_path):
     file = tmp_path / "path.tw"
     PATH.save(file)
     whole = file.read_bytes()
     rng = np.random.default_rng(0)
-    for place in rng.choice(len(whole), 60, replace=False):
+    for place in (*rng.choice(len(whole), 60, replace=False), len(whole) - 1):
         file.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
-        try:
-            loaded = tw.PruningPath.load(file)
-        except InputError:
-            continue
-        assert_same_path(loaded, PATH)
+        with pytest.raises(InputError, match=r"damaged|version"):
+            tw.PruningPath.load(file)
+    for wrong in (whole + b"0", whole[:-1]):
+        file.write_bytes(wrong)
+        with pytest.raises(InputError, match="damaged"):
+            tw.PruningPath.load(file)
 
 
 @pytest.mark.parametrize(
@@ -107,26 +109,82 @@ def test_changed_files_are_refused_or_harmless(tmp_path):
         ("drop_step", lambda steps: steps[:3]),
         ("drop_step", lambda steps: steps + 10**6),
         ("drop_step", lambda steps: steps.astype(float)),
+        ("drop_step", lambda steps: np.where(steps > 0, steps - 1, steps)),
         ("prices_prices", lambda prices: prices[:1]),
+        ("prices_prices", lambda prices: -prices),
         ("prices_cost_item", lambda cost_item: cost_item + 10**6),
         ("prices_start", lambda start: start[::-1]),
         ("losses", lambda losses: losses[1:]),
+        ("losses", lambda losses: losses - 5),
+        ("losses", lambda losses: losses * 1.01),
+        ("costs", lambda costs: costs * 1.01),
+        ("costs", lambda costs: costs[:, None]),
+        ("tradeoffs", lambda tradeoffs: tradeoffs * 1.01),
+        ("tradeoffs", lambda tradeoffs: tradeoffs.astype(str)),
+        ("n_splits", lambda n_splits: n_splits + 1),
+        ("n_features", lambda n_features: n_features.astype(float)),
         ("forest_left", lambda left: left + 1),
+        ("forest_values", lambda values: values * 5),
+        ("forest_values", lambda values: values - 5),
+        ("forest_bias", lambda bias: bias + np.nan),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(tmp_path, name, change):
     file = tmp_path / "path.tw"
-    PATH.save(file)
-    with np.load(file) as content:
-        arrays = dict(content)
     for wrong in (
-        {**arrays, name: change(arrays[name])},
-        {k: arrays[k] for k in arrays if k != name},
+        lambda arrays, _header: arrays.update({name: change(arrays[name])}),
+        lambda arrays, _header: arrays.pop(name),
     ):
-        with file.open("wb") as stream:
-            np.savez(stream, **wrong)
-        with pytest.raises((InputError, ForestError)):
+        PATH.save(file)
+        rewrite(file, wrong)
+        with pytest.raises(InputError, match="damaged"):
             tw.PruningPath.load(file)
+
+
+@pytest.mark.parametrize("name", ["tradeoffs", "costs", "losses", "n_splits", "n_features"])
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -1, 5e9, "reversed"])
+def test_figures_mean_what_they_say(tmp_path, name, wrong):
+    file = tmp_path / "path.tw"
+
+    def change(arrays, _header):
+        if wrong == "reversed":
+            arrays[name] = arrays[name][::-1]
+        else:
+            with np.errstate(invalid="ignore"):
+                arrays[name][len(PATH) // 2] = np.array(wrong).astype(arrays[name].dtype)
+
+    PATH.save(file)
+    rewrite(file, change)
+    with pytest.raises(InputError, match="damaged: `"):
+        tw.PruningPath.load(file)
+
+
+@pytest.mark.parametrize(
+    ("part", "name"),
+    [
+        *(("proof", name) for name in ("kind", "resolution", "cost_resolution", "is_exact")),
+        *(("original", name) for name in ("cost", "loss", "n_splits", "n_features")),
+    ],
+)
+@pytest.mark.parametrize("wrong", [float("nan"), -1.0, "0", None, [0.0]])
+def test_words_of_the_header_mean_what_they_say(tmp_path, part, name, wrong):
+    file = tmp_path / "path.tw"
+    PATH.save(file)
+    if (name, wrong) == ("loss", -1.0):
+        wrong = -math.inf  # a loss of the user's own may be below 0
+    rewrite(file, lambda _arrays, header: header[part].update({name: wrong}))
+    with pytest.raises(InputError, match="damaged"):
+        tw.PruningPath.load(file)
+
+
+@pytest.mark.parametrize("base", [tw.cost_complexity_path, tw.dynamic_programming_path])
+def test_baselines_and_subsamples_come_back(tmp_path, base):
+    """What is true of optimal paths alone is not asked of these."""
+    file = tmp_path / "path.tw"
+    problem = tw.pruning_problem(FOREST, HEART.X, HEART.y, costs=HEART.costs, subsample=100)
+    for path in (base(tw.pruning_problem(FOREST, HEART.X, HEART.y)), tw.prune_path(problem)):
+        path.save(file)
+        assert_same_path(tw.PruningPath.load(file), path)
 
 
 @pytest.mark.parametrize("file", ["missing/path", ".", "", None, 3])

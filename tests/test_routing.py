@@ -12,7 +12,7 @@ from models import KINDS, NAMES, as_float32, fitted, hard_rows, small_forests, w
 from thriftwood.adapters import read_forest
 from thriftwood.errors import InputError, ThriftwoodError
 from thriftwood.forest import Forest, Routes, first_uses, route_samples
-from thriftwood.forest.table import read_table
+from thriftwood.forest.table import read_rows, read_table
 
 few_examples = settings(deadline=None, max_examples=60)
 
@@ -28,7 +28,7 @@ def forests_and_rows(draw: st.DrawFn) -> tuple[Forest, np.ndarray]:
 
 
 def routes_of(forest: Forest, rows: object, n_jobs: int | None = None) -> Routes:
-    return route_samples(forest, read_table(rows, forest.input_dtype), n_jobs)
+    return route_samples(forest, read_rows(rows, forest), n_jobs)
 
 
 def assert_slices_are_those_of_a_walk(forest: Forest, rows: np.ndarray) -> None:

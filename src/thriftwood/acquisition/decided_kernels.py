@@ -25,7 +25,7 @@ from thriftwood.acquisition.kernels import (
 from thriftwood.costs.price_list import NO_MASK
 from thriftwood.forest.kernels import Splits
 from thriftwood.forest.stages import TIE_BREAK
-from thriftwood.support.compiling import kernel, small_kernel
+from thriftwood.support.compiling import quick_kernel, small_kernel
 
 # The least and the greatest leaf below each node, and for each stage when a class is surely the
 # label: see below.
@@ -49,7 +49,7 @@ STOPS = 1
 PASSES = 2
 
 
-@kernel
+@quick_kernel
 def advance_until_decided(node_arrays, leaf_bounds, price_arrays, state_arrays, samples, slots):
     """Advance samples until each requests the most telling value for its price, or is decided.
 

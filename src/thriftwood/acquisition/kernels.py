@@ -11,7 +11,7 @@ import numpy as np
 
 from thriftwood.forest.kernels import LEAF, Splits, goes_left
 from thriftwood.forest.stages import TIE_BREAK
-from thriftwood.support.compiling import kernel, small_kernel
+from thriftwood.support.compiling import quick_kernel, small_kernel
 from thriftwood.support.draws_kernels import uniform
 
 # Node arrays of all stages, one stage after the other. `roots` has a row for each stage; a sample
@@ -39,7 +39,7 @@ NOTHING = -1
 NO_SEED = np.uint64(0)
 
 
-@kernel
+@quick_kernel
 def advance(node_arrays, state_arrays, one_by_one, samples, slots):
     """Advance samples, through stage after stage, until each needs values or has its scores.
 

@@ -175,7 +175,7 @@ class Traversal:
 
 def _shifted(forest: Forest, first_node: int) -> PlainTuple:
     """Return the splits of a forest whose nodes are numbered from another one on."""
-    splits = forest.splits
+    splits = forest.layout.splits
     left, right = (
         np.where(below == LEAF, LEAF, below + first_node).astype(np.int32)
         for below in (splits.left, splits.right)

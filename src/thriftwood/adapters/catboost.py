@@ -22,12 +22,11 @@ from thriftwood.adapters.common import (
     TreeNodes,
     collapsed_trees,
     join_trees,
-    means_below,
     several_outputs,
     unfitted,
 )
 from thriftwood.errors import ForestError, UnsupportedModelError
-from thriftwood.forest import LEAF, Forest, Link, Statistic
+from thriftwood.forest import LEAF, Forest, Link, Statistic, leaf_means
 from thriftwood.support.arrays import BoolArray, FloatArray
 
 Document = dict[str, Any]
@@ -105,7 +104,7 @@ def _forest(model: Any, document: Document) -> tuple[Forest, FloatArray]:
         statistic="mean" if classes is not None else STATISTICS.get(loss, "other"),
     )
     weights = np.array([node.get("weight", 0.0) for nodes in trees for node in nodes], np.float64)
-    values, weights = means_below(forest, scale * forest.values, weights)
+    values, weights = leaf_means(forest, scale * forest.values, weights)
     gains = np.zeros(forest.n_nodes)
     splits = np.flatnonzero(forest.is_split)
     for child in (forest.left[splits], forest.right[splits]):

@@ -7,12 +7,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thriftwood.errors import ForestError, UnfittedModelError, UnsupportedModelError
-from thriftwood.forest import LEAF, NO_SET, Forest, collapse, levels_of, sums_below
+from thriftwood.forest import LEAF, NO_SET, Forest, collapse, levels_of
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
 
 # Put on every boosted tree of scikit-learn that we write: its splits hold what they would say as
 # leaves. A tree that is trained again, or added by a warm start, is a new object without the mark.
 MARK = "splits_speak_as_leaves_"
+
+
+# What a forest has at leaves, whatever a library keeps there.
+AT_LEAVES = {
+    "feature": LEAF,
+    "threshold": 0.0,
+    "left": LEAF,
+    "right": LEAF,
+    "missing_left": False,
+    "gains": 0.0,
+}
 
 
 class BootstrapSamples(NamedTuple):
@@ -72,28 +83,22 @@ def several_outputs(model: object, n_outputs: int) -> UnsupportedModelError:
 
 def join_trees(trees: list[TreeNodes], **about: Any) -> Forest:
     """Return the forest of some trees; `about` is what else a `Forest` needs to know."""
-    start = np.concatenate([[0], np.cumsum([len(tree.left) for tree in trees])])
-    is_leaf = np.concatenate([tree.left for tree in trees]) == LEAF
-
-    def at_splits(name: str, at_leaves: float) -> Any:
-        return np.where(is_leaf, at_leaves, np.concatenate([getattr(tree, name) for tree in trees]))
-
-    first = np.repeat(start[:-1], np.diff(start))
-    sets, set_start, in_set = _join_sets(trees, start)
-    return Forest(
-        tree_start=start,
-        feature=at_splits("feature", LEAF),
-        threshold=at_splits("threshold", 0.0),
-        left=np.where(is_leaf, LEAF, at_splits("left", LEAF) + first),
-        right=np.where(is_leaf, LEAF, at_splits("right", LEAF) + first),
-        missing_left=at_splits("missing_left", False).astype(np.bool_),
-        values=np.concatenate([tree.values for tree in trees]),
-        gains=None if trees[0].gains is None else at_splits("gains", 0.0),
-        category_set=sets,
-        set_start=set_start,
-        in_set=in_set,
-        **about,
-    )
+    sizes = [len(tree.left) for tree in trees]
+    start = np.concatenate([[0], np.cumsum(sizes)])
+    joined: dict[str, Any] = {
+        name: np.concatenate([getattr(tree, name) for tree in trees])
+        for name in ("values", *AT_LEAVES)
+        if getattr(trees[0], name) is not None
+    }
+    is_leaf = joined["left"] == LEAF
+    for name in ("left", "right"):
+        joined[name] = joined[name] + np.repeat(start[:-1], sizes)
+    for name, at_leaves in AT_LEAVES.items():
+        if name in joined:
+            joined[name] = np.where(is_leaf, at_leaves, joined[name])
+    if any(tree.categories for tree in trees):
+        joined |= _join_sets(trees, start)
+    return Forest(tree_start=start, **joined, **about)
 
 
 def collapsed_trees(
@@ -135,24 +140,6 @@ def parents_first(left: IntArray, right: IntArray, number: int) -> IntArray:
     return np.concatenate(levels)
 
 
-def means_below(
-    forest: Forest, values: FloatArray, weights: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return for each node the weighted mean of the leaves below it, and their weight.
-
-    Of the forest only its shape counts; values (n_nodes, n_outputs) and weights are read at the
-    leaves. Where no training sample came by, both sides of a split count alike.
-    """
-    means = np.where(forest.is_split[:, None], 0.0, values)
-    weights = sums_below(forest, np.where(forest.is_split, 0.0, weights))
-    for level in list(forest.levels())[::-1]:
-        at = level[forest.is_split[level]]
-        both = np.stack([forest.left[at], forest.right[at]])
-        mass = np.where(weights[at] > 0, weights[both], 1.0)[:, :, None]
-        means[at] = (mass * means[both]).sum(axis=0) / mass.sum(axis=0)
-    return means, weights
-
-
 def is_marked(tree: Any) -> bool:
     return bool(getattr(tree, MARK, False))
 
@@ -182,7 +169,8 @@ def _output_of_nodes(forest: Forest, n_outputs: int) -> IntArray:
     return np.repeat(np.arange(forest.n_trees) % n_outputs, np.diff(forest.tree_start))
 
 
-def _join_sets(trees: list[TreeNodes], start: IntArray) -> tuple[IndexArray, IntArray, BoolArray]:
+def _join_sets(trees: list[TreeNodes], start: IntArray) -> dict[str, Any]:
+    """Return the sets of categories of all trees, as a `Forest` has them."""
     sets = np.full(start[-1], NO_SET, dtype=np.int32)
     members: list[BoolArray] = []
     for tree, first in zip(trees, start, strict=False):
@@ -190,7 +178,7 @@ def _join_sets(trees: list[TreeNodes], start: IntArray) -> tuple[IndexArray, Int
             sets[first + node] = len(members)
             members.append(membership(categories))
     set_start = np.cumsum([0, *map(len, members)])
-    return sets, set_start, np.concatenate([np.empty(0, dtype=np.bool_), *members])
+    return {"category_set": sets, "set_start": set_start, "in_set": np.concatenate(members)}
 
 
 def membership(categories: IntArray) -> BoolArray:

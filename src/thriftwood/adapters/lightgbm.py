@@ -23,13 +23,12 @@ from thriftwood.adapters.common import (
     collapsed_trees,
     in_columns,
     is_a,
-    means_below,
     own_column,
     unfitted,
 )
 from thriftwood.adapters.lightgbm_text import ModelText, Nodes
-from thriftwood.errors import UnsupportedModelError
-from thriftwood.forest import LEAF, NEXT_TO_ZERO, NO_SET, Forest, Link, Statistic
+from thriftwood.errors import ForestError, UnsupportedModelError
+from thriftwood.forest import LEAF, NEXT_TO_ZERO, NO_SET, Forest, Link, Statistic, leaf_means
 from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
 
 SHARES = "cross_entropy"  # of targets between 0 and 1, which need not be classes
@@ -107,7 +106,7 @@ def _source(model: Any) -> Source:
             "pruned. Train it with linear_tree=False."
         )
     objective, details = _objective(kind, text)
-    n_outputs = int(text.header["num_tree_per_iteration"] or 1)
+    n_outputs = _n_outputs(text)
     is_averaged = "average_output" in text.header
     # A forest divides by all of its trees, LightGBM by those of one output.
     scale = float(details.get("sigmoid", 1)) * (n_outputs if is_averaged else 1)
@@ -126,9 +125,21 @@ def _source(model: Any) -> Source:
     )
     values = _of_all("value", text, nodes)
     if objective in RENEWS_LEAVES:
-        values = means_below(shape, values[:, None], _of_all("weight", text, nodes))[0][:, 0]
+        values = leaf_means(shape, values[:, None], _of_all("weight", text, nodes))[0][:, 0]
     forest = replace(shape, values=in_columns(values * scale, shape, n_outputs))
     return Source(text, nodes, values, scale, forest)
+
+
+def _n_outputs(text: ModelText) -> int:
+    n_outputs, n_classes = (
+        int(text.header[key] or 1) for key in ("num_tree_per_iteration", "num_class")
+    )
+    if n_outputs < 1 or n_classes != n_outputs or len(text.trees) % n_outputs:
+        raise ForestError(
+            f"There are {len(text.trees)} trees, {n_outputs} in each iteration, for {n_classes} "
+            "classes: the model is damaged."
+        )
+    return n_outputs
 
 
 def _objective(kind: str, text: ModelText) -> tuple[str, dict[str, str]]:

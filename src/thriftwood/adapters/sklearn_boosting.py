@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from thriftwood.adapters.common import in_columns, is_marked, mark, own_column, unfitted
-from thriftwood.adapters.sklearn_trees import check_fitted, forest_of, written_trees
+from thriftwood.adapters.sklearn_trees import forest_of, written_trees
 from thriftwood.errors import UnsupportedModelError
 from thriftwood.forest import Forest, Link, Statistic, leaf_means
 from thriftwood.support.arrays import BoolArray, FloatArray
@@ -43,8 +43,7 @@ STALE = ("train_score_", "oob_improvement_", "oob_scores_", "oob_score_")
 
 
 def read(model: Any) -> Forest:
-    check_fitted(model, "estimators_")
-    if not len(model.estimators_):
+    if not len(getattr(model, "estimators_", ())):
         raise unfitted(model)
     trees = list(model.estimators_.ravel())
     shape = forest_of(trees, [tree.tree_.value[:, 0, :] for tree in trees], model)
@@ -103,7 +102,8 @@ def _own_values(shape: Forest, trees: list[Any]) -> FloatArray:
     stored = np.concatenate([part.value[:, 0, 0] for part in parts])
     weights = np.concatenate([part.weighted_n_node_samples for part in parts])
     marked = np.repeat([is_marked(tree) for tree in trees], np.diff(shape.tree_start))
-    return np.where(marked, stored, leaf_means(shape, stored, weights))
+    means, _ = leaf_means(shape, stored[:, None], weights)
+    return np.where(marked, stored, means[:, 0])
 
 
 def _scale(model: Any) -> float:

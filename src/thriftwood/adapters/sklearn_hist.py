@@ -30,7 +30,7 @@ from thriftwood.adapters.common import (
     unfitted,
 )
 from thriftwood.adapters.sklearn_boosting import meaning_of
-from thriftwood.adapters.sklearn_trees import check_fitted, check_node_fields
+from thriftwood.adapters.sklearn_trees import check_node_fields
 from thriftwood.errors import ForestError, UnsupportedModelError
 from thriftwood.forest import LEAF, NO_SET, Forest, collapse, leaf_means
 from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
@@ -117,8 +117,7 @@ def write(model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any:
 
 def _nodes_of(model: Any) -> tuple[list[Any], NDArray[Any]]:
     """Return the model's own trees, and their nodes one tree after the other."""
-    check_fitted(model, "_predictors")
-    trees = [tree for stage in model._predictors for tree in stage]
+    trees = [tree for stage in getattr(model, "_predictors", ()) for tree in stage]
     if not trees:
         raise unfitted(model)
     nodes = np.concatenate([tree.nodes for tree in trees], dtype=trees[0].nodes.dtype)
@@ -203,7 +202,7 @@ def _own_values(model: Any, trees: list[Any], nodes: NDArray[Any], shape: Forest
     as_leaves = model.learning_rate * stored
     if not model._loss.differentiable:
         marked = np.repeat([is_marked(tree) for tree in trees], np.diff(shape.tree_start))
-        means = leaf_means(shape, stored, nodes["count"].astype(np.float64))
+        means = leaf_means(shape, stored[:, None], nodes["count"])[0][:, 0]
         as_leaves = np.where(marked, as_leaves, means)
     return np.where(shape.is_split, as_leaves, stored)
 

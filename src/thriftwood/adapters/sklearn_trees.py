@@ -39,25 +39,27 @@ STALE = ("oob_score_", "oob_decision_function_", "oob_prediction_")
 
 
 def read(model: Any) -> Forest:
-    classes = getattr(model, "classes_", None)
-    if isinstance(model, BaseDecisionTree):
-        check_fitted(model, "tree_")
-        _check_one_output(model)
-        return forest_of([model], [model.tree_.value[:, 0, :]], model)
-    check_fitted(model, "estimators_")
-    _check_one_output(model)
-    if not len(model.estimators_):
+    is_one_tree = isinstance(model, BaseDecisionTree)
+    if not hasattr(model, "tree_" if is_one_tree else "estimators_"):
+        raise unfitted(model)
+    trees = [model] if is_one_tree else model.estimators_
+    for one in (model, *trees):
+        if getattr(one, "n_outputs_", 1) != 1:
+            raise several_outputs(one, one.n_outputs_)
+    if is_one_tree:
+        return forest_of(trees, [model.tree_.value[:, 0, :]], model)
+    if not len(trees):
         raise ForestError(f"This {type(model).__name__} has no tree: fit it with at least one.")
+    classes = getattr(model, "classes_", None)
     wanted = DecisionTreeRegressor if classes is None else DecisionTreeClassifier
-    for number, tree in enumerate(model.estimators_):
+    for number, tree in enumerate(trees):
         if not isinstance(tree, wanted):
             raise UnsupportedModelError(
                 f"Estimator {number} of this {type(model).__name__} is a {type(tree).__name__}; "
                 f"it can be pruned only over decision trees of the kind {wanted.__name__}."
             )
-        _check_one_output(tree)
-    values = [_values(number, tree, classes) for number, tree in enumerate(model.estimators_)]
-    return forest_of(model.estimators_, values, model)
+    values = [_values(number, tree, classes) for number, tree in enumerate(trees)]
+    return forest_of(trees, values, model)
 
 
 def write(model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any:
@@ -82,21 +84,29 @@ def samples(model: Any) -> BootstrapSamples | None:
     )
 
 
-def check_fitted(model: Any, attribute: str) -> None:
-    if not hasattr(model, attribute):
-        raise unfitted(model)
-
-
 def forest_of(trees: list[Any], values: list[FloatArray], model: Any) -> Forest:
     """Return the forest of tree estimators with these values; `model` is the ensemble.
 
     Bagged trees may have seen some of the columns only.
     """
-    features = getattr(model, "estimators_features_", [None] * len(trees))
+    nodes = []
+    columns_of = getattr(model, "estimators_features_", [None] * len(trees))
+    for tree, own_values, columns in zip(trees, values, columns_of, strict=True):
+        own = tree.tree_
+        nodes.append(
+            TreeNodes(
+                left=own.children_left,
+                right=own.children_right,
+                feature=own.feature if columns is None else columns[np.maximum(own.feature, 0)],
+                threshold=own.threshold,
+                missing_left=own.missing_go_to_left,
+                values=own_values,
+            )
+        )
     names = getattr(model, "feature_names_in_", None)
     is_median = getattr(trees[0], "criterion", "") == "absolute_error"
     return join_trees(
-        [_nodes(*one) for one in zip(trees, values, features, strict=True)],
+        nodes,
         n_features=model.n_features_in_,
         classes=getattr(model, "classes_", None),
         statistic="median" if is_median else "mean",
@@ -183,19 +193,6 @@ def _template() -> tuple[Any, dict[str, Any]]:
     return make, state
 
 
-def _nodes(tree: Any, values: FloatArray, columns: Any) -> TreeNodes:
-    part = tree.tree_
-    feature = np.maximum(part.feature, 0)
-    return TreeNodes(
-        left=part.children_left,
-        right=part.children_right,
-        feature=feature if columns is None else columns[feature],
-        threshold=part.threshold,
-        missing_left=part.missing_go_to_left,
-        values=values,
-    )
-
-
 def _values(number: int, tree: Any, classes: Any) -> FloatArray:
     """Return what the nodes of a tree predict, one column for each class of the ensemble.
 
@@ -213,11 +210,6 @@ def _values(number: int, tree: Any, classes: Any) -> FloatArray:
     full = np.zeros((len(values), len(classes)))
     full[:, known.astype(np.intp)] = values
     return full
-
-
-def _check_one_output(model: Any) -> None:
-    if getattr(model, "n_outputs_", 1) != 1:
-        raise several_outputs(model, model.n_outputs_)
 
 
 def check_node_fields(nodes: Any, known: set[str]) -> None:

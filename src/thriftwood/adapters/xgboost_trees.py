@@ -54,6 +54,7 @@ def read_tree(tree: Document, number: int, n_outputs: int) -> tuple[TreeNodes, R
     _check_lists(tree, number)
     left, right = (np.array(tree[f"{side}_children"], np.int64) for side in ("left", "right"))
     order = parents_first(left, right, number)
+    _check_parents(tree, left, right, number)
     place = np.full(len(tree["left_children"]), LEAF, dtype=np.int64)
     place[order] = np.arange(len(order))
     recorded = Recorded(
@@ -151,6 +152,16 @@ def _check_lists(tree: Document, number: int) -> None:
             f"The lists of tree {number} have different lengths: the model was damaged, "
             "train it anew."
         )
+
+
+def _check_parents(tree: Document, left: IntArray, right: IntArray, number: int) -> None:
+    """Refuse nodes that name others than their parents: XGBoost follows these without a look."""
+    found = np.array(tree["parents"], dtype=np.int64)
+    parents = np.full(len(found), NO_PARENT, dtype=np.int64)
+    for child in (left, right):
+        parents[child[child != LEAF]] = np.flatnonzero(child != LEAF)
+    if (found != parents)[parents != NO_PARENT].any() or found[0] != NO_PARENT:
+        raise ForestError(f"A node of tree {number} names a parent that is not its own.")
 
 
 def _categories(tree: Document, place: IntArray) -> dict[int, IntArray]:

@@ -25,9 +25,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from thriftwood.adapters.common import means_below
 from thriftwood.adapters.xgboost_trees import OUR_RATE, Recorded
-from thriftwood.forest import Forest
+from thriftwood.forest import Forest, leaf_means
 from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
 
 # The laws hold up to float32: what is further off is no witness.
@@ -85,7 +84,7 @@ def node_values(
     rate = np.repeat(rates, np.diff(shape.tree_start))
     as_leaves = rate * recorded.weight
     if np.isnan(rates).any():
-        means = means_below(shape, recorded.condition[:, None], recorded.hessian)[0][:, 0]
+        means = leaf_means(shape, recorded.condition[:, None], recorded.hessian)[0][:, 0]
         as_leaves = np.where(np.isnan(rate), means, as_leaves)
     return np.where(shape.is_split, as_leaves, recorded.condition)
 

@@ -3,7 +3,9 @@
 from thriftwood.problem import PruningProblem, build_complexity, check_problem
 from thriftwood.pruning.path import PruningPath
 from thriftwood.pruning.proof import Baseline
-from thriftwood.pruning.prune_path import cut_path
+from thriftwood.pruning.prune_path import nested_path
+from thriftwood.solvers import parametric_cut
+from thriftwood.support.progress import progress_bar
 
 
 def cost_complexity_path(problem: PruningProblem) -> PruningPath:
@@ -40,5 +42,7 @@ def cost_complexity_path(problem: PruningProblem) -> PruningPath:
     """
     check_problem(problem).check_adds_up("leave `loss` out.")
     lost = problem.node_losses
-    closure = build_complexity(problem.forest, lost.total, lost.weight)
-    return cut_path(problem, *closure, Baseline("cost_complexity"))
+    closure, index = build_complexity(problem.forest, lost.total, lost.weight)
+    with progress_bar("Pruning", problem.progress) as bar:
+        cut = parametric_cut(closure, problem.n_jobs, bar)
+    return nested_path(problem, index, cut, Baseline("cost_complexity"))

@@ -52,7 +52,7 @@ def dynamic_programming_path(problem: PruningProblem) -> PruningPath:
         forest=forest,
         samples=problem.samples,
         prices=problem.prices.without_samples(),
-        loss_name=problem.loss_name,
+        loss_name=problem.loss.name,
         costs=read_only(costs),
         losses=read_only(losses[sizes]),
         n_splits=read_only(n_splits),

@@ -1,10 +1,14 @@
 """Every tree pruned alone, as if it paid for its features itself."""
 
+from fractions import Fraction
+
 from thriftwood.billing import list_purchases
-from thriftwood.problem import PruningProblem, check_problem, closure_of
+from thriftwood.problem import PruningProblem, build_closure, check_problem
 from thriftwood.pruning.path import PruningPath
 from thriftwood.pruning.proof import Baseline
-from thriftwood.pruning.prune_path import cut_path
+from thriftwood.pruning.prune_path import nested_path
+from thriftwood.solvers import parametric_cut
+from thriftwood.support.progress import progress_bar
 
 
 def each_tree_path(problem: PruningProblem) -> PruningPath:
@@ -31,4 +35,9 @@ def each_tree_path(problem: PruningProblem) -> PruningPath:
     check_problem(problem).check_adds_up("leave `loss` out.")
     weights, forest = problem.in_memory.weights, problem.forest
     bought = list_purchases(forest, problem.routes, problem.prices, weights, each_tree=True)
-    return cut_path(problem, *closure_of(problem, bought, forest.n_trees), Baseline("each_tree"))
+    lost = problem.node_losses
+    loss_per_cost = Fraction(lost.weight) / Fraction(bought.scale) / forest.n_trees
+    closure, index = build_closure(forest, bought, lost.total, loss_per_cost)
+    with progress_bar("Pruning", problem.progress) as bar:
+        cut = parametric_cut(closure, problem.n_jobs, bar)
+    return nested_path(problem, index, cut, Baseline("each_tree"))

@@ -181,7 +181,7 @@ def feature_bill(
     names = stages.richest.feature_names or table.names
     own = own_prices(model)
     if own is None:
-        prices = read_prices(costs, table.n_columns, names, table.n_samples)
+        prices = read_prices(costs, stages.richest.n_features, names, table.n_samples)
     else:
         prices = prices_of_samples(own, "cascade", costs, names, table.n_samples)
     return bill_of_stages(stages, table, prices, n_jobs)
@@ -203,7 +203,7 @@ def bill_of_stages(
         used, test_costs = features_used(stages.richest, table, prices, n_jobs)
     else:
         stage = predict_stages(stages, table.values, n_jobs).stage
-        used = np.empty((table.n_samples, table.n_columns), dtype=np.bool_)
+        used = np.empty(table.values.shape, dtype=np.bool_)
         test_costs = np.empty(table.n_samples)
         for number in np.unique(stage).tolist():
             here = np.flatnonzero(stage == number)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from thriftwood.billing import kernels
-from thriftwood.closure import last_needed
 from thriftwood.costs import MODEL, NO_MASK, SAMPLE, PriceList
 from thriftwood.errors import RangeError
 from thriftwood.forest import Forest, Routes, first_uses
@@ -54,20 +53,6 @@ class Purchases:
             read_only(array)
         read_only(self.item_cost)
 
-    @property
-    def n_items(self) -> int:
-        return len(self.cost_item)
-
-    def last_needed(self, step_of: IndexArray) -> IndexArray:
-        """Return for each item the last step among the splits that need it.
-
-        Parameters
-        ----------
-        step_of : shape (n_splits,)
-            With which step of a path each split drops; -1 if it is never kept.
-        """
-        return last_needed(step_of, self.arc_start, self.arc_item, self.n_items)
-
 
 @np.errstate(over="ignore", invalid="ignore")  # what is infinite is refused in the end
 def list_purchases(
@@ -88,19 +73,12 @@ def list_purchases(
     each_tree : bool
         Whether every tree pays for itself, so that no item is shared by two of them.
     """
-    node, entry = _first_uses(forest, prices)
+    uses, group = _first_uses(forest, routes, prices, each_tree)
     if each_tree and not prices.is_tied_to_samples and not (prices.payer == MODEL).any():
-        return _one_item_each(forest, routes, prices, weights, (node, prices.cost_item[entry]))
-    group = prices.cost_item[entry].astype(np.int64)
-    if each_tree:
-        group += forest.tree_of(node) * prices.n_cost_items
-        order = np.argsort(group, kind="stable")
-        node, entry, group = node[order], entry[order], group[order]
-
+        return _one_item_each(forest, routes, prices, weights, uses)
     split = np.flatnonzero(forest.is_split)
     has_own = bool(prices.per_split or prices.per_node)
-    of_split = np.searchsorted(split, node)
-    uses = _with_samples(forest, routes, prices, node, entry)
+    of_split = np.searchsorted(split, uses.node)
     n_arcs = kernels.count_arcs(uses)
     arc_start = np.zeros(len(split) + 1, dtype=np.int64)
     np.cumsum(np.bincount(of_split, n_arcs, len(split)) + has_own, out=arc_start[1:])
@@ -109,14 +87,14 @@ def list_purchases(
             f"The forest buys features at {arc_start[-1]} (split, sample) pairs; up to 2**31 fit. "
             "Prune on a subsample."
         )
+    # The arcs of a split are neighbours: those of its first uses, and the one to its own costs.
+    by_split = np.argsort(of_split, kind="stable")
+    first_arc = np.empty(len(n_arcs), dtype=np.int64)
+    first_arc[by_split] = np.cumsum(n_arcs[by_split]) - n_arcs[by_split]
+    first_arc += of_split * has_own
     arc_item = np.empty(arc_start[-1], dtype=np.int32)
-    cost_item, item_payer = kernels.number_items(
-        uses,
-        group,
-        _first_arcs(of_split, n_arcs, has_own),
-        arc_item,
-        min(len(arc_item), len(np.unique(group)) * routes.n_samples),
-    )
+    most_items = min(len(arc_item), len(np.unique(group)) * len(weights))
+    cost_item, item_payer = kernels.number_items(uses, group, first_arc, arc_item, most_items)
     item_cost = _item_costs(prices, weights, cost_item, item_payer)
     if has_own:
         number = np.arange(len(split), dtype=np.int32)
@@ -138,17 +116,19 @@ def passing_weights(forest: Forest, routes: Routes, weights: FloatArray) -> Floa
     return passing
 
 
-def _first_uses(forest: Forest, prices: PriceList) -> tuple[IntArray, IntArray]:
+def _first_uses(
+    forest: Forest, routes: Routes, prices: PriceList, each_tree: bool
+) -> tuple[kernels.FirstUses, IntArray]:
     """Return the splits at which samples may need a cost item that they did not need above.
 
-    Beside each split stands the entry of the price list; they come sorted by cost item, then by
-    node. Where samples know values, the first split that needs an item differs from sample to
+    They come sorted by groups, the second result: by cost item, and by tree where each pays for
+    itself. Where samples know values, the first split that needs an item differs from sample to
     sample: then each first use of a feature counts. Counting twice on the same way costs nothing.
     """
     uses = first_uses(forest)
-    start = np.searchsorted(forest.feature[uses], np.arange(prices.n_features + 1))
+    start = np.searchsorted(forest.feature[uses], np.arange(forest.n_features + 1))
     of_feature = np.split(uses, start[1:-1])
-    feature = np.repeat(np.arange(prices.n_features), np.diff(prices.start))
+    feature = np.repeat(np.arange(forest.n_features), np.diff(prices.start))
     is_masked = bool((prices.mask != NO_MASK).any())
     found = []
     for cost_item in np.unique(prices.cost_item):
@@ -159,24 +139,22 @@ def _first_uses(forest: Forest, prices: PriceList) -> tuple[IntArray, IntArray]:
             order = np.argsort(nodes, kind="stable")
             found.append((nodes[order], beside[order]))
         else:
-            entry_of = np.full(prices.n_features, -1)
+            entry_of = np.full(forest.n_features, -1)
             entry_of[feature[entries]] = entries
             is_first = kernels.first_tests(entry_of >= 0, forest.feature, forest.parent)
             nodes = np.flatnonzero(is_first)
             found.append((nodes, entry_of[forest.feature[nodes]]))
     node, entry = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
-    return node, entry
-
-
-def _with_samples(
-    forest: Forest, routes: Routes, prices: PriceList, node: IntArray, entry: IntArray
-) -> kernels.FirstUses:
-    """Return first uses with the samples that pass them, as kernels want it."""
-    return kernels.FirstUses(
+    tree, group = forest.tree_of(node), prices.cost_item[entry].astype(np.int64)
+    if each_tree:
+        group += tree * prices.n_cost_items
+        order = np.argsort(group, kind="stable")
+        node, entry, tree, group = node[order], entry[order], tree[order], group[order]
+    bundle = kernels.FirstUses(
         node=node,
         cost_item=prices.cost_item[entry],
         mask=prices.mask[entry],
-        tree=forest.tree_of(node),
+        tree=tree,
         payer=prices.payer,
         order=routes.order,
         start=routes.start,
@@ -184,6 +162,7 @@ def _with_samples(
         masks=prices.masks,
         batch_of=prices.batch_of,
     )
+    return bundle, group
 
 
 def _one_item_each(
@@ -191,10 +170,10 @@ def _one_item_each(
     routes: Routes,
     prices: PriceList,
     weights: FloatArray,
-    uses: tuple[IntArray, IndexArray],
+    uses: kernels.FirstUses,
 ) -> Purchases:
     """Return one item for each split, all that its samples pay there: nobody shares it."""
-    node, used_item = uses
+    node, used_item = uses.node, uses.cost_item
     split = np.flatnonzero(forest.is_split)
     number = np.arange(len(split), dtype=np.int32)
     passing = passing_weights(forest, routes, weights)
@@ -205,14 +184,6 @@ def _one_item_each(
     cost_item[np.searchsorted(split, node)] = used_item
     scale = float(weights.sum()) * prices.predictions
     return Purchases(every, number, cost_item, number.copy(), cost[split], prices.prices, scale)
-
-
-def _first_arcs(of_split: IntArray, n_arcs: IntArray, has_own: bool) -> IntArray:
-    """Return where the arcs of each first use begin, if those of each split are neighbours."""
-    by_split = np.argsort(of_split, kind="stable")
-    first = np.empty(len(n_arcs), dtype=np.int64)
-    first[by_split] = np.cumsum(n_arcs[by_split]) - n_arcs[by_split]
-    return first + of_split * has_own
 
 
 def _item_costs(

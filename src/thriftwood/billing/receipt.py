@@ -151,7 +151,9 @@ def uses_in_order(forest: Forest, values: NDArray[Any]) -> list[FeatureUse]:
     """Return the features that one sample uses, each once, tree after tree from the root down."""
     with np.errstate(over="ignore"):
         as_compared = values.astype(forest.input_dtype, copy=False)
-    features, trees = kernels.features_in_order(forest.splits, forest.tree_start, as_compared)
+    features, trees = kernels.features_in_order(
+        forest.layout.splits, forest.tree_start, as_compared
+    )
     return [
         FeatureUse(feature, tree, shown_value(forest, feature, values[feature]))
         for feature, tree in zip(features.tolist(), trees.tolist(), strict=True)

@@ -12,6 +12,7 @@ from thriftwood.billing import bill_of_stages, model_cost_of
 from thriftwood.cascade.calibration import temperature_scaling
 from thriftwood.cascade.model import CascadeClassifier
 from thriftwood.cascade.tuning import StageResults, tune_rules
+from thriftwood.costs import PriceList
 from thriftwood.errors import InputError
 from thriftwood.forest import (
     Forest,
@@ -23,7 +24,7 @@ from thriftwood.forest import (
     predictions,
     scores,
 )
-from thriftwood.problem import Prunings, ValidationSet, read_points
+from thriftwood.problem import Prunings, SampleData, read_points
 from thriftwood.refitting import LabelledSamples, read_labelled, refit_model
 from thriftwood.support.arrays import FloatArray
 from thriftwood.support.progress import progress_bar
@@ -51,14 +52,15 @@ def check_cascade(forest: Forest, samples: str, refit: LabelledSamples | None) -
 
 def build_cascade(
     path: Prunings,
-    data: ValidationSet,
+    data: SampleData,
+    prices: PriceList,
     stages: int | Sequence[int] = N_STAGES,
     refit: LabelledSamples | None = None,
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> CascadeClassifier:
     """Return a cascade of points of a path, tuned on a validation set, as `PruningPath.cascade`."""
-    if (data.prices.payer >= 0).any():
+    if (prices.payer >= 0).any():
         raise InputError(
             "With `shared_by` what a sample pays depends on where others stop, so that none can be "
             "told when to stop. Leave it out of `costs`.",
@@ -74,10 +76,9 @@ def build_cascade(
             bar(number / len(forests))
             if refit is not None and forest.n_splits < path.forest.n_splits:
                 forests[number] = _refitted(forest, training, validation, n_jobs)
-        rules = tune_rules(_results(forests, data, n_jobs))
-    prices = data.prices.without_samples()
+        rules = tune_rules(_results(forests, data, prices, n_jobs))
     last = Stages(tuple(forests), rules.thresholds[-1])
-    return CascadeClassifier(last, prices, rules, n_jobs).at(budget=None)
+    return CascadeClassifier(last, prices.without_samples(), rules, n_jobs).at(budget=None)
 
 
 def _forests(path: Prunings, stages: int | Sequence[int]) -> list[Forest]:
@@ -123,7 +124,9 @@ def _refitted(
     ).check()
 
 
-def _results(forests: list[Forest], data: ValidationSet, n_jobs: int | None) -> StageResults:
+def _results(
+    forests: list[Forest], data: SampleData, prices: PriceList, n_jobs: int | None
+) -> StageResults:
     """Return what every stage predicts for the validation set, and what that costs."""
     X, target = data.table.values, data.target.astype(np.int32)
     weights = data.counted / data.counted.sum()
@@ -136,15 +139,15 @@ def _results(forests: list[Forest], data: ValidationSet, n_jobs: int | None) -> 
         margins[:, s] = margins_of(forest, X, found)
         margins_of_all[:, s] = margins_of(forest, X, of_all)
         labels[:, s] = predictions(forest.link, found).argmax(axis=1)
-        bills[:, s] = bill_of_stages(one_stage(forest), data.table, data.prices, n_jobs).per_sample
+        bills[:, s] = bill_of_stages(one_stage(forest), data.table, prices, n_jobs).per_sample
         probability, loss = temperature_scaling(found, target, weights)
         if loss < least:
             best, least = probability, loss
-    model_costs = np.array([model_cost_of(forest, data.prices) for forest in forests])
+    model_costs = np.array([model_cost_of(forest, prices) for forest in forests])
     return StageResults(margins, margins_of_all, labels, best, target, bills, weights, model_costs)
 
 
-def _scores_of_some(forest: Forest, data: ValidationSet, n_jobs: int | None) -> FloatArray:
+def _scores_of_some(forest: Forest, data: SampleData, n_jobs: int | None) -> FloatArray:
     """Return the mean of the trees that predict a sample; 0 where none does."""
     reached = leaves(forest, data.table.values, n_jobs)
     predicts = data.times > 0

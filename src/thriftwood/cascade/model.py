@@ -16,7 +16,7 @@ from thriftwood.forest import Forest, StagePredictions, Stages, files, predict_s
 from thriftwood.support.arrays import FloatArray
 
 FORMAT = "thriftwood cascade"
-VERSION = 1
+VERSION = 2
 
 
 class CascadeClassifier(FittedClassifier):
@@ -146,5 +146,5 @@ class CascadeClassifier(FittedClassifier):
             if not rules.fits(len(stages)) or prices.n_features != stages.richest.n_features:
                 raise ValueError
         except files.DAMAGE:
-            raise InputError(f"{file} is damaged.") from None
+            raise InputError(f"{file} is damaged: copy it again.") from None
         return cls(stages, prices, rules, n_jobs)

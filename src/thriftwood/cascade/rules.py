@@ -63,6 +63,8 @@ class StoppingRules:
             and self.thresholds.shape == (n_rules, n_stages)
             and bool((self.thresholds >= 0).all() and (self.thresholds[:, -1] == 0).all())
             and all(one.shape == (n_rules,) and np.isfinite(one).all() for one in per_rule)
+            and all(bool((one >= 0).all()) for one in per_rule)
+            and bool((self.errors <= 1 + ROUNDING).all())
             and bool((np.diff(self.costs) > 0).all() and (np.diff(self.losses) < 0).all())
         )
 

@@ -14,6 +14,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         from thriftwood.cli.app import app
+        from thriftwood.cli.console import guard_streams
     except ModuleNotFoundError as error:
         if error.name != "typer":
             raise
@@ -21,4 +22,5 @@ def main() -> None:
         sys.exit(2)
     except KeyboardInterrupt:  # from here on commands see to that themselves
         sys.exit(130)
+    guard_streams()
     app(prog_name="thriftwood")

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TextIO, cast
 
 import typer
 
@@ -18,6 +18,7 @@ from thriftwood.errors import ThriftwoodError, UnusedPriceWarning
 NOT_OPTIMAL = 1
 WRONG_INPUT = 2
 OUR_FAULT = 70  # what the C library calls an internal software error
+NOT_PRINTED = 74  # and that an error of input or output
 NOBODY_READS = 141  # what a shell makes of a closed pipe
 STOPPED = 130  # what a shell makes of Ctrl-C
 ERROR = "Error: "
@@ -89,9 +90,6 @@ class Console:
                 yield
         except typer.Exit:  # an end on purpose
             raise
-        except BrokenPipeError:  # a reader such as `head` has left
-            _close_stdout()
-            raise typer.Exit(NOBODY_READS) from None
         except (Exception, KeyboardInterrupt) as error:
             if debug:
                 traceback.print_exc()
@@ -101,11 +99,48 @@ class Console:
             raise typer.Exit(code) from None
 
 
-def _close_stdout() -> None:
-    """Lead what is still to be printed nowhere: at the end Python would try once more."""
-    with suppress(OSError, ValueError):  # stdout may be no file
+class Stream:
+    """Stdout that ends the program where it cannot be written, whoever writes; stderr goes on."""
+
+    def __init__(self, stream: Any, is_answer: bool) -> None:
+        self._stream = stream
+        self._is_answer = is_answer
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write text, as a file does."""
+        return self._tried(self._stream.write, text) or len(text)
+
+    def flush(self) -> None:
+        """Have it written now."""
+        self._tried(self._stream.flush)
+
+    def _tried(self, do: Callable[..., Any], *args: Any) -> Any:
+        try:
+            return do(*args)
+        except OSError as error:
+            _lead_nowhere(self._stream)
+            if not self._is_answer:
+                return None
+            if isinstance(error, BrokenPipeError):  # a reader such as `head` has left
+                sys.exit(NOBODY_READS)
+            typer.echo(f"{ERROR}The answer cannot be printed: {error.strerror}.", err=True)
+            sys.exit(NOT_PRINTED)
+
+
+def guard_streams() -> None:
+    """Let streams that are closed or fail be no fault of a command, nor its answer."""
+    sys.stdout = cast(TextIO, Stream(sys.stdout or open(os.devnull, "w"), True))  # noqa: SIM115
+    sys.stderr = cast(TextIO, Stream(sys.stderr or open(os.devnull, "w"), False))  # noqa: SIM115
+
+
+def _lead_nowhere(stream: Any) -> None:
+    """Lead what is still to be written nowhere: at the end Python would try once more."""
+    with suppress(OSError, ValueError):  # it may be no file
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
+        os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
 
 

@@ -9,7 +9,7 @@ import thriftwood as tw
 from thriftwood.cli.console import Console
 from thriftwood.cli.inputs import check_file, read_one_forest
 from thriftwood.cli.options import Request, command, one_of
-from thriftwood.cli.outputs import MODELS, check_apart, check_new_file
+from thriftwood.cli.outputs import MODELS, check_apart, check_new_file, new_file
 from thriftwood.errors import InputError
 from thriftwood.formats import EXPORTED
 from thriftwood.support.files import write_whole
@@ -59,9 +59,8 @@ def export(
     _check_suffix(place, to)
     check_new_file(place, request.force)
     model = read_one_forest(request.model, request.trust_pickle, console)
-    check_new_file(place, request.force)  # somebody may have used it meanwhile
-    with console.step(f"Writing {place}"):
-        _write(model, to, place)
+    with console.step(f"Writing {place}"), new_file(place, request.force) as unfinished:
+        _write(model, to, unfinished)
     console.say(f"Wrote {place}: a {type(model).__name__} as {to}.")
     console.answer({"type": type(model).__name__, "format": to, "output": str(place)})
 

@@ -104,6 +104,10 @@ class Request:
             "How much errors on a class count: 'balanced', or LABEL=NUMBER, as often as needed.",
         ),
     ] = None
+    time_limit: Annotated[
+        float | None,
+        optional("SECONDS", "Stop then, with the points found so far and the gap proven so far."),
+    ] = None
     jobs: Annotated[int | None, optional("N", "Threads; -1 for all. By default one.")] = None
     trust_pickle: Annotated[
         bool,

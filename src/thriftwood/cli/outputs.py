@@ -1,18 +1,17 @@
 """Outputs of a command: checked before the work begins, written whole or not at all."""
 
 import os
-import secrets
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from thriftwood.errors import InputError
 from thriftwood.formats import READ, suffixes_of
+from thriftwood.support import writing
 
 MODELS = suffixes_of(READ)
 CASCADES = suffixes_of(tuple(one for one in READ if one.module == "own"))
-HIDDEN = ".thriftwood-"  # what names begin with while a folder is being filled
+THERE = "{} is there already: choose another name, or pass --force."
 
 
 def check_apart(place: Path, *files: Path | None) -> None:
@@ -28,11 +27,10 @@ def check_new_file(place: Path, force: bool) -> None:
     """Refuse a file that cannot be written, or would replace another unasked."""
     if place.is_dir():
         raise InputError(f"{place} is a folder: name a file in it.")
-    if place.exists() and not place.is_file():
-        raise InputError(f"{place} is no ordinary file: choose another name.")
+    writing.check_ordinary(place)
     _check_room(place)
     if (place.exists() or place.is_symlink()) and not force:
-        raise InputError(f"{place} is there already: choose another name, or pass --force.")
+        raise InputError(THERE.format(place))
 
 
 def check_new_model(place: Path, force: bool, is_cascade: bool = False) -> None:
@@ -55,6 +53,7 @@ def check_new_folder(place: Path, names: Sequence[str], force: bool) -> None:
     if place.is_symlink() or (place.exists() and not place.is_dir()):
         raise InputError(f"{place} is not a folder: name one, which will be made.")
     _check_room(place)
+    writing.clear_leftovers(place)
     if not place.exists() or not _seen_in(place):
         return
     strange = _first_strange(place, names)
@@ -69,59 +68,38 @@ def check_new_folder(place: Path, names: Sequence[str], force: bool) -> None:
             "command: choose another folder."
         )
     if not force:
-        raise InputError(f"{place} is there already: choose another name, or pass --force.")
+        raise InputError(THERE.format(place))
+
+
+@contextmanager
+def new_file(place: Path, force: bool) -> Iterator[Path]:
+    """Yield the name of a file to write; it takes its place when all went well."""
+    check_new_file(place, force)  # somebody may have used it meanwhile
+    try:
+        with writing.new_file(place, force) as unfinished:
+            try:
+                yield unfinished
+            except InputError as error:
+                raise InputError(str(error).replace(str(unfinished), str(place))) from None
+    except FileExistsError:
+        raise InputError(THERE.format(place)) from None
 
 
 @contextmanager
 def new_folder(place: Path, names: Sequence[str], force: bool) -> Iterator[Path]:
-    """Yield a folder to fill; its files take their place when all went well, else they vanish."""
+    """Yield a folder to fill; it takes its place when all went well, else it vanishes."""
     check_new_folder(place, names, force)
-    place = place.absolute()
-    # Inside a folder that is there: it may be a mount, or where somebody's shell stands, and stays.
-    # Else beside it, so that the last step is one rename.
-    unfinished = _hidden_folder(place if place.exists() else place.parent, place)
     try:
-        yield unfinished
-        check_new_folder(place, names, force)  # somebody may have used it meanwhile
-        if place.exists():
-            _replace_files(unfinished, place)
-        else:
-            unfinished.rename(place)
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
-
-
-def _hidden_folder(parent: Path, place: Path) -> Path:
-    """Make a folder of a name that nobody uses."""
-    folder = parent / f"{HIDDEN}{secrets.token_hex(4)}"
-    try:
-        folder.mkdir()
-    except OSError as error:
-        raise InputError(f"{place} cannot be written: {error.strerror}.") from None
-    return folder
-
-
-def _replace_files(new: Path, place: Path) -> None:
-    """Move what a folder holds to its place; what is there goes only once all of it stands."""
-    old = _hidden_folder(place, place)
-    moves = [(one, old / one.name) for one in _seen_in(place)]
-    moves += [(one, place / one.name) for one in new.iterdir()]
-    done = []
-    try:
-        for source, target in moves:
-            source.rename(target)
-            done.append((source, target))
-    except BaseException:
-        for source, target in reversed(done):
-            target.rename(source)
-        old.rmdir()
-        raise
-    shutil.rmtree(old)
+        with writing.new_folder(place, force) as unfinished:
+            yield unfinished
+            check_new_folder(place, names, force)  # somebody may have used it meanwhile
+    except FileExistsError:
+        raise InputError(THERE.format(place)) from None
 
 
 def _seen_in(place: Path) -> list[Path]:
     """Return what is in a folder, but for what a run is filling or was killed over."""
-    return [one for one in place.iterdir() if not one.name.startswith(HIDDEN)]
+    return [one for one in place.iterdir() if not one.name.startswith(writing.HIDDEN)]
 
 
 def _first_strange(place: Path, names: Sequence[str]) -> str | None:

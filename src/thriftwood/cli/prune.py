@@ -12,7 +12,7 @@ import thriftwood as tw
 from thriftwood.cli.console import Console
 from thriftwood.cli.inputs import Inputs, Samples, check_limit, check_request, read_inputs
 from thriftwood.cli.options import Request, command, flag, optional
-from thriftwood.cli.outputs import check_apart, check_new_model
+from thriftwood.cli.outputs import check_apart, check_new_model, new_file
 from thriftwood.cli.text import amount, share, wrapped
 from thriftwood.errors import InputError
 from thriftwood.support.validation import six_digits
@@ -94,8 +94,7 @@ def prune(
         model, lines, facts = point_of(path, inputs, limits, refit)
     # All that may fail comes before the file: it is there only if all went well.
     validation, measured = _on_validation(inputs, model)
-    check_new_model(output, request.force, cascade)  # somebody may have used it meanwhile
-    write_model(model, output, console)
+    write_model(model, output, request.force, console)
     for line in (lines[0], *measured, *lines[1:], f"Wrote {output}."):
         console.say(line)
     console.answer(facts | {"validation": validation, "output": str(output)})
@@ -278,12 +277,12 @@ def proof_facts(certificate: Certificate | None) -> dict[str, Any] | None:
     return {"profit": certificate.profit, "bound": certificate.bound, "gap": certificate.gap}
 
 
-def write_model(model: Any, output: Path, console: Console) -> None:
+def write_model(model: Any, output: Path, force: bool, console: Console) -> None:
     """Write a model in the format that the suffix names."""
     from thriftwood.formats.models import write_model_file
 
-    with console.step(f"Writing {output}"):
-        write_model_file(model, output)
+    with console.step(f"Writing {output}"), new_file(output, force) as unfinished:
+        write_model_file(model, unfinished)
 
 
 def _on_validation(inputs: Inputs, pruned: Any) -> tuple[dict[str, Any] | None, list[str]]:

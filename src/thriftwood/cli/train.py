@@ -96,7 +96,7 @@ def train(
         if request.budget is not None:
             limits = (request.budget, None)
             model, more, pruned = point_of(path, inputs, limits, False)
-            write_model(model, folder / PRUNED, console)
+            write_model(model, folder / PRUNED, False, console)
             lines, facts = [*lines, "", *more], facts | {"pruned": pruned}
     if note is not None:
         console.note(note)

@@ -73,13 +73,16 @@ class ParametricCut:
         The gains given up and the costs saved at each breakpoint; lambda is their ratio there.
     slack : float
         By how many gains, at any lambda, the set may miss the optimum because lambda had to be
-        rounded to stay within 64 bits; 0 where that never happened.
+        rounded to stay within 64 bits, or because time was up; 0 where neither happened.
+    is_unfinished : bool
+        Whether time was up.
     """
 
     breakpoint_of: IndexArray
     gain: IntArray
     cost: IntArray
     slack: float
+    is_unfinished: bool = False
 
     @property
     def n_breakpoints(self) -> int:

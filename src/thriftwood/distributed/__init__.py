@@ -5,14 +5,13 @@ proven of its solution holds for all samples.
 """
 
 from thriftwood.distributed.dual import DualDecomposition, DualRound
-from thriftwood.distributed.partitioned import comes_in_partitions, partitioned_problem
+from thriftwood.distributed.partitioned import partitioned_problem
 from thriftwood.distributed.partitions import is_partitioned
 from thriftwood.distributed.subsampling import subsampled_partitions, subsampled_problem
 
 __all__ = [
     "DualDecomposition",
     "DualRound",
-    "comes_in_partitions",
     "is_partitioned",
     "partitioned_problem",
     "subsampled_partitions",

@@ -26,7 +26,7 @@ Sum = TypeVar("Sum", bound=Any)
 
 def losses_in_blocks(problem: PruningProblem) -> NodeLosses:
     """Return what each node would lose as a leaf, on all samples in memory."""
-    if problem.loss_kind != SUM:
+    if problem.loss.kind != SUM:
         return problem.node_losses
     return _sum_over_blocks(problem, "Counting", lambda block: block.node_losses)
 

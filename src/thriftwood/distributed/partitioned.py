@@ -25,7 +25,7 @@ from thriftwood.distributed.dual import (
     decomposed_path,
     join_subproblems,
 )
-from thriftwood.distributed.partitions import Partition, is_partitioned, open_partitions
+from thriftwood.distributed.partitions import Partition, open_partitions
 from thriftwood.distributed.units import (
     common_units,
     count_decimals,
@@ -38,21 +38,20 @@ from thriftwood.forest import Forest
 from thriftwood.forest.table import column_names, read_rows
 from thriftwood.problem import (
     JOINT,
-    RECORDED_GAIN,
     SUM,
+    AnyLoss,
     ClassWeight,
     ClosureIndex,
-    Loss,
     NodeLosses,
     PruningProblem,
     SampleData,
+    check_gains_count,
     in_whole_numbers,
-    loss_kind,
-    loss_named,
-    once,
     read_class_weights,
+    read_loss,
     read_target,
     recorded_losses,
+    times_counted,
 )
 from thriftwood.problem.closure import whole_gains
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray
@@ -61,36 +60,6 @@ from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray
 BLOCK_SAMPLES = 50_000
 # Turns a partition into the problem of its samples.
 ReadPartition = Callable[[Partition], PruningProblem]
-
-
-def comes_in_partitions(
-    model: Any,
-    X: Any,
-    given: dict[str, Any],
-    decomposition: DualDecomposition | None,
-    subsample: int | None,
-) -> bool:
-    """Say whether samples are to be pruned in partitions.
-
-    A memory map is read as a whole where something needs all samples at once: joblib hands arrays
-    to its processes as memory maps, and what works on arrays must work there.
-    """
-    if decomposition is not None and not isinstance(decomposition, DualDecomposition):
-        raise InputError(
-            f"`decomposition` is {decomposition!r}: pass None or an object DualDecomposition(...)."
-        )
-    if decomposition is None and type(X) is np.ndarray:
-        return False
-    if decomposition is not None or not isinstance(X, np.memmap):
-        return decomposition is not None or is_partitioned(X)
-    costs, loss = given["costs"], given["loss"]
-    return not (
-        subsample is not None
-        or given["samples"] != "all"
-        or isinstance(given["class_weight"], str)
-        or (isinstance(costs, Costs) and costs.is_tied_to_samples)
-        or (loss is not None and not read_forest(model).is_averaged)
-    )
 
 
 def partitioned_problem(
@@ -171,9 +140,9 @@ class ClosureInPartitions:
         """Return the best closed set at a lambda, its certificate, its scale, and the rounds."""
         return decomposed_cut(self.closure, lambda_, self.options)
 
-    def parametric_cut(self) -> tuple[ParametricCut, tuple[DualRound, ...]]:
+    def parametric_cut(self, deadline: float) -> tuple[ParametricCut, tuple[DualRound, ...]]:
         """Return the best closed sets at all lambdas, and the rounds."""
-        return decomposed_path(self.closure, self.options, self.n_jobs)
+        return decomposed_path(self.closure, self.options, self.n_jobs, deadline)
 
     def mean_costs(self, drop_step: IndexArray, n_points: int) -> FloatArray:
         """Return the mean bill of a sample at nested points."""
@@ -187,7 +156,7 @@ class ClosureInPartitions:
 
 
 def read_shared(
-    model: Any, X: Any, costs: AnyCosts, loss: Loss, class_weight: ClassWeight, samples: str
+    model: Any, X: Any, costs: AnyCosts, loss: AnyLoss, class_weight: ClassWeight, samples: str
 ) -> tuple[PruningProblem, ReadPartition]:
     """Read what all partitions share: the problem without samples or model, and what reads one.
 
@@ -200,11 +169,10 @@ def read_shared(
         )
     forest = read_forest(model)
     forest = replace(forest, feature_names=forest.feature_names or column_names(X))
-    loss_name = loss_named(loss, forest)
-    kind = loss_kind(loss_name, forest)
-    if kind == JOINT:
+    counted = read_loss(loss, forest)
+    if counted.kind == JOINT:
         raise InputError(
-            f"The {loss_name.replace('_', ' ')} of a boosted model is descended on samples in "
+            f"The {counted.name.replace('_', ' ')} of a boosted model is descended on samples in "
             "memory, not in partitions: leave `loss` out."
         )
     if isinstance(costs, Costs) and costs.is_tied_to_samples:
@@ -213,8 +181,10 @@ def read_shared(
             "not possible in partitions: give prices that are the same for all samples."
         )
     prices = read_prices(costs, forest.n_features, forest.feature_names, n_samples=1)
-    problem = PruningProblem(None, forest, prices, loss, loss_name, kind, samples, None, n_jobs=1)
-    class_weights = _class_weights(class_weight, forest, loss_name)
+    problem = PruningProblem(None, forest, prices, counted, samples, None, n_jobs=1)
+    if counted.kind != SUM:
+        check_gains_count(counted.name, class_weight, samples)
+    class_weights = _class_weights(class_weight, forest)
     return problem, partial(_read_partition, problem, class_weights)
 
 
@@ -230,7 +200,7 @@ def _read_partition(
         target=target,
         weights=weights,
         loss_weights=weights if class_weights is None else weights * class_weights[target],
-        times=once(forest.n_trees, table.n_samples),
+        times=times_counted(forest.n_trees, table.n_samples),
     )
     return replace(problem, data=data, progress=False)
 
@@ -259,7 +229,7 @@ def _build_subproblem(
     parts: list[Subproblem] = []
     for start in range(0, data.table.n_samples, BLOCK_SAMPLES):
         some = replace(problem, data=data.take(slice(start, start + BLOCK_SAMPLES)))
-        if problem.loss_kind == SUM:
+        if problem.loss.kind == SUM:
             losses = some.node_losses if losses is None else losses + some.node_losses
         new = subproblem_of(problem.forest, some.routes, prices, some.in_memory.weights)
         parts = [join_subproblems([*parts, new])]
@@ -309,14 +279,9 @@ def _check_alike(reports: Sequence[_Report]) -> None:
             )
 
 
-def _class_weights(class_weight: ClassWeight, forest: Forest, loss_name: str) -> FloatArray | None:
+def _class_weights(class_weight: ClassWeight, forest: Forest) -> FloatArray | None:
     if class_weight is None:
         return None
-    if loss_name == RECORDED_GAIN:
-        raise InputError(
-            "The gains of splits were recorded with the weights of the training, so `class_weight` "
-            "changes nothing: leave it out, or train with it."
-        )
     if isinstance(class_weight, str) and class_weight == "balanced":
         raise InputError(
             "class_weight='balanced' needs all labels before the first loss is counted, which "

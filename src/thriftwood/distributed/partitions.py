@@ -7,7 +7,7 @@ a Dask cluster for Dask collections (`dask_cluster`).
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from itertools import count
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from thriftwood.errors import InputError, MissingLibraryError, ThriftwoodError
-from thriftwood.support.parallel import for_each, n_threads
+from thriftwood.support.parallel import for_each, n_threads, thread_pool
 from thriftwood.support.progress import progress_bar
 
 Message = TypeVar("Message")
@@ -224,7 +224,7 @@ def build_states(
         with naming(box[0].number):
             return build_state(build, box.pop())
 
-    with ThreadPoolExecutor(n_threads) as pool:
+    with thread_pool(n_threads) as pool:
         for number in count():
             if len(building) == n_threads:
                 states.append(building.popleft().result())

@@ -35,8 +35,7 @@ from thriftwood.problem import (
     NodeLosses,
     PruningProblem,
     SampleData,
-    figures_of,
-    once,
+    times_counted,
 )
 from thriftwood.support.arrays import FloatArray, IndexArray, IntArray, read_only
 from thriftwood.support.validation import whole_number
@@ -88,8 +87,12 @@ class Subsample:
         step = _after_the_whole_forest(problem, drop_step, len(costs))
         all_costs, all_losses = self.measure(step, n_points)
         best = lower_hull(all_costs, all_losses)
-        whole = figures_of(forest, problem.mean_losses, forest.is_split, float(all_costs[0]))
-        original = replace(whole, loss=float(all_losses[0]))
+        original = Figures(
+            cost=float(all_costs[0]),
+            loss=float(all_losses[0]),
+            n_splits=forest.n_splits,
+            n_features=len(np.unique(forest.feature[forest.is_split])),
+        )
         starts = np.append(0.0, slopes_of(all_costs[best], all_losses[best]))
         ends = np.append(starts[1:], max(starts[-1], tradeoffs[-1]))
         errors = self.standard_errors(problem, drop_step, len(costs))
@@ -217,7 +220,7 @@ def _draw(size: int, read: ReadPartition, partition: Partition) -> tuple[_Counts
     """Count, and draw in random order as many samples as could be needed."""
     problem = read(partition)
     data = problem.in_memory
-    losses = losses_in_blocks(problem) if problem.loss_kind == SUM else None
+    losses = losses_in_blocks(problem) if problem.loss.kind == SUM else None
     order = np.random.default_rng([SEED, partition.number]).permutation(data.table.n_samples)
     counts = (data.table.n_samples, float(data.weights.sum()), losses)
     return counts, data.take(order[:size])
@@ -258,7 +261,7 @@ def _joined(parts: list[SampleData]) -> SampleData:
         target=read_only(np.concatenate([part.target for part in parts])),
         weights=read_only(np.concatenate([part.weights for part in parts])),
         loss_weights=read_only(np.concatenate([part.loss_weights for part in parts])),
-        times=once(len(parts[0].times), len(values)),
+        times=times_counted(len(parts[0].times), len(values)),
     )
 
 

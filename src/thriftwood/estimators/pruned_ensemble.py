@@ -27,7 +27,7 @@ from thriftwood.errors import InputError, UnfittedModelError, UnsupportedModelEr
 from thriftwood.estimators.cross_validation import Fold, Samples, cross_validate, make_folds
 from thriftwood.estimators.options import prices_for
 from thriftwood.evaluation import Evaluation, check_rule, chosen_point
-from thriftwood.problem import ClassWeight, Loss, read_weights
+from thriftwood.problem import AnyLoss, ClassWeight, read_weights
 from thriftwood.pruning import Pruned, PruningPath, prune_path
 from thriftwood.support.arrays import FloatArray
 from thriftwood.support.validation import one_number_from_zero
@@ -50,7 +50,7 @@ class _PrunedEnsemble(BaseEstimator):
         rule: str = "one_standard_error",
         limit: float | None = None,
         cv: Any = 5,
-        loss: Loss = None,
+        loss: AnyLoss = None,
         class_weight: ClassWeight = None,
         samples: str | None = None,
         refit: bool = False,

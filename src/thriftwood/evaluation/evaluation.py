@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from thriftwood.billing import mean_costs, nested_bills, sorted_by_step, steps_of
+from thriftwood.costs import PriceList
 from thriftwood.evaluation import kernels
 from thriftwood.forest import Forest, Routes, predictions, route_samples
-from thriftwood.problem.validation import Prunings, ValidationSet, read_points
+from thriftwood.problem import Prunings, SampleData, read_points
 from thriftwood.support.arrays import FloatArray, IndexArray, IntArray, read_only
 from thriftwood.support.libraries import frame_of
 from thriftwood.support.progress import progress_bar
@@ -105,14 +106,15 @@ class Evaluation:
 
 def evaluate(
     path: Prunings,
-    data: ValidationSet,
+    data: SampleData,
+    prices: PriceList,
     points: Sequence[int] | None = None,
     quantiles: Sequence[float] = (),
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> Evaluation:
     """Measure points of a path on samples; parameters as in `PruningPath.evaluate`."""
-    forest, prices, weights = path.forest, data.prices, data.weights
+    forest, weights = path.forest, data.weights
     wanted = np.arange(len(path)) if points is None else read_points(points, len(path))
     # Point 0 is the model before pruning from here on.
     visited, place = np.unique(np.append(0, wanted + 1), return_inverse=True)
@@ -171,7 +173,7 @@ def _nested(path: Prunings, visited: IntArray) -> Iterator[Nested]:
 
 
 def _losses_along(
-    forest: Forest, routes: Routes, data: ValidationSet, prunings: Iterable[Nested]
+    forest: Forest, routes: Routes, data: SampleData, prunings: Iterable[Nested]
 ) -> Iterator[FloatArray]:
     """Yield what each sample loses at each point, shape (n_losses, n_samples), from the last."""
     size = math.frexp(float(np.abs(forest.values).max(initial=0.0)))[1]

@@ -21,7 +21,7 @@ from thriftwood.forest.stages import (
 )
 from thriftwood.forest.traversal import (
     Routes,
-    are_first_uses,
+    class_weights,
     first_uses,
     leaf_means,
     leaf_ranges,
@@ -43,7 +43,7 @@ __all__ = [
     "StagePredictions",
     "Stages",
     "Statistic",
-    "are_first_uses",
+    "class_weights",
     "collapse",
     "files",
     "first_uses",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 COMBINE = ("mean", "sum")
 INPUTS = (np.dtype(np.float32), np.dtype(np.float64))
+ROUNDING = 1e-6  # of probabilities that a library may have kept as single floats
 PER_NODE = (
     "feature",
     "threshold",
@@ -29,18 +30,7 @@ PER_NODE = (
 )
 
 
-def check(forest: Forest) -> None:
-    """Raise `ForestError` where the arrays of a forest contradict each other."""
-    _check_arrays(forest)
-    for wrong, what in _wrong_nodes(forest):
-        bad = np.flatnonzero(wrong)
-        if len(bad):
-            tree = int(np.searchsorted(forest.tree_start, bad[0], side="right")) - 1
-            node = bad[0] - forest.tree_start[tree]
-            raise ForestError(f"Node {node} of tree {tree} {what}.")
-
-
-def _check_arrays(forest: Forest) -> None:
+def check_arrays(forest: Forest) -> None:
     """Check shapes, names and what counts for the forest as a whole."""
     if not isinstance(forest.n_features, (int, np.integer)) or forest.n_features < 1:
         raise ForestError(f"`n_features` is {forest.n_features!r}, not a number of columns.")
@@ -102,7 +92,7 @@ def _check_arrays(forest: Forest) -> None:
             raise ForestError(words)
 
 
-def _wrong_nodes(forest: Forest) -> Iterator[tuple[BoolArray, str]]:
+def wrong_nodes(forest: Forest) -> Iterator[tuple[BoolArray, str]]:
     """Yield masks of nodes that contradict others, and what each of them does.
 
     Children stay in their tree, come after their parent, and have one parent each. What comes later
@@ -139,5 +129,9 @@ def _wrong_nodes(forest: Forest) -> Iterator[tuple[BoolArray, str]]:
     lost = np.zeros(forest.n_nodes, dtype=np.bool_)
     lost[np.nonzero(~np.isfinite(forest.values))[0]] = True
     yield lost, "has a value that is not finite"
+    if forest.is_averaged and forest.is_classifier:
+        low, total = forest.values.min(axis=1), forest.values.sum(axis=1)
+        no_shares = (low < -ROUNDING) | (np.abs(total - 1) > ROUNDING)
+        yield no_shares, "has probabilities that are not between 0 and 1 or do not add up to 1"
     if forest.gains is not None:
         yield ~np.isfinite(forest.gains), "has a gain that is not finite"

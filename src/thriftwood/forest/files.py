@@ -3,6 +3,7 @@
 import json
 import zipfile
 import zlib
+from hashlib import sha256
 from io import BytesIO
 from typing import Any
 
@@ -14,7 +15,8 @@ from thriftwood.forest.forest import ARRAYS, Forest
 from thriftwood.support.files import File, read_whole, write_whole
 
 FORMAT = "thriftwood forest"
-VERSION = 1
+VERSION = 2
+LENGTH = 32  # of the checksum
 WORDS = ("n_features", "combine", "link", "statistic")  # of a forest, as they are in the header
 
 # Raised by readers of a file that is none of ours, or was cut or changed.
@@ -46,7 +48,7 @@ def load_forest(file: File) -> Forest:
     try:
         return forest_from(header["forest"], arrays)
     except DAMAGE:
-        raise InputError(f"{file} is damaged.") from None
+        raise InputError(f"{file} is damaged: copy it again.") from None
 
 
 def forest_parts(forest: Forest, name: str = "forest") -> tuple[dict[str, Any], Arrays]:
@@ -89,24 +91,29 @@ def save_arrays(file: File, header: dict[str, Any], arrays: Arrays) -> None:
     named: dict[str, Any] = {"header": np.array(text), **arrays}
     content = BytesIO()
     np.savez_compressed(content, **named)
-    write_whole(file, content.getvalue())
+    with zipfile.ZipFile(content, "a") as archive:
+        archive.comment = bytes(LENGTH)  # the end of the file, for the checksum of all before
+    body = content.getvalue()[:-LENGTH]
+    write_whole(file, body + sha256(body).digest())
 
 
 def load_arrays(
     file: File, file_format: str, version: int, otherwise: str
 ) -> tuple[dict[str, Any], Arrays]:
     """Return the header and the arrays of a file; `otherwise` says what it is if not that."""
-    content = BytesIO(read_whole(file))
+    content = read_whole(file)
     try:
-        with np.load(content, allow_pickle=False) as found:
+        with np.load(BytesIO(content), allow_pickle=False) as found:
             arrays = {name: found[name] for name in found.files}
         header: dict[str, Any] = json.loads(str(arrays.pop("header")))
         if header["format"] != file_format or not isinstance(header["version"], int):
             raise ValueError
     except DAMAGE:
-        raise InputError(f"{file} is {otherwise}, or is damaged.") from None
+        raise InputError(f"{file} is {otherwise}, or is damaged: copy it again.") from None
     if header["version"] != version:
         raise InputError(
             f"{file} has version {header['version']} of the format; this release reads {version}."
         )
+    if sha256(content[:-LENGTH]).digest() != content[-LENGTH:]:
+        raise InputError(f"{file} is damaged: copy it again.")
     return header, arrays

@@ -6,8 +6,9 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from thriftwood.errors import ForestError
 from thriftwood.forest import checks, kernels
 from thriftwood.forest.kernels import LEAF, NO_SET
 from thriftwood.forest.links import Link, Statistic
@@ -154,23 +155,6 @@ class Forest:
         return int(np.count_nonzero(self.is_split))
 
     @cached_property
-    def splits(self) -> kernels.Splits:
-        """The node arrays, as kernels take them."""
-        kind = np.where(self.zero_is_missing, kernels.ZERO_IS_MISSING, kernels.THRESHOLD)
-        kind[self.category_set != NO_SET] = kernels.CATEGORIES
-        return kernels.Splits(
-            self.feature,
-            self.threshold,
-            self.left,
-            self.right,
-            self.missing_left,
-            read_only(kind.astype(np.uint8)),
-            self.category_set,
-            self.set_start,
-            self.in_set,
-        )
-
-    @cached_property
     def layout(self) -> kernels.Layout:
         """The trees as kernels send batches of samples down them.
 
@@ -182,20 +166,33 @@ class Forest:
             tree         0  1  2 | 0  0   1  1   2  2 | 1  1
             left         3  5  7 | 3  4   5  9   7  8 | 9 10
 
-        A threshold of NaN stands for a split that takes more than a comparison.
+        A threshold of NaN stands for a split that takes more than a comparison. `splits` are the
+        node arrays as they are, for one sample at a time.
         """
+        kind = np.where(self.zero_is_missing, kernels.ZERO_IS_MISSING, kernels.THRESHOLD)
+        kind[self.category_set != NO_SET] = kernels.CATEGORIES
         index = np.concatenate(list(self.levels()))
         number = np.empty(self.n_nodes, dtype=np.uint32)
         number[index] = np.arange(self.n_nodes, dtype=np.uint32)
-        compares = ~self.zero_is_missing & (self.category_set == NO_SET)
-        threshold = np.where(compares, self.threshold, np.nan)
+        threshold = np.where(kind == kernels.THRESHOLD, self.threshold, np.nan)
         is_split = self.is_split[index]
         nodes = np.empty(self.n_nodes, dtype=kernels.NODE)
         nodes["threshold"] = np.where(is_split, threshold[index], np.inf)
         nodes["left"] = np.where(is_split, number[self.left[index]], number[index])
         nodes["feature"] = np.where(is_split, self.feature[index], 0)
         index = read_only(index.astype(np.uint32))
-        return kernels.Layout(read_only(nodes), index, self.tree_start, self.splits)
+        splits = kernels.Splits(
+            self.feature,
+            self.threshold,
+            self.left,
+            self.right,
+            self.missing_left,
+            read_only(kind.astype(np.uint8)),
+            self.category_set,
+            self.set_start,
+            self.in_set,
+        )
+        return kernels.Layout(read_only(nodes), index, self.tree_start, splits)
 
     def levels(self) -> Iterator[IndexArray]:
         """Yield the nodes level by level: all roots, then their children, and so on."""
@@ -236,7 +233,7 @@ class Forest:
             and (None in names or names[0] == names[1])
         )
 
-    def tree_of(self, nodes: IndexArray | IntArray) -> IntArray:
+    def tree_of(self, nodes: ArrayLike) -> IntArray:
         """Return the tree that each node belongs to."""
         return np.searchsorted(self.tree_start, nodes, side="right") - 1
 
@@ -249,7 +246,12 @@ class Forest:
 
     def check(self) -> "Forest":
         """Return the forest, or raise `ForestError` where its arrays contradict each other."""
-        checks.check(self)
+        checks.check_arrays(self)
+        for wrong, what in checks.wrong_nodes(self):
+            if wrong.any():
+                node = int(wrong.argmax())
+                tree = int(self.tree_of(node))
+                raise ForestError(f"Node {node - self.tree_start[tree]} of tree {tree} {what}.")
         return self
 
 

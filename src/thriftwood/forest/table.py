@@ -28,10 +28,6 @@ class Table:
     def n_samples(self) -> int:
         return int(self.values.shape[0])
 
-    @property
-    def n_columns(self) -> int:
-        return int(self.values.shape[1])
-
     def copy(self) -> "Table":
         """Return the same table with values that nobody else can change."""
         return Table(read_only(self.values.copy()), self.names)
@@ -46,15 +42,7 @@ def read_table(
     that is not known is missing.
     """
     _check_kind(X)
-    values = _as_numbers(_with_numbers_for(labels, X) if labels else X, dtype)
-    if values.ndim != 2:
-        raise InputError(
-            f"X has {values.ndim} dimension(s), but rows and columns are needed: "
-            "pass an array of shape (n_samples, n_features), for one row X.reshape(1, -1)."
-        )
-    if values.shape[0] == 0:
-        raise InputError("X has no rows: at least one sample is needed.")
-    return Table(read_only(values.view()), column_names(X))
+    return Table(_as_numbers(X, dtype, labels), column_names(X))
 
 
 def read_rows(X: object, forest: Forest) -> Table:
@@ -62,11 +50,11 @@ def read_rows(X: object, forest: Forest) -> Table:
     _check_kind(X)
     names = column_names(X)
     if names is not None:  # before what is in them, which may be no numbers in the wrong place
-        check_columns(len(names), names, forest)
-    table = read_table(X, forest.input_dtype, forest.category_labels)
+        _check_columns(len(names), names, forest)
+    values = _as_numbers(X, forest.input_dtype, forest.category_labels)
     if names is None:
-        check_columns(table.values.shape[1], None, forest)
-    return table
+        _check_columns(values.shape[1], None, forest)
+    return Table(values, names)
 
 
 def _check_kind(X: object) -> None:
@@ -85,7 +73,7 @@ def _check_kind(X: object) -> None:
         raise InputError("X is a list of chunks of samples: pass an iterator of them, iter(X).")
 
 
-def check_columns(n_columns: int, names: tuple[str, ...] | None, forest: Forest) -> None:
+def _check_columns(n_columns: int, names: tuple[str, ...] | None, forest: Forest) -> None:
     """Refuse columns that are not those that a model was trained on."""
     if n_columns != forest.n_features:
         raise InputError(
@@ -137,7 +125,11 @@ def _numbers_of(texts: list[Any], known: tuple[Any, ...]) -> NDArray[np.float64]
     return np.array([number.get(text, np.nan) for text in texts], dtype=np.float64)
 
 
-def _as_numbers(X: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+def _as_numbers(
+    X: Any, dtype: np.dtype[Any], labels: Mapping[int, tuple[Any, ...]] | None
+) -> NDArray[Any]:
+    """Return samples as a read-only array of rows and columns, or refuse them."""
+    X = _with_numbers_for(labels, X) if labels else X
     # Pandas has types and missing values of its own.
     is_pandas = type(X).__module__.startswith("pandas")
     try:
@@ -148,7 +140,7 @@ def _as_numbers(X: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
                 raise TypeError(f"the type {found}")
         with np.errstate(over="ignore"):  # beyond float32 a value becomes infinite, as in the model
             array = np.asarray(X.to_numpy(dtype=dtype, na_value=np.nan)) if is_pandas else X
-            return np.require(array, dtype, ["C", "ALIGNED", "ENSUREARRAY"])
+            values = np.require(array, dtype, ["C", "ALIGNED", "ENSUREARRAY"])
     except (TypeError, ValueError) as error:
         if "inhomogeneous" in str(error):
             raise InputError("The rows of X have different lengths.") from None
@@ -156,6 +148,14 @@ def _as_numbers(X: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
             f"X holds something that is not a number ({error}): encode text and categories "
             "as the model was trained on them, and use NaN for missing values."
         ) from None
+    if values.ndim != 2:
+        raise InputError(
+            f"X has {values.ndim} dimension(s), but rows and columns are needed: "
+            "pass an array of shape (n_samples, n_features), for one row X.reshape(1, -1)."
+        )
+    if values.shape[0] == 0:
+        raise InputError("X has no rows: at least one sample is needed.")
+    return read_only(values.view())
 
 
 def column_names(X: object) -> tuple[str, ...] | None:

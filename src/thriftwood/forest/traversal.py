@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from thriftwood.forest import kernels
 from thriftwood.forest.forest import Forest
-from thriftwood.forest.table import Table, check_columns
-from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray, read_only
+from thriftwood.forest.table import Table
+from thriftwood.support.arrays import FloatArray, IndexArray, IntArray, read_only
 from thriftwood.support.parallel import for_each
 
 
@@ -37,11 +37,10 @@ class Routes:
 
 
 def route_samples(forest: Forest, table: Table, n_jobs: int | None = None) -> Routes:
-    """Send every sample of `table` through every tree of `forest`."""
-    check_columns(table.n_columns, table.names, forest)
+    """Send every sample of a table, with the columns of the forest, through every tree."""
     with np.errstate(over="ignore"):
         X = table.values.astype(forest.input_dtype, copy=False)
-    order = np.empty((forest.n_trees, table.n_samples), dtype=np.int32)
+    order = np.empty((forest.n_trees, len(X)), dtype=np.int32)
     start = np.empty(forest.n_nodes, dtype=np.int32)
     stop = np.empty(forest.n_nodes, dtype=np.int32)
     layout = forest.layout
@@ -59,14 +58,34 @@ def first_uses(forest: Forest) -> IntArray:
     A sample pays for a feature in a tree at exactly one of them, the paper's u(t, k, i). They come
     sorted by feature, within a feature by node.
     """
-    nodes = np.flatnonzero(are_first_uses(forest))
+    nodes = np.flatnonzero(kernels.first_use_of_each(forest.feature, forest.parent))
     return nodes[np.argsort(forest.feature[nodes], kind="stable")]
 
 
-def are_first_uses(forest: Forest) -> BoolArray:
-    """Return the same splits as a mask over all nodes."""
-    mask: BoolArray = kernels.first_use_of_each(forest.feature, forest.parent)
-    return mask
+def class_weights(
+    forest: Forest,
+    routes: Routes,
+    target: IndexArray | FloatArray,
+    weights: FloatArray,
+    times: NDArray[Any],
+) -> FloatArray:
+    """Return the weight of each class among the samples of each node.
+
+    `weights` says how much each sample counts, `times` how often in each tree.
+    """
+    per_class: FloatArray = kernels.class_weight_per_node(
+        routes.order,
+        routes.start,
+        routes.stop,
+        forest.tree_start,
+        forest.left,
+        forest.right,
+        target,
+        weights,
+        times,
+        forest.n_outputs,
+    )
+    return per_class
 
 
 def sums_below(forest: Forest, amounts: NDArray[Any]) -> FloatArray:
@@ -78,18 +97,21 @@ def sums_below(forest: Forest, amounts: NDArray[Any]) -> FloatArray:
     return total
 
 
-def leaf_means(forest: Forest, values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return for each node the weighted mean of the leaves below it; leaves keep their values.
+def leaf_means(
+    forest: Forest, values: FloatArray, weights: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return for each node the weighted mean of the leaves below it, and their weight.
 
-    `values`, shape (n_nodes,) or (n_nodes, n_outputs), and `weights` are read at leaves alone.
+    `values`, shape (n_nodes, n_outputs), and `weights` are read at leaves alone, which keep theirs.
+    Where there is no weight, both sides of a split count alike.
     """
-    weight = np.where(forest.is_split, 0.0, weights)
-    per_output = weight.reshape(-1, *[1] * (values.ndim - 1))
-    is_split = forest.is_split.reshape(per_output.shape)
-    with np.errstate(divide="ignore", invalid="ignore"):  # a forest refuses what is not finite
-        means = sums_below(forest, np.where(is_split, 0.0, values * per_output))
-        means /= sums_below(forest, weight).reshape(per_output.shape)
-    return np.where(is_split, means, values)
+    means = np.where(forest.is_split[:, None], 0.0, values)
+    weights = sums_below(forest, np.where(forest.is_split, 0.0, weights))
+    for split in _splits_bottom_up(forest):
+        both = np.stack([forest.left[split], forest.right[split]])
+        mass = np.where(weights[split] > 0, weights[both], 1.0)[:, :, None]
+        means[split] = (mass * means[both]).sum(axis=0) / mass.sum(axis=0)
+    return means, weights
 
 
 def leaf_ranges(forest: Forest) -> tuple[FloatArray, FloatArray]:

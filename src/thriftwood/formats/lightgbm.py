@@ -15,16 +15,15 @@ from thriftwood.adapters.lightgbm_text import (
     ZERO_IS_MISSING,
     ModelText,
     join_text,
-    nodes_of,
-    numbers_of,
     parse_text,
     row,
     set_words,
 )
-from thriftwood.errors import ForestError, InputError, UnsupportedModelError
+from thriftwood.errors import InputError, UnsupportedModelError
 from thriftwood.forest import LEAF, NO_SET, Forest
 from thriftwood.formats.content import Content
 from thriftwood.formats.layout import float64_thresholds
+from thriftwood.formats.trial import tried_first
 from thriftwood.support.arrays import FloatArray, IntArray
 from thriftwood.support.files import File, write_whole
 from thriftwood.support.libraries import library
@@ -36,17 +35,16 @@ def recognise(content: Content) -> bool:
     return re.match(rb"\s*tree\r?\nversion=", content.data) is not None
 
 
+@tried_first("LightGBM")
 def read(content: Content) -> Any:
     lightgbm = library("lightgbm", "lightgbm")
     text = content.data.decode().replace("\r\n", "\n").lstrip()
-    # Where a part has no end, or sizes are wrong after an edit by hand, LightGBM itself ends, and
-    # the whole process with it.
     for begin, end in ENDS.items():
         if begin in text and end not in text:
             raise ValueError(f"it has no line {end!r}, so something is missing")
-    model = parse_text(text)
-    _check_trees(model)
-    return lightgbm.Booster(model_str=join_text(model))
+    if "\0" in text:
+        raise ValueError("it holds a zero byte, where the text would end for LightGBM")
+    return lightgbm.Booster(model_str=join_text(parse_text(text)))  # sizes may be edited by hand
 
 
 def holds(model: object) -> bool:
@@ -68,21 +66,6 @@ def check(model: Any) -> None:
             f"This {type(model).__name__} has the classes {known}, but LightGBM's text numbers "
             "classes from 0 and keeps no labels: write .skops, or the `booster_` of the model."
         )
-
-
-def _check_trees(model: ModelText) -> None:
-    """Refuse nodes and features that are not there: LightGBM would write beyond its memory."""
-    try:
-        n_features = int(model.header["max_feature_idx"] or 0) + 1
-        nodes_of(model.trees)
-        sizes = [int(tree["num_leaves"]) - 1 for tree in model.trees]
-        feature = numbers_of(model.trees, "split_feature", np.int64, sizes)
-    except KeyError as error:
-        raise ValueError(f"it has no line {error}, so something is missing") from None
-    except ForestError as error:
-        raise ValueError(str(error)) from None
-    if ((feature < 0) | (feature >= n_features)).any():
-        raise ValueError("`split_feature` names a feature that is not there")
 
 
 # --- any forest as LightGBM's text

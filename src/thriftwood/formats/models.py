@@ -8,6 +8,7 @@ from thriftwood.adapters import forest_model, read_stages, unwrapped
 from thriftwood.errors import (
     ForestError,
     InputError,
+    RangeError,
     ThriftwoodError,
     UnfittedModelError,
     UnsupportedModelError,
@@ -31,8 +32,8 @@ TABLES = (".csv", ".gz", ".tsv", ".parquet", ".feather", ".arrow", ".npz")
 def read_model(file: File, *, trust_pickle: bool = False) -> Any:
     """Return the model in a file; what the file holds says which library wrote it, not its name.
 
-    No code in it is run. But files of boosters are read by their own libraries, some of which
-    believe every number in them: one that was changed on purpose may end the process.
+    No code in it is run. Files of boosters are read by their own libraries, which crash on some
+    that are damaged: a process of its own reads such a file first, which takes two seconds.
 
     Parameters
     ----------
@@ -62,7 +63,7 @@ def read_model(file: File, *, trust_pickle: bool = False) -> Any:
         if isinstance(model, Forest):
             return forest_model(model)
         read_stages(model)
-    except (ForestError, UnfittedModelError, UnsupportedModelError) as error:
+    except (ForestError, RangeError, UnfittedModelError, UnsupportedModelError) as error:
         raise type(error)(f"{content.place}: {error}") from None  # these do not know of the file
     except ThriftwoodError:
         raise

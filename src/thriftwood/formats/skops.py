@@ -1,19 +1,23 @@
 """Models as files of skops, which hold no code to run, unlike a pickle."""
 
-import os
+import io
+import json
 import sys
+import zipfile
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
-from zipfile import ZIP_DEFLATED
+
+import numpy as np
 
 from thriftwood.adapters import read_stages
 from thriftwood.cascade import CascadeClassifier
-from thriftwood.errors import InputError, UnsupportedModelError
+from thriftwood.errors import InputError, ThriftwoodError, UnsupportedModelError
 from thriftwood.formats.content import Content
-from thriftwood.support.files import File, read_whole, write_whole
+from thriftwood.formats.trial import tried_first
+from thriftwood.support.files import File, place_of, read_whole, write_whole
 from thriftwood.support.libraries import library
 
 # What skops does not trust by itself, by name and nothing else.
@@ -33,6 +37,7 @@ TRUSTED_NAMES = {
     ),
     "catboost.core": ("CatBoost", "CatBoostClassifier", "CatBoostRanker", "CatBoostRegressor"),
 }
+BOOSTERS = ("lightgbm.", "xgboost.", "catboost.")
 TRUSTED = {f"{module}.{name}" for module, names in TRUSTED_NAMES.items() for name in names}
 # Rooms whose estimators, dataclasses and named tuples are trusted: they hold data and do nothing.
 OUR_ROOMS = (
@@ -46,7 +51,29 @@ def recognise(content: Content) -> bool:
 
 
 def read(content: Content) -> Any:
-    return from_skops(content.place)
+    """Return whatever is in a file, with its trees checked where it is a model of ours to read."""
+    skops = library("skops.io", "skops")
+    try:
+        unusual = skops.get_untrusted_types(data=content.data)
+        _check_trees(content)
+    except Exception as error:  # whatever a damaged file leads to
+        raise _damaged(content, error) from None
+    strange = _untrusted(unusual)
+    if strange:
+        raise InputError(
+            f"{content.place} holds {', '.join(strange)}, which is not trusted, so nothing was "
+            "loaded. If you know who wrote it, use skops.io.load and name what you trust."
+        )
+    has_booster = any(name.startswith(BOOSTERS) for name in unusual)
+    try:
+        model = (_load_booster if has_booster else _load)(content)
+        with suppress(UnsupportedModelError):  # what has a model inside, such as a pipeline
+            read_stages(model)
+    except ThriftwoodError:
+        raise
+    except Exception as error:
+        raise _damaged(content, error) from None
+    return model
 
 
 def holds(model: object) -> bool:
@@ -70,7 +97,7 @@ def to_skops(model: object, file: File) -> None:
     """
     skops = library("skops.io", "skops")
     try:
-        content: bytes = skops.dumps(model, compression=ZIP_DEFLATED)
+        content: bytes = skops.dumps(model, compression=zipfile.ZIP_DEFLATED)
     except (TypeError, ValueError, AttributeError) as error:
         raise UnsupportedModelError(
             f"This {type(model).__name__} cannot be written by skops: {error}."
@@ -97,25 +124,32 @@ def from_skops(file: File) -> Any:
     file
         Its name.
     """
+    library("skops.io", "skops")
+    return read(Content(place_of(file), read_whole(file)))
+
+
+def _load(content: Content) -> Any:
     skops = library("skops.io", "skops")
-    content = read_whole(file)
-    try:
-        unusual = skops.get_untrusted_types(data=content)
-    except Exception as error:  # whatever a damaged file leads to
-        raise _damaged(file, error) from None
-    strange = _untrusted(unusual)
-    if strange:
-        raise InputError(
-            f"{os.fspath(file)} holds {', '.join(strange)}, which is not trusted, so nothing was "
-            "loaded. If you know who wrote it, use skops.io.load and name what you trust."
-        )
-    try:
-        model = skops.loads(content, trusted=unusual)
-    except Exception as error:
-        raise _damaged(file, error) from None
-    with suppress(UnsupportedModelError):  # what has a model inside, such as a pipeline
-        read_stages(model)
-    return model
+    trusted = skops.get_untrusted_types(data=content.data)  # `read` has looked at them
+    return skops.loads(content.data, trusted=trusted)
+
+
+_load_booster = tried_first("the library of its model")(_load)
+
+
+def _check_trees(content: Content) -> None:
+    """Refuse trees of scikit-learn whose nodes are no row: it crashes when it is given them."""
+    with zipfile.ZipFile(io.BytesIO(content.data)) as archive:
+        parts: list[Any] = [json.loads(archive.read("schema.json"))]
+        for part in parts:  # it grows while we walk
+            if isinstance(part, list):
+                parts += part
+            elif isinstance(part, dict):
+                parts += part.values()
+                if part.get("__loader__") == "TreeNode":
+                    nodes = archive.read(part["content"]["content"]["nodes"]["file"])
+                    if np.load(io.BytesIO(nodes), allow_pickle=False).ndim != 1:
+                        raise ValueError("the nodes of a tree are no row")
 
 
 def _untrusted(names: Iterable[str]) -> list[str]:
@@ -134,6 +168,6 @@ def _is_our_noun(name: str) -> bool:
     return isinstance(found, type) and is_data
 
 
-def _damaged(file: File, error: Exception) -> InputError:
+def _damaged(content: Content, error: Exception) -> InputError:
     said = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-    return InputError(f"{os.fspath(file)} is not a whole file of skops: {said}.")
+    return InputError(f"{content.place} is not a whole file of skops: {said}.")

@@ -5,7 +5,7 @@ from typing import Any
 
 from thriftwood.adapters import library_of
 from thriftwood.formats.content import Content, write_saved
-from thriftwood.formats.ubjson import is_whole
+from thriftwood.formats.trial import tried_first
 from thriftwood.support.libraries import library
 
 FROM_ESTIMATOR = "scikit_learn"  # what an estimator notes among the attributes of its booster
@@ -17,9 +17,8 @@ def recognise(content: Content) -> bool:
     )
 
 
+@tried_first("XGBoost")
 def read(content: Content) -> Any:
-    if not content.json_keys and not is_whole(content.data):
-        raise ValueError("it is cut off, or was changed")
     xgboost = library("xgboost", "xgboost")
     booster = xgboost.Booster()
     booster.load_model(bytearray(content.data))

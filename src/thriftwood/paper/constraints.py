@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from thriftwood.errors import InputError
-from thriftwood.forest import are_first_uses
+from thriftwood.forest import first_uses
 from thriftwood.paper.instance import PaperInstance
 from thriftwood.paper.programs import Constraints
 from thriftwood.support.arrays import FloatArray, IntArray
@@ -139,7 +139,7 @@ def _nodes_below_uses(instance: PaperInstance) -> tuple[IntArray, IntArray]:
     """Return every h and (k, i) such that i reaches h and k is used above it, by k, i and h."""
     forest, uses, n_samples = instance.forest, instance.uses, instance.routes.n_samples
     below, above = instance.nodes_down_to(np.arange(forest.n_nodes))
-    apart = (below != above) & are_first_uses(forest)[above]
+    apart = (below != above) & np.isin(above, first_uses(forest))
     below, above = below[apart], above[apart]
     times = instance.routes.n_samples_of[below]
     node = np.repeat(below, times)

@@ -7,7 +7,6 @@ splits of that set are kept instead of none, times samples, trees and the closur
 from thriftwood.problem.closure import ClosureIndex, build_closure, build_complexity
 from thriftwood.problem.frontier import (
     Figures,
-    figures_of,
     interval_in_words,
     nested_figures,
     read_tradeoff,
@@ -16,15 +15,16 @@ from thriftwood.problem.frontier import (
     tradeoffs_of,
 )
 from thriftwood.problem.losses import (
+    CLASSIFIER_LOSSES,
     JOINT,
     RECORDED_GAIN,
+    REGRESSOR_LOSSES,
     SUM,
+    AnyLoss,
     Loss,
     NodeLosses,
-    loss_function,
-    loss_kind,
-    loss_named,
     node_losses,
+    read_loss,
     recorded_losses,
 )
 from thriftwood.problem.majoriser import ensemble_losses, majorised_losses
@@ -33,15 +33,14 @@ from thriftwood.problem.problem import (
     PruningProblem,
     SampleData,
     Subsample,
+    check_gains_count,
     check_problem,
-    closure_of,
     read_problem,
 )
 from thriftwood.problem.targets import (
     ClassWeight,
     CountArray,
     in_whole_numbers,
-    once,
     read_class_weights,
     read_loss_weights,
     read_target,
@@ -50,15 +49,17 @@ from thriftwood.problem.targets import (
 )
 from thriftwood.problem.validation import (
     Prunings,
-    ValidationSet,
     read_points,
     read_validation,
 )
 
 __all__ = [
+    "CLASSIFIER_LOSSES",
     "JOINT",
     "RECORDED_GAIN",
+    "REGRESSOR_LOSSES",
     "SUM",
+    "AnyLoss",
     "ClassWeight",
     "ClosureIndex",
     "CountArray",
@@ -70,23 +71,18 @@ __all__ = [
     "Prunings",
     "SampleData",
     "Subsample",
-    "ValidationSet",
     "build_closure",
     "build_complexity",
+    "check_gains_count",
     "check_problem",
-    "closure_of",
     "ensemble_losses",
-    "figures_of",
     "in_whole_numbers",
     "interval_in_words",
-    "loss_function",
-    "loss_kind",
-    "loss_named",
     "majorised_losses",
     "nested_figures",
     "node_losses",
-    "once",
     "read_class_weights",
+    "read_loss",
     "read_loss_weights",
     "read_points",
     "read_problem",

@@ -12,7 +12,6 @@ import numpy as np
 
 from thriftwood.forest import Forest
 from thriftwood.support.arrays import (
-    BoolArray,
     FloatArray,
     IndexArray,
     IntArray,
@@ -74,17 +73,6 @@ def still_there(step: IndexArray, n_points: int, weights: FloatArray | None = No
     counted = np.ones(np.count_nonzero(ever)) if weights is None else weights[ever]
     per_step = np.bincount(step[ever], weights=counted, minlength=n_points).astype(np.float64)
     return np.cumsum(per_step[::-1])[::-1].copy()
-
-
-def figures_of(forest: Forest, losses: FloatArray, kept: BoolArray, cost: float) -> Figures:
-    """Return the figures of the forest with these splits, given what each node would lose."""
-    is_leaf = ~kept & ((forest.parent < 0) | kept[forest.parent])
-    return Figures(
-        cost=cost,
-        loss=float(losses[is_leaf].sum()),
-        n_splits=int(kept.sum()),
-        n_features=len(np.unique(forest.feature[kept])),
-    )
 
 
 def read_tradeoff(tradeoff: Any) -> float:

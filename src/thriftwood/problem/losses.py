@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 
 from thriftwood.errors import InputError
-from thriftwood.forest import Forest, Routes, sums_below
-from thriftwood.problem import kernels
+from thriftwood.forest import Forest, Routes, class_weights, sums_below
 from thriftwood.problem.majoriser import true_loss_name
-from thriftwood.problem.targets import CountArray, once
+from thriftwood.problem.targets import CountArray
 from thriftwood.support.arrays import FloatArray, IndexArray
 from thriftwood.support.validation import numbers
 
-Loss = str | Callable[..., Any] | None
+AnyLoss = str | Callable[..., Any] | None
 # The loss that a boosted model reported itself: the gain of each split when it was made. What
 # boosted trees predict depends on all of them, so their loss is no sum over trees; the gains are.
 RECORDED_GAIN = "recorded_gain"
@@ -28,6 +27,25 @@ RECORDED_GAIN = "recorded_gain"
 SUM, JOINT = "sum", "joint"
 # What a node may lose in all, so that gains of splits, made of three losses, are finite.
 MOST_LOSS = np.finfo(np.float64).max / 4
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A loss that fits a forest.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"sum", "recorded_gain", "joint"}
+        A sum over samples and trees; the gains that trees recorded; or a loss of all trees
+        together, which is no sum over them.
+    function : callable, optional
+        Of a sum: see the top of this file.
+    """
+
+    name: str
+    kind: str
+    function: Callable[..., FloatArray] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,28 +66,57 @@ class NodeLosses:
         return NodeLosses(self.total + other.total, self.weight + other.weight)
 
 
+def read_loss(loss: AnyLoss, forest: Forest) -> Loss:
+    """Return the loss that a user names or passes; None takes the usual one of such a forest."""
+    known = [Loss(RECORDED_GAIN, RECORDED_GAIN)]
+    if not forest.is_averaged:
+        true = true_loss_name(forest)
+        known += [] if true is None else [Loss(true, JOINT)]
+    else:
+        functions = CLASSIFIER_LOSSES if forest.is_classifier else REGRESSOR_LOSSES
+        sums = [Loss(name, SUM, function) for name, function in functions.items()]
+        known = sums if forest.gains is None else sums + known
+    for one in known:
+        if loss is None or (isinstance(loss, str) and loss == one.name):
+            return one
+    kind = "classifier" if forest.is_classifier else "regressor"
+    names = ", ".join(repr(one.name) for one in known)
+    if callable(loss):
+        if not forest.is_averaged:
+            raise InputError(
+                f"The trees of a boosted {kind} predict only together, so no function says what a "
+                f"node of one of them loses: choose {names}."
+            )
+        name = str(getattr(loss, "__name__", type(loss).__name__))
+        return Loss(name, SUM, partial(_own_loss, loss, name))
+    if not forest.is_averaged:
+        raise InputError(f"There is no loss {loss!r} for a boosted {kind}: choose {names}.")
+    raise InputError(f"There is no loss {loss!r} for a {kind}: choose {names}, or pass a function.")
+
+
 def node_losses(
     forest: Forest,
     routes: Routes,
     target: IndexArray | FloatArray,
     weights: FloatArray,
-    loss: Loss = None,
-    times: CountArray | None = None,
+    loss: Loss,
+    times: CountArray,
 ) -> FloatArray:
     """Return for every node the total loss of its samples if it predicted them itself.
 
     For the loss "error" that is the paper's e_h. `weights` says how much each sample counts,
-    `times` how often in each tree.
+    `times` how often in each tree. The loss is a sum over samples.
     """
-    name, function = loss_function(loss, forest)
-    if times is None:
-        times = once(forest.n_trees, routes.n_samples)
-    add_up = _of_classes if forest.is_classifier else _of_numbers
+    assert loss.function is not None
     with np.errstate(over="ignore", invalid="ignore"):
-        total = add_up(function, forest, routes, target, weights, times)
+        if forest.is_classifier:
+            per_class = class_weights(forest, routes, target, weights, times)
+            total: FloatArray = (per_class * loss.function(forest.values)).sum(axis=1)
+        else:
+            total = _of_numbers(loss.function, forest, routes, target, weights, times)
     if not (np.abs(total) <= MOST_LOSS).all():
         raise InputError(
-            f"The {name.replace('_', ' ')} of all samples is beyond doubles: scale `y`, or a "
+            f"The {loss.name.replace('_', ' ')} of all samples is beyond doubles: scale `y`, or a "
             "loss of your own, down."
         )
     return total
@@ -92,55 +139,6 @@ def recorded_losses(forest: Forest, needed: bool = True) -> NodeLosses:
     return NodeLosses(lost, total if total > 0 else 1.0)
 
 
-def loss_kind(name: str, forest: Forest) -> str:
-    """Return whether a loss is a sum over trees, recorded, or that of all trees together."""
-    if name == RECORDED_GAIN:
-        return RECORDED_GAIN
-    return SUM if forest.is_averaged else JOINT
-
-
-def loss_function(loss: Loss, forest: Forest) -> tuple[str, Callable[..., FloatArray]]:
-    """Return a loss that adds up over trees: its name and function; see the top of this file."""
-    name = loss_named(loss, forest)
-    usual = CLASSIFIER_LOSSES if forest.is_classifier else REGRESSOR_LOSSES
-    return name, partial(_own_loss, loss, name) if callable(loss) else usual[name]
-
-
-def loss_named(loss: Loss, forest: Forest) -> str:
-    """Return the name of a loss that fits the forest; None takes the usual one."""
-    usual = CLASSIFIER_LOSSES if forest.is_classifier else REGRESSOR_LOSSES
-    if forest.is_averaged and (loss is None or (isinstance(loss, str) and loss in usual)):
-        return loss or next(iter(usual))
-    known = _names(forest)
-    if loss is None:
-        return known[0]
-    names = ", ".join(repr(name) for name in known)
-    kind = "classifier" if forest.is_classifier else "regressor"
-    if callable(loss):
-        if not forest.is_averaged:
-            raise InputError(
-                f"The trees of a boosted {kind} predict only together, so no function says what a "
-                f"node of one of them loses: choose {names}."
-            )
-        return str(getattr(loss, "__name__", type(loss).__name__))
-    if loss not in known:
-        if not forest.is_averaged:
-            raise InputError(f"There is no loss {loss!r} for a boosted {kind}: choose {names}.")
-        raise InputError(
-            f"There is no loss {loss!r} for a {kind}: choose {names}, or pass a function."
-        )
-    return loss
-
-
-def _names(forest: Forest) -> tuple[str, ...]:
-    """Return the losses that fit a forest, the usual one first."""
-    if not forest.is_averaged:
-        true = true_loss_name(forest)
-        return (RECORDED_GAIN,) if true is None else (RECORDED_GAIN, true)
-    recorded = () if forest.gains is None else (RECORDED_GAIN,)
-    return (*(CLASSIFIER_LOSSES if forest.is_classifier else REGRESSOR_LOSSES), *recorded)
-
-
 def _own_loss(loss: Callable[..., Any], name: str, *arrays: FloatArray) -> FloatArray:
     """Call the user's function, and check what it returns."""
     try:
@@ -161,30 +159,6 @@ def _own_loss(loss: Callable[..., Any], name: str, *arrays: FloatArray) -> Float
             "that is certain and wrong."
         )
     return lost
-
-
-def _of_classes(
-    loss: Callable[..., FloatArray],
-    forest: Forest,
-    routes: Routes,
-    target: IndexArray | FloatArray,
-    weights: FloatArray,
-    times: CountArray,
-) -> FloatArray:
-    per_class: FloatArray = kernels.class_weight_per_node(
-        routes.order,
-        routes.start,
-        routes.stop,
-        forest.tree_start,
-        forest.left,
-        forest.right,
-        target,
-        weights,
-        times,
-        forest.values.shape[1],
-    )
-    total: FloatArray = (per_class * loss(forest.values)).sum(axis=1)
-    return total
 
 
 def _of_numbers(

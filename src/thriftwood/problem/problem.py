@@ -12,28 +12,27 @@ from numpy.typing import ArrayLike
 
 from thriftwood.adapters import read_bootstrap, read_forest
 from thriftwood.billing import Purchases, list_purchases
-from thriftwood.closure import Certificate, ClosureProblem, ParametricCut
+from thriftwood.closure import Certificate, ClosureProblem, ParametricCut, last_needed
 from thriftwood.costs import AnyCosts, PriceList, read_prices
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest, Routes, route_samples
 from thriftwood.forest.table import Table, read_rows
 from thriftwood.problem.closure import ClosureIndex, build_closure
-from thriftwood.problem.frontier import Figures, figures_of, still_there
+from thriftwood.problem.frontier import Figures, still_there
 from thriftwood.problem.losses import (
     JOINT,
     RECORDED_GAIN,
     SUM,
+    AnyLoss,
     Loss,
     NodeLosses,
-    loss_kind,
-    loss_named,
     node_losses,
+    read_loss,
     recorded_losses,
 )
 from thriftwood.problem.targets import (
     ClassWeight,
     CountArray,
-    once,
     read_loss_weights,
     read_target,
     read_weights,
@@ -63,6 +62,11 @@ class SampleData:
     loss_weights: FloatArray
     times: CountArray
 
+    @property
+    def counted(self) -> FloatArray:
+        """The weights of the samples that some tree counts, 0 for the others."""
+        return np.where(self.times.any(axis=0), self.weights, 0.0)
+
     def take(self, rows: IntArray | slice) -> SampleData:
         """Return some of the samples, where all count alike in all trees."""
         table = Table(read_only(self.table.values[rows]), self.table.names)
@@ -71,7 +75,7 @@ class SampleData:
             target=read_only(self.target[rows]),
             weights=read_only(self.weights[rows]),
             loss_weights=read_only(self.loss_weights[rows]),
-            times=once(len(self.times), table.n_samples),
+            times=times_counted(len(self.times), table.n_samples),
         )
 
 
@@ -84,8 +88,8 @@ class PartitionedClosure(Protocol):
     def cut(self, lambda_: Fraction) -> tuple[BoolArray, Certificate, int, tuple[Any, ...]]:
         """Return the best closed set at a lambda, its certificate, its scale, and the rounds."""
 
-    def parametric_cut(self) -> tuple[ParametricCut, tuple[Any, ...]]:
-        """Return the best closed sets at all lambdas, and the rounds."""
+    def parametric_cut(self, deadline: float) -> tuple[ParametricCut, tuple[Any, ...]]:
+        """Return the best closed sets at all lambdas, and the rounds, by a deadline."""
 
     def mean_costs(self, drop_step: IndexArray, n_points: int) -> FloatArray:
         """Return the mean bill of a sample at nested points."""
@@ -128,11 +132,8 @@ class PruningProblem:
     forest : Forest
         Its trees, with the names of their columns, from the model or else from the samples.
     prices : PriceList
-    loss : str or callable, optional
-    loss_name : str
-    loss_kind : {"sum", "recorded_gain", "joint"}
-        A sum over samples and trees; the gains that trees recorded; or a loss of all trees
-        together, which is no sum over them.
+    loss : Loss
+        Its name, its kind and its function.
     samples : {"all", "in_bag", "out_of_bag"}
         On which samples each tree's loss counts.
     data : SampleData, optional
@@ -151,8 +152,6 @@ class PruningProblem:
     forest: Forest
     prices: PriceList
     loss: Loss
-    loss_name: str
-    loss_kind: str
     samples: str
     data: SampleData | None
     n_jobs: int | None = None
@@ -164,7 +163,7 @@ class PruningProblem:
     def __repr__(self) -> str:
         where = "in partitions" if self.data is None else f"on {self.data.table.n_samples} samples"
         kind = type(self.model).__name__
-        return f"PruningProblem: {kind} of {self.forest.n_splits} splits {where}, {self.loss_name}"
+        return f"PruningProblem: {kind} of {self.forest.n_splits} splits {where}, {self.loss.name}"
 
     def __enter__(self) -> Self:
         return self
@@ -189,9 +188,9 @@ class PruningProblem:
 
     def check_adds_up(self, instead: str) -> None:
         """Raise where the loss is no sum over trees; `instead` says what to do."""
-        if self.loss_kind == JOINT:
+        if self.loss.kind == JOINT:
             raise InputError(
-                f"The {self.loss_name.replace('_', ' ')} of a boosted model is no sum over its "
+                f"The {self.loss.name.replace('_', ' ')} of a boosted model is no sum over its "
                 "trees, so it can be descended at one tradeoff, but has no exact path: "
                 f"{instead}",
                 "loss",
@@ -207,8 +206,8 @@ class PruningProblem:
         """What each node would lose as a leaf, summed over samples."""
         if self.all_losses is not None:
             return self.all_losses
-        if self.loss_kind != SUM:
-            return recorded_losses(self.forest, needed=self.loss_kind == RECORDED_GAIN)
+        if self.loss.kind != SUM:
+            return recorded_losses(self.forest, needed=self.loss.kind == RECORDED_GAIN)
         data = self.in_memory
         total = node_losses(
             self.forest, self.routes, data.target, data.loss_weights, self.loss, data.times
@@ -236,7 +235,9 @@ class PruningProblem:
     @cached_property
     def closure(self) -> tuple[ClosureProblem, ClosureIndex]:
         """The closure problem of the ensemble, and the way back from it to the forest."""
-        return closure_of(self, self.purchases)
+        lost, bought = self.node_losses, self.purchases
+        loss_per_cost = Fraction(lost.weight) / Fraction(bought.scale)
+        return build_closure(self.forest, bought, lost.total, loss_per_cost)
 
     def mean_costs(self, drop_step: IndexArray, n_points: int) -> FloatArray:
         """Return the mean bill of a sample at nested points.
@@ -245,15 +246,21 @@ class PruningProblem:
         """
         if self.partitions is not None:
             return self.partitions.mean_costs(drop_step, n_points)
-        bought = self.purchases
-        last = bought.last_needed(drop_step[self.forest.is_split])
+        bought, step = self.purchases, drop_step[self.forest.is_split]
+        last = last_needed(step, bought.arc_start, bought.arc_item, len(bought.item_cost))
         # Divided once, at the end, so that whole prices make exact bills.
         return still_there(last, n_points, bought.item_cost) / bought.scale
 
     def figures(self, kept: BoolArray) -> Figures:
         """Return cost and loss of the forest with these splits, given as a mask over nodes."""
-        cost = self.mean_costs(np.where(kept, 0, -1).astype(np.int32), 1)[0]
-        return figures_of(self.forest, self.mean_losses, kept, float(cost))
+        parent = self.forest.parent
+        is_leaf = ~kept & ((parent < 0) | kept[parent])
+        return Figures(
+            cost=float(self.mean_costs(np.where(kept, 0, -1).astype(np.int32), 1)[0]),
+            loss=float(self.mean_losses[is_leaf].sum()),
+            n_splits=int(kept.sum()),
+            n_features=len(np.unique(self.forest.feature[kept])),
+        )
 
     @cached_property
     def original(self) -> Figures:
@@ -272,34 +279,26 @@ def check_problem(problem: Any) -> PruningProblem:
     )
 
 
-def closure_of(
-    problem: PruningProblem, purchases: Purchases, n_payers: int = 1
-) -> tuple[ClosureProblem, ClosureIndex]:
-    """Return a closure problem in which each of `n_payers` pays for its own purchases."""
-    weight = Fraction(problem.node_losses.weight)
-    loss_per_cost = weight / Fraction(purchases.scale) / n_payers
-    return build_closure(problem.forest, purchases, problem.node_losses.total, loss_per_cost)
-
-
 def read_problem(
     model: Any,
     X: Any,
     y: ArrayLike,
     *,
     costs: AnyCosts = None,
-    loss: Loss = None,
+    loss: AnyLoss = None,
     class_weight: ClassWeight = None,
     sample_weight: ArrayLike | None = None,
     samples: str = "all",
 ) -> PruningProblem:
     """Make the problem of samples in memory; parameters as in `pruning_problem`."""
     forest = read_forest(model)
-    loss_name = loss_named(loss, forest)
+    counted = read_loss(loss, forest)
     table = read_rows(X, forest)
+    n_samples = len(table.values)
     forest = replace(forest, feature_names=forest.feature_names or table.names)
-    prices = read_prices(costs, forest.n_features, forest.feature_names, table.n_samples)
-    target = read_target(y, forest, table.n_samples)
-    weights = read_weights(sample_weight, table.n_samples)
+    prices = read_prices(costs, forest.n_features, forest.feature_names, n_samples)
+    target = read_target(y, forest, n_samples)
+    weights = read_weights(sample_weight, n_samples)
     bootstrap = None if samples == "all" else read_bootstrap(model)
     data = SampleData(
         table=table,
@@ -310,15 +309,14 @@ def read_problem(
             if class_weight is None
             else read_loss_weights(class_weight, forest, target, weights)
         ),
-        times=times_counted(samples, bootstrap, forest.n_trees, table.n_samples),
+        times=times_counted(forest.n_trees, n_samples, samples, bootstrap),
     )
-    kind = loss_kind(loss_name, forest)
-    if kind != SUM:
-        _check_gains_count(loss_name, class_weight, samples)
-    return PruningProblem(model, forest, prices, loss, loss_name, kind, samples, data)
+    if counted.kind != SUM:
+        check_gains_count(counted.name, class_weight, samples)
+    return PruningProblem(model, forest, prices, counted, samples, data)
 
 
-def _check_gains_count(loss_name: str, class_weight: ClassWeight, samples: str) -> None:
+def check_gains_count(loss_name: str, class_weight: ClassWeight, samples: str) -> None:
     """Refuse what gains that were recorded long ago cannot know."""
     if samples != "all":
         raise InputError(

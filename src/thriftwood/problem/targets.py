@@ -37,7 +37,24 @@ def read_target(y: ArrayLike, forest: Forest, n_samples: int) -> IndexArray | Fl
             f"`y` has shape {target.shape}, but X has {n_samples} samples: pass one label or "
             "number each."
         )
-    return _as_targets(target) if forest.classes is None else _as_classes(target, forest.classes)
+    if forest.classes is None:
+        targets = numbers(target, "y")
+        if not np.isfinite(targets).all():
+            raise InputError(
+                "`y` holds NaN or infinity: leave out samples whose target is not known."
+            )
+        return read_only(targets)
+    unlabelled = np.flatnonzero(target != target)  # only NaN differs from itself
+    if len(unlabelled):
+        raise InputError(
+            f"`y` is missing in row {unlabelled[0]}: leave out samples whose label is not known."
+        )
+    try:
+        found, inverse = np.unique(target, return_inverse=True)
+    except TypeError:
+        raise InputError("`y` mixes labels of different types, such as text and None.") from None
+    class_of = np.array(_class_numbers(found.tolist(), forest.classes, "y"), dtype=np.int32)
+    return read_only(class_of[inverse.reshape(-1)])
 
 
 def read_weights(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray:
@@ -130,27 +147,6 @@ def _balanced(target: IndexArray | FloatArray, weights: FloatArray, n_classes: i
     return np.divide(common, total, out=np.zeros(n_classes), where=total > 0)
 
 
-def _as_targets(target: NDArray[np.generic]) -> FloatArray:
-    targets = numbers(target, "y")
-    if not np.isfinite(targets).all():
-        raise InputError("`y` holds NaN or infinity: leave out samples whose target is not known.")
-    return read_only(targets)
-
-
-def _as_classes(target: NDArray[np.generic], classes: NDArray[np.generic]) -> IndexArray:
-    unlabelled = np.flatnonzero(target != target)  # only NaN differs from itself
-    if len(unlabelled):
-        raise InputError(
-            f"`y` is missing in row {unlabelled[0]}: leave out samples whose label is not known."
-        )
-    try:
-        found, inverse = np.unique(target, return_inverse=True)
-    except TypeError:
-        raise InputError("`y` mixes labels of different types, such as text and None.") from None
-    class_of = np.array(_class_numbers(found.tolist(), classes, "y"), dtype=np.int32)
-    return read_only(class_of[inverse.reshape(-1)])
-
-
 def _class_numbers(labels: Iterable[object], classes: NDArray[np.generic], name: str) -> list[int]:
     """Return which class each label of the user's argument `name` is, or refuse it."""
     number_of = {label: number for number, label in enumerate(classes.tolist())}
@@ -165,15 +161,16 @@ def _class_numbers(labels: Iterable[object], classes: NDArray[np.generic], name:
 
 
 def times_counted(
-    samples: str, bootstrap: BootstrapSamples | None, n_trees: int, n_samples: int
+    n_trees: int, n_samples: int, samples: str = "all", bootstrap: BootstrapSamples | None = None
 ) -> CountArray:
     """Return how often each sample counts in each tree, shape (n_trees, n_samples).
 
-    All once; those in a tree's bootstrap sample, as often as drawn; or the others once.
+    All once, in the memory of one; those in a tree's bootstrap sample, as often as drawn; or the
+    others once.
     """
+    if isinstance(samples, str) and samples == "all":
+        return np.broadcast_to(np.ones(1, dtype=np.uint16), (n_trees, n_samples))
     chosen(samples, SAMPLES, "samples")
-    if samples == "all":
-        return once(n_trees, n_samples)
     if bootstrap is None:
         raise InputError(
             "The model does not know which samples its trees were grown on, so "
@@ -191,8 +188,3 @@ def times_counted(
     if not times.any():
         raise InputError("Every tree was grown on all samples, so none is out of bag.")
     return times
-
-
-def once(n_trees: int, n_samples: int) -> CountArray:
-    """Return ones for all samples of all trees, in the memory of one."""
-    return np.broadcast_to(np.ones(1, dtype=np.uint16), (n_trees, n_samples))

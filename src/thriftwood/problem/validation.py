@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,8 +11,9 @@ from thriftwood.adapters import BootstrapSamples
 from thriftwood.costs import AnyCosts, PriceList, prices_of_samples
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest
-from thriftwood.forest.table import Table, read_rows
-from thriftwood.problem.targets import CountArray, read_target, read_weights, times_counted
+from thriftwood.forest.table import read_rows
+from thriftwood.problem.problem import SampleData
+from thriftwood.problem.targets import read_target, read_weights, times_counted
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
 
 
@@ -49,34 +49,6 @@ class Prunings(Protocol):
         """Return the samples that each tree was grown on, where the model knows them."""
 
 
-@dataclass(frozen=True, eq=False)
-class ValidationSet:
-    """Samples with their targets, weights and prices, and the trees that predict each.
-
-    Attributes
-    ----------
-    table : Table
-    target : shape (n_samples,)
-        Class numbers, or numbers.
-    weights : shape (n_samples,)
-        How much each sample counts, in whole numbers.
-    times : shape (n_trees, n_samples)
-        0 where a tree does not predict a sample.
-    prices : PriceList
-    """
-
-    table: Table
-    target: IndexArray | FloatArray
-    weights: FloatArray
-    times: CountArray
-    prices: PriceList
-
-    @property
-    def counted(self) -> FloatArray:
-        """The weights of the samples that some tree predicts, 0 for the others."""
-        return np.where(self.times.any(axis=0), self.weights, 0.0)
-
-
 def read_validation(
     path: Prunings,
     X: Any,
@@ -84,20 +56,20 @@ def read_validation(
     samples: str = "all",
     sample_weight: ArrayLike | None = None,
     costs: AnyCosts = None,
-) -> ValidationSet:
-    """Read samples to measure a path on; parameters as in `PruningPath.evaluate`."""
+) -> tuple[SampleData, PriceList]:
+    """Read samples to measure a path on, and their prices; as in `PruningPath.evaluate`."""
     forest = path.forest
     table = read_rows(X, forest)
     target = read_target(y, forest, table.n_samples)
     weights = read_weights(sample_weight, table.n_samples)
-    times = times_counted(samples, _bootstrap(path, samples), forest.n_trees, table.n_samples)
+    times = times_counted(forest.n_trees, table.n_samples, samples, _bootstrap(path, samples))
     names = forest.feature_names
     prices = prices_of_samples(path.prices, "path", costs, names, table.n_samples)
     prices.batch_weights(weights)  # refuses weights that differ within a batch
-    data = ValidationSet(table, target, weights, times, prices)
+    data = SampleData(table, target, weights, weights, times)
     if not data.counted.any():
         raise InputError(f"With samples={samples!r} no sample counts that has any weight.")
-    return data
+    return data, prices
 
 
 def read_points(points: Any, n_points: int, name: str = "points") -> IntArray:

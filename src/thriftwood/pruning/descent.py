@@ -10,6 +10,7 @@ where none of them helps: no proof that there is nothing better, but of a descen
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -18,9 +19,8 @@ from thriftwood.closure import check_certificate
 from thriftwood.forest import Forest, Routes, collapse
 from thriftwood.problem import (
     Figures,
-    NodeLosses,
     PruningProblem,
-    closure_of,
+    build_closure,
     ensemble_losses,
     majorised_losses,
 )
@@ -125,13 +125,9 @@ def _step(
         None if toward is None else toward[now.origin],
         problem.n_jobs,
     )
-    bounded = replace(
-        problem,
-        forest=now.forest,
-        all_losses=NodeLosses(losses, float(data.loss_weights.sum())),
-    )
     bought = list_purchases(now.forest, now.routes, problem.prices, data.weights)
-    closure, index = closure_of(bounded, bought)
+    loss_per_cost = Fraction(data.loss_weights.sum()) / Fraction(bought.scale)
+    closure, index = build_closure(now.forest, bought, losses, loss_per_cost)
     priced, _ = closure.at(index.in_units(tradeoff))
     solution = solve(priced)
     check_certificate(priced, solution)

@@ -7,18 +7,20 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from thriftwood.costs import AnyCosts
+from thriftwood.adapters import read_forest
+from thriftwood.costs import AnyCosts, Costs
 from thriftwood.distributed import (
     DualDecomposition,
-    comes_in_partitions,
+    is_partitioned,
     partitioned_problem,
     subsampled_partitions,
     subsampled_problem,
 )
 from thriftwood.errors import InputError
-from thriftwood.problem import ClassWeight, Loss, PruningProblem, read_problem
+from thriftwood.problem import AnyLoss, ClassWeight, PruningProblem, read_problem
 
 
 def pruning_problem(
@@ -27,7 +29,7 @@ def pruning_problem(
     y: Any = None,
     *,
     costs: AnyCosts = None,
-    loss: Loss = None,
+    loss: AnyLoss = None,
     class_weight: ClassWeight = None,
     sample_weight: ArrayLike | None = None,
     samples: str = "all",
@@ -119,7 +121,7 @@ def pruning_problem(
         "sample_weight": sample_weight,
         "samples": samples,
     }
-    if comes_in_partitions(model, X, given, decomposition, subsample):
+    if _comes_in_partitions(model, X, given, decomposition, subsample):
         if subsample is not None:
             drawn = subsampled_partitions(model, X, y, subsample, n_jobs, progress, **given)
             if drawn is not None:
@@ -127,6 +129,36 @@ def pruning_problem(
         return partitioned_problem(model, X, y, decomposition, n_jobs, progress, **given)
     problem = replace(read_problem(model, X, y, **given), n_jobs=n_jobs, progress=progress)
     return problem if subsample is None else subsampled_problem(problem, subsample)
+
+
+def _comes_in_partitions(
+    model: Any,
+    X: Any,
+    given: dict[str, Any],
+    decomposition: DualDecomposition | None,
+    subsample: int | None,
+) -> bool:
+    """Say whether samples are to be pruned in partitions.
+
+    A memory map is read as a whole where something needs all samples at once: joblib hands arrays
+    to its processes as memory maps, and what works on arrays must work there.
+    """
+    if decomposition is not None and not isinstance(decomposition, DualDecomposition):
+        raise InputError(
+            f"`decomposition` is {decomposition!r}: pass None or an object DualDecomposition(...)."
+        )
+    if decomposition is None and type(X) is np.ndarray:
+        return False
+    if decomposition is not None or not isinstance(X, np.memmap):
+        return decomposition is not None or is_partitioned(X)
+    costs, loss = given["costs"], given["loss"]
+    return not (
+        subsample is not None
+        or given["samples"] != "all"
+        or isinstance(given["class_weight"], str)
+        or (isinstance(costs, Costs) and costs.is_tied_to_samples)
+        or (loss is not None and not read_forest(model).is_averaged)
+    )
 
 
 @contextmanager

@@ -262,8 +262,8 @@ class PruningPath:
         progress : bool, optional
             As in `prune_path`.
         """
-        data = read_validation(self, X, y, samples, sample_weight, costs)
-        return evaluate(self, data, points, quantiles, n_jobs, progress)
+        data, prices = read_validation(self, X, y, samples, sample_weight, costs)
+        return evaluate(self, data, prices, points, quantiles, n_jobs, progress)
 
     def choose(
         self,
@@ -357,8 +357,9 @@ class PruningPath:
             As in `prune_path`.
         """
         check_cascade(self.forest, samples, refit)
-        data = read_validation(self, X, y, samples, sample_weight, costs)
-        return build_cascade(self, data, stages, refit, n_jobs, progress).at(budget=budget)
+        data, prices = read_validation(self, X, y, samples, sample_weight, costs)
+        cascade = build_cascade(self, data, prices, stages, refit, n_jobs, progress)
+        return cascade.at(budget=budget)
 
     def certify(
         self, problem: PruningProblem, points: Sequence[int] | None = None

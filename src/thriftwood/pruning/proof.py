@@ -137,7 +137,8 @@ class Optimal:
     rounds : tuple
         How samples in partitions came to it; empty in memory, and in a path from a file.
     is_exact : bool
-        False where partitions could not be gathered and did not agree: `resolution` is the gap.
+        False where time was up, or partitions could not be gathered and did not agree:
+        `resolution` is the gap.
     """
 
     resolution: float
@@ -147,7 +148,7 @@ class Optimal:
 
     @property
     def points(self) -> str:
-        return "optimal pruning{s}" if self.is_exact else "pruning{s} that partitions agreed on"
+        return "optimal pruning{s}" if self.is_exact else "pruning{s} proven within a gap"
 
     def of_point(self, _index: int, tradeoff: float, slack: float) -> Bounded:
         """Return what is proven of a point, where the rest of a budget could buy `slack`."""

@@ -12,7 +12,7 @@ from thriftwood.adapters import write_model
 from thriftwood.closure import check_certificate
 from thriftwood.costs import AnyCosts
 from thriftwood.errors import InputError
-from thriftwood.problem import JOINT, ClassWeight, Loss, PruningProblem, read_tradeoff
+from thriftwood.problem import JOINT, AnyLoss, ClassWeight, PruningProblem, read_tradeoff
 from thriftwood.pruning.descent import descend
 from thriftwood.pruning.making import problem_of
 from thriftwood.pruning.proof import Certified, Descended, Proof
@@ -30,7 +30,7 @@ def prune(
     tradeoff: float | None = None,
     budget: float | None = None,
     costs: AnyCosts = None,
-    loss: Loss = None,
+    loss: AnyLoss = None,
     class_weight: ClassWeight = None,
     sample_weight: ArrayLike | None = None,
     samples: str = "all",
@@ -112,7 +112,7 @@ def prune(
 def _at_tradeoff(problem: PruningProblem, tradeoff: float, solve: Solver) -> Pruned:
     """Return the optimum at a tradeoff, or where the true loss of a boosted model comes to."""
     proof: Proof
-    if problem.loss_kind == JOINT:
+    if problem.loss.kind == JOINT:
         descent = descend(problem, tradeoff, solve)
         kept, figures, original = descent.kept, descent.figures, descent.original
         proof = Descended(descent.objectives)
@@ -123,7 +123,7 @@ def _at_tradeoff(problem: PruningProblem, tradeoff: float, solve: Solver) -> Pru
         **vars(figures),
         model=write_model(problem.model, kept),
         original=original,
-        loss_name=problem.loss_name,
+        loss_name=problem.loss.name,
         proof=proof,
         tradeoff=tradeoff,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -9,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thriftwood.closure import ClosureProblem, ParametricCut
+from thriftwood.closure import ParametricCut
 from thriftwood.costs import AnyCosts
 from thriftwood.problem import (
+    AnyLoss,
     ClassWeight,
     ClosureIndex,
-    Loss,
     PruningProblem,
     nested_figures,
 )
@@ -24,6 +26,7 @@ from thriftwood.pruning.proof import Optimal, PathProof, Sampled
 from thriftwood.solvers import parametric_cut
 from thriftwood.support.arrays import read_only
 from thriftwood.support.progress import progress_bar
+from thriftwood.support.validation import one_number_from_zero
 
 
 def prune_path(
@@ -32,12 +35,13 @@ def prune_path(
     y: Any = None,
     *,
     costs: AnyCosts = None,
-    loss: Loss = None,
+    loss: AnyLoss = None,
     class_weight: ClassWeight = None,
     sample_weight: ArrayLike | None = None,
     samples: str = "all",
     n_jobs: int | None = None,
     progress: bool | None = None,
+    time_limit: float | None = None,
 ) -> PruningPath:
     """Compute every optimal pruning of a tree ensemble, from nearly untouched to single leaves.
 
@@ -56,6 +60,9 @@ def prune_path(
         As in `pruning_problem`. Where samples come in partitions the path is exact if all distinct
         purchases may be gathered; otherwise its points are nested, their figures exact, and
         `path.proof.resolution` is the proven gap.
+    time_limit : float, optional
+        Seconds after which the path ends with what it has: fewer points, nested, their figures
+        exact, and `path.proof.resolution` the proven gap. Reading the samples is never cut short.
 
     Examples
     --------
@@ -67,6 +74,10 @@ def prune_path(
     >>> path.at(budget=50).cost <= 50
     True
     """
+    deadline = math.inf
+    if time_limit is not None:
+        limit = one_number_from_zero(time_limit, "time_limit", "Give seconds, or leave it out.")
+        deadline = time.monotonic() + limit
     with problem_of(
         model,
         X,
@@ -79,32 +90,20 @@ def prune_path(
         n_jobs=n_jobs,
         progress=progress,
     ) as problem:
-        return path_of(problem)
+        return path_of(problem, deadline)
 
 
-def path_of(problem: PruningProblem) -> PruningPath:
-    """Return all optimal prunings of a problem."""
+def path_of(problem: PruningProblem, deadline: float = math.inf) -> PruningPath:
+    """Return all optimal prunings of a problem, or those found by a second of `time.monotonic`."""
     problem.check_adds_up("leave `loss` out, or prune at a tradeoff.")
     if problem.partitions is not None:
-        cut, rounds = problem.partitions.parametric_cut()
+        cut, rounds = problem.partitions.parametric_cut(deadline)
         return nested_path(problem, problem.partitions.index, cut, rounds=rounds)
-    path = cut_path(problem, *problem.closure)
-    return path if problem.subsample is None else _on_all_samples(problem, path)
-
-
-def cut_path(
-    problem: PruningProblem,
-    closure: ClosureProblem,
-    index: ClosureIndex,
-    proof: PathProof | None = None,
-) -> PruningPath:
-    """Solve a closure problem of the forest at all tradeoffs, and return its forests.
-
-    Bills and losses are the ensemble's, whatever the closure problem counts.
-    """
+    closure, index = problem.closure
     with progress_bar("Pruning", problem.progress) as bar:
-        cut = parametric_cut(closure, problem.n_jobs, bar)
-    return nested_path(problem, index, cut, proof)
+        cut = parametric_cut(closure, problem.n_jobs, bar, deadline)
+    path = nested_path(problem, index, cut)
+    return path if problem.subsample is None else _on_all_samples(problem, path)
 
 
 def nested_path(
@@ -114,8 +113,13 @@ def nested_path(
     proof: PathProof | None = None,
     rounds: tuple[Any, ...] = (),
 ) -> PruningPath:
-    """Return the forests that a parametric cut stands for; without a proof, the optimal ones."""
-    forest, n_points, weight = problem.forest, cut.n_breakpoints + 1, problem.node_losses.weight
+    """Return the forests that a parametric cut stands for; without a proof, the optimal ones.
+
+    Bills and losses are the ensemble's, whatever the closure problem counts.
+    """
+    forest, weight = problem.forest, problem.node_losses.weight
+    tradeoffs = np.array([0.0, *index.tradeoffs(cut.breakpoints)])
+    n_points = len(tradeoffs)
     drop_step = np.full(forest.n_nodes, -1, dtype=np.int32)
     drop_step[index.split] = cut.breakpoint_of
     losses, n_splits, n_features = nested_figures(forest, problem.mean_losses, drop_step, n_points)
@@ -123,21 +127,21 @@ def nested_path(
         # Whole numbers may misstate the loss of the optimum and that of the forest taken instead.
         lost_cost = Fraction(index.lost_cost) * index.loss_per_cost / Fraction(weight)
         rounded = cut.slack * float(index.gain_unit) / weight + 2 * index.lost_gain / weight
-        is_exact = not rounds or bool(rounds[-1].gap == 0)
+        is_exact = not cut.is_unfinished and (not rounds or bool(rounds[-1].gap == 0))
         proof = Optimal(rounded, 2 * float(lost_cost), rounds, is_exact)
     return PruningPath(
         model=problem.model,
         forest=forest,
         samples=problem.samples,
         prices=problem.prices.without_samples(),
-        loss_name=problem.loss_name,
+        loss_name=problem.loss.name,
         costs=read_only(problem.mean_costs(drop_step, n_points)),
         losses=read_only(losses),
         n_splits=read_only(n_splits),
         n_features=read_only(n_features),
         original=problem.original,
         proof=proof,
-        tradeoffs=read_only(np.array([0.0, *index.tradeoffs(cut.breakpoints)])),
+        tradeoffs=read_only(tradeoffs),
         drop_step=read_only(drop_step),
     )
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from math import inf, isfinite
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,14 +15,17 @@ from thriftwood.adapters import forest_model, read_forest
 from thriftwood.costs import price_parts, prices_from
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest, files
-from thriftwood.problem import Figures
+from thriftwood.problem import CLASSIFIER_LOSSES, REGRESSOR_LOSSES, Figures, nested_figures
+from thriftwood.problem.targets import SAMPLES
 from thriftwood.pruning.proof import CRITERIA, Baseline, Optimal, PathProof, Sampled
 from thriftwood.support.arrays import read_only
 
 FORMAT = "thriftwood pruning path"
-VERSION = 4
+VERSION = 5
 PER_POINT = ("tradeoffs", "costs", "losses", "n_splits", "n_features")
 OPTIONAL = ("drop_step", "masks")
+NEVER_BELOW_0 = {*CLASSIFIER_LOSSES, *REGRESSOR_LOSSES}
+ROUNDING = 1e-9  # of sums of doubles, as a part of the largest
 
 
 def save_path(path: Any, file: str | os.PathLike[str]) -> None:
@@ -59,12 +65,14 @@ def load_path(file: str | os.PathLike[str], model: Any = None) -> dict[str, Any]
             "original": Figures(**header["original"]),
             "proof": _proof(header["proof"], arrays),
             **{name: read_only(arrays[name]) for name in PER_POINT},
-            **{name: read_only(arrays[name]) for name in OPTIONAL if name in arrays},
+            **{name: read_only(arrays[name]) if name in arrays else None for name in OPTIONAL},
         }
-        if not _fits(about, forest):
-            raise ValueError
+        laws = _laws(SimpleNamespace(**about), forest, about["proof"], len(about["costs"]))
+        broken = next((words for is_right, words in laws if not is_right), None)
     except files.DAMAGE:
-        raise InputError(f"{file} is damaged.") from None
+        raise InputError(f"{file} is damaged: copy it again.") from None
+    if broken is not None:
+        raise InputError(f"{file} is damaged: {broken}.")
     if model is not None and not forest.has_same_trees(read_forest(model)):
         raise InputError(f"{file} holds the path of another model than this one.")
     return about
@@ -94,20 +102,78 @@ def _proof(about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> PathProof:
     return Optimal(**numbers)
 
 
-def _fits(about: dict[str, Any], forest: Forest) -> bool:
-    """Say whether the arrays fit the forest and each other: kernels trust them."""
-    n_points, proof = len(about["costs"]), about["proof"]
-    per_point = [about[name] for name in PER_POINT]
-    per_point += [proof.errors] if isinstance(proof, Sampled) else []
-    if isinstance(proof, Baseline) and proof.criterion not in CRITERIA:
-        return False
-    if about["prices"].n_features != forest.n_features:
-        return False
-    if any(array.shape != (n_points,) for array in per_point):
-        return False
-    if "masks" in about:
-        return "drop_step" not in about and _are_prunings(about["masks"], forest, n_points)
-    return _are_steps(about["drop_step"], forest, n_points)
+def _laws(
+    path: SimpleNamespace, forest: Forest, proof: PathProof, n_points: int
+) -> Iterator[tuple[Any, str]]:
+    """Yield what must be so for kernels and proofs, and words for where it is not.
+
+    What comes later may rely on what came before.
+    """
+    per_point = {name: getattr(path, name) for name in PER_POINT}
+    if isinstance(proof, Sampled):
+        per_point["sampling_errors"] = proof.errors
+    for name, array in per_point.items():
+        kind = np.dtype(np.int64 if name.startswith("n_") else np.float64)
+        fits = n_points > 0 and array.shape == (n_points,) and array.dtype == kind
+        yield fits, f"`{name}` must have a number for each point"
+    is_by_size = proof == Baseline("dynamic_programming")
+    for name, array in per_point.items():
+        is_unknown = name == "tradeoffs" and is_by_size
+        yield is_unknown or np.isfinite(array).all(), f"`{name}` has a number that is not finite"
+        may_be_less = is_unknown or (name == "losses" and path.loss_name not in NEVER_BELOW_0)
+        yield may_be_less or (array >= 0).all(), f"`{name}` has a number below 0"
+    yield path.samples in SAMPLES and isinstance(path.loss_name, str), "it names no loss"
+    yield path.prices.n_features == forest.n_features, "its prices are those of another model"
+    yield from _laws_of_proof(proof)
+    yield (path.drop_step is None) != (path.masks is None), "it does not say what points keep"
+    if path.masks is None:
+        yield _are_steps(path.drop_step, forest, n_points), "its points are not nested"
+        kept: Any = nested_figures(forest, np.zeros(forest.n_nodes), path.drop_step, n_points)[1:]
+    else:
+        yield _are_prunings(path.masks, forest, n_points), "a point is no pruning of its model"
+        kept = _sizes(path.masks, forest)
+    for name, counted in zip(("n_splits", "n_features"), kept, strict=True):
+        yield (getattr(path, name) == counted).all(), f"`{name}` is not what its points keep"
+    own, used = path.original, np.unique(forest.feature[forest.is_split])
+    figures = (own.cost, own.loss)
+    yield all(type(one) is float and isfinite(one) for one in figures), "`original` is no number"
+    sizes = (own.n_splits, own.n_features) == (forest.n_splits, len(used))
+    yield sizes and own.cost >= 0, "`original` has not the figures of its model"
+    if not is_by_size:
+        yield from _laws_of_order(path, proof)
+
+
+def _laws_of_proof(proof: PathProof) -> Iterator[tuple[Any, str]]:
+    if isinstance(proof, Optimal):
+        numbers = (proof.resolution, proof.cost_resolution)
+        right = all(type(one) is float and 0 <= one < inf for one in numbers)
+        yield right and type(proof.is_exact) is bool, "its resolution is no number of at least 0"
+    elif isinstance(proof, Sampled):
+        counts = (proof.n_drawn, proof.n_samples)
+        right = all(type(one) is int for one in counts)
+        yield right and 0 < proof.n_drawn <= proof.n_samples, "it has no number of samples"
+    else:
+        yield proof.criterion in CRITERIA, "it names no criterion"
+
+
+def _laws_of_order(path: SimpleNamespace, proof: PathProof) -> Iterator[tuple[Any, str]]:
+    """Yield what is so along points, but for rounding: what is pruned more costs less."""
+    costs, losses, tradeoffs = path.costs, path.losses, path.tradeoffs
+    saved, lost, since = -np.diff(costs), np.diff(losses), tradeoffs[1:]
+    yield (np.diff(tradeoffs) > 0).all() and tradeoffs[0] == 0, "`tradeoffs` must rise from 0"
+    cost_noise = ROUNDING * max(path.original.cost, costs.max())
+    yield (saved >= -cost_noise).all(), "`costs` must fall"
+    yield path.original.cost >= costs[0] - cost_noise, "`costs` are above those of the model"
+    if isinstance(proof, Baseline):
+        return
+    loss_noise = ROUNDING * np.abs(losses).max()
+    if isinstance(proof, Optimal):
+        loss_noise = loss_noise + 2 * (proof.resolution + since * proof.cost_resolution)
+    yield (lost >= -loss_noise).all(), "`losses` must rise"
+    if isinstance(proof, Optimal) and proof.is_exact:
+        apart = np.abs(lost - since * saved)
+        noise = loss_noise + since * cost_noise
+        yield (apart <= noise).all(), "`tradeoffs`, `costs` and `losses` contradict each other"
 
 
 def _are_steps(steps: NDArray[Any], forest: Forest, n_points: int) -> bool:
@@ -129,3 +195,9 @@ def _are_prunings(masks: NDArray[Any], forest: Forest, n_points: int) -> bool:
         if (kept & ~forest.is_split).any() or (kept & (parent >= 0) & ~kept[parent]).any():
             return False
     return True
+
+
+def _sizes(masks: NDArray[Any], forest: Forest) -> tuple[list[int], list[int]]:
+    """Return how many splits and features each point keeps."""
+    kept = [np.unpackbits(bits, count=forest.n_nodes).astype(np.bool_) for bits in masks]
+    return [int(one.sum()) for one in kept], [len(np.unique(forest.feature[one])) for one in kept]

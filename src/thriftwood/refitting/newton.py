@@ -7,7 +7,6 @@ same objective in a third of the time of scipy's `Newton-CG` (10,000 samples, 40
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +16,7 @@ from thriftwood.refitting import kernels
 from thriftwood.refitting.objective import Block, LeafIndicators, Objective
 from thriftwood.refitting.problem import LeafProblem
 from thriftwood.support.arrays import FloatArray, read_only_copy
-from thriftwood.support.parallel import n_threads
+from thriftwood.support.parallel import aside, n_threads, thread_pool
 from thriftwood.support.validation import one_number
 
 # Steps of conjugate gradients within one of Newton's. Rounding makes more of them useless.
@@ -81,15 +80,19 @@ def fit_leaf_values(
         problem = problem.take(counted)
     keeps_prior = math.isinf(strength)
     ridge = 0.0 if keeps_prior else strength * problem.n_trees
-    with ThreadPoolExecutor(n_threads(n_jobs)) as pool:
-        run = map if n_threads(n_jobs) == 1 else pool.map
-        matrix = LeafIndicators(problem.leaves, problem.n_leaves, run)
-        objective = Objective(problem, matrix, ridge, fit_bias)
-        params = np.vstack(_start(problem, None if keeps_prior else start))
-        objective.evaluate(params, matrix.scores(params))
-        n_steps, converged = (0, True) if keeps_prior else _minimise(objective, tolerance, max_iter)
-    values, bias = objective.params[:-1], objective.params[-1]
-    return LeafFit(values, bias, objective.loss, objective.value, n_steps, converged)
+
+    def fit(n_workers: int) -> LeafFit:
+        with thread_pool(n_workers) as pool:
+            run = map if n_workers == 1 else pool.map
+            matrix = LeafIndicators(problem.leaves, problem.n_leaves, run)
+            objective = Objective(problem, matrix, ridge, fit_bias)
+            params = np.vstack(_start(problem, None if keeps_prior else start))
+            objective.evaluate(params, matrix.scores(params))
+            steps = (0, True) if keeps_prior else _minimise(objective, tolerance, max_iter)
+        values, bias = objective.params[:-1], objective.params[-1]
+        return LeafFit(values, bias, objective.loss, objective.value, *steps)
+
+    return aside(fit, n_threads(n_jobs))
 
 
 def check_strength(strength: object) -> float:

@@ -220,7 +220,7 @@ def _folds(
     bags = read_bootstrap(model)
     of_trees = bags.of_trees if bags is not None and bags.n_samples == n_samples else ()
     if any(len(np.unique(bag)) < n_samples for bag in of_trees):
-        unseen = times_counted("out_of_bag", bags, forest.n_trees, n_samples) > 0
+        unseen = times_counted(forest.n_trees, n_samples, "out_of_bag", bags) > 0
         return "out_of_bag", out_of_bag_folds(fitted, unseen[:, some])
     return "given", [validation_fold(fitted, fitted.leaves, fitted.target, fitted.weights)]
 
@@ -248,8 +248,8 @@ def _with_values(forest: Forest, problem: LeafProblem, fit: LeafFit) -> Forest:
     weight[is_leaf] = np.maximum(in_leaves, 1e-9 * problem.weights.sum())  # means need some
     values = np.zeros((forest.n_nodes, problem.n_outputs))
     values[is_leaf] = fit.values
-    values = leaf_means(forest, values, weight)
-    squares = sums_below(forest, weight) * (values**2).sum(axis=1)
+    values, below = leaf_means(forest, values, weight)
+    squares = below * (values**2).sum(axis=1)
     gains = np.zeros(forest.n_nodes)
     gains[split] = squares[forest.left[split]] + squares[forest.right[split]] - squares[split]
     return replace(

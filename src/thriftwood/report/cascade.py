@@ -12,7 +12,7 @@ from thriftwood.cascade import CascadeClassifier
 from thriftwood.costs import AnyCosts
 from thriftwood.errors import InputError
 from thriftwood.forest.table import read_rows
-from thriftwood.problem.targets import read_target
+from thriftwood.problem import read_target
 from thriftwood.pruning import PruningPath
 from thriftwood.support.arrays import FloatArray
 from thriftwood.support.axes import BLUE, GREEN, VERMILION, axes_or_new, tidy, with_unit

@@ -14,6 +14,7 @@ from thriftwood.closure import (
     smallest_optimum,
 )
 from thriftwood.solvers import pseudoflow_kernels as kernels
+from thriftwood.support.parallel import stopping
 
 
 def min_cut(problem: ClosureProblem) -> ClosureSolution:
@@ -29,5 +30,7 @@ def maximum_flow(problem: ClosureProblem) -> Flow:
     arcs = kernels.Arcs(problem.requires.copy(), problem.arc_start.copy(), problem.arc_item.copy())
     excess = np.concatenate([problem.gains, -problem.costs])
     trees = kernels.initialise(arcs, excess, kernels.pay_from_below(arcs, excess))
-    kernels.run(trees)
+    stop = np.zeros(1, dtype=np.bool_)
+    with stopping(stop):
+        kernels.run(trees, stop)
     return Flow(*kernels.flow_over_arcs(trees))

@@ -5,6 +5,7 @@ are as cheap as a few cuts. Here the projects are divided at the lambda at which
 costs are equal, and each side is divided on its own, from the trees of the cut that made it.
 """
 
+import math
 from collections.abc import Iterable
 from fractions import Fraction
 
@@ -15,11 +16,14 @@ from thriftwood.closure.kernels import best_alone, without_hopeless
 from thriftwood.errors import RangeError
 from thriftwood.solvers import parametric_cut_kernels as kernels
 from thriftwood.solvers.pseudoflow_kernels import Arcs, pay_from_below
-from thriftwood.support.parallel import Progress, work_off
+from thriftwood.support.parallel import Progress, stopping, work_off
 
 
 def parametric_cut(
-    problem: ClosureProblem, n_jobs: int | None = None, progress: Progress | None = None
+    problem: ClosureProblem,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    deadline: float = math.inf,
 ) -> ParametricCut:
     """Return all smallest best sets of projects, for all lambda.
 
@@ -30,6 +34,9 @@ def parametric_cut(
         Threads, as in joblib. The answer does not depend on it.
     progress : callable, optional
         Called now and then with the share of the work that is done.
+    deadline : float, optional
+        The second of `time.monotonic` after which parts that are not finished drop as one; what
+        this may miss of the optimum is in the slack.
     """
     total = exact_sum(problem.costs)
     if total > LARGEST_TOTAL:
@@ -41,6 +48,7 @@ def parametric_cut(
         gain=np.zeros(problem.n_projects, dtype=np.int64),
         cost=np.zeros(problem.n_projects, dtype=np.int64),
         slack=np.zeros(problem.n_projects, dtype=np.float64),
+        stop=np.zeros(1, dtype=np.bool_),
     )
 
     def divide(part: kernels.Part) -> Iterable[kernels.Part]:
@@ -51,13 +59,14 @@ def parametric_cut(
         drops_as_one, *sides = kernels.divide(part, drops)
         return () if drops_as_one else sides
 
-    work_off(
-        [_first_part(problem)],
-        divide,
-        n_jobs,
-        size=lambda part: len(part.arc_item),
-        progress=progress,
-    )
+    with stopping(drops.stop, deadline):
+        work_off(
+            [_first_part(problem)],
+            divide,
+            n_jobs,
+            size=lambda part: len(part.arc_item),
+            progress=progress,
+        )
     return _in_order(drops)
 
 
@@ -98,4 +107,4 @@ def _in_order(drops: kernels.Drops) -> ParametricCut:
     breakpoint_of = np.where(at_any_lambda, len(first), -1).astype(np.int32)
     breakpoint_of[together] = breakpoint_of_part[np.cumsum(is_first) - 1]
     slack = float(drops.slack[first].sum())
-    return ParametricCut(breakpoint_of, gain[order], cost[order], slack)
+    return ParametricCut(breakpoint_of, gain[order], cost[order], slack, bool(drops.stop[0]))

@@ -23,8 +23,9 @@ MOST = np.int64(2**60)
 Part = namedtuple("Part", "origin gains requires arc_start arc_item costs parent")
 
 # For each project of the whole: gains and costs of the part with which it drops, and by how many
-# gains that part may miss the optimum where lambda had to be rounded.
-Drops = namedtuple("Drops", "gain cost slack")
+# gains that part may miss the optimum where lambda had to be rounded, or time was up: from when
+# `stop[0]` is set, what is left of a part drops as one.
+Drops = namedtuple("Drops", "gain cost slack stop")
 
 
 @kernel
@@ -48,13 +49,15 @@ def divide(part, drops):
     gain, cost, gain_scale, cost_scale = balance(part)
     excess = np.concatenate((part.gains * gain_scale, -part.costs * cost_scale))
     trees = initialise(Arcs(part.requires, part.arc_start, part.arc_item), excess, part.parent)
-    run(trees)
-    if cost > 0 and (trees.excess < 0).any():
+    run(trees, drops.stop)
+    if cost > 0 and not drops.stop[0] and (trees.excess < 0).any():
         later = strong_side(trees)
         return False, restrict(part, later, trees.parent), restrict(part, ~later, trees.parent)
-    # At the exact lambda a better set would gain at least 1 / cost more; rounding hides less than
-    # left_over / gain_scale. Doubles decide this but for the last digits.
-    left_over = float(gain * gain_scale - cost * cost_scale)
+    # At the exact lambda a better set would gain at least 1 / cost more; what the excesses leave
+    # over hides less than left_over / gain_scale. Doubles decide this but for the last digits.
+    left_over = 0.0
+    for amount in trees.excess:
+        left_over += max(amount, 0)
     is_proven = left_over * float(cost) < 0.99 * float(gain_scale)
     for project in part.origin:
         drops.gain[project] = gain

@@ -112,8 +112,11 @@ def send_excess_up(trees, hint):
 
 
 @kernel
-def run(trees):
-    """Merge strong trees into weak ones until none needs anything of a weak one."""
+def run(trees, stop):
+    """Merge strong trees into weak ones until none needs anything of a weak one.
+
+    Or until somebody sets `stop[0]`: the flow is a flow at any time, so its excesses are a bound.
+    """
     n_vertices = len(trees.excess)
     label, strong = trees.label, trees.strong
     for v in range(n_vertices):
@@ -132,7 +135,7 @@ def run(trees):
             lowest = 1
         while lowest < n_vertices and strong[lowest] == NOTHING:
             lowest += 1
-        if lowest >= n_vertices or trees.count[lowest - 1] == 0:
+        if lowest >= n_vertices or trees.count[lowest - 1] == 0 or stop[0]:
             return
         root = strong[lowest]
         strong[lowest] = trees.next_strong[root]

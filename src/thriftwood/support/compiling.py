@@ -1,9 +1,23 @@
-"""How kernels are compiled, in one place."""
+"""How kernels are compiled and called, in one place."""
 
 from collections.abc import Callable
 from typing import Any, Literal
 
 from numba import njit
+from numba.core.registry import CPUDispatcher
+
+from thriftwood.support.parallel import aside
+
+
+class Kernel(CPUDispatcher):
+    """A compiled function that no signal breaks into: in the main thread it runs aside.
+
+    Python calls the handlers of signals in the main thread, even while results of compiled code
+    are made into arrays, where an exception, such as that of Ctrl-C, ends the process.
+    """
+
+    def __call__(self, *args: Any) -> Any:
+        return aside(super().__call__, *args)
 
 
 def kernel(
@@ -14,6 +28,15 @@ def kernel(
     The compiled code is kept on disk for the next process, where there is a place to keep it, and
     runs without the GIL, so that threads can share the work.
     """
+    compiled = quick_kernel(function, inline)
+    compiled.__class__ = Kernel
+    return compiled
+
+
+def quick_kernel(
+    function: Callable[..., Any], inline: Literal["never", "always"] = "never"
+) -> Callable[..., Any]:
+    """Compile a function that takes microseconds and returns numbers: it is not run aside."""
     try:
         return njit(cache=True, nogil=True, inline=inline)(function)
     except RuntimeError:  # neither the package's folder nor the user's home can be written to

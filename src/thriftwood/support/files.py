@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from thriftwood.errors import InputError
+from thriftwood.support.writing import new_file
 
 File = str | os.PathLike[str]
 CUT_OFF = "it seems cut off: copy it again"
@@ -52,15 +53,5 @@ def write_whole(file: File, content: bytes | str) -> None:
     place = place_of(file)
     if not os.path.isdir(place.parent):
         raise InputError(f"There is no folder {place.parent}: make it first.")
-    # Beside the file, so that the last step is a rename within one file system.
-    unfinished = place.with_name(f".{place.name}.{os.getpid()}")
-    try:
-        try:
-            unfinished.write_bytes(content.encode() if isinstance(content, str) else content)
-            unfinished.replace(place)
-        finally:
-            unfinished.unlink(missing_ok=True)
-    except (OSError, ValueError) as error:
-        # Without the name of the unfinished file, which nobody has heard of.
-        said = getattr(error, "strerror", None) or error
-        raise InputError(f"{place} cannot be written: {said}.") from None
+    with new_file(place) as unfinished:
+        unfinished.write_bytes(content.encode() if isinstance(content, str) else content)

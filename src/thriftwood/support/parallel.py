@@ -1,10 +1,24 @@
-"""Run independent pieces of work: on threads of this process, or by joblib's workers."""
+"""Run independent pieces of work: on threads of this process, or by joblib's workers.
+
+Python calls the handlers of signals in the main thread alone. So long work is done by other
+threads, and the main thread waits, where it can be interrupted at any time.
+"""
 
 from __future__ import annotations
 
+import math
+import os
+import threading
+import time
 from bisect import insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    CancelledError,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pickle import dumps, loads
 from typing import Any, TypeVar
@@ -13,6 +27,7 @@ from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 from joblib.parallel import get_active_backend
 
 from thriftwood.errors import InputError, LostWorkersError
+from thriftwood.support.arrays import BoolArray
 from thriftwood.support.validation import is_whole
 
 Item = TypeVar("Item")
@@ -21,6 +36,81 @@ Result = TypeVar("Result")
 Progress = Callable[[float], None]
 # Larger arrays, in bytes, are not sent to processes but written once to memory that they share.
 SMALL_ARRAY = 1000
+
+
+class _Call(threading.local):
+    """The call that a thread works for, and whether it was given up."""
+
+    given_up = threading.Event()
+
+
+_call = _Call()
+_idle: list[ThreadPoolExecutor] = []
+if hasattr(os, "register_at_fork"):  # threads stay behind
+    os.register_at_fork(after_in_child=_idle.clear)
+
+
+def aside(work: Callable[..., Result], *args: Any) -> Result:
+    """Return `work(*args)`, done in another thread if this is the main one."""
+    if not _is_main():
+        if _call.given_up.is_set():
+            raise CancelledError
+        return work(*args)
+    # Taken out of the list: whoever comes after an interrupt does not wait for what is abandoned.
+    pool, given_up = _idle.pop() if _idle else ThreadPoolExecutor(1), threading.Event()
+    try:
+        result = pool.submit(_work_for, given_up, work, *args).result()
+    except BaseException:
+        given_up.set()
+        raise
+    _idle.append(pool)
+    return result
+
+
+@contextmanager
+def thread_pool(n_threads: int) -> Iterator[ThreadPoolExecutor]:
+    """Yield threads, which end with the kernel they are in if the main thread is interrupted."""
+    given_up = threading.Event() if _is_main() else _call.given_up
+    pool = ThreadPoolExecutor(n_threads, initializer=_work_for, initargs=(given_up, int))
+    try:
+        yield pool
+    except BaseException:
+        if _is_main():
+            given_up.set()
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
+
+
+def _is_main() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+def _work_for(given_up: threading.Event, work: Callable[..., Result], *args: Any) -> Result:
+    """Work for a call until it is given up."""
+    _call.given_up = given_up
+    return work(*args)
+
+
+@contextmanager
+def stopping(flag: BoolArray, deadline: float = math.inf) -> Iterator[None]:
+    """Set a flag that a kernel looks at once the work is interrupted, or the deadline passes.
+
+    The deadline is a second of `time.monotonic`.
+    """
+    limit = deadline - time.monotonic()
+    flag[0] = limit <= 0
+    timer = threading.Timer(limit, flag.fill, [True])
+    timer.daemon = True
+    if 0 < limit < threading.TIMEOUT_MAX:
+        timer.start()
+    try:
+        yield
+    except BaseException:
+        flag[0] = True
+        raise
+    finally:
+        timer.cancel()
 
 
 def for_each(
@@ -39,9 +129,9 @@ def for_each(
     items = list(items)
     most = min(n_threads(n_jobs), len(items))
     if most <= 1:
-        return [work(item) for item in items]
+        return aside(lambda: [work(item) for item in items])
     # Not joblib's threads: it looks only every hundredth of a second whether they are done.
-    with ThreadPoolExecutor(most) as pool:
+    with thread_pool(most) as pool:
         return list(pool.map(work, items))
 
 
@@ -71,11 +161,11 @@ def work_off(
     most = n_threads(n_jobs)
     if most == 1:
         while waiting:
-            waiting += work(waiting.pop())
+            waiting += aside(work, waiting.pop())
             if progress is not None:
                 progress(1 - sum(map(size, waiting)) / everything)
         return
-    with ThreadPoolExecutor(most) as pool:
+    with thread_pool(most) as pool:
         while waiting or in_work:
             while waiting and len(in_work) < most:
                 n_units = size(waiting[-1])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import time
+
 import numpy as np
 
 from thriftwood.closure import ParametricCut
@@ -17,25 +20,29 @@ ENOUGH = 1e-11
 
 
 def decomposed_path(
-    problem: DecomposedClosure, options: DualDecomposition, n_jobs: int | None = None
+    problem: DecomposedClosure,
+    options: DualDecomposition,
+    n_jobs: int | None = None,
+    deadline: float = math.inf,
 ) -> tuple[ParametricCut, tuple[DualRound, ...]]:
     """Find the best sets at all tradeoffs: exactly, if all arcs may be gathered; else by ascent.
 
-    The `slack` of the path holds by how many gains its nested sets may fall short.
+    The `slack` of the path holds by how many gains its nested sets may fall short. The deadline is
+    that of `parametric_cut`; there is always one round.
     """
     with progress_bar("Dual decomposition:", options.progress) as line:
         log = RoundLog(problem.partitions, line)
         if problem.n_arcs > options.most_gathered:
-            return _ascended(problem, options, log), log.rounds
+            return _ascended(problem, options, log, deadline), log.rounds
         joined = join_subproblems(problem.map(send_all))
-        path = parametric_cut(joined.with_gains(problem.gains), n_jobs)
+        path = parametric_cut(joined.with_gains(problem.gains), n_jobs, deadline=deadline)
         gained = float(problem.gains[path.kept(0)].sum())
         log.add(gained, gained, 0, joined.n_arcs)
         return path, log.rounds
 
 
 def _ascended(
-    problem: DecomposedClosure, options: DualDecomposition, log: RoundLog
+    problem: DecomposedClosure, options: DualDecomposition, log: RoundLog, deadline: float
 ) -> ParametricCut:
     """Stop where at no tradeoff more than the tolerance is missed of what is gained for free."""
     least_gap = np.inf
@@ -46,7 +53,8 @@ def _ascended(
             bound = float(point.bounds(np.zeros(1))[0])
         log.add(bound - least_gap, bound, _count_open(point, problem))
         is_done = least_gap <= ENOUGH * bound or log.is_within(options.tolerance)
-        if is_done or len(log.rounds) == options.max_rounds:
+        is_late = time.monotonic() > deadline
+        if is_done or is_late or len(log.rounds) == options.max_rounds:
             break
     return best
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import reprlib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,8 @@ from thriftwood.evaluation import Evaluation, evaluate
 from thriftwood.forest import Forest, collapse, one_stage
 from thriftwood.problem import (
     PruningProblem,
-    ValidationSet,
     interval_in_words,
-    once,
+    times_counted,
     tradeoff_inside,
     tradeoffs_of,
 )
@@ -136,9 +136,11 @@ def _check_arguments(path: Any, problem: Any, evaluation: Any, title: Any, comma
 def _on_own_samples(path: PruningPath, problem: PruningProblem) -> Evaluation:
     """Measure all points on the samples that they were pruned on."""
     data = problem.in_memory
-    times = once(path.forest.n_trees, data.table.n_samples)
-    samples = ValidationSet(data.table, data.target, data.weights, times, problem.prices)
-    return evaluate(path, samples, n_jobs=problem.n_jobs, progress=problem.progress)
+    times = times_counted(path.forest.n_trees, data.table.n_samples)
+    in_all_trees = replace(data, times=times)
+    return evaluate(
+        path, in_all_trees, problem.prices, n_jobs=problem.n_jobs, progress=problem.progress
+    )
 
 
 def _check_cost(measured: float, of_path: float) -> None:

@@ -1,0 +1,155 @@
+"""Interrupts: heard at once, wherever they come, and without harm."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from thriftwood.closure.kernels import best_alone
+from thriftwood.support.parallel import aside, for_each, thread_pool
+
+MOMENTS = 12  # at which a call is interrupted
+# Interrupts one call after the other, each a little later; a small one must work after each.
+CHILD = """
+import os, signal, sys, threading, time
+import numpy as np
+import thriftwood as tw
+from sklearn.ensemble import RandomForestClassifier
+
+number, moments = getattr(signal, sys.argv[1]), int(sys.argv[2])
+
+def interrupted(*_):
+    raise KeyboardInterrupt
+
+signal.signal(number, interrupted)
+rng = np.random.default_rng(0)
+X = rng.normal(size=(6000, 12))
+y = (X[:, 0] * X[:, 1] + X[:, 2] + rng.normal(size=6000) > 0).astype(int)
+forest = RandomForestClassifier(20, random_state=0).fit(X, y)
+path = tw.prune_path(forest, X[:200], y[:200])
+pruned = path.at(budget=3)
+lazy = tw.LazyPredictor(pruned, acquire=lambda i, feature: X[i, feature])
+calls = [
+    lambda: tw.prune_path(forest, X, y),
+    lambda: tw.prune_path(forest, X, y, n_jobs=2),
+    lambda: tw.prune(forest, X, y, tradeoff=0.01),
+    lambda: path.evaluate(X, y),
+    lambda: pruned.refit(X, y),
+    lambda: tw.BudgetForestClassifier(5).fit(X, y),
+    lambda: tw.feature_bill(forest, X),
+    lambda: lazy.predict(range(2000)),
+]
+for call in calls:
+    call()  # so that all is compiled
+for call in calls:
+    begin = time.monotonic()
+    call()
+    took = time.monotonic() - begin
+    for moment in range(moments):
+        sent = []
+
+        def send(after=took * (moment + 0.5) / moments):
+            time.sleep(after)
+            sent.append(time.monotonic())
+            os.kill(os.getpid(), number)
+
+        sender = threading.Thread(target=send)
+        try:
+            sender.start()
+            while True:
+                call()
+        except KeyboardInterrupt:
+            delay = time.monotonic() - sent[0]
+        sender.join()
+        assert delay < 1, (calls.index(call), moment, delay)
+        assert len(tw.prune_path(forest, X[:50], y[:50]).costs) > 1
+print("alive")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+def test_an_interrupted_call_ends_at_once_and_the_next_one_works(number):
+    child = subprocess.run(
+        [sys.executable, "-c", CHILD, number, str(MOMENTS)],
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+    )
+    assert child.stdout == "alive\n", child.stderr[-3000:]
+    assert child.returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("delay", [0.3, 1.5, 3.0])
+def test_an_interrupted_command_leaves_nothing(tmp_path, number, delay):
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(4000, 20))
+    lines = [",".join([*(f"x{k}" for k in range(20)), "y"])]
+    lines += [",".join([*map(str, row), str(int(row[0] * row[1] > 0))]) for row in data]
+    (tmp_path / "data.csv").write_text("\n".join(lines))
+    (tmp_path / "prices.csv").write_text(
+        "feature,price\n" + "".join(f"x{k},{k + 1}\n" for k in range(20))
+    )
+    command = [sys.executable, "-m", "thriftwood", "train", "data.csv", "--target", "y"]
+    command += ["--costs", "prices.csv", "--output", "out.tw"]
+    child = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    time.sleep(delay)
+    assert child.poll() is None, child.communicate()
+    child.send_signal(number)
+    begin = time.monotonic()
+    _, said = child.communicate(timeout=60)
+    assert time.monotonic() - begin < 2
+    assert child.returncode in (130, 143, -signal.SIGTERM), said
+    assert "Traceback" not in said
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["data.csv", "prices.csv"]
+
+
+def test_the_main_thread_lets_others_work():
+    main = threading.get_ident()
+    assert aside(threading.get_ident) != main
+    assert aside(lambda: aside(threading.get_ident)) != main
+    assert main not in for_each(lambda _: threading.get_ident(), range(3))
+    with pytest.raises(ZeroDivisionError):
+        aside(lambda: 1 / 0)
+
+
+def test_threads_end_where_their_caller_has_given_up():
+    n_done = []
+
+    def work(_):
+        n_done.append(best_alone(np.ones(1, dtype=np.int64), np.full(1, -1, dtype=np.int32)))
+        time.sleep(0.01)
+
+    def give_up():
+        with thread_pool(1) as pool:
+            pool.submit(lambda: [work(k) for k in range(1000)])
+            while not n_done:
+                time.sleep(0.001)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        give_up()
+    time.sleep(0.1)
+    so_far = len(n_done)
+    time.sleep(0.1)
+    assert len(n_done) == so_far < 1000
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # forking beside threads
+def test_a_forked_process_has_threads_of_its_own():
+    aside(int)
+    child = os.fork()
+    if child == 0:
+        os._exit(7 if aside(int) == 0 else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
