@@ -15,7 +15,7 @@ from thriftwood.adapters import (
     sklearn_trees,
     xgboost,
 )
-from thriftwood.adapters.common import BootstrapSamples, is_a, unfitted
+from thriftwood.adapters.common import BootstrapSamples, unfitted
 from thriftwood.costs import PriceList
 from thriftwood.errors import UnsupportedModelError
 from thriftwood.forest import Forest, Stages, one_stage
@@ -23,31 +23,31 @@ from thriftwood.support.arrays import BoolArray, FloatArray
 
 Model = TypeVar("Model")
 
-# Adapter, library, and the classes that it reads, with all below them; by name, so that no library
-# need be there.
-ADAPTERS: tuple[tuple[Any, str, tuple[str, ...]], ...] = (
-    (sklearn_trees, "sklearn", ("BaseDecisionTree",)),
-    (sklearn_trees, "sklearn", ("RandomForestClassifier", "RandomForestRegressor")),
-    (sklearn_trees, "sklearn", ("ExtraTreesClassifier", "ExtraTreesRegressor")),
-    (sklearn_trees, "sklearn", ("BaggingClassifier", "BaggingRegressor")),
-    (sklearn_trees, "thriftwood", ("BudgetForestClassifier",)),
-    (sklearn_boosting, "sklearn", ("GradientBoostingClassifier", "GradientBoostingRegressor")),
-    (
-        sklearn_hist,
-        "sklearn",
-        ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor"),
-    ),
-    (lightgbm, "lightgbm", ("Booster", "LGBMModel")),
-    (xgboost, "xgboost", ("Booster", "XGBModel")),
-    (catboost, "catboost", ("CatBoost",)),
-    (forest_models, "thriftwood", ("Forest", "ForestModel")),
-)
-
-# What we hand out around a model, and where the model is.
-AROUND_A_MODEL = {
-    "Pruned": "model",
-    "PrunedEnsembleClassifier": "model_",
-    "PrunedEnsembleRegressor": "model_",
+# The adapter of each class, with all below it, by library and name, so that no library need be
+# there; or of what we hand out around a model, the attribute that the model is in.
+KNOWN: dict[tuple[str, str], Any] = {
+    ("sklearn", "BaseDecisionTree"): sklearn_trees,
+    ("sklearn", "RandomForestClassifier"): sklearn_trees,
+    ("sklearn", "RandomForestRegressor"): sklearn_trees,
+    ("sklearn", "ExtraTreesClassifier"): sklearn_trees,
+    ("sklearn", "ExtraTreesRegressor"): sklearn_trees,
+    ("sklearn", "BaggingClassifier"): sklearn_trees,
+    ("sklearn", "BaggingRegressor"): sklearn_trees,
+    ("sklearn", "GradientBoostingClassifier"): sklearn_boosting,
+    ("sklearn", "GradientBoostingRegressor"): sklearn_boosting,
+    ("sklearn", "HistGradientBoostingClassifier"): sklearn_hist,
+    ("sklearn", "HistGradientBoostingRegressor"): sklearn_hist,
+    ("lightgbm", "Booster"): lightgbm,
+    ("lightgbm", "LGBMModel"): lightgbm,
+    ("xgboost", "Booster"): xgboost,
+    ("xgboost", "XGBModel"): xgboost,
+    ("catboost", "CatBoost"): catboost,
+    ("thriftwood", "BudgetForestClassifier"): sklearn_trees,
+    ("thriftwood", "Forest"): forest_models,
+    ("thriftwood", "ForestModel"): forest_models,
+    ("thriftwood", "Pruned"): "model",
+    ("thriftwood", "PrunedEnsembleClassifier"): "model_",
+    ("thriftwood", "PrunedEnsembleRegressor"): "model_",
 }
 
 ONE_AT_A_TIME = "pass one of its `estimators_` at a time"
@@ -77,8 +77,8 @@ REASONS = {
 
 def read_forest(model: object) -> Forest:
     """Return the trees of a fitted model as a checked `Forest`."""
-    model = unwrapped(model)
-    forest: Forest = _adapter_for(model).read(model)
+    adapter, model = _adapter_for(model)
+    forest: Forest = adapter.read(model)
     return forest.check()
 
 
@@ -106,42 +106,49 @@ def write_model(model: Model, kept: BoolArray, values: FloatArray | None = None)
     values : shape (n_nodes, n_outputs), optional
         What these nodes say from now on, in place of their own values.
     """
-    inside = unwrapped(model)
-    written: Model = _adapter_for(inside).write(inside, kept, values)
+    adapter, inside = _adapter_for(model)
+    written: Model = adapter.write(inside, kept, values)
     return written
 
 
 def read_bootstrap(model: object) -> BootstrapSamples | None:
     """Return the samples that each tree was grown on, or None where the model does not know."""
-    model = unwrapped(model)
-    samples = getattr(_adapter_for(model), "samples", None)
+    adapter, model = _adapter_for(model)
+    samples = getattr(adapter, "samples", None)
     found: BootstrapSamples | None = None if samples is None else samples(model)
     return found
 
 
 def unwrapped(model: Any) -> Any:
     """Return the model inside a `Pruned` or a fitted estimator of ours; any other as it is."""
-    for name, attribute in AROUND_A_MODEL.items():
-        if is_a(model, "thriftwood", name):
-            if not hasattr(model, attribute):
-                raise unfitted(model)
-            return unwrapped(getattr(model, attribute))
-    return model
+    return _find(model)[2]
 
 
 def library_of(model: object) -> str | None:
     """Return the library of a model that can be read, such as "sklearn"; None for any other."""
-    for _, library, names in ADAPTERS:
-        if is_a(model, library, *names):
-            return library
-    return None
+    return _find(model)[0]
 
 
-def _adapter_for(model: object) -> Any:
-    for adapter, library, names in ADAPTERS:
-        if is_a(model, library, *names):
-            return adapter
-    raise UnsupportedModelError(_refusal(model))
+def _adapter_for(model: object) -> tuple[Any, Any]:
+    """Return the adapter of a model, and the model without what we put around it."""
+    _, adapter, inside = _find(model)
+    if adapter is None:
+        raise UnsupportedModelError(_refusal(inside))
+    return adapter, inside
+
+
+def _find(model: Any) -> tuple[str | None, Any, Any]:
+    """Return library and adapter, None where there is none, and the model without our wrapping."""
+    for kind in type(model).__mro__:
+        library = kind.__module__.split(".")[0]
+        known = KNOWN.get((library, kind.__name__))
+        if isinstance(known, str):
+            if not hasattr(model, known):
+                raise unfitted(model)
+            return _find(getattr(model, known))
+        if known is not None:
+            return library, known, model
+    return None, None, model
 
 
 def _refusal(model: object) -> str:

@@ -23,18 +23,6 @@ FirstUses = namedtuple(
 
 
 @kernel
-def first_tests(is_one_of, feature, parent):
-    """Mark the splits that test one of some features, below no other split that does."""
-    is_below = np.zeros(len(feature), dtype=np.bool_)
-    is_first = np.zeros(len(feature), dtype=np.bool_)
-    for h in range(len(feature)):
-        above = parent[h]
-        is_below[h] = above != LEAF and (is_below[above] or is_one_of[feature[above]])
-        is_first[h] = feature[h] != LEAF and is_one_of[feature[h]] and not is_below[h]
-    return is_first
-
-
-@kernel
 def count_arcs(uses):
     """Return how many different payers each first use has."""
     n_arcs = np.empty(len(uses.node), dtype=np.int64)

@@ -7,7 +7,7 @@ import numpy as np
 from thriftwood.billing import kernels
 from thriftwood.costs import MODEL, NO_MASK, SAMPLE, PriceList
 from thriftwood.errors import RangeError
-from thriftwood.forest import Forest, Routes, first_uses
+from thriftwood.forest import Forest, Routes, first_tests, first_uses
 from thriftwood.support.arrays import FloatArray, IndexArray, IntArray, read_only
 
 # The cost item of what the price list does not name: one split, its tests and its place.
@@ -141,8 +141,8 @@ def _first_uses(
         else:
             entry_of = np.full(forest.n_features, -1)
             entry_of[feature[entries]] = entries
-            is_first = kernels.first_tests(entry_of >= 0, forest.feature, forest.parent)
-            nodes = np.flatnonzero(is_first)
+            group_of = np.minimum(entry_of, 0)  # all of them are one group
+            nodes = np.flatnonzero(first_tests(group_of, forest.feature, forest.parent))
             found.append((nodes, entry_of[forest.feature[nodes]]))
     node, entry = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
     tree, group = forest.tree_of(node), prices.cost_item[entry].astype(np.int64)

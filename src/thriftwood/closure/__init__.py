@@ -19,7 +19,7 @@ from thriftwood.closure.integers import (
     from_the_end,
     scale_lambda,
 )
-from thriftwood.closure.kernels import NOTHING
+from thriftwood.closure.kernels import NOTHING, last_needed
 from thriftwood.closure.problem import ClosureProblem
 from thriftwood.closure.reductions import merge_twin_items, reduce_closure, reduce_until_stable
 from thriftwood.closure.solution import (
@@ -27,7 +27,6 @@ from thriftwood.closure.solution import (
     Flow,
     ParametricCut,
     Solver,
-    last_needed,
     smallest_optimum,
 )
 

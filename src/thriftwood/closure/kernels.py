@@ -112,22 +112,19 @@ def reached_by_excess(problem, to_required, to_item):
 
 @kernel
 def best_alone(gains, requires):
-    """Return for each project the most that it and those who require it can gain."""
+    """Return the most that each project and those who require it can gain, and who has a chance.
+
+    That is, whose value and that of all it needs is positive.
+    """
     value = gains.copy()
     for h in range(len(gains) - 1, -1, -1):
         if requires[h] != NOTHING and value[h] > 0:
             value[requires[h]] += value[h]
-    return value
-
-
-@kernel
-def without_hopeless(value, requires):
-    """Mark the projects that have a chance: their value and that of all they need is positive."""
     hopeful = value > 0
     for h in range(len(value)):
         if requires[h] != NOTHING and not hopeful[requires[h]]:
             hopeful[h] = False
-    return hopeful
+    return value, hopeful
 
 
 @kernel
@@ -301,15 +298,13 @@ def closure_at_prices(gains, requires, arc_start, prices, never):
     require it, and the smallest best closed set. What a project is charged stops at
     `never`, more than all gains together.
     """
-    value = gains.copy()
-    for h in range(len(gains) - 1, -1, -1):
+    own = gains.copy()
+    for h in range(len(gains)):
         charge = 0
         for arc in range(arc_start[h], arc_start[h + 1]):
             charge = min(charge + prices[arc], never)
-        value[h] -= charge
-        if requires[h] != NOTHING and value[h] > 0:
-            value[requires[h]] += value[h]
-    return value, without_hopeless(value, requires)
+        own[h] -= charge
+    return best_alone(own, requires)
 
 
 @kernel
@@ -358,7 +353,7 @@ def move(excess, traffic, tail, head, amount):
 
 @kernel
 def last_needed(drop_of, arc_start, arc_item, n_items):
-    """Return for each item the last drop among the projects that need it."""
+    """Return for each item the last drop among the projects that need it, -1 if there is none."""
     last = np.full(n_items, NOTHING, dtype=np.int32)
     for h in range(len(drop_of)):
         for arc in range(arc_start[h], arc_start[h + 1]):

@@ -128,8 +128,7 @@ def drop_hopeless_projects(problem: ClosureProblem) -> tuple[ClosureProblem, Und
     Where losses come first and gains later, the later gains must make up for the losses: a project
     is worth its own gain and the worth, if positive, of those that require it.
     """
-    worth = kernels.best_alone(problem.gains, problem.requires)
-    hopeful = kernels.without_hopeless(worth, problem.requires)
+    worth, hopeful = kernels.best_alone(problem.gains, problem.requires)
     if hopeful.all():
         return problem, _undo()
     stays = np.repeat(hopeful, np.diff(problem.arc_start))

@@ -98,15 +98,3 @@ class ParametricCut:
     def kept(self, n_passed: int) -> BoolArray:
         """Return the projects that are kept after a number of breakpoints."""
         return self.breakpoint_of >= n_passed
-
-
-def last_needed(
-    drop_of: IndexArray, arc_start: IntArray, arc_item: IndexArray, n_items: int
-) -> IndexArray:
-    """Return for each item the last drop among the projects that need it, -1 if there is none.
-
-    The items that project `h` needs are `arc_item[arc_start[h]:arc_start[h + 1]]`; `drop_of[h]`
-    numbers the points of a path at which projects drop.
-    """
-    last: IndexArray = kernels.last_needed(drop_of, arc_start, arc_item, n_items)
-    return last

@@ -7,7 +7,7 @@ every node, inner or leaf, carries the value that the model would predict there.
 from thriftwood.forest import files
 from thriftwood.forest.collapse import collapse, is_top_of, kept_by, origin_of
 from thriftwood.forest.forest import ARRAYS, Forest, levels_of
-from thriftwood.forest.kernels import LEAF, NEXT_TO_ZERO, NO_SET
+from thriftwood.forest.kernels import LEAF, NEXT_TO_ZERO, NO_SET, class_weights, first_tests
 from thriftwood.forest.links import LINKS, Link, Statistic, predictions
 from thriftwood.forest.prediction import leaves, predict, scores
 from thriftwood.forest.stages import (
@@ -21,7 +21,6 @@ from thriftwood.forest.stages import (
 )
 from thriftwood.forest.traversal import (
     Routes,
-    class_weights,
     first_uses,
     leaf_means,
     leaf_ranges,
@@ -46,6 +45,7 @@ __all__ = [
     "class_weights",
     "collapse",
     "files",
+    "first_tests",
     "first_uses",
     "is_top_of",
     "kept_by",

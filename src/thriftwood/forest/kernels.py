@@ -146,25 +146,28 @@ def route_tree(layout, tree, X, order, start, stop):
 
 
 @kernel
-def first_use_of_each(feature, parent):
-    """Mark the splits at which no ancestor tests the same feature."""
-    n_nodes = len(feature)
-    first_use = np.zeros(n_nodes, dtype=np.bool_)
-    for h in range(n_nodes):
-        if feature[h] == LEAF:
+def first_tests(group_of, feature, parent):
+    """Mark the splits that test a feature of some group, below no split that tests the same group.
+
+    `group_of` numbers the group of each feature, -1 for none.
+    """
+    is_first = np.zeros(len(feature), dtype=np.bool_)
+    for h in range(len(feature)):
+        if feature[h] == LEAF or group_of[feature[h]] < 0:
             continue
         above = parent[h]
-        while above != LEAF and feature[above] != feature[h]:
+        while above != LEAF and group_of[feature[above]] != group_of[feature[h]]:
             above = parent[above]
-        first_use[h] = above == LEAF
-    return first_use
+        is_first[h] = above == LEAF
+    return is_first
 
 
 @kernel
-def class_weight_per_node(
-    order, start, stop, tree_start, left, right, label, weight, times, n_classes
-):
-    """Add up the weight of every class among the samples of every node."""
+def class_weights(order, start, stop, tree_start, left, right, label, weight, times, n_classes):
+    """Add up the weight of every class among the samples of every node.
+
+    `weight` says how much each sample counts, `times` how often in each tree.
+    """
     total = np.zeros((len(left), n_classes), dtype=np.float64)
     for tree in range(len(tree_start) - 1):
         for h in range(tree_start[tree + 1] - 1, tree_start[tree] - 1, -1):

@@ -58,34 +58,9 @@ def first_uses(forest: Forest) -> IntArray:
     A sample pays for a feature in a tree at exactly one of them, the paper's u(t, k, i). They come
     sorted by feature, within a feature by node.
     """
-    nodes = np.flatnonzero(kernels.first_use_of_each(forest.feature, forest.parent))
+    each = np.arange(forest.n_features)
+    nodes = np.flatnonzero(kernels.first_tests(each, forest.feature, forest.parent))
     return nodes[np.argsort(forest.feature[nodes], kind="stable")]
-
-
-def class_weights(
-    forest: Forest,
-    routes: Routes,
-    target: IndexArray | FloatArray,
-    weights: FloatArray,
-    times: NDArray[Any],
-) -> FloatArray:
-    """Return the weight of each class among the samples of each node.
-
-    `weights` says how much each sample counts, `times` how often in each tree.
-    """
-    per_class: FloatArray = kernels.class_weight_per_node(
-        routes.order,
-        routes.start,
-        routes.stop,
-        forest.tree_start,
-        forest.left,
-        forest.right,
-        target,
-        weights,
-        times,
-        forest.n_outputs,
-    )
-    return per_class
 
 
 def sums_below(forest: Forest, amounts: NDArray[Any]) -> FloatArray:

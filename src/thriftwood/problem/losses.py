@@ -110,7 +110,18 @@ def node_losses(
     assert loss.function is not None
     with np.errstate(over="ignore", invalid="ignore"):
         if forest.is_classifier:
-            per_class = class_weights(forest, routes, target, weights, times)
+            per_class = class_weights(
+                routes.order,
+                routes.start,
+                routes.stop,
+                forest.tree_start,
+                forest.left,
+                forest.right,
+                target,
+                weights,
+                times,
+                forest.n_outputs,
+            )
             total: FloatArray = (per_class * loss.function(forest.values)).sum(axis=1)
         else:
             total = _of_numbers(loss.function, forest, routes, target, weights, times)

@@ -12,10 +12,8 @@ from fractions import Fraction
 import numpy as np
 
 from thriftwood.closure import LARGEST_TOTAL, NOTHING, ClosureProblem, ParametricCut, exact_sum
-from thriftwood.closure.kernels import best_alone, without_hopeless
 from thriftwood.errors import RangeError
 from thriftwood.solvers import parametric_cut_kernels as kernels
-from thriftwood.solvers.pseudoflow_kernels import Arcs, pay_from_below
 from thriftwood.support.parallel import Progress, stopping, work_off
 
 
@@ -71,8 +69,7 @@ def parametric_cut(
 
 
 def _first_part(problem: ClosureProblem) -> kernels.Part:
-    """Return all projects that ever pay and what they need, each paying from below what it can."""
-    # Copies can be written to, like the parts to come: nothing is compiled twice.
+    """Return all that can be divided; copies can be written to, so nothing is compiled twice."""
     whole = kernels.Part(
         np.arange(problem.n_projects, dtype=np.int32),
         problem.gains.copy(),
@@ -82,13 +79,8 @@ def _first_part(problem: ClosureProblem) -> kernels.Part:
         problem.costs.copy(),
         np.full(problem.n_projects + problem.n_items, NOTHING, dtype=np.int32),
     )
-    hopeful = without_hopeless(best_alone(whole.gains, whole.requires), whole.requires)
-    wanted = np.concatenate([hopeful, whole.costs > 0])
-    part: kernels.Part = kernels.restrict(whole, wanted, whole.parent)
-    _, _, gain_scale, cost_scale = kernels.balance(part)
-    excess = np.concatenate([part.gains * gain_scale, -part.costs * cost_scale])
-    parent = pay_from_below(Arcs(part.requires, part.arc_start, part.arc_item), excess)
-    return part._replace(parent=parent)
+    part: kernels.Part = kernels.first_part(whole)
+    return part
 
 
 def _in_order(drops: kernels.Drops) -> ParametricCut:

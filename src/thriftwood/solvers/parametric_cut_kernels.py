@@ -9,8 +9,8 @@ from collections import namedtuple
 
 import numpy as np
 
-from thriftwood.closure.kernels import NOTHING, merge_arcs, merge_costs, twin_groups
-from thriftwood.solvers.pseudoflow_kernels import Arcs, initialise, leads_up, run
+from thriftwood.closure.kernels import NOTHING, best_alone, merge_arcs, merge_costs, twin_groups
+from thriftwood.solvers.pseudoflow_kernels import Arcs, initialise, leads_up, pay_from_below, run
 from thriftwood.support.compiling import kernel
 
 # Parts with fewer arcs than this are solved in one go, without coming back to Python.
@@ -26,6 +26,18 @@ Part = namedtuple("Part", "origin gains requires arc_start arc_item costs parent
 # gains that part may miss the optimum where lambda had to be rounded, or time was up: from when
 # `stop[0]` is set, what is left of a part drops as one.
 Drops = namedtuple("Drops", "gain cost slack stop")
+
+
+@kernel
+def first_part(whole):
+    """Return all projects that ever pay and what they need, each paying from below what it can."""
+    _, hopeful = best_alone(whole.gains, whole.requires)
+    wanted = np.concatenate((hopeful, whole.costs > 0))
+    part = restrict(whole, wanted, whole.parent)
+    _, _, gain_scale, cost_scale = balance(part)
+    excess = np.concatenate((part.gains * gain_scale, -part.costs * cost_scale))
+    part.parent[:] = pay_from_below(Arcs(part.requires, part.arc_start, part.arc_item), excess)
+    return part
 
 
 @kernel

@@ -20,6 +20,7 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar, copy_context
 from pickle import dumps, loads
 from typing import Any, TypeVar
 
@@ -38,13 +39,9 @@ Progress = Callable[[float], None]
 SMALL_ARRAY = 1000
 
 
-class _Call(threading.local):
-    """The call that a thread works for, and whether it was given up."""
-
-    given_up = threading.Event()
-
-
-_call = _Call()
+# Set once the call that a thread works for is given up.
+_never = threading.Event()
+_given_up: ContextVar[threading.Event] = ContextVar("given_up", default=_never)
 _idle: list[ThreadPoolExecutor] = []
 if hasattr(os, "register_at_fork"):  # threads stay behind
     os.register_at_fork(after_in_child=_idle.clear)
@@ -52,14 +49,16 @@ if hasattr(os, "register_at_fork"):  # threads stay behind
 
 def aside(work: Callable[..., Result], *args: Any) -> Result:
     """Return `work(*args)`, done in another thread if this is the main one."""
-    if not _is_main():
-        if _call.given_up.is_set():
+    if threading.current_thread() is not threading.main_thread():
+        if _given_up.get().is_set():
             raise CancelledError
         return work(*args)
     # Taken out of the list: whoever comes after an interrupt does not wait for what is abandoned.
-    pool, given_up = _idle.pop() if _idle else ThreadPoolExecutor(1), threading.Event()
+    pool = _idle.pop() if _idle else ThreadPoolExecutor(1)
+    given_up, context = threading.Event(), copy_context()
+    context.run(_given_up.set, given_up)
     try:
-        result = pool.submit(_work_for, given_up, work, *args).result()
+        result = pool.submit(context.run, work, *args).result()
     except BaseException:
         given_up.set()
         raise
@@ -70,26 +69,17 @@ def aside(work: Callable[..., Result], *args: Any) -> Result:
 @contextmanager
 def thread_pool(n_threads: int) -> Iterator[ThreadPoolExecutor]:
     """Yield threads, which end with the kernel they are in if the main thread is interrupted."""
-    given_up = threading.Event() if _is_main() else _call.given_up
-    pool = ThreadPoolExecutor(n_threads, initializer=_work_for, initargs=(given_up, int))
+    is_main = threading.current_thread() is threading.main_thread()
+    given_up = threading.Event() if is_main else _given_up.get()
+    pool = ThreadPoolExecutor(n_threads, initializer=_given_up.set, initargs=(given_up,))
     try:
         yield pool
     except BaseException:
-        if _is_main():
+        if is_main:
             given_up.set()
         pool.shutdown(wait=False, cancel_futures=True)
         raise
     pool.shutdown()
-
-
-def _is_main() -> bool:
-    return threading.current_thread() is threading.main_thread()
-
-
-def _work_for(given_up: threading.Event, work: Callable[..., Result], *args: Any) -> Result:
-    """Work for a call until it is given up."""
-    _call.given_up = given_up
-    return work(*args)
 
 
 @contextmanager

@@ -95,7 +95,8 @@ class Subproblem:
 
     def last_needed(self, breakpoint_of: IndexArray) -> IndexArray:
         """Return the last breakpoint at which each item is needed."""
-        return last_needed(breakpoint_of, self.arc_start, self.arc_item, self.n_items)
+        last: IndexArray = last_needed(breakpoint_of, self.arc_start, self.arc_item, self.n_items)
+        return last
 
     def cost_of(self, kept: BoolArray) -> int:
         """Return what the items cost that the kept projects need."""
