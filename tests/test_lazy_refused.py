@@ -31,7 +31,6 @@ async def nothing_soon(_row, _feature):
 
 
 BAD_ARGUMENTS = {
-    "no_source": ({"acquire": None}, ["either `acquire`", "or `acquire_many`"]),
     "two_sources": ({"acquire_many": list}, ["either `acquire`", "or `acquire_many`"]),
     "no_function": ({"acquire": {"age": 3}}, ["`acquire` is", "pass a function"]),
     "stop": ({"stop": "early"}, ["`stop` is 'early'", "'decided'"]),

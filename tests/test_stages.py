@@ -16,13 +16,13 @@ from thriftwood.forest import (
     Stages,
     collapse,
     is_top_of,
-    leaf_ranges,
     leaves,
     margins_of,
     one_stage,
     predict,
     predict_stages,
     scores,
+    value_ranges,
 )
 from thriftwood.forest.table import read_rows
 from thriftwood.support.draws import uniform_per_row
@@ -101,7 +101,7 @@ def test_forests_must_be_nested_and_alike():
 
 def test_ranges_hold_the_leaves_below_and_are_reached():
     forest = FORESTS[-1]
-    low, high = leaf_ranges(forest)
+    low, high = value_ranges(forest, leaves_only=True)
     is_leaf = ~forest.is_split
     np.testing.assert_array_equal(low[is_leaf], forest.values[is_leaf])
     np.testing.assert_array_equal(high[is_leaf], forest.values[is_leaf])
@@ -113,6 +113,18 @@ def test_ranges_hold_the_leaves_below_and_are_reached():
     roots = forest.tree_start[:-1]
     assert (reached >= low[roots]).all()
     assert (reached <= high[roots]).all()
+
+
+def test_ranges_of_all_nodes_hold_those_of_leaves_and_every_node_itself():
+    forest = FORESTS[-1]
+    least, greatest = value_ranges(forest, leaves_only=False)
+    low, high = value_ranges(forest, leaves_only=True)
+    for h in reversed(range(forest.n_nodes)):
+        below = [h] if forest.left[h] < 0 else [h, forest.left[h], forest.right[h]]
+        low[h] = np.minimum(low[h], np.min([forest.values[h], *low[below]], axis=0))
+        high[h] = np.maximum(high[h], np.max([forest.values[h], *high[below]], axis=0))
+    np.testing.assert_array_equal(least, low)
+    np.testing.assert_array_equal(greatest, high)
 
 
 def test_splits_must_send_missing_values_the_same_way():

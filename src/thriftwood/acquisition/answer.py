@@ -70,9 +70,10 @@ class LazyAnswer:
     labels : shape (n_samples,), optional
         Predicted classes; None for a regressor.
     proba : shape (n_samples, n_classes), optional
-        Predicted probabilities; None for a regressor. Of samples that stopped early, because their
-        label was decided, an estimate: each tree says what the node says that it has reached, held
-        within what its leaves may still say. The label is the most probable class here, too.
+        Predicted probabilities; None for a regressor. Where `max_cost` stopped trees, they say what
+        the node says that they have reached. Of samples that stopped early, because their label was
+        decided, an estimate: each tree says that, too, held within what it may still say. The label
+        is the most probable class in any case.
     values : shape (n_samples,), optional
         Predicted numbers; None for a classifier.
     stages : shape (n_samples,)

@@ -13,12 +13,14 @@ from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, S
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thriftwood.acquisition.answer import Failure
 from thriftwood.acquisition.kernels import LOST, MISSED, NOTHING, USED
 from thriftwood.acquisition.traversal import Traversal
 from thriftwood.acquisition.values import ValueReader
 from thriftwood.errors import InputError
+from thriftwood.support.arrays import IntArray
 
 # Samples that are in progress together, so that a million of them need not be.
 BATCH_SIZE = 10_000
@@ -60,12 +62,10 @@ class Buyer:
 
     def in_batches(self) -> Calls:
         """Request the next needs of all samples together, round after round."""
-        for first in range(0, len(self.ids), BATCH_SIZE):
-            batch = np.arange(first, min(first + BATCH_SIZE, len(self.ids)))
-            self.traversal.clear(slice(len(batch)))
+        for batch in self._batches():
             in_progress = batch
             while True:
-                samples, features = self.traversal.advance_batch(in_progress, in_progress - first)
+                samples, features = self._advance(in_progress, batch)
                 if not len(samples):
                     break
                 wanted = list(zip(samples.tolist(), features.tolist(), strict=True))
@@ -75,8 +75,31 @@ class Buyer:
                     self._take(i, feature, value)
                 self.n_rounds += 1
                 in_progress = np.setdiff1d(samples, list(self.dropped))
+
+    def from_table(self, table: NDArray[Any]) -> None:
+        """Read what samples request in a table that has everything."""
+        state = self.traversal.state
+        for batch in self._batches():
+            samples, features = self._advance(batch, batch)
+            while len(samples):
+                state.values[samples, features] = table[samples, features]
+                state.status[samples, features] = USED
+                self.n_requests += len(samples)
+                self.n_rounds += 1
+                samples, features = self._advance(np.unique(samples), batch)
+
+    def _batches(self) -> Iterator[IntArray]:
+        """Yield samples that are in progress together, put at the roots; finish them afterwards."""
+        for first in range(0, len(self.ids), BATCH_SIZE):
+            batch = np.arange(first, min(first + BATCH_SIZE, len(self.ids)))
+            self.traversal.clear(slice(len(batch)))
+            yield batch
             for slot, i in enumerate(batch.tolist()):
                 self.traversal.finish(i, slot)
+
+    def _advance(self, samples: IntArray, batch: IntArray) -> tuple[IntArray, IntArray]:
+        """Advance samples of a batch; return the samples and features of all their requests."""
+        return self.traversal.advance_batch(samples, samples - batch[0])
 
     async def concurrently(self, acquire: Coroutine, max_in_flight: int) -> None:
         """Request for many samples at a time; each goes on as soon as its own values are there.

@@ -1,4 +1,7 @@
-"""Numba loops that advance samples only until no unread leaf can change the label.
+"""Numba loops that advance samples one value at a time, the most telling for its price first.
+
+Samples may stop as soon as no unread leaf can change the label, and keep their bills within a
+limit.
 
 Bounds are added up in the order in which scores are. Rounded addition never turns the order of its
 terms around, so a score lies between the two sums to the last bit, and no allowance for rounding
@@ -10,6 +13,7 @@ from collections import namedtuple
 import numpy as np
 
 from thriftwood.acquisition.kernels import (
+    LOST,
     NOTHING,
     REQUESTED,
     UNKNOWN,
@@ -22,17 +26,23 @@ from thriftwood.acquisition.kernels import (
     record_first_use,
     tie_break,
 )
-from thriftwood.costs.price_list import NO_MASK
+from thriftwood.acquisition.price_kernels import (
+    PriceArrays,
+    fits,
+    mark_paid,
+    most_telling,
+    purse_of,
+)
 from thriftwood.forest.kernels import Splits
 from thriftwood.forest.stages import TIE_BREAK
 from thriftwood.support.compiling import quick_kernel, small_kernel
 
-# The least and the greatest leaf below each node, and for each stage when a class is surely the
-# label: see below.
-LeafBounds = namedtuple("LeafBounds", "low high label_rule")
+# The least and the greatest value that a tree may still say from each node on, and for each stage
+# when a class is surely the label: see below.
+ScoreBounds = namedtuple("ScoreBounds", "low high label_rule")
 
-# The arrays of a `PriceList`, with what one sample pays for a cost item in `amount`.
-PriceArrays = namedtuple("PriceArrays", "start cost_item mask amount own_price masks")
+# Whether samples stop as soon as their label is decided, and the most that each may pay.
+Stopping = namedtuple("Stopping", "when_decided max_cost")
 
 # Label rules. Predictions are the scores themselves; or scores that differ by more than `SURE` make
 # predictions that differ; or predictions are shares of one class against the rest, which may be 1
@@ -50,30 +60,40 @@ PASSES = 2
 
 
 @quick_kernel
-def advance_until_decided(node_arrays, leaf_bounds, price_arrays, state_arrays, samples, slots):
-    """Advance samples until each requests the most telling value for its price, or is decided.
+def advance_weighing(
+    node_arrays, score_bounds, price_arrays, stopping_rule, state_arrays, samples, slots
+):
+    """Advance samples until each requests the most telling value for its price, or has its scores.
 
-    Returns the feature that the last sample requested, or `NOTHING`.
+    A value that does not fit into what is left of `max_cost` never will: what others cost leaves
+    the bill at least as much higher as the value gets cheaper. So it is lost, and trees that do not
+    need it go on. Returns the feature that the last sample requested, or `NOTHING`.
     """
     nodes, state = NodeArrays(*node_arrays), State(*state_arrays)
-    bounds, prices = LeafBounds(*leaf_bounds), PriceArrays(*price_arrays)
+    bounds, prices = ScoreBounds(*score_bounds), PriceArrays(*price_arrays)
+    stopping = Stopping(*stopping_rule)
     splits = Splits(*nodes.splits)
     n_trees, n_classes = state.node.shape[1], max(state.scores.shape[1], 2)
     waits_for = np.empty(n_trees, dtype=np.int32)
     worth = np.empty(state.status.shape[1])
+    paid = np.empty(len(prices.amount), dtype=np.bool_)
     least, most = np.zeros(n_classes), np.zeros(n_classes)
     wanted = NOTHING
     for place in range(len(samples)):
         i, slot = samples[place], slots[place]
+        mark_paid(prices, state, paid, i, slot)
+        purse = purse_of(prices, paid, stopping.max_cost, i)
         while True:
             wanted = NOTHING
             some_wait = False
             for tree in range(n_trees):
-                waits_for[tree] = advance_tree(splits, state, i, slot, tree)
+                waits_for[tree] = advance_tree(splits, state, purse, i, slot, tree)
                 some_wait |= waits_for[tree] != NOTHING
+            decision = UNDECIDED
             if some_wait:
                 add_bounds(nodes, bounds, state, least, most, i, slot)
-                decision = decide(nodes, bounds, state, least, most, i)
+                if stopping.when_decided:
+                    decision = decide(nodes, bounds, state, least, most, i)
             else:
                 add_scores(nodes, state, i, slot)
                 decision = STOPS if is_sure(nodes, state, i) else PASSES
@@ -83,12 +103,14 @@ def advance_until_decided(node_arrays, leaf_bounds, price_arrays, state_arrays, 
                 enter_next_stage(nodes, state, i, slot)
                 continue
             add_worth(bounds, state, least, most, waits_for, worth, slot)
-            wanted = most_telling(prices, state.paid, worth, i, slot)
+            wanted = most_telling(prices, paid, worth, i)
+            if not fits(prices, paid, stopping.max_cost, state.n_tests[i] + 1, i, wanted):
+                state.status[i, wanted] = LOST
+                continue
             tree = 0
             while waits_for[tree] != wanted:
                 tree += 1
             record_first_use(state, i, slot, tree, wanted, REQUESTED)
-            pay(prices, state.paid, i, slot, wanted)
             break
     return wanted
 
@@ -97,7 +119,7 @@ def advance_until_decided(node_arrays, leaf_bounds, price_arrays, state_arrays, 
 def add_bounds(nodes, bounds, state, least, most, i, slot):
     """Add up the bounds of a sample's scores, and its scores so far.
 
-    So far: the values of nodes that trees have reached, held within those of leaves below them. One
+    So far: the values of nodes that trees have reached, held within what they may still say. One
     score is that of the second class, the first has 0.
     """
     stage, n_outputs = state.stage[i], state.scores.shape[1]
@@ -184,7 +206,7 @@ def greatest_gap(least, most):
 
 @small_kernel
 def add_worth(bounds, state, least, most, waits_for, worth, slot):
-    """Add up how far the leaves of waiting trees lie apart, for each feature that is waited for.
+    """Add up how far apart lies what waiting trees may say, for each feature that is waited for.
 
     For the two leading classes, by the middle of their bounds. Other features are worth -1.
     """
@@ -203,37 +225,3 @@ def add_worth(bounds, state, least, most, waits_for, worth, slot):
             worth[k] = max(worth[k], 0.0) + bounds.high[h, one] - bounds.low[h, one]
             if n_outputs > 1:
                 worth[k] += bounds.high[h, two] - bounds.low[h, two]
-
-
-@small_kernel
-def most_telling(prices, paid, worth, i, slot):
-    """Return the feature that is worth most for what it adds to the bill; free ones come first."""
-    best, best_ratio, best_is_free = NOTHING, -1.0, False
-    n_own = prices.own_price.shape[1]
-    for k in range(len(worth)):
-        if worth[k] < 0:
-            continue
-        price = 0.0
-        for entry in range(prices.start[k], prices.start[k + 1]):
-            item = prices.cost_item[entry]
-            if is_due(prices, entry, i) and not paid[slot, item]:
-                price += prices.own_price[i, item] if item < n_own else prices.amount[item]
-        is_free = price == 0
-        ratio = worth[k] if is_free else worth[k] / price
-        if (is_free and not best_is_free) or (is_free == best_is_free and ratio > best_ratio):
-            best, best_ratio, best_is_free = k, ratio, is_free
-    return best
-
-
-@small_kernel
-def is_due(prices, entry, i):
-    """Tell whether a sample pays an entry of the price list: nobody pays for what they know."""
-    return prices.mask[entry] == NO_MASK or prices.masks[prices.mask[entry], i]
-
-
-@small_kernel
-def pay(prices, paid, i, slot, k):
-    """Mark all cost items of a feature as paid."""
-    for entry in range(prices.start[k], prices.start[k + 1]):
-        if is_due(prices, entry, i):
-            paid[slot, prices.cost_item[entry]] = True

@@ -23,14 +23,16 @@ NodeArrays = namedtuple(
 )
 
 # Traversal state. By sample: `values`, `status`, `stage`, `scores`, `n_tests`. By slot: the node
-# that each tree has reached, the (feature, tree) of first uses in order, and which cost items are
-# paid.
-State = namedtuple("State", "values status stage scores n_tests node first_uses n_first_uses paid")
+# that each tree has reached, and the (feature, tree) of first uses in order.
+State = namedtuple("State", "values status stage scores n_tests node first_uses n_first_uses")
+
+# What a sample has paid for values, what it pays for each test, and the most that it may pay.
+Purse = namedtuple("Purse", "spent per_split max_cost")
 
 # Status of a value. From `KNOWN` on there is one that splits can look at.
 UNKNOWN = 0
 REQUESTED = 1
-LOST = 2  # the source failed: trees that need it answer from where they are
+LOST = 2  # the source failed, or it is too dear: trees that need it answer from where they are
 KNOWN = 3  # beforehand, and no split has looked at it yet
 USED = 4
 MISSED = 5  # the source failed: splits look at a missing value instead
@@ -48,13 +50,14 @@ def advance(node_arrays, state_arrays, one_by_one, samples, slots):
     """
     nodes, state = NodeArrays(*node_arrays), State(*state_arrays)
     splits = Splits(*nodes.splits)
+    unlimited = Purse(0.0, 0.0, np.inf)
     wanted = NOTHING
     for place in range(len(samples)):
         i, slot = samples[place], slots[place]
         while True:
             wanted = NOTHING
             for tree in range(state.node.shape[1]):
-                k = advance_tree(splits, state, i, slot, tree)
+                k = advance_tree(splits, state, unlimited, i, slot, tree)
                 if k != NOTHING and state.status[i, k] == UNKNOWN:
                     record_first_use(state, i, slot, tree, k, REQUESTED)
                     wanted = k
@@ -70,29 +73,41 @@ def advance(node_arrays, state_arrays, one_by_one, samples, slots):
 
 
 @small_kernel
-def advance_tree(splits, state, i, slot, tree):
+def advance_tree(splits, state, purse, i, slot, tree):
     """Send a sample down a tree; return the feature that it would need to go on, if any.
 
-    A tree that has lost a value stands at ``-1 - h`` from then on, where h is the node it is at.
+    A tree that has lost a value, or cannot pay for its next test, stands at ``-1 - h`` from then
+    on, where h is the node it is at.
     """
     h = state.node[slot, tree]
     if h < 0:
         return NOTHING
     k = NOTHING
+    ends_here = False
     while splits.left[h] != LEAF:
         k = splits.feature[h]
         if state.status[i, k] < KNOWN:
+            ends_here = state.status[i, k] == LOST
+            break
+        if not pays_for_tests(purse, state.n_tests[i] + 1):
+            ends_here = True
             break
         if state.status[i, k] == KNOWN:
             record_first_use(state, i, slot, tree, k, USED)
         state.n_tests[i] += 1
         h = splits.left[h] if goes_left(splits, h, state.values[i, k]) else splits.right[h]
         k = NOTHING
-    if k != NOTHING and state.status[i, k] == LOST:
+    if ends_here:
         state.node[slot, tree] = -1 - h
         return NOTHING
     state.node[slot, tree] = h
     return k
+
+
+@small_kernel
+def pays_for_tests(purse, n_tests):
+    """Tell whether so many tests keep the bill within the limit; it is added up as bills are."""
+    return purse.spent + purse.per_split * n_tests <= purse.max_cost
 
 
 @small_kernel

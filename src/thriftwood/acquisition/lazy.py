@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import math
 import reprlib
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thriftwood.acquisition import buying
 from thriftwood.acquisition.answer import LazyAnswer
@@ -17,7 +19,8 @@ from thriftwood.acquisition.values import Known, ValueReader, read_ids
 from thriftwood.adapters import own_prices, read_stages
 from thriftwood.costs import AnyCosts, Costs, PriceList, read_prices, with_known
 from thriftwood.errors import AcquisitionError, InputError
-from thriftwood.support.validation import chosen, whole_number
+from thriftwood.forest.table import read_rows
+from thriftwood.support.validation import chosen, one_number_from_zero, whole_number
 
 
 class LazyPredictor:
@@ -30,12 +33,13 @@ class LazyPredictor:
     ----------
     model : fitted model, pruned or not
         Any model that `prune` accepts, a `Pruned`, a cascade, or a fitted `PrunedEnsemble*`.
-    acquire : callable
+    acquire : callable, optional
         ``acquire(sample, feature)`` returns one value: a number; None or NaN where it is missing;
         the label of a category where the model knows labels. `sample` is an id as passed to
         `predict`, `feature` the name of a column, or its number where the model knows no names. May
         be a coroutine function: then await `predict_async`. For retries and time-outs wrap it, for
-        example by `tenacity.retry` and `asyncio.wait_for`.
+        example by `tenacity.retry` and `asyncio.wait_for`. Without a source `predict` takes a table
+        of all values, and reads there what it would buy.
     acquire_many : callable, in place of `acquire`
         ``acquire_many(requests)`` gets a tuple of (sample, feature), the next needs of all samples
         together, and returns one value for each in the same order, or a mapping from request to
@@ -48,6 +52,11 @@ class LazyPredictor:
         "decided" stops as soon as no value that was not read can change the predicted label, and
         requests the most telling value for its price first. Labels stay the same and no bill is
         higher; probabilities become estimates. For classifiers.
+    max_cost : float
+        What a sample may pay at the most, apart from what is paid once for the model. No value is
+        bought that would raise the bill above it: trees that need one answer with the node that
+        they have reached, the others go on. With ``stop="decided"`` labels are those of the limit
+        alone, but for cascades.
     on_failure : {"raise", "missing", "node"}
         What becomes of a sample for which the source failed. "raise": all others are finished, then
         `AcquisitionError` is raised, which has their answers. "missing": the value counts as
@@ -59,12 +68,12 @@ class LazyPredictor:
 
     Notes
     -----
-    Without `stop` every value that is requested is needed whatever the others are, so the order
-    changes no bill. `acquire` is called sample after sample, for tree after tree, from the root
-    down; a coroutine `acquire` for what all trees of a sample need next, `acquire_many` for what
-    all trees of up to 10,000 samples need next. With ``stop="decided"`` a sample requests one value
-    at a time: the one with the largest ratio of how far the leaves that are still possible lie
-    apart, over the trees that wait for it, to what it would add to the bill of the sample.
+    Without `stop` and `max_cost` every value that is requested is needed whatever the others are,
+    so the order changes no bill. `acquire` is called sample after sample, for tree after tree, from
+    the root down; a coroutine `acquire` for what all trees of a sample need next, `acquire_many`
+    for what all trees of up to 10,000 samples need next. With ``stop="decided"`` or `max_cost` a
+    sample requests one value at a time: the one with the largest ratio of how far apart lies what
+    trees that wait for it may still say, to what it would add to the bill of the sample.
 
     Examples
     --------
@@ -95,6 +104,7 @@ class LazyPredictor:
         acquire_many: Callable[[tuple[Request, ...]], Any] | None = None,
         costs: AnyCosts = None,
         stop: Literal["decided"] | None = None,
+        max_cost: float = math.inf,
         on_failure: Literal["raise", "missing", "node"] = "raise",
         max_in_flight: int = 100,
     ) -> None:
@@ -103,6 +113,7 @@ class LazyPredictor:
         self._is_async = any(
             map(inspect.iscoroutinefunction, (self._source, type(self._source).__call__))
         )
+        self._max_cost = _read_limit(max_cost)
         self._on_failure = chosen(on_failure, ("raise", "missing", "node"), "on_failure")
         self._max_in_flight = whole_number(max_in_flight, "max_in_flight", 1)
         self._forest = compile_stages(read_stages(model).check())
@@ -113,6 +124,9 @@ class LazyPredictor:
                 "`stop` is 'decided', but the model predicts numbers: any value may still change "
                 "them. Leave `stop` out."
             )
+        self._weighs = self._stops_early or self._max_cost < math.inf
+        if self._weighs:
+            self._bounds = self._forest.score_bounds(leaves_only=self._max_cost == math.inf)
         own = own_prices(model)
         self._costs = own.as_costs() if costs is None and own is not None else costs
         self._prices = self._read_prices(_without_samples(self._costs), 1)
@@ -125,8 +139,8 @@ class LazyPredictor:
 
         Parameters
         ----------
-        samples : sequence
-            Their ids, whatever the source knows them by.
+        samples : sequence, or table of shape (n_samples, n_features)
+            Their ids, whatever the source knows them by; without a source, all their values.
         known : sequence of mappings from feature to value, optional
             What is known beforehand, one mapping for each sample, or None for those that know
             nothing. It is not requested and costs nothing.
@@ -142,6 +156,11 @@ class LazyPredictor:
             raise InputError(
                 "The source is a coroutine function: use `await lazy.predict_async(samples)`."
             )
+        if self._source is None:
+            table = self._read_table(samples)
+            buyer, costs, prices = self._begin(range(len(table)), known, costs)
+            buyer.from_table(table)
+            return self._end(buyer, costs, prices)
         buyer, costs, prices = self._begin(samples, known, costs)
         calls = buyer.in_batches() if self._in_batches else buyer.one_by_one()
         buying.make_calls(calls, self._source)
@@ -155,7 +174,7 @@ class LazyPredictor:
         With `acquire` many samples are in progress at a time, and each goes on as soon as its own
         values are there.
         """
-        if not self._is_async:
+        if self._source is None or not self._is_async:
             raise InputError(
                 "The source is a plain function: use `lazy.predict(samples)`, or pass a function "
                 "made by `async def`."
@@ -169,7 +188,8 @@ class LazyPredictor:
 
     def __repr__(self) -> str:
         stop = ", stop='decided'" if self._stops_early else ""
-        return f"LazyPredictor({self._forest.richest!r}{stop})"
+        limit = f", max_cost={self._max_cost:g}" if self._max_cost < math.inf else ""
+        return f"LazyPredictor({self._forest.richest!r}{stop}{limit})"
 
     def _begin(
         self, samples: Iterable[Any], known: Known | None, costs: AnyCosts
@@ -186,6 +206,15 @@ class LazyPredictor:
         if is_tied or costs is not self._costs:
             prices = self._read_prices(costs, len(ids))
             weighed = price_arrays(prices)
+        if self._max_cost < math.inf and (prices.payer >= 0).any():
+            raise InputError(
+                "With `shared_by` what a sample pays depends on what others buy, so that no bill "
+                "can be held within `max_cost`. Leave one of the two out.",
+                "max_cost",
+            )
+        weighing = None
+        if self._weighs:
+            weighing = self._bounds, weighed, (self._stops_early, self._max_cost)
         one_by_one = not (self._in_batches or self._is_async)
         most = buying.BATCH_SIZE if self._in_batches else 1 if one_by_one else self._max_in_flight
         traversal = Traversal(
@@ -193,11 +222,20 @@ class LazyPredictor:
             n_samples=len(ids),
             n_slots=min(len(ids), most),
             one_by_one=one_by_one,
-            prices=weighed if self._stops_early else None,
+            weighing=weighing,
         )
         if known is not None:
             traversal.set_known(mask, values)
         return Buyer(traversal, ids, self._reader, self._on_failure), costs, prices
+
+    def _read_table(self, samples: Any) -> NDArray[Any]:
+        if not hasattr(samples, "columns") and np.ndim(samples) < 2:
+            raise InputError(
+                "There is no source: pass `acquire` or `acquire_many` to get the values of samples "
+                "by their ids, or else a table of all values to `predict`.",
+                "samples",
+            )
+        return read_rows(samples, self._forest.richest).values
 
     def _read_prices(self, costs: AnyCosts, n_samples: int) -> PriceList:
         forest = self._forest.richest
@@ -238,18 +276,26 @@ class LazyPredictor:
         )
 
 
-def _read_source(acquire: Any, acquire_many: Any) -> Callable[..., Any]:
-    """Return the one function that was passed."""
-    if (acquire is None) == (acquire_many is None):
+def _read_source(acquire: Any, acquire_many: Any) -> Callable[..., Any] | None:
+    """Return the one function that was passed, if any."""
+    if acquire is not None and acquire_many is not None:
         raise InputError(
             "Pass either `acquire`, for one value at a time, or `acquire_many`, for the needs of "
             "all samples together."
         )
     name = "acquire" if acquire_many is None else "acquire_many"
-    source: Callable[..., Any] = acquire if acquire_many is None else acquire_many
-    if not callable(source):
+    source: Callable[..., Any] | None = acquire if acquire_many is None else acquire_many
+    if source is not None and not callable(source):
         raise InputError(f"`{name}` is {reprlib.repr(source)}: pass a function.")
     return source
+
+
+def _read_limit(max_cost: Any) -> float:
+    """Return what a sample may pay at the most."""
+    if isinstance(max_cost, float) and max_cost == math.inf:
+        return math.inf
+    advice = "It is the most that a sample may pay; at 0 only what is free is bought."
+    return one_number_from_zero(max_cost, "max_cost", advice)
 
 
 def _without_samples(costs: AnyCosts) -> AnyCosts:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.acquisition import decided_kernels, kernels
-from thriftwood.acquisition.decided_kernels import LeafBounds, PriceArrays
+from thriftwood.acquisition.decided_kernels import ScoreBounds
 from thriftwood.acquisition.kernels import KNOWN, REQUESTED, NodeArrays, State
 from thriftwood.costs import MODEL, PriceList
-from thriftwood.forest import LEAF, Forest, Stages, leaf_ranges, predictions
+from thriftwood.forest import LEAF, Forest, Stages, predictions, value_ranges
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray, read_only_copy
 
 # A bundle of arrays for kernels, without its names.
@@ -38,13 +38,12 @@ class CompiledForest:
         """The last forest, whose columns and classes are those of all."""
         return self.stages.richest
 
-    @cached_property
-    def leaf_bounds(self) -> PlainTuple:
-        """Plain tuple of `LeafBounds`."""
-        ranges = [leaf_ranges(forest) for forest in self.forests]
+    def score_bounds(self, leaves_only: bool) -> PlainTuple:
+        """Return the plain tuple of `ScoreBounds`, of trees that end at leaves or at any node."""
+        ranges = [value_ranges(forest, leaves_only) for forest in self.forests]
         low, high = (_joined(bounds) for bounds in zip(*ranges, strict=True))
         rules = [_label_rule(forest) for forest in self.forests]
-        return tuple(LeafBounds(low, high, label_rule=read_only_copy(rules, np.uint8)))
+        return tuple(ScoreBounds(low, high, label_rule=read_only_copy(rules, np.uint8)))
 
     def predictions(self, scores: FloatArray, stage: IndexArray) -> FloatArray:
         """Return predictions from scores and the stages in use where samples stopped."""
@@ -92,17 +91,17 @@ def price_arrays(prices: PriceList) -> PlainTuple:
         amount[prices.payer == number] *= (batch_of.max() + 1) / len(batch_of)
     own_price = np.empty((0, 0)) if prices.own_prices is None else prices.own_prices
     arrays = prices.start, prices.cost_item, prices.mask, amount, own_price, prices.masks
-    return tuple(PriceArrays(*(read_only_copy(array) for array in arrays)))
+    return *(read_only_copy(array) for array in arrays), float(prices.per_split)
 
 
 class Traversal:
     """Samples on their way down the trees, and the values that they have got so far.
 
     Working memory goes by slots, one for each sample in progress. With `one_by_one` a sample
-    requests one value at a time, tree after tree. Given `PriceArrays` in a plain tuple, it requests
-    the most telling value for its price, and only until its label is decided. `first_uses` keeps
-    the pairs of feature and tree of samples that have arrived, as bytes: small arrays are mostly
-    overhead.
+    requests one value at a time, tree after tree. With `weighing`, which is `ScoreBounds`,
+    `PriceArrays` and `Stopping` in plain tuples, it requests the most telling value for its price.
+    `first_uses` keeps the pairs of feature and tree of samples that have arrived, as bytes: small
+    arrays are mostly overhead.
     """
 
     def __init__(
@@ -111,11 +110,10 @@ class Traversal:
         n_samples: int,
         n_slots: int,
         one_by_one: bool,
-        prices: PlainTuple | None = None,
+        weighing: tuple[PlainTuple, PlainTuple, PlainTuple] | None = None,
     ) -> None:
         richest = forest.richest
         shape = n_samples, richest.n_features
-        n_cost_items = 0 if prices is None else len(PriceArrays(*prices).amount)
         self.first_uses = [b""] * n_samples
         self.state = State(
             values=np.full(shape, np.nan, richest.input_dtype),
@@ -126,17 +124,15 @@ class Traversal:
             node=np.empty((n_slots, richest.n_trees), np.int32),
             first_uses=np.empty((n_slots, richest.n_features, 2), np.int32),
             n_first_uses=np.zeros(n_slots, np.int32),
-            paid=np.zeros((n_slots, n_cost_items), np.bool_),
         )
         self._roots = NodeArrays(*forest.nodes).roots[0]
         self._numbers = np.arange(max(n_samples, n_slots))
         state = tuple(self.state)
-        if prices is None:
+        if weighing is None:
             self._advance = partial(kernels.advance, forest.nodes, state, one_by_one)
         else:
-            until_decided = decided_kernels.advance_until_decided
-            bundles = forest.nodes, forest.leaf_bounds, prices, state
-            self._advance = partial(until_decided, *bundles)
+            advance = decided_kernels.advance_weighing
+            self._advance = partial(advance, forest.nodes, *weighing, state)
 
     def set_known(self, known: BoolArray, values: NDArray[Any]) -> None:
         """Take in what samples know before they start."""
@@ -155,7 +151,6 @@ class Traversal:
         """Put samples that are about to start in some slots at the roots."""
         self.state.node[slots] = self._roots
         self.state.n_first_uses[slots] = 0
-        self.state.paid[slots] = False
 
     def requested(self, i: int) -> list[int]:
         """Return all features that a sample has requested."""

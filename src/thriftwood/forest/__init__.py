@@ -23,9 +23,9 @@ from thriftwood.forest.traversal import (
     Routes,
     first_uses,
     leaf_means,
-    leaf_ranges,
     route_samples,
     sums_below,
+    value_ranges,
 )
 
 __all__ = [
@@ -50,7 +50,6 @@ __all__ = [
     "is_top_of",
     "kept_by",
     "leaf_means",
-    "leaf_ranges",
     "leaves",
     "levels_of",
     "margins_of",
@@ -62,4 +61,5 @@ __all__ = [
     "route_samples",
     "scores",
     "sums_below",
+    "value_ranges",
 ]

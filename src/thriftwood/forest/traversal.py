@@ -89,13 +89,14 @@ def leaf_means(
     return means, weights
 
 
-def leaf_ranges(forest: Forest) -> tuple[FloatArray, FloatArray]:
-    """Return the least and the greatest value of the leaves at or below each node, per output."""
+def value_ranges(forest: Forest, leaves_only: bool) -> tuple[FloatArray, FloatArray]:
+    """Return the least and the greatest value of nodes, or leaves, at or below each, per output."""
     low, high = forest.values.copy(), forest.values.copy()
     for split in _splits_bottom_up(forest):
         left, right = forest.left[split], forest.right[split]
-        low[split] = np.minimum(low[left], low[right])
-        high[split] = np.maximum(high[left], high[right])
+        least, greatest = np.minimum(low[left], low[right]), np.maximum(high[left], high[right])
+        low[split] = least if leaves_only else np.minimum(low[split], least)
+        high[split] = greatest if leaves_only else np.maximum(high[split], greatest)
     return low, high
 
 
