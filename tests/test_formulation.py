@@ -141,19 +141,27 @@ def test_losses_are_refused_by_name():
 @given(st.lists(st.integers(0, 10**7), min_size=1, max_size=30), st.integers(0, 4))
 def test_decimals_are_kept_exactly(cents, decimals):
     values = np.array(cents) / 10**decimals
-    whole, unit = whole_numbers(values, 2**50)
+    whole, unit, lost = whole_numbers(values, 2**50)
+    assert lost == 0
     assert [Fraction(int(w)) * unit for w in whole] == [Fraction(c, 10**decimals) for c in cents]
 
 
-@given(st.lists(st.floats(0, 1e300, allow_subnormal=False), min_size=1, max_size=30))
-def test_other_numbers_are_rounded_to_the_stated_resolution(values):
+@given(st.lists(st.floats(-1e300, 1e300, allow_subnormal=False), min_size=1, max_size=30))
+def test_other_numbers_are_rounded_and_say_what_they_lost(values):
     values = np.array(values)
-    whole, unit = whole_numbers(values, 2**40)
-    assert whole.sum() <= 2**40
-    for value, number in zip(values, whole, strict=True):
-        assert abs(Fraction(int(number)) * unit - Fraction(value)) <= max(
-            unit / 2, Fraction(1, 10**6)
-        )
+    whole, unit, lost = whole_numbers(values, 2**40)
+    assert np.abs(whole).sum() <= 2**40 + len(values)
+    np.testing.assert_array_equal(np.sign(whole), np.sign(values))
+    exact = [Fraction(value) for value in values]
+    missed = [abs(int(n) * unit - value) for n, value in zip(whole, exact, strict=True)]
+    assert max(missed) <= unit + max(map(abs, exact)) / 2**50
+    assert sum(missed) <= Fraction(lost) * (1 + Fraction(1, 10**9)) + sum(map(abs, exact)) / 2**49
+
+
+def test_what_is_within_its_noise_is_nothing():
+    whole, _, lost = whole_numbers(np.array([1 / 3, 1e-20]), 2**40, np.array([1e-15, 1e-15]))
+    assert (whole > 0).tolist() == [True, False]
+    assert lost >= 1e-20
 
 
 def test_prices_too_far_apart_are_refused():

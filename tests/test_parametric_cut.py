@@ -142,7 +142,8 @@ def test_a_price_just_below_a_simple_fraction_is_not_rounded_to_nothing():
 
 
 def test_what_cannot_be_proven_is_said():
-    problem = closure([2**59, 1], [-1, -1], [[0], [1]], [2**31 + 1, 2**31 - 1])
+    costs = [2**31 + 1, 2**31 - 5, 2**31 + 3]
+    problem = closure([2**58, 2**58], [-1, -1], [[0, 1], [1, 2]], costs)
     path = parametric_cut(problem)
     assert path.slack > 0
     priced, scale = problem.at(path.breakpoints[0] / 2)

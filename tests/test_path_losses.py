@@ -10,7 +10,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.metrics import brier_score_loss, log_loss
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import thriftwood as tw
 from thriftwood.errors import InputError
@@ -121,19 +121,42 @@ def test_out_of_bag_errors_of_noise_are_those_of_noise():
 
 @pytest.mark.parametrize("loss", ["error", "brier"])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_gains_that_rounding_swallows_are_in_the_resolution(seed, loss):
+def test_no_gain_is_so_small_that_it_counts_as_nothing(seed, loss):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(300, 4)), np.exp(5 * rng.normal(size=300))
     model = RandomForestRegressor(5, max_features=2, bootstrap=False, random_state=0).fit(X, y)
     path = tw.prune_path(model, X, y)
     assert path.original.loss == 0
-    assert 0 < path.losses[0] <= path.proof.resolution
-    assert path.at(max_loss_increase=0).loss <= path.proof.resolution
+    assert path.losses[0] == path.at(max_loss_increase=0).loss == 0
+    assert path.n_splits[0] == path.original.n_splits
     rich = path.at(budget=1e9)
     assert rich.loss - rich.proof.bound <= path.original.loss
     assert path.proof.resolution < 1e-9 * path.losses[-1]
     other = heart_path(loss=loss)
     assert other.losses[0] - other.proof.resolution <= min(other.losses[0], other.original.loss)
+
+
+def test_a_tree_of_gains_far_apart_keeps_them_all_where_nothing_is_to_be_saved():
+    X, y = np.arange(4.0)[:, None], np.array([0, 4, 1e8, 1e8 + 4])
+    model = DecisionTreeRegressor(random_state=0).fit(X, y)
+    problem = tw.pruning_problem(model, X, y)
+    pruned = tw.prune(problem, tradeoff=0)
+    assert pruned.loss == 0
+    found = tw.verify_pruning(problem, pruned, tradeoff=0)
+    assert found.is_optimal
+    # Without a split that gains 8 of 1e16, it would be as far off as is said.
+    poor = tw.prune_path(problem)[1]
+    assert poor.loss > 0
+    assert tw.verify_pruning(problem, poor, tradeoff=0).excess >= poor.loss
+
+
+@pytest.mark.parametrize("price", [1.00000009, 1.000000000001, 1 / 3])
+def test_prices_of_many_decimals_are_not_rounded_to_fewer(price):
+    X, y = np.arange(4.0)[:, None], np.array([0, 0, 1, 1])
+    model = DecisionTreeClassifier(random_state=0).fit(X, y)
+    path = tw.prune_path(model, X, y, costs=[price])
+    assert path.tradeoffs[1] == pytest.approx(0.5 / price, rel=1e-15)
+    assert path.proof.cost_resolution <= 1e-14
 
 
 def test_tiny_weights_still_cost_something():

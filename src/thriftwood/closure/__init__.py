@@ -18,6 +18,7 @@ from thriftwood.closure.integers import (
     exact_sum,
     from_the_end,
     scale_lambda,
+    simple_fraction,
 )
 from thriftwood.closure.kernels import NOTHING, last_needed
 from thriftwood.closure.problem import ClosureProblem
@@ -48,5 +49,6 @@ __all__ = [
     "reduce_closure",
     "reduce_until_stable",
     "scale_lambda",
+    "simple_fraction",
     "smallest_optimum",
 ]

@@ -12,8 +12,8 @@ from thriftwood.support.arrays import IntArray
 # three times as much, so no sum that a solver or the certificate forms leaves 64 bits.
 LARGEST_TOTAL = 2**60
 
-# Lambda is taken as a simple fraction if that agrees with it to one part in this many.
-LAMBDA_PRECISION = 2**32
+# The part by which a lambda may differ from the simple fraction that it stands for.
+SAME = Fraction(1, 2**50)
 
 
 def exact_sum(values: IntArray) -> int:
@@ -32,8 +32,8 @@ class ScaledLambda:
     """Lambda in whole numbers: what gains and costs are multiplied by before they are subtracted.
 
     With lambda as a simple fraction b / a, gains are multiplied by a and costs by b, and nothing is
-    rounded but lambda, in its tenth digit. Where no simple fraction is near, gains are multiplied
-    by a large power of two, and each cost is rounded to one part in that of the smallest gain.
+    rounded. Where a is too large, gains are multiplied by a power of two, and each cost is rounded
+    to one part in that of the smallest gain.
 
     Attributes
     ----------
@@ -78,19 +78,17 @@ def scale_lambda(lambda_: Fraction, total_gain: int) -> ScaledLambda:
             f"The gains add up to {total_gain:.3g}; up to {LARGEST_TOTAL:.3g} is exact. Use a "
             "coarser unit."
         )
-    near = _simple_fraction(lambda_, room)
-    if near is not None:
-        return ScaledLambda(near.denominator, near.numerator, total_gain * near.denominator + 1)
+    simple = simple_fraction(lambda_)
+    if simple.denominator <= room:
+        a, b = simple.denominator, simple.numerator
+        return ScaledLambda(a, b, total_gain * a + 1)
     scale = 1 << (room.bit_length() - 1)
     return ScaledLambda(scale, float(lambda_ * scale), total_gain * scale + 1)
 
 
-def _simple_fraction(number: Fraction, largest_denominator: int) -> Fraction | None:
-    """Return a simple fraction that is near the number, if there is one."""
-    denominator = 1
-    while denominator <= largest_denominator:
-        near = number.limit_denominator(denominator)
-        if abs(near - number) * LAMBDA_PRECISION <= number:
-            return near
-        denominator *= 8
-    return None
+def simple_fraction(number: Fraction) -> Fraction:
+    """Return the simplest fraction that agrees with a number as doubles do: 0.1 is one tenth."""
+    near, largest = Fraction(0), 1
+    while abs(near - number) > SAME * number:
+        near, largest = number.limit_denominator(largest), 8 * largest
+    return near

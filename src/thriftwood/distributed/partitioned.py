@@ -92,13 +92,14 @@ def partitioned_problem(
             max(report.decimals for report in reports),
             sum(report.n_items for report in reports),
         )
-        partitions.update(_in_units, per_unit)
+        partitions.update(_in_units, float(per_unit))
         gains = whole_gains(problem.forest, losses.total)
         index = ClosureIndex(
             gains.split,
             gains.unit,
-            price_unit / Fraction(per_unit),
+            price_unit / per_unit,
             problem.forest.n_nodes,
+            sum(report.n_items for report in reports),
             Fraction(losses.weight) / Fraction(weight),
             gains.lost,
             lost_price * weight + lost_units * float(price_unit),

@@ -16,16 +16,19 @@ from thriftwood.distributed.dual import Subproblem, join_subproblems
 from thriftwood.errors import InputError, RangeError
 from thriftwood.forest import Forest, Routes
 from thriftwood.problem.closure import MOST_COST, required_splits
-from thriftwood.problem.scaling import MOST_DECIMALS, NOISE, whole_numbers
+from thriftwood.problem.scaling import NOISE, whole_numbers
 from thriftwood.problem.targets import checked_weights
 from thriftwood.support.arrays import FloatArray, read_only
 
-# What all prices may add up to in whole numbers: a thousand million samples then still fit.
-MOST_PRICE = 2**30
+# What all prices may add up to in whole numbers.
+MOST_PRICE = 2**50
 # How much of a price may be lost to rounding before it is refused.
-LOST_DIGITS = 1e-6
+LOST_DIGITS = 1e-9
 # Beyond this, or below 1 divided by it, weights would leave doubles when they are added up.
 MOST_WEIGHT = 1e30
+# Weights are counted in millionths, before anybody knows how many decimals they have.
+MOST_DECIMALS = 6
+MILLION = 10.0**MOST_DECIMALS
 # Decimals of numbers that are no decimals.
 NO_DECIMALS = 99
 
@@ -61,8 +64,9 @@ def whole_prices(prices: PriceList, n_splits: int) -> tuple[PriceList, Fraction,
     often = prices.predictions
     times = np.where(prices.payer == MODEL, 1.0, often)
     exact = np.append(prices.prices * times, [prices.per_split * often, prices.per_node])
-    whole, unit = whole_numbers(exact, MOST_PRICE)
+    whole, unit, _ = whole_numbers(exact, MOST_PRICE)
     missed = np.abs(whole * float(unit) - exact)
+    missed[missed <= NOISE * exact] = 0.0
     lost = np.flatnonzero(missed > LOST_DIGITS * exact)
     if len(lost):
         raise RangeError(
@@ -77,44 +81,42 @@ def whole_prices(prices: PriceList, n_splits: int) -> tuple[PriceList, Fraction,
         per_node=float(per_node),
         predictions=1.0,
     )
-    matters = np.where(missed > NOISE * float(unit), missed, 0.0) / often
-    most = float(matters[:-2].sum() + n_splits * matters[-2:].sum())
+    most = float(missed[:-2].sum() + n_splits * missed[-2:].sum()) / often
     return counted, unit / Fraction(often), most
 
 
 def count_decimals(weights: FloatArray) -> int:
-    """Return how many decimals weights have."""
-    tries = range(MOST_DECIMALS + 1)
-    return next((d for d in tries if _are_whole(weights * 10.0**d)), NO_DECIMALS)
+    """Return how many decimals weights in millionths have."""
+    for decimals in range(MOST_DECIMALS + 1):
+        if not (weights % 10.0 ** (MOST_DECIMALS - decimals)).any():
+            return decimals
+    return NO_DECIMALS
 
 
-def common_units(total: float, decimals: int, n_numbers: int) -> tuple[float, float]:
-    """Return how many units make 1 in all partitions, and what may be lost by counting in them.
+def common_units(total: float, decimals: int, n_numbers: int) -> tuple[Fraction, float]:
+    """Return how many units make a millionth in all partitions, and what may be lost by that.
 
-    Numbers with so many decimals that add up to a total that fits are exact.
+    Numbers with so many decimals that add up to a total, in millionths, that fits are exact.
     """
-    per_one = 10.0**decimals
-    if total * per_one <= MOST_COST:
+    per_one = Fraction(10) ** (decimals - MOST_DECIMALS)
+    if not total or (decimals <= MOST_DECIMALS and total * per_one <= MOST_COST):
         return per_one, 0.0
-    per_one = 2.0 ** math.floor(math.log2(MOST_COST / total))
+    per_one = Fraction(2) ** math.floor(math.log2(MOST_COST / total))
     # Half a unit each, but a whole one where something must not become free.
-    return per_one, n_numbers / per_one
+    return per_one, float(n_numbers / per_one)
 
 
 def read_partition_weights(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray:
-    """Return how much each sample of a partition counts."""
+    """Return how much each sample of a partition counts, in millionths."""
     if sample_weight is None:
-        return read_only(np.ones(n_samples))
+        return read_only(np.full(n_samples, MILLION))
     weights = checked_weights(sample_weight, n_samples)
     if weights.max() > MOST_WEIGHT or 0 < weights.max() < 1 / MOST_WEIGHT:
         raise InputError(
             f"`sample_weight` is up to {weights.max():g}, beyond what sums are exact for: divide "
             "all weights by one number."
         )
-    return read_only(weights)
-
-
-def _are_whole(numbers: FloatArray) -> bool:
-    rounded = np.rint(numbers)
-    is_lost = (rounded == 0) & (numbers > 0)
-    return bool((np.abs(numbers - rounded) <= NOISE).all()) and not is_lost.any()
+    exact = weights * MILLION
+    whole = np.rint(exact)
+    are_whole = (np.abs(exact - whole) <= NOISE * exact).all()
+    return read_only(whole if are_whole else exact)

@@ -53,7 +53,8 @@ def prove(
     priced, scale = closure.at(lambda_)
     best = check_certificate(priced, min_cut(priced))
     certificate = Certificate(closure.profit_at(lambda_, kept[index.split]), best.bound)
-    return certificate, certificate.gap * index.gain_unit / scale
+    missed = certificate.gap * index.gain_unit / scale
+    return certificate, missed + index.rounded(lambda_, scale)
 
 
 def _merged(closure: ClosureProblem) -> ClosureProblem:

@@ -19,10 +19,10 @@ from typing import NamedTuple
 import numpy as np
 
 from thriftwood.billing import OF_SPLIT, Purchases
-from thriftwood.closure import ClosureProblem
+from thriftwood.closure import ClosureProblem, simple_fraction
 from thriftwood.errors import RangeError
 from thriftwood.forest import LEAF, Forest
-from thriftwood.problem.scaling import lost_to_rounding, whole_numbers
+from thriftwood.problem.scaling import WholeNumbers, whole_numbers
 from thriftwood.support.arrays import (
     BoolArray,
     FloatArray,
@@ -30,10 +30,15 @@ from thriftwood.support.arrays import (
     IntArray,
 )
 
-# What gains and costs may add up to, in their units. The first has 13 digits and leaves room to
-# multiply gains by the denominator of a tradeoff; the second has 15, for prices far apart.
-MOST_GAIN = 2**44
+# What gains and costs may add up to, in their units: 14 digits, and room to multiply gains by what
+# a dual decomposition or the denominator of a tradeoff needs.
+MOST_GAIN = 2**48
 MOST_COST = 2**50
+# A gain is the difference of losses, each a long sum of doubles, and less than this part of them is
+# no gain.
+LOSS_NOISE = 2.0**-46
+# Units by which costs that were multiplied by a tradeoff as doubles may be off, besides 1 each.
+PRODUCT_NOISE = 2**9
 # How much of what a feature costs in all may be lost to rounding before prices are refused.
 LOST_DIGITS = 1e-6
 
@@ -48,8 +53,8 @@ class ClosureIndex:
         The node of the forest that each project stands for.
     gain_unit, cost_unit : Fraction
         What 1 stands for in gains and costs of the problem.
-    n_nodes : int
-        Of the forest.
+    n_nodes, n_items : int
+        Of the forest, and of the problem.
     loss_per_cost : Fraction
         What a cost of 1 weighs against losses at a tradeoff of 1.
     lost_gain, lost_cost : float
@@ -60,13 +65,25 @@ class ClosureIndex:
     gain_unit: Fraction
     cost_unit: Fraction
     n_nodes: int
+    n_items: int
     loss_per_cost: Fraction
     lost_gain: float
     lost_cost: float
 
     def in_units(self, tradeoff: float) -> Fraction:
         """Return a tradeoff as the lambda of the closure problem, in its units."""
-        return Fraction(tradeoff) * self.loss_per_cost * self.cost_unit / self.gain_unit
+        exact = Fraction(tradeoff) * self.loss_per_cost * self.cost_unit / self.gain_unit
+        return simple_fraction(exact)
+
+    def rounded(self, lambda_: Fraction, scale: int) -> Fraction:
+        """Return by how much loss + tradeoff * cost may be misjudged because numbers were rounded.
+
+        Both are added up over samples and trees; `scale` is what gains were multiplied by.
+        """
+        lost_cost = Fraction(self.lost_cost) / self.cost_unit * lambda_ * self.gain_unit
+        is_exact = (lambda_ * scale).denominator == 1
+        units = 0 if is_exact else self.n_items + PRODUCT_NOISE
+        return 2 * (Fraction(self.lost_gain) + lost_cost) + units * self.gain_unit / scale
 
     def tradeoffs(self, lambdas: Iterable[Fraction]) -> list[float]:
         """Return lambdas of the closure problem as the user's tradeoffs."""
@@ -88,13 +105,19 @@ def build_closure(
     `losses` is what each node would lose as a leaf; `loss_per_cost` what a cost of 1, in the units
     of the purchases, weighs against losses at a tradeoff of 1.
     """
-    worth, (costs, unit) = whole_gains(forest, losses), _whole_costs(bought)
+    worth, costs = whole_gains(forest, losses), _whole_costs(bought)
     problem = ClosureProblem(
-        worth.gains, worth.requires, bought.arc_start, bought.arc_item, costs
+        worth.gains, worth.requires, bought.arc_start, bought.arc_item, costs.whole
     ).check()
-    lost_cost = lost_to_rounding(bought.item_cost, costs, unit)
     return problem, ClosureIndex(
-        worth.split, worth.unit, unit, forest.n_nodes, loss_per_cost, worth.lost, lost_cost
+        worth.split,
+        worth.unit,
+        costs.unit,
+        forest.n_nodes,
+        problem.n_items,
+        loss_per_cost,
+        worth.lost,
+        costs.lost,
     )
 
 
@@ -112,7 +135,14 @@ def build_complexity(
     ).check()
     loss_per_leaf = Fraction(weight) / forest.n_trees
     return problem, ClosureIndex(
-        worth.split, worth.unit, Fraction(1), forest.n_nodes, loss_per_leaf, worth.lost, 0.0
+        worth.split,
+        worth.unit,
+        Fraction(1),
+        forest.n_nodes,
+        n_splits,
+        loss_per_leaf,
+        worth.lost,
+        0.0,
     )
 
 
@@ -121,16 +151,16 @@ class WholeGains(NamedTuple):
 
     Attributes
     ----------
-    split, gains, requires : shape (n_splits,)
-        The node of each split, its gain, and the split that it needs.
+    split, requires, gains : shape (n_splits,)
+        The node of each split, the split that it needs, and its gain.
     unit : Fraction
     lost : float
         What all gains lost together when they were made whole.
     """
 
     split: IntArray
-    gains: IntArray
     requires: IndexArray
+    gains: IntArray
     unit: Fraction
     lost: float
 
@@ -138,10 +168,11 @@ class WholeGains(NamedTuple):
 def whole_gains(forest: Forest, losses: FloatArray) -> WholeGains:
     """Return what splits gain over leaves in their place, given what nodes would lose as leaves."""
     split = np.flatnonzero(forest.is_split)
-    exact = losses[split] - losses[forest.left[split]] - losses[forest.right[split]]
-    gains, unit = whole_numbers(exact, MOST_GAIN)
-    lost = lost_to_rounding(exact, gains, unit)
-    return WholeGains(split, gains, required_splits(forest), unit, lost)
+    as_leaf, below = losses[split], losses[forest.left[split]] + losses[forest.right[split]]
+    noise = LOSS_NOISE * (np.abs(as_leaf) + np.abs(below))
+    return WholeGains(
+        split, required_splits(forest), *whole_numbers(as_leaf - below, MOST_GAIN, noise)
+    )
 
 
 def required_splits(forest: Forest) -> IndexArray:
@@ -151,17 +182,16 @@ def required_splits(forest: Forest) -> IndexArray:
     return np.where(parent == LEAF, LEAF, number[parent]).astype(np.int32)
 
 
-def _whole_costs(purchases: Purchases) -> tuple[IntArray, Fraction]:
+def _whole_costs(purchases: Purchases) -> WholeNumbers:
     """Return whole numbers for what items cost, at least 1 for what costs anything."""
     exact, cost_item = purchases.item_cost, purchases.cost_item
-    costs, unit = whole_numbers(exact, MOST_COST)
-    costs = np.maximum(costs, exact > 0)
+    costs = whole_numbers(exact, MOST_COST)
     place = cost_item + 1  # the cost items of splits are -1
     paid = np.bincount(place, weights=exact)
-    counted = np.bincount(place, weights=costs * float(unit))
+    counted = np.bincount(place, weights=costs.whole * float(costs.unit))
     lost = np.flatnonzero(np.abs(counted - paid) > LOST_DIGITS * paid) - 1
     if not len(lost):
-        return costs, unit
+        return costs
     prices = purchases.cost_item_price
     if lost[0] == OF_SPLIT:
         raise RangeError(

@@ -211,8 +211,10 @@ def expected_error(values: FloatArray) -> FloatArray:
 
 def brier(values: FloatArray) -> FloatArray:
     """Return the squared distance from the truth, as scikit-learn scales it: halved for two."""
+    if values.shape[1] == 2:
+        return (1.0 - values) ** 2
     distance: FloatArray = (values**2).sum(axis=1, keepdims=True) - 2.0 * values + 1.0
-    return distance / 2.0 if values.shape[1] == 2 else distance
+    return distance
 
 
 def log_loss(values: FloatArray) -> FloatArray:

@@ -17,6 +17,7 @@ from thriftwood.support.validation import chosen, numbers, one_number_from_zero
 
 ClassWeight = str | Mapping[Any, float] | None
 CountArray = NDArray[np.uint16]
+MOST_WEIGHT = 2**50  # all together
 SAMPLES = ("all", "in_bag", "out_of_bag")
 
 
@@ -123,9 +124,14 @@ def read_class_weights(class_weight: ClassWeight, forest: Forest) -> FloatArray:
 
 
 def in_whole_numbers(weights: FloatArray) -> FloatArray:
-    """Return whole numbers in the same ratios; below 2**53 they add up exactly in doubles."""
-    whole, _ = whole_numbers(weights, 2**50)
-    return read_only((whole // max(np.gcd.reduce(whole), 1)).astype(np.float64))
+    """Return whole numbers in the same ratios, which add up exactly in doubles, if these fit.
+
+    Weights of more digits stay as they are, but for a power of two.
+    """
+    whole, _, lost = whole_numbers(weights, MOST_WEIGHT)
+    if lost:
+        return read_only(np.ldexp(weights, -math.frexp(float(weights.max()))[1]))
+    return read_only(whole.astype(np.float64))
 
 
 def _weight_by_label(class_weight: Mapping[Any, float], classes: NDArray[np.generic]) -> FloatArray:
@@ -143,7 +149,8 @@ def _weight_by_label(class_weight: Mapping[Any, float], classes: NDArray[np.gene
 def _balanced(target: IndexArray | FloatArray, weights: FloatArray, n_classes: int) -> FloatArray:
     """Return weights that make all classes with samples count the same, whole if they fit."""
     total = np.bincount(target, weights=weights, minlength=n_classes)
-    common = min(math.lcm(*(int(weight) for weight in total if weight)), 2**50)
+    are_whole = (total == np.rint(total)).all()
+    common = min(math.lcm(*total[total > 0].astype(np.int64)), MOST_WEIGHT) if are_whole else 1
     return np.divide(common, total, out=np.zeros(n_classes), where=total > 0)
 
 

@@ -18,7 +18,8 @@ class Certified:
     certificate : Certificate
         What was reached and what none can pass, in whole numbers.
     gap : float
-        How far loss + tradeoff * cost may be above the least; 0 unless the solver stopped early.
+        How far loss + tradeoff * cost may be above the least: 0 unless the solver stopped early, or
+        numbers were rounded.
     rounds : tuple
         How a decomposition got there, round by round; empty for other solvers.
     """
@@ -31,7 +32,7 @@ class Certified:
     def words(self) -> str:
         if self.certificate.gap > 0:
             return f"proven within {self.gap:.3g} of the least objective"
-        return "proven optimal"
+        return "proven optimal" + (f" but for rounding, {self.gap:.1g}" if self.gap else "")
 
 
 @dataclass(frozen=True)
@@ -128,8 +129,8 @@ class Optimal:
     """Every point of the path is optimal for the ensemble, but for what was rounded.
 
     At any tradeoff the objective may miss the least by at most
-    `resolution + tradeoff * cost_resolution`. Both are 0 for counted errors and prices of up to six
-    decimals, within a wide range.
+    `resolution + tradeoff * cost_resolution`. Both are 0 for counted errors and decimal prices,
+    within a wide range.
 
     Attributes
     ----------

@@ -135,13 +135,15 @@ def _certified(
     """Return the splits of the best pruning found, and the checked proof."""
     if problem.partitions is not None:
         index = problem.partitions.index
-        kept, certificate, scale, rounds = problem.partitions.cut(index.in_units(tradeoff))
+        lambda_ = index.in_units(tradeoff)
+        kept, certificate, scale, rounds = problem.partitions.cut(lambda_)
     else:
         closure, index = problem.closure
-        priced, scale = closure.at(index.in_units(tradeoff))
+        lambda_ = index.in_units(tradeoff)
+        priced, scale = closure.at(lambda_)
         solution = solve(priced)
         certificate, kept = check_certificate(priced, solution), solution.kept
         rounds = solution.rounds
-    missed = certificate.gap * index.gain_unit / scale
+    missed = certificate.gap * index.gain_unit / scale + index.rounded(lambda_, scale)
     gap = float(missed / Fraction(problem.node_losses.weight))
     return index.kept_nodes(kept), Certified(certificate, gap, tuple(rounds))

@@ -48,7 +48,8 @@ class Verification(Figures):
     certificate : Certificate
         What it reached, and what no pruning can pass, in whole numbers.
     excess : float
-        By how much loss + tradeoff * cost may be above that of the best pruning, at most.
+        By how much loss + tradeoff * cost may be above that of the best pruning, at most; where
+        numbers were rounded, with what that may hide.
     same_values : bool
         Whether leaves say what the model says there. Not so after a refit, or where somebody
         changed them: splits are then what was judged, and `loss` is that of the model's own values.
@@ -68,7 +69,7 @@ class Verification(Figures):
 
     @property
     def is_optimal(self) -> bool:
-        """Whether no pruning of the model has a smaller loss + tradeoff * cost."""
+        """Whether no pruning has a smaller loss + tradeoff * cost, but for rounding."""
         return self.certificate.gap == 0
 
     def __repr__(self) -> str:
@@ -96,7 +97,8 @@ class Verification(Figures):
                 f"not proven optimal; at tradeoff {self.tradeoff:g} loss + tradeoff * cost may be "
                 f"{self.excess:.3g} above the least"
             )
-        optimal = f"an optimal pruning, proven at tradeoff {self.tradeoff:g}"
+        rounded = f" but for rounding, {self.excess:.1g}" if self.excess else ""
+        optimal = f"an optimal pruning{rounded}, proven at tradeoff {self.tradeoff:g}"
         if self.tradeoffs is None:
             return optimal
         return f"{optimal}; the path has it {interval_in_words(*self.tradeoffs)}"

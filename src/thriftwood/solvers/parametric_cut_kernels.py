@@ -17,6 +17,8 @@ from thriftwood.support.compiling import kernel
 FEW_ARCS = 50_000
 # Scaled gains of a part, signs aside, add up to at most this.
 MOST = np.int64(2**60)
+# Costs of a part that can be shared out in 64 bits.
+MOST_SHARED = np.int64(2**52)
 
 # Projects, items and arcs as in a ClosureProblem. `origin` numbers the projects in the whole;
 # `parent` are the trees of the last cut, to start the next one from.
@@ -66,16 +68,56 @@ def divide(part, drops):
         later = strong_side(trees)
         return False, restrict(part, later, trees.parent), restrict(part, ~later, trees.parent)
     # At the exact lambda a better set would gain at least 1 / cost more; what the excesses leave
-    # over hides less than left_over / gain_scale. Doubles decide this but for the last digits.
-    left_over = 0.0
-    for amount in trees.excess:
-        left_over += max(amount, 0)
-    is_proven = left_over * float(cost) < 0.99 * float(gain_scale)
+    # over hides less than that. Doubles decide this but for the last digits.
+    slack = left_over(trees) / gain_scale
+    if slack * float(cost) >= 0.99 and 0 < cost < MOST_SHARED and not drops.stop[0]:
+        slack = min(slack, slack_of_shares(part, gain, cost, trees.parent, drops.stop))
     for project in part.origin:
         drops.gain[project] = gain
         drops.cost[project] = cost
-        drops.slack[project] = 0.0 if is_proven else left_over / gain_scale
+        drops.slack[project] = 0.0 if slack * float(cost) < 0.99 else slack
     return True, part, part
+
+
+@kernel
+def left_over(trees):
+    """Add up the excesses, in doubles."""
+    total = 0.0
+    for amount in trees.excess:
+        total += max(amount, 0)
+    return total
+
+
+@kernel
+def slack_of_shares(part, gain, cost, parent, stop):
+    """Return by how many gains a part may miss the optimum if it drops as one.
+
+    Where no fraction of few digits is near gain / cost, every item asks for its share of the gains,
+    rounded down by itself: less than one unit each is left over if all of them are paid.
+    """
+    size = np.int64(0)
+    for amount in part.gains:
+        size += abs(amount)
+    scale = MOST // max(size, 1)
+    demand = np.empty_like(part.costs)
+    for item in range(len(demand)):
+        demand[item] = share_of(gain * scale, part.costs[item], cost)
+    excess = np.concatenate((part.gains * scale, -demand))
+    trees = initialise(Arcs(part.requires, part.arc_start, part.arc_item), excess, parent)
+    run(trees, stop)
+    if stop[0] or (trees.excess < 0).any():
+        return np.inf
+    return left_over(trees) / scale
+
+
+@kernel
+def share_of(amount, cost, total):
+    """Return amount * cost / total, rounded down: products wrap, but what they differ by is small.
+
+    The amount is at most 2**60, the cost at most the total, which is below 2**52.
+    """
+    nearly = np.int64(float(amount) * (float(cost) / float(total)))
+    return nearly + (amount * cost - nearly * total) // total
 
 
 @kernel
