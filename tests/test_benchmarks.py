@@ -21,6 +21,7 @@ SCRIPTS = [
     ("predict.py", ["its library", "treelite"]),
     ("lazy.py", ["microseconds of our own", "concurrent samples", "saved"]),
     ("cascade.py", ["CEGB alone", "best base, cascade", "Bases chosen"]),
+    ("guarantee.py", ["passed in the world", "among the others", "whole model"]),
     ("refit.py", ["of growing", "validation rows"]),
     ("subsampling.py", ["covered", "Losses and bills of the subsample", "all samples"]),
     ("dantzig_wolfe.py", ["two workers", "Gap after each round", "The textbook's master, for"]),

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from thriftwood.adapters import FittedClassifier
 from thriftwood.billing import FeatureBill, feature_bill
+from thriftwood.cascade.guarantee import cheapest_guaranteed, fewest_samples, read_share
 from thriftwood.cascade.rules import RULE_ARRAYS, StoppingRules
 from thriftwood.costs import AnyCosts, PriceList, price_parts, prices_from
 from thriftwood.errors import InputError
-from thriftwood.forest import Forest, StagePredictions, Stages, files, predict_stages
+from thriftwood.forest import SKIPPED, Forest, StagePredictions, Stages, files, predict_stages
+from thriftwood.problem.targets import read_target
 from thriftwood.support.arrays import FloatArray
 
 FORMAT = "thriftwood cascade"
@@ -60,11 +64,13 @@ class CascadeClassifier(FittedClassifier):
 
     def __repr__(self) -> str:
         unit = f" {self.prices.unit}" if self.prices.unit else ""
-        rule = int((self.rules.thresholds == self.stages.thresholds).all(axis=1).argmax())
+        in_use = f"CascadeClassifier: {len(self.stages.in_use)} of {len(self.stages)} stages in use"
+        is_own = (self.rules.thresholds == self.stages.thresholds).all(axis=1)
+        if not is_own.any():  # the whole model, which was not among the best
+            return in_use
         return (
-            f"CascadeClassifier: {len(self.stages.in_use)} of {len(self.stages)} stages in use\n"
-            f"  on the samples that tuned it: mean bill {self.rules.costs[rule]:.6g}{unit}, error "
-            f"{self.rules.errors[rule]:.4g}"
+            f"{in_use}\n  on the samples that tuned it: mean bill "
+            f"{self.rules.costs[is_own][0]:.6g}{unit}, error {self.rules.errors[is_own][0]:.4g}"
         )
 
     @property
@@ -106,7 +112,46 @@ class CascadeClassifier(FittedClassifier):
             What a sample may cost on average, on the samples that the rules were tuned on. None
             means the cheapest rule whose loss is within a quarter of a standard error of the best.
         """
-        thresholds = np.array(self.rules.thresholds[self.rules.within(budget)])
+        return self._with_thresholds(np.array(self.rules.thresholds[self.rules.within(budget)]))
+
+    def guaranteed(
+        self, X: Any, y: ArrayLike, *, max_error_increase: float, confidence: float = 0.95
+    ) -> CascadeClassifier:
+        """Return the same stages with the cheapest rule that is shown not to err much more.
+
+        On new samples its error exceeds that of the whole model, the last stage, by no more than
+        `max_error_increase`: with probability `confidence` over the samples given, whatever
+        distribution they and the new ones are drawn from. Rules are tested one after the other: the
+        thresholds of this cascade, raised ever less, and then cheaper ones that were tuned. Where
+        the samples are too few for any, the whole model is used, and a warning says so.
+
+        Parameters
+        ----------
+        X, y
+            Samples that nothing has seen: the model was not trained, pruned or refitted on them,
+            nor the cascade tuned. The samples that it was tuned on are refused.
+        max_error_increase : float
+            Between 0 and 1, such as 0.01: one more sample in a hundred is misclassified.
+        confidence : float
+            Between 0 and 1.
+        """
+        limit = read_share(max_error_increase, "max_error_increase")
+        sure = read_share(confidence, "confidence")
+        rows = self._rows(X)
+        target = read_target(y, self._trees, len(rows)).astype(np.int64)
+        samples = rows, target
+        rule = cheapest_guaranteed(self.stages, self.rules, samples, limit, sure, self.n_jobs)
+        if rule is None:
+            rule = np.append(np.full(len(self.stages) - 1, SKIPPED), 0.0)
+            warnings.warn(
+                f"{len(rows)} samples are too few to show that a cascade errs at most {limit:g} "
+                f"more than the whole model, which is used for all samples: at least "
+                f"{fewest_samples(limit, sure)} are needed.",
+                stacklevel=2,
+            )
+        return self._with_thresholds(rule)
+
+    def _with_thresholds(self, thresholds: FloatArray) -> CascadeClassifier:
         stages = Stages(self.stages.forests, thresholds)
         return CascadeClassifier(stages, self.prices, self.rules, self.n_jobs)
 

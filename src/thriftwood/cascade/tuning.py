@@ -78,20 +78,20 @@ def _means(
     results: StageResults, margins: FloatArray, amounts: NDArray[Any], thresholds: FloatArray
 ) -> FloatArray:
     """Return the mean of amounts at the stage where samples stop, for each rule."""
-    return np.array([results.weights @ _at_stop(margins, amounts, rule) for rule in thresholds])
+    return np.array([results.weights @ at_stop(margins, amounts, rule) for rule in thresholds])
 
 
 def _standard_errors(results: StageResults, thresholds: FloatArray) -> FloatArray:
     """Return the standard error of the difference in error between each rule and the last."""
-    last = _at_stop(results.margins, results.wrong, thresholds[-1]).astype(np.float64)
+    last = at_stop(results.margins, results.wrong, thresholds[-1]).astype(np.float64)
     found = []
     for rule in thresholds:
-        more = _at_stop(results.margins, results.wrong, rule) - last
+        more = at_stop(results.margins, results.wrong, rule) - last
         found.append(np.sqrt((more - results.weights @ more) ** 2 @ results.weights**2))
     return np.array(found)
 
 
-def _at_stop(margins: FloatArray, amounts: NDArray[Any], rule: FloatArray) -> NDArray[Any]:
+def at_stop(margins: FloatArray, amounts: NDArray[Any], rule: FloatArray) -> NDArray[Any]:
     """Return the amount of each sample at the stage where it stops."""
     stage = (margins >= rule).argmax(axis=1)
     stopped: NDArray[Any] = amounts[np.arange(len(amounts)), stage]

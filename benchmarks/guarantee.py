@@ -1,0 +1,154 @@
+"""Cascades with a guarantee: how often they break it, and what they save.
+
+A model is trained, pruned and made a cascade on two parts of the data; the third part is the world.
+Many times samples are drawn from it to choose a rule that, with 95 % confidence, errs at most so
+much more than the whole model. Drawn with replacement, they come from a distribution that is known:
+the error of the rule is that on all samples of the world. Without replacement, one half chooses and
+the other half is new, as somebody would do who has these data; a difference measured on so few
+samples is noisy itself, and passes the limit more often than the rule does.
+"""
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from measure import arguments, local_dataset
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+
+import thriftwood as tw
+
+CONFIDENCE = 0.95
+LIMITS = (0.01, 0.02, 0.05)
+SHARES = (0.35, 0.25)  # to train and to tune; the rest is the world
+
+
+class World(NamedTuple):
+    """A tuned cascade, and samples that it has not seen."""
+
+    name: str
+    cascade: tw.CascadeClassifier
+    X: np.ndarray
+    y: np.ndarray
+
+
+class Drawn(NamedTuple):
+    """A rule chosen by one draw: how much more it errs, in the world and among the others."""
+
+    increase: float
+    increase_of_others: float
+    bill: float
+    is_whole_model: bool
+
+
+def main() -> None:
+    options = arguments(__doc__.splitlines()[0])
+    n_draws = 20 if options.quick else 200
+    for world in worlds(options.quick, options.data):
+        measured = Measured(world)
+        whole = measured.whole
+        print(f"\n{world.name}: {len(world.y)} samples in the world, {n_draws} draws of each kind")
+        print(
+            f"  the whole model: error {whole.wrong.mean():.4f}, mean bill {whole.bills.mean():.4g}"
+        )
+        for limit in LIMITS[1:2] if options.quick else LIMITS:
+            show(world, measured, limit, n_draws)
+
+
+def worlds(quick: bool, folder: Path | None) -> Iterator[World]:
+    """Yield a forest or a booster of each data set that is at hand."""
+    nhanes, heart = tw.datasets.load_nhanes(), tw.datasets.load_heart()
+    boosted = HistGradientBoostingClassifier(
+        max_iter=20 if quick else 60, max_leaf_nodes=8, random_state=0
+    )
+    forest = RandomForestClassifier(40, max_features=None, min_samples_leaf=3, random_state=0)
+    yield made("heart, forest", forest, heart.X, heart.y, heart.prices)
+    yield made("NHANES, booster", boosted, nhanes.X, nhanes.y > 0, nhanes.costs)
+    if quick:
+        return
+    yield made("NHANES, forest", forest, nhanes.X, nhanes.y > 0, nhanes.costs)
+    covertype = local_dataset("covertype", folder)
+    if covertype is not None:
+        some = np.random.default_rng(0).permutation(len(covertype.y))[:15_000]
+        X, y = covertype.X[some], covertype.y[some] == 2
+        yield made("Covertype, class 2 or not, booster", boosted, X, y, None)
+
+
+def made(name: str, model: Any, X: np.ndarray, y: np.ndarray, costs: Any) -> World:
+    """Train, prune and tune on two parts of the samples."""
+    order = np.random.default_rng(0).permutation(len(y))
+    ends = np.cumsum([int(share * len(y)) for share in SHARES])
+    train, tune, rest = np.split(order, ends)
+    model.fit(X[train], y[train])
+    path = tw.prune_path(model, X[train], y[train], costs=costs)
+    cascade = path.cascade(X[tune], y[tune], refit=(X[train], y[train]), n_jobs=2)
+    return World(name, cascade, X[rest], y[rest])
+
+
+class Rule(NamedTuple):
+    """What a rule does to every sample of the world."""
+
+    wrong: np.ndarray
+    bills: np.ndarray
+
+
+class Measured:
+    """Rules as they are in the world, each measured once."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._rules: dict[bytes, Rule] = {}
+        n_stages = len(world.cascade.stages)
+        self.whole = self.of(
+            world.cascade._with_thresholds(np.append(np.full(n_stages - 1, np.inf), 0.0))
+        )
+
+    def of(self, cascade: tw.CascadeClassifier) -> Rule:
+        key = cascade.stages.thresholds.tobytes()
+        if key not in self._rules:
+            world = self._world
+            wrong = cascade.predict(world.X) != world.y
+            self._rules[key] = Rule(wrong, cascade.bill(world.X).per_sample)
+        return self._rules[key]
+
+
+def show(world: World, measured: Measured, limit: float, n_draws: int) -> None:
+    """Print how often rules pass a limit, and what they save."""
+    for replace in (True, False):
+        drawn = list(draws(world, measured, limit, n_draws, replace))
+        passed = np.mean([one.increase > limit for one in drawn])
+        among_others = np.mean([one.increase_of_others > limit for one in drawn])
+        bill = np.mean([one.bill for one in drawn])
+        whole = np.mean([one.is_whole_model for one in drawn])
+        kind = "all, drawn with replacement" if replace else "half, the others are new"
+        others = "" if replace else f", among the others by {among_others:.1%}"
+        print(
+            f"  limit {limit:g}, {kind}: passed in the world by {passed:.1%}{others}; mean "
+            f"increase {np.mean([one.increase for one in drawn]):+.4f}, mean bill {bill:.4g}, "
+            f"whole model {whole:.0%}",
+            flush=True,
+        )
+
+
+def draws(
+    world: World, measured: Measured, limit: float, n_draws: int, replace: bool
+) -> Iterator[Drawn]:
+    """Choose a rule on samples drawn from the world, again and again."""
+    rng, n_samples = np.random.default_rng(1), len(world.y)
+    for _ in range(n_draws):
+        size = n_samples if replace else n_samples // 2
+        own = rng.choice(n_samples, size, replace=replace)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            cascade = world.cascade.guaranteed(
+                world.X[own], world.y[own], max_error_increase=limit, confidence=CONFIDENCE
+            )
+        rule = measured.of(cascade)
+        more = rule.wrong.astype(float) - measured.whole.wrong
+        others = np.setdiff1d(np.arange(n_samples), own)
+        yield Drawn(more.mean(), more[others].mean(), rule.bills.mean(), bool(said))
+
+
+if __name__ == "__main__":
+    main()
