@@ -14,6 +14,7 @@ Law: a solution that passes `check_certificate` is optimal, whoever computed it.
 from thriftwood.closure.certificate import Certificate, check_certificate
 from thriftwood.closure.integers import (
     LARGEST_TOTAL,
+    SAME_LAMBDA,
     ScaledLambda,
     exact_sum,
     from_the_end,
@@ -34,6 +35,7 @@ from thriftwood.closure.solution import (
 __all__ = [
     "LARGEST_TOTAL",
     "NOTHING",
+    "SAME_LAMBDA",
     "Certificate",
     "ClosureProblem",
     "ClosureSolution",

@@ -13,7 +13,7 @@ from thriftwood.support.arrays import IntArray
 LARGEST_TOTAL = 2**60
 
 # The part by which a lambda may differ from the simple fraction that it stands for.
-SAME = Fraction(1, 2**50)
+SAME_LAMBDA = Fraction(1, 2**50)
 
 
 def exact_sum(values: IntArray) -> int:
@@ -89,6 +89,6 @@ def scale_lambda(lambda_: Fraction, total_gain: int) -> ScaledLambda:
 def simple_fraction(number: Fraction) -> Fraction:
     """Return the simplest fraction that agrees with a number as doubles do: 0.1 is one tenth."""
     near, largest = Fraction(0), 1
-    while abs(near - number) > SAME * number:
+    while abs(near - number) > SAME_LAMBDA * number:
         near, largest = number.limit_denominator(largest), 8 * largest
     return near

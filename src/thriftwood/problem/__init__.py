@@ -5,6 +5,13 @@ splits of that set are kept instead of none, times samples, trees and the closur
 """
 
 from thriftwood.problem.closure import ClosureIndex, build_closure, build_complexity
+from thriftwood.problem.error_costs import (
+    ERROR_COSTS,
+    AnyErrorCosts,
+    ErrorCosts,
+    least_cost_answers,
+    read_error_costs,
+)
 from thriftwood.problem.frontier import (
     Figures,
     interval_in_words,
@@ -55,14 +62,17 @@ from thriftwood.problem.validation import (
 
 __all__ = [
     "CLASSIFIER_LOSSES",
+    "ERROR_COSTS",
     "JOINT",
     "RECORDED_GAIN",
     "REGRESSOR_LOSSES",
     "SUM",
+    "AnyErrorCosts",
     "AnyLoss",
     "ClassWeight",
     "ClosureIndex",
     "CountArray",
+    "ErrorCosts",
     "Figures",
     "Loss",
     "NodeLosses",
@@ -78,10 +88,12 @@ __all__ = [
     "ensemble_losses",
     "in_whole_numbers",
     "interval_in_words",
+    "least_cost_answers",
     "majorised_losses",
     "nested_figures",
     "node_losses",
     "read_class_weights",
+    "read_error_costs",
     "read_loss",
     "read_loss_weights",
     "read_points",

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from thriftwood.billing import OF_SPLIT, Purchases
-from thriftwood.closure import ClosureProblem, simple_fraction
+from thriftwood.closure import SAME_LAMBDA, ClosureProblem, simple_fraction
 from thriftwood.errors import RangeError
 from thriftwood.forest import LEAF, Forest
 from thriftwood.problem.scaling import WholeNumbers, whole_numbers
@@ -81,7 +81,8 @@ class ClosureIndex:
         Both are added up over samples and trees; `scale` is what gains were multiplied by.
         """
         lost_cost = Fraction(self.lost_cost) / self.cost_unit * lambda_ * self.gain_unit
-        is_exact = (lambda_ * scale).denominator == 1
+        times = lambda_ * scale
+        is_exact = abs(round(times) - times) <= 2 * SAME_LAMBDA * times
         units = 0 if is_exact else self.n_items + PRODUCT_NOISE
         return 2 * (Fraction(self.lost_gain) + lost_cost) + units * self.gain_unit / scale
 

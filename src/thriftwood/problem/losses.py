@@ -14,12 +14,18 @@ import numpy as np
 
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest, Routes, class_weights, sums_below
+from thriftwood.problem.error_costs import (
+    ERROR_COSTS,
+    ErrorCosts,
+    cost_of_answers,
+    read_error_costs,
+)
 from thriftwood.problem.majoriser import true_loss_name
 from thriftwood.problem.targets import CountArray
 from thriftwood.support.arrays import FloatArray, IndexArray
 from thriftwood.support.validation import numbers
 
-AnyLoss = str | Callable[..., Any] | None
+AnyLoss = str | Callable[..., Any] | ErrorCosts | None
 # The loss that a boosted model reported itself: the gain of each split when it was made. What
 # boosted trees predict depends on all of them, so their loss is no sum over trees; the gains are.
 RECORDED_GAIN = "recorded_gain"
@@ -68,6 +74,8 @@ class NodeLosses:
 
 def read_loss(loss: AnyLoss, forest: Forest) -> Loss:
     """Return the loss that a user names or passes; None takes the usual one of such a forest."""
+    if isinstance(loss, ErrorCosts):
+        return _error_costs(loss, forest)
     known = [Loss(RECORDED_GAIN, RECORDED_GAIN)]
     if not forest.is_averaged:
         true = true_loss_name(forest)
@@ -92,6 +100,17 @@ def read_loss(loss: AnyLoss, forest: Forest) -> Loss:
     if not forest.is_averaged:
         raise InputError(f"There is no loss {loss!r} for a boosted {kind}: choose {names}.")
     raise InputError(f"There is no loss {loss!r} for a {kind}: choose {names}, or pass a function.")
+
+
+def _error_costs(loss: ErrorCosts, forest: Forest) -> Loss:
+    matrix = read_error_costs(loss.given, forest.classes)
+    if not forest.is_averaged:
+        raise InputError(
+            "The trees of a boosted model answer only together, so no node of one of them has "
+            "errors to pay for: prune by the usual loss, and give `error_costs` to `choose`.",
+            "error_costs",
+        )
+    return Loss(ERROR_COSTS, SUM, partial(cost_of_answers, matrix))
 
 
 def node_losses(

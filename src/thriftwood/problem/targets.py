@@ -54,7 +54,7 @@ def read_target(y: ArrayLike, forest: Forest, n_samples: int) -> IndexArray | Fl
         found, inverse = np.unique(target, return_inverse=True)
     except TypeError:
         raise InputError("`y` mixes labels of different types, such as text and None.") from None
-    class_of = np.array(_class_numbers(found.tolist(), forest.classes, "y"), dtype=np.int32)
+    class_of = np.array(class_numbers(found.tolist(), forest.classes, "y"), dtype=np.int32)
     return read_only(class_of[inverse.reshape(-1)])
 
 
@@ -136,7 +136,7 @@ def in_whole_numbers(weights: FloatArray) -> FloatArray:
 
 def _weight_by_label(class_weight: Mapping[Any, float], classes: NDArray[np.generic]) -> FloatArray:
     per_class = np.ones(len(classes))
-    number = _class_numbers(class_weight, classes, "class_weight")
+    number = class_numbers(class_weight, classes, "class_weight")
     per_class[number] = [
         one_number_from_zero(
             weight, f"class_weight[{label!r}]", "It is how much a sample of this class counts."
@@ -154,7 +154,7 @@ def _balanced(target: IndexArray | FloatArray, weights: FloatArray, n_classes: i
     return np.divide(common, total, out=np.zeros(n_classes), where=total > 0)
 
 
-def _class_numbers(labels: Iterable[object], classes: NDArray[np.generic], name: str) -> list[int]:
+def class_numbers(labels: Iterable[object], classes: NDArray[np.generic], name: str) -> list[int]:
     """Return which class each label of the user's argument `name` is, or refuse it."""
     number_of = {label: number for number, label in enumerate(classes.tolist())}
     unknown = [label for label in labels if label not in number_of]

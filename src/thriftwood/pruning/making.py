@@ -20,7 +20,14 @@ from thriftwood.distributed import (
     subsampled_problem,
 )
 from thriftwood.errors import InputError
-from thriftwood.problem import AnyLoss, ClassWeight, PruningProblem, read_problem
+from thriftwood.problem import (
+    AnyErrorCosts,
+    AnyLoss,
+    ClassWeight,
+    ErrorCosts,
+    PruningProblem,
+    read_problem,
+)
 
 
 def pruning_problem(
@@ -30,6 +37,7 @@ def pruning_problem(
     *,
     costs: AnyCosts = None,
     loss: AnyLoss = None,
+    error_costs: AnyErrorCosts = None,
     class_weight: ClassWeight = None,
     sample_weight: ArrayLike | None = None,
     samples: str = "all",
@@ -76,6 +84,12 @@ def pruning_problem(
         returns a table of that shape: what predicting with this node costs for a sample of each
         class. Of a regressor it is called as `loss(prediction, target)` with two equally long
         arrays, many times, and returns what each prediction costs. All of it must be finite.
+    error_costs : float, mapping from class to cost, or matrix, optional
+        In place of a loss: what wrong answers cost, in the unit of the prices. One number for every
+        error; what a wrong answer costs where a class is true, for all classes; or a matrix with a
+        row for each true class and a column for each answer, in the order of the model's classes.
+        A tree answers with the class of least expected cost. The loss is then the mean cost of
+        errors, and at a tradeoff of 1 the objective is all that is paid: tests and errors.
     class_weight : "balanced", mapping from class to weight, or None
         How much a sample counts in the loss by its class, for classifiers: on top of its
         `sample_weight`, and in the mean loss only; bills stay what samples really pay. Classes that
@@ -114,6 +128,10 @@ def pruning_problem(
     >>> path.certify(problem, points=[1])[0].gap
     0
     """
+    if error_costs is not None:
+        if loss is not None:
+            raise InputError("Pass either `loss` or `error_costs`: they are the loss.", "loss")
+        loss = ErrorCosts(error_costs)
     given: dict[str, Any] = {
         "costs": costs,
         "loss": loss,

@@ -12,7 +12,15 @@ from thriftwood.adapters import write_model
 from thriftwood.closure import check_certificate
 from thriftwood.costs import AnyCosts
 from thriftwood.errors import InputError
-from thriftwood.problem import JOINT, AnyLoss, ClassWeight, PruningProblem, read_tradeoff
+from thriftwood.problem import (
+    ERROR_COSTS,
+    JOINT,
+    AnyErrorCosts,
+    AnyLoss,
+    ClassWeight,
+    PruningProblem,
+    read_tradeoff,
+)
 from thriftwood.pruning.descent import descend
 from thriftwood.pruning.making import problem_of
 from thriftwood.pruning.proof import Certified, Descended, Proof
@@ -31,6 +39,7 @@ def prune(
     budget: float | None = None,
     costs: AnyCosts = None,
     loss: AnyLoss = None,
+    error_costs: AnyErrorCosts = None,
     class_weight: ClassWeight = None,
     sample_weight: ArrayLike | None = None,
     samples: str = "all",
@@ -49,11 +58,12 @@ def prune(
     model : fitted model, or PruningProblem
         A problem comes alone: it has its own samples and options, those of
         `tw.pruning_problem`, which knows a few more for experts.
-    X, y, costs, loss, class_weight, sample_weight, samples, n_jobs
+    X, y, costs, loss, error_costs, class_weight, sample_weight, samples, n_jobs
         As in `pruning_problem`.
     tradeoff : float, optional
         The paper's lambda, at least 0: how much loss one unit of cost is worth. At 0 only splits
-        that gain nothing are collapsed; the larger, the smaller the forest.
+        that gain nothing are collapsed; the larger, the smaller the forest. With `error_costs`
+        it is 1 unless you say otherwise, so that what is least is the sum of tests and errors.
     budget : float, optional
         In place of a tradeoff: what a sample may cost on average. Computes the whole path and
         returns `prune_path(...).at(budget=budget)`.
@@ -80,6 +90,11 @@ def prune(
     >>> pruned.proof.certificate.gap
     0
     """
+    is_money = error_costs is not None or (
+        isinstance(model, PruningProblem) and model.loss.name == ERROR_COSTS
+    )
+    if is_money and budget is None and tradeoff is None:
+        tradeoff = 1.0
     if (tradeoff is None) == (budget is None):
         raise InputError("Pass either `tradeoff` or `budget`.")
     solve = read_solver(solver)
@@ -91,6 +106,7 @@ def prune(
         y,
         costs=costs,
         loss=loss,
+        error_costs=error_costs,
         class_weight=class_weight,
         sample_weight=sample_weight,
         samples=samples,

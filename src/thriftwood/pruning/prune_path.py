@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from thriftwood.closure import ParametricCut
 from thriftwood.costs import AnyCosts
 from thriftwood.problem import (
+    AnyErrorCosts,
     AnyLoss,
     ClassWeight,
     ClosureIndex,
@@ -36,6 +37,7 @@ def prune_path(
     *,
     costs: AnyCosts = None,
     loss: AnyLoss = None,
+    error_costs: AnyErrorCosts = None,
     class_weight: ClassWeight = None,
     sample_weight: ArrayLike | None = None,
     samples: str = "all",
@@ -56,7 +58,7 @@ def prune_path(
     model : fitted model, or PruningProblem
         A problem comes alone: it has its own samples and options, those of
         `tw.pruning_problem`, which knows a few more for experts.
-    X, y, costs, loss, class_weight, sample_weight, samples, n_jobs, progress
+    X, y, costs, loss, error_costs, class_weight, sample_weight, samples, n_jobs, progress
         As in `pruning_problem`. Where samples come in partitions the path is exact if all distinct
         purchases may be gathered; otherwise its points are nested, their figures exact, and
         `path.proof.resolution` is the proven gap.
@@ -84,6 +86,7 @@ def prune_path(
         y,
         costs=costs,
         loss=loss,
+        error_costs=error_costs,
         class_weight=class_weight,
         sample_weight=sample_weight,
         samples=samples,

@@ -1,0 +1,85 @@
+"""Costs of wrong answers, in the unit of the prices: what is least in sum is then money.
+
+A node, or an ensemble, answers with the class of least expected cost under its probabilities (C.
+Elkan, "The foundations of cost-sensitive learning", 2001).
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from thriftwood.errors import InputError
+from thriftwood.problem.targets import class_numbers
+from thriftwood.support.arrays import FloatArray, IntArray, read_only
+from thriftwood.support.validation import numbers, one_number_from_zero
+
+AnyErrorCosts = float | Mapping[Any, float] | ArrayLike | None
+ERROR_COSTS = "error_costs"
+
+
+class ErrorCosts(NamedTuple):
+    """Costs of wrong answers as a user gives them, to be pruned by as by any loss."""
+
+    given: AnyErrorCosts
+
+
+def read_error_costs(error_costs: AnyErrorCosts, classes: NDArray[Any] | None) -> FloatArray:
+    """Return what answers cost, shape (n_classes, n_classes): true class, answer."""
+    if classes is None:
+        raise InputError(
+            "`error_costs` are for classifiers: a regressor's errors are counted by its `loss`.",
+            "error_costs",
+        )
+    n_classes = len(classes)
+    wrong = 1.0 - np.eye(n_classes)
+    if isinstance(error_costs, Mapping):
+        place = class_numbers(error_costs, classes, "error_costs")
+        missing = sorted(set(range(n_classes)) - set(place))
+        if missing:
+            label = classes.tolist()[missing[0]]
+            raise InputError(
+                f"`error_costs` do not say what a wrong answer costs where {label!r} is true: give "
+                "it, 0 if it costs nothing.",
+                "error_costs",
+            )
+        of_class = np.empty(n_classes)
+        of_class[place] = [
+            _one_cost(cost, f"error_costs[{label!r}]") for label, cost in error_costs.items()
+        ]
+        return read_only(of_class[:, None] * wrong)
+    if np.ndim(error_costs) == 0:  # type: ignore[arg-type]
+        return read_only(_one_cost(error_costs, "error_costs") * wrong)
+    matrix = numbers(error_costs, "error_costs")
+    if matrix.shape != (n_classes, n_classes):
+        raise InputError(
+            f"`error_costs` have shape {matrix.shape}, but the model knows {n_classes} classes: "
+            "pass a row for each true class, with a column for each answer.",
+            "error_costs",
+        )
+    bad = np.argwhere(~(np.isfinite(matrix) & (matrix >= 0)))
+    if len(bad):
+        row, column = bad[0].tolist()
+        raise InputError(
+            f"`error_costs` are {matrix[row, column]} in row {row}, column {column}: costs must be "
+            "finite and at least 0.",
+            "error_costs",
+        )
+    return read_only(matrix)
+
+
+def least_cost_answers(probabilities: FloatArray, matrix: FloatArray) -> IntArray:
+    """Return the class of least expected cost for each row of probabilities."""
+    answers: IntArray = (probabilities @ matrix).argmin(axis=1)
+    return answers
+
+
+def cost_of_answers(matrix: FloatArray, values: FloatArray) -> FloatArray:
+    """Return what the answer of each node costs for a sample of each class."""
+    costs: FloatArray = matrix[:, least_cost_answers(values, matrix)].T
+    return costs
+
+
+def _one_cost(cost: Any, name: str) -> float:
+    return one_number_from_zero(cost, name, "It is what a wrong answer costs.")

@@ -1,0 +1,170 @@
+"""What wrong answers cost: the objective is money, tests and errors together."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from paths import HEART
+from prunings import all_masks
+from scipy.optimize import Bounds, LinearConstraint, milp
+from sklearn.datasets import make_classification
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+import thriftwood as tw
+from thriftwood.adapters import read_forest
+from thriftwood.errors import InputError
+from thriftwood.forest import collapse, leaves
+
+MATRICES = {
+    "number": (3.0, [[0, 3], [3, 0]]),
+    "mapping": ({1: 5, 0: 0.5}, [[0, 0.5], [5, 0]]),
+    "matrix": ([[0.1, 2], [7, 0.3]], [[0.1, 2], [7, 0.3]]),
+}
+
+
+def drawn(seed, n_samples=60, n_classes=2):
+    X, y = make_classification(
+        n_samples, 5, n_informative=4, n_redundant=0, n_classes=n_classes, random_state=seed
+    )
+    return X, y
+
+
+def paid(forest, kept, X, y, matrix, prices):
+    """Return what tests and errors of one pruned tree cost a sample, one sample at a time."""
+    pruned, _ = collapse(forest, kept)
+    total = 0.0
+    for row, label, leaf in zip(X, y, leaves(pruned, X.astype(np.float32))[:, 0], strict=True):
+        answer = int(np.argmin(pruned.values[leaf] @ matrix))
+        total += matrix[label][answer]
+        node, asked = 0, set()
+        while pruned.is_split[node]:
+            asked.add(int(pruned.feature[node]))
+            goes_left = np.float32(row[pruned.feature[node]]) <= pruned.threshold[node]
+            node = int(pruned.left[node] if goes_left else pruned.right[node])
+        total += sum(prices[feature] for feature in asked)
+    return total / len(X)
+
+
+@pytest.mark.parametrize("given", MATRICES.values(), ids=MATRICES)
+@pytest.mark.parametrize("seed", range(4))
+def test_the_pruning_of_a_tree_costs_the_least_of_all(given, seed):
+    error_costs, matrix = given
+    X, y = drawn(seed)
+    prices = np.random.default_rng(seed).integers(1, 40, 5) / 100
+    tree = DecisionTreeClassifier(max_leaf_nodes=8, random_state=seed).fit(X, y)
+    forest, matrix = read_forest(tree), np.array(matrix, dtype=float)
+    pruned = tw.prune(tree, X, y, costs=prices, error_costs=error_costs)
+    least = min(paid(forest, kept, X, y, matrix, prices) for kept in all_masks(forest))
+    assert pruned.tradeoff == 1
+    assert pruned.cost + pruned.loss == pytest.approx(least)
+    assert tw.prune_path(tree, X, y, costs=prices, error_costs=error_costs).at(
+        tradeoff=1
+    ).loss == pytest.approx(pruned.loss)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_program_of_whole_numbers_finds_nothing_cheaper(n_classes):
+    X, y = drawn(7, 200, n_classes)
+    rng = np.random.default_rng(7)
+    matrix = rng.integers(1, 30, (n_classes, n_classes)) * (1.0 - np.eye(n_classes))
+    prices = rng.integers(1, 40, 5) / 10
+    tree = DecisionTreeClassifier(max_leaf_nodes=25, random_state=0).fit(X, y)
+    pruned = tw.prune(tree, X, y, costs=prices, error_costs=matrix)
+    assert pruned.cost + pruned.loss == pytest.approx(_by_milp(tree, X, y, matrix, prices))
+
+
+def _by_milp(tree, X, y, matrix, prices):
+    """Least mean cost: which nodes are leaves (one on every way), which values are bought."""
+    t, n_samples = tree.tree_, len(X)
+    ways = tree.decision_path(X).toarray().astype(bool)
+    answers = np.argmin(t.value[:, 0] @ matrix, axis=1)
+    lost = [matrix[y[ways[:, node]], answers[node]].sum() for node in range(t.node_count)]
+    rows, buys = [], {}
+    n_nodes = t.node_count
+    parent = np.full(n_nodes, -1)
+    for node in range(n_nodes):
+        for child in (t.children_left[node], t.children_right[node]):
+            if child >= 0:
+                parent[child] = node
+    for sample in range(n_samples):
+        for node in np.flatnonzero(ways[sample] & (t.children_left >= 0)):
+            buys.setdefault((int(t.feature[node]), sample), []).append(int(node))
+    n_variables = n_nodes + len(buys)
+    for leaf in np.flatnonzero(t.children_left < 0):  # one leaf on every way
+        row, node = np.zeros(n_variables), leaf
+        while node >= 0:
+            row[node], node = 1, parent[node]
+        rows.append((row, 1, 1))
+    for k, nodes in enumerate(buys.values()):
+        for node in nodes:  # a value is bought unless the node or one above it is a leaf
+            row, above = np.zeros(n_variables), node
+            while above >= 0:
+                row[above], above = 1, parent[above]
+            row[n_nodes + k] = 1
+            rows.append((row, 1, np.inf))
+    objective = np.concatenate([lost, [prices[feature] for feature, _ in buys]]) / n_samples
+    table, low, high = (np.array(part) for part in zip(*rows, strict=True))
+    found = milp(
+        objective,
+        constraints=LinearConstraint(table, low, high),
+        bounds=Bounds(0, 1),
+        integrality=np.ones(n_variables),
+    )
+    return found.fun
+
+
+def test_one_price_for_every_error_is_the_error_times_that_price():
+    forest = RandomForestClassifier(10, random_state=0).fit(HEART.X, HEART.y)
+    money = tw.prune_path(forest, HEART.X, HEART.y, costs=HEART.costs, error_costs=250)
+    errors = tw.prune_path(forest, HEART.X, HEART.y, costs=HEART.costs)
+    np.testing.assert_allclose(money.costs, errors.costs)
+    np.testing.assert_allclose(money.losses, 250 * errors.losses)
+    np.testing.assert_allclose(money.tradeoffs, 250 * errors.tradeoffs)
+
+
+def test_dearer_errors_buy_more_tests():
+    forest = RandomForestClassifier(10, random_state=0).fit(HEART.X, HEART.y)
+    costs = [
+        tw.prune(forest, HEART.X, HEART.y, costs=HEART.costs, error_costs=price).cost
+        for price in (0, 10, 100, 1000, 100_000)
+    ]
+    assert all(less <= more for less, more in pairwise(costs))
+    assert costs[0] == 0 < costs[-1]
+
+
+def test_a_problem_knows_that_it_counts_money():
+    forest = RandomForestClassifier(5, random_state=0).fit(HEART.X, HEART.y)
+    problem = tw.pruning_problem(forest, HEART.X, HEART.y, costs=HEART.costs, error_costs=300)
+    pruned = tw.prune(problem)
+    assert (pruned.tradeoff, pruned.loss_name) == (1, "error_costs")
+    assert tw.verify_pruning(problem, pruned, tradeoff=1).is_optimal
+
+
+@pytest.mark.parametrize(
+    ("error_costs", "words"),
+    [
+        (-1, "at least 0"),
+        (np.nan, "at least 0"),
+        ({1: 5}, "where 0 is true"),
+        ({1: 5, 0: 1, 2: 3}, "which the model does not know"),
+        ([[0, 1, 2], [1, 0, 2]], r"shape \(2, 3\), but the model knows 2 classes"),
+        ([[0, 1], [-2, 0]], "-2.0 in row 1, column 0"),
+        ("dear", "error_costs"),
+    ],
+)
+def test_costs_of_errors_that_are_none(error_costs, words):
+    forest = RandomForestClassifier(2, random_state=0).fit(HEART.X, HEART.y)
+    with pytest.raises(InputError, match=words):
+        tw.prune(forest, HEART.X, HEART.y, error_costs=error_costs)
+
+
+def test_models_without_answers_of_their_own():
+    X, y = np.nan_to_num(HEART.X), HEART.y
+    forest = RandomForestClassifier(2, random_state=0).fit(X, y)
+    with pytest.raises(InputError, match="for classifiers"):
+        tw.prune(DecisionTreeRegressor(max_depth=2).fit(X, y), X, y, error_costs=1)
+    with pytest.raises(InputError, match="answer only together"):
+        tw.prune(GradientBoostingClassifier(n_estimators=2).fit(X, y), X, y, error_costs=1)
+    with pytest.raises(InputError, match="either `loss` or `error_costs`"):
+        tw.prune_path(forest, X, y, error_costs=1, loss="brier")
