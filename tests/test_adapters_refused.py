@@ -29,9 +29,8 @@ from sklearn.ensemble import (
     VotingClassifier,
     VotingRegressor,
 )
-from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -118,7 +117,7 @@ REASONS = {
     "average of models.*`estimators_`": lambda: VotingClassifier(two_trees()),
     "average of models": lambda: VotingRegressor([("one", DecisionTreeRegressor())]),
     "model of models": lambda: StackingClassifier(two_trees()),
-    "pass its `estimator`": lambda: FrozenEstimator(_fit(DecisionTreeClassifier())),
+    "pass its `estimator_`": lambda: FixedThresholdClassifier(_fit(DecisionTreeClassifier())),
     "several outputs": lambda: MultiOutputRegressor(DecisionTreeRegressor()),
     "`best_estimator_`": lambda: GridSearchCV(DecisionTreeClassifier(), {"max_depth": [1]}),
 }

@@ -9,11 +9,13 @@ from prunings import all_masks
 from scipy.optimize import Bounds, LinearConstraint, milp
 from sklearn.datasets import make_classification
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import thriftwood as tw
 from thriftwood.adapters import read_forest
-from thriftwood.errors import InputError
+from thriftwood.errors import InputError, UnfittedModelError
 from thriftwood.forest import collapse, leaves
 
 MATRICES = {
@@ -168,3 +170,17 @@ def test_models_without_answers_of_their_own():
         tw.prune(GradientBoostingClassifier(n_estimators=2).fit(X, y), X, y, error_costs=1)
     with pytest.raises(InputError, match="either `loss` or `error_costs`"):
         tw.prune_path(forest, X, y, error_costs=1, loss="brier")
+
+
+def test_a_threshold_around_a_model_asks_for_the_same_features():
+    forest = RandomForestClassifier(5, random_state=0).fit(HEART.X, HEART.y)
+    pruned = tw.prune(forest, HEART.X, HEART.y, costs=HEART.costs, error_costs={0: 100, 1: 900})
+    by_threshold = FixedThresholdClassifier(FrozenEstimator(pruned.model), threshold=0.1)
+    by_threshold.fit(HEART.X, HEART.y)
+    bill = tw.feature_bill(by_threshold, HEART.X, HEART.costs)
+    assert bill.mean == pytest.approx(pruned.cost)
+    answers = by_threshold.predict(HEART.X)
+    expected = pruned.model.predict_proba(HEART.X) @ np.array([[0, 100], [900, 0]])
+    np.testing.assert_array_equal(answers, expected.argmin(axis=1))
+    with pytest.raises(UnfittedModelError):
+        tw.feature_bill(FixedThresholdClassifier(RandomForestClassifier()), HEART.X)

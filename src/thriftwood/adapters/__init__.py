@@ -14,6 +14,7 @@ from thriftwood.adapters.registry import (
     read_forest,
     read_stages,
     unwrapped,
+    without_threshold,
     write_model,
 )
 from thriftwood.adapters.sklearn_trees import decision_tree
@@ -31,5 +32,6 @@ __all__ = [
     "read_forest",
     "read_stages",
     "unwrapped",
+    "without_threshold",
     "write_model",
 ]

@@ -48,6 +48,7 @@ KNOWN: dict[tuple[str, str], Any] = {
     ("thriftwood", "Pruned"): "model",
     ("thriftwood", "PrunedEnsembleClassifier"): "model_",
     ("thriftwood", "PrunedEnsembleRegressor"): "model_",
+    ("sklearn", "FrozenEstimator"): "estimator",
 }
 
 ONE_AT_A_TIME = "pass one of its `estimators_` at a time"
@@ -57,7 +58,7 @@ INSTEAD = "train a GradientBoosting* or HistGradientBoosting* instead"
 REASONS = {
     "Pipeline": "pass its last step, and samples as that step sees them",
     "BaseSearchCV": "pass its `best_estimator_`",
-    "FrozenEstimator": "pass its `estimator`",
+    "BaseThresholdClassifier": "pass its `estimator_`, whose probabilities it answers by",
     "CalibratedClassifierCV": "pass a model before it is calibrated, and calibrate the pruned one",
     "IsolationForest": "it has no target, so there is no loss to weigh against the cost. "
     "Train a classifier on samples that are known to be unusual",
@@ -86,6 +87,15 @@ def read_stages(model: object) -> Stages:
     """Return the stages of a cascade, or the trees of any other model as a single stage."""
     stages = getattr(unwrapped(model), "stages", None)
     return stages if isinstance(stages, Stages) else one_stage(read_forest(model))
+
+
+def without_threshold(model: Any) -> Any:
+    """Return the model by whose probabilities one of scikit-learn's thresholds answers."""
+    if any(kind.__name__ == "BaseThresholdClassifier" for kind in type(model).__mro__):
+        if not hasattr(model, "estimator_"):
+            raise unfitted(model)
+        return without_threshold(model.estimator_)
+    return model
 
 
 def own_prices(model: object) -> PriceList | None:

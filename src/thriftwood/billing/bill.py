@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from thriftwood.adapters import own_prices, read_stages
+from thriftwood.adapters import own_prices, read_stages, without_threshold
 from thriftwood.billing.payments import (
     NEVER,
     bills_of,
@@ -154,7 +154,7 @@ def feature_bill(
     ----------
     model : fitted model, pruned or not
         Any model that `prune` accepts, or what Thriftwood hands out: a `Pruned`, a pruned
-        ensemble, a cascade.
+        ensemble, a cascade; or one of scikit-learn's threshold classifiers around it.
     X : array-like or data frame, shape (n_samples, n_features)
     costs : array-like, mapping from feature name to price, Costs, or None
         As in `prune`; None means 1 each, so that the bill counts features, or the prices of a
@@ -176,6 +176,7 @@ def feature_bill(
       tree 0  thal = 6      102.9  thal 1 + B 101.9
       tree 0  cp = 1            1
     """
+    model = without_threshold(model)
     stages = read_stages(model)
     table = read_rows(X, stages.richest).copy()  # for receipts, whatever becomes of X
     names = stages.richest.feature_names or table.names
