@@ -8,7 +8,7 @@ from itertools import pairwise
 import joblib
 import numpy as np
 import pytest
-from builders import closure, closures, instance_of, plain_closure, pruning_cases
+from builders import closure, closures, instance_of, pruning_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
@@ -220,10 +220,8 @@ def test_the_largest_numbers_are_exact():
 @given(pruning_cases(), st.integers(0, 2**32 - 1))
 def test_a_subproblem_has_the_optimum_of_the_papers_network_program(case, seed):
     instance = instance_of(case)
-    forest, losses = instance.forest, instance.losses
-    problem, index, purchases = plain_closure(
-        forest, instance.routes, losses, instance.prices, instance.weights
-    )
+    forest, losses = instance.forest, instance.problem.node_losses.total
+    (problem, index), purchases = instance.problem.closure, instance.problem.purchases
     most = max(losses.max(), 1.0)  # in the program everything is divided by it
     unit = float(index.gain_unit) / most
     eighths = np.random.default_rng(seed).integers(0, 4, problem.n_arcs) / 8

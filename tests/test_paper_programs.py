@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from builders import forest_of, instance_of, leaf, plain_closure, pruning_cases, split
+from builders import forest_of, instance_of, leaf, pruning_cases, split
 from figure_one import EXAMPLE, FOREST
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,13 +29,11 @@ TREE_1 = paper.read_instance(
 
 def closure_optimum(instance, tradeoff):
     """The least objective of the closure problem's cut, in the paper's units."""
-    problem, index, _ = plain_closure(
-        instance.forest, instance.routes, instance.losses, instance.prices, instance.weights
-    )
+    problem, index = instance.problem.closure
     priced, scale = problem.at(index.in_units(tradeoff))
     profit = priced.profit(min_cut(priced).kept) * index.gain_unit / scale
-    roots = instance.forest.tree_start[:-1]
-    return (instance.losses[roots].sum() - float(profit)) / instance.weight_counted
+    losses, roots = instance.problem.node_losses, instance.forest.tree_start[:-1]
+    return (losses.total[roots].sum() - float(profit)) / losses.weight
 
 
 def breadth_first(forest):

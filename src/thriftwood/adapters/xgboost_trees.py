@@ -34,7 +34,7 @@ OUR_RATE = 0.5
 
 
 class Recorded(NamedTuple):
-    """What XGBoost recorded of nodes beside their splits.
+    """Records of XGBoost about nodes, beside their splits.
 
     `condition` is the threshold of a split and the value of a leaf; `weight` what XGBoost computed
     for a node, before or after shrinking.

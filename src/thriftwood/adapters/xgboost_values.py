@@ -41,7 +41,7 @@ Witnesses = tuple[FloatArray, FloatArray, FloatArray]
 
 
 class Training(NamedTuple):
-    """How the booster says that it was trained; a loaded model has the library's defaults here."""
+    """Parameters of the training, as the booster has them; of a loaded model, the defaults."""
 
     l2: float
     l1: float

@@ -32,7 +32,7 @@ MOST_LINES = 8  # of features in a printed bill, and of groups
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FeatureBill:
-    """What samples pay when each feature is bought at its first use and then kept.
+    """Bills of samples when each feature is bought at its first use and then kept.
 
     Attributes
     ----------

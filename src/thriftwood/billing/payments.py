@@ -26,7 +26,7 @@ LastUse = Callable[[int], IndexArray]
 
 
 class Payment(NamedTuple):
-    """What samples pay for one cost item: an amount, until the step `paid`; -1 is never.
+    """Payments of samples for one cost item: an amount, until the step `paid`; -1 is never.
 
     `needed` is the last step at which a sample needs the item itself; others of its batch may need
     it longer.
@@ -39,7 +39,7 @@ class Payment(NamedTuple):
 
 
 class Bills(NamedTuple):
-    """What samples pay, without what is paid for the model.
+    """Payments of samples, without what is paid for the model.
 
     Attributes
     ----------

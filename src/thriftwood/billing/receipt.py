@@ -57,7 +57,7 @@ class Purchase:
 
     @property
     def price(self) -> float:
-        """What this adds to the bill."""
+        """The amount that this adds to the bill."""
         return _sum(self.items)
 
 
@@ -87,7 +87,7 @@ class Receipt:
 
     @property
     def total(self) -> float:
-        """What the sample pays; but for rounding its entry in `FeatureBill.per_sample`."""
+        """The bill of the sample; but for rounding its entry in `FeatureBill.per_sample`."""
         bought = sum(purchase.price for purchase in self.purchases)
         return bought + _sum(self.shared) + self.test_cost
 

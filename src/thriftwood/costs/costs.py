@@ -115,7 +115,7 @@ class Costs:
 
     @property
     def is_tied_to_samples(self) -> bool:
-        """Whether some prices hold for certain samples only."""
+        """True if some prices hold for certain samples only."""
         return any(getattr(self, name) is not None for name in SAMPLE_FIELDS)
 
     def for_samples(self, **sample_prices: Any) -> Costs:
@@ -207,7 +207,7 @@ class Costs:
 
     @property
     def given(self) -> dict[str, Any]:
-        """What differs from the default."""
+        """The parameters that differ from their default."""
         unset = {field.name: field.default for field in fields(self)}
         return {
             name: value

@@ -117,7 +117,7 @@ class PriceList:
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether there is nothing but one price per feature."""
+        """True if there is nothing but one price per feature."""
         return (
             self.n_cost_items == len(self.cost_item) == self.n_features
             and bool((self.payer == SAMPLE).all())

@@ -207,7 +207,7 @@ def _read_partition(
 
 
 class _Report(NamedTuple):
-    """What must be known of a partition: a few numbers for every node."""
+    """Summary of a partition: a few numbers for every node."""
 
     names: tuple[str, ...] | None
     has_weights: bool

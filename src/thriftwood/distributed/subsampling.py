@@ -64,7 +64,7 @@ class BestOnAll(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Subsample:
-    """How many samples were drawn, from how many, and how to measure prunings on all of them."""
+    """Numbers of samples drawn and given, and how to measure prunings on all of them."""
 
     n_drawn: int
     n_samples: int

@@ -112,7 +112,9 @@ def _check_same_tests(forest: Forest, ours: IndexArray, pruned: Forest, theirs: 
         same &= getattr(forest, name)[ours] == getattr(pruned, name)[theirs]
     same &= (forest.category_set[ours] == NO_SET) == (pruned.category_set[theirs] == NO_SET)
     for place in np.flatnonzero((forest.category_set[ours] != NO_SET) & same):
-        same[place] = _members(forest, ours[place]) == _members(pruned, theirs[place])
+        mine = forest.category_mask(forest.category_set[ours[place]])
+        other = pruned.category_mask(pruned.category_set[theirs[place]])
+        same[place] = np.array_equal(np.flatnonzero(mine), np.flatnonzero(other))
     if not same.all():
         first = int(np.flatnonzero(~same)[0])  # of its tree the topmost: parents come first
         node = int(ours[first])
@@ -122,13 +124,6 @@ def _check_same_tests(forest: Forest, ours: IndexArray, pruned: Forest, theirs: 
             f"{_test(pruned, theirs[first])} where the model's "
             f"{'tests ' + _test(forest, node) if forest.is_split[node] else 'ends'}."
         )
-
-
-def _members(forest: Forest, node: int) -> frozenset[int]:
-    """Return the categories that a split sends left."""
-    own = forest.category_set[node]
-    members = forest.in_set[forest.set_start[own] : forest.set_start[own + 1]]
-    return frozenset(np.flatnonzero(members).tolist())
 
 
 def _test(forest: Forest, node: int) -> str:

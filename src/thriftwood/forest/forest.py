@@ -209,7 +209,7 @@ class Forest:
 
     @cached_property
     def depth(self) -> IndexArray:
-        """How many splits lie above each node."""
+        """The number of splits above each node."""
         depth = np.zeros(self.n_nodes, dtype=np.int32)
         for number, level in enumerate(self.levels()):
             depth[level] = number
@@ -236,6 +236,10 @@ class Forest:
     def tree_of(self, nodes: ArrayLike) -> IntArray:
         """Return the tree that each node belongs to."""
         return np.searchsorted(self.tree_start, nodes, side="right") - 1
+
+    def category_mask(self, number: int) -> BoolArray:
+        """Return the categories of a set, as a mask from category 0 on."""
+        return self.in_set[self.set_start[number] : self.set_start[number + 1]]
 
     def __repr__(self) -> str:
         kind = f"{len(self.classes)} classes" if self.classes is not None else "regression"

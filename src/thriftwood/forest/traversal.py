@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from thriftwood.forest import kernels
 from thriftwood.forest.forest import Forest
+from thriftwood.forest.kernels import LEAF
 from thriftwood.forest.table import Table
 from thriftwood.support.arrays import FloatArray, IndexArray, IntArray, read_only
 from thriftwood.support.parallel import for_each
@@ -32,7 +33,7 @@ class Routes:
 
     @property
     def n_samples_of(self) -> IndexArray:
-        """How many samples pass each node."""
+        """The number of samples that pass each node."""
         return self.stop - self.start
 
 
@@ -61,6 +62,18 @@ def first_uses(forest: Forest) -> IntArray:
     each = np.arange(forest.n_features)
     nodes = np.flatnonzero(kernels.first_tests(each, forest.feature, forest.parent))
     return nodes[np.argsort(forest.feature[nodes], kind="stable")]
+
+
+def preorder(forest: Forest) -> IntArray:
+    """Return all nodes as a traversal meets them: a node, all below its left child, then right."""
+    left, right = forest.left.tolist(), forest.right.tolist()
+    order, ahead = [], forest.tree_start[-2::-1].tolist()
+    while ahead:
+        h = ahead.pop()
+        order.append(h)
+        if left[h] != LEAF:
+            ahead += [right[h], left[h]]
+    return np.array(order, dtype=np.int64)
 
 
 def sums_below(forest: Forest, amounts: NDArray[Any]) -> FloatArray:

@@ -173,7 +173,7 @@ def _sets(forest: Forest, name: str, splits: IntArray) -> list[str]:
     """Return the sets as bits, eight to a byte; those that no split uses are left out."""
     used, place = np.unique(forest.category_set[splits], return_inverse=True)
     shift = int(used[0] == NO_SET)
-    own = [forest.in_set[forest.set_start[s] : forest.set_start[s + 1]] for s in used[shift:]]
+    own = [forest.category_mask(s) for s in used[shift:]]
     packed = [np.packbits(members, bitorder="little") for members in own]
     ends = np.cumsum([0, *map(len, packed)])
     return [

@@ -114,7 +114,10 @@ def _document(forest: Forest) -> dict[str, Any]:
             str(column): [_label(label) for label in labels]
             for column, labels in forest.category_labels.items()
         },
-        "category_sets": [_set(forest, s) for s in range(len(forest.set_start) - 1)],
+        "category_sets": [
+            {"size": len(mask), "members": np.flatnonzero(mask).tolist()}
+            for mask in map(forest.category_mask, range(len(forest.set_start) - 1))
+        ],
         "trees": [_tree(forest, tree) for tree in range(forest.n_trees)],
     }
 
@@ -137,11 +140,6 @@ def _label(label: Any) -> Any:
     if is_number or plain is None or isinstance(plain, (str, bool, int)):
         return plain
     raise UnsupportedModelError(f"The label {label!r} is neither a number nor text.")
-
-
-def _set(forest: Forest, s: int) -> dict[str, Any]:
-    mine = forest.in_set[forest.set_start[s] : forest.set_start[s + 1]]
-    return {"size": len(mine), "members": np.flatnonzero(mine).tolist()}
 
 
 def _tree(forest: Forest, tree: int) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.forest import LEAF, Forest
+from thriftwood.forest import Forest, preorder
 from thriftwood.support.arrays import FloatArray, IntArray
 
 
@@ -16,14 +16,7 @@ def number_nodes(forest: Forest) -> tuple[IntArray, IntArray, IntArray]:
     either each node is. Sets of categories belong to splits by their order: ONNX means the order of
     the list, but its own reference takes that of the traversal; here they are the same.
     """
-    left, right = forest.left.tolist(), forest.right.tolist()
-    order, ahead = [], forest.tree_start[-2::-1].tolist()
-    while ahead:
-        h = ahead.pop()
-        order.append(h)
-        if left[h] != LEAF:
-            ahead += [right[h], left[h]]
-    nodes = np.array(order, dtype=np.int64)
+    nodes = preorder(forest)
     splits, leaves = nodes[forest.is_split[nodes]], nodes[~forest.is_split[nodes]]
     number = np.empty(forest.n_nodes, dtype=np.int64)
     number[splits] = np.arange(len(splits))

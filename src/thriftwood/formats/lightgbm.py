@@ -236,7 +236,7 @@ def _sets(forest: Forest, nodes: IntArray) -> dict[str, str]:
     words: list[int] = []
     bounds = [0]
     for number in forest.category_set[nodes]:
-        words += set_words(forest.in_set[slice(*forest.set_start[number : number + 2])])
+        words += set_words(forest.category_mask(number))
         bounds.append(len(words))
     return {"cat_boundaries": row(bounds), "cat_threshold": row(words)} if words else {}
 

@@ -163,8 +163,7 @@ def _splits(
 
 def _members(forest: Forest, h: int) -> NDArray[Any]:
     """Return the categories, counted from 1, that a split sends left, and NaN, which ends them."""
-    number = forest.category_set[h]
-    mine = forest.in_set[forest.set_start[number] : forest.set_start[number + 1]]
+    mine = forest.category_mask(forest.category_set[h])
     categories = np.flatnonzero(mine) + 1 if mine.any() else np.array([NOBODY])
     return np.append(categories, np.nan)
 

@@ -1,6 +1,5 @@
 """Forests as models of treelite."""
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -40,10 +39,6 @@ def to_treelite(model: object) -> Any:
     forest = read_forest(model)
     threshold = _one_threshold(forest)
     builder = _builder(treelite.model_builder, forest)
-    sets = [
-        np.flatnonzero(forest.in_set[begin:end]).tolist()
-        for begin, end in pairwise(forest.set_start)
-    ]
     for tree in range(forest.n_trees):
         builder.start_tree()
         first = int(forest.tree_start[tree])
@@ -53,7 +48,7 @@ def to_treelite(model: object) -> Any:
                 said = forest.values[h].tolist()
                 builder.leaf(said if len(said) > 1 else said[0])
             else:
-                _add_split(builder, forest, h, first, float(threshold[h]), sets)
+                _add_split(builder, forest, h, first, float(threshold[h]))
             builder.end_node()
         builder.end_tree()
     return builder.commit()
@@ -98,9 +93,7 @@ MANY_OUTPUTS = {
 ONE_OUTPUT = {"identity": "identity", "logistic": "sigmoid", "exp": "exponential"}
 
 
-def _add_split(
-    builder: Any, forest: Forest, h: int, first: int, threshold: float, sets: list[list[int]]
-) -> None:
+def _add_split(builder: Any, forest: Forest, h: int, first: int, threshold: float) -> None:
     where: dict[str, Any] = {
         "feature_id": int(forest.feature[h]),
         "default_left": bool(forest.missing_left[h]),
@@ -110,7 +103,7 @@ def _add_split(
     if forest.category_set[h] == NO_SET:
         builder.numerical_test(threshold=threshold, opname="<=", **where)
     else:
-        chosen = sets[forest.category_set[h]]
+        chosen = np.flatnonzero(forest.category_mask(forest.category_set[h])).tolist()
         builder.categorical_test(category_list=chosen, category_list_right_child=False, **where)
     if forest.gains is not None:
         builder.gain(float(forest.gains[h]))

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thriftwood.errors import InputError
-from thriftwood.forest import LEAF, Forest, Routes, first_uses
-from thriftwood.problem import read_problem
+from thriftwood.forest import LEAF, Forest, Routes, first_uses, preorder, sums_below
+from thriftwood.problem import PruningProblem, read_problem
 from thriftwood.support.arrays import FloatArray, IntArray, read_only
 
 
@@ -43,44 +43,32 @@ class PaperInstance:
 
     Attributes
     ----------
+    problem : PruningProblem
+        With e_h, what each node would lose as a leaf, and c_k, one price per feature.
     forest, routes
         The trees, and S_h: the samples that reach or pass each node.
-    losses : shape (n_nodes,)
-        e_h: what each node would lose as a leaf.
-    prices : shape (n_features,)
-        c_k.
-    weights : shape (n_samples,)
-        How much each sample counts in the mean feature cost; the paper's are all 1.
-    weight_counted : float
-        How much weight counts in `losses`, all trees together; the paper's N times T.
     """
 
-    forest: Forest
-    routes: Routes
-    losses: FloatArray
-    prices: FloatArray
-    weights: FloatArray
-    weight_counted: float
+    problem: PruningProblem
+
+    @property
+    def forest(self) -> Forest:
+        return self.problem.forest
+
+    @property
+    def routes(self) -> Routes:
+        return self.problem.routes
 
     @cached_property
     def n_below(self) -> IntArray:
-        """How many nodes lie at or below each node."""
-        size = np.ones(self.forest.n_nodes, dtype=np.int64)
-        for split in np.flatnonzero(self.forest.is_split)[::-1]:
-            size[split] += size[self.forest.left[split]] + size[self.forest.right[split]]
-        return read_only(size)
+        """The number of nodes at and below each node."""
+        ones = np.ones(self.forest.n_nodes)
+        return read_only(sums_below(self.forest, ones).astype(np.int64))
 
     @cached_property
     def number(self) -> IntArray:
         """The number of each node in pre-order: a node, all below its left child, then right."""
-        forest = self.forest
-        number = np.empty(forest.n_nodes, dtype=np.int64)
-        number[forest.tree_start[:-1]] = forest.tree_start[:-1] + 1
-        for split in np.flatnonzero(forest.is_split):
-            left, right = forest.left[split], forest.right[split]
-            number[left] = number[split] + 1
-            number[right] = number[left] + self.n_below[left]
-        return read_only(number)
+        return read_only(np.argsort(preorder(self.forest)) + 1)
 
     @cached_property
     def uses(self) -> Uses:
@@ -102,16 +90,17 @@ class PaperInstance:
             pair_sample=read_only(pairs % n_samples),
         )
 
-    @cached_property
+    @property
     def mean_losses(self) -> FloatArray:
-        """What z_h weighs in every objective, e_h / (N T)."""
-        return read_only(self.losses / self.weight_counted)
+        """The weight of z_h in every objective, e_h / (N T)."""
+        return self.problem.mean_losses
 
     @cached_property
     def mean_prices(self) -> FloatArray:
-        """What w_{k,i} adds to the mean feature cost, c_k / N."""
-        share = self.weights[self.uses.pair_sample] / self.weights.sum()
-        return read_only(self.prices[self.uses.pair_feature] * share)
+        """The part of w_{k,i} in the mean feature cost, c_k / N."""
+        weights = self.problem.in_memory.weights
+        share = weights[self.uses.pair_sample] / weights.sum()
+        return read_only(self.problem.prices.prices[self.uses.pair_feature] * share)
 
     @cached_property
     def z_names(self) -> list[str]:
@@ -179,11 +168,4 @@ def read_instance(model: Any, X: Any, y: ArrayLike, **options: Any) -> PaperInst
             "mapping as `costs`, or use `prune`.",
             "costs",
         )
-    return PaperInstance(
-        forest=problem.forest,
-        routes=problem.routes,
-        losses=problem.node_losses.total,
-        prices=problem.prices.prices,
-        weights=problem.in_memory.weights,
-        weight_counted=problem.node_losses.weight,
-    )
+    return PaperInstance(problem)

@@ -27,7 +27,7 @@ NOISE = 1e-13
 
 @dataclass(frozen=True)
 class Figures:
-    """What a forest costs and loses on the samples it was pruned on.
+    """Cost and loss of a forest on the samples it was pruned on.
 
     Attributes
     ----------

@@ -56,7 +56,7 @@ class Loss:
 
 @dataclass(frozen=True, eq=False)
 class NodeLosses:
-    """What each node would lose as a leaf on some samples, to be added to those of others.
+    """Losses of nodes if they were leaves, on some samples, to be added to those of others.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 """An upper bound on the loss of a boosted ensemble that adds up over its trees.
 
-The loss of a row is a convex function of its scores, which all trees move together. Let the trees
-answer for shares of the row that add up to 1. Then, by Jensen's inequality,
+The loss of a sample is a convex function of its scores, which all trees move together. Let the
+trees answer for shares of the sample that add up to 1. Then, by Jensen's inequality,
 
     loss(scores + sum_t change_t)  <=  sum_t share_t * loss(scores + change_t / share_t)
 
@@ -10,9 +10,9 @@ as pruning needs it; a pruning that lowers it by more than the cost it adds lowe
 at least as much.
 
 How far the bound is above the loss depends on the shares. They may be anything, so a pruning to go
-toward can be had in mind: with shares in proportion to how far each tree would then move the row's
-score, the bound touches the loss there, too, if all trees move it the same way. Without one, they
-are in proportion to how far each tree can move it at most.
+toward can be had in mind: with shares in proportion to how far each tree would then move the score
+of the sample, the bound touches the loss there, too, if all trees move it the same way. Without
+one, they are in proportion to how far each tree can move it at most.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ from thriftwood.support.parallel import for_each
 
 LOG_LOSS = "log_loss"
 SQUARED_ERROR = "squared_error"
-# The part of each row that is shared out as if no pruning were in mind, so that others stay open.
+# The part of each sample that is shared out as if no pruning were in mind: others stay open.
 ASIDE = np.float32(0.1)
 
 
@@ -39,7 +39,7 @@ def true_loss_name(forest: Forest) -> str | None:
 def ensemble_losses(
     forest: Forest, scores: FloatArray, target: IndexArray | FloatArray
 ) -> FloatArray:
-    """Return what the ensemble loses on each row, from the scores of the samples."""
+    """Return what the ensemble loses on each sample, from the scores of the samples."""
     if not forest.is_classifier:
         squared: FloatArray = (scores[:, 0] - target) ** 2
         return squared
@@ -91,7 +91,7 @@ def majorised_losses(
 
 
 def _shares(amounts: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return for each row which part of its amounts each tree has."""
+    """Return for each sample which part of its amounts each tree has."""
     total = amounts.sum(axis=0)
     shares: NDArray[np.float32] = np.divide(
         amounts, total, out=np.zeros_like(amounts), where=total > 0
@@ -127,7 +127,7 @@ def _stand(
 
 
 def _truth(forest: Forest, target: IndexArray | FloatArray) -> FloatArray:
-    """Return 1 for the right output of each row, else 0."""
+    """Return 1 for the right output of each sample, else 0."""
     outputs = np.arange(forest.n_outputs) if forest.n_outputs > 1 else np.array([1])
     truth: FloatArray = (np.asarray(target)[:, None] == outputs).astype(np.float64)
     return truth

@@ -98,7 +98,7 @@ class PartitionedClosure(Protocol):
 
 
 class Subsample(Protocol):
-    """How many samples were drawn, and how to measure prunings on all of them."""
+    """Numbers of samples drawn and given, and how to measure prunings on all of them."""
 
     @property
     def n_drawn(self) -> int: ...
@@ -203,7 +203,7 @@ class PruningProblem:
 
     @cached_property
     def node_losses(self) -> NodeLosses:
-        """What each node would lose as a leaf, summed over samples."""
+        """The loss of each node if it were a leaf, summed over samples."""
         if self.all_losses is not None:
             return self.all_losses
         if self.loss.kind != SUM:
@@ -223,12 +223,12 @@ class PruningProblem:
 
     @cached_property
     def mean_losses(self) -> FloatArray:
-        """What each node would lose as a leaf, per sample and tree."""
+        """The loss of each node if it were a leaf, per sample and tree."""
         return read_only(self.node_losses.total / self.node_losses.weight)
 
     @cached_property
     def purchases(self) -> Purchases:
-        """What samples buy at which splits."""
+        """The items that samples buy, and the splits where they do."""
         weights = self.in_memory.weights
         return list_purchases(self.forest, self.routes, self.prices, weights)
 

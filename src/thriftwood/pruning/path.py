@@ -129,7 +129,7 @@ class PruningPath:
 
     @property
     def points_in_words(self) -> str:
-        """What the path consists of, in the singular or the plural."""
+        """The noun for a point of the path, in the singular or the plural."""
         return self.proof.points.format(s="s" * (len(self) != 1))
 
     @property

@@ -53,7 +53,7 @@ CHOSEN_HOW = {
 
 @dataclass(frozen=True, eq=False)
 class Refit:
-    """How the values of a model were fitted again.
+    """Record of a refit: how the values of a model were fitted again.
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ NO_LIMIT = 2**62
 
 
 class Bundles(NamedTuple):
-    """What the prices of features are made of: cost items that several features may share.
+    """Parts of the prices of features: cost items that several features may share.
 
     The price of feature `k` is the sum of `amount[start[k]:start[k + 1]]`, for the cost items
     beside it, and of what is never shared.

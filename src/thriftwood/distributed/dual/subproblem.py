@@ -35,7 +35,7 @@ OPEN, KEPT, DROPPED = 0, 1, -1
 
 @dataclass(frozen=True, eq=False)
 class Subproblem:
-    """What all projects need of one part of the items; gains belong to all parts together.
+    """Needs of all projects among one part of the items; gains belong to all parts together.
 
     Arrays are those of a `ClosureProblem`. Items that exactly the same projects need are bought
     together, so that a subproblem grows much more slowly than what it was made of. Costs are real
