@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from thriftwood.refitting import LeafProblem
+from thriftwood.refitting.problem import LeafProblem
 
 LOSSES = ("squared", "logistic", "softmax")
 

@@ -272,3 +272,10 @@ def test_lazy_frames_are_to_be_collected() -> None:
 def test_numbers_beyond_reason_are_refused_not_wrapped() -> None:
     assert_refused(lambda: prune(costs=[1e307] * 4), "prices are so large", error=RangeError)
     assert_refused(lambda: prune(costs=[10**400] * 4), "`costs[0]`", "is not a price")
+
+
+def test_an_error_knows_the_argument_that_its_sentence_begins_with() -> None:
+    assert InputError("`y` is None: pass the labels.").argument == "y"
+    assert InputError("`class_weight['a']` is -1.").argument == "class_weight"
+    assert InputError("`mine(...)` holds NaN.").argument is None
+    assert InputError("There is no solver 'x'.", "solver").argument == "solver"

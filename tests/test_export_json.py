@@ -14,7 +14,7 @@ from models import fitted
 
 from thriftwood.adapters import read_forest
 from thriftwood.errors import InputError, UnsupportedModelError
-from thriftwood.forest import ARRAYS
+from thriftwood.forest.forest import ARRAYS
 from thriftwood.formats import export
 
 jsonschema = pytest.importorskip("jsonschema")

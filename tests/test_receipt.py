@@ -14,7 +14,8 @@ from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
 
 import thriftwood as tw
 from thriftwood.adapters import forest_model, read_forest
-from thriftwood.billing import FeatureUse, bills_of, make_receipt
+from thriftwood.billing import FeatureUse, bills_of
+from thriftwood.billing.receipt import make_receipt
 from thriftwood.costs import read_prices
 from thriftwood.errors import InputError
 from thriftwood.forest import collapse

@@ -19,7 +19,8 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from thriftwood.errors import InputError
-from thriftwood.refitting import LeafFit, LeafProblem, fit_leaf_values
+from thriftwood.refitting.newton import LeafFit, fit_leaf_values
+from thriftwood.refitting.problem import LeafProblem
 
 few_examples = settings(deadline=None, max_examples=30)
 seeds = st.integers(0, 2**32 - 1)

@@ -12,13 +12,13 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
 from thriftwood.errors import InputError
-from thriftwood.refitting import (
+from thriftwood.refitting.newton import fit_leaf_values
+from thriftwood.refitting.problem import LeafProblem
+from thriftwood.refitting.strength import (
     STRENGTHS,
     Fold,
-    LeafProblem,
     ValidationLeaves,
     choose_strength,
-    fit_leaf_values,
     out_of_bag_folds,
     prior_of_probabilities,
     validation_fold,

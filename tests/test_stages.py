@@ -12,10 +12,8 @@ import thriftwood as tw
 from thriftwood.errors import ForestError
 from thriftwood.forest import (
     SKIPPED,
-    TIE_BREAK,
     Stages,
     collapse,
-    is_top_of,
     leaves,
     margins_of,
     one_stage,
@@ -24,6 +22,8 @@ from thriftwood.forest import (
     scores,
     value_ranges,
 )
+from thriftwood.forest.collapse import is_top_of
+from thriftwood.forest.stages import TIE_BREAK
 from thriftwood.forest.table import read_rows
 from thriftwood.support.draws import uniform_per_row
 

@@ -1,5 +1,6 @@
 """The one family of errors that this package raises; every message is a sentence for the user."""
 
+import re
 from typing import Any
 
 
@@ -13,12 +14,14 @@ class InputError(ThriftwoodError, ValueError):
     Attributes
     ----------
     argument : str, optional
-        The name of the argument, where it is one that the sentence names in backticks.
+        The name of the argument, where there is one: a sentence that begins with a name in
+        backticks is about that.
     """
 
     def __init__(self, message: str, argument: str | None = None) -> None:
         super().__init__(message)
-        self.argument = argument
+        first = re.match(r"`(\w+)[`\[]", message)
+        self.argument = first[1] if argument is None and first else argument
 
 
 class UnsupportedModelError(ThriftwoodError, TypeError):

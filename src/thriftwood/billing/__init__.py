@@ -25,11 +25,7 @@ from thriftwood.billing.purchases import OF_SPLIT, Purchases, list_purchases
 from thriftwood.billing.receipt import (
     FeatureUse,
     Receipt,
-    items_needed,
-    make_receipt,
-    part_of,
     shown_value,
-    uses_in_order,
     value_in_words,
 )
 
@@ -43,19 +39,15 @@ __all__ = [
     "bills_of",
     "feature_bill",
     "features_used",
-    "items_needed",
     "list_purchases",
     "make_bill",
-    "make_receipt",
     "mean_costs",
     "model_cost_of",
     "model_costs",
     "nested_bills",
     "paid_by_step",
-    "part_of",
     "shown_value",
     "sorted_by_step",
     "steps_of",
-    "uses_in_order",
     "value_in_words",
 ]

@@ -5,14 +5,13 @@ every node, inner or leaf, carries the value that the model would predict there.
 """
 
 from thriftwood.forest import files
-from thriftwood.forest.collapse import collapse, is_top_of, kept_by, origin_of
-from thriftwood.forest.forest import ARRAYS, Forest, levels_of
+from thriftwood.forest.collapse import collapse, kept_by
+from thriftwood.forest.forest import Forest, levels_of
 from thriftwood.forest.kernels import LEAF, NEXT_TO_ZERO, NO_SET, class_weights, first_tests
-from thriftwood.forest.links import LINKS, Link, Statistic, predictions
+from thriftwood.forest.links import Link, Statistic, predictions
 from thriftwood.forest.prediction import leaves, predict, scores
 from thriftwood.forest.stages import (
     SKIPPED,
-    TIE_BREAK,
     StagePredictions,
     Stages,
     margins_of,
@@ -30,13 +29,10 @@ from thriftwood.forest.traversal import (
 )
 
 __all__ = [
-    "ARRAYS",
     "LEAF",
-    "LINKS",
     "NEXT_TO_ZERO",
     "NO_SET",
     "SKIPPED",
-    "TIE_BREAK",
     "Forest",
     "Link",
     "Routes",
@@ -48,14 +44,12 @@ __all__ = [
     "files",
     "first_tests",
     "first_uses",
-    "is_top_of",
     "kept_by",
     "leaf_means",
     "leaves",
     "levels_of",
     "margins_of",
     "one_stage",
-    "origin_of",
     "predict",
     "predict_stages",
     "predictions",

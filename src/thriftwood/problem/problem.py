@@ -275,7 +275,6 @@ def check_problem(problem: Any) -> PruningProblem:
     raise InputError(
         f"`problem` is a {type(problem).__name__}: pass a problem, made by "
         "`tw.pruning_problem(model, X, y, costs=...)`.",
-        "problem",
     )
 
 

@@ -24,12 +24,12 @@ SAMPLES = ("all", "in_bag", "out_of_bag")
 def read_target(y: ArrayLike, forest: Forest, n_samples: int) -> IndexArray | FloatArray:
     """Return class numbers for a classifier, numbers for a regressor, checked."""
     if y is None:
-        raise InputError("`y` is None: pass the target of every sample.", "y")
+        raise InputError("`y` is None: pass the target of every sample.")
     try:
         target = np.asarray(y)
     except ValueError:
         raise InputError(
-            "`y` is a list of lists of different lengths: pass one target each.", "y"
+            "`y` is a list of lists of different lengths: pass one target each."
         ) from None
     if target.ndim == 2 and target.shape[1] == 1:
         target = target[:, 0]
@@ -64,9 +64,7 @@ def read_weights(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray:
         return read_only(np.ones(n_samples))
     weights = checked_weights(sample_weight, n_samples)
     if not weights.any():
-        raise InputError(
-            "`sample_weight` is 0 everywhere: some sample must count.", "sample_weight"
-        )
+        raise InputError("`sample_weight` is 0 everywhere: some sample must count.")
     return in_whole_numbers(weights)
 
 
@@ -106,7 +104,6 @@ def read_loss_weights(
     if not per_row.any():
         raise InputError(
             "`class_weight` is 0 for every sample that counts: weigh one class at least.",
-            "class_weight",
         )
     return in_whole_numbers(weights * in_whole_numbers(per_row))
 

@@ -76,7 +76,7 @@ def read_points(points: Any, n_points: int, name: str = "points") -> IntArray:
     """Return the user's argument `name` as points of a path, or refuse it."""
     wanted = np.asarray(points)
     if wanted.ndim != 1 or wanted.dtype.kind not in "iu" or not len(wanted):
-        raise InputError(f"`{name}` is {points!r}: pass a list of points of the path.", name)
+        raise InputError(f"`{name}` is {points!r}: pass a list of points of the path.")
     outside = wanted[(wanted < -n_points) | (wanted >= n_points)]
     if len(outside):
         raise InputError(f"The path has {n_points} points: there is no point {outside[0]}.", name)

@@ -5,7 +5,7 @@ tradeoff is the one that the path holds there.
 """
 
 from thriftwood.pruning.making import pruning_problem
-from thriftwood.pruning.mixture import MixedModel, Mixture
+from thriftwood.pruning.mixture import Mixture
 from thriftwood.pruning.path import PruningPath
 from thriftwood.pruning.proof import (
     Baseline,
@@ -27,7 +27,6 @@ __all__ = [
     "Certified",
     "Descended",
     "Estimated",
-    "MixedModel",
     "Mixture",
     "Optimal",
     "Pruned",

@@ -9,35 +9,13 @@ Law: a fit says `converged` only if its gradient leaves no room for values that 
 than the tolerance.
 """
 
-from thriftwood.refitting.newton import LeafFit, check_strength, fit_leaf_values
-from thriftwood.refitting.problem import LeafProblem
 from thriftwood.refitting.refit import LabelledSamples, Refit, read_labelled, refit_model
-from thriftwood.refitting.strength import (
-    STRENGTHS,
-    Fold,
-    StrengthChoice,
-    ValidationLeaves,
-    choose_strength,
-    out_of_bag_folds,
-    prior_of_probabilities,
-    validation_fold,
-)
+from thriftwood.refitting.strength import StrengthChoice
 
 __all__ = [
-    "STRENGTHS",
-    "Fold",
     "LabelledSamples",
-    "LeafFit",
-    "LeafProblem",
     "Refit",
     "StrengthChoice",
-    "ValidationLeaves",
-    "check_strength",
-    "choose_strength",
-    "fit_leaf_values",
-    "out_of_bag_folds",
-    "prior_of_probabilities",
     "read_labelled",
     "refit_model",
-    "validation_fold",
 ]

@@ -101,7 +101,6 @@ def check_strength(strength: object) -> float:
     if not number > 0:
         raise InputError(
             f"`strength` is {number:g}: it must be above 0; infinity keeps the old values.",
-            "strength",
         )
     return number
 

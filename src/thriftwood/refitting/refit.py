@@ -126,7 +126,7 @@ def refit_model(
 def read_labelled(samples: Any, name: str) -> tuple[Any, ArrayLike, ArrayLike | None]:
     """Return the user's argument `name` as X, y and sample weights, or refuse it."""
     if not isinstance(samples, (tuple, list)) or len(samples) not in (2, 3):
-        raise InputError(f"`{name}` must be a pair: X and y. Sample weights may come third.", name)
+        raise InputError(f"`{name}` must be a pair: X and y. Sample weights may come third.")
     return samples[0], samples[1], samples[2] if len(samples) == 3 else None
 
 

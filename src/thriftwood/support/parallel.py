@@ -206,9 +206,7 @@ def joblib_workers(
 def n_threads(n_jobs: int | None) -> int:
     """Return how many threads, or workers of joblib, `n_jobs` means here and now."""
     if n_jobs is not None and (not is_whole(n_jobs) or n_jobs == 0):
-        raise InputError(
-            f"`n_jobs` is {n_jobs!r}: pass None, a number of workers, or -1 for all.", "n_jobs"
-        )
+        raise InputError(f"`n_jobs` is {n_jobs!r}: pass None, a number of workers, or -1 for all.")
     try:
         n_effective: int = effective_n_jobs(n_jobs)
     except Exception as error:

@@ -27,14 +27,14 @@ def numbers(values: object, name: str) -> FloatArray:
             raise TypeError
         return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"`{name}` holds something that is not a number.", name) from None
+        raise InputError(f"`{name}` holds something that is not a number.") from None
 
 
 def one_number(value: object, name: str) -> float:
     """Return the argument as one double; refuse what is not exactly one number."""
     array = numbers(value, name)
     if array.ndim != 0:
-        raise InputError(f"`{name}` is not one number.", name)
+        raise InputError(f"`{name}` is not one number.")
     return float(array)
 
 
@@ -48,7 +48,6 @@ def one_number_from_zero(value: object, name: str, advice: str) -> float:
         raise InputError(
             f"`{name}` is {reprlib.repr(value)}: it must be one finite number of at least 0. "
             f"{advice}",
-            name,
         )
     return abs(number)  # minus zero is zero
 
@@ -57,9 +56,9 @@ def shares_of_one(values: object, name: str) -> tuple[float, ...]:
     """Return the argument as numbers between 0 and 1, or refuse it."""
     shares = np.atleast_1d(numbers(values, name))
     if shares.ndim > 1:
-        raise InputError(f"`{name}` must be a list of numbers.", name)
+        raise InputError(f"`{name}` must be a list of numbers.")
     if not ((shares >= 0) & (shares <= 1)).all():
-        raise InputError(f"`{name}` is {values!r}: each must lie between 0 and 1.", name)
+        raise InputError(f"`{name}` is {values!r}: each must lie between 0 and 1.")
     return tuple(shares.tolist())
 
 
@@ -72,7 +71,7 @@ def whole_number(value: Any, name: str, least: int) -> int:
     """Return the argument as a whole number of at least `least`, or refuse it."""
     if not is_whole(value) or value < least:
         raise InputError(
-            f"`{name}` is {reprlib.repr(value)}: pass a whole number of at least {least}.", name
+            f"`{name}` is {reprlib.repr(value)}: pass a whole number of at least {least}."
         )
     return int(value)
 
@@ -80,7 +79,7 @@ def whole_number(value: Any, name: str, least: int) -> int:
 def truth(value: Any, name: str) -> bool:
     """Return the argument if it is True or False, or refuse it."""
     if not isinstance(value, (bool, np.bool_)):
-        raise InputError(f"`{name}` is {reprlib.repr(value)}: pass True or False.", name)
+        raise InputError(f"`{name}` is {reprlib.repr(value)}: pass True or False.")
     return bool(value)
 
 
@@ -90,7 +89,6 @@ def chosen(value: Any, names: Collection[str], name: str) -> str:
         raise InputError(
             f"`{name}` is {reprlib.repr(value)}: choose {listed(map(repr, names))}."
             f"{did_you_mean(value, names) if isinstance(value, str) else ''}",
-            name,
         )
     return value
 

@@ -7,11 +7,10 @@ Law: a grown tree has the splits of the plain pseudo-code in `plain.py`, one by 
 
 from thriftwood.training.grow import (
     Bundles,
-    GrownTree,
     Growth,
     RankedColumns,
     grow_tree,
     rank_columns,
 )
 
-__all__ = ["Bundles", "GrownTree", "Growth", "RankedColumns", "grow_tree", "rank_columns"]
+__all__ = ["Bundles", "Growth", "RankedColumns", "grow_tree", "rank_columns"]

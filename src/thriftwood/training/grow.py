@@ -76,9 +76,9 @@ class Growth:
         chosen(self.impurity, IMPURITIES, "impurity")
         one_number_from_zero(self.alpha, "alpha", "At 0 trees grow the most.")
         if self.impurity == "powers" and self.alpha != 0:
-            raise InputError("`alpha` has no use for impurity='powers': leave it at 0.", "alpha")
+            raise InputError("`alpha` has no use for impurity='powers': leave it at 0.")
         if whole_number(self.power, "power", 2) > MOST_POWER:
-            raise InputError(f"`power` is {self.power}: it can be {MOST_POWER} at most.", "power")
+            raise InputError(f"`power` is {self.power}: it can be {MOST_POWER} at most.")
         whole_number(self.min_samples_leaf, "min_samples_leaf", 1)
         if self.max_depth is not None:
             whole_number(self.max_depth, "max_depth", 1)
