@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from lazy_twin import next_node
 
-from thriftwood.billing import items_needed, part_of
+from thriftwood.billing.receipt import items_needed, part_of
 from thriftwood.forest import margins_of, predictions
 
 

@@ -57,30 +57,21 @@ def parametric_cut(
         drops_as_one, *sides = kernels.divide(part, drops)
         return () if drops_as_one else sides
 
-    with stopping(drops.stop, deadline):
-        work_off(
-            [_first_part(problem)],
-            divide,
-            n_jobs,
-            size=lambda part: len(part.arc_item),
-            progress=progress,
+    # Copies can be written to, like the parts to come: nothing is compiled twice.
+    first = kernels.first_part(
+        kernels.Part(
+            np.arange(problem.n_projects, dtype=np.int32),
+            problem.gains.copy(),
+            problem.requires.copy(),
+            problem.arc_start.copy(),
+            problem.arc_item.copy(),
+            problem.costs.copy(),
+            np.full(problem.n_projects + problem.n_items, NOTHING, dtype=np.int32),
         )
-    return _in_order(drops)
-
-
-def _first_part(problem: ClosureProblem) -> kernels.Part:
-    """Return all that can be divided; copies can be written to, so nothing is compiled twice."""
-    whole = kernels.Part(
-        np.arange(problem.n_projects, dtype=np.int32),
-        problem.gains.copy(),
-        problem.requires.copy(),
-        problem.arc_start.copy(),
-        problem.arc_item.copy(),
-        problem.costs.copy(),
-        np.full(problem.n_projects + problem.n_items, NOTHING, dtype=np.int32),
     )
-    part: kernels.Part = kernels.first_part(whole)
-    return part
+    with stopping(drops.stop, deadline):
+        work_off([first], divide, n_jobs, lambda part: len(part.arc_item), progress)
+    return _in_order(drops)
 
 
 def _in_order(drops: kernels.Drops) -> ParametricCut:
