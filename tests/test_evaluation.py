@@ -3,8 +3,12 @@
 import numpy as np
 import pytest
 from paths import HEART, NHANES, PATH, heart_path
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.metrics import brier_score_loss, log_loss
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.metrics import brier_score_loss, confusion_matrix, log_loss
 
 import thriftwood as tw
 from thriftwood.errors import InputError
@@ -42,6 +46,45 @@ def share_of_ties(probabilities):
     """Rows of which two classes are equal but for rounding: either may be predicted."""
     top_two = np.sort(probabilities, axis=1)[:, -2:]
     return (np.diff(top_two, axis=1)[:, 0] < 1e-9).mean()
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, HistGradientBoostingClassifier])
+@pytest.mark.parametrize("weight", [None, "whole", "fractions"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_confusion_matrices_are_those_of_the_written_models(kind, weight, n_classes):
+    rng = np.random.default_rng(3)
+    X = np.nan_to_num(HEART.X)
+    y = np.array(["well", "ill", "odd"])[rng.integers(0, 3, len(X)) if n_classes == 3 else HEART.y]
+    weights = {None: None, "whole": rng.integers(0, 4, len(X)), "fractions": rng.random(len(X))}
+    odd = {"n_estimators": 7} if kind is RandomForestClassifier else {"max_iter": 5}
+    model = kind(max_depth=3, random_state=0, **odd).fit(X[:200], y[:200])
+    path = tw.prune_path(model, X[:200], y[:200])
+    measured = path.evaluate(X, y, sample_weight=weights[weight])
+
+    def expected(one):
+        return confusion_matrix(
+            y, one.predict(X), labels=model.classes_, sample_weight=weights[weight]
+        )
+
+    found = [measured.original.confusion, *measured.confusion]
+    for matrix, one in zip(found, [model, *(point.model for point in path)], strict=True):
+        unit = matrix.sum() / expected(one).sum() if weight == "fractions" else 1.0
+        np.testing.assert_allclose(matrix, expected(one) * unit, rtol=1e-9)
+
+
+def test_confusion_agrees_with_the_error_and_is_not_made_of_numbers_or_without_room(
+    nhanes, monkeypatch
+):
+    _, path, X, y = nhanes
+    measured = path.evaluate(X, y, points=[4, 0])
+    right = np.trace(measured.confusion, axis1=1, axis2=2) / len(y)
+    np.testing.assert_allclose(1 - right, measured.error)
+    monkeypatch.setattr("thriftwood.evaluation.evaluation.MOST_CONFUSION", 3)
+    assert path.evaluate(X, y, points=[0]).confusion is None
+    numbers = RandomForestRegressor(3, max_depth=2, random_state=0).fit(HEART.X, HEART.y)
+    of_numbers = tw.prune_path(numbers, HEART.X, HEART.y).evaluate(HEART.X, HEART.y)
+    assert of_numbers.confusion is None
+    assert of_numbers.original.confusion is None
 
 
 @pytest.mark.parametrize("points", [None, [-1]])

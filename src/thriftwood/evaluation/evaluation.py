@@ -29,6 +29,8 @@ CLASS_LOSSES = ("error", "vote_error", "brier", "log_loss")
 VALUE_BITS = 44
 # Probabilities stay this far from 0 and 1, as for scikit-learn.
 SMALLEST = float(np.finfo(np.float64).eps)
+# More numbers than this are not kept as confusion matrices of all points.
+MOST_CONFUSION = 2**24
 # How many samples are measured at a time.
 TOGETHER = 2**14
 # Nested prunings: the step with which each split drops, and the number of points.
@@ -41,6 +43,7 @@ class Measures(NamedTuple):
     error: float
     standard_error: float
     cost: float
+    confusion: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,7 +74,11 @@ class Evaluation:
     n_samples : int
         How many samples were predicted.
     original : Measures
-        `error`, `standard_error` and `cost` of the model before pruning.
+        `error`, `standard_error`, `cost` and `confusion` of the model before pruning.
+    confusion : shape (n_points, n_classes, n_classes), optional
+        How many samples of each class (rows, in the order of the model's classes) are predicted as
+        each (columns); with `sample_weight` their weights, as whole numbers in the same ratios. Not
+        of regressors, nor where there are very many points and classes.
     """
 
     points: IntArray
@@ -86,6 +93,7 @@ class Evaluation:
     cost_quantiles: FloatArray
     n_samples: int
     original: Measures
+    confusion: FloatArray | None = None
 
     def __repr__(self) -> str:
         best = int(self.error.argmin())
@@ -125,6 +133,7 @@ def evaluate(
     means = np.empty((len(names), len(visited)))
     standard_error = np.empty(len(visited))
     cost_quantiles = np.empty((len(visited), len(shares)))
+    confusion = _room_for_confusion(forest, len(visited))
     losses_along = _losses_along(forest, routes, data, _nested(path, visited))
     bills_along: Iterable[FloatArray] = repeat(weights)  # nobody looks
     if shares:
@@ -133,11 +142,13 @@ def evaluate(
         )
     with progress_bar("Evaluating", progress) as bar:
         number = len(visited)
-        for losses, bill in zip(losses_along, bills_along, strict=False):
+        for (losses, predicted), bill in zip(losses_along, bills_along, strict=False):
             number -= 1
             means[:, number] = losses @ counted / counted.sum()
             standard_error[number] = _standard_error(losses[0], counted)
             cost_quantiles[number] = _quantiles(bill, weights, shares)
+            if confusion is not None:
+                confusion[number] = _confusion(data.target, predicted, counted, confusion.shape[1])
             bar(1 - number / len(visited))
     costs = [mean_costs(forest, routes, prices, weights, *one) for one in _nested(path, visited)]
     cost = np.concatenate(costs[::-1])
@@ -156,9 +167,21 @@ def evaluate(
         cost_quantiles=read_only(cost_quantiles[at]),
         n_samples=int(np.count_nonzero(data.times.any(axis=0))),
         original=Measures(
-            float(means[0, original]), float(standard_error[original]), float(cost[original])
+            float(means[0, original]),
+            float(standard_error[original]),
+            float(cost[original]),
+            None if confusion is None else read_only(confusion[original]),
         ),
+        confusion=None if confusion is None else read_only(confusion[at]),
     )
+
+
+def _room_for_confusion(forest: Forest, n_points: int) -> FloatArray | None:
+    """Return confusion matrices of points, still empty, where there is room for them."""
+    n_classes = 0 if forest.classes is None else len(forest.classes)
+    if not 0 < n_points * n_classes**2 <= MOST_CONFUSION:
+        return None
+    return np.zeros((n_points, n_classes, n_classes))
 
 
 def _nested(path: Prunings, visited: IntArray) -> Iterator[Nested]:
@@ -174,8 +197,11 @@ def _nested(path: Prunings, visited: IntArray) -> Iterator[Nested]:
 
 def _losses_along(
     forest: Forest, routes: Routes, data: SampleData, prunings: Iterable[Nested]
-) -> Iterator[FloatArray]:
-    """Yield what each sample loses at each point, shape (n_losses, n_samples), from the last."""
+) -> Iterator[tuple[FloatArray, IndexArray]]:
+    """Yield what samples lose, shape (n_losses, n_samples), and their classes, from the last point.
+
+    The predicted classes are numbers, all 0 for a regressor.
+    """
     size = math.frexp(float(np.abs(forest.values).max(initial=0.0)))[1]
     value = np.rint(np.ldexp(forest.values, VALUE_BITS - size)).astype(np.int64)
     trees = kernels.Trees(
@@ -192,6 +218,7 @@ def _losses_along(
     unit = math.ldexp(1.0, size - VALUE_BITS)
     state = _at_roots(forest, trees)
     losses = np.zeros((len(CLASS_LOSSES) if forest.is_classifier else 1, routes.n_samples))
+    predicted = np.zeros(routes.n_samples, dtype=np.int32)
     before = np.zeros(forest.n_nodes, dtype=np.bool_)
     for step, n_points in prunings:
         last = step >= n_points - 1
@@ -204,9 +231,12 @@ def _losses_along(
             changed = np.flatnonzero(state.changed & (state.n_trees > 0))
             for first in range(0, len(changed), TOGETHER):
                 some = changed[first : first + TOGETHER]
-                losses[:, some] = _losses(forest, state, some, unit, data.target[some])
+                outputs = _outputs(forest, state, some, unit)
+                losses[:, some] = _losses(forest, outputs, state.votes[some], data.target[some])
+                if forest.is_classifier:
+                    predicted[some] = outputs.argmax(axis=1)
             state.changed[changed] = False
-            yield losses
+            yield losses, predicted
         before = step >= 0
 
 
@@ -226,30 +256,42 @@ def _at_roots(forest: Forest, trees: kernels.Trees) -> kernels.State:
     return state
 
 
-def _losses(
-    forest: Forest,
-    state: kernels.State,
-    samples: IntArray,
-    unit: float,
-    y_true: IndexArray | FloatArray,
-) -> FloatArray:
-    """Return what some samples lose, shape (n_losses, n_samples)."""
-    outputs = state.total[samples].astype(np.float64)
+def _outputs(forest: Forest, state: kernels.State, samples: IntArray, unit: float) -> FloatArray:
+    """Return what the ensemble says of some samples: numbers, or probabilities of classes."""
+    outputs: FloatArray = state.total[samples].astype(np.float64)
     if not (forest.is_classifier and forest.is_averaged):  # whose whole numbers have exact ties
         n_trees = state.n_trees[samples, None] if forest.combine == "mean" else 1
         outputs = predictions(forest.link, outputs * unit / n_trees + forest.bias)
+    if forest.is_classifier:
+        outputs /= outputs.sum(axis=1, keepdims=True)
+    return outputs
+
+
+def _losses(
+    forest: Forest, outputs: FloatArray, votes: IntArray, y_true: IndexArray | FloatArray
+) -> FloatArray:
+    """Return what some samples lose, shape (n_losses, n_samples)."""
     if not forest.is_classifier:
         with np.errstate(over="ignore"):
             squared: FloatArray = (outputs[None, :, -1] - y_true) ** 2
         return squared
-    outputs /= outputs.sum(axis=1, keepdims=True)
-    right = np.arange(len(samples)), y_true
     error = outputs.argmax(axis=1) != y_true
-    vote_error = state.votes[samples].argmax(axis=1) != y_true
+    vote_error = votes.argmax(axis=1) != y_true
+    right = np.arange(len(y_true)), y_true
     log_loss = -np.log(np.clip(outputs[right], SMALLEST, 1.0 - SMALLEST))
-    outputs[right] -= 1.0
-    brier = (outputs**2).sum(axis=1) / (2 if outputs.shape[1] == 2 else 1)
+    off = outputs.copy()
+    off[right] -= 1.0
+    brier = (off**2).sum(axis=1) / (2 if off.shape[1] == 2 else 1)
     return np.array([error, vote_error, brier, log_loss])
+
+
+def _confusion(
+    y_true: IndexArray | FloatArray, predicted: IndexArray, weights: FloatArray, n_classes: int
+) -> FloatArray:
+    """Return how much the samples of each class (rows) weigh that are predicted as each."""
+    cell = y_true.astype(np.int64) * n_classes + predicted
+    counted: FloatArray = np.bincount(cell, weights, n_classes**2).astype(np.float64)
+    return counted.reshape(n_classes, n_classes)
 
 
 def _standard_error(losses: FloatArray, weights: FloatArray) -> float:
