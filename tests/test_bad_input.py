@@ -11,6 +11,7 @@ from good_calls import BY_NAME, LABELS, ONES, PRICES, ROWS, TARGETS, bill, prune
 from models import NAMES
 from scipy import sparse
 
+import thriftwood as tw
 from thriftwood.errors import (
     InputError,
     RangeError,
@@ -180,12 +181,72 @@ def test_prices_that_span_too_many_orders_of_magnitude_are_refused() -> None:
     assert_refused(lambda: prune(costs=[1e-320] * 4), "too small", error=RangeError)
 
 
+# --- masked arrays
+
+
+def masked(array: Any, *where: Any) -> Any:
+    """Return an array with one entry, or what `where` says, masked."""
+    found = np.ma.array(array)
+    found[where or 0] = np.ma.masked
+    return found
+
+
+@both_entries
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, object])
+def test_what_is_masked_in_samples_is_missing(entry: Callable[..., Any], dtype: Any) -> None:
+    rows = ROWS.round().astype(dtype)
+    missing = rows.astype(np.float64)
+    missing[:, 0] = np.nan
+    found = entry(X=masked(rows, slice(None), 0))
+    assert repr(found) == repr(entry(X=missing))
+    assert repr(found) != repr(entry(X=rows.astype(np.float64)))
+
+
+def test_estimators_take_what_is_masked_for_missing() -> None:
+    X, gaps = masked(ROWS, slice(0, 40), 3), ROWS.copy()
+    gaps[:40, 3] = np.nan
+    for model in (
+        tw.BudgetForestClassifier(3, random_state=0),
+        tw.PrunedEnsembleClassifier(budget=2.0, random_state=0),
+    ):
+        found = model.fit(X, LABELS).predict_proba(X)
+        np.testing.assert_array_equal(found, model.fit(gaps, LABELS).predict_proba(gaps))
+        assert_refused(lambda model=model: model.fit(X, masked(LABELS)), "`y` is masked at [0]")
+        assert_refused(
+            lambda model=model: model.fit(X, LABELS, sample_weight=masked(ONES)), "`sample_weight`"
+        )
+
+
+MASKED = {
+    "y": ({"y": masked(LABELS)}, "`y` is masked at [0]: pass a value for every entry"),
+    "weights": ({"sample_weight": masked(ONES)}, "`sample_weight` is masked at [0]"),
+    "costs": ({"costs": masked(PRICES)}, "`costs` is masked at [0]"),
+    "known": ({"costs": tw.Costs(known=masked(ROWS > 0, 7, 2))}, "`known` is masked at [7, 2]"),
+    "per_sample": (
+        {"costs": tw.Costs(per_sample=masked(np.ones(ROWS.shape), 7, 2))},
+        "`per_sample` is masked at [7, 2]",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MASKED)
+def test_masked_entries_that_count_are_refused(name: str) -> None:
+    changes, words = MASKED[name]
+    assert_refused(lambda: prune(**changes), words)
+
+
+def test_a_masked_array_without_a_mask_is_an_array() -> None:
+    plain = {"X": ROWS, "y": LABELS, "sample_weight": ONES, "costs": np.array(PRICES)}
+    unmasked = {name: np.ma.array(array) for name, array in plain.items()}
+    assert repr(prune(**unmasked)) == repr(prune(**plain))
+
+
 # --- tradeoff, sample_weight, solver, loss
 
 
 @pytest.mark.parametrize(
     "tradeoff",
-    [-1, -1e-9, np.float64(-0.5), np.nan, np.inf, -np.inf, "small", [0.1], 1j, 10**400],
+    [-1, -1e-9, np.float64(-0.5), np.nan, np.inf, "small", [0.1], 1j, 10**400, True, np.True_],
     ids=lambda tradeoff: repr(tradeoff)[:20],
 )
 def test_bad_tradeoffs_are_refused(tradeoff: Any) -> None:

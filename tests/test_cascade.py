@@ -306,7 +306,7 @@ def test_prices_that_belong_to_rows():
         path.cascade(HEART.X, HEART.y)
     cascade = path.cascade(HEART.X, HEART.y, costs=costs, budget=30)
     assert cascade.bill(HEART.X, costs).mean <= 30
-    with pytest.raises(InputError, match="The prices of the cascade belong to the"):
+    with pytest.raises(InputError, match="The prices of the model belong to the"):
         cascade.bill(HEART.X)
     shared = tw.Costs(per_feature=HEART.costs, shared_by=np.arange(303) // 2)
     with pytest.raises(InputError, match="depends on where others stop"):

@@ -95,6 +95,16 @@ def test_answers_hold_nothing_that_json_does_not_know(capsys):
     assert json.loads(capsys.readouterr().out) == {"a": None, "b": 1.0, "c": [2]}
 
 
+def test_what_libraries_print_is_no_part_of_an_answer(capsys):
+    console = Console(as_json=True)
+    with console.failures_in_words(debug=False):
+        print("[LightGBM] [Warning] as it reads a model")
+        console.answer({"n_trees": 3})
+    said = capsys.readouterr()
+    assert json.loads(said.out) == {"n_trees": 3}
+    assert said.err == "[LightGBM] [Warning] as it reads a model\n"
+
+
 def test_classes_that_are_whole_numbers_go_by_either_name():
     assert read_class_weight(["1=5", "0.0=2"], [0.0, 1.0]) == {1.0: 5.0, 0.0: 2.0}
     with pytest.raises(InputError, match=r"'2=5': name one of the classes 0\.0, 1\.0\."):

@@ -102,13 +102,19 @@ def test_cells_that_are_no_prices(refusal, cell, says):
         ("name,price\n", ": there must be a header"),
         ("name\tprice\nx\t1\n", ", line 1: the cells are separated by tabs, not by commas or"),
         ("name;price\nx;1,5;2\n", ", line 2: the number of cells is 3, but the header has 2. Put"),
-        ("name;prise\nx;1\n", ", line 1: there is no column 'prise'. Did you mean 'price'?"),
+        (
+            "name;prise\nx;1\n",
+            ", line 1: 'prise' is no column of a price list. Did you mean",
+        ),
         (
             "name;price;group\nx;1,5\n",
             ", line 2: the number of cells is 2, but the header has 3. Empty",
         ),
-        ("name,prise\nx,1", ", line 1: there is no column 'prise'. Did you mean 'price'?"),
-        ("name,per_feature\nx,1", ", line 1: there is no column 'per_feature'."),
+        (
+            "name,prise\nx,1",
+            ", line 1: 'prise' is no column of a price list. Did you mean",
+        ),
+        ("name,per_feature\nx,1", ", line 1: 'per_feature' is no column of a price list."),
         ("name,price,price\nx,1,2", ", line 1: there are two columns 'price'."),
         ("name,group\nx,a", ", line 1: the column 'price' is missing."),
         ("name,price\nx,1,2", ", line 2: the number of cells is 3, but the header has 2."),

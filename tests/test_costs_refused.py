@@ -138,7 +138,7 @@ def test_a_frame_may_hold_what_a_price_file_holds():
         tw.Costs(per_feature=frame)
     with refused("row 1, column 'price'", "dear"):
         tw.Costs.from_frame(frame.assign(price=[1, "dear", 1, 1]))
-    with refused("no column 'prise'", "Did you mean 'price'"):
+    with refused("'prise' is no column", "Did you mean 'price'"):
         tw.Costs.from_frame(frame.rename(columns={"price": "prise"}))
 
 

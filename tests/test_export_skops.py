@@ -14,8 +14,9 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     RandomForestClassifier,
 )
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 import thriftwood as tw
 from thriftwood.adapters import forest_model
@@ -117,9 +118,26 @@ def test_the_model_around_a_forest_comes_back(name, tmp_path):
 
 def test_what_would_not_be_trusted_is_not_written(tmp_path):
     with pytest.raises(UnsupportedModelError, match=r"Holder holds .*Holder, which"):
-        export.to_skops(Holder(), tmp_path / "it.skops")
+        export.to_skops(Holder(case("numbers")), tmp_path / "it.skops")
+    strange = Pipeline([("it", fitted("stump").model)], memory=(i for i in ()))
     with pytest.raises(UnsupportedModelError, match="cannot be written by skops"):
-        export.to_skops((i for i in range(3)), tmp_path / "it.skops")
+        export.to_skops(strange, tmp_path / "it.skops")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [
+        (None, "NoneType has no trees"),
+        (SVC(), "SVC has no trees"),
+        (make_pipeline(StandardScaler(), SVC()), "A Pipeline is not read"),
+        ({"model": SVC()}, "dict has no trees"),
+        (Holder(), "Holder has no trees"),
+    ],
+)
+def test_what_has_no_trees_is_not_written(model, says, tmp_path):
+    with pytest.raises(UnsupportedModelError, match=says):
+        export.to_skops(model, tmp_path / "it.skops")
     assert not list(tmp_path.iterdir())
 
 
@@ -152,7 +170,7 @@ def test_trees_that_lead_nowhere_are_refused(tmp_path):
     right[0] = 10_000
     broken = object.__new__(type(forest))
     broken.__setstate__({**forest.__getstate__(), "right": right})
-    export.to_skops(broken, tmp_path / "it.skops")
+    skops.dump(broken, tmp_path / "it.skops")
     with pytest.raises(ForestError, match="has a child outside its tree"):
         export.from_skops(tmp_path / "it.skops")
 

@@ -33,6 +33,17 @@ def test_bills(handed_out):
     np.testing.assert_array_equal(bills, tw.feature_bill(model, X, PRICES).per_sample)
 
 
+def test_an_estimator_knows_its_prices_and_a_point_does_not(estimator):
+    """A model that knows none counts features."""
+    dear = tw.feature_bill(estimator, X, PRICES)
+    assert tw.feature_bill(estimator, X).mean == dear.mean
+    lazy = tw.LazyPredictor(estimator, acquire=lambda i, k: X[i, k])
+    assert lazy.predict(range(9)).bill.mean == pytest.approx(dear.per_sample[:9].mean())
+    point = PATH.at(budget=150.0)
+    counted = tw.feature_bill(point, X, np.ones(len(PRICES)))
+    assert tw.feature_bill(point, X).mean == counted.mean
+
+
 def test_lazy_predictions(handed_out):
     around, model = handed_out
     predictor = tw.LazyPredictor(around, acquire=lambda i, k: X[i, k], costs=PRICES)

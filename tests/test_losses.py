@@ -400,7 +400,10 @@ def test_losses_without_a_name_are_called_by_their_type():
         (lambda values: np.full_like(values, 1e308), "is beyond doubles: scale"),
         (lambda values: -4e306 * values, "is beyond doubles: scale"),
         (lambda values, target: values - target, "raised TypeError: .*'target'"),
-        ("hinge", "There is no loss 'hinge' for a classifier: choose .*, or pass a function"),
+        (
+            "hinge",
+            "There is no loss 'hinge' for a classifier: choose .*; in Python a function",
+        ),
         (["error"], r"There is no loss \['error'\]"),
     ],
 )
@@ -416,7 +419,7 @@ def test_losses_of_classifiers_that_are_none_are_refused(loss, said):
         (lambda *_: 1 / 0, "raised ZeroDivisionError: division by zero"),
         (lambda *_: 0.0, r"has shape \(\), but .* has \(90,\)"),
         (lambda prediction, target: prediction + target * np.nan, "holds NaN or infinity"),
-        ("expected_error", "for a regressor: choose 'squared_error', 'absolute_error', or pass"),
+        ("expected_error", "for a regressor: choose 'squared_error', 'absolute_error'; in"),
     ],
 )
 def test_losses_of_regressors_that_are_none_are_refused(loss, said):

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 import boosters_lightgbm
 import numpy as np
 import pytest
+import skops.io
 import xgboost_models
 from catboost import CatBoostClassifier
 from models import fitted
@@ -295,10 +296,10 @@ def test_models_that_cannot_be_read_are_told_with_their_file(tmp_path, pipeline)
     to_skops(pipeline, file)
     with pytest.raises(UnsupportedModelError, match=r"m\.skops: A Pipeline is not read: pass its"):
         read_model(file)
-    to_skops(LinearRegression().fit([[1.0]], [1.0]), file)
+    skops.io.dump(LinearRegression().fit([[1.0]], [1.0]), file)
     with pytest.raises(UnsupportedModelError, match=r"m\.skops: LinearRegression has no trees"):
         read_model(file)
-    to_skops(DecisionTreeClassifier(), file)
+    skops.io.dump(DecisionTreeClassifier(), file)
     with pytest.raises(UnfittedModelError, match=r"m\.skops: .*not fitted"):
         read_model(file)
 

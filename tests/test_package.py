@@ -4,26 +4,8 @@ import numpy as np
 import pytest
 
 from thriftwood.errors import InputError, RangeError
-from thriftwood.support import compiling
 from thriftwood.support.arrays import read_only_copy
 from thriftwood.support.validation import numbers
-
-
-@pytest.mark.parametrize("name", ["kernel", "small_kernel"])
-def test_kernels_compile_where_nothing_can_be_kept_on_disk(monkeypatch, name):
-    compile_for_real = compiling.njit
-
-    def njit_without_a_cache(cache=False, **options):
-        def decorate(function):
-            if cache:
-                raise RuntimeError("cannot cache function: no locator available")
-            return compile_for_real(**options)(function)
-
-        return decorate
-
-    monkeypatch.setattr(compiling, "njit", njit_without_a_cache)
-    double = getattr(compiling, name)(lambda values: values * 2)
-    np.testing.assert_array_equal(double(np.arange(3)), [0, 2, 4])
 
 
 def test_frozen_arrays_are_nobody_elses():

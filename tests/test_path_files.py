@@ -2,6 +2,7 @@
 
 import json
 import math
+import zipfile
 
 import numpy as np
 import pytest
@@ -72,6 +73,10 @@ def test_files_that_hold_no_path_are_refused(tmp_path):
     PATH.save(file)
     whole = file.read_bytes()
     file.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError, match="damaged"):
+        tw.PruningPath.load(file)
+    with zipfile.ZipFile(file, "w") as damaged:
+        damaged.writestr("header.npy", b"\x93NUMPY\x01\0\x02\0{(")  # NumPy reads it as Python
     with pytest.raises(InputError, match="damaged"):
         tw.PruningPath.load(file)
     file.write_bytes(whole)

@@ -2,6 +2,7 @@
 
 import gzip
 import sys
+import zipfile
 
 import boosters_lightgbm
 import numpy as np
@@ -101,6 +102,37 @@ def test_a_table_with_the_suffix_of_another(tmp_path):
 def test_arrays_that_are_no_rows(arrays, words, tmp_path):
     np.savez(tmp_path / "rows.npz", **arrays)
     with pytest.raises(InputError, match=words):
+        read_table(tmp_path / "rows.npz")
+
+
+@pytest.mark.parametrize("shape", [b"(2, 4(", b"(2,4e9"])
+def test_a_header_that_is_no_header(shape, tmp_path):
+    """NumPy reads it as Python, and fails as Python does."""
+    np.savez(tmp_path / "whole.npz", X=np.ones((2, 4)))
+    with (
+        zipfile.ZipFile(tmp_path / "whole.npz") as whole,
+        zipfile.ZipFile(tmp_path / "rows.npz", "w") as damaged,
+    ):
+        damaged.writestr("X.npy", whole.read("X.npy").replace(b"(2, 4)", shape))
+    with pytest.raises(InputError, match=r"rows\.npz is no whole \.npz file"):
+        read_table(tmp_path / "rows.npz")
+
+
+@pytest.mark.parametrize("length", [2**31 - 1, -1])
+def test_lengths_that_lead_out_of_the_file(length, tmp_path):
+    frame = pd.DataFrame({"a": ["bb", "cccc"]}, dtype=object)
+    frame.to_feather(tmp_path / "whole.feather", compression="uncompressed")
+    ends = np.array([0, 2, 6], dtype=np.int32)  # of the cells
+    content = (tmp_path / "whole.feather").read_bytes()
+    assert content.count(ends.tobytes()) == 1
+    wrong = np.array([0, 2, length], dtype=np.int32).tobytes()
+    with pytest.raises(InputError, match=r"rows\.feather is no whole Feather file"):
+        text(tmp_path, content.replace(ends.tobytes(), wrong), "rows.feather")
+
+
+def test_names_that_are_no_text(tmp_path):
+    np.savez(tmp_path / "rows.npz", X=np.ones((2, 1)), feature_names=np.array(["\ud800"]))
+    with pytest.raises(InputError, match=r"rows\.npz cannot hold the name '\\ud800'"):
         read_table(tmp_path / "rows.npz")
 
 

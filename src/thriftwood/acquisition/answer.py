@@ -24,6 +24,7 @@ from thriftwood.costs import PriceList
 from thriftwood.errors import InputError
 from thriftwood.forest import Stages
 from thriftwood.support.arrays import FloatArray, IntArray
+from thriftwood.support.text import unit_behind
 
 
 class Failure(NamedTuple):
@@ -145,8 +146,7 @@ class LazyAnswer:
         told = f"LazyAnswer for {samples}: {self.n_requests} requests in {rounds}, {failed}"
         if not self.samples:
             return told
-        unit = f" {self._prices.unit}" if self._prices.unit else ""
-        return f"{told}; mean bill {self.bill.mean:.6g}{unit}"
+        return f"{told}; mean bill {self.bill.mean:.6g}{unit_behind(self._prices.unit)}"
 
 
 class Receipts(Sequence[Receipt]):

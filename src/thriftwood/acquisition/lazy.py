@@ -47,7 +47,8 @@ class LazyPredictor:
         fails, it is made again for each half of the requests, down to single ones. May be a
         coroutine function.
     costs : array-like, mapping from feature name to price, Costs, or None
-        As in `prune`; None means 1 each, so that bills count features, or the prices of a cascade.
+        As in `prune`. None means the prices that a cascade or a pruned ensemble was made with; any
+        other model, a `Pruned` too, knows none: 1 each, so that bills count features.
     stop : {None, "decided"}
         "decided" stops as soon as no value that was not read can change the predicted label, and
         requests the most telling value for its price first. Labels stay the same and no bill is

@@ -99,9 +99,12 @@ def without_threshold(model: Any) -> Any:
 
 
 def own_prices(model: object) -> PriceList | None:
-    """Return the prices that a cascade was tuned with, None for any other model."""
-    prices = getattr(unwrapped(model), "prices", None)
-    return prices if isinstance(prices, PriceList) else None
+    """Return the prices that a cascade, or a pruned ensemble, was made with; else None."""
+    for one in (unwrapped(model), getattr(model, "path_", None)):
+        prices = getattr(one, "prices", None)
+        if isinstance(prices, PriceList):
+            return prices
+    return None
 
 
 def write_model(model: Model, kept: BoolArray, values: FloatArray | None = None) -> Model:

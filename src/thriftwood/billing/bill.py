@@ -25,6 +25,7 @@ from thriftwood.errors import InputError, RangeError
 from thriftwood.forest import Forest, Stages, predict_stages, route_samples
 from thriftwood.forest.table import Table, read_rows
 from thriftwood.support.arrays import BoolArray, FloatArray, IntArray, read_only
+from thriftwood.support.text import shown, unit_behind
 from thriftwood.support.validation import is_whole, shares_of_one
 
 MOST_LINES = 8  # of features in a printed bill, and of groups
@@ -114,9 +115,8 @@ class FeatureBill:
 
     def __repr__(self) -> str:
         bought = np.flatnonzero(self.bought)
-        unit = f" {self.unit}" if self.unit else ""
         lines = [
-            f"FeatureBill: mean {self.mean:.6g}{unit} per sample, from "
+            f"FeatureBill: mean {self.mean:.6g}{unit_behind(self.unit)} per sample, from "
             f"{self.per_sample.min():.6g} to {self.per_sample.max():.6g}; "
             f"{len(bought)} of {len(self.bought)} features bought"
         ]
@@ -124,14 +124,14 @@ class FeatureBill:
         for feature in dearest_first[:MOST_LINES]:
             name = self.feature_names[feature] if self.feature_names else f"feature {feature}"
             lines.append(
-                f"  {name:20s} {self.by_feature[feature]:10.6g} per sample, "
+                f"  {shown(name):20s} {self.by_feature[feature]:10.6g} per sample, "
                 f"bought by {self.bought[feature]:.0%}"
             )
         if len(bought) > MOST_LINES:
             lines.append(f"  ... and {len(bought) - MOST_LINES} more")
         for name in list(self.by_group)[:MOST_LINES]:
             fee = f", {self.fees[name]:.6g} of it the shared fee" if name in self.fees else ""
-            lines.append(f"  {name:20s} {self.by_group[name]:10.6g} per sample in all{fee}")
+            lines.append(f"  {shown(name):20s} {self.by_group[name]:10.6g} per sample in all{fee}")
         if len(self.by_group) > MOST_LINES:
             lines.append(f"  ... and {len(self.by_group) - MOST_LINES} more groups")
         if self.test_cost > 0:
@@ -157,8 +157,8 @@ def feature_bill(
         ensemble, a cascade; or one of scikit-learn's threshold classifiers around it.
     X : array-like or data frame, shape (n_samples, n_features)
     costs : array-like, mapping from feature name to price, Costs, or None
-        As in `prune`; None means 1 each, so that the bill counts features, or the prices of a
-        cascade.
+        As in `prune`. None means the prices that a cascade or a pruned ensemble was made with; any
+        other model, a `Pruned` too, knows none: 1 each, so that the bill counts features.
     n_jobs : int, optional
         Threads, as in scikit-learn.
 
@@ -184,7 +184,7 @@ def feature_bill(
     if own is None:
         prices = read_prices(costs, stages.richest.n_features, names, table.n_samples)
     else:
-        prices = prices_of_samples(own, "cascade", costs, names, table.n_samples)
+        prices = prices_of_samples(own, "model", costs, names, table.n_samples)
     return bill_of_stages(stages, table, prices, n_jobs)
 
 

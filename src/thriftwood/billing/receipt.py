@@ -14,6 +14,7 @@ from thriftwood.billing import kernels
 from thriftwood.billing.payments import amount_of
 from thriftwood.costs import MODEL, NO_MASK, PriceList
 from thriftwood.forest import Forest
+from thriftwood.support.text import shown, unit_behind
 
 # A number, the label of a category (usually text), or None where it is missing.
 Value = Any
@@ -92,22 +93,23 @@ class Receipt:
         return bought + _sum(self.shared) + self.test_cost
 
     def __repr__(self) -> str:
-        unit = f" {self.unit}" if self.unit else ""
         number = len(self.purchases)
         title = (
-            f"Receipt of sample {reprlib.repr(self.sample)}: {self.total:.6g}{unit} for {number} "
-            f"feature{'' if number == 1 else 's'}"
+            f"Receipt of sample {reprlib.repr(self.sample)}: {self.total:.6g}"
+            f"{unit_behind(self.unit)} for {number} feature{'' if number == 1 else 's'}"
         )
         lines = [
             (
                 f"tree {one.tree}",
-                f"{one.name} = {value_in_words(one.value)}",
+                f"{shown(one.name)} = {value_in_words(one.value)}",
                 one.price,
                 _details(one),
             )
             for one in self.purchases
         ]
-        lines += [("", name, part, "needed by others of the batch") for name, part in self.shared]
+        lines += [
+            ("", shown(name), part, "needed by others of the batch") for name, part in self.shared
+        ]
         if self.test_cost > 0:
             lines.append(("", "tests", self.test_cost, ""))
         left = max((len(tree) for tree, *_ in lines), default=0)
@@ -197,7 +199,7 @@ def _sum(items: tuple[CostItem, ...]) -> float:
 def value_in_words(value: Value) -> str:
     if value is None:
         return "missing"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:.6g}" if isinstance(value, float) else shown(value)
 
 
 def _details(purchase: Purchase) -> str:
@@ -206,4 +208,4 @@ def _details(purchase: Purchase) -> str:
         return "already at hand"
     if [name for name, _ in purchase.items] == [purchase.name]:
         return ""
-    return " + ".join(f"{name} {amount:.6g}" for name, amount in purchase.items)
+    return " + ".join(f"{shown(name)} {amount:.6g}" for name, amount in purchase.items)

@@ -18,6 +18,7 @@ from thriftwood.errors import InputError
 from thriftwood.forest import SKIPPED, Forest, StagePredictions, Stages, files, predict_stages
 from thriftwood.problem.targets import read_target
 from thriftwood.support.arrays import FloatArray
+from thriftwood.support.text import unit_behind
 
 FORMAT = "thriftwood cascade"
 VERSION = 2
@@ -63,14 +64,14 @@ class CascadeClassifier(FittedClassifier):
         self.n_jobs = n_jobs
 
     def __repr__(self) -> str:
-        unit = f" {self.prices.unit}" if self.prices.unit else ""
         in_use = f"CascadeClassifier: {len(self.stages.in_use)} of {len(self.stages)} stages in use"
         is_own = (self.rules.thresholds == self.stages.thresholds).all(axis=1)
         if not is_own.any():  # the whole model, which was not among the best
             return in_use
         return (
             f"{in_use}\n  on the samples that tuned it: mean bill "
-            f"{self.rules.costs[is_own][0]:.6g}{unit}, error {self.rules.errors[is_own][0]:.4g}"
+            f"{self.rules.costs[is_own][0]:.6g}{unit_behind(self.prices.unit)}, error "
+            f"{self.rules.errors[is_own][0]:.4g}"
         )
 
     @property

@@ -1,19 +1,21 @@
 """Console of a command: results on stdout, progress and failures on stderr, and the exit code."""
 
+import io
 import json
 import os
 import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager, redirect_stdout, suppress
+from dataclasses import dataclass, field
 from typing import Any, TextIO, cast
 
 import typer
 
 from thriftwood.cli.text import plain
 from thriftwood.errors import ThriftwoodError, UnusedPriceWarning
+from thriftwood.support.text import shown
 
 NOT_OPTIMAL = 1
 WRONG_INPUT = 2
@@ -33,6 +35,7 @@ class Console:
 
     as_json: bool = False
     quiet: bool = False
+    stdout: TextIO = field(default_factory=lambda: sys.stdout)
 
     @property
     def progress(self) -> bool | None:
@@ -43,16 +46,18 @@ class Console:
         """Print a part of the answer, unless that is to be JSON; strong is for eyes only."""
         if not self.as_json:
             is_bold = strong and not os.environ.get("NO_COLOR")
-            typer.secho(text, bold=True) if is_bold else typer.echo(text)
+            text = _shown(text)
+            typer.echo(typer.style(text, bold=True) if is_bold else text, self.stdout)
 
     def answer(self, values: Mapping[str, Any]) -> None:
         """Print the whole answer as JSON, where that was asked for."""
         if self.as_json:
-            typer.echo(json.dumps(plain(values), indent=2, allow_nan=False))
+            text = json.dumps(plain(values), indent=2, allow_nan=False)
+            typer.echo(text.replace("\x7f", "\\u007f"), self.stdout)
 
     def note(self, text: str) -> None:
         """Tell people on stderr what they may not expect; the answer stays as it is."""
-        typer.echo(f"Note: {text}", err=True)
+        typer.echo(_shown(f"Note: {text}"), err=True)
 
     def _note_once(self) -> Callable[..., None]:
         """Return what shows warnings as notes, each once."""
@@ -74,17 +79,18 @@ class Console:
         from rich.console import Console as Terminal
         from rich.text import Text
 
-        with Terminal(stderr=True).status(Text(f"{title} ...")):  # names may have brackets
+        with Terminal(stderr=True).status(Text(f"{shown(title)} ...")):  # names may have brackets
             yield
 
     @contextmanager
     def failures_in_words(self, debug: bool) -> Iterator[None]:
         """End with one sentence and an exit code where something fails; `debug` adds a traceback.
 
-        Where the answer was to be JSON, that object holds the sentence, too. Warnings are notes.
+        Where the answer was to be JSON, that object holds the sentence, too. Warnings are notes,
+        and what libraries print goes to stderr: it is no part of the answer.
         """
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), redirect_stdout(sys.stderr):
                 warnings.simplefilter("default", UnusedPriceWarning)
                 warnings.showwarning = self._note_once()
                 yield
@@ -92,9 +98,9 @@ class Console:
             raise
         except (Exception, KeyboardInterrupt) as error:
             if debug:
-                traceback.print_exc()
+                typer.echo(_shown(traceback.format_exc()), err=True)
             sentence, code = _failure(error)
-            typer.echo(sentence, err=True)
+            typer.echo(_shown(sentence), err=True)
             self.answer({"error": sentence.removeprefix(ERROR)})
             raise typer.Exit(code) from None
 
@@ -131,7 +137,13 @@ class Stream:
 
 
 def guard_streams() -> None:
-    """Let streams that are closed or fail be no fault of a command, nor its answer."""
+    """Let streams that are closed or fail be no fault of a command, nor its answer.
+
+    What they cannot say in their encoding they say with backslashes.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     sys.stdout = cast(TextIO, Stream(sys.stdout or open(os.devnull, "w"), True))  # noqa: SIM115
     sys.stderr = cast(TextIO, Stream(sys.stderr or open(os.devnull, "w"), False))  # noqa: SIM115
 
@@ -144,12 +156,19 @@ def _lead_nowhere(stream: Any) -> None:
         os.close(nowhere)
 
 
+def _shown(text: str) -> str:
+    """Return lines of text without anything that a terminal would obey."""
+    return "\n".join(map(shown, text.split("\n")))
+
+
 def _failure(error: BaseException) -> tuple[str, int]:
     """Return the sentence and the exit code of an error."""
     if isinstance(error, KeyboardInterrupt):
         return "Stopped. No half-written file is left.", STOPPED
     if isinstance(error, ThriftwoodError):
         return f"{ERROR}{_with_option(error)}", WRONG_INPUT
+    if isinstance(error, MemoryError):
+        return f"{ERROR}This does not fit into memory: {str(error) or 'too much'}.", WRONG_INPUT
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
         return f"{ERROR}{place}{error.strerror or error}.", WRONG_INPUT

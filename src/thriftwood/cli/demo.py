@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -111,6 +112,7 @@ def _run(words: list[str], flags: list[str], console: Console) -> None:
     console.say()
     console.say(f"$ {shlex.join(['thriftwood', *words])}", strong=True)
     program = typer.main.get_command(app)
-    code = program.main([*words, *flags], prog_name="thriftwood", standalone_mode=False)
+    with redirect_stdout(console.stdout):
+        code = program.main([*words, *flags], prog_name="thriftwood", standalone_mode=False)
     if code:
         raise typer.Exit(code)

@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
+from thriftwood.support.text import shown, unit_behind
 from thriftwood.support.validation import six_digits
 
 WIDTH = 100  # columns of a terminal that is not narrow
@@ -20,7 +21,7 @@ def aligned(values: Sequence[float]) -> list[str]:
 
 def amount(value: float, unit: str) -> str:
     """Return a number with its unit, if it has one."""
-    return f"{six_digits(value)} {unit}".rstrip()
+    return six_digits(value) + unit_behind(unit)
 
 
 def share(value: float) -> str:
@@ -35,8 +36,9 @@ def count(value: int, noun: str) -> str:
 
 def table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
     """Return lines of text in columns, the header first; the first column is to the left."""
-    widths = [max(map(len, column)) for column in zip(header, *lines, strict=True)]
-    return [_in_columns(line, widths) for line in (header, *lines)]
+    rows = [tuple(map(shown, line)) for line in (header, *lines)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [_in_columns(row, widths) for row in rows]
 
 
 def _in_columns(line: Sequence[str], widths: Sequence[int]) -> str:
@@ -47,8 +49,8 @@ def _in_columns(line: Sequence[str], widths: Sequence[int]) -> str:
 
 def listed(names: Sequence[str], most: int = 8) -> str:
     """Return names with commas between them, of many only the first."""
-    shown = ", ".join(names[:most])
-    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+    first = ", ".join(map(shown, names[:most]))
+    return f"{first} and {len(names) - most} more" if len(names) > most else first
 
 
 def wrapped(text: str, indent: str = "") -> str:

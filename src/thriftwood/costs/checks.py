@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from thriftwood.errors import InputError
-from thriftwood.support.validation import did_you_mean, is_whole
+from thriftwood.support.validation import check_mask, did_you_mean, is_whole
 
 Place = Callable[..., str]
 
@@ -58,6 +58,7 @@ def check_prices(prices: Any, key: str, place: Place) -> None:
     """Refuse what is not a price for each name, or for each column."""
     if prices is None:
         return
+    check_mask(prices, key)
     if isinstance(prices, np.ndarray) and prices.ndim and prices.dtype.kind in "fiu":
         wrong = np.flatnonzero(
             ~(np.isfinite(prices) & (prices >= 0)).reshape(len(prices), -1)[:, 0]

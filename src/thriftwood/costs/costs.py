@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from thriftwood.costs.checks import check, check_prices, in_python
 from thriftwood.costs.tables import frame_values, index_names, printed
 from thriftwood.errors import InputError
+from thriftwood.support.text import shown
 from thriftwood.support.validation import listed
 
 # A feature by its name, or by its column where columns have no names.
@@ -194,7 +195,7 @@ class Costs:
         return f"Costs({', '.join(given)})"
 
     def __str__(self) -> str:
-        lines = [f"Costs in {self.unit}" if self.unit else "Costs", printed(self.given)]
+        lines = [f"Costs in {shown(self.unit)}" if self.unit else "Costs", printed(self.given)]
         others = [
             f"{name} for certain samples" if name in SAMPLE_FIELDS else f"{name} = {value}"
             for name, value in self.given.items()

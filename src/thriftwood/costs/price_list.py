@@ -159,8 +159,8 @@ class PriceList:
         """Return the list as a user writes it, if it is nothing but one price per feature."""
         if not self.is_plain:
             raise InputError(
-                "The cascade was tuned with prices that are more than one number for each feature: "
-                "pass them as `costs`, or measure by `cascade.bill(X)`."
+                "The model was made with prices that are more than one number for each feature: "
+                "pass them as `costs`, or measure by `feature_bill(model, X)`."
             )
         return Costs(per_feature=self.prices, unit=self.unit)
 

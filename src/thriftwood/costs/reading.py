@@ -16,7 +16,7 @@ from thriftwood.costs.costs import AnyCosts, Costs, Feature, as_costs, by_column
 from thriftwood.costs.price_list import MODEL, NO_MASK, SAMPLE, PriceList, plain_prices
 from thriftwood.errors import InputError, UnusedPriceWarning
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, read_only
-from thriftwood.support.validation import did_you_mean, is_whole, numbers, some
+from thriftwood.support.validation import check_mask, did_you_mean, is_whole, numbers, some
 
 # The samples that must pay for something; None means all.
 Payers = BoolArray | None
@@ -410,6 +410,7 @@ def _of_samples(values: NDArray[Any], shape: tuple[int, ...], name: str) -> NDAr
 
 
 def _truths(values: ArrayLike, shape: tuple[int, ...], name: str) -> BoolArray:
+    check_mask(values, name)
     table = _of_samples(np.asarray(values), shape, name)
     if table.dtype == object and all(isinstance(one, bool | np.bool_) for one in table.flat):
         table = table.astype(np.bool_)

@@ -16,6 +16,7 @@ from typing import Any
 
 from thriftwood.costs.checks import check, check_price
 from thriftwood.errors import InputError
+from thriftwood.support.text import from_cell, shown, to_cell
 from thriftwood.support.validation import did_you_mean, some
 
 Values = dict[str, Any]  # of parameters of `Costs`
@@ -109,10 +110,12 @@ def csv_text(file: str, values: Values) -> str:
     rows = _rows(values)
     used = [*COLUMNS[:2], *(name for name in COLUMNS[2:] if any(row[name] != "" for row in rows))]
     stream = io.StringIO()
-    stream.writelines(f"# {key} = {values[key]}\n" for key in SETTINGS if key in values)
-    table = csv.DictWriter(stream, used, extrasaction="ignore", lineterminator="\n")
-    table.writeheader()
-    table.writerows(rows)
+    stream.writelines(_comment(key, values[key]) for key in SETTINGS if key in values)
+    table = csv.writer(stream, lineterminator="\n")
+    table.writerow(used)
+    for row in rows:
+        cells = (row[name] for name in used)
+        table.writerow([to_cell(cell) if isinstance(cell, str) else cell for cell in cells])
     try:
         back, _ = parse_csv("", stream.getvalue())
         check(back, lambda *_: "")
@@ -133,7 +136,7 @@ def printed(values: Values) -> str:
     rows = [{name: name for name in COLUMNS}]
     for row in _rows(values):
         prices = {key: f"{row[key]:.6g}" for key in ("price", "per_model") if row[key] != ""}
-        rows.append({key: str(cell) for key, cell in row.items()} | prices)
+        rows.append({key: shown(cell) for key, cell in row.items()} | prices)
     used = [name for name in COLUMNS if any(row[name] for row in rows[1:])]
     width = {name: max(len(row[name]) for row in rows[: MOST_LINES + 1]) for name in used}
     align = {name: ">" if name in ("price", "per_model") else "<" for name in used}
@@ -147,12 +150,22 @@ def printed(values: Values) -> str:
     return "\n".join(lines)
 
 
+def _comment(key: str, value: object) -> str:
+    """Return a line that sets something, in quotes where it would be several cells."""
+    text = f"# {key} = {value}"
+    if re.search("[,;]", text):
+        text = '"{}"'.format(text.replace('"', '""'))
+    return f"{text}\n"
+
+
 def _settings(file: str, comments: Mapping[int, str], separator: str) -> dict[str, tuple[str, str]]:
     """Return what comments set, and where; comments that set nothing, nor seem to, are free."""
     settings: dict[str, tuple[str, str]] = {}
     for number, comment in comments.items():
         where = f"{file}, line {number}"
-        text = comment.lstrip(' \t"#').rstrip(f' \t"{separator}')
+        quoted = comment.lstrip().startswith('"')
+        whole = next(csv.reader([comment.strip()], delimiter=separator))[0] if quoted else comment
+        text = whole.lstrip(' \t"#').rstrip(f' \t"{separator}')
         word, sign, value = (part.strip() for part in re.split("([=:]|$)", text, maxsplit=1))
         if not sign:
             continue
@@ -200,7 +213,7 @@ def _cells(where: str, row: str, separator: str) -> list[str]:
         raise InputError(
             f"{where}: the quotes do not match ({error}). They end in the line they begin in."
         ) from None
-    return [cell.strip() for cell in cells]
+    return [from_cell(cell.strip()) for cell in cells]
 
 
 def _header(names: Sequence[str], where: str, names_beside: bool = False) -> list[str]:
@@ -213,8 +226,8 @@ def _header(names: Sequence[str], where: str, names_beside: bool = False) -> lis
     header = [SYNONYMS.get(name.strip().lower(), name.strip().lower()) for name in names]
     for column, name in zip(header, names, strict=True):
         if column not in COLUMNS:
-            hint = did_you_mean(column, (*COLUMNS, *SYNONYMS))
-            raise InputError(f"{where}: there is no column {name!r}.{hint} {advice}")
+            hint = did_you_mean(column, (*COLUMNS, *SYNONYMS)) or " Leave it out."
+            raise InputError(f"{where}: {name!r} is no column of a price list.{hint} {advice}")
         if header.count(column) > 1:
             raise InputError(f"{where}: there are two columns {column!r}.")
     for column in COLUMNS[names_beside:2]:

@@ -26,11 +26,12 @@ from thriftwood.estimators.options import (
     n_features_tried,
     prices_for,
 )
+from thriftwood.forest.table import without_mask
 from thriftwood.problem import read_weights
 from thriftwood.support.arrays import FloatArray, IndexArray, IntArray
 from thriftwood.support.parallel import for_each, n_threads
 from thriftwood.support.progress import progress_bar
-from thriftwood.support.validation import one_number_from_zero, truth, whole_number
+from thriftwood.support.validation import check_mask, one_number_from_zero, truth, whole_number
 from thriftwood.training import Bundles, Growth, RankedColumns, grow_tree, rank_columns
 
 # Within these, products of class weights stay within doubles.
@@ -186,8 +187,7 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
         limit = self._limit(X, own_weight, prices, X_valid)
         self._counted = np.flatnonzero(weight)
         self._draws = truth(self.bootstrap, "bootstrap")
-        random = check_random_state(self.random_state)
-        seeds = random.randint(MOST_SEED, size=self.n_estimators)
+        seeds = self._draw_seeds()
         grow = partial(self._grow_tree, rank_columns(X, self.n_jobs), label, weight, growth)
         with progress_bar("Growing", bool(self.verbose)) as bar:
             self.estimators_ = grow_trees(grow, seeds, limit, self.n_jobs, bar)
@@ -204,7 +204,7 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> FloatArray:
         """Predict the probability of each class for each sample: the mean over the trees."""
         check_is_fitted(self, "estimators_")
-        X = validate_data(self, X, reset=False, **AS_READ)
+        X = validate_data(self, without_mask(X), reset=False, **AS_READ)
         total = np.zeros((len(X), len(self.classes_)))
 
         def add_up(block: slice) -> None:
@@ -248,11 +248,24 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         return tags
 
+    def _draw_seeds(self) -> IntArray:
+        """Draw a seed for each tree."""
+        random = check_random_state(self.random_state)
+        try:
+            seeds: IntArray = random.randint(MOST_SEED, size=self.n_estimators)
+            return seeds
+        except (MemoryError, ValueError) as error:
+            raise InputError(
+                f"`n_estimators` is {self.n_estimators}: so many do not fit into memory ({error})."
+            ) from None
+
     def _read_samples(
         self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[NDArray[np.float32], IndexArray, FloatArray, FloatArray]:
         """Return X, class numbers, and the weights of samples with and without class weights."""
-        X, y = validate_data(self, X, y, **AS_READ)
+        for name, values in (("y", y), ("sample_weight", sample_weight)):
+            check_mask(values, name)
+        X, y = validate_data(self, without_mask(X), y, **AS_READ)
         check_classification_targets(y)
         self.classes_, label = np.unique(y, return_inverse=True)
         own_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
@@ -340,7 +353,7 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
                 "Some prices belong to the samples of X, so bills of `X_valid` are not known: "
                 "leave it out, and the `budget` holds for the samples of X."
             )
-        X_valid = validate_data(self, X_valid, reset=False, **AS_READ)
+        X_valid = validate_data(self, without_mask(X_valid), reset=False, **AS_READ)
         return BudgetLimit(budget, X_valid, np.ones(len(X_valid)), prices)
 
 

@@ -27,10 +27,11 @@ from thriftwood.errors import InputError, UnfittedModelError, UnsupportedModelEr
 from thriftwood.estimators.cross_validation import Fold, Samples, cross_validate, make_folds
 from thriftwood.estimators.options import prices_for
 from thriftwood.evaluation import Evaluation, check_rule, chosen_point
+from thriftwood.forest.table import without_mask
 from thriftwood.problem import AnyLoss, ClassWeight, read_weights
 from thriftwood.pruning import Pruned, PruningPath, prune_path
 from thriftwood.support.arrays import FloatArray
-from thriftwood.support.validation import one_number_from_zero
+from thriftwood.support.validation import check_mask, one_number_from_zero
 
 OUT_OF_BAG = "out_of_bag"
 
@@ -111,7 +112,7 @@ class _PrunedEnsemble(BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class, or the number, of each sample with the pruned model."""
-        predicted: NDArray[Any] = self._fitted_for(X).predict(X)
+        predicted: NDArray[Any] = self._fitted_for(X).predict(without_mask(X))
         return predicted
 
     def _fitted_for(self, X: Any) -> Any:
@@ -175,6 +176,9 @@ class _PrunedEnsemble(BaseEstimator):
             )
 
     def _read_samples(self, X: Any, y: Any, sample_weight: Any) -> Samples:
+        X = without_mask(X)
+        for name, values in (("y", y), ("sample_weight", sample_weight)):
+            check_mask(values, name)
         if _has_labels(X):  # categories are for the model to accept or refuse
             y = column_or_1d(y, warn=True)
             check_consistent_length(X, y)
@@ -349,12 +353,12 @@ class PrunedEnsembleClassifier(ClassifierMixin, _PrunedEnsemble):
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Predict the probability of each class for each sample."""
-        predicted: FloatArray = self._fitted_for(X).predict_proba(X)
+        predicted: FloatArray = self._fitted_for(X).predict_proba(without_mask(X))
         return predicted
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Predict the logarithm of the probability of each class for each sample."""
-        predicted: FloatArray = np.log(self._fitted_for(X).predict_proba(X))
+        predicted: FloatArray = np.log(self._fitted_for(X).predict_proba(without_mask(X)))
         return predicted
 
 

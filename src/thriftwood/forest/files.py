@@ -108,7 +108,7 @@ def load_arrays(
         header: dict[str, Any] = json.loads(str(arrays.pop("header")))
         if header["format"] != file_format or not isinstance(header["version"], int):
             raise ValueError
-    except DAMAGE:
+    except Exception:  # whatever a file that is none of ours, or damaged, leads NumPy to
         raise InputError(f"{file} is {otherwise}, or is damaged: copy it again.") from None
     if header["version"] != version:
         raise InputError(

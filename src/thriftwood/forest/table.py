@@ -125,10 +125,20 @@ def _numbers_of(texts: list[Any], known: tuple[Any, ...]) -> NDArray[np.float64]
     return np.array([number.get(text, np.nan) for text in texts], dtype=np.float64)
 
 
+def without_mask(X: Any) -> Any:
+    """Return samples in which what NumPy masks is missing: NaN."""
+    if not isinstance(X, np.ma.MaskedArray):
+        return X
+    kind = X.dtype.kind
+    array: Any = X.astype(X.dtype if kind == "f" else float if kind in "biu" else object)
+    return array.filled(np.nan)
+
+
 def _as_numbers(
     X: Any, dtype: np.dtype[Any], labels: Mapping[int, tuple[Any, ...]] | None
 ) -> NDArray[Any]:
     """Return samples as a read-only array of rows and columns, or refuse them."""
+    X = without_mask(X)
     X = _with_numbers_for(labels, X) if labels else X
     # Pandas has types and missing values of its own.
     is_pandas = type(X).__module__.startswith("pandas")

@@ -27,6 +27,7 @@ from thriftwood.formats.trial import tried_first
 from thriftwood.support.arrays import FloatArray, IntArray
 from thriftwood.support.files import File, write_whole
 from thriftwood.support.libraries import library
+from thriftwood.support.text import check_names
 
 ENDS = {"version=": "end of trees", "\nparameters:": "end of parameters"}
 
@@ -243,6 +244,7 @@ def _sets(forest: Forest, nodes: IntArray) -> dict[str, str]:
 
 def _header(forest: Forest) -> dict[str, str | None]:
     names = forest.feature_names or [""] * forest.n_features
+    check_names(names, "LightGBM's text")
     return {
         "tree": None,
         "version": "v4",
@@ -273,7 +275,7 @@ def _objective(forest: Forest) -> dict[str, str | None]:
 
 def _name(name: str, column: int) -> str:
     """Return a name without what has a meaning in LightGBM's text or its JSON."""
-    return re.sub(r'[\s",:\[\]{}]', "_", name) or f"Column_{column}"
+    return re.sub(r'[\s\x00-\x1f\x7f-\x9f",:\[\]{}]', "_", name) or f"Column_{column}"
 
 
 def _tail(forest: Forest) -> str:

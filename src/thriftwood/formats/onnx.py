@@ -11,6 +11,7 @@ from thriftwood.errors import InputError, UnsupportedModelError
 from thriftwood.forest import Forest
 from thriftwood.formats.onnx_trees import TREES, TREES_VERSION, Dtype, Graph, add_trees
 from thriftwood.support.files import File, write_whole
+from thriftwood.support.text import check_names
 from thriftwood.support.validation import chosen
 
 OLDEST_OPSET = 13
@@ -111,6 +112,7 @@ def _labels(classes: NDArray[Any]) -> NDArray[Any]:
     """Return labels in a type of ONNX."""
     plain = np.array(classes.tolist())
     if plain.dtype.kind == "U" and all(isinstance(label, str) for label in classes.tolist()):
+        check_names(classes.tolist(), "ONNX")
         return plain.astype(object)
     if plain.dtype.kind in "bif" and plain.dtype.itemsize <= 8:
         return plain

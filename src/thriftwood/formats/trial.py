@@ -79,12 +79,14 @@ def _try(read: Read, content: Content, library: str) -> None:
     _, was_ready, answer = child.stdout.partition(READY)
     if not was_ready:
         return
-    if child.returncode or not answer:
+    try:
+        child.check_returncode()
+        refusal = json.loads(answer)
+    except (subprocess.CalledProcessError, ValueError):  # it ended before its answer did
         raise InputError(
             f"{content.place} is damaged, perhaps cut off: {library} itself crashes on it. Copy it "
             "again, or write the model anew."
-        )
-    refusal = json.loads(answer)
+        ) from None
     if refusal is not None:
         kind, says = refusal
         raise getattr(errors, kind, ValueError)(says)

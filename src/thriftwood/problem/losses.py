@@ -99,7 +99,9 @@ def read_loss(loss: AnyLoss, forest: Forest) -> Loss:
         return Loss(name, SUM, partial(_own_loss, loss, name))
     if not forest.is_averaged:
         raise InputError(f"There is no loss {loss!r} for a boosted {kind}: choose {names}.")
-    raise InputError(f"There is no loss {loss!r} for a {kind}: choose {names}, or pass a function.")
+    raise InputError(
+        f"There is no loss {loss!r} for a {kind}: choose {names}; in Python a function will do too."
+    )
 
 
 def _error_costs(loss: ErrorCosts, forest: Forest) -> Loss:

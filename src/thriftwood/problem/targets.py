@@ -13,7 +13,7 @@ from thriftwood.errors import InputError
 from thriftwood.forest import Forest
 from thriftwood.problem.scaling import whole_numbers
 from thriftwood.support.arrays import FloatArray, IndexArray, read_only
-from thriftwood.support.validation import chosen, numbers, one_number_from_zero
+from thriftwood.support.validation import check_mask, chosen, numbers, one_number_from_zero
 
 ClassWeight = str | Mapping[Any, float] | None
 CountArray = NDArray[np.uint16]
@@ -25,6 +25,7 @@ def read_target(y: ArrayLike, forest: Forest, n_samples: int) -> IndexArray | Fl
     """Return class numbers for a classifier, numbers for a regressor, checked."""
     if y is None:
         raise InputError("`y` is None: pass the target of every sample.")
+    check_mask(y, "y")
     try:
         target = np.asarray(y)
     except ValueError:

@@ -36,6 +36,7 @@ from thriftwood.pruning.pruned import Pruned
 from thriftwood.refitting import LabelledSamples
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from thriftwood.support.libraries import frame_of
+from thriftwood.support.text import shown
 from thriftwood.support.validation import is_whole, one_number_from_zero
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ class PruningPath:
     def __repr__(self) -> str:
         lines = [
             f"PruningPath of a {type(self.model).__name__}: {len(self)} {self.points_in_words}",
-            f"  {self.prices.unit:10.10s} {'cost':>10s} {'loss':>10s} {'splits':>8s} "
+            f"  {shown(self.prices.unit):10.10s} {'cost':>10s} {'loss':>10s} {'splits':>8s} "
             f"{'features':>8s}",
         ]
         rows = {"original": self.original, "first": self._figures(0), "last": self._figures(-1)}

@@ -25,6 +25,7 @@ from thriftwood.pruning.path import PruningPath
 from thriftwood.pruning.prune_path import path_of
 from thriftwood.pruning.pruned import Pruned
 from thriftwood.support.arrays import BoolArray, FloatArray
+from thriftwood.support.text import unit_behind
 from thriftwood.support.validation import six_digits
 
 # Figures that were added up in another order may differ by this part.
@@ -74,10 +75,10 @@ class Verification(Figures):
 
     def __repr__(self) -> str:
         proof, before = self.certificate, self.original
-        unit = f" {self.unit}" if self.unit else ""
         lines = [
             f"Verification: {self._verdict}",
-            f"  cost         {six_digits(self.cost):12s} was {six_digits(before.cost)}{unit}",
+            f"  cost         {six_digits(self.cost):12s} was {six_digits(before.cost)}"
+            f"{unit_behind(self.unit)}",
             f"  loss         {six_digits(self.loss):12s} was {six_digits(before.loss)}",
             f"  splits       {self.n_splits:<12d} was {before.n_splits}",
             f"  certificate  at tradeoff {self.tradeoff:g}: reached {proof.profit}, no pruning can "

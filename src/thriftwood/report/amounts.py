@@ -1,5 +1,7 @@
 """Amounts of money, as people read them."""
 
+from thriftwood.support.text import unit_behind
+
 MILLIONS = {1e9: "bn", 1e6: "M"}  # larger numbers than these can say have an exponent
 TOO_LARGE = 1e12
 
@@ -11,7 +13,7 @@ def amount(number: float, unit: str = "") -> str:
     after the number.
     """
     sign = "\N{MINUS SIGN}" if number < 0 else ""
-    return f"{sign}{_digits(abs(number))} {unit}".rstrip()
+    return f"{sign}{_digits(abs(number))}{unit_behind(unit)}"
 
 
 def _digits(number: float) -> str:

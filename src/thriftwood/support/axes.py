@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from thriftwood.errors import InputError
 from thriftwood.support.libraries import library
+from thriftwood.support.text import shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +31,7 @@ def axes_or_new(ax: Any, figsize: tuple[float, float] = (7.0, 4.5)) -> Axes:
 
 def with_unit(words: str, unit: str) -> str:
     """Return the label of an axis, with the unit where there is one."""
-    return f"{words} ({unit})" if unit else words
+    return f"{words} ({shown(unit)})" if unit else words
 
 
 def shortened(text: str, most: int, inside: bool = False) -> str:
@@ -38,7 +39,7 @@ def shortened(text: str, most: int, inside: bool = False) -> str:
 
     Names of features often begin alike and tell at their end what they are: cut these `inside`.
     """
-    line = " ".join(text.split())
+    line = shown(" ".join(text.split()))
     if len(line) <= most:
         return line
     behind = (most - 1) // 2 if inside else 0

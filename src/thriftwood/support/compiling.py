@@ -1,9 +1,13 @@
 """How kernels are compiled and called, in one place."""
+# mypy: allow-untyped-calls
+# numba has no types.
 
 from collections.abc import Callable
-from typing import Any, Literal
+from contextlib import suppress
+from typing import Any, Literal, cast
 
 from numba import njit
+from numba.core.caching import FunctionCache
 from numba.core.registry import CPUDispatcher
 
 from thriftwood.support.parallel import aside
@@ -18,6 +22,22 @@ class Kernel(CPUDispatcher):
 
     def __call__(self, *args: Any) -> Any:
         return aside(super().__call__, *args)
+
+
+class KernelCache(FunctionCache):
+    """Compiled code on disk: what is damaged is compiled anew, what cannot be kept is not kept."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # whatever a damaged file leads numba to
+            with suppress(Exception):
+                self.flush()
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with suppress(Exception):  # such as a disk that is full
+            super().save_overload(sig, data)
 
 
 def kernel(
@@ -37,10 +57,10 @@ def quick_kernel(
     function: Callable[..., Any], inline: Literal["never", "always"] = "never"
 ) -> Callable[..., Any]:
     """Compile a function that takes microseconds and returns numbers: it is not run aside."""
-    try:
-        return njit(cache=True, nogil=True, inline=inline)(function)
-    except RuntimeError:  # neither the package's folder nor the user's home can be written to
-        return njit(nogil=True, inline=inline)(function)
+    compiled: Any = njit(nogil=True, inline=inline)(function)
+    with suppress(RuntimeError):  # neither the package's folder nor the user's home is writable
+        compiled._cache = KernelCache(function)
+    return cast(Callable[..., Any], compiled)
 
 
 def small_kernel(function: Callable[..., Any]) -> Callable[..., Any]:

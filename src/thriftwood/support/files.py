@@ -53,5 +53,17 @@ def write_whole(file: File, content: bytes | str) -> None:
     place = place_of(file)
     if not os.path.isdir(place.parent):
         raise InputError(f"There is no folder {place.parent}: make it first.")
+    data = _encoded(place, content) if isinstance(content, str) else content
     with new_file(place) as unfinished:
-        unfinished.write_bytes(content.encode() if isinstance(content, str) else content)
+        unfinished.write_bytes(data)
+
+
+def _encoded(place: Path, text: str) -> bytes:
+    """Return text as UTF-8, or say which character is none."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{place} cannot be written: {text[error.start]!r} is half of a character, which no "
+            "file of text can hold. Is it in the name of a feature, of a group or of a class?"
+        ) from None

@@ -18,7 +18,8 @@ TEXT = "SU"
 
 
 def numbers(values: object, name: str) -> FloatArray:
-    """Return a copy of the argument as doubles; refuse what is not a number."""
+    """Return a copy of the argument as doubles; refuse what is not a number, or is masked."""
+    check_mask(values, name)
     try:
         array = np.array(values)
         if array.dtype.kind in COMPLEX_OR_TIME + TEXT:
@@ -30,10 +31,21 @@ def numbers(values: object, name: str) -> FloatArray:
         raise InputError(f"`{name}` holds something that is not a number.") from None
 
 
+def check_mask(values: object, name: str) -> None:
+    """Refuse an array in which something is masked, where every entry counts."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        place = np.argwhere(np.ma.getmaskarray(values))[0].tolist()
+        where = f" at {place}" if place else ""
+        raise InputError(
+            f"`{name}` is masked{where}: pass a value for every entry; only in `X` what is "
+            "masked is a missing value."
+        )
+
+
 def one_number(value: object, name: str) -> float:
-    """Return the argument as one double; refuse what is not exactly one number."""
+    """Return the argument as one double; refuse what is not exactly one number, or a truth."""
     array = numbers(value, name)
-    if array.ndim != 0:
+    if array.ndim != 0 or np.asarray(value).dtype == np.bool_:
         raise InputError(f"`{name}` is not one number.")
     return float(array)
 

@@ -3,7 +3,6 @@
 import csv
 import gzip
 import io
-import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from thriftwood.formats.tables.table import FileTable
 from thriftwood.support.arrays import IntArray
 from thriftwood.support.files import CUT_OFF, File, decoded, place_of, read_whole
 from thriftwood.support.libraries import library
+from thriftwood.support.text import check_names
 
 # How files begin that somebody may have renamed; no text does, whatever its columns are called.
 BEGINNINGS = {
@@ -34,7 +34,6 @@ NO_TABLES = {
     **dict.fromkeys(MODELS, "looks like a model: is the order of the files right?"),
 }
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-NPZ_DAMAGE = (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error)
 
 
 def read_table(file: File) -> FileTable:
@@ -174,19 +173,18 @@ def _check_separator(place: Path, names: list[str], separator: str) -> None:
 
 def _read_arrow(place: Path, content: bytes) -> FileTable:
     """Read a file of Parquet or Feather; one of Arrow is one of Feather, or a stream."""
-    pandas, pyarrow = library("pandas", "cli"), library("pyarrow", "cli")
-    read: Callable[[Any], Any]
-    kind, read = "Arrow", lambda stream: pyarrow.ipc.open_stream(stream).read_pandas()
+    pandas, _ = library("pandas", "cli"), library("pyarrow", "cli")
+    kind, read = "Arrow", _read_stream
     if place.suffix.lower() == ".parquet":
         kind, read = "Parquet", pandas.read_parquet
     elif place.suffix.lower() == ".feather" or content.startswith(b"ARROW1"):
-        kind, read = "Feather", pandas.read_feather
+        kind, read = "Feather", _read_feather
     try:
         frame = read(io.BytesIO(content))
     except (OSError, ValueError):
         said = CUT_OFF if content.startswith(ARROW_BEGINNINGS) else "it does not begin like one"
         raise InputError(f"{place} is no whole {kind} file: {said}.") from None
-    except (TypeError, KeyError, NotImplementedError) as error:  # whole, but not for pandas
+    except Exception as error:  # it is whole, but not for pandas; or it asks for terabytes
         said = " ".join(str(error).split()).rstrip(".")
         raise InputError(f"{place} cannot be read as a {kind} file: {said}.") from None
     # Columns that pandas used as names of rows, unless it kept them as columns, too.
@@ -194,6 +192,20 @@ def _read_arrow(place: Path, content: bytes) -> FileTable:
     frame = (frame.reset_index(others) if others else frame).reset_index(drop=True)
     frame.columns = [str(name).strip() for name in frame.columns]
     return FileTable(place, frame)
+
+
+def _read_stream(stream: io.BytesIO) -> Any:
+    return _frame(library("pyarrow.ipc", "cli").open_stream(stream).read_all())
+
+
+def _read_feather(stream: io.BytesIO) -> Any:
+    return _frame(library("pyarrow.feather", "cli").read_table(stream))
+
+
+def _frame(table: Any) -> Any:
+    """Return a table of Arrow as a data frame; lengths of its cells may lead out of the file."""
+    table.validate(full=True)
+    return table.to_pandas()
 
 
 def _read_npz(place: Path, content: bytes) -> FileTable:
@@ -213,6 +225,7 @@ def _read_npz(place: Path, content: bytes) -> FileTable:
             f"{place}: feature_names has {names.size} names, but X has {X.shape[1]} columns."
         )
     columns = None if names is None else [str(name).strip() for name in names.ravel().tolist()]
+    check_names(columns or (), str(place))
     return FileTable(place, pandas.DataFrame(X, columns=columns), beside=arrays)
 
 
@@ -225,7 +238,7 @@ def _arrays(place: Path, content: bytes) -> dict[str, NDArray[Any]]:
         with np.load(io.BytesIO(content), allow_pickle=False) as found:
             for name in found.files:
                 arrays[name] = found[name]
-    except NPZ_DAMAGE as error:
+    except Exception as error:  # whatever a damaged file leads NumPy to
         if "allow_pickle" not in str(error):
             raise InputError(f"{place} is no whole .npz file: {CUT_OFF}.") from None
         raise InputError(

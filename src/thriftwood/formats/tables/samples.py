@@ -19,6 +19,7 @@ from thriftwood.formats.tables.cells import (
 )
 from thriftwood.formats.tables.table import FileTable
 from thriftwood.support.arrays import FloatArray
+from thriftwood.support.text import check_names
 from thriftwood.support.validation import did_you_mean, some
 
 UNNAMED = (
@@ -80,6 +81,7 @@ def samples_for(
     forest = read_stages(model).richest
     y, counts = _target_and_weight(table, target, weight)
     columns, names = _columns_for(table, forest, (target, weight), like)
+    check_names(names, "A table")
     notes: list[str] = []
     X = pd.DataFrame(
         {

@@ -13,6 +13,7 @@ from thriftwood._version import __version__
 from thriftwood.report.amounts import amount
 from thriftwood.report.page.data import ROUNDING
 from thriftwood.support.files import File, write_whole
+from thriftwood.support.text import shown
 
 # In the order in which they are joined: the last one uses all others.
 SCRIPTS = (
@@ -73,7 +74,7 @@ def _short(number: float) -> float | int | None:
 
 def _table(data: dict[str, Any]) -> str:
     """Return the points as a table that needs no scripts."""
-    bill = f"Mean bill ({data['unit']})" if data["unit"] else "Mean bill"
+    bill = f"Mean bill ({shown(data['unit'])})" if data["unit"] else "Mean bill"
     heads = ["Point", bill, "Saved", *_error_heads(data), "Splits", "Features"]
     head = "".join(f'<th scope="col">{html.escape(words)}</th>' for words in heads)
     before = {"index": "before", "place": 0, "details": data["before"]}

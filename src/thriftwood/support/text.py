@@ -1,0 +1,44 @@
+"""Names and units of users as text that does no harm: on a terminal, in a spreadsheet, in C."""
+
+import re
+from collections.abc import Iterable
+
+from thriftwood.errors import InputError
+
+# What a cell begins with that a spreadsheet would run, after quotes that say that it is text.
+RUN = re.compile(r"'*[=+\-@\t\r]")
+
+
+def shown(text: object) -> str:
+    """Return a name as one line to look at: what a terminal would obey is as Python writes it."""
+    name = str(text)
+    if name.isprintable():
+        return name
+    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in name)
+
+
+def unit_behind(unit: str) -> str:
+    """Return a unit as it follows a number, with a space before it, or nothing."""
+    return f" {shown(unit)}" if unit else ""
+
+
+def to_cell(text: str) -> str:
+    """Return text as a cell that no spreadsheet runs: a quote before it says that it is text."""
+    return f"'{text}" if RUN.match(text) else text
+
+
+def from_cell(cell: str) -> str:
+    """Return the text that `to_cell` made a cell of."""
+    return cell[1:] if cell.startswith("'") and RUN.match(cell) else cell
+
+
+def check_names(names: Iterable[object], holder: str) -> None:
+    """Refuse names with a zero byte, where text ends in C, or a lone surrogate, which is no text.
+
+    `holder` is what would hold them, for the sentence.
+    """
+    for name in names:
+        if isinstance(name, str) and re.search("[\0\ud800-\udfff]", name):
+            raise InputError(
+                f"{holder} cannot hold the name {name!r}, in which not all is text: change it."
+            )
