@@ -1,10 +1,10 @@
 """Boosted models within a budget: CEGB alone, and the same models pruned and refitted.
 
-CEGB is LightGBM's own way to save features: a split pays for a feature that its rows have not
+CEGB is LightGBM's own way to save features: a split pays for a feature that its samples have not
 bought yet, while the trees grow. Here models are trained with it at several prices of a feature;
 each is then pruned by its recorded gains, and points of the path are refitted. Within every budget
-one model is chosen on validation rows, by the same rule for both sides; errors are those on test
-rows. Every feature costs 1, and one meter counts for all.
+one model is chosen on validation samples, by the same rule for both sides; errors are those on test
+samples. Every feature costs 1, and one meter counts for all.
 
 The rule is the calibrated log loss (see `held_out.py`). It was settled on other random splits of
 these data sets, after a look at their test errors; those here were drawn afterwards.
@@ -155,7 +155,7 @@ def against_descent(task: Task, split: Split, quick: bool) -> None:
     tw.prune_path(base, *split.train, n_jobs=2)
     of_path = time.perf_counter() - begin
     print(
-        f"  Log loss + tradeoff * cost on training rows, light CEGB; the whole path by recorded "
+        f"  Log loss + tradeoff * cost on training samples, light CEGB; the whole path by recorded "
         f"gains takes {of_path:.1f} s"
     )
     for tradeoff in (0.03,) if quick else (0.03, 0.01, 0.003):

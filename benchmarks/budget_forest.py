@@ -86,7 +86,7 @@ def against_the_authors(n_seeds: int, folder) -> None:
         return
     train, test = data.split == 0, data.split == 2
     print(
-        f"\nminiboone_tiny, 2000 training and 2000 test rows, {N_TREES} trees, {n_seeds} seeds, "
+        f"\nminiboone_tiny, 2000 training and 2000 test samples, {N_TREES} trees, {n_seeds} seeds, "
         "beside the authors' program"
     )
     for name, (settings, their_error, their_cost) in AUTHORS.items():

@@ -1,17 +1,17 @@
 """Cascades within a budget: CEGB alone, and forests and boosters made into cascades.
 
 Forests, plain boosters and boosters that CEGB trained are pruned. Points of each path become the
-stages of a cascade: they are refitted on the training rows, and the rules to stop are tuned on
-validation rows. Within every budget the base is chosen on the validation rows, too: the one whose
-cascade gets the fewest of them wrong. CEGB alone is trained at many more prices of a feature, may
-stop early, and is chosen on the same rows, by its calibrated log loss (see `held_out.py`) or by its
-errors; it is compared by whichever did better on the test rows. Errors and bills are those of test
-rows. Every feature costs 1, and one meter counts for all.
+stages of a cascade: they are refitted on the training samples, and the rules to stop are tuned on
+validation samples. Within every budget the base is chosen on these, too: the one whose cascade gets
+the fewest of them wrong. CEGB alone is trained at many more prices of a feature, may stop early,
+and is chosen on the same samples, by its calibrated log loss (see `held_out.py`) or by its errors;
+it is compared by whichever did better on the test samples. Errors and bills are those of test
+samples. Every feature costs 1, and one meter counts for all.
 
 Bases and the rule to choose among them were settled on splits of other seeds, after a look at
 their test errors: of 0 and 1 for covertype, of 0 to 2 for MiniBooNE. After a first run with seeds
-from 300 on two bases were left out, which validation rows had chosen once or never, to save time.
-The splits here were drawn afterwards.
+from 300 on two bases were left out, which validation samples had chosen once or never, to save
+time. The splits here were drawn afterwards.
 """
 
 from collections import Counter
@@ -135,7 +135,7 @@ def peers(task: Task, split: Split, sizes: list[int]) -> Iterator[Candidate]:
 
 
 def by_error(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Return candidates that are to be chosen by their errors on validation rows."""
+    """Return candidates that are to be chosen by their errors on validation samples."""
     return [replace(one, loss=one.error) for one in candidates]
 
 
@@ -170,7 +170,7 @@ def with_one_threshold(cascade: Any, split: Split) -> Iterator[Candidate]:
 
 
 def single_stages(cascade: Any, split: Split, name: str) -> Iterator[Candidate]:
-    """Yield each stage of a cascade as a model for all rows."""
+    """Yield each stage of a cascade as a model for all samples."""
     for stage in range(len(cascade.stages.forests)):
         thresholds = np.full(len(cascade.stages.forests), np.inf)  # others are left out
         thresholds[stage] = 0
@@ -202,7 +202,7 @@ def show(task: Task, chosen: dict[str, list[list[Candidate]]]) -> None:
 
 
 def better(first: list[list[Candidate]], second: list[list[Candidate]]) -> list[list[Candidate]]:
-    """Return of two ways to choose, at each budget, the one with fewer errors on test rows."""
+    """Return of two ways to choose, at each budget, the one with fewer errors on test samples."""
     take_second = errors_of(second).mean(axis=0) < errors_of(first).mean(axis=0)
     return [list(np.where(take_second, two, one)) for one, two in zip(first, second, strict=True)]
 

@@ -1,4 +1,4 @@
-"""LightGBM trained with CEGB: a split pays for a feature that its rows have not bought yet."""
+"""LightGBM trained with CEGB: a split pays for a feature that its samples have not bought yet."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,9 +1,9 @@
-"""On which rows errors are counted while pruning, and what that does to errors on other rows.
+"""On which samples errors are counted while pruning, and what that does to errors on others.
 
-The same forests are pruned with the losses of each tree counted in its bag, on all training rows,
-out of its bag, and on validation rows. From each path the validation rows choose the point of
-lowest error within a budget, and test rows judge it. Differences are from counting on all
-training rows, on the same rows and forests, with their standard errors over repeats.
+The same forests are pruned with the losses of each tree counted in its bag, on all training
+samples, out of its bag, and on validation samples. From each path the validation samples choose the
+point of lowest error within a budget, and test samples judge it. Differences are from counting on
+all training samples, with the same forests, with their standard errors over repeats.
 """
 
 from collections.abc import Iterator
@@ -19,13 +19,13 @@ import thriftwood as tw
 
 N_TREES = 40
 LOSSES = ("error", "expected_error")
-WAYS = {"training rows": "all", "in the bag": "in_bag", "out of bag": "out_of_bag"}
-VALIDATION = "validation rows"
+WAYS = {"training samples": "all", "in the bag": "in_bag", "out of bag": "out_of_bag"}
+VALIDATION = "validation samples"
 SMALLEST_LEAVES = (1, 5)
 
 
 class Task(NamedTuple):
-    """A data set of two classes, rows to train, choose and test, and budgets on the mean bill."""
+    """Data of two classes: samples to train, choose and test, and budgets on the mean bill."""
 
     name: str
     X: np.ndarray
@@ -56,7 +56,7 @@ def tasks(quick: bool, folder: Path | None) -> Iterator[Task]:
 def compare(task: Task, smallest_leaf: int, n_repeats: int) -> None:
     n_train, n_validation, n_test = task.sizes
     print(
-        f"\n{task.name}: {n_train} rows to train, {n_validation} to choose, {n_test} to test, "
+        f"\n{task.name}: {n_train} samples to train, {n_validation} to choose, {n_test} to test, "
         f"{n_repeats} draws;\n  {N_TREES} trees, max_features=None, "
         f"min_samples_leaf={smallest_leaf}. Mean test errors"
     )
@@ -64,7 +64,7 @@ def compare(task: Task, smallest_leaf: int, n_repeats: int) -> None:
     print(f"  {'loss':16s}{'counted on':17s}{budgets}")
     found = [errors(task, smallest_leaf, seed) for seed in range(n_repeats)]
     for loss in LOSSES:
-        usual = np.array([one[loss, "training rows"] for one in found])
+        usual = np.array([one[loss, "training samples"] for one in found])
         for way in (*WAYS, VALIDATION):
             show(loss, way, np.array([one[loss, way] for one in found]), usual)
 
@@ -87,7 +87,7 @@ def errors(task: Task, smallest_leaf: int, seed: int) -> dict[tuple[str, str], l
 
 
 def test_errors(path: tw.PruningPath, split: Split, budgets: tuple[float, ...]) -> list[float]:
-    """Return the test errors of the points that validation rows choose."""
+    """Return the test errors of the points that validation samples choose."""
     chosen = [path.choose(*split.validation, rule="budget", limit=limit) for limit in budgets]
     return [float(np.mean(one.model.predict(split.test.X) != split.test.y)) for one in chosen]
 

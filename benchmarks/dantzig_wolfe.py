@@ -22,7 +22,7 @@ from thriftwood.closure import (
 from thriftwood.solvers import DantzigWolfe, linear_program, min_cut
 from thriftwood.solvers.subproblems import batches_of, subproblem_workers
 
-# From light to heavy pruning: how many rows' errors one unit of cost on one row is worth.
+# From light to heavy pruning: how many samples' errors one unit of cost on one sample is worth.
 ROWS_PER_COST = (0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.8, 3.0)
 WORKERS_ROWS_PER_COST = (0.1, 0.3, 0.8)
 TEXTBOOK_SECONDS = 120.0

@@ -2,7 +2,7 @@
 
 Ratios within one run, alternating, medians, one core. Pruned is the best point within half of the
 mean bill. Before its times count, every format must predict what scikit-learn predicts. C is
-compiled with -O2 and called once for all rows; its size is that of the compiled code and arrays.
+compiled with -O2 and called once for all samples; its size is that of the compiled code and arrays.
 """
 
 import ctypes
@@ -38,7 +38,7 @@ void forest_predict_all(const double *rows, long n_samples, double *out)
 
 
 class Format(NamedTuple):
-    """A forest in a format: its size, and how to predict rows with it."""
+    """A forest in a format: its size, and how to predict samples with it."""
 
     size: int
     predict: Callable[[], np.ndarray]
@@ -48,7 +48,7 @@ def main() -> None:
     options = arguments(__doc__.splitlines()[0])
     repeats = 2 if options.quick else options.repeats
     heart = tw.datasets.load_heart()
-    compare("heart, 303 rows", heart.X, heart.y, heart.prices, repeats)
+    compare("heart, 303 samples", heart.X, heart.y, heart.prices, repeats)
     X, y, title = covertype(1_000 if options.quick else 10_000, options.data)
     compare(title, X, y, None, repeats)
 

@@ -24,7 +24,7 @@ import thriftwood as tw
 class Peak(NamedTuple):
     """Peaks in MB of the process that was called, and of workers; and what the call took.
 
-    `before` is what the process had taken for libraries and model, before it saw rows.
+    `before` is what the process had taken for libraries and model, before it saw samples.
     """
 
     before: float

@@ -1,4 +1,4 @@
-"""Choose among many models on validation rows, and tell how the choices did on test rows."""
+"""Choose among many models on validation samples, and tell how the choices did on test samples."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,20 +33,20 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True)
 class Candidate:
-    """A model as it looks on validation rows; and on test rows, once somebody asks.
+    """A model as it looks on validation samples; and on test samples, once somebody asks.
 
     Attributes
     ----------
     origin : str
         What it was made from, and how.
     base_cost : float
-        What the model that it was made from costs a validation row, before any pruning.
+        What the model that it was made from costs a validation sample, before any pruning.
     cost : float
-        Mean features that a validation row pays for; the budget is on this.
+        Mean features that a validation sample pays for; the budget is on this.
     loss : float
-        What candidates are chosen by; for most, the calibrated log loss on the validation rows.
+        What candidates are chosen by; for most, the calibrated log loss on the validation samples.
     error : float
-        Share of the validation rows that it gets wrong.
+        Share of the validation samples that it gets wrong.
     model : classifier or booster
     test : Rows
         Nothing is chosen by these.
@@ -62,19 +62,19 @@ class Candidate:
 
     @cached_property
     def wrong(self) -> np.ndarray:
-        """Which test rows it gets wrong."""
+        """Which test samples it gets wrong."""
         return wrong_rows(self.model, self.test)
 
     @cached_property
     def test_cost(self) -> float:
-        """Mean features that a test row pays for."""
+        """Mean features that a test sample pays for."""
         return mean_bill(self.model, self.test.X)
 
 
 def candidate(
     model: Any, split: Split, origin: str, base_cost: float | None = None, cost: float | None = None
 ) -> Candidate:
-    """Measure a model on the validation rows of a split."""
+    """Measure a model on the validation samples of a split."""
     if cost is None:
         cost = mean_bill(model, split.validation.X)
     scores = log_odds(model, split.validation.X)
@@ -90,7 +90,7 @@ def candidate(
 
 
 def nothing_bought(split: Split) -> Candidate:
-    """Return the answer that costs nothing: the commoner class of the training rows."""
+    """Return the answer that costs nothing: the commoner class of the training samples."""
     return candidate(DummyClassifier().fit(*split.train), split, "nothing")
 
 
@@ -129,7 +129,7 @@ def calibrated_loss(scores: np.ndarray, y: np.ndarray) -> float:
     """Return the least log loss of `steepness * scores + shift`, over both.
 
     Boosters are often too sure of themselves. Their plain log loss then says more about that than
-    about which rows they can tell apart, and a refit is the one that is blamed for it.
+    about which samples they can tell apart, and a refit is the one that is blamed for it.
     """
     spread = float(scores.std())
     if spread == 0:
@@ -148,7 +148,7 @@ def calibrated_loss(scores: np.ndarray, y: np.ndarray) -> float:
 
 
 def draw_split(X: np.ndarray, y: np.ndarray, sizes: tuple[int, int, int], seed: int) -> Split:
-    """Draw rows for the three parts, all different."""
+    """Draw samples for the three parts, all different."""
     order = np.random.default_rng(seed).permutation(len(y))
     ends = np.cumsum([0, *sizes])
     parts = [order[first:last] for first, last in pairwise(ends)]
@@ -165,7 +165,7 @@ def errors_of(models: list[list[Candidate]]) -> np.ndarray:
 
 
 def standard_errors(ours: list[list[Candidate]], theirs: list[list[Candidate]]) -> np.ndarray:
-    """Return those of the difference: over splits, or over the test rows of the only one."""
+    """Return those of the difference: over splits, or over the test samples of the only one."""
     if len(ours) > 1:
         per_split = errors_of(ours) - errors_of(theirs)
         return per_split.std(axis=0, ddof=1) / np.sqrt(len(ours))

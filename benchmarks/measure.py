@@ -25,7 +25,7 @@ def arguments(description: str) -> argparse.Namespace:
 
 
 def covertype(n_samples: int, folder: Path | None) -> tuple[np.ndarray, np.ndarray, str]:
-    """Return rows of Covertype drawn at random, or of NHANES where Covertype is not at hand.
+    """Return samples of Covertype drawn at random, or of NHANES where Covertype is not at hand.
 
     It is downloaded only into a folder that the user names.
     """
@@ -38,7 +38,7 @@ def covertype(n_samples: int, folder: Path | None) -> tuple[np.ndarray, np.ndarr
         data = datasets.load_nhanes()
         name = "nhanes"
     rows = np.random.default_rng(0).permutation(len(data.y))[:n_samples]
-    return data.X[rows], data.y[rows], f"{name}, {len(rows)} rows"
+    return data.X[rows], data.y[rows], f"{name}, {len(rows)} samples"
 
 
 def local_dataset(name: str, folder: Path | None) -> datasets.Dataset | None:

@@ -28,7 +28,7 @@ from thriftwood.problem.targets import read_target, read_weights, times_counted
 from thriftwood.solvers import linear_program, min_cut
 from thriftwood.solvers.min_cut import maximum_flow
 
-# From light to heavy pruning: how many rows' errors one unit of cost on one row is worth.
+# From light to heavy pruning: how many samples' errors one unit of cost on one sample is worth.
 ROWS_PER_COST = (0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.8, 1.5, 3.0)
 
 

@@ -1,7 +1,7 @@
-"""Predicting many rows: our ForestModel against the model's own library and treelite.
+"""Predicting many samples: our ForestModel against the model's own library and treelite.
 
-Ratios within one run, alternating, medians, two threads on every side; each side gets rows in the
-type it likes best. Before its times count, every side must predict the same.
+Ratios within one run, alternating, medians, two threads on every side; each side gets samples in
+the type it likes best. Before its times count, every side must predict the same.
 """
 
 import os
@@ -21,7 +21,7 @@ N_TREES = 40
 N_THREADS = 2
 # It refuses to have more than OpenMP was told to use.
 N_TREELITE = min(N_THREADS, int(os.environ.get("OMP_NUM_THREADS", N_THREADS)))
-BATCHES = (100_000, 1_000)  # rows to predict
+BATCHES = (100_000, 1_000)  # samples to predict
 QUICK_BATCHES = (10_000, 1_000)
 ROWS_TIMED = 20_000  # at least, so that a small batch is predicted often enough to be timed
 

@@ -1,7 +1,7 @@
 """Refitting all leaf values together: how long it takes, and what it does to errors.
 
 Times are ratios within one run: alternating, medians, against growing the forest on the same two
-cores. Errors are those of test rows, before and after, at budgets where a forest has lost much.
+cores. Errors are those of test samples, before and after, at budgets where a forest has lost much.
 """
 
 from collections import Counter
@@ -17,7 +17,7 @@ N_TREES = 40
 STRENGTH = 0.1  # of the fits that are timed with a strength given
 GIVEN = (1.0, 0.3, 0.1, 0.03)  # of those whose errors are shown, too
 LOSS = "expected_error"  # of the prunings whose errors are shown
-COSTS = (10.0, 5.3)  # mean features of a row; the nearest points of the path are taken
+COSTS = (10.0, 5.3)  # mean features of a sample; the nearest points of the path are taken
 
 
 def main() -> None:
@@ -69,8 +69,8 @@ def warm_up(X: np.ndarray, y: np.ndarray) -> None:
 def errors(parts: list[Rows], title: str, n_seeds: int) -> None:
     train, validation, test = parts
     print(
-        f"\n{title}: {len(train.y)} rows to train, {len(validation.y)} to validate, {len(test.y)} "
-        f"to test; {N_TREES} trees, {n_seeds} seeds of the forest, loss {LOSS!r}\n"
+        f"\n{title}: {len(train.y)} samples to train, {len(validation.y)} to validate, "
+        f"{len(test.y)} to test; {N_TREES} trees, {n_seeds} seeds of the forest, loss {LOSS!r}\n"
         "  Test errors: mean, and range"
     )
     paths = [
@@ -81,13 +81,13 @@ def errors(parts: list[Rows], title: str, n_seeds: int) -> None:
         prunings = [nearest(path, cost) for path in paths]
         bills = [tw.feature_bill(pruned.model, test.X).mean for pruned in prunings]
         print(
-            f"  about {cost:g} features: {np.mean(bills):.1f} on test rows ({min(bills):.1f} to "
+            f"  about {cost:g} features: {np.mean(bills):.1f} on test samples ({min(bills):.1f} to "
             f"{max(bills):.1f})"
         )
         show("pruned", prunings, test)
         show("out of bag", [pruned.refit(*train, n_jobs=2) for pruned in prunings], test)
         show(
-            "validation rows",
+            "validation samples",
             [pruned.refit(*train, validation=validation, n_jobs=2) for pruned in prunings],
             test,
         )

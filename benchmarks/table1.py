@@ -1,8 +1,8 @@
 """The paper's Table 1 beside ours: BudgetRF, pruned as an ensemble and tree by tree.
 
 Forests are grown by `BudgetForestClassifier`, every feature costs 1, and errors are those of the
-trees' majority vote on test rows: for Sonar and Heart the folds of repeated 10-fold
-cross-validation, for MiniBooNE the test rows of the authors' sample of 5,000. (The paper has the
+trees' majority vote on test samples: for Sonar and Heart the folds of repeated 10-fold
+cross-validation, for MiniBooNE the test samples of the authors' sample of 5,000. (The paper has the
 full set, so only the order of the methods can be compared.) Each way of pruning has one curve, cost
 and error at each tradeoff, averaged over all test parts. As in the paper both are compared at a low
 and a high level of error. Our level is as far above the error of our unpruned forests as the
@@ -189,7 +189,7 @@ def measure(setting: Setting, data, repeats: int) -> Measured:
 
 
 def measure_part(X, y, train, test, n_trees: int, seed: int) -> dict[str, tuple]:
-    """Return cost and error on test rows, of a whole forest and at all tradeoffs."""
+    """Return cost and error on test samples, of a whole forest and at all tradeoffs."""
     forest = tw.BudgetForestClassifier(n_trees, random_state=seed).fit(X[train], y[train])
     labels = np.array([tree.predict(X[test]) for tree in forest.estimators_])
     votes = (labels[:, :, None] == np.arange(len(forest.classes_))).sum(axis=0)

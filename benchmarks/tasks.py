@@ -71,7 +71,7 @@ def small_task(data: tw.datasets.Dataset, quick: bool) -> Task:
 def heading(task: Task) -> None:
     n_train, n_validation, n_test = task.sizes
     print(
-        f"\n{task.name}: {n_train} rows to train, {n_validation} to choose, {n_test} to test, "
-        f"{task.n_splits} split(s)\n  Errors on test rows, within a budget of so many features"
+        f"\n{task.name}: {n_train} samples to train, {n_validation} to choose, {n_test} to test, "
+        f"{task.n_splits} split(s)\n  Errors on test samples, within a budget of so many features"
     )
     line("budget", [f"{budget:g}" for budget in task.budgets])

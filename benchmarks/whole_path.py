@@ -1,7 +1,7 @@
 """The whole path: every optimal pruning, against training the forest and against one max flow.
 
 Ratios within one run, alternating, medians. The path is all of `prune_path`, from the user's model
-and rows to the frontier: reading, routing, the closure, and every cut. It is divided by the time
+and samples to the frontier: reading, routing, the closure, and every cut. It is divided by the time
 that scikit-learn takes to grow the same forest on two cores; and, from the closure on, by one
 OR-tools solve of the same closure at a middle tradeoff.
 """
@@ -24,7 +24,7 @@ from thriftwood.closure import check_certificate
 from thriftwood.solvers import min_cut, parametric_cut
 
 N_TREES = 40
-# How many rows' errors one unit of cost on one row is worth, in the middle of the path.
+# How many samples' errors one unit of cost on one sample is worth, in the middle of the path.
 MIDDLE = Fraction(3, 10)
 
 
@@ -39,9 +39,8 @@ def main() -> None:
     small_seconds = against_training(small, repeats, options.data)
     against_training(paper, repeats, options.data)
     large_seconds = path_alone(large, repeats, options.data)
-    print(
-        f"\nFrom {small} to {large} rows the path takes {large_seconds / small_seconds:.1f} times"
-    )
+    times = large_seconds / small_seconds
+    print(f"\nFrom {small} to {large} samples the path takes {times:.1f} times")
     if not options.quick:
         many_rows_and_trees(100_000, 100, options.data)
 

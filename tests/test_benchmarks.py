@@ -14,7 +14,7 @@ IS_SCRIPT = "arguments(__doc__"  # others are parts of these
 SCRIPTS = [
     ("one_tradeoff.py", ["bytes per requires-arc", "HiGHS"]),
     ("whole_path.py", ["of the fit", "one OR-tools solve", "resolution 0"]),
-    ("counted_rows.py", ["out of bag", "validation rows", "within 20"]),
+    ("counted_rows.py", ["out of bag", "validation samples", "within 20"]),
     ("budget_forest.py", ["of the first", "splits"]),
     ("export.py", ["ONNX, float32", "of scikit-learn"]),
     ("boosters.py", ["CEGB alone", "Area between the curves", "Where to start", "descended"]),
@@ -22,7 +22,7 @@ SCRIPTS = [
     ("lazy.py", ["microseconds of our own", "concurrent samples", "saved"]),
     ("cascade.py", ["CEGB alone", "best base, cascade", "Bases chosen"]),
     ("guarantee.py", ["passed in the world", "among the others", "whole model"]),
-    ("refit.py", ["of growing", "validation rows"]),
+    ("refit.py", ["of growing", "validation samples"]),
     ("subsampling.py", ["covered", "Losses and bills of the subsample", "all samples"]),
     ("dantzig_wolfe.py", ["two workers", "Gap after each round", "The textbook's master, for"]),
     ("scale_out.py", ["same drop steps True", "of one process", "Extrapolation, not measured"]),
