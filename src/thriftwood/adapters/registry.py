@@ -25,7 +25,7 @@ Model = TypeVar("Model")
 
 # The adapter of each class, with all below it, by library and name, so that no library need be
 # there; or of what we hand out around a model, the attribute that the model is in.
-KNOWN: dict[tuple[str, str], Any] = {
+ADAPTERS: dict[tuple[str, str], Any] = {
     ("sklearn", "BaseDecisionTree"): sklearn_trees,
     ("sklearn", "RandomForestClassifier"): sklearn_trees,
     ("sklearn", "RandomForestRegressor"): sklearn_trees,
@@ -154,7 +154,7 @@ def _find(model: Any) -> tuple[str | None, Any, Any]:
     """Return library and adapter, None where there is none, and the model without our wrapping."""
     for kind in type(model).__mro__:
         library = kind.__module__.split(".")[0]
-        known = KNOWN.get((library, kind.__name__))
+        known = ADAPTERS.get((library, kind.__name__))
         if isinstance(known, str):
             if not hasattr(model, known):
                 raise unfitted(model)
