@@ -179,6 +179,10 @@ def test_prices_that_span_too_many_orders_of_magnitude_are_refused() -> None:
     assert_refused(lambda: prune(costs=[1, 1e-15, 1e9, 0]), *words, error=RangeError)
     assert prune(costs=[1, 0, 1e9, 0]).proof.certificate.gap == 0
     assert_refused(lambda: prune(costs=[1e-320] * 4), "too small", error=RangeError)
+    tiny = {"tradeoff": None, "budget": 1e-309}
+    for price in (1e-310, 3e-309):  # where a tradeoff is beyond doubles, or next to that
+        costs = [price] * 4
+        assert_refused(lambda costs=costs: prune(costs=costs, **tiny), "so small", error=RangeError)
 
 
 # --- masked arrays

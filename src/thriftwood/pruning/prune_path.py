@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from thriftwood.closure import ParametricCut
 from thriftwood.costs import AnyCosts
+from thriftwood.errors import RangeError
 from thriftwood.problem import (
     AnyErrorCosts,
     AnyLoss,
@@ -25,9 +26,11 @@ from thriftwood.pruning.making import problem_of
 from thriftwood.pruning.path import PruningPath
 from thriftwood.pruning.proof import Optimal, PathProof, Sampled
 from thriftwood.solvers import parametric_cut
-from thriftwood.support.arrays import read_only
+from thriftwood.support.arrays import FloatArray, read_only
 from thriftwood.support.progress import progress_bar
 from thriftwood.support.validation import one_number_from_zero
+
+LARGEST_TRADEOFF = 1e307  # so that one above it is a number, too
 
 
 def prune_path(
@@ -121,7 +124,7 @@ def nested_path(
     Bills and losses are the ensemble's, whatever the closure problem counts.
     """
     forest, weight = problem.forest, problem.node_losses.weight
-    tradeoffs = np.array([0.0, *index.tradeoffs(cut.breakpoints)])
+    tradeoffs = _tradeoffs(index, cut)
     n_points = len(tradeoffs)
     drop_step = np.full(forest.n_nodes, -1, dtype=np.int32)
     drop_step[index.split] = cut.breakpoint_of
@@ -147,6 +150,20 @@ def nested_path(
         tradeoffs=read_only(tradeoffs),
         drop_step=read_only(drop_step),
     )
+
+
+def _tradeoffs(index: ClosureIndex, cut: ParametricCut) -> FloatArray:
+    """Return the tradeoffs of points, or refuse those without room for others above them."""
+    try:
+        tradeoffs = np.array([0.0, *index.tradeoffs(cut.breakpoints)])
+    except OverflowError:
+        tradeoffs = np.array([np.inf])
+    if tradeoffs[-1] > LARGEST_TRADEOFF:
+        raise RangeError(
+            "The prices are so small that what a unit of them is worth in loss is beyond doubles. "
+            "Use a smaller unit."
+        )
+    return tradeoffs
 
 
 def _on_all_samples(problem: PruningProblem, path: PruningPath) -> PruningPath:
