@@ -10,6 +10,7 @@ samples is noisy itself, and passes the limit more often than the rule does.
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -71,7 +72,7 @@ def worlds(quick: bool, folder: Path | None) -> Iterator[World]:
     covertype = local_dataset("covertype", folder)
     if covertype is not None:
         some = np.random.default_rng(0).permutation(len(covertype.y))[:15_000]
-        X, y = covertype.X[some], covertype.y[some] == 2
+        X, y = covertype.X[some], covertype.y[some] == 1  # Lodgepole pine
         yield made("Covertype, class 2 or not, booster", boosted, X, y, None)
 
 
@@ -99,10 +100,10 @@ class Measured:
     def __init__(self, world: World) -> None:
         self._world = world
         self._rules: dict[bytes, Rule] = {}
-        n_stages = len(world.cascade.stages)
-        self.whole = self.of(
-            world.cascade._with_thresholds(np.append(np.full(n_stages - 1, np.inf), 0.0))
-        )
+        cascade = world.cascade
+        last_alone = np.append(np.full(len(cascade.stages) - 1, np.inf), 0.0)
+        stages = replace(cascade.stages, thresholds=last_alone)
+        self.whole = self.of(tw.CascadeClassifier(stages, cascade.prices, cascade.rules))
 
     def of(self, cascade: tw.CascadeClassifier) -> Rule:
         key = cascade.stages.thresholds.tobytes()
@@ -115,14 +116,14 @@ class Measured:
 
 def show(world: World, measured: Measured, limit: float, n_draws: int) -> None:
     """Print how often rules pass a limit, and what they save."""
-    for replace in (True, False):
-        drawn = list(draws(world, measured, limit, n_draws, replace))
+    for again in (True, False):
+        drawn = list(draws(world, measured, limit, n_draws, again))
         passed = np.mean([one.increase > limit for one in drawn])
         among_others = np.mean([one.increase_of_others > limit for one in drawn])
         bill = np.mean([one.bill for one in drawn])
         whole = np.mean([one.is_whole_model for one in drawn])
-        kind = "all, drawn with replacement" if replace else "half, the others are new"
-        others = "" if replace else f", among the others by {among_others:.1%}"
+        kind = "all, drawn with replacement" if again else "half, the others are new"
+        others = "" if again else f", among the others by {among_others:.1%}"
         print(
             f"  limit {limit:g}, {kind}: passed in the world by {passed:.1%}{others}; mean "
             f"increase {np.mean([one.increase for one in drawn]):+.4f}, mean bill {bill:.4g}, "
@@ -132,13 +133,13 @@ def show(world: World, measured: Measured, limit: float, n_draws: int) -> None:
 
 
 def draws(
-    world: World, measured: Measured, limit: float, n_draws: int, replace: bool
+    world: World, measured: Measured, limit: float, n_draws: int, again: bool
 ) -> Iterator[Drawn]:
     """Choose a rule on samples drawn from the world, again and again."""
     rng, n_samples = np.random.default_rng(1), len(world.y)
     for _ in range(n_draws):
-        size = n_samples if replace else n_samples // 2
-        own = rng.choice(n_samples, size, replace=replace)
+        size = n_samples if again else n_samples // 2
+        own = rng.choice(n_samples, size, replace=again)
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             cascade = world.cascade.guaranteed(

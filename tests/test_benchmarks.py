@@ -22,6 +22,7 @@ SCRIPTS = [
     ("lazy.py", ["microseconds of our own", "concurrent samples", "saved"]),
     ("cascade.py", ["CEGB alone", "best base, cascade", "Bases chosen"]),
     ("guarantee.py", ["passed in the world", "among the others", "whole model"]),
+    ("limits.py", ["budget, cascade", "limit, whole model", "highest bill"]),
     ("refit.py", ["of growing", "validation samples"]),
     ("subsampling.py", ["covered", "Losses and bills of the subsample", "all samples"]),
     ("dantzig_wolfe.py", ["two workers", "Gap after each round", "The textbook's master, for"]),

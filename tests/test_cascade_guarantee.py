@@ -1,6 +1,7 @@
 """A guarantee for cascades: a valid test, a fixed sequence of rules, fresh samples."""
 
 import warnings
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy.stats import multinomial
 from test_bad_input import assert_refused
 from test_cascade import X_TEST, X_VALID, Y_TEST, Y_VALID, nhanes
 
+import thriftwood as tw
 from thriftwood.cascade.guarantee import fewest_samples, p_value, rules_from_dear_to_cheap
 from thriftwood.forest import predict_stages, scores
 
@@ -77,7 +79,8 @@ def test_rules_go_from_the_whole_model_by_the_present_one_to_cheap(refitted, bud
 
 
 def replaced(cascade, thresholds):
-    return cascade._with_thresholds(thresholds)
+    stages = replace(cascade.stages, thresholds=thresholds)
+    return tw.CascadeClassifier(stages, cascade.prices, cascade.rules)
 
 
 # --- cascades

@@ -286,6 +286,8 @@ def test_ids_without_a_source_are_refused():
     lazy = tw.LazyPredictor(FOREST)
     assert_refused(lambda: lazy.predict([1, 2, 3]), "`acquire`", "table")
     assert_refused(lambda: lazy.predict(None), "`acquire`", "table")
+    assert_refused(lambda: lazy.predict([[1, 2], [3]]), "different lengths", "table")
+    assert_refused(lambda: lazy.predict(HEART.X[:, :3]), "3 columns", "table")
     with pytest.raises(tw.errors.InputError, match="plain function"):
         run(lazy, HEART.X, "async")
 

@@ -230,13 +230,11 @@ class LazyPredictor:
         return Buyer(traversal, ids, self._reader, self._on_failure), costs, prices
 
     def _read_table(self, samples: Any) -> NDArray[Any]:
-        if not hasattr(samples, "columns") and np.ndim(samples) < 2:
-            raise InputError(
-                "There is no source: pass `acquire` or `acquire_many` to get the values of samples "
-                "by their ids, or else a table of all values to `predict`.",
-                "samples",
-            )
-        return read_rows(samples, self._forest.richest).values
+        try:
+            return read_rows(samples, self._forest.richest).values
+        except InputError as error:
+            hint = "Without `acquire` and `acquire_many`, `predict` takes a table of all values."
+            raise InputError(f"{error} {hint}", "samples") from None
 
     def _read_prices(self, costs: AnyCosts, n_samples: int) -> PriceList:
         forest = self._forest.richest
