@@ -37,6 +37,7 @@ fuzz: .venv/.dev
 bench: .venv/.dev
 	$(BIN)/python benchmarks/one_tradeoff.py
 	$(BIN)/python benchmarks/whole_path.py
+	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/budget_forest.py
 	$(BIN)/python benchmarks/boosters.py
 	$(BIN)/python benchmarks/cascade.py

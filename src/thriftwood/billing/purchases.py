@@ -109,10 +109,12 @@ def list_purchases(
 
 def passing_weights(forest: Forest, routes: Routes, weights: FloatArray) -> FloatArray:
     """Return the weight of the samples that pass each node; whole weights are not rounded."""
-    before = np.zeros((forest.n_trees, routes.n_samples + 1))
-    np.cumsum(weights[routes.order], axis=1, out=before[:, 1:])
-    tree = forest.tree_of(np.arange(forest.n_nodes))
-    passing: FloatArray = before[tree, routes.stop] - before[tree, routes.start]
+    passing: FloatArray = np.empty(forest.n_nodes)
+    before = np.zeros(routes.n_samples + 1)
+    for tree, order in enumerate(routes.order):
+        nodes = slice(*forest.tree_start[tree : tree + 2])
+        np.cumsum(weights[order], out=before[1:])
+        passing[nodes] = before[routes.stop[nodes]] - before[routes.start[nodes]]
     return passing
 
 

@@ -49,8 +49,8 @@ class Frontier(NamedTuple):
 
 
 @command(
-    "model data output target costs validation weight loss class_weight time_limit jobs "
-    "trust_pickle force json quiet debug"
+    "model data output target costs validation weight loss class_weight time_limit "
+    "memory_limit jobs trust_pickle force json quiet debug"
 )
 def frontier(request: Request, console: Console, output: OutputFolder) -> None:
     """Compute all optimal prunings, and write a report.
@@ -71,7 +71,9 @@ def frontier(request: Request, console: Console, output: OutputFolder) -> None:
     check_new_folder(output, FILES, request.force)
     check_request(request, request.model)
     inputs = read_inputs(request, console)
-    path = tw.prune_path(inputs.problem, time_limit=request.time_limit)
+    path = tw.prune_path(
+        inputs.problem, time_limit=request.time_limit, memory_limit=request.memory_limit
+    )
     with new_folder(output, FILES, request.force) as folder:
         found = write_frontier(folder, path, inputs, request, console)
     say_frontier(frontier_lines(found), output, console)

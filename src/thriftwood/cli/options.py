@@ -108,6 +108,9 @@ class Request:
         float | None,
         optional("SECONDS", "Stop then, with the points found so far and the gap proven so far."),
     ] = None
+    memory_limit: Annotated[
+        str | None, optional("SIZE", "Memory to take, such as 2GB; by default what is free.")
+    ] = None
     jobs: Annotated[int | None, optional("N", "Threads; -1 for all. By default one.")] = None
     trust_pickle: Annotated[
         bool,

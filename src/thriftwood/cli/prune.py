@@ -37,7 +37,7 @@ NOT_PROVEN = "Nothing is proven: the true loss of a boosted model has no exact o
 
 @command(
     "model data output target costs budget tradeoff max_error_increase validation refit cascade "
-    "weight loss class_weight jobs trust_pickle force json quiet debug"
+    "weight loss class_weight memory_limit jobs trust_pickle force json quiet debug"
 )
 def prune(
     request: Request,
@@ -85,11 +85,11 @@ def prune(
     inputs = read_inputs(request, console)
     _check_model(inputs, output, refit, cascade)
     if cascade:
-        model, lines, facts = _cascade(inputs, request.budget, refit, console)
+        model, lines, facts = _cascade(inputs, request, refit, console)
     elif request.tradeoff is not None:
-        model, lines, facts = _at_tradeoff(inputs, request.tradeoff, refit)
+        model, lines, facts = _at_tradeoff(inputs, request, refit)
     else:
-        path = tw.prune_path(inputs.problem)
+        path = tw.prune_path(inputs.problem, memory_limit=request.memory_limit)
         limits = (request.budget, max_error_increase)
         model, lines, facts = point_of(path, inputs, limits, refit)
     # All that may fail comes before the file: it is there only if all went well.
@@ -186,21 +186,26 @@ def _by_error(path: PruningPath, inputs: Inputs, max_error_increase: float | Non
     )
 
 
-def _at_tradeoff(inputs: Inputs, tradeoff: float, refit: bool) -> Answer:
-    """Return the optimal pruning at a tradeoff."""
+def _at_tradeoff(inputs: Inputs, request: Request, refit: bool) -> Answer:
+    """Return the optimal pruning at a tradeoff, which needs about the memory of a path."""
+    from thriftwood.problem import check_memory
+
+    tradeoff = request.tradeoff or 0.0
+    check_memory(inputs.problem, request.memory_limit)
     pruned = tw.prune(inputs.problem, tradeoff=tradeoff)
     certificate = getattr(pruned.proof, "certificate", None)  # none after a descent
     proof = _proof_in_words(certificate, tradeoff)
     return _answer(pruned, inputs, refit, certificate, proof)
 
 
-def _cascade(inputs: Inputs, budget: float | None, refit: bool, console: Console) -> Answer:
+def _cascade(inputs: Inputs, request: Request, refit: bool, console: Console) -> Answer:
     """Return a cascade of points of the path, tuned on the validation set."""
     assert inputs.validation is not None, "`_check_choice` has seen to that."
-    cascade = tw.prune_path(inputs.problem).cascade(
+    path = tw.prune_path(inputs.problem, memory_limit=request.memory_limit)
+    cascade = path.cascade(
         inputs.validation.X,
         inputs.validation.y,
-        budget=budget,
+        budget=request.budget,
         refit=inputs.samples if refit else None,
         sample_weight=inputs.validation.weight,
         n_jobs=inputs.problem.n_jobs,
@@ -210,7 +215,7 @@ def _cascade(inputs: Inputs, budget: float | None, refit: bool, console: Console
         "type": type(cascade).__name__,
         "n_stages": len(cascade.stages),
         "n_stages_used": len(cascade.stages.in_use),
-        "budget": budget,
+        "budget": request.budget,
     }
     title, *_ = str(cascade).splitlines()  # the other figures are those of the validation set
     return cascade, [title, wrapped(TUNED)], facts

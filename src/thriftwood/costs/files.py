@@ -19,6 +19,12 @@ from thriftwood.support.files import place_of, read_text, write_whole
 from thriftwood.support.validation import did_you_mean, some
 
 NOT_IN_FILES = "belongs to certain samples, so it cannot be in a file"
+# Text and comments of TOML, in which dots mean nothing; and keys, once text is one word.
+TOML_TEXT = re.compile(
+    r'"""(?:\\.|[^\\])*?"""|\'\'\'.*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*', re.DOTALL
+)
+TOML_KEY = re.compile(r"[\w-]+(?:[ \t]*\.[ \t]*[\w-]+)*")
+DEEPEST_KEY = 100  # tomllib takes hours for keys of many thousand parts
 KEYS = tuple(name for name in vars(Costs()) if name not in SAMPLE_FIELDS)
 
 
@@ -85,6 +91,9 @@ def _without_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _parse_toml(file: str, text: str) -> tuple[Values, Places]:
+    keys = TOML_KEY.finditer(TOML_TEXT.sub("text", text))
+    if any(key[0].count(".") > DEEPEST_KEY for key in keys):
+        raise InputError(f"{file}: a key has more than {DEEPEST_KEY} parts; no price has.")
     try:
         # The message says the line and column, but in a last line that does not end.
         return tomllib.loads(text + "\n"), {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator, Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from thriftwood.datasets.dataset import Dataset
 from thriftwood.errors import DatasetError
+from thriftwood.support.files import read_whole
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -36,8 +38,7 @@ def read_npz(path: Path) -> Arrays:
         # numpy would also take a bare array or a pickle for an archive by another name.
         if not zipfile.is_zipfile(path):
             raise zipfile.BadZipFile("it is not an .npz archive")
-        # Opened here, because numpy leaves a file open whose directory is damaged.
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+        with np.load(BytesIO(read_whole(path)), allow_pickle=False) as archive:
             return {key: archive[key] for key in FIELDS if key in archive.files}
     # A damaged file makes zipfile, zlib, numpy and its header parser fail each in its own way.
     except Exception as problem:

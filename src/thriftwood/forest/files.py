@@ -29,6 +29,7 @@ DAMAGE = (
     TypeError,
     AttributeError,
     OverflowError,
+    MemoryError,
     zipfile.BadZipFile,
     zlib.error,
 )
@@ -105,6 +106,8 @@ def load_arrays(
     try:
         with np.load(BytesIO(content), allow_pickle=False) as found:
             arrays = {name: found[name] for name in found.files}
+        if not all(array.itemsize for array in arrays.values()):
+            raise ValueError
         header: dict[str, Any] = json.loads(str(arrays.pop("header")))
         if header["format"] != file_format or not isinstance(header["version"], int):
             raise ValueError

@@ -30,6 +30,7 @@ from thriftwood.problem.losses import (
     read_loss,
     recorded_losses,
 )
+from thriftwood.problem.memory import estimated_memory
 from thriftwood.problem.targets import (
     ClassWeight,
     CountArray,
@@ -238,6 +239,14 @@ class PruningProblem:
         lost, bought = self.node_losses, self.purchases
         loss_per_cost = Fraction(lost.weight) / Fraction(bought.scale)
         return build_closure(self.forest, bought, lost.total, loss_per_cost)
+
+    @cached_property
+    def memory_estimate(self) -> int:
+        """About how many bytes `prune_path` takes at its peak, beyond the model and the samples.
+
+        Counted on some of the samples, before anything large is there.
+        """
+        return estimated_memory(self)
 
     def mean_costs(self, drop_step: IndexArray, n_points: int) -> FloatArray:
         """Return the mean bill of a sample at nested points.

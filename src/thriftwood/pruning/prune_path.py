@@ -20,6 +20,7 @@ from thriftwood.problem import (
     ClassWeight,
     ClosureIndex,
     PruningProblem,
+    check_memory,
     nested_figures,
 )
 from thriftwood.pruning.making import problem_of
@@ -47,6 +48,7 @@ def prune_path(
     n_jobs: int | None = None,
     progress: bool | None = None,
     time_limit: float | None = None,
+    memory_limit: float | str | None = None,
 ) -> PruningPath:
     """Compute every optimal pruning of a tree ensemble, from nearly untouched to single leaves.
 
@@ -68,6 +70,11 @@ def prune_path(
     time_limit : float, optional
         Seconds after which the path ends with what it has: fewer points, nested, their figures
         exact, and `path.proof.resolution` the proven gap. Reading the samples is never cut short.
+    memory_limit : float or str, optional
+        How much memory the path may take, beyond the model and the samples, in bytes or as text
+        such as "2GB"; by default what the machine, or the control group of the process, has free.
+        A path that is estimated to take more (`problem.memory_estimate`) is refused before it
+        begins. Samples in partitions have no limit but their own.
 
     Examples
     --------
@@ -96,15 +103,18 @@ def prune_path(
         n_jobs=n_jobs,
         progress=progress,
     ) as problem:
-        return path_of(problem, deadline)
+        return path_of(problem, deadline, memory_limit)
 
 
-def path_of(problem: PruningProblem, deadline: float = math.inf) -> PruningPath:
+def path_of(
+    problem: PruningProblem, deadline: float = math.inf, memory_limit: float | str | None = None
+) -> PruningPath:
     """Return all optimal prunings of a problem, or those found by a second of `time.monotonic`."""
     problem.check_adds_up("leave `loss` out, or prune at a tradeoff.")
     if problem.partitions is not None:
         cut, rounds = problem.partitions.parametric_cut(deadline)
         return nested_path(problem, problem.partitions.index, cut, rounds=rounds)
+    check_memory(problem, memory_limit)
     closure, index = problem.closure
     with progress_bar("Pruning", problem.progress) as bar:
         cut = parametric_cut(closure, problem.n_jobs, bar, deadline)

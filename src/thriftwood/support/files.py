@@ -1,13 +1,28 @@
-"""Files that are whole or not there."""
+"""Files that are whole or not there, and that fit into memory, unpacked, too."""
 
+import gzip
 import os
+import select
+import stat
+import time
+import zipfile
+import zlib
+from collections.abc import Iterator
+from io import BytesIO, FileIO
 from pathlib import Path
 
 from thriftwood.errors import InputError
+from thriftwood.support.memory import available_memory, memory_in_words
 from thriftwood.support.writing import new_file
 
 File = str | os.PathLike[str]
 CUT_OFF = "it seems cut off: copy it again"
+# How many times what a file holds, unpacked, its reading takes in memory, about; and that of text.
+TIMES = 3
+TIMES_OF_TEXT = 8
+CHUNK = 2**20
+# Seconds that somebody has to begin to write to a pipe.
+PATIENCE = 1.0
 
 
 def place_of(file: object) -> Path:
@@ -21,14 +36,86 @@ def place_of(file: object) -> Path:
 
 
 def read_whole(file: File) -> bytes:
-    """Return what a file holds."""
+    """Return what a file holds; refuse one that, unpacked if it is a zip, does not fit."""
     place = place_of(file)
     try:
-        return place.read_bytes()
+        with open(place, "rb", 0, opener=_open_without_waiting) as stream:
+            content = _read_opened(place, stream)
     except FileNotFoundError:
         raise InputError(f"There is no file {place}.") from None
     except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError(f"{place} cannot be read: {error}.") from None
+    try:
+        with zipfile.ZipFile(BytesIO(content)) as archive:  # which hands out no more than it says
+            unpacked = sum(member.file_size for member in archive.infolist())
+    except (zipfile.BadZipFile, ValueError, OSError):  # no zip, or one that its reader refuses
+        return content
+    check_fits(place, unpacked)
+    return content
+
+
+def _open_without_waiting(place: str, flags: int) -> int:
+    """Open a file; a pipe to which nobody writes would not open for ever."""
+    return os.open(place, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _read_opened(place: Path, stream: FileIO) -> bytes:
+    """Read an ordinary file or a pipe to its end."""
+    about = os.fstat(stream.fileno())
+    if stat.S_ISFIFO(about.st_mode):
+        return b"".join(_read_pipe(place, stream))
+    if not stat.S_ISREG(about.st_mode):
+        raise InputError(f"{place} is a device: pass the name of a file.")
+    check_fits(place, about.st_size)
+    return stream.readall()
+
+
+def _read_pipe(place: Path, stream: FileIO) -> Iterator[bytes]:
+    """Yield what comes out of a pipe, as long as somebody writes to it."""
+    size, deadline = 0, time.monotonic() + PATIENCE
+    while True:
+        chunk = stream.read(CHUNK)
+        if chunk:
+            size += len(chunk)
+            check_fits(place, size)
+            yield chunk
+        elif chunk is None:  # its writer has more to say
+            select.select([stream], [], [])
+        elif size:
+            return
+        elif time.monotonic() > deadline:
+            raise InputError(
+                f"{place} is a pipe to which nobody writes, or that was read already: pass the "
+                "name of a file."
+            )
+        else:
+            time.sleep(0.01)
+
+
+def check_fits(place: Path, n_bytes: float, times: int = TIMES) -> None:
+    """Refuse a file whose content, unpacked, takes more memory to read than is free."""
+    free = available_memory()
+    if n_bytes * times > free:
+        raise InputError(
+            f"{place} holds {memory_in_words(n_bytes)} or more, unpacked, and reading it takes "
+            f"about {times} times as much memory, but {memory_in_words(free)} is free: pass a "
+            "smaller file."
+        )
+
+
+def unpacked_gzip(place: Path, content: bytes) -> bytes:
+    """Return text that gzip has packed, if it fits; it is counted before it is kept."""
+    size = 0
+    try:
+        with gzip.open(BytesIO(content)) as stream:
+            while chunk := stream.read(CHUNK):
+                size += len(chunk)
+                check_fits(place, size, TIMES_OF_TEXT)
+        return gzip.decompress(content)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{place} is no whole gzip file: {error}.") from None
 
 
 def read_text(file: File) -> str:
@@ -38,6 +125,7 @@ def read_text(file: File) -> str:
 
 def decoded(place: Path, content: bytes) -> str:
     """Return UTF-8 as text, or say in which line it is none."""
+    check_fits(place, len(content), TIMES_OF_TEXT)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

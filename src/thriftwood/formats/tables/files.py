@@ -1,9 +1,7 @@
 """Read a table of samples from a file; its suffix says what it is."""
 
 import csv
-import gzip
 import io
-import zlib
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -16,7 +14,15 @@ from numpy.typing import NDArray
 from thriftwood.errors import InputError
 from thriftwood.formats.tables.table import FileTable
 from thriftwood.support.arrays import IntArray
-from thriftwood.support.files import CUT_OFF, File, decoded, place_of, read_whole
+from thriftwood.support.files import (
+    CUT_OFF,
+    File,
+    check_fits,
+    decoded,
+    place_of,
+    read_whole,
+    unpacked_gzip,
+)
 from thriftwood.support.libraries import library
 from thriftwood.support.text import check_names
 
@@ -33,6 +39,7 @@ NO_TABLES = {
     **dict.fromkeys((".xlsx", ".xls", ".ods"), "is a spreadsheet: save it as CSV."),
     **dict.fromkeys(MODELS, "looks like a model: is the order of the files right?"),
 }
+CELL = 8  # bytes of a number
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
@@ -60,10 +67,7 @@ def read_table(file: File) -> FileTable:
         if content.startswith(begins) and not suffix.startswith((own, ".arrow")):
             raise InputError(f"{place} is {what}, not what its name says: give it its own suffix.")
     if suffix.endswith(".gz"):
-        try:
-            content = gzip.decompress(content)
-        except (OSError, EOFError, zlib.error) as error:
-            raise InputError(f"{place} is no whole gzip file: {error}.") from None
+        content = unpacked_gzip(place, content)
     table = READERS[suffix](place, content)
     for what, n_there in zip(("rows", "columns"), table.frame.shape, strict=True):
         if not n_there:
@@ -180,7 +184,12 @@ def _read_arrow(place: Path, content: bytes) -> FileTable:
     elif place.suffix.lower() == ".feather" or content.startswith(b"ARROW1"):
         kind, read = "Feather", _read_feather
     try:
+        if kind == "Parquet":  # a few bytes can stand for a million equal cells
+            about = library("pyarrow.parquet", "cli").read_metadata(io.BytesIO(content))
+            check_fits(place, CELL * about.num_rows * about.num_columns)
         frame = read(io.BytesIO(content))
+    except InputError:
+        raise
     except (OSError, ValueError):
         said = CUT_OFF if content.startswith(ARROW_BEGINNINGS) else "it does not begin like one"
         raise InputError(f"{place} is no whole {kind} file: {said}.") from None
@@ -238,6 +247,8 @@ def _arrays(place: Path, content: bytes) -> dict[str, NDArray[Any]]:
         with np.load(io.BytesIO(content), allow_pickle=False) as found:
             for name in found.files:
                 arrays[name] = found[name]
+                if not arrays[name].itemsize:  # any number of cells take no place in a file
+                    raise ValueError
     except Exception as error:  # whatever a damaged file leads NumPy to
         if "allow_pickle" not in str(error):
             raise InputError(f"{place} is no whole .npz file: {CUT_OFF}.") from None

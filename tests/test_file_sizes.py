@@ -1,0 +1,208 @@
+"""Files that would fill the memory, or never end, are refused in a sentence before they do."""
+
+import gzip
+import io
+import os
+import threading
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from cli_files import asked_about, heart_folder, run
+
+import thriftwood as tw
+from thriftwood.errors import InputError
+from thriftwood.formats.models import read_model
+from thriftwood.formats.tables import read_table
+from thriftwood.support import files
+
+UNPACKED = 20_000_000
+FREE = 50_000_000
+TOO_LARGE = "holds .* or more, unpacked, and reading it takes about . times as much memory, but"
+
+
+@pytest.fixture
+def little_memory(monkeypatch):
+    """Let 50 MB be free: bombs need not be large to be too large."""
+    monkeypatch.setattr(files, "available_memory", lambda: FREE)
+
+
+def npy(shape, data=b"", descr="<f8"):
+    """Return an array as it is in an .npz file, with any shape beside any data."""
+    content = io.BytesIO()
+    header = {"descr": descr, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(content, header)
+    return content.getvalue() + data
+
+
+def zip_of(file, **members):
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(f"{name}.npy", content)
+    return file
+
+
+# --- packed files
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_an_npz_that_unpacks_to_much(tmp_path):
+    file = zip_of(tmp_path / "rows.npz", X=npy((UNPACKED // 8, 1), bytes(UNPACKED)))
+    assert file.stat().st_size < UNPACKED / 500
+    with pytest.raises(InputError, match=TOO_LARGE):
+        read_table(file)
+
+
+@pytest.mark.usefixtures("little_memory")
+@pytest.mark.parametrize("name", ["model.skops", "model.tw"])
+def test_a_model_that_unpacks_to_much(name, tmp_path):
+    content = npy((UNPACKED // 8, 1), bytes(UNPACKED))
+    file = zip_of(tmp_path / name, header=content, schema=content)
+    with pytest.raises(InputError, match=TOO_LARGE):
+        read_model(file)
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_a_path_and_a_dataset_that_unpack_to_much(tmp_path):
+    file = zip_of(tmp_path / "path.npz", header=npy((UNPACKED // 8, 1), bytes(UNPACKED)))
+    with pytest.raises(InputError, match=TOO_LARGE):
+        tw.ForestModel.load(file)
+    zip_of(tmp_path / "covertype.npz", X=npy((UNPACKED // 8, 1), bytes(UNPACKED)))
+    with pytest.raises(tw.errors.DatasetError, match=TOO_LARGE):
+        tw.datasets.load_dataset("covertype", tmp_path, download=False)
+
+
+def test_a_zip_that_says_less_than_it_holds(tmp_path):
+    file = zip_of(tmp_path / "rows.npz", X=npy((1000, 1), bytes(8000)))
+    content, size = file.read_bytes(), len(npy((1000, 1))) + 8000
+    file.write_bytes(content.replace(size.to_bytes(4, "little"), (200).to_bytes(4, "little")))
+    with pytest.raises(InputError, match=r"is no whole \.npz file"):
+        read_table(file)
+
+
+@pytest.mark.parametrize("array", [npy((10**15, 16)), npy((10**9, 16), descr="|V0")])
+def test_an_array_that_says_more_than_it_holds(array, tmp_path):
+    with pytest.raises(InputError, match=r"is no whole \.npz file"):
+        read_table(zip_of(tmp_path / "rows.npz", X=array))
+    with pytest.raises(InputError, match="or is damaged"):
+        tw.ForestModel.load(zip_of(tmp_path / "forest.tw", header=array))
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_text_that_unpacks_to_much(tmp_path):
+    file = tmp_path / "rows.csv.gz"
+    file.write_bytes(gzip.compress(b"a,b\n" + b"0,0\n" * (UNPACKED // 4)))
+    with pytest.raises(InputError, match=TOO_LARGE):
+        read_table(file)
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_cells_that_are_all_the_same(tmp_path):
+    pd.DataFrame({"a": np.zeros(UNPACKED // 8)}).to_parquet(tmp_path / "rows.parquet")
+    assert (tmp_path / "rows.parquet").stat().st_size < UNPACKED / 100
+    with pytest.raises(InputError, match=TOO_LARGE):
+        read_table(tmp_path / "rows.parquet")
+
+
+# --- plain files
+
+
+@pytest.mark.usefixtures("little_memory")
+@pytest.mark.parametrize("name", ["rows.csv", "prices.csv", "model.txt"])
+def test_a_file_larger_than_what_is_free(name, tmp_path):
+    file = tmp_path / name
+    with file.open("wb") as stream:
+        stream.truncate(10 * FREE)  # which takes no place on the disk
+    with pytest.raises(InputError, match=TOO_LARGE):
+        files.read_whole(file)
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_small_files_are_read_as_ever(tmp_path):
+    heart_folder(tmp_path)
+    assert (
+        run("prune", *asked_about(tmp_path), "--budget", 5, "-o", tmp_path / "p.skops").exit_code
+        == 0
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" + ".a" * 20_000 + " = 1",
+        "[" + "a" + ". a" * 20_000 + "]",
+        "x = {" + '"="' + '."="' * 20_000 + " = 1}",
+    ],
+)
+def test_deep_keys_of_prices(text, tmp_path):
+    (tmp_path / "prices.toml").write_text(text)
+    with pytest.raises(InputError, match="a key has more than 100 parts"):
+        tw.Costs.from_file(tmp_path / "prices.toml")
+
+
+def test_dots_elsewhere_are_no_deep_keys(tmp_path):
+    dots = "a." * 200
+    text = f"# {dots}\nunit = '{dots}'\nper_split = 1.5\n[per_feature]\n\"{dots}\" = 1.5\n"
+    (tmp_path / "prices.toml").write_text(text)
+    assert tw.Costs.from_file(tmp_path / "prices.toml").per_feature == {dots: 1.5}
+
+
+# --- what is no ordinary file
+
+PIPES = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are of Unix")
+
+
+@PIPES
+def test_a_pipe_to_which_nobody_writes(tmp_path):
+    os.mkfifo(tmp_path / "rows.csv")
+    with pytest.raises(InputError, match="is a pipe to which nobody writes"):
+        read_table(tmp_path / "rows.csv")
+
+
+def written_to(pipe, *parts):
+    """Begin to write to a pipe, as another process would, and return it."""
+    os.mkfifo(pipe)
+
+    def write():
+        with pipe.open("wb", 0) as stream:
+            for part in parts:
+                try:
+                    stream.write(part)
+                except BrokenPipeError:  # the reader has seen enough
+                    return
+
+    threading.Thread(target=write, daemon=True).start()
+    return pipe
+
+
+@PIPES
+def test_a_pipe_is_read_to_its_end(tmp_path):
+    pipe = written_to(tmp_path / "rows.csv", b"a,b\n1,2\n", b"3,4\n" * 200_000)
+    assert read_table(pipe).frame["a"].sum() == 600_001
+
+
+@PIPES
+@pytest.mark.usefixtures("little_memory")
+def test_a_pipe_without_end(tmp_path):
+    with pytest.raises(InputError, match=TOO_LARGE):
+        files.read_whole(written_to(tmp_path / "pipe", *[bytes(2**20)] * 10_000))
+
+
+@PIPES
+@pytest.mark.parametrize("place", ["/dev/zero", "/dev/null"])
+def test_devices(place):
+    with pytest.raises(InputError, match=f"{place} is a device"):
+        files.read_whole(place)
+
+
+@PIPES
+def test_the_command_line_says_it_with_its_exit_code(tmp_path):
+    heart_folder(tmp_path)
+    os.mkfifo(tmp_path / "pipe.csv")
+    model, *_ = asked_about(tmp_path)
+    for data in (tmp_path / "pipe.csv", tmp_path, "/dev/zero"):
+        words = (model, data, "--target", "ill", "--budget", 5, "-o", tmp_path / "p.skops")
+        result = run("prune", *words)
+        assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+        assert result.stderr.startswith(f"Error: {data} is a ")
