@@ -57,7 +57,7 @@ def known(n_samples: int, n_features: int) -> tw.Costs:
 
 
 REGRESSOR = RandomForestRegressor(50, max_features=0.3, random_state=0, n_jobs=-1)
-BOOSTER = lightgbm.LGBMClassifier(n_estimators=200, num_leaves=63, verbose=-1)
+BOOSTER = lightgbm.LGBMClassifier(n_estimators=200, num_leaves=63, verbose=-1, n_jobs=1)
 SHAPES = {
     "deep": Shape(60_000, 30, 2, forest(50)),
     "deep, float64, two threads": Shape(60_000, 30, 2, forest(50), "float64", n_jobs=2),
@@ -69,13 +69,13 @@ SHAPES = {
     "500 features": Shape(30_000, 500, 2, forest(50, min_samples_leaf=3)),
     "60 classes": Shape(30_000, 20, 60, forest(50)),
     "regressor": Shape(60_000, 30, 1, REGRESSOR),
-    "booster": Shape(200_000, 30, 2, BOOSTER),
+    "booster": Shape(60_000, 30, 2, BOOSTER),
     "fees of groups": Shape(60_000, 30, 2, forest(50, min_samples_leaf=5), costs=fees),
     "tests cost": Shape(60_000, 30, 2, forest(50, min_samples_leaf=5), costs=tests_and_nodes),
     "queries pay": Shape(60_000, 30, 2, forest(50, min_samples_leaf=5), costs=queries),
     "half is known": Shape(60_000, 30, 2, forest(50, min_samples_leaf=5), costs=known),
-    "few samples": Shape(300_000, 30, 2, forest(30), n_fitted=297_000),
-    "unseen samples": Shape(200_000, 30, 2, forest(50), n_fitted=20_000),
+    "few samples": Shape(100_000, 30, 2, forest(50), n_fitted=97_000),
+    "unseen samples": Shape(60_000, 30, 2, forest(50), n_fitted=10_000),
 }
 
 
