@@ -12,7 +12,7 @@ from sklearn.model_selection import train_test_split
 import thriftwood as tw
 
 RULES = {  # name: limit, mark, colour
-    "lowest_error": (None, "^", "#009E73"),
+    "best_score": (None, "^", "#009E73"),
     "one_standard_error": (None, "D", "#D55E00"),
     "budget": (50, "s", "#CC79A7"),
 }

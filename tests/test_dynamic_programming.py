@@ -206,7 +206,7 @@ def test_rules_choose_the_cheapest_of_the_good_enough():
     assert (np.diff(measured.cost) > 0).any()
     best = int(measured.error.argmin())
     most = measured.error[best] + measured.standard_error[best]
-    for rule, allowed in (("lowest_error", measured.error.min()), ("one_standard_error", most)):
+    for rule, allowed in (("best_score", measured.error.min()), ("one_standard_error", most)):
         chosen = path.choose(X, y, rule=rule)
         good_enough = measured.error <= allowed + 1e-12
         assert good_enough[chosen.index]

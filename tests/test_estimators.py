@@ -77,6 +77,7 @@ def failures_expected(estimator):
     return IN_THE_LOSS_ONLY | (DRAWS_DIFFER if draws else {})
 
 
+@pytest.mark.filterwarnings("ignore::thriftwood.errors.ConstantPredictionWarning")  # on noise
 @parametrize_with_checks(
     [
         tw.PrunedEnsembleClassifier(RandomForestClassifier(5, max_features=None)),

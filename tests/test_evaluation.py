@@ -11,7 +11,7 @@ from sklearn.ensemble import (
 from sklearn.metrics import brier_score_loss, confusion_matrix, log_loss
 
 import thriftwood as tw
-from thriftwood.errors import InputError
+from thriftwood.errors import ConstantPredictionWarning, InputError
 
 # --- evaluation
 
@@ -153,22 +153,20 @@ def test_evaluation_refuses_what_makes_no_sense(wrong, words):
 def test_rules_choose_what_they_say(nhanes):
     _, path, X, y = nhanes
     measured = path.evaluate(X, y)
-    lowest = path.choose(X, y, rule="lowest_error").index
-    assert measured.error[lowest] == measured.error.min()
-    assert (measured.error[lowest + 1 :] > measured.error.min()).all()
-    best = int(measured.error.argmin())
-    most = measured.error[best] + measured.standard_error[best]
-    one_se = path.choose(X, y).index
-    assert measured.error[one_se] <= most
-    assert (measured.error[one_se + 1 :] > most).all()
-    assert one_se >= lowest
-    within = path.choose(X, y, rule="max_error_increase", limit=0.02).index
+    best = path.choose(X, y, rule="best_score").index
+    assert measured.score[best] == measured.score.max()
+    assert (measured.score[best + 1 :] < measured.score.max()).all()
+    with pytest.warns(ConstantPredictionWarning):
+        within = path.choose(X, y, rule="max_error_increase", limit=0.02).index
     assert measured.error[within] <= measured.original.error + 0.02
     assert (measured.error[within + 1 :] > measured.original.error + 0.02).all()
+    above = path.choose(X, y, rule="max_score_decrease", limit=0.02).index
+    assert measured.score[above] >= measured.original.score - 0.02
+    assert (measured.score[above + 1 :] < measured.original.score - 0.02).all()
     budget = float(np.median(measured.cost))
     affordable = path.choose(X, y, rule="budget", limit=budget)
     assert measured.cost[affordable.index] <= budget
-    assert measured.error[affordable.index] == measured.error[measured.cost <= budget].min()
+    assert measured.score[affordable.index] == measured.score[measured.cost <= budget].max()
 
 
 def test_a_rise_that_no_point_keeps_to_is_refused(nhanes):
@@ -188,7 +186,8 @@ def test_a_rise_that_no_point_keeps_to_is_refused(nhanes):
         ({"rule": "best"}, "`rule` is 'best'"),
         ({"rule": "budget"}, "`limit` is None"),
         ({"rule": "max_error_increase", "limit": -1}, "`limit` is -1"),
-        ({"rule": "lowest_error", "limit": 1}, "takes no `limit`"),
+        ({"rule": "max_score_decrease"}, "`limit` is None"),
+        ({"rule": "best_score", "limit": 1}, "takes no `limit`"),
     ],
 )
 def test_rules_refuse_what_makes_no_sense(wrong, words):

@@ -233,5 +233,5 @@ def test_words():
     text = repr(PATH)
     assert f"{len(PATH)} optimal prunings" in text
     assert "RandomForestClassifier" in text
-    assert "lowest error" in repr(PATH.evaluate(HEART.X, HEART.y))
+    assert "best roc_auc" in repr(PATH.evaluate(HEART.X, HEART.y))
     assert "expected cost" in repr(PATH.mix(budget=100))

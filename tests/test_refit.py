@@ -325,7 +325,7 @@ def test_what_predicts_no_mean_is_not_made_to(objective):
         tw.prune(model, X, AGE, tradeoff=0.1, loss="squared_error")
     path = tw.prune_path(model, X, AGE)
     if objective == "quantile":
-        with pytest.raises(InputError, match="your own way"):
+        with pytest.raises(InputError, match="pass a `scoring`"):
             path.choose(X, AGE)
     else:
         assert path.choose(X, AGE).cost >= 0

@@ -82,3 +82,7 @@ class MissingLibraryError(ThriftwoodError, ImportError):
 
 class UnusedPriceWarning(UserWarning):
     """A price list prices features that are none of the model."""
+
+
+class ConstantPredictionWarning(UserWarning):
+    """A point was chosen that predicts one class for all samples, of a model that does not."""

@@ -17,12 +17,15 @@ from thriftwood.adapters.registry import (
     without_threshold,
     write_model,
 )
+from thriftwood.adapters.scoring import Scorer, Scoring, read_scorer, score_predictions
 from thriftwood.adapters.sklearn_trees import decision_tree
 
 __all__ = [
     "BootstrapSamples",
     "FittedClassifier",
     "ForestModel",
+    "Scorer",
+    "Scoring",
     "decision_tree",
     "forest_model",
     "is_a",
@@ -30,7 +33,9 @@ __all__ = [
     "own_prices",
     "read_bootstrap",
     "read_forest",
+    "read_scorer",
     "read_stages",
+    "score_predictions",
     "unwrapped",
     "without_threshold",
     "write_model",

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 
+from thriftwood.adapters import Scoring
 from thriftwood.costs import AnyCosts, Costs
-from thriftwood.evaluation import Evaluation, Measures
+from thriftwood.evaluation import Evaluation, Measures, default_scoring
 from thriftwood.pruning.path import PruningPath
 from thriftwood.support.arrays import FloatArray, IntArray, read_only
 
@@ -62,12 +63,20 @@ def make_folds(cv: Any, samples: Samples, is_classifier: bool) -> list[Fold]:
 
 
 def cross_validate(
-    path: PruningPath, grow: Callable[[Samples], PruningPath], samples: Samples, folds: list[Fold]
+    path: PruningPath,
+    grow: Callable[[Samples], PruningPath],
+    samples: Samples,
+    folds: list[Fold],
+    scoring: Scoring = None,
 ) -> Evaluation:
-    """Measure the points of a path on samples held out from paths that `grow` makes like it."""
+    """Measure the points of a path on samples held out from paths that `grow` makes like it.
+
+    Deviations of the score are those of samples within folds.
+    """
     tradeoffs = _middles(path.tradeoffs)
+    scoring = _default_scoring(path, samples.y, folds) if scoring is None else scoring
     measured = [
-        _measure(grow(samples.take(train)), samples.take(held_out), tradeoffs)
+        _measure(grow(samples.take(train)), samples.take(held_out), tradeoffs, scoring)
         for train, held_out in folds
     ]
     # Of the models before pruning first, then of the points.
@@ -76,6 +85,9 @@ def cross_validate(
     sizes = np.array([samples.take(held_out).total_weight for _, held_out in folds])
     shares = sizes / sizes.sum()
     error, cost, spread = shares @ errors, shares @ costs, _standard_error(measured, errors)
+    score = shares @ [[one.original.score, *one.score] for one in measured]
+    is_constant = np.all([[one.original.is_constant, *one.is_constant] for one in measured], axis=0)
+    one_class = np.all([[one.original.one_class, *one.one_class] for one in measured], axis=0)
     return Evaluation(
         points=read_only(np.arange(len(path))),
         tradeoffs=path.tradeoffs,
@@ -88,8 +100,28 @@ def cross_validate(
         quantiles=(),
         cost_quantiles=read_only(np.empty((len(path), 0))),
         n_samples=sum(one.n_samples for one in measured),
-        original=Measures(float(error[0]), float(spread[0]), float(cost[0])),
+        original=Measures(
+            error=float(error[0]),
+            standard_error=float(spread[0]),
+            cost=float(cost[0]),
+            score=float(score[0]),
+            is_constant=bool(is_constant[0]),
+            one_class=bool(one_class[0]),
+        ),
+        scoring=measured[0].scoring,
+        score=read_only(score[1:]),
+        is_constant=read_only(is_constant[1:]),
+        one_class=read_only(one_class[1:]),
+        deviations=read_only(
+            np.hstack([share * one.deviations for share, one in zip(shares, measured, strict=True)])
+        ),
     )
+
+
+def _default_scoring(path: PruningPath, y: NDArray[Any], folds: list[Fold]) -> str:
+    """Return the usual score, or the one for samples that lack a class, if those of a fold do."""
+    held_out = min((y[held_out] for _, held_out in folds), key=lambda part: len(np.unique(part)))
+    return default_scoring(path.forest, held_out)
 
 
 def _that_count(samples: Samples, train: Any, held_out: Any, is_classifier: bool) -> Fold:
@@ -118,12 +150,15 @@ def _middles(tradeoffs: FloatArray) -> FloatArray:
     return middles[: len(tradeoffs)]
 
 
-def _measure(path: PruningPath, held_out: Samples, tradeoffs: FloatArray) -> Evaluation:
+def _measure(
+    path: PruningPath, held_out: Samples, tradeoffs: FloatArray, scoring: Scoring
+) -> Evaluation:
     """Measure the point of a fold's path that is optimal at each tradeoff."""
     points = np.searchsorted(path.tradeoffs, tradeoffs, side="right") - 1
     return path.evaluate(
         held_out.X,
         held_out.y,
+        scoring=scoring,
         points=points.tolist(),
         quantiles=(),
         sample_weight=held_out.weights,

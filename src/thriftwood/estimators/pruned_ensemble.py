@@ -21,12 +21,17 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from thriftwood.adapters import read_forest
+from thriftwood.adapters import Scoring, read_forest, read_scorer
 from thriftwood.costs import AnyCosts
 from thriftwood.errors import InputError, UnfittedModelError, UnsupportedModelError
 from thriftwood.estimators.cross_validation import Fold, Samples, cross_validate, make_folds
 from thriftwood.estimators.options import prices_for
-from thriftwood.evaluation import Evaluation, check_rule, chosen_point
+from thriftwood.evaluation import (
+    Evaluation,
+    check_rule,
+    choose_point,
+    warn_of_constant,
+)
 from thriftwood.forest.table import without_mask
 from thriftwood.problem import AnyLoss, ClassWeight, read_weights
 from thriftwood.pruning import Pruned, PruningPath, prune_path
@@ -48,6 +53,7 @@ class _PrunedEnsemble(BaseEstimator):
         costs: AnyCosts = None,
         budget: float | None = None,
         tradeoff: float | None = None,
+        scoring: Scoring = None,
         rule: str = "one_standard_error",
         limit: float | None = None,
         cv: Any = 5,
@@ -62,6 +68,7 @@ class _PrunedEnsemble(BaseEstimator):
         self.costs = costs
         self.budget = budget
         self.tradeoff = tradeoff
+        self.scoring = scoring
         self.rule = rule
         self.limit = limit
         self.cv = cv
@@ -149,6 +156,8 @@ class _PrunedEnsemble(BaseEstimator):
     def _check_parameters(self) -> None:
         """Refuse before any work what would be refused after it."""
         check_rule(self.rule, self.limit)
+        if self.scoring is not None:
+            read_scorer(self.scoring)
         if self.budget is not None and self.tradeoff is not None:
             raise InputError("Pass `budget` or `tradeoff`, not both: each alone decides the point.")
         if isinstance(self.cv, str) and self.cv != OUT_OF_BAG:
@@ -249,12 +258,13 @@ class _PrunedEnsemble(BaseEstimator):
     def _measured(self, samples: Samples, folds: list[Fold]) -> Evaluation | None:
         """Measure the points, where that is to decide between them."""
         if folds:
-            return cross_validate(self.path_, self._grow, samples, folds)
+            return cross_validate(self.path_, self._grow, samples, folds, self.scoring)
         if not self._measures_out_of_bag:
             return None
         return self.path_.evaluate(
             samples.X,
             samples.y,
+            scoring=self.scoring,
             samples=OUT_OF_BAG,
             quantiles=(),
             sample_weight=samples.weights,
@@ -268,7 +278,9 @@ class _PrunedEnsemble(BaseEstimator):
             return self.path_.at(budget=self.budget, tradeoff=self.tradeoff)
         if self.evaluation_ is None:
             return self.path_.at(index=0)
-        return self.path_.at(index=chosen_point(self.evaluation_, self.rule, self.limit))
+        choice = choose_point(self.evaluation_, self.rule, self.limit)
+        warn_of_constant(choice, stacklevel=3)
+        return self.path_.chosen(choice)
 
 
 def _has_labels(X: Any) -> bool:
@@ -291,11 +303,14 @@ class PrunedEnsembleClassifier(ClassifierMixin, _PrunedEnsemble):
         Take the best point that costs at most this per sample.
     tradeoff : float, optional
         Take the point that is optimal at this tradeoff. Without a budget and a tradeoff, `cv`,
-        `rule` and `limit` choose the point.
-    rule : {"one_standard_error", "lowest_error", "max_error_increase", "budget"}
-        Which point to take by the measured errors and bills, as in `PruningPath.choose`.
+        `scoring`, `rule` and `limit` choose the point.
+    scoring : str or callable, optional
+        By which score, as in `PruningPath.choose`.
+    rule : {"one_standard_error", "best_score", "max_score_decrease", "max_error_increase", \
+            "budget"}
+        Which point to take by the measured scores and bills, as in `PruningPath.choose`.
     limit : float, optional
-        For the last two rules.
+        For the last three rules.
     cv : int, splitter, iterable of splits, or "out_of_bag"
         How to measure the points. By cross-validation: a model is grown and pruned on each training
         part, and what it keeps is measured on the held-out part, at a tradeoff from the middle of
@@ -307,7 +322,7 @@ class PrunedEnsembleClassifier(ClassifierMixin, _PrunedEnsemble):
         As in `prune`.
     class_weight : "balanced", mapping from class to weight, or None
         As in `prune`: it counts in the loss of pruning only. To grow with class weights give them
-        to the estimator, too. The errors that choose a point are plain ones, without class weights.
+        to the estimator, too. The scores that choose a point are plain ones, without class weights.
     samples : {"all", "in_bag", "out_of_bag"}, optional
         As in `prune`. None means all, but "in_bag" with `cv="out_of_bag"`, which needs trees that
         were not pruned on what measures them.
@@ -366,7 +381,7 @@ class PrunedEnsembleRegressor(RegressorMixin, _PrunedEnsemble):
     """A tree ensemble for numbers that is grown and then pruned to what its features are worth.
 
     Parameters and attributes are those of `PrunedEnsembleClassifier`, without classes and their
-    weights. The errors that choose a point are squared ones, whatever the loss, and an int as `cv`
+    weights. Without `scoring` squared errors choose a point, whatever the loss, and an int as `cv`
     is lowered to the number of samples.
 
     Examples

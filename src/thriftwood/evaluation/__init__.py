@@ -1,9 +1,26 @@
 """Measure prunings on samples, choose among them, prove them.
 
-Law: the errors and bills of a point are those of the model that the point writes.
+Law: the errors, scores and bills of a point are those of the model that the point writes.
 """
 
-from thriftwood.evaluation.choosing import check_rule, check_statistic, chosen_point
+from thriftwood.evaluation.choosing import (
+    Choice,
+    check_rule,
+    check_statistic,
+    choose_point,
+    warn_of_constant,
+)
 from thriftwood.evaluation.evaluation import Evaluation, Measures, evaluate
+from thriftwood.evaluation.scores import default_scoring
 
-__all__ = ["Evaluation", "Measures", "check_rule", "check_statistic", "chosen_point", "evaluate"]
+__all__ = [
+    "Choice",
+    "Evaluation",
+    "Measures",
+    "check_rule",
+    "check_statistic",
+    "choose_point",
+    "default_scoring",
+    "evaluate",
+    "warn_of_constant",
+]

@@ -9,13 +9,21 @@ from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from thriftwood.adapters import Scoring
 from thriftwood.billing import mean_costs, nested_bills, sorted_by_step, steps_of
 from thriftwood.costs import PriceList
 from thriftwood.evaluation import kernels
+from thriftwood.evaluation.scores import (
+    CLASS_LOSSES,
+    Predicted,
+    read_score,
+    standard_errors_to,
+)
 from thriftwood.forest import Forest, Routes, predictions, route_samples
 from thriftwood.problem import Prunings, SampleData, read_points
-from thriftwood.support.arrays import FloatArray, IndexArray, IntArray, read_only
+from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray, read_only
 from thriftwood.support.libraries import frame_of
 from thriftwood.support.progress import progress_bar
 from thriftwood.support.validation import shares_of_one
@@ -23,8 +31,6 @@ from thriftwood.support.validation import shares_of_one
 if TYPE_CHECKING:
     import pandas as pd
 
-# Measured of classifiers, in the order of `_losses`.
-CLASS_LOSSES = ("error", "vote_error", "brier", "log_loss")
 # Values of nodes are added in whole numbers of this many bits.
 VALUE_BITS = 44
 # Probabilities stay this far from 0 and 1, as for scikit-learn.
@@ -43,6 +49,9 @@ class Measures(NamedTuple):
     error: float
     standard_error: float
     cost: float
+    score: float
+    is_constant: bool
+    one_class: bool
     confusion: FloatArray | None = None
 
 
@@ -74,7 +83,19 @@ class Evaluation:
     n_samples : int
         How many samples were predicted.
     original : Measures
-        `error`, `standard_error`, `cost` and `confusion` of the model before pruning.
+        The same of the model before pruning.
+    scoring : str
+        The name of the score by which a point is chosen.
+    score : float array
+        The higher the better.
+    is_constant : bool array
+        Whether all samples get the same probabilities, or the same number.
+    one_class : bool array
+        Whether one class is predicted for all samples.
+    deviations : shape (1 + n_points, n_groups)
+        Of the score of the model before pruning, then of the points, on groups of samples: the
+        length of a row is the standard error of its score, and the length of the difference of two
+        rows that of the paired difference of their scores.
     confusion : shape (n_points, n_classes, n_classes), optional
         How many samples of each class (rows, in the order of the model's classes) are predicted as
         each (columns); with `sample_weight` their weights, as whole numbers in the same ratios. Not
@@ -93,20 +114,32 @@ class Evaluation:
     cost_quantiles: FloatArray
     n_samples: int
     original: Measures
+    scoring: str
+    score: FloatArray
+    is_constant: BoolArray
+    one_class: BoolArray
+    deviations: FloatArray
     confusion: FloatArray | None = None
 
     def __repr__(self) -> str:
-        best = int(self.error.argmin())
+        best = int(self.score.argmax())
         return (
-            f"Evaluation of {len(self.points)} points on {self.n_samples} samples: lowest error "
-            f"{self.error[best]:.4g} at point {self.points[best]}, mean cost {self.cost[best]:.6g}"
+            f"Evaluation of {len(self.points)} points on {self.n_samples} samples: best "
+            f"{self.scoring} {self.score[best]:.4g} at point {self.points[best]}, mean cost "
+            f"{self.cost[best]:.6g}"
         )
+
+    @property
+    def score_error(self) -> FloatArray:
+        """The standard error of each point's score."""
+        return standard_errors_to(self.deviations[1:], np.zeros(self.deviations.shape[1]))
 
     def to_frame(self) -> pd.DataFrame:
         """Return one line per point as a pandas data frame."""
         columns: dict[str, Any] = {"point": self.points, "tradeoff": self.tradeoffs}
-        for name in ("error", "standard_error", "vote_error", "log_loss", "brier", "cost"):
+        for name in ("error", "standard_error", "vote_error", "log_loss", "brier"):
             columns[name] = getattr(self, name)
+        columns |= {"score": self.score, "score_error": self.score_error, "cost": self.cost}
         for column, quantile in enumerate(self.quantiles):
             columns[f"cost_q{quantile:g}"] = self.cost_quantiles[:, column]
         return frame_of({name: column for name, column in columns.items() if column is not None})
@@ -120,21 +153,30 @@ def evaluate(
     quantiles: Sequence[float] = (),
     n_jobs: int | None = None,
     progress: bool | None = None,
+    scoring: Scoring = None,
+    X: Any = None,
 ) -> Evaluation:
-    """Measure points of a path on samples; parameters as in `PruningPath.evaluate`."""
+    """Measure points of a path on samples; parameters as in `PruningPath.evaluate`.
+
+    `X` is for scores of the user's own, which may look at it.
+    """
     forest, weights = path.forest, data.weights
     wanted = np.arange(len(path)) if points is None else read_points(points, len(path))
     # Point 0 is the model before pruning from here on.
     visited, place = np.unique(np.append(0, wanted + 1), return_inverse=True)
     shares = shares_of_one(quantiles, "quantiles")
     routes = route_samples(forest, data.table, n_jobs)
-    counted = data.counted
+    counted = data.counted_losses
+    score = read_score(scoring, forest, data, data.table.values if X is None else X)
     names = CLASS_LOSSES if forest.is_classifier else CLASS_LOSSES[:1]
     means = np.empty((len(names), len(visited)))
     standard_error = np.empty(len(visited))
     cost_quantiles = np.empty((len(visited), len(shares)))
     confusion = _room_for_confusion(forest, len(visited))
-    losses_along = _losses_along(forest, routes, data, _nested(path, visited))
+    scores = np.empty(len(visited))
+    is_constant, one_class = np.zeros((2, len(visited)), dtype=np.bool_)
+    deviations: list[FloatArray] = []
+    predicted_along = _predicted_along(forest, routes, data, _nested(path, visited))
     bills_along: Iterable[FloatArray] = repeat(weights)  # nobody looks
     if shares:
         bills_along = chain.from_iterable(
@@ -142,13 +184,18 @@ def evaluate(
         )
     with progress_bar("Evaluating", progress) as bar:
         number = len(visited)
-        for (losses, predicted), bill in zip(losses_along, bills_along, strict=False):
+        for predicted, bill in zip(predicted_along, bills_along, strict=False):
             number -= 1
-            means[:, number] = losses @ counted / counted.sum()
-            standard_error[number] = _standard_error(losses[0], counted)
+            means[:, number] = predicted.losses @ counted / counted.sum()
+            standard_error[number] = _standard_error(predicted.losses[0], counted)
+            scores[number], own = score.of(predicted)
+            deviations.append(own)
+            is_constant[number] = _all_alike(predicted.outputs[counted > 0])
+            one_class[number] = forest.is_classifier and _all_alike(predicted.labels[counted > 0])
             cost_quantiles[number] = _quantiles(bill, weights, shares)
             if confusion is not None:
-                confusion[number] = _confusion(data.target, predicted, counted, confusion.shape[1])
+                labels, n_classes = predicted.labels, confusion.shape[1]
+                confusion[number] = _confusion(data.target, labels, data.counted, n_classes)
             bar(1 - number / len(visited))
     costs = [mean_costs(forest, routes, prices, weights, *one) for one in _nested(path, visited)]
     cost = np.concatenate(costs[::-1])
@@ -170,18 +217,18 @@ def evaluate(
             float(means[0, original]),
             float(standard_error[original]),
             float(cost[original]),
+            float(scores[original]),
+            bool(is_constant[original]),
+            bool(one_class[original]),
             None if confusion is None else read_only(confusion[original]),
         ),
+        scoring=score.name,
+        score=read_only(scores[at]),
+        is_constant=read_only(is_constant[at]),
+        one_class=read_only(one_class[at]),
+        deviations=read_only(np.array(deviations[::-1])[place]),
         confusion=None if confusion is None else read_only(confusion[at]),
     )
-
-
-def _room_for_confusion(forest: Forest, n_points: int) -> FloatArray | None:
-    """Return confusion matrices of points, still empty, where there is room for them."""
-    n_classes = 0 if forest.classes is None else len(forest.classes)
-    if not 0 < n_points * n_classes**2 <= MOST_CONFUSION:
-        return None
-    return np.zeros((n_points, n_classes, n_classes))
 
 
 def _nested(path: Prunings, visited: IntArray) -> Iterator[Nested]:
@@ -195,12 +242,12 @@ def _nested(path: Prunings, visited: IntArray) -> Iterator[Nested]:
         yield steps_of(path.kept_nodes(int(point) - 1) if point else is_split), 1
 
 
-def _losses_along(
+def _predicted_along(
     forest: Forest, routes: Routes, data: SampleData, prunings: Iterable[Nested]
-) -> Iterator[tuple[FloatArray, IndexArray]]:
-    """Yield what samples lose, shape (n_losses, n_samples), and their classes, from the last point.
+) -> Iterator[Predicted]:
+    """Yield what each point predicts, and what each sample loses there, from the last point.
 
-    The predicted classes are numbers, all 0 for a regressor.
+    The arrays are the same ones every time: only what changed is written anew.
     """
     size = math.frexp(float(np.abs(forest.values).max(initial=0.0)))[1]
     value = np.rint(np.ldexp(forest.values, VALUE_BITS - size)).astype(np.int64)
@@ -217,8 +264,7 @@ def _losses_along(
     )
     unit = math.ldexp(1.0, size - VALUE_BITS)
     state = _at_roots(forest, trees)
-    losses = np.zeros((len(CLASS_LOSSES) if forest.is_classifier else 1, routes.n_samples))
-    predicted = np.zeros(routes.n_samples, dtype=np.int32)
+    predicted = _nothing_predicted(forest, routes.n_samples)
     before = np.zeros(forest.n_nodes, dtype=np.bool_)
     for step, n_points in prunings:
         last = step >= n_points - 1
@@ -232,12 +278,44 @@ def _losses_along(
             for first in range(0, len(changed), TOGETHER):
                 some = changed[first : first + TOGETHER]
                 outputs = _outputs(forest, state, some, unit)
-                losses[:, some] = _losses(forest, outputs, state.votes[some], data.target[some])
-                if forest.is_classifier:
-                    predicted[some] = outputs.argmax(axis=1)
+                predicted.outputs[some] = outputs
+                predicted.labels[some] = outputs.argmax(axis=1)
+                predicted.losses[:, some] = _losses(forest, state, some, outputs, data.target[some])
             state.changed[changed] = False
-            yield losses, predicted
+            yield predicted
         before = step >= 0
+
+
+def _nothing_predicted(forest: Forest, n_samples: int) -> Predicted:
+    """Return arrays for what will be predicted."""
+    n_outputs = forest.n_outputs if forest.classes is None else len(forest.classes)
+    return Predicted(
+        losses=np.zeros((len(CLASS_LOSSES) if forest.is_classifier else 1, n_samples)),
+        outputs=np.zeros((n_samples, n_outputs)),
+        labels=np.zeros(n_samples, dtype=np.int64),
+    )
+
+
+def _all_alike(predicted: NDArray[Any]) -> bool:
+    """Return True where all samples get the same."""
+    return bool((predicted == predicted[0]).all())
+
+
+def _room_for_confusion(forest: Forest, n_points: int) -> FloatArray | None:
+    """Return confusion matrices of points, still empty, where there is room for them."""
+    n_classes = 0 if forest.classes is None else len(forest.classes)
+    if not 0 < n_points * n_classes**2 <= MOST_CONFUSION:
+        return None
+    return np.zeros((n_points, n_classes, n_classes))
+
+
+def _confusion(
+    y_true: IndexArray | FloatArray, predicted: IntArray, weights: FloatArray, n_classes: int
+) -> FloatArray:
+    """Return how much the samples of each class (rows) weigh that are predicted as each."""
+    cell = y_true.astype(np.int64) * n_classes + predicted
+    counted: FloatArray = np.bincount(cell, weights, n_classes**2).astype(np.float64)
+    return counted.reshape(n_classes, n_classes)
 
 
 def _at_roots(forest: Forest, trees: kernels.Trees) -> kernels.State:
@@ -257,7 +335,7 @@ def _at_roots(forest: Forest, trees: kernels.Trees) -> kernels.State:
 
 
 def _outputs(forest: Forest, state: kernels.State, samples: IntArray, unit: float) -> FloatArray:
-    """Return what the ensemble says of some samples: numbers, or probabilities of classes."""
+    """Return the probabilities of classes, or the numbers, that some samples get."""
     outputs: FloatArray = state.total[samples].astype(np.float64)
     if not (forest.is_classifier and forest.is_averaged):  # whose whole numbers have exact ties
         n_trees = state.n_trees[samples, None] if forest.combine == "mean" else 1
@@ -268,30 +346,25 @@ def _outputs(forest: Forest, state: kernels.State, samples: IntArray, unit: floa
 
 
 def _losses(
-    forest: Forest, outputs: FloatArray, votes: IntArray, y_true: IndexArray | FloatArray
+    forest: Forest,
+    state: kernels.State,
+    samples: IntArray,
+    outputs: FloatArray,
+    y_true: IndexArray | FloatArray,
 ) -> FloatArray:
     """Return what some samples lose, shape (n_losses, n_samples)."""
     if not forest.is_classifier:
         with np.errstate(over="ignore"):
             squared: FloatArray = (outputs[None, :, -1] - y_true) ** 2
         return squared
+    right = np.arange(len(samples)), y_true
     error = outputs.argmax(axis=1) != y_true
-    vote_error = votes.argmax(axis=1) != y_true
-    right = np.arange(len(y_true)), y_true
+    vote_error = state.votes[samples].argmax(axis=1) != y_true
     log_loss = -np.log(np.clip(outputs[right], SMALLEST, 1.0 - SMALLEST))
-    off = outputs.copy()
-    off[right] -= 1.0
-    brier = (off**2).sum(axis=1) / (2 if off.shape[1] == 2 else 1)
+    distance = outputs.copy()
+    distance[right] -= 1.0
+    brier = (distance**2).sum(axis=1) / (2 if outputs.shape[1] == 2 else 1)
     return np.array([error, vote_error, brier, log_loss])
-
-
-def _confusion(
-    y_true: IndexArray | FloatArray, predicted: IndexArray, weights: FloatArray, n_classes: int
-) -> FloatArray:
-    """Return how much the samples of each class (rows) weigh that are predicted as each."""
-    cell = y_true.astype(np.int64) * n_classes + predicted
-    counted: FloatArray = np.bincount(cell, weights, n_classes**2).astype(np.float64)
-    return counted.reshape(n_classes, n_classes)
 
 
 def _standard_error(losses: FloatArray, weights: FloatArray) -> float:

@@ -68,6 +68,11 @@ class SampleData:
         """The weights of the samples that some tree counts, 0 for the others."""
         return np.where(self.times.any(axis=0), self.weights, 0.0)
 
+    @property
+    def counted_losses(self) -> FloatArray:
+        """How much the losses of these samples count, 0 for the others."""
+        return np.where(self.times.any(axis=0), self.loss_weights, 0.0)
+
     def take(self, rows: IntArray | slice) -> SampleData:
         """Return some of the samples, where all count alike in all trees."""
         table = Table(read_only(self.table.values[rows]), self.table.names)

@@ -13,7 +13,13 @@ from thriftwood.errors import InputError
 from thriftwood.forest import Forest
 from thriftwood.forest.table import read_rows
 from thriftwood.problem.problem import SampleData
-from thriftwood.problem.targets import read_target, read_weights, times_counted
+from thriftwood.problem.targets import (
+    ClassWeight,
+    read_loss_weights,
+    read_target,
+    read_weights,
+    times_counted,
+)
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
 
 
@@ -56,6 +62,7 @@ def read_validation(
     samples: str = "all",
     sample_weight: ArrayLike | None = None,
     costs: AnyCosts = None,
+    class_weight: ClassWeight = None,
 ) -> tuple[SampleData, PriceList]:
     """Read samples to measure a path on, and their prices; as in `PruningPath.evaluate`."""
     forest = path.forest
@@ -66,8 +73,9 @@ def read_validation(
     names = forest.feature_names
     prices = prices_of_samples(path.prices, "path", costs, names, table.n_samples)
     prices.batch_weights(weights)  # refuses weights that differ within a batch
-    data = SampleData(table, target, weights, weights, times)
-    if not data.counted.any():
+    loss_weights = read_loss_weights(class_weight, forest, target, weights)
+    data = SampleData(table, target, weights, loss_weights, times)
+    if not data.counted_losses.any():
         raise InputError(f"With samples={samples!r} no sample counts that has any weight.")
     return data, prices
 

@@ -5,22 +5,31 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thriftwood.adapters import BootstrapSamples, read_bootstrap, read_forest, write_model
+from thriftwood.adapters import BootstrapSamples, Scoring, read_bootstrap, read_forest, write_model
 from thriftwood.cascade import N_STAGES, CascadeClassifier, build_cascade, check_cascade
 from thriftwood.closure import Certificate
 from thriftwood.costs import AnyCosts, PriceList
 from thriftwood.errors import InputError
-from thriftwood.evaluation import Evaluation, check_rule, check_statistic, chosen_point, evaluate
+from thriftwood.evaluation import (
+    Choice,
+    Evaluation,
+    check_rule,
+    check_statistic,
+    choose_point,
+    evaluate,
+    warn_of_constant,
+)
 from thriftwood.evaluation.certifying import certify
 from thriftwood.forest import Forest
 from thriftwood.problem import (
     RECORDED_GAIN,
+    ClassWeight,
     Figures,
     PruningProblem,
     check_problem,
@@ -230,10 +239,12 @@ class PruningPath:
         X: Any,
         y: ArrayLike,
         *,
+        scoring: Scoring = None,
         points: Sequence[int] | None = None,
         samples: str = "all",
         quantiles: Sequence[float] = (0.1, 0.5, 0.9),
         sample_weight: ArrayLike | None = None,
+        class_weight: ClassWeight = None,
         costs: AnyCosts = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
@@ -244,6 +255,11 @@ class PruningPath:
         ----------
         X, y
             Samples and their targets.
+        scoring : str or callable, optional
+            What `score` is: the name of a score of scikit-learn, such as "average_precision", or a
+            function of a model, X and y. None means the area under the ROC curve for classifiers
+            (the mean over each class against the rest, if there are more than two; the Brier score
+            where these samples lack a class) and the squared error for regressors.
         points : sequence of int, optional
             Points of the path; None means all.
         samples : {"all", "in_bag", "out_of_bag"}
@@ -255,6 +271,10 @@ class PruningPath:
         quantiles : sequence of float
             Of the bills.
         sample_weight : array-like, optional
+            How often samples like each one occur: in errors, scores and bills alike.
+        class_weight : "balanced", mapping from class to weight, or None
+            How much errors on samples of each class count, on top of that; bills stay what they
+            are. None counts all alike, whatever the model was trained with.
         costs : array-like, mapping or Costs, optional
             What these samples pay; None means the prices of the path. Needed where those belong to
             the samples that the path was computed on.
@@ -263,50 +283,70 @@ class PruningPath:
         progress : bool, optional
             As in `prune_path`.
         """
-        data, prices = read_validation(self, X, y, samples, sample_weight, costs)
-        return evaluate(self, data, prices, points, quantiles, n_jobs, progress)
+        data, prices = read_validation(self, X, y, samples, sample_weight, costs, class_weight)
+        return evaluate(self, data, prices, points, quantiles, n_jobs, progress, scoring, X)
 
     def choose(
         self,
         X: Any,
         y: ArrayLike,
         *,
+        scoring: Scoring = None,
         rule: str = "one_standard_error",
         limit: float | None = None,
         samples: str = "all",
         sample_weight: ArrayLike | None = None,
+        class_weight: ClassWeight = None,
         costs: AnyCosts = None,
         n_jobs: int | None = None,
     ) -> Pruned:
-        """Choose a point by its errors and bills on samples that training did not see.
+        """Choose a point by its score and its bills on samples that training did not see.
 
         Parameters
         ----------
-        X, y, samples, sample_weight, costs, n_jobs
+        X, y, scoring, samples, sample_weight, class_weight, costs, n_jobs
             As in `evaluate`.
         rule : str
-            "lowest_error": the cheapest point of lowest error. "one_standard_error": the cheapest
-            within one standard error of that. "max_error_increase": the cheapest whose error is at
-            most `limit` above that of the model before pruning. "budget": the point of lowest error
-            among those whose mean bill on these samples is at most `limit`.
+            "one_standard_error": the cheapest point that is not clearly worse than the best, the
+            model before pruning included: its score is lower by at most one standard error of the
+            difference, which is paired, sample by sample. "best_score": the cheapest of the best.
+            "max_score_decrease": the cheapest whose score is at most `limit` below that of the
+            model before pruning. "max_error_increase": the cheapest whose error is at most `limit`
+            above. "budget": the best among those whose mean bill on these samples is at most
+            `limit`.
         limit : float, optional
-            For the last two rules.
+            For the last three rules.
 
-        Errors are those of the whole ensemble; squared errors for regressors. Models that predict
-        a quantile or a rank are not judged by these: measure `path[i].model` your own way.
+        Returns
+        -------
+        Pruned
+            Its `choice` says what is given up for what is saved. Where the point predicts one
+            class for all samples, and the model does not, there is an
+            `errors.ConstantPredictionWarning`.
+
+        Scores are those of the whole ensemble. Models that predict a quantile or a rank need a
+        `scoring` that judges these.
         """
         check_rule(rule, limit)
-        check_statistic(self.forest)
+        check_statistic(self.forest, scoring)
         measured = self.evaluate(
             X,
             y,
+            scoring=scoring,
             samples=samples,
             quantiles=(),
             sample_weight=sample_weight,
+            class_weight=class_weight,
             costs=costs,
             n_jobs=n_jobs,
         )
-        return self._pruned(chosen_point(measured, rule, limit))
+        choice = choose_point(measured, rule, limit)
+        warn_of_constant(choice, stacklevel=2)
+        return self.chosen(choice)
+
+    def chosen(self, choice: Choice) -> Pruned:
+        """Return the point of a choice, which stays with it."""
+        return replace(self._pruned(choice.point), choice=choice)
 
     def cascade(
         self,

@@ -8,6 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from thriftwood.evaluation import Choice
 from thriftwood.problem import RECORDED_GAIN, Figures
 from thriftwood.pruning.proof import Baseline, Bounded, Certified, Descended, Estimated, Proof
 from thriftwood.refitting import LabelledSamples, Refit, refit_model
@@ -35,6 +36,8 @@ class Pruned(Figures):
         What the model was to cost at most.
     index : int, optional
         The point of the path.
+    choice : Choice, optional
+        What is given up for what is saved, on the samples by which the point was chosen.
     refitted : Refit, optional
         How `refit` chose the values of the leaves. Losses are those of the values before.
     """
@@ -46,6 +49,7 @@ class Pruned(Figures):
     tradeoff: float | None = None
     budget: float | None = None
     index: int | None = None
+    choice: Choice | None = None
     refitted: Refit | None = None
 
     def refit(
@@ -148,6 +152,8 @@ class Pruned(Figures):
                 f"A subsample of {proof.n_drawn} of {proof.n_samples} samples: the best pruning "
                 f"may {better} (estimated)."
             )
+        if self.choice is not None:
+            notes.append(f"{self.choice}")
         if self.refitted is not None:
             notes.append(f"{self.refitted}.")
         if isinstance(proof, (Certified, Bounded)) and proof.rounds:

@@ -5,13 +5,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from thriftwood.evaluation import Evaluation, chosen_point
+from thriftwood.evaluation import Evaluation, choose_point
 from thriftwood.pruning import PruningPath
 from thriftwood.support.arrays import FloatArray, IntArray
 
 # Without errors to go by: how much of the way from the least loss to the largest may be given up.
 GIVEN_UP = 0.05
-CHEAPEST = "the cheapest within one standard error of the best on"
+CHEAPEST = "the cheapest that is not clearly worse than the best on"
 
 
 def shown_points(costs: FloatArray, wanted: Iterable[int], most: int) -> list[int]:
@@ -49,13 +49,19 @@ def first_point(
 ) -> tuple[int, str]:
     """Return the point to begin with, and why; `training` is None where errors do not judge."""
     if validation is not None:
-        return chosen_point(validation, "one_standard_error"), f"{CHEAPEST} the validation set"
+        return _suggested(validation, f"{CHEAPEST} the validation set")
     if training is not None:
         why = (
             f"{CHEAPEST} the samples it was pruned on; those that training did not see would be a "
             "better judge"
         )
-        return chosen_point(training, "one_standard_error"), why
+        return _suggested(training, why)
     most = path.losses[0] + GIVEN_UP * (path.losses.max() - path.losses[0])
     why = f"the cheapest that gives up at most {GIVEN_UP:.0%} of what there is to lose"
     return int(np.flatnonzero(path.losses <= most)[-1]), why
+
+
+def _suggested(measured: Evaluation, why: str) -> tuple[int, str]:
+    """Return the point that the usual rule chooses, and why; it is said what is given up."""
+    choice = choose_point(measured, "one_standard_error")
+    return choice.point, f"{why}. {choice}"

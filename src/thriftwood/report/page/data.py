@@ -137,7 +137,7 @@ def _on_own_samples(path: PruningPath, problem: PruningProblem) -> Evaluation:
     """Measure all points on the samples that they were pruned on."""
     data = problem.in_memory
     times = times_counted(path.forest.n_trees, data.table.n_samples)
-    in_all_trees = replace(data, times=times)
+    in_all_trees = replace(data, times=times, loss_weights=data.weights)
     return evaluate(
         path, in_all_trees, problem.prices, n_jobs=problem.n_jobs, progress=problem.progress
     )

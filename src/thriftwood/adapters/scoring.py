@@ -1,0 +1,115 @@
+"""Scorers of scikit-learn, which are given predictions in place of a model."""
+
+from __future__ import annotations
+
+import math
+import reprlib
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import get_scorer, get_scorer_names
+
+from thriftwood.errors import InputError
+from thriftwood.support.arrays import FloatArray
+from thriftwood.support.validation import did_you_mean
+
+Scorer = Callable[..., float]
+Scoring = str | Scorer | None
+
+
+def read_scorer(scoring: Any) -> tuple[str, Scorer]:
+    """Return what a user passed as `scoring` as a name and a scorer, or refuse it."""
+    if isinstance(scoring, str):
+        names = get_scorer_names()
+        if scoring not in names:
+            raise InputError(
+                f"`scoring` is {scoring!r}, which is no score of scikit-learn."
+                f"{did_you_mean(scoring, names)} `sklearn.metrics.get_scorer_names()` lists them.",
+                "scoring",
+            )
+        return scoring, get_scorer(scoring)
+    if not callable(scoring):
+        raise InputError(
+            f"`scoring` is {reprlib.repr(scoring)}: pass the name of a score of scikit-learn, or a "
+            "function of a model, X and y.",
+            "scoring",
+        )
+    return getattr(scoring, "__name__", None) or str(scoring), scoring
+
+
+def score_predictions(
+    name: str,
+    scorer: Scorer,
+    outputs: FloatArray,
+    classes: NDArray[Any] | None,
+    X: Any,
+    y: NDArray[Any],
+    weights: FloatArray | None,
+) -> float:
+    """Return what a scorer says of predictions: probabilities of classes, or numbers."""
+    model = PredictedNumbers(outputs) if classes is None else PredictedClasses(outputs, classes)
+    weighed = {} if weights is None else {"sample_weight": weights}
+    try:
+        with warnings.catch_warnings():  # some are undefined for models that predict one class
+            warnings.simplefilter("ignore")
+            score = float(scorer(model, X, y, **weighed))
+    except InputError:
+        raise
+    except Exception as error:
+        words = str(error) or type(error).__name__
+        raise InputError(
+            f"The score {name!r} cannot be computed on these samples: {words}", "scoring"
+        ) from error
+    if math.isnan(score):
+        raise InputError(
+            f"The score {name!r} is not defined on these samples; perhaps a class is missing. Pass "
+            "other samples, or another `scoring`.",
+            "scoring",
+        )
+    return score
+
+
+class _Predicted(BaseEstimator):
+    """A model that has predicted already, and answers for those samples alone."""
+
+    def __init__(self, outputs: FloatArray) -> None:
+        self.outputs = outputs
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def _outputs_of(self, X: Any) -> FloatArray:
+        if np.shape(X)[0] != len(self.outputs):
+            raise InputError(
+                "`scoring` asks for predictions of other samples than it was given: they are made "
+                "beforehand, for these alone.",
+                "scoring",
+            )
+        return self.outputs
+
+
+class PredictedNumbers(RegressorMixin, _Predicted):
+    """Numbers that a regressor predicted."""
+
+    def predict(self, X: Any) -> FloatArray:
+        numbers: FloatArray = self._outputs_of(X)[:, -1]
+        return numbers
+
+
+class PredictedClasses(ClassifierMixin, _Predicted):
+    """Probabilities that a classifier predicted."""
+
+    def __init__(self, outputs: FloatArray, classes: NDArray[Any]) -> None:
+        super().__init__(outputs)
+        self.classes_ = self.classes = classes
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        labels: NDArray[Any] = self.classes_[self._outputs_of(X).argmax(axis=1)]
+        return labels
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        return self._outputs_of(X)

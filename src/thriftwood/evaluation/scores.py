@@ -1,0 +1,305 @@
+"""Scores of predictions, and how surely two models that predicted the same samples differ in them.
+
+A score comes with one deviation per group of samples. Its standard error is the length of this
+vector, and that of the difference between two models is the length of the difference of theirs:
+deviations are paired, so that what both models get wrong does not count.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thriftwood.adapters import Scorer, Scoring, read_scorer, score_predictions
+from thriftwood.errors import InputError
+from thriftwood.forest import Forest
+from thriftwood.problem import SampleData
+from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
+
+# Rows of the losses of classifiers; those of regressors are squared errors alone.
+CLASS_LOSSES = ("error", "vote_error", "brier", "log_loss")
+# Up to so many samples every one is a group of its own.
+N_GROUPS = 200
+# Groups for scores that must be computed again without each of them.
+N_LEFT_OUT = 10
+SEED = 0
+
+
+class Predicted(NamedTuple):
+    """What one model predicts for all samples, and what each of them loses.
+
+    `losses` has the shape (n_losses, n_samples), `outputs` (n_samples, n_classes) or, for
+    regressors, (n_samples, 1); `labels` are the numbers of the predicted classes.
+    """
+
+    losses: FloatArray
+    outputs: FloatArray
+    labels: IntArray
+
+
+@dataclass(frozen=True)
+class Score:
+    """A score by its name, and the function that returns it with its deviations."""
+
+    name: str
+    of: Callable[[Predicted], tuple[float, FloatArray]]
+
+
+def read_score(scoring: Scoring, forest: Forest, data: SampleData, X: Any) -> Score:
+    """Return the score that `scoring` stands for, on samples; `X` is as the user passed it."""
+    weights = data.counted_losses
+    if scoring is None:
+        scoring = default_scoring(forest, data.target[weights > 0])
+    if isinstance(scoring, str) and scoring in KNOWN:
+        _check_kind(scoring, forest)
+        return Score(scoring, _known(scoring, forest, data, weights))
+    name, scorer = read_scorer(scoring)
+    return Score(name, _left_out(name, scorer, forest, data, weights, X))
+
+
+def default_scoring(forest: Forest, target: NDArray[Any]) -> str:
+    """Return the score that chooses where none is named.
+
+    For classifiers that is the area under the ROC curve, of more than two classes the mean over
+    each against the rest, or where a class is missing the Brier score; for regressors the squared
+    error.
+    """
+    if forest.classes is None:
+        return "neg_mean_squared_error"
+    if len(np.unique(target)) < len(forest.classes) or len(forest.classes) < 2:
+        return "neg_brier_score"
+    return "roc_auc" if len(forest.classes) == 2 else "roc_auc_ovr"
+
+
+def standard_errors_to(deviations: FloatArray, reference: FloatArray) -> FloatArray:
+    """Return the standard errors of the differences between scores and one of them."""
+    with np.errstate(invalid="ignore"):
+        lengths: FloatArray = np.linalg.norm(deviations - reference, axis=1)
+    return lengths
+
+
+def _check_kind(name: str, forest: Forest) -> None:
+    if name in OF_NUMBERS and forest.is_classifier:
+        raise InputError(
+            f"`scoring` is {name!r}, which judges numbers, and this model predicts classes: choose "
+            "'roc_auc', 'balanced_accuracy', 'neg_log_loss' or another score of classes.",
+            "scoring",
+        )
+    if name not in OF_NUMBERS and not forest.is_classifier:
+        raise InputError(
+            f"`scoring` is {name!r}, which judges classes or their probabilities, and this model "
+            "predicts numbers: choose 'neg_mean_squared_error', 'r2' or another score of numbers.",
+            "scoring",
+        )
+
+
+def _known(
+    name: str, forest: Forest, data: SampleData, weights: FloatArray
+) -> Callable[[Predicted], tuple[float, FloatArray]]:
+    """Return a score whose deviations follow from what each sample adds to it."""
+    target, shares = data.target, weights / weights.sum()
+    n_classes = 0 if forest.classes is None else len(forest.classes)
+    if name.startswith("roc_auc"):
+        _check_classes(name, forest, target[weights > 0])
+    samples = Samples(target, shares, n_classes, {})
+    group, n_groups = _groups(weights, N_GROUPS)
+    correction = math.sqrt(n_groups / max(n_groups - 1, 1))
+
+    def measure(predicted: Predicted) -> tuple[float, FloatArray]:
+        with np.errstate(invalid="ignore", over="ignore"):
+            score, influence = KNOWN[name](samples, predicted)
+            deviations = correction * np.bincount(group, influence, n_groups).astype(np.float64)
+        return float(score), deviations
+
+    return measure
+
+
+def _check_classes(name: str, forest: Forest, target: NDArray[Any]) -> None:
+    assert forest.classes is not None
+    n_classes, missing = len(forest.classes), np.setdiff1d(np.arange(len(forest.classes)), target)
+    if name == "roc_auc" and n_classes != 2:
+        raise InputError(
+            f"`scoring` is 'roc_auc', which judges two classes, and this model has {n_classes}: "
+            "pass 'roc_auc_ovr', each class against the rest, or 'roc_auc_ovo'.",
+            "scoring",
+        )
+    if len(missing):
+        raise InputError(
+            f"`scoring` is {name!r}, which needs samples of every class, and none of these is of "
+            f"class {forest.classes[missing[0]].item()!r}: pass more samples, or scoring="
+            "'neg_brier_score'.",
+            "scoring",
+        )
+
+
+def _groups(weights: FloatArray, most: int) -> tuple[IntArray, int]:
+    """Return the group of each sample, drawn at random, and how many there are."""
+    counted = np.flatnonzero(weights > 0)
+    n_groups = min(most, len(counted))
+    group = np.zeros(len(weights), dtype=np.int64)
+    drawn = np.random.default_rng(SEED).permutation(len(counted))
+    group[counted[drawn]] = np.arange(len(counted)) % n_groups
+    return group, n_groups
+
+
+class Samples(NamedTuple):
+    """True values of samples, their shares of the whole weight, and what was sorted before."""
+
+    target: IndexArray | FloatArray
+    shares: FloatArray
+    n_classes: int
+    orders: dict[int, IntArray]
+
+
+Judged = tuple[float, FloatArray]
+
+
+def _mean(values: FloatArray, shares: FloatArray) -> Judged:
+    """Return a mean, and what each sample adds to its deviation."""
+    mean = float(shares @ values)
+    return mean, shares * (values - mean)
+
+
+def accuracy(samples: Samples, predicted: Predicted) -> Judged:
+    return _mean(1.0 - predicted.losses[0], samples.shares)
+
+
+def balanced_accuracy(samples: Samples, predicted: Predicted) -> Judged:
+    """Mean over the classes that occur of the share of each that is found."""
+    target, shares = samples.target, samples.shares
+    hits = 1.0 - predicted.losses[0]
+    size = np.bincount(target, weights=shares, minlength=samples.n_classes)
+    occurs = size > 0
+    found = np.bincount(target, weights=shares * hits, minlength=samples.n_classes)
+    share = np.divide(found, size, out=np.zeros(len(size)), where=occurs)
+    n_classes, size = int(occurs.sum()), np.where(occurs, size, 1.0)
+    influence = shares * (hits - share[target]) / (size[target] * n_classes)
+    return float(share.sum() / n_classes), influence
+
+
+def neg_log_loss(samples: Samples, predicted: Predicted) -> Judged:
+    return _mean(-predicted.losses[CLASS_LOSSES.index("log_loss")], samples.shares)
+
+
+def neg_brier_score(samples: Samples, predicted: Predicted) -> Judged:
+    return _mean(-predicted.losses[CLASS_LOSSES.index("brier")], samples.shares)
+
+
+def roc_auc(samples: Samples, predicted: Predicted) -> Judged:
+    """Area under the ROC curve of the second class."""
+    return _area(samples, predicted.outputs[:, 1], 1)
+
+
+def roc_auc_ovr(samples: Samples, predicted: Predicted) -> Judged:
+    """Mean area under the ROC curves of each class against the rest."""
+    areas = [_area(samples, predicted.outputs[:, k], k) for k in range(samples.n_classes)]
+    return float(np.mean([area for area, _ in areas])), np.mean([own for _, own in areas], axis=0)
+
+
+def neg_mean_squared_error(samples: Samples, predicted: Predicted) -> Judged:
+    return _mean(-predicted.losses[0], samples.shares)
+
+
+def neg_mean_absolute_error(samples: Samples, predicted: Predicted) -> Judged:
+    return _mean(-np.abs(predicted.outputs[:, -1] - samples.target), samples.shares)
+
+
+KNOWN: dict[str, Callable[[Samples, Predicted], Judged]] = {
+    one.__name__: one
+    for one in (
+        accuracy,
+        balanced_accuracy,
+        neg_log_loss,
+        neg_brier_score,
+        roc_auc,
+        roc_auc_ovr,
+        neg_mean_squared_error,
+        neg_mean_absolute_error,
+    )
+}
+OF_NUMBERS = ("neg_mean_squared_error", "neg_mean_absolute_error")
+
+
+def _area(samples: Samples, values: FloatArray, own_class: int) -> Judged:
+    """Return the area under a ROC curve, and what each sample adds to its deviation.
+
+    That is how far the share of samples of the other kind which it is ranked rightly against is
+    from the mean (DeLong, DeLong and Clarke-Pearson 1988). Points of a path hardly differ: sorting
+    begins with the order of the point before.
+    """
+    before = samples.orders.get(own_class)
+    order = np.argsort(values, kind="stable") if before is None else before
+    order = order[np.argsort(values[order], kind="stable")]
+    samples.orders[own_class] = order
+    ranked, shares = values[order], samples.shares[order]
+    is_own = samples.target[order] == own_class
+    starts = np.concatenate([[True], ranked[1:] != ranked[:-1]])
+    right = np.where(
+        is_own,
+        _share_below(shares, ~is_own, starts),
+        1.0 - _share_below(shares, is_own, starts),
+    )
+    size = np.where(is_own, shares[is_own].sum(), shares[~is_own].sum())
+    area = float((shares * right)[is_own].sum() / shares[is_own].sum())
+    influence = np.empty(len(values))
+    influence[order] = shares / size * (right - area)
+    return area, influence
+
+
+def _share_below(shares: FloatArray, of: BoolArray, starts: BoolArray) -> FloatArray:
+    """Return for each sample, in their order, how much of others is below; half of those equal."""
+    at = np.flatnonzero(starts)
+    tied = np.add.reduceat(np.where(of, shares, 0.0), at)
+    below = (np.cumsum(tied) - tied / 2) / tied.sum()
+    share: FloatArray = below[np.cumsum(starts) - 1]
+    return share
+
+
+def _left_out(
+    name: str, scorer: Scorer, forest: Forest, data: SampleData, weights: FloatArray, X: Any
+) -> Callable[[Predicted], tuple[float, FloatArray]]:
+    """Return any score, with deviations by the jackknife: computed again without each group."""
+    counted = np.flatnonzero(weights > 0)
+    group, n_groups = _groups(weights, N_LEFT_OUT)
+    y_true = data.target if forest.classes is None else forest.classes[data.target]
+    is_weighed = bool((weights[counted] != weights[counted[0]]).any())
+    factor = math.sqrt(max(n_groups - 1, 0) / n_groups)
+    parts = [counted, *(counted[group[counted] != g] for g in range(n_groups))]
+    tables = [_rows(X, rows) for rows in parts]
+
+    def score_of(predicted: Predicted, part: int) -> float:
+        rows = parts[part]
+        return score_predictions(
+            name,
+            scorer,
+            predicted.outputs[rows],
+            forest.classes,
+            tables[part],
+            y_true[rows],
+            weights[rows] if is_weighed else None,
+        )
+
+    def measure(predicted: Predicted) -> tuple[float, FloatArray]:
+        score = score_of(predicted, 0)
+        without = np.array([_or(score, score_of, predicted, 1 + g) for g in range(n_groups)])
+        return score, factor * (without.mean() - without)
+
+    return measure
+
+
+def _or(score: float, score_of: Callable[[Predicted, int], float], *which: Any) -> float:
+    """Return the score without a group, or the whole one where a class is missing then."""
+    try:
+        return score_of(*which)
+    except InputError:
+        return score
+
+
+def _rows(X: Any, rows: IntArray) -> Any:
+    """Return some samples of what the user passed."""
+    return X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]

@@ -1,0 +1,308 @@
+"""Scores along a path, how surely they differ, and the point that they choose."""
+
+import warnings
+
+import numpy as np
+import pytest
+from paths import HEART, NHANES, PATH
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.metrics import get_scorer, log_loss, make_scorer, roc_auc_score
+from sklearn.utils.class_weight import compute_sample_weight
+
+import thriftwood as tw
+from thriftwood.errors import ConstantPredictionWarning, InputError
+
+TRAIN, OTHERS = np.arange(0, 600), np.arange(600, 900)
+ALL = np.nan_to_num(NHANES.X, nan=-1.0)
+X, X_NEW = ALL[TRAIN], ALL[OTHERS]
+TARGETS = {
+    "two": (NHANES.y == NHANES.y.max()).astype(int),
+    "three": np.array(["a", "b", "c"])[NHANES.y],
+    "numbers": ALL[:, 0].astype(float),
+}
+FEW = {"n_estimators": 7, "min_samples_leaf": 3, "random_state": 0}
+MODELS = {
+    "two": [RandomForestClassifier(**FEW), GradientBoostingClassifier(**FEW)],
+    "three": [RandomForestClassifier(**FEW), GradientBoostingClassifier(**FEW)],
+    "numbers": [RandomForestRegressor(**FEW), GradientBoostingRegressor(**FEW)],
+}
+SCORES = {
+    "two": [
+        *("accuracy", "balanced_accuracy", "neg_log_loss", "neg_brier_score", "roc_auc"),
+        *("roc_auc_ovr", "average_precision", "f1", "matthews_corrcoef"),
+    ],
+    "three": [
+        *("accuracy", "balanced_accuracy", "neg_log_loss", "roc_auc_ovr", "f1_macro"),
+        "roc_auc_ovo",
+    ],
+    "numbers": [
+        *("neg_mean_squared_error", "neg_mean_absolute_error", "r2", "explained_variance"),
+        "neg_root_mean_squared_error",
+    ],
+}
+CASES = [(kind, model) for kind, models in MODELS.items() for model in models]
+
+
+@pytest.fixture(
+    scope="module", params=CASES, ids=lambda case: f"{case[0]}-{type(case[1]).__name__}"
+)
+def case(request):
+    """A kind of target, a path, and the targets of other samples."""
+    kind, model = request.param
+    columns = slice(1, None) if kind == "numbers" else slice(None)
+    y = TARGETS[kind]
+    costs = NHANES.costs[columns]
+    path = tw.prune_path(model.fit(X[:, columns], y[TRAIN]), X[:, columns], y[TRAIN], costs=costs)
+    return kind, path, X_NEW[:, columns], y[OTHERS]
+
+
+# --- scores
+
+
+@pytest.mark.parametrize("weighed", [False, True])
+def test_scores_are_those_of_scikit_learn_on_each_written_model(case, weighed):
+    kind, path, X, y = case
+    weights = np.random.default_rng(0).integers(0, 4, len(y)) if weighed else None
+    points = [0, len(path) // 2, len(path) - 1]
+    for name in SCORES[kind]:
+        if weighed and name == "roc_auc_ovo":
+            continue  # scikit-learn has none
+        measured = path.evaluate(X, y, scoring=name, points=points, sample_weight=weights)
+        assert measured.scoring == name
+        models = [path.model, *(path[index].model for index in points)]
+        found = [measured.original.score, *measured.score]
+        for model, score in zip(models, found, strict=True):
+            weighed_by = {} if weights is None else {"sample_weight": weights}
+            by_hand = get_scorer(name)(model, X, y, **weighed_by)
+            assert score == pytest.approx(by_hand, abs=1e-9 + 10 * share_of_ties(model, X)), name
+
+
+def share_of_ties(model, X):
+    """Samples whose classes are equal but for rounding, or ranked so: either may come first."""
+    if not hasattr(model, "predict_proba"):
+        return 0.0
+    probability = model.predict_proba(X)
+    tied = np.diff(np.sort(probability, axis=1)[:, -2:], axis=1)[:, 0] < 1e-9
+    ranked = np.sort(probability, axis=0)
+    apart = np.diff(ranked, axis=0)
+    near = ((apart > 0) & (apart < 1e-9)).any(axis=1)
+    return tied.mean() + near.mean() / len(X)
+
+
+def test_class_weights_weigh_scores_and_errors_but_no_bills(case):
+    kind, path, X, y = case
+    if kind == "numbers":
+        with pytest.raises(InputError, match="`class_weight` is for classifiers"):
+            path.evaluate(X, y, class_weight="balanced")
+        return
+    weights = compute_sample_weight("balanced", y)
+    measured = path.evaluate(X, y, scoring="neg_log_loss", class_weight="balanced")
+    by_hand = get_scorer("neg_log_loss")(path[0].model, X, y, sample_weight=weights)
+    assert measured.score[0] == pytest.approx(by_hand)
+    assert measured.log_loss[0] == pytest.approx(-by_hand)
+    np.testing.assert_array_equal(measured.cost, path.evaluate(X, y).cost)
+
+
+def test_a_function_of_the_user_sees_the_model_and_the_samples(case):
+    _, path, X, y = case
+
+    def own(model, X, y):
+        return float(np.mean((model.predict(X) == y) * X[:, 2]))
+
+    points = [0, len(path) - 1]
+    measured = path.evaluate(X, y, scoring=own, points=points)
+    assert measured.scoring == "own"
+    for index, score in zip(points, measured.score, strict=True):
+        assert score == pytest.approx(own(path[index].model, X, y), abs=1e-2)
+
+
+def test_a_scorer_that_was_made_is_taken():
+    scorer = make_scorer(log_loss, response_method="predict_proba", greater_is_better=False)
+    made, named = (PATH.evaluate(HEART.X, HEART.y, scoring=one) for one in (scorer, "neg_log_loss"))
+    np.testing.assert_allclose(made.score, named.score)
+    np.testing.assert_allclose(made.score_error, named.score_error, rtol=0.6, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("two", "roc_auc"), ("three", "roc_auc_ovr"), ("numbers", "neg_mean_squared_error")],
+)
+def test_the_usual_score(kind, name, case):
+    if case[0] != kind:
+        return
+    _, path, X, y = case
+    assert path.evaluate(X, y).scoring == name
+    if kind != "numbers":
+        rows = y != y[0]
+        rows[:2] = True
+        rows[1:] &= y[1:] != np.unique(y[y != y[0]])[0]  # a class is missing
+        assert path.evaluate(X[rows], y[rows]).scoring == "neg_brier_score"
+
+
+# --- how surely scores differ
+
+
+def test_the_error_of_a_difference_is_that_of_pairs():
+    X, y = HEART.X[::2], HEART.y[::2]  # every sample is a group of its own
+    measured = PATH.evaluate(X, y, scoring="neg_log_loss")
+    one, other = (
+        np.log(np.clip(PATH[i].model.predict_proba(X)[np.arange(len(y)), y], 1e-15, 1))
+        for i in (3, 9)
+    )
+    error = np.linalg.norm(measured.deviations[4] - measured.deviations[10])
+    assert error == pytest.approx(np.std(one - other, ddof=1) / np.sqrt(len(y)), rel=1e-3)
+
+
+def test_the_error_of_an_area_is_delongs():
+    X, y = HEART.X[1::2], HEART.y[1::2]
+    measured = PATH.evaluate(X, y)
+    own, others = [], []
+    for index in (9, 12):
+        p = PATH[index].model.predict_proba(X)[:, 1]
+        above = np.sign(np.round(p[y == 1][:, None] - p[y == 0], 9)) / 2 + 0.5
+        assert measured.score[index] == pytest.approx(above.mean())
+        own.append(above.mean(axis=1))
+        others.append(above.mean(axis=0))
+    variance = sum(np.var(a - b, ddof=1) / len(a) for a, b in (own, others))
+    error = np.linalg.norm(measured.deviations[10] - measured.deviations[13])
+    assert error == pytest.approx(np.sqrt(variance), rel=0.01)
+
+
+def test_groups_of_samples_give_about_the_same_error():
+    many = np.random.default_rng(0).integers(0, len(HEART.y), 3000)
+    measured = PATH.evaluate(HEART.X[many], HEART.y[many], scoring="accuracy")
+    share = measured.error[9]
+    plain = np.sqrt(share * (1 - share) / len(many))
+    assert measured.score_error[9] == pytest.approx(plain, rel=0.25)
+
+
+# --- the point that is chosen
+
+
+def test_the_cheapest_point_that_is_not_clearly_worse_is_chosen(case):
+    _, path, X, y = case
+    measured = path.evaluate(X, y)
+    score = np.array([measured.original.score, *measured.score])
+    best = score.argmax()
+    apart = np.linalg.norm(measured.deviations - measured.deviations[best], axis=1)
+    good = np.flatnonzero(score[1:] >= (score[best] - apart)[1:])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConstantPredictionWarning)  # of one class
+        chosen = path.choose(X, y)
+    assert chosen.index == good[measured.cost[good] <= measured.cost[good].min() + 1e-9][-1]
+    choice = chosen.choice
+    assert choice.score == measured.score[chosen.index]
+    assert choice.given_up == pytest.approx(measured.original.score - choice.score)
+    assert f"instead of {choice.cost_before:.6g}" in str(chosen)
+
+
+def rare(seed, share=0.14):
+    """Rows of NHANES with so many of diabetes: to train, to choose."""
+    rng = np.random.default_rng(seed)
+    y = TARGETS["two"]
+    sick, well = (rng.permutation(np.flatnonzero(y == k)) for k in (1, 0))
+    n_sick = [round(n * share) for n in (350, 155)]
+    train = np.concatenate([sick[: n_sick[0]], well[: 350 - n_sick[0]]])
+    rows = slice(n_sick[0], sum(n_sick)), slice(350 - n_sick[0], 505 - sum(n_sick))
+    choose = np.concatenate([sick[rows[0]], well[rows[1]]])
+    return NHANES.X[train], y[train], NHANES.X[choose], y[choose]
+
+
+@pytest.mark.filterwarnings("ignore:.*Only its probabilities tell:UserWarning")
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_few_samples_of_a_rare_class_do_not_throw_the_model_away(seed, class_weight):
+    X, y, X_val, y_val = rare(seed)
+    forest = RandomForestClassifier(
+        30, min_samples_leaf=3, class_weight=class_weight, random_state=seed
+    ).fit(X, y)
+    chosen = tw.prune_path(forest, X, y, costs=NHANES.costs).choose(X_val, y_val)
+    before = roc_auc_score(y_val, forest.predict_proba(X_val)[:, 1])
+    after = roc_auc_score(y_val, chosen.model.predict_proba(X_val)[:, 1])
+    assert before - after < 0.1
+    assert after > 0.55
+
+
+@pytest.mark.filterwarnings("ignore:.*Only its probabilities tell:UserWarning")
+@pytest.mark.parametrize("cv", [5, "out_of_bag"])
+def test_nor_does_the_estimator(cv):
+    X, y, X_val, y_val = rare(0)
+    forest = RandomForestClassifier(30, min_samples_leaf=3, random_state=0)
+    model = tw.PrunedEnsembleClassifier(forest, costs=NHANES.costs, cv=cv).fit(X, y)
+    assert model.evaluation_.scoring == "roc_auc"
+    assert model.pruned_.choice.score > 0.6
+    assert roc_auc_score(y_val, model.predict_proba(X_val)[:, 1]) > 0.6
+
+
+def test_who_gives_up_everything_is_told():
+    with pytest.warns(ConstantPredictionWarning, match="predicts the same for every sample"):
+        chosen = PATH.choose(HEART.X, HEART.y, rule="max_error_increase", limit=0.5)
+    assert chosen.choice.is_constant
+    assert len(set(chosen.model.predict(HEART.X))) == 1
+
+
+def test_a_point_of_one_class_is_told_from_a_constant():
+    X, y, X_val, y_val = rare(1)
+    forest = RandomForestClassifier(30, min_samples_leaf=3, random_state=1).fit(X, y)
+    path = tw.prune_path(forest, X, y, costs=NHANES.costs)
+    with pytest.warns(ConstantPredictionWarning, match="Only its probabilities tell"):
+        chosen = path.choose(X_val, y_val)
+    assert len(set(chosen.model.predict(X_val))) == 1
+    assert np.ptp(chosen.model.predict_proba(X_val)[:, 1]) > 0
+
+
+def test_estimators_choose_by_any_score():
+    forest = RandomForestClassifier(10, random_state=0)
+    for scoring in ("f1", "neg_log_loss"):
+        model = tw.PrunedEnsembleClassifier(forest, cv=3, scoring=scoring, rule="best_score")
+        measured = model.fit(HEART.X, HEART.y).evaluation_
+        assert measured.scoring == scoring
+        assert measured.score[model.pruned_.index] == measured.score.max()
+
+
+# --- what is refused
+
+
+@pytest.mark.parametrize(
+    ("scoring", "words"),
+    [
+        ("roc_au", "no score of scikit-learn. Did you mean 'roc_auc'"),
+        (3, "`scoring` is 3: pass the name of a score"),
+        ("r2", None),
+        ("neg_mean_squared_error", "judges numbers, and this model predicts classes"),
+        (lambda model, X, _: model.predict_proba(X[:5]).sum(), "of other samples"),
+        (lambda *_: np.nan, "not defined on these samples"),
+        (lambda *_: 1 / 0, "cannot be computed on these samples: division by zero"),
+    ],
+)
+def test_scores_that_make_no_sense_are_refused(scoring, words):
+    if words is None:
+        PATH.evaluate(HEART.X, HEART.y, scoring=scoring)  # labels that are numbers
+        return
+    with pytest.raises(InputError, match=words) as found:
+        PATH.evaluate(HEART.X, HEART.y, scoring=scoring)
+    assert found.value.argument == "scoring"
+
+
+def test_samples_of_one_class_have_no_curve():
+    one = HEART.y == 1
+    with pytest.raises(InputError, match="none of these is of class 0"):
+        PATH.choose(HEART.X[one], HEART.y[one], scoring="roc_auc")
+    assert PATH.evaluate(HEART.X[one], HEART.y[one]).scoring == "neg_brier_score"
+
+
+def test_models_without_probabilities_have_no_log_loss(case):
+    kind, path, X, y = case
+    if kind == "three":
+        with pytest.raises(InputError, match="judges two classes, and this model has 3"):
+            path.evaluate(X, y, scoring="roc_auc")
+    if kind == "numbers":
+        with pytest.raises(InputError, match="this model predicts numbers"):
+            path.evaluate(X, y, scoring="neg_log_loss")
+        with pytest.raises(InputError, match="'average_precision' cannot be computed"):
+            path.evaluate(X, y, scoring="average_precision")
