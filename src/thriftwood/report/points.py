@@ -64,4 +64,4 @@ def first_point(
 def _suggested(measured: Evaluation, why: str) -> tuple[int, str]:
     """Return the point that the usual rule chooses, and why; it is said what is given up."""
     choice = choose_point(measured, "one_standard_error")
-    return choice.point, f"{why}. {choice}"
+    return choice.point, f"{why}. {str(choice).removesuffix('.')}"
