@@ -14,7 +14,7 @@ from typing import Any, TextIO, cast
 import typer
 
 from thriftwood.cli.text import plain
-from thriftwood.errors import ThriftwoodError, UnusedPriceWarning
+from thriftwood.errors import ConstantPredictionWarning, ThriftwoodError, UnusedPriceWarning
 from thriftwood.support.text import shown
 
 NOT_OPTIMAL = 1
@@ -91,7 +91,8 @@ class Console:
         """
         try:
             with warnings.catch_warnings(), redirect_stdout(sys.stderr):
-                warnings.simplefilter("default", UnusedPriceWarning)
+                for kind in (UnusedPriceWarning, ConstantPredictionWarning):
+                    warnings.simplefilter("default", kind)
                 warnings.showwarning = self._note_once()
                 yield
         except typer.Exit:  # an end on purpose
