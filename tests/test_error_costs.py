@@ -184,3 +184,70 @@ def test_a_threshold_around_a_model_asks_for_the_same_features():
     np.testing.assert_array_equal(answers, expected.argmin(axis=1))
     with pytest.raises(UnfittedModelError):
         tw.feature_bill(FixedThresholdClassifier(RandomForestClassifier()), HEART.X)
+
+
+# --- choosing, and answers
+
+
+def test_the_score_is_what_answers_of_the_written_model_cost():
+    X, y = drawn(3, 400, 3)
+    matrix = np.array([[0.0, 1, 5], [2, 0, 1], [9, 3, 0]])
+    forest = RandomForestClassifier(8, max_leaf_nodes=20, random_state=0).fit(X[:200], y[:200])
+    weight = np.random.default_rng(0).integers(1, 4, 200)
+    path = tw.prune_path(forest, X[:200], y[:200])
+    X, y = X[200:], y[200:]
+    measured = path.evaluate(X, y, error_costs=matrix, sample_weight=weight)
+    for point in range(0, len(path), 5):
+        answers = (path[point].model.predict_proba(X) @ matrix).argmin(axis=1)
+        mean = np.average(matrix[y, answers], weights=weight)
+        assert -measured.score[point] == pytest.approx(mean)
+    np.testing.assert_allclose(measured.total_cost, measured.cost - measured.score)
+    assert "total_cost" in measured.to_frame()
+    assert path.evaluate(X, y).total_cost is None
+    chosen = path.choose(X, y, error_costs=matrix, sample_weight=weight)
+    assert chosen.choice.rule == "least_total_cost"
+    best = measured.total_cost.min()
+    assert chosen.choice.cost - chosen.choice.score == pytest.approx(best)
+
+
+@pytest.mark.parametrize(
+    ("kind", "cv"),
+    [
+        (RandomForestClassifier, 3),
+        (RandomForestClassifier, "out_of_bag"),
+        (GradientBoostingClassifier, 3),
+    ],
+)
+def test_the_estimator_answers_with_the_class_of_least_expected_cost(kind, cv):
+    X, y = np.nan_to_num(HEART.X), np.where(HEART.y == 1, "sick", "well")
+    costs = {"sick": 2000, "well": 100}
+    model = tw.PrunedEnsembleClassifier(
+        kind(n_estimators=10, random_state=0), costs=HEART.costs, error_costs=costs, cv=cv
+    ).fit(X, y)
+    matrix = np.array([[0, 2000], [100, 0]])  # classes are sorted: sick, well
+    expected = model.predict_proba(X) @ matrix
+    np.testing.assert_array_equal(model.predict(X), model.classes_[expected.argmin(axis=1)])
+    total = model.evaluation_.total_cost
+    assert model.pruned_.choice.cost - model.pruned_.choice.score == pytest.approx(total.min())
+
+
+def test_a_fold_that_lacks_a_class_is_measured_on_the_others():
+    X, y = drawn(5, 60, 3)
+    y[y == 2] = 0
+    y[:3] = 2
+    halves = [(np.arange(30, 60), np.arange(30)), (np.arange(30), np.arange(30, 60))]
+    model = tw.PrunedEnsembleClassifier(
+        RandomForestClassifier(5, random_state=0), error_costs={0: 3, 1: 2, 2: 9}, cv=halves
+    )
+    assert len(model.fit(X, y).predict(X)) == 60
+
+
+def test_a_rule_by_money_needs_money():
+    forest = RandomForestClassifier(3, random_state=0).fit(HEART.X, HEART.y)
+    path = tw.prune_path(forest, HEART.X, HEART.y)
+    with pytest.raises(InputError, match="needs `error_costs`"):
+        path.choose(HEART.X, HEART.y, rule="least_total_cost")
+    with pytest.raises(InputError, match="either `scoring` or `error_costs`"):
+        path.choose(HEART.X, HEART.y, scoring="accuracy", error_costs=3)
+    with pytest.raises(InputError, match="either `scoring` or `error_costs`"):
+        tw.PrunedEnsembleClassifier(scoring="accuracy", error_costs=3).fit(HEART.X, HEART.y)

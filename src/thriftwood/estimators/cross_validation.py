@@ -20,6 +20,7 @@ from sklearn.utils import _safe_indexing
 from thriftwood.adapters import Scoring
 from thriftwood.costs import AnyCosts, Costs
 from thriftwood.evaluation import Evaluation, Measures, default_scoring
+from thriftwood.problem import ErrorCosts
 from thriftwood.pruning.path import PruningPath
 from thriftwood.support.arrays import FloatArray, IntArray, read_only
 
@@ -67,7 +68,7 @@ def cross_validate(
     grow: Callable[[Samples], PruningPath],
     samples: Samples,
     folds: list[Fold],
-    scoring: Scoring = None,
+    scoring: Scoring | ErrorCosts = None,
 ) -> Evaluation:
     """Measure the points of a path on samples held out from paths that `grow` makes like it.
 
@@ -151,7 +152,7 @@ def _middles(tradeoffs: FloatArray) -> FloatArray:
 
 
 def _measure(
-    path: PruningPath, held_out: Samples, tradeoffs: FloatArray, scoring: Scoring
+    path: PruningPath, held_out: Samples, tradeoffs: FloatArray, scoring: Scoring | ErrorCosts
 ) -> Evaluation:
     """Measure the point of a fold's path that is optimal at each tradeoff."""
     points = np.searchsorted(path.tradeoffs, tradeoffs, side="right") - 1

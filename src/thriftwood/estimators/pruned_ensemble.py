@@ -28,12 +28,20 @@ from thriftwood.estimators.cross_validation import Fold, Samples, cross_validate
 from thriftwood.estimators.options import prices_for
 from thriftwood.evaluation import (
     Evaluation,
-    check_rule,
     choose_point,
+    read_rule,
     warn_of_constant,
 )
 from thriftwood.forest.table import without_mask
-from thriftwood.problem import AnyLoss, ClassWeight, read_weights
+from thriftwood.problem import (
+    AnyErrorCosts,
+    AnyLoss,
+    ClassWeight,
+    ErrorCosts,
+    least_cost_answers,
+    read_error_costs,
+    read_weights,
+)
 from thriftwood.pruning import Pruned, PruningPath, prune_path
 from thriftwood.support.arrays import FloatArray
 from thriftwood.support.validation import check_mask, one_number_from_zero
@@ -54,7 +62,8 @@ class _PrunedEnsemble(BaseEstimator):
         budget: float | None = None,
         tradeoff: float | None = None,
         scoring: Scoring = None,
-        rule: str = "one_standard_error",
+        error_costs: AnyErrorCosts = None,
+        rule: str | None = None,
         limit: float | None = None,
         cv: Any = 5,
         loss: AnyLoss = None,
@@ -69,6 +78,7 @@ class _PrunedEnsemble(BaseEstimator):
         self.budget = budget
         self.tradeoff = tradeoff
         self.scoring = scoring
+        self.error_costs = error_costs
         self.rule = rule
         self.limit = limit
         self.cv = cv
@@ -155,9 +165,11 @@ class _PrunedEnsemble(BaseEstimator):
 
     def _check_parameters(self) -> None:
         """Refuse before any work what would be refused after it."""
-        check_rule(self.rule, self.limit)
+        read_rule(self.rule, self.limit, self.error_costs is not None)
         if self.scoring is not None:
             read_scorer(self.scoring)
+            if self.error_costs is not None:
+                raise InputError("Pass either `scoring` or `error_costs`.", "scoring")
         if self.budget is not None and self.tradeoff is not None:
             raise InputError("Pass `budget` or `tradeoff`, not both: each alone decides the point.")
         if isinstance(self.cv, str) and self.cv != OUT_OF_BAG:
@@ -235,18 +247,30 @@ class _PrunedEnsemble(BaseEstimator):
         """Train a new model and return its path."""
         weights = {} if samples.weights is None else {"sample_weight": samples.weights}
         counted = "in_bag" if self._measures_out_of_bag else "all"
+        model = self._new_model().fit(samples.X, samples.y, **weights)
+        loss = self.loss
+        if loss is None and self._money is not None and read_forest(model).is_averaged:
+            loss = self._money
         return prune_path(
-            self._new_model().fit(samples.X, samples.y, **weights),
+            model,
             samples.X,
             samples.y,
             costs=samples.costs,
-            loss=self.loss,
+            loss=loss,
             class_weight=self._class_weight(samples),
             samples=counted if self.samples is None else self.samples,
             sample_weight=samples.weights,
             n_jobs=self.n_jobs,
             progress=False,
         )
+
+    @property
+    def _money(self) -> ErrorCosts | None:
+        """What errors cost, for models that may know only some of the classes."""
+        if self.error_costs is None:
+            return None
+        classes = getattr(self, "classes_", None)
+        return ErrorCosts(read_error_costs(ErrorCosts(self.error_costs), classes), classes)
 
     def _class_weight(self, samples: Samples) -> ClassWeight:
         """Leave out classes that a fold lacks, since its model does not know them."""
@@ -258,13 +282,14 @@ class _PrunedEnsemble(BaseEstimator):
     def _measured(self, samples: Samples, folds: list[Fold]) -> Evaluation | None:
         """Measure the points, where that is to decide between them."""
         if folds:
-            return cross_validate(self.path_, self._grow, samples, folds, self.scoring)
+            scoring = self.scoring if self._money is None else self._money
+            return cross_validate(self.path_, self._grow, samples, folds, scoring)
         if not self._measures_out_of_bag:
             return None
         return self.path_.evaluate(
             samples.X,
             samples.y,
-            scoring=self.scoring,
+            scoring=self.scoring if self._money is None else self._money,
             samples=OUT_OF_BAG,
             quantiles=(),
             sample_weight=samples.weights,
@@ -278,7 +303,8 @@ class _PrunedEnsemble(BaseEstimator):
             return self.path_.at(budget=self.budget, tradeoff=self.tradeoff)
         if self.evaluation_ is None:
             return self.path_.at(index=0)
-        choice = choose_point(self.evaluation_, self.rule, self.limit)
+        rule = read_rule(self.rule, self.limit, self.error_costs is not None)
+        choice = choose_point(self.evaluation_, rule, self.limit)
         warn_of_constant(choice, stacklevel=3)
         return self.path_.chosen(choice)
 
@@ -306,8 +332,12 @@ class PrunedEnsembleClassifier(ClassifierMixin, _PrunedEnsemble):
         `scoring`, `rule` and `limit` choose the point.
     scoring : str or callable, optional
         By which score, as in `PruningPath.choose`.
-    rule : {"one_standard_error", "best_score", "max_score_decrease", "max_error_increase", \
-            "budget"}
+    error_costs : float, mapping from class to cost, or matrix, optional
+        What wrong answers cost, in the unit of the prices, as in `prune`. The point of least mean
+        bill and cost of errors is taken, and `predict` answers with the class of least expected
+        cost.
+    rule : {"one_standard_error", "best_score", "least_total_cost", "max_score_decrease", \
+            "max_error_increase", "budget"}, optional
         Which point to take by the measured scores and bills, as in `PruningPath.choose`.
     limit : float, optional
         For the last three rules.
@@ -365,6 +395,14 @@ class PrunedEnsembleClassifier(ClassifierMixin, _PrunedEnsemble):
     """
 
     _forest = RandomForestClassifier
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the class of each sample: the likeliest, or that of least expected cost."""
+        if self._money is None:
+            return super().predict(X)
+        answers = least_cost_answers(self.predict_proba(X), self._money.given)
+        labels: NDArray[Any] = self.classes_[answers]
+        return labels
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Predict the probability of each class for each sample."""

@@ -5,9 +5,9 @@ Law: the errors, scores and bills of a point are those of the model that the poi
 
 from thriftwood.evaluation.choosing import (
     Choice,
-    check_rule,
     check_statistic,
     choose_point,
+    read_rule,
     warn_of_constant,
 )
 from thriftwood.evaluation.evaluation import Evaluation, Measures, evaluate
@@ -17,10 +17,10 @@ __all__ = [
     "Choice",
     "Evaluation",
     "Measures",
-    "check_rule",
     "check_statistic",
     "choose_point",
     "default_scoring",
     "evaluate",
+    "read_rule",
     "warn_of_constant",
 ]

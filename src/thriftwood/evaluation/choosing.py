@@ -14,11 +14,13 @@ from thriftwood.errors import ConstantPredictionWarning, InputError
 from thriftwood.evaluation.evaluation import Evaluation
 from thriftwood.evaluation.scores import standard_errors_to
 from thriftwood.forest import Forest
+from thriftwood.problem import ErrorCosts
 from thriftwood.support.arrays import BoolArray, FloatArray
 from thriftwood.support.validation import chosen, one_number_from_zero
 
 # Means of losses and bills may differ in their last digits where they should be equal.
 ROUNDING = 1e-12
+LEAST_TOTAL_COST = "least_total_cost"
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class Choice:
         return " It predicts one class for every sample." if self.one_class else ""
 
 
-def check_statistic(forest: Forest, scoring: Scoring = None) -> None:
+def check_statistic(forest: Forest, scoring: Scoring | ErrorCosts = None) -> None:
     """Refuse to judge by squared errors what was trained for something else."""
     if not forest.is_classifier and forest.statistic == "other" and scoring is None:
         raise InputError(
@@ -86,13 +88,18 @@ def check_statistic(forest: Forest, scoring: Scoring = None) -> None:
         )
 
 
-def check_rule(rule: str, limit: float | None) -> None:
-    """Raise where a rule does not exist, or lacks its limit."""
+def read_rule(rule: str | None, limit: float | None, is_money: bool = False) -> str:
+    """Return the rule, or the usual one; raise where it does not exist, or lacks what it needs."""
+    if rule is None:
+        rule = LEAST_TOTAL_COST if is_money else "one_standard_error"
     chosen(rule, RULES, "rule")
+    if rule == LEAST_TOTAL_COST and not is_money:
+        raise InputError(f"The rule {rule!r} needs `error_costs`.", "rule")
     if rule in WITH_LIMIT:
         one_number_from_zero(limit, "limit", f"The rule {rule!r} needs it.")
     elif limit is not None:
         raise InputError(f"The rule {rule!r} takes no `limit`.", "limit")
+    return rule
 
 
 def choose_point(measured: Evaluation, rule: str, limit: float | None = None) -> Choice:
@@ -119,7 +126,8 @@ def choose_point(measured: Evaluation, rule: str, limit: float | None = None) ->
 
 def warn_of_constant(choice: Choice, stacklevel: int) -> None:
     """Warn where a model that predicts several classes was given up for one that does not."""
-    if not (choice.is_constant or choice.one_class):
+    is_least = choice.rule == LEAST_TOTAL_COST  # money says that it is better so
+    if is_least or not (choice.is_constant or choice.one_class):
         return
     advice = "Choose by another `rule`, `limit` or `scoring` to keep what the model knows."
     if not choice.is_constant:
@@ -146,6 +154,12 @@ def one_standard_error(measured: Evaluation, _limit: float) -> BoolArray:
     apart = standard_errors_to(measured.deviations, measured.deviations[best])
     good_enough = _at_least(score, score[best] - apart)[1:]
     return good_enough if good_enough.any() else best_score(measured, 0.0)
+
+
+def least_total_cost(measured: Evaluation, _limit: float) -> BoolArray:
+    total = measured.total_cost
+    assert total is not None
+    return _at_most(total, float(total.min()))
 
 
 def max_score_decrease(measured: Evaluation, limit: float) -> BoolArray:
@@ -193,6 +207,7 @@ def _at_least(values: FloatArray, least: FloatArray | float) -> BoolArray:
 RULES: dict[str, Callable[[Evaluation, float], BoolArray]] = {
     "one_standard_error": one_standard_error,
     "best_score": best_score,
+    LEAST_TOTAL_COST: least_total_cost,
     "max_score_decrease": max_score_decrease,
     "max_error_increase": max_error_increase,
     "budget": budget,

@@ -17,12 +17,13 @@ from thriftwood.costs import PriceList
 from thriftwood.evaluation import kernels
 from thriftwood.evaluation.scores import (
     CLASS_LOSSES,
+    NEG_ERROR_COSTS,
     Predicted,
     read_score,
     standard_errors_to,
 )
 from thriftwood.forest import Forest, Routes, predictions, route_samples
-from thriftwood.problem import Prunings, SampleData, read_points
+from thriftwood.problem import ErrorCosts, Prunings, SampleData, read_points
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray, read_only
 from thriftwood.support.libraries import frame_of
 from thriftwood.support.progress import progress_bar
@@ -134,12 +135,18 @@ class Evaluation:
         """The standard error of each point's score."""
         return standard_errors_to(self.deviations[1:], np.zeros(self.deviations.shape[1]))
 
+    @property
+    def total_cost(self) -> FloatArray | None:
+        """Mean bill and mean cost of errors together, where `error_costs` were given."""
+        return self.cost - self.score if self.scoring == NEG_ERROR_COSTS else None
+
     def to_frame(self) -> pd.DataFrame:
         """Return one line per point as a pandas data frame."""
         columns: dict[str, Any] = {"point": self.points, "tradeoff": self.tradeoffs}
         for name in ("error", "standard_error", "vote_error", "log_loss", "brier"):
             columns[name] = getattr(self, name)
         columns |= {"score": self.score, "score_error": self.score_error, "cost": self.cost}
+        columns["total_cost"] = self.total_cost
         for column, quantile in enumerate(self.quantiles):
             columns[f"cost_q{quantile:g}"] = self.cost_quantiles[:, column]
         return frame_of({name: column for name, column in columns.items() if column is not None})
@@ -153,7 +160,7 @@ def evaluate(
     quantiles: Sequence[float] = (),
     n_jobs: int | None = None,
     progress: bool | None = None,
-    scoring: Scoring = None,
+    scoring: Scoring | ErrorCosts = None,
     X: Any = None,
 ) -> Evaluation:
     """Measure points of a path on samples; parameters as in `PruningPath.evaluate`.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from thriftwood.adapters import Scorer, Scoring, read_scorer, score_predictions
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest
-from thriftwood.problem import SampleData
+from thriftwood.problem import ErrorCosts, SampleData, least_cost_answers, read_error_costs
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
 
 # Rows of the losses of classifiers; those of regressors are squared errors alone.
@@ -28,6 +29,7 @@ N_GROUPS = 200
 # Groups for scores that must be computed again without each of them.
 N_LEFT_OUT = 10
 SEED = 0
+NEG_ERROR_COSTS = "neg_error_costs"
 
 
 class Predicted(NamedTuple):
@@ -50,9 +52,13 @@ class Score:
     of: Callable[[Predicted], tuple[float, FloatArray]]
 
 
-def read_score(scoring: Scoring, forest: Forest, data: SampleData, X: Any) -> Score:
+def read_score(scoring: Scoring | ErrorCosts, forest: Forest, data: SampleData, X: Any) -> Score:
     """Return the score that `scoring` stands for, on samples; `X` is as the user passed it."""
     weights = data.counted_losses
+    if isinstance(scoring, ErrorCosts):
+        matrix = read_error_costs(scoring, forest.classes)
+        of = _deviating(partial(_cost_of_errors, matrix), forest, data, weights)
+        return Score(NEG_ERROR_COSTS, of)
     if scoring is None:
         scoring = default_scoring(forest, data.target[weights > 0])
     if isinstance(scoring, str) and scoring in KNOWN:
@@ -101,18 +107,27 @@ def _check_kind(name: str, forest: Forest) -> None:
 def _known(
     name: str, forest: Forest, data: SampleData, weights: FloatArray
 ) -> Callable[[Predicted], tuple[float, FloatArray]]:
-    """Return a score whose deviations follow from what each sample adds to it."""
-    target, shares = data.target, weights / weights.sum()
-    n_classes = 0 if forest.classes is None else len(forest.classes)
+    """Return a score of scikit-learn whose deviations follow from what each sample adds to it."""
     if name.startswith("roc_auc"):
-        _check_classes(name, forest, target[weights > 0])
-    samples = Samples(target, shares, n_classes, {})
+        _check_classes(name, forest, data.target[weights > 0])
+    return _deviating(KNOWN[name], forest, data, weights)
+
+
+def _deviating(
+    score_of: Callable[[Samples, Predicted], Judged],
+    forest: Forest,
+    data: SampleData,
+    weights: FloatArray,
+) -> Callable[[Predicted], tuple[float, FloatArray]]:
+    """Return a score with its deviations, added up over groups of samples."""
+    n_classes = 0 if forest.classes is None else len(forest.classes)
+    samples = Samples(data.target, weights / weights.sum(), n_classes, {})
     group, n_groups = _groups(weights, N_GROUPS)
     correction = math.sqrt(n_groups / max(n_groups - 1, 1))
 
     def measure(predicted: Predicted) -> tuple[float, FloatArray]:
         with np.errstate(invalid="ignore", over="ignore"):
-            score, influence = KNOWN[name](samples, predicted)
+            score, influence = score_of(samples, predicted)
             deviations = correction * np.bincount(group, influence, n_groups).astype(np.float64)
         return float(score), deviations
 
@@ -207,6 +222,12 @@ def neg_mean_squared_error(samples: Samples, predicted: Predicted) -> Judged:
 
 def neg_mean_absolute_error(samples: Samples, predicted: Predicted) -> Judged:
     return _mean(-np.abs(predicted.outputs[:, -1] - samples.target), samples.shares)
+
+
+def _cost_of_errors(matrix: FloatArray, samples: Samples, predicted: Predicted) -> Judged:
+    """Score minus the mean cost of answers, each the class of least expected cost."""
+    answers = least_cost_answers(predicted.outputs, matrix)
+    return _mean(-matrix[samples.target, answers], samples.shares)
 
 
 KNOWN: dict[str, Callable[[Samples, Predicted], Judged]] = {

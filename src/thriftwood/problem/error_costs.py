@@ -20,18 +20,26 @@ ERROR_COSTS = "error_costs"
 
 
 class ErrorCosts(NamedTuple):
-    """Costs of wrong answers as a user gives them, to be pruned by as by any loss."""
+    """Costs of wrong answers as a user gives them, to prune by as by any loss, or to score by.
 
-    given: AnyErrorCosts
+    Of a matrix that was read before, `classes` are those of its rows: models may know fewer.
+    """
+
+    given: Any
+    classes: NDArray[Any] | None = None
 
 
-def read_error_costs(error_costs: AnyErrorCosts, classes: NDArray[Any] | None) -> FloatArray:
+def read_error_costs(own: ErrorCosts, classes: NDArray[Any] | None) -> FloatArray:
     """Return what answers cost, shape (n_classes, n_classes): true class, answer."""
+    error_costs: AnyErrorCosts = own.given
     if classes is None:
         raise InputError(
             "`error_costs` are for classifiers: a regressor's errors are counted by its `loss`.",
             "error_costs",
         )
+    if own.classes is not None:
+        known = np.isin(own.classes, classes)
+        return read_only(own.given[np.ix_(known, known)])
     n_classes = len(classes)
     wrong = 1.0 - np.eye(n_classes)
     if isinstance(error_costs, Mapping):

@@ -105,7 +105,7 @@ def read_loss(loss: AnyLoss, forest: Forest) -> Loss:
 
 
 def _error_costs(loss: ErrorCosts, forest: Forest) -> Loss:
-    matrix = read_error_costs(loss.given, forest.classes)
+    matrix = read_error_costs(loss, forest.classes)
     if not forest.is_averaged:
         raise InputError(
             "The trees of a boosted model answer only together, so no node of one of them has "

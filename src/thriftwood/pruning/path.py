@@ -19,17 +19,19 @@ from thriftwood.errors import InputError
 from thriftwood.evaluation import (
     Choice,
     Evaluation,
-    check_rule,
     check_statistic,
     choose_point,
     evaluate,
+    read_rule,
     warn_of_constant,
 )
 from thriftwood.evaluation.certifying import certify
 from thriftwood.forest import Forest
 from thriftwood.problem import (
     RECORDED_GAIN,
+    AnyErrorCosts,
     ClassWeight,
+    ErrorCosts,
     Figures,
     PruningProblem,
     check_problem,
@@ -239,7 +241,8 @@ class PruningPath:
         X: Any,
         y: ArrayLike,
         *,
-        scoring: Scoring = None,
+        scoring: Scoring | ErrorCosts = None,
+        error_costs: AnyErrorCosts = None,
         points: Sequence[int] | None = None,
         samples: str = "all",
         quantiles: Sequence[float] = (0.1, 0.5, 0.9),
@@ -260,6 +263,9 @@ class PruningPath:
             function of a model, X and y. None means the area under the ROC curve for classifiers
             (the mean over each class against the rest, if there are more than two; the Brier score
             where these samples lack a class) and the squared error for regressors.
+        error_costs : float, mapping from class to cost, or matrix, optional
+            In place of `scoring`: what wrong answers cost, as in `pruning_problem`, where each
+            sample gets the answer of least expected cost. The score is minus their mean cost.
         points : sequence of int, optional
             Points of the path; None means all.
         samples : {"all", "in_bag", "out_of_bag"}
@@ -284,6 +290,10 @@ class PruningPath:
             As in `prune_path`.
         """
         data, prices = read_validation(self, X, y, samples, sample_weight, costs, class_weight)
+        if error_costs is not None:
+            if scoring is not None:
+                raise InputError("Pass either `scoring` or `error_costs`.", "scoring")
+            scoring = ErrorCosts(error_costs)
         return evaluate(self, data, prices, points, quantiles, n_jobs, progress, scoring, X)
 
     def choose(
@@ -291,8 +301,9 @@ class PruningPath:
         X: Any,
         y: ArrayLike,
         *,
-        scoring: Scoring = None,
-        rule: str = "one_standard_error",
+        scoring: Scoring | ErrorCosts = None,
+        error_costs: AnyErrorCosts = None,
+        rule: str | None = None,
         limit: float | None = None,
         samples: str = "all",
         sample_weight: ArrayLike | None = None,
@@ -304,16 +315,17 @@ class PruningPath:
 
         Parameters
         ----------
-        X, y, scoring, samples, sample_weight, class_weight, costs, n_jobs
+        X, y, scoring, error_costs, samples, sample_weight, class_weight, costs, n_jobs
             As in `evaluate`.
-        rule : str
-            "one_standard_error": the cheapest point that is not clearly worse than the best, the
-            model before pruning included: its score is lower by at most one standard error of the
-            difference, which is paired, sample by sample. "best_score": the cheapest of the best.
-            "max_score_decrease": the cheapest whose score is at most `limit` below that of the
-            model before pruning. "max_error_increase": the cheapest whose error is at most `limit`
-            above. "budget": the best among those whose mean bill on these samples is at most
-            `limit`.
+        rule : str, optional
+            With `error_costs` "least_total_cost" is the usual one, the least mean bill plus mean
+            cost of errors; otherwise "one_standard_error": the cheapest point that is not clearly
+            worse than the best, the model before pruning included: its score is lower by at most
+            one standard error of the difference, which is paired, sample by sample. "best_score":
+            the cheapest of the best. "max_score_decrease": the cheapest whose score is at most
+            `limit` below that of the model before pruning. "max_error_increase": the cheapest whose
+            error is at most `limit` above. "budget": the best among those whose mean bill on these
+            samples is at most `limit`.
         limit : float, optional
             For the last three rules.
 
@@ -327,12 +339,14 @@ class PruningPath:
         Scores are those of the whole ensemble. Models that predict a quantile or a rank need a
         `scoring` that judges these.
         """
-        check_rule(rule, limit)
+        is_money = error_costs is not None or isinstance(scoring, ErrorCosts)
+        rule = read_rule(rule, limit, is_money)
         check_statistic(self.forest, scoring)
         measured = self.evaluate(
             X,
             y,
             scoring=scoring,
+            error_costs=error_costs,
             samples=samples,
             quantiles=(),
             sample_weight=sample_weight,
