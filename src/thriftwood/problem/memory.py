@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 # Arcs to count on, about, and how many samples at the least.
 COUNTED_ARCS = 4_000_000
 FEWEST_SAMPLES = 64
+# How many batches of samples a draw must have room for, to be one of batches.
+FEWEST_BATCHES = 32
 
 
 class _Counts(NamedTuple):
@@ -113,7 +115,7 @@ def _counts(problem: PruningProblem) -> _Counts:
     """Count on some samples, and on half of them to see how fast the counts grow."""
     n_samples = problem.in_memory.table.n_samples
     n_drawn = min(n_samples, max(COUNTED_ARCS // _most_arcs(problem), FEWEST_SAMPLES))
-    drawn = np.random.default_rng(0).permutation(n_samples)[:n_drawn]
+    drawn = _in_random_order(problem.prices, n_samples, n_drawn)[:n_drawn]
     some = _counts_on(problem, drawn)
     if n_drawn < n_samples:
         doublings = math.log2(n_samples / n_drawn)
@@ -132,6 +134,15 @@ def _counts(problem: PruningProblem) -> _Counts:
     prices = problem.prices
     own = problem.forest.n_splits if prices.per_split or prices.per_node else 0
     return _Counts(*(count + own for count in some))
+
+
+def _in_random_order(prices: PriceList, n_samples: int, n_drawn: int) -> IntArray:
+    """Return all samples in random order; those that pay together, where many do, stay so."""
+    draw = np.random.default_rng(0)
+    n_batches = prices.batch_of[0].max() + 1 if len(prices.batch_of) else 0
+    if n_batches * n_drawn < FEWEST_BATCHES * n_samples:
+        return draw.permutation(n_samples)
+    return np.argsort(draw.permutation(n_batches)[prices.batch_of[0]], kind="stable")
 
 
 def _counts_on(problem: PruningProblem, drawn: IntArray) -> _Counts:
