@@ -148,5 +148,7 @@ def test_a_cascade_is_billed_at_its_own_prices():
     grouped = tw.prune_path(FOREST, HEART.X, HEART.y, costs=HEART.prices)
     cascade = grouped.cascade(HEART.X, HEART.y, stages=4)
     assert tw.feature_bill(cascade, HEART.X).mean == cascade.bill(HEART.X).mean
+    answer, _ = ask(cascade, HEART.X)
+    np.testing.assert_array_equal(answer.bill.per_sample, cascade.bill(HEART.X).per_sample)
     with pytest.raises(InputError, match="more than one number for each feature"):
-        ask(cascade, HEART.X)
+        ask(cascade, HEART.X[:1], known=[{0: 63.0}])

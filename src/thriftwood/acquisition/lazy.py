@@ -128,9 +128,11 @@ class LazyPredictor:
         self._weighs = self._stops_early or self._max_cost < math.inf
         if self._weighs:
             self._bounds = self._forest.score_bounds(leaves_only=self._max_cost == math.inf)
-        own = own_prices(model)
-        self._costs = own.as_costs() if costs is None and own is not None else costs
-        self._prices = self._read_prices(_without_samples(self._costs), 1)
+        self._own = own_prices(model) if costs is None else None
+        if self._own is not None and (self._own.is_plain or self._own.is_tied_to_samples):
+            costs, self._own = self._own.as_costs(), None
+        self._costs = costs
+        self._prices = self._own or self._read_prices(_without_samples(costs), 1)
         self._price_arrays = price_arrays(self._prices)
 
     def predict(
@@ -201,6 +203,8 @@ class LazyPredictor:
         if known is not None:
             mask, values = self._reader.known(known, len(ids))
             if mask.any():
+                if costs is None and self._own is not None:
+                    costs = self._own.as_costs()  # says what to do
                 costs = with_known(costs, mask, self._forest.richest.feature_names)
         prices, weighed = self._prices, self._price_arrays
         is_tied = isinstance(costs, Costs) and costs.is_tied_to_samples
