@@ -130,9 +130,12 @@ def test_lengths_that_lead_out_of_the_file(length, tmp_path):
         text(tmp_path, content.replace(ends.tobytes(), wrong), "rows.feather")
 
 
-def test_names_that_are_no_text(tmp_path):
-    np.savez(tmp_path / "rows.npz", X=np.ones((2, 1)), feature_names=np.array(["\ud800"]))
-    with pytest.raises(InputError, match=r"rows\.npz cannot hold the name '\\ud800'"):
+@pytest.mark.parametrize("code", [0xD800, 0x110000, 2**31])
+@pytest.mark.parametrize("name", ["feature_names", "y"])
+def test_characters_that_are_none(code, name, tmp_path):
+    text = np.array([code, 97, 98, 99], dtype=np.uint32).view("U2")
+    np.savez(tmp_path / "rows.npz", X=np.ones((2, 2)), **{name: text})
+    with pytest.raises(InputError, match=f"the array '{name}' holds characters that are none"):
         read_table(tmp_path / "rows.npz")
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import sys
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -24,7 +25,6 @@ from thriftwood.support.files import (
     unpacked_gzip,
 )
 from thriftwood.support.libraries import library
-from thriftwood.support.text import check_names
 
 # How files begin that somebody may have renamed; no text does, whatever its columns are called.
 BEGINNINGS = {
@@ -234,7 +234,6 @@ def _read_npz(place: Path, content: bytes) -> FileTable:
             f"{place}: feature_names has {names.size} names, but X has {X.shape[1]} columns."
         )
     columns = None if names is None else [str(name).strip() for name in names.ravel().tolist()]
-    check_names(columns or (), str(place))
     return FileTable(place, pandas.DataFrame(X, columns=columns), beside=arrays)
 
 
@@ -256,9 +255,22 @@ def _arrays(place: Path, content: bytes) -> dict[str, NDArray[Any]]:
             f"{place}: the array {name!r} holds objects of Python, which are not read. Save "
             f"numbers or text: np.array({name}.tolist())."
         ) from None
+    for name, array in arrays.items():
+        if array.dtype.kind == "U" and not _is_text(array):
+            raise InputError(
+                f"{place}: the array {name!r} holds characters that are none: copy the file again, "
+                "or name them anew."
+            )
     if "header" in arrays:
         raise InputError(f"{place} holds a model or a path of Thriftwood, no samples.")
     return arrays
+
+
+def _is_text(array: NDArray[Any]) -> bool:
+    """Say whether all characters are some: lone surrogates are none, nor is what is too large."""
+    codes = np.frombuffer(array.astype(array.dtype.newbyteorder("=")).tobytes(), np.uint32)
+    is_half = (codes >= 0xD800) & (codes <= 0xDFFF)
+    return not (is_half | (codes > sys.maxunicode)).any()
 
 
 READERS: dict[str, Callable[[Path, bytes], FileTable]] = {
