@@ -30,6 +30,8 @@ COUNTED_ARCS = 4_000_000
 FEWEST_SAMPLES = 64
 # How many batches of samples a draw must have room for, to be one of batches.
 FEWEST_BATCHES = 32
+# Bytes that are not worth asking the system about: it takes as long as pruning a small model.
+SMALL = 2**24
 
 
 class _Counts(NamedTuple):
@@ -44,11 +46,14 @@ class _Counts(NamedTuple):
 
 def check_memory(problem: PruningProblem, memory_limit: Any = None) -> None:
     """Refuse a path that would take more than a limit, or else than the memory that is free."""
+    most = _at_the_most(problem)
+    if memory_limit is None and most <= SMALL:
+        return
     if memory_limit is None:
         limit = available_memory()
     else:
         limit = amount_of_memory(memory_limit, "memory_limit")
-    if _at_the_most(problem) <= limit or problem.memory_estimate - _held(problem) <= limit:
+    if most <= limit or problem.memory_estimate - _held(problem) <= limit:
         return
     there = "is free" if memory_limit is None else "is the `memory_limit`"
     raise InputError(
