@@ -273,4 +273,4 @@ def test_the_papers_programs_refuse_what_they_do_not_know():
     with pytest.raises(InputError, match="one price per feature and nothing else"):
         paper.read_instance(FOREST, X, y, costs=UPKEEP)
     plain = paper.read_instance(FOREST, X, y, costs=tw.Costs(per_feature=HEART.costs))
-    np.testing.assert_array_equal(plain.prices, HEART.costs)
+    np.testing.assert_array_equal(plain.problem.prices.prices, HEART.costs)
