@@ -15,6 +15,7 @@ from sklearn.metrics import get_scorer, log_loss, make_scorer, roc_auc_score
 from sklearn.utils.class_weight import compute_sample_weight
 
 import thriftwood as tw
+from thriftwood.adapters import read_class_weight, read_forest
 from thriftwood.errors import ConstantPredictionWarning, InputError
 
 TRAIN, OTHERS = np.arange(0, 600), np.arange(600, 900)
@@ -306,3 +307,58 @@ def test_models_without_probabilities_have_no_log_loss(case):
             path.evaluate(X, y, scoring="neg_log_loss")
         with pytest.raises(InputError, match="'average_precision' cannot be computed"):
             path.evaluate(X, y, scoring="average_precision")
+
+
+# --- class weights of the model
+
+
+def weighed():
+    from catboost import CatBoostClassifier
+    from lightgbm import LGBMClassifier
+    from sklearn.ensemble import BaggingClassifier, HistGradientBoostingClassifier
+    from sklearn.tree import DecisionTreeClassifier
+    from xgboost import XGBClassifier
+
+    few = {"n_estimators": 3, "random_state": 0}
+    tree = DecisionTreeClassifier(max_depth=3, class_weight={1: 4})
+    quiet = {"iterations": 3, "verbose": 0, "random_state": 0, "allow_writing_files": False}
+    return [
+        (RandomForestClassifier(**few, class_weight="balanced_subsample"), "balanced"),
+        (tree, {0: 1.0, 1: 4.0}),
+        (BaggingClassifier(tree, **few), {0: 1.0, 1: 4.0}),
+        (HistGradientBoostingClassifier(max_iter=3, class_weight="balanced"), "balanced"),
+        (LGBMClassifier(**few, verbose=-1, scale_pos_weight=3), {0: 1.0, 1: 3.0}),
+        (LGBMClassifier(**few, verbose=-1, is_unbalance=True), "balanced"),
+        (XGBClassifier(**few, scale_pos_weight=5), {0: 1.0, 1: 5.0}),
+        (CatBoostClassifier(**quiet, class_weights=[1, 6]), {0: 1.0, 1: 6.0}),
+        (CatBoostClassifier(**quiet, auto_class_weights="Balanced"), "balanced"),
+        (RandomForestClassifier(**few), None),
+    ]
+
+
+@pytest.mark.parametrize("number", range(10))
+def test_a_model_is_pruned_by_the_weights_it_was_trained_with(number):
+    y = TARGETS["two"][TRAIN]
+    model, expected = weighed()[number]
+    model.fit(X, y)
+    forest = read_forest(model)
+    assert read_class_weight(model, forest) == expected
+    if not forest.is_averaged:
+        return  # gains were recorded with the weights of the training
+    usual = tw.prune_path(model, X, y, costs=NHANES.costs)
+    given = "uniform" if expected is None else expected
+    named = tw.prune_path(model, X, y, costs=NHANES.costs, class_weight=given)
+    np.testing.assert_array_equal(usual.drop_step, named.drop_step)
+    plain = tw.prune_path(model, X, y, costs=NHANES.costs, class_weight="uniform")
+    assert (plain.original.loss == usual.original.loss) == (expected is None)
+
+
+def test_weights_of_a_boosted_model_count_in_its_descent():
+    from xgboost import XGBClassifier
+
+    y = TARGETS["two"][TRAIN]
+    model = XGBClassifier(n_estimators=5, max_depth=2, scale_pos_weight=5, random_state=0).fit(X, y)
+    options = {"costs": NHANES.costs, "loss": "log_loss", "tradeoff": 1e-4}
+    usual = tw.prune(model, X, y, **options)
+    named = tw.prune(model, X, y, class_weight={1: 5}, **options)
+    assert (usual.loss, usual.cost) == (named.loss, named.cost)

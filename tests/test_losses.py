@@ -352,6 +352,7 @@ def test_the_estimators_take_losses_and_class_weights():
     assert regressor.path_.loss_name == "absolute_error"
 
 
+@pytest.mark.filterwarnings("ignore::thriftwood.errors.ConstantPredictionWarning")
 def test_a_fold_may_lack_a_class_that_has_a_weight():
     some = np.flatnonzero(WORDS != "unsure")
     model = tw.PrunedEnsembleClassifier(

@@ -15,6 +15,7 @@ from thriftwood.adapters import (
     sklearn_trees,
     xgboost,
 )
+from thriftwood.adapters.class_weights import OwnWeight, own_class_weight
 from thriftwood.adapters.common import BootstrapSamples, unfitted
 from thriftwood.costs import PriceList
 from thriftwood.errors import UnsupportedModelError
@@ -130,6 +131,11 @@ def read_bootstrap(model: object) -> BootstrapSamples | None:
     samples = getattr(adapter, "samples", None)
     found: BootstrapSamples | None = None if samples is None else samples(model)
     return found
+
+
+def read_class_weight(model: object, forest: Forest) -> OwnWeight:
+    """Return the class weights that a model was trained with, as far as it knows them."""
+    return own_class_weight(unwrapped(model), forest.classes)
 
 
 def unwrapped(model: Any) -> Any:

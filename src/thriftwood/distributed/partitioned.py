@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thriftwood.adapters import read_forest
+from thriftwood.adapters import read_class_weight, read_forest
 from thriftwood.closure import Certificate, ParametricCut, from_the_end
 from thriftwood.costs import AnyCosts, Costs, PriceList, read_prices
 from thriftwood.distributed.dual import (
@@ -47,6 +47,7 @@ from thriftwood.problem import (
     SampleData,
     check_gains_count,
     in_whole_numbers,
+    is_uniform,
     read_class_weights,
     read_loss,
     read_target,
@@ -185,7 +186,8 @@ def read_shared(
     problem = PruningProblem(None, forest, prices, counted, samples, None, n_jobs=1)
     if counted.kind != SUM:
         check_gains_count(counted.name, class_weight, samples)
-    class_weights = _class_weights(class_weight, forest)
+    own = read_class_weight(model, forest)
+    class_weights = _class_weights(own if class_weight is None else class_weight, forest)
     return problem, partial(_read_partition, problem, class_weights)
 
 
@@ -281,11 +283,13 @@ def _check_alike(reports: Sequence[_Report]) -> None:
 
 
 def _class_weights(class_weight: ClassWeight, forest: Forest) -> FloatArray | None:
-    if class_weight is None:
+    if class_weight is None or is_uniform(class_weight):
         return None
     if isinstance(class_weight, str) and class_weight == "balanced":
         raise InputError(
-            "class_weight='balanced' needs all labels before the first loss is counted, which "
-            "partitions do not give: pass a mapping from class to weight."
+            "class_weight='balanced', by which this is pruned or was trained, needs all labels "
+            "before the first loss is counted, which partitions do not give: pass a mapping from "
+            "class to weight, or 'uniform'.",
+            "class_weight",
         )
     return in_whole_numbers(read_class_weights(class_weight, forest))

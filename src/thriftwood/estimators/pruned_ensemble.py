@@ -350,9 +350,10 @@ class PrunedEnsembleClassifier(ClassifierMixin, _PrunedEnsemble):
         a sample, without growing more models.
     loss : str or callable, optional
         As in `prune`.
-    class_weight : "balanced", mapping from class to weight, or None
-        As in `prune`: it counts in the loss of pruning only. To grow with class weights give them
-        to the estimator, too. The scores that choose a point are plain ones, without class weights.
+    class_weight : "balanced", "uniform", mapping from class to weight, or None
+        As in `prune`: it counts in the loss of pruning only, and None takes that of the estimator.
+        To grow with class weights give them to the estimator. The scores that choose a point are
+        plain ones, without class weights.
     samples : {"all", "in_bag", "out_of_bag"}, optional
         As in `prune`. None means all, but "in_bag" with `cv="out_of_bag"`, which needs trees that
         were not pruned on what measures them.

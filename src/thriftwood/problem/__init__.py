@@ -45,6 +45,7 @@ from thriftwood.problem.problem import (
 from thriftwood.problem.targets import (
     ClassWeight,
     in_whole_numbers,
+    is_uniform,
     read_class_weights,
     read_target,
     read_weights,
@@ -82,6 +83,7 @@ __all__ = [
     "ensemble_losses",
     "in_whole_numbers",
     "interval_in_words",
+    "is_uniform",
     "least_cost_answers",
     "majorised_losses",
     "nested_figures",

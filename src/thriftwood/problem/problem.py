@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thriftwood.adapters import read_bootstrap, read_forest
+from thriftwood.adapters import read_bootstrap, read_class_weight, read_forest
 from thriftwood.billing import Purchases, list_purchases
 from thriftwood.closure import Certificate, ClosureProblem, ParametricCut, last_needed
 from thriftwood.costs import AnyCosts, PriceList, read_prices
@@ -34,6 +34,7 @@ from thriftwood.problem.memory import estimated_memory
 from thriftwood.problem.targets import (
     ClassWeight,
     CountArray,
+    is_uniform,
     read_loss_weights,
     read_target,
     read_weights,
@@ -317,10 +318,11 @@ def read_problem(
         table=table,
         target=target,
         weights=weights,
-        loss_weights=(
-            weights
-            if class_weight is None
-            else read_loss_weights(class_weight, forest, target, weights)
+        loss_weights=read_loss_weights(
+            read_class_weight(model, forest) if class_weight is None else class_weight,
+            forest,
+            target,
+            weights,
         ),
         times=times_counted(forest.n_trees, n_samples, samples, bootstrap),
     )
@@ -336,7 +338,8 @@ def check_gains_count(loss_name: str, class_weight: ClassWeight, samples: str) -
             f"The gains of splits are recorded on the training samples, so samples={samples!r} has "
             "no meaning for them. Use samples='all'."
         )
-    if class_weight is not None and loss_name == RECORDED_GAIN:
+    is_given = class_weight is not None and not is_uniform(class_weight)
+    if is_given and loss_name == RECORDED_GAIN:
         raise InputError(
             "The gains of splits were recorded with the weights of the training, so `class_weight` "
             "changes nothing: leave it out, or train with it."

@@ -16,6 +16,7 @@ from thriftwood.support.arrays import FloatArray, IndexArray, read_only
 from thriftwood.support.validation import check_mask, chosen, numbers, one_number_from_zero
 
 ClassWeight = str | Mapping[Any, float] | None
+UNIFORM = "uniform"
 CountArray = NDArray[np.uint16]
 MOST_WEIGHT = 2**50  # all together
 SAMPLES = ("all", "in_bag", "out_of_bag")
@@ -93,9 +94,10 @@ def read_loss_weights(
 ) -> FloatArray:
     """Return how much the loss of each sample counts, checked, as whole numbers in the same ratios.
 
-    `class_weight` is as in `pruning_problem`, `weights` from `read_weights`.
+    `class_weight` is as in `pruning_problem`, but for None, which weighs all classes alike;
+    `weights` are from `read_weights`.
     """
-    if class_weight is None:
+    if class_weight is None or is_uniform(class_weight):
         return weights
     if isinstance(class_weight, str) and class_weight == "balanced" and forest.classes is not None:
         per_class = _balanced(target, weights, len(forest.classes))
@@ -109,6 +111,11 @@ def read_loss_weights(
     return in_whole_numbers(weights * in_whole_numbers(per_row))
 
 
+def is_uniform(class_weight: ClassWeight) -> bool:
+    """Return True where all classes are to weigh the same, whatever the model was trained with."""
+    return isinstance(class_weight, str) and class_weight == UNIFORM
+
+
 def read_class_weights(class_weight: ClassWeight, forest: Forest) -> FloatArray:
     """Return how much a sample of each class counts, from a mapping."""
     if forest.classes is None:
@@ -116,7 +123,7 @@ def read_class_weights(class_weight: ClassWeight, forest: Forest) -> FloatArray:
     if not isinstance(class_weight, Mapping):
         raise InputError(
             f"`class_weight` is {reprlib.repr(class_weight)}: pass 'balanced', a mapping from "
-            "class to weight, or None."
+            "class to weight, 'uniform' or None."
         )
     return _weight_by_label(class_weight, forest.classes)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thriftwood.adapters import read_forest
+from thriftwood.adapters import read_class_weight, read_forest
 from thriftwood.costs import AnyCosts, Costs
 from thriftwood.distributed import (
     DualDecomposition,
@@ -90,14 +90,16 @@ def pruning_problem(
         row for each true class and a column for each answer, in the order of the model's classes.
         A tree answers with the class of least expected cost. The loss is then the mean cost of
         errors, and at a tradeoff of 1 the objective is all that is paid: tests and errors.
-    class_weight : "balanced", mapping from class to weight, or None
+    class_weight : "balanced", "uniform", mapping from class to weight, or None
         How much a sample counts in the loss by its class, for classifiers: on top of its
-        `sample_weight`, and in the mean loss only; bills stay what samples really pay. Classes that
+        `sample_weight`, and in the mean loss only; bills stay what samples really pay. None takes
+        the class weights that the model was trained with, if any; "uniform" none. Classes that
         are not in the mapping weigh 1. "balanced" makes all classes count the same, by weights as
         scikit-learn defines them, on all samples given and their `sample_weight`: the loss "error"
         of all samples is then 1 minus the balanced accuracy of a tree, averaged over trees.
     sample_weight : array-like, shape (n_samples,), optional
-        How much each sample counts, in loss and cost alike.
+        How much each sample counts, in loss and cost alike: how often such samples occur. What
+        matters more without occurring more often has a `class_weight`.
     samples : {"all", "in_bag", "out_of_bag"}
         On which samples each tree's loss counts: all; those in its bootstrap sample, as often as
         they were drawn; or the others. The last two need the samples that the model was trained on,
@@ -173,10 +175,15 @@ def _comes_in_partitions(
     return not (
         subsample is not None
         or given["samples"] != "all"
-        or isinstance(given["class_weight"], str)
+        or isinstance(_weighed_by(model, given["class_weight"]), str)
         or (isinstance(costs, Costs) and costs.is_tied_to_samples)
         or (loss is not None and not read_forest(model).is_averaged)
     )
+
+
+def _weighed_by(model: Any, class_weight: ClassWeight) -> ClassWeight:
+    """Return the class weights that count, those of the model where none are given."""
+    return read_class_weight(model, read_forest(model)) if class_weight is None else class_weight
 
 
 @contextmanager
