@@ -53,6 +53,13 @@ def test_the_folder_has_tables_pictures_and_the_report(folder, facts):
     assert (folder / "out/report.html").read_text().startswith("<!DOCTYPE html>")
 
 
+def test_a_point_is_suggested_by_any_metric(asked, path, tmp_path):
+    said = answer("frontier", *asked, "-o", tmp_path / "out", "--metric", "accuracy")
+    assert said["suggested"]["point"] == path.choose(*valid_rows(), scoring="accuracy").index
+    words = refused("frontier", *asked, "-o", tmp_path / "no", "--metric", "accurate")
+    assert "--metric is 'accurate'" in words
+
+
 @pytest.mark.usefixtures("facts")
 def test_both_tables_hold_the_path_and_the_evaluation(folder, path):
     measured = path.evaluate(*valid_rows())

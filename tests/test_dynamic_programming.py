@@ -204,10 +204,10 @@ def test_rules_choose_the_cheapest_of_the_good_enough():
     X, y = HEART.X[~half], HEART.y[~half]
     measured = path.evaluate(X, y)
     assert (np.diff(measured.cost) > 0).any()
-    best = int(measured.error.argmin())
-    most = measured.error[best] + measured.standard_error[best]
-    for rule, allowed in (("best_score", measured.error.min()), ("one_standard_error", most)):
-        chosen = path.choose(X, y, rule=rule)
-        good_enough = measured.error <= allowed + 1e-12
+    best = measured.score.max()
+    least = {"best_score": best, "max_score_decrease": measured.original.score - 0.05}
+    for rule, limit in (("best_score", None), ("max_score_decrease", 0.05)):
+        chosen = path.choose(X, y, rule=rule, limit=limit)
+        good_enough = measured.score >= least[rule] - 1e-12
         assert good_enough[chosen.index]
         assert measured.cost[chosen.index] == pytest.approx(measured.cost[good_enough].min())

@@ -26,7 +26,13 @@ STOPPED = 130  # what a shell makes of Ctrl-C
 ERROR = "Error: "
 
 # Arguments of the package whose option has another name; others differ only in their dashes.
-OPTIONS = {"n_jobs": "--jobs", "sample_weight": "--weight", "X": "DATA", "y": "--target"}
+OPTIONS = {
+    "n_jobs": "--jobs",
+    "sample_weight": "--weight",
+    "scoring": "--metric",
+    "X": "DATA",
+    "y": "--target",
+}
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from thriftwood.cli.options import OutputFolder, Request, command
 from thriftwood.cli.outputs import check_apart, check_new_folder, new_folder
 from thriftwood.cli.prune import figures
 from thriftwood.cli.text import aligned, count, table, wrapped
+from thriftwood.errors import InputError
 from thriftwood.support.axes import VERMILION
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Frontier(NamedTuple):
 
 
 @command(
-    "model data output target costs validation weight loss class_weight time_limit "
+    "model data output target costs validation weight loss class_weight metric time_limit "
     "memory_limit jobs trust_pickle force json quiet debug"
 )
 def frontier(request: Request, console: Console, output: OutputFolder) -> None:
@@ -70,6 +71,7 @@ def frontier(request: Request, console: Console, output: OutputFolder) -> None:
     check_apart(output, request.model, request.data, request.validation, request.costs)
     check_new_folder(output, FILES, request.force)
     check_request(request, request.model)
+    check_metric(request)
     inputs = read_inputs(request, console)
     path = tw.prune_path(
         inputs.problem, time_limit=request.time_limit, memory_limit=request.memory_limit
@@ -144,6 +146,17 @@ def frontier_facts(found: Frontier) -> dict[str, Any]:
     }
 
 
+def check_metric(request: Request) -> None:
+    """Refuse, before any work, a metric that does not exist, or has nothing to judge."""
+    if request.metric is None:
+        return
+    from thriftwood.adapters import read_scorer
+
+    read_scorer(request.metric)
+    if request.validation is None:
+        raise InputError("--metric judges samples that training did not see: add --validation.")
+
+
 def write_frontier(
     folder: Path, path: PruningPath, inputs: Inputs, request: Request, console: Console
 ) -> Frontier:
@@ -154,7 +167,12 @@ def write_frontier(
     if inputs.validation is not None and inputs.is_judged_by_errors:
         X, y, weight = inputs.validation
         evaluation = path.evaluate(
-            X, y, sample_weight=weight, n_jobs=inputs.problem.n_jobs, progress=console.progress
+            X,
+            y,
+            scoring=request.metric,
+            sample_weight=weight,
+            n_jobs=inputs.problem.n_jobs,
+            progress=console.progress,
         )
 
     def command(point: int, tradeoff: float) -> str:

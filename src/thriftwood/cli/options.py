@@ -104,6 +104,14 @@ class Request:
             "How much errors on a class count: 'balanced', or LABEL=NUMBER, as often as needed.",
         ),
     ] = None
+    metric: Annotated[
+        str | None,
+        optional(
+            "NAME",
+            "The score of scikit-learn to suggest a point by, such as average_precision or "
+            "accuracy; by default roc_auc, or squared errors.",
+        ),
+    ] = None
     time_limit: Annotated[
         float | None,
         optional("SECONDS", "Stop then, with the points found so far and the gap proven so far."),
