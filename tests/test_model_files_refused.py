@@ -281,6 +281,16 @@ def test_a_booster_of_skops_that_would_end_the_process(tmp_path):
         from_skops(tmp_path / "m.skops")
 
 
+def test_what_a_library_says_is_cut_short(tmp_path):
+    """XGBoost quotes the whole file."""
+    document = json.loads(bytes(xgboost_models.fitted("booster_logistic").model.save_raw("json")))
+    document["version"] = "x"
+    (tmp_path / "m.json").write_text(json.dumps(document))
+    with pytest.raises(InputError, match=r"m\.json is no whole XGBoost file: ") as caught:
+        read_model(tmp_path / "m.json")
+    assert len(str(caught.value)) < 1000
+
+
 def test_numbers_that_contradict_each_other(tmp_path):
     text = boosters_lightgbm.grown("binary").model.model_to_string()
     (tmp_path / "m.txt").write_text(text.replace("num_leaves=7", "num_leaves=0"))

@@ -26,6 +26,7 @@ FOR_PREDICTION = {
     ".dll": "compiled code",
     ".pmml": "PMML",
 }
+MOST_SAID = 300  # letters of what a library says; XGBoost may quote a whole file
 TABLES = (".csv", ".gz", ".tsv", ".parquet", ".feather", ".arrow", ".npz")
 
 
@@ -186,6 +187,7 @@ def _json_error(content: Content) -> str:
 
 
 def _said(error: Exception) -> str:
-    """Return what a library says, in one line without a point."""
+    """Return what a library says, in one line without a point, and not all of it if it is long."""
     said = str(error).partition("Stack trace")[0]  # XGBoost adds that of its C++
-    return " ".join(said.split()).rstrip(".") or type(error).__name__
+    line = " ".join(said.split()).rstrip(".") or type(error).__name__
+    return line if len(line) <= MOST_SAID else f"{line[:MOST_SAID]} ..."
