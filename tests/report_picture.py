@@ -24,7 +24,7 @@ def main() -> None:
         os.chdir(folder)
         Path("examples").symlink_to(ROOT / "examples")
         exec(compile(code, "docs/report.md", "exec"), {})
-        page = browser.new_page(viewport={"width": WIDTH, "height": 1200}, color_scheme="light")
+        page = browser.new_page(viewport={"width": WIDTH, "height": 1600}, color_scheme="light")
         page.goto((Path(folder) / "report.html").as_uri())
         panel = page.locator("section.panel").first.bounding_box()  # the frontier
         height = panel["y"] + panel["height"] + MARGIN

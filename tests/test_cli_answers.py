@@ -77,7 +77,7 @@ def test_prune_says_at_which_tradeoff_it_is_proven(folder, tmp_path, monkeypatch
     tradeoff = tradeoff_inside(path.tradeoffs, point)
     interval = interval_in_words(*path.tradeoffs[point : point + 2].tolist())
     words = " ".join(" ".join(lines).split())
-    assert f"Proven at tradeoff {tradeoff:g}: no pruning has a smaller loss" in words
+    assert f"Proven at tradeoff {tradeoff:g}: no pruning of this model has a smaller loss" in words
     assert f"the path has it {interval}." in words
     assert lines[1].startswith("On the validation set: ")
     assert max(map(len, lines[:-1])) <= 100

@@ -16,6 +16,7 @@ from cli_files import (
     valid_rows,
 )
 from report_pages import data_in
+from sklearn.ensemble import RandomForestClassifier
 
 import thriftwood as tw
 from thriftwood.adapters import read_forest
@@ -72,6 +73,52 @@ def test_both_tables_hold_the_path_and_the_evaluation(folder, path):
             assert frame[name].to_numpy() == pytest.approx(column.to_numpy(), rel=1e-12)
         assert frame["validation_error"].to_numpy() == pytest.approx(measured.error)
         assert frame["validation_cost"].to_numpy() == pytest.approx(measured.cost)
+
+
+def test_the_page_has_the_words_that_were_asked_for(folder, asked):
+    words = ("--title", "Which <tests>?", "--noun", "patient", "--positive", "no")
+    answer("frontier", *asked, *words, "-o", folder / "words")
+    page = (folder / "words/report.html").read_text("utf-8")
+    assert "<h1>Which &lt;tests&gt;?</h1>" in page
+    data = data_in(page)
+    assert data["nouns"] == "patients"
+    assert data["classes"][data["positive"]] == "no"
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("--positive", "maybe"), "--positive is 'maybe': name one of the classes no and yes"),
+        (("--noun", " "), "--noun is blank"),
+        (("--title", ""), "--title is blank"),
+        (("--drop", "idd"), "has no column 'idd' to drop"),
+        (("--drop", "chol"), "has no column 'chol', which the model asks for"),
+    ],
+)
+def test_words_that_cannot_be_are_refused_before_the_work(
+    folder, asked, monkeypatch, tmp_path, words, part
+):
+    monkeypatch.setattr(tw, "prune_path", lambda *_args, **_options: pytest.fail("It was pruned."))
+    assert part in refused("frontier", *asked, *words, "-o", tmp_path / "out")
+    assert folder.exists()
+
+
+def test_columns_that_are_no_features_are_dropped_for_models_without_names(tmp_path):
+    X, y = train_rows()
+    model = RandomForestClassifier(3, max_depth=3, random_state=0).fit(X.to_numpy(), y)
+    tw.export.to_skops(model, tmp_path / "bare.skops")
+    X.assign(id=range(len(X)), ill=y).to_csv(tmp_path / "rows.csv", index=False)
+    X.assign(ill=y).to_csv(tmp_path / "valid.csv", index=False)  # which need not have it
+    words = (tmp_path / "bare.skops", tmp_path / "rows.csv", "--target", "ill")
+    assert "--drop" in refused("frontier", *words, "-o", tmp_path / "out")
+    words += ("--drop", "id")
+    more = ("--validation", tmp_path / "valid.csv", "-o", tmp_path / "out")
+    found = answer("frontier", *words, *more)
+    losses = tw.prune_path(model, X, y).losses
+    assert [point["loss"] for point in found["points"]] == losses.tolist()
+    point = data_in((tmp_path / "out/report.html").read_text("utf-8"))["points"][0]
+    assert "--drop id" in point["command"]
+    assert answer("bill", *words)["mean"] == tw.feature_bill(model, X).mean
 
 
 @pytest.mark.usefixtures("facts")

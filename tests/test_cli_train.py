@@ -1,9 +1,14 @@
 """`thriftwood train` and `thriftwood demo`: from rows alone to a pruned model."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 from cli_files import HEART, PRICES, answer, heart_folder, heart_frame, names_in, refused, run
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.metrics import log_loss
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 import thriftwood as tw
 from thriftwood.cli import training
@@ -48,7 +53,7 @@ def test_a_quarter_is_held_out_with_the_same_classes(folder, trained):
     rows = pd.read_csv(folder / "rows.csv").sort_values(list(train.columns))
     assert (both.to_numpy() == rows.to_numpy()).all()
     assert names_in(folder / "out") == TRAINED | {"pruned.skops"}
-    assert trained["type"] == "BudgetForestClassifier"
+    assert trained["type"] in ("BudgetForestClassifier", *KINDS.values())
 
 
 def test_the_frontier_is_that_of_the_model_on_the_rows_it_was_trained_on(folder, trained):
@@ -77,12 +82,57 @@ def test_what_is_predicted_is_seen_from_the_target(target, expected):
     assert usual_task(target) == expected
 
 
-def test_numbers_are_learnt_by_boosting_and_it_says_so(folder, tmp_path):
+def tried(result):
+    """Return the losses of the kinds of models that were tried."""
+    assert result.exit_code == 0, result.output
+    found = re.findall(r"Tried (\S+): [a-z ]+ ([\d.e+-]+) in cross", result.stdout)
+    return {name: float(loss) for name, loss in found}
+
+
+def test_the_best_of_three_in_cross_validation_is_trained(folder, tmp_path):
+    words = ("--target", "ill", "--costs", folder / "few.csv", "-o", tmp_path / "out")
+    result = run("train", folder / "rows.csv", *words)
+    losses = tried(result)
+    assert list(losses) == ["budget-forest", "forest", "boosting"]
+    rows = pd.read_parquet(tmp_path / "out/train.parquet")
+    X, y = rows.drop(columns="ill"), rows["ill"]
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    for name, model in {
+        "forest": RandomForestClassifier(40, max_features=None, random_state=0),
+        "boosting": HistGradientBoostingClassifier(random_state=0),
+    }.items():
+        chances = cross_val_predict(model, X, y, cv=folds, method="predict_proba")
+        assert losses[name] == pytest.approx(log_loss(y, chances), rel=1e-3)
+    best = min(losses, key=losses.get)
+    assert f"Trained a {KINDS.get(best, 'BudgetForestClassifier')}, the best" in result.stdout
+
+
+KINDS = {"forest": "RandomForestClassifier", "boosting": "HistGradientBoostingClassifier"}
+
+
+def test_numbers_are_learnt_by_forests_or_boosting_and_it_says_so(folder, tmp_path):
     words = (folder / "numbers.csv", "--target", "chol", "-o", tmp_path / "out")
     result = run("train", *words)
-    assert result.exit_code == 0, result.output
+    losses = tried(result)
+    assert list(losses) == ["forest", "boosting"]
     assert "Took chol for numbers" in result.stdout
-    assert "HistGradientBoostingRegressor" in result.stdout
+    best = {"forest": "RandomForestRegressor", "boosting": "HistGradientBoostingRegressor"}
+    assert f"Trained a {best[min(losses, key=losses.get)]}, the best" in result.stdout
+
+
+def test_columns_to_drop_are_no_features(folder, tmp_path):
+    pd.read_csv(folder / "rows.csv").assign(id=range(303)).to_csv(tmp_path / "ids.csv", index=False)
+    words = ("--target", "ill", "--model", "forest", "--drop", "id", "--drop", "sex")
+    result = run("train", tmp_path / "ids.csv", *words, "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    model = read_model(tmp_path / "out/model.skops")
+    assert model.feature_names_in_.tolist() == ["age", "cp", "chol"]
+
+
+def test_a_loss_leaves_out_what_cannot_be_pruned_by_it():
+    assert training._kinds("classification", None) == ["budget-forest", "forest", "boosting"]
+    assert training._kinds("classification", "brier") == ["budget-forest", "forest"]
+    assert training._kinds("regression", "recorded_gain") == ["boosting"]
 
 
 def test_a_validation_file_leaves_all_rows_to_training(folder, tmp_path):
@@ -104,6 +154,8 @@ def test_a_validation_file_leaves_all_rows_to_training(folder, tmp_path):
             ("numbers.csv", "--target", "age", "--task", "classification"),
             "held out: The least populated",
         ),
+        (("rows.csv", "--target", "ill", "--drop", "agee"), "'agee' to drop. Did you mean 'age'?"),
+        (("rows.csv", "--target", "ill", "--drop", "ill"), "--drop and --target name the same"),
         (("rows.csv",), "Name the --target, the column of rows.csv"),
         (("rows.csv", "--target", "ill", "--seed", "-1"), "--seed is -1"),
         (("odd.csv", "--target", "ill", "--model", "forest"), "'age' holds inf"),
@@ -156,7 +208,9 @@ def test_the_demo_prints_commands_and_what_they_answer(tmp_path, monkeypatch):
     commands = [line for line in result.stdout.splitlines() if line.startswith("$ thriftwood ")]
     assert [line.split()[2] for line in commands] == ["frontier", "prune", "bill", "verify"]
     assert "an optimal pruning" in result.stdout
-    assert (tmp_path / "thriftwood-demo/frontier/report.html").exists()
+    page = (tmp_path / "thriftwood-demo/frontier/report.html").read_text("utf-8")
+    assert "<h1>Pain in the chest: which tests?</h1>" in page
+    assert "What patients pay" in page
     rows = pd.read_csv(tmp_path / "thriftwood-demo/train.csv")
     assert rows.columns.tolist() == [*HEART.feature_names, "diagnosis"]
     prices = tw.Costs.from_file(tmp_path / "thriftwood-demo/prices.csv")
@@ -171,6 +225,7 @@ def test_what_scikit_learn_refuses_is_a_sentence_too(folder, tmp_path, monkeypat
 
     monkeypatch.setattr(training, "_untrained", lambda *_args: Picky())
     words = ("train", folder / "rows.csv", "--target", "ill", "-o", tmp_path / "out")
+    words += ("--model", "forest")
     assert "no model can be trained: These rows are odd." in refused(*words)
 
 
@@ -201,7 +256,7 @@ def test_train_says_where_the_model_knows_nothing(tmp_path):
     (tmp_path / "prices.csv").write_text("name,price\nnoise,0\ngood,9\n")
     words = ("train", tmp_path / "rows.csv", "--target", "ill", "--costs", tmp_path / "prices.csv")
     warning = "no better than always saying the class no"
-    useless = run(*words, "-o", tmp_path / "one").stderr
+    useless = run(*words, "--model", "budget-forest", "-o", tmp_path / "one").stderr
     assert warning in useless
-    assert "--model forest" in useless
-    assert warning not in run(*words, "--model", "forest", "-o", tmp_path / "two").stderr
+    assert "without --model all kinds are tried" in useless
+    assert warning not in run(*words, "-o", tmp_path / "two").stderr

@@ -7,9 +7,10 @@ import pytest
 from browsers import browser
 from playwright.sync_api import expect
 from report_pages import COSTS, VALIDATION, X, Y, data_in, heart_path, page_of
-from report_visits import point_shown, shown, visit, words_in
+from report_visits import point_shown, resize, shown, visit, words_in
 from sklearn.datasets import load_wine
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
+from sklearn.metrics import confusion_matrix
 from sklearn.tree import DecisionTreeClassifier
 
 import thriftwood as tw
@@ -46,7 +47,8 @@ def test_the_page_shows_the_suggested_point_first(visit, file, path):
     assert page.is_disabled("#suggested")
     errors = path.evaluate(*VALIDATION, points=[chosen.index])
     before = (path.model.predict(VALIDATION[0]) != VALIDATION[1]).mean()
-    saved = f"{100 * (1 - chosen.cost / path.original.cost):.0f} % less"
+    share = 1 - chosen.cost / path.original.cost
+    saved = f"{100 * share:.{0 if share >= 0.1 else 1}f} % less"
     assert shown(page, "#verdict") == (
         f"Point {chosen.index}: a sample costs {amount(chosen.cost, 'CAD')} on "
         f"average instead of {amount(path.original.cost)} ({saved}); "
@@ -92,6 +94,7 @@ def test_buttons_go_to_neighbours_and_back_to_the_suggestion(visit, file, path):
 
 def test_clicking_the_chart_chooses_the_point_there(visit, file, path):
     page = visit(file.as_uri())
+    page.click("#show-all")
     for index in (0, len(path) - 1):
         page.locator("#frontier").scroll_into_view_if_needed()
         mark = page.locator("#frontier circle.mark.training").nth(index)
@@ -101,6 +104,78 @@ def test_clicking_the_chart_chooses_the_point_there(visit, file, path):
         expect(page.locator(".tip")).to_contain_text(f"Point {index}")
         page.mouse.click(*middle)
         assert point_shown(page) == index
+
+
+def test_single_leaves_that_are_far_off_do_not_stretch_the_chart(visit, file, path):
+    page = visit(file.as_uri())
+
+    def n_marks():
+        return page.locator("#frontier circle.mark.training").count()
+
+    left_out = len(path) - n_marks()
+    assert left_out > 0
+    assert f"{left_out} cheaper point" in shown(page, "#outside-words")
+    page.click("#show-all")
+    assert n_marks() == len(path)
+    page.click("#show-all")
+    assert n_marks() == len(path) - left_out
+    page.focus("#slider")
+    page.keyboard.press("Home")  # the single leaves: once chosen they are in the chart
+    assert point_shown(page) == len(path) - 1
+    assert n_marks() == len(path)
+
+
+def test_missed_and_false_alarms_are_those_of_the_models(visit, file, path):
+    page = visit(file.as_uri())
+    rows, y = VALIDATION
+    for model, column in [(path.model, 1), (path[point_shown(page)].model, 2)]:
+        (right, false_alarm), (missed, found) = confusion_matrix(y, model.predict(rows))
+        sick, well = found / (found + missed), right / (right + false_alarm)
+        cells = page.locator(f"#errors tbody tr > :nth-child({column + 1})").all_inner_texts()
+        assert [cell.replace("\u00a0", " ") for cell in cells] == [
+            f"{1000 * missed / len(y):.0f}",
+            f"{1000 * false_alarm / len(y):.0f}",
+            f"{percent(sick)} ± {100 * np.sqrt(sick * (1 - sick) / y.sum()):.1f}",
+            f"{percent(well)} ± {100 * np.sqrt(well * (1 - well) / (1 - y).sum()):.1f}",
+        ]
+    names = page.locator("#errors tbody th").all_inner_texts()
+    assert names[0] == "missed: 1, taken for 0"  # the rarer class is the one to be found
+
+
+def test_more_classes_have_their_errors_each(visit, tmp_path):
+    rows, y = load_wine(return_X_y=True)
+    names = np.array(["red", "white", "a name that is longer than anybody would like it"])[y]
+    forest = RandomForestClassifier(5, max_depth=2, random_state=0).fit(rows[::2], names[::2])
+    path = tw.prune_path(forest, rows[::2], names[::2])
+    held_out = (rows[1::2], names[1::2])
+    page_text = page_of(path, rows[::2], names[::2], costs=None, validation=held_out)
+    (tmp_path / "page.html").write_text(page_text, "utf-8")
+    page = visit(f"{(tmp_path / 'page.html').as_uri()}#point={len(path) - 1}")
+    lines = page.locator("#errors tbody tr").all()
+    cells = [[words_in(cell) for cell in line.locator("th, td").all()] for line in lines]
+    before = confusion_matrix(held_out[1], forest.predict(held_out[0]))
+    share = 1 - before.diagonal() / before.sum(axis=1)
+    said = next(label for label in path[-1].model.predict(held_out[0][:1]))
+    for name, was, now, taken_for in cells:
+        k = next(k for k, label in enumerate(forest.classes_) if label[:5] == name[:5])
+        assert was == f"{1000 * share[k]:.0f}"
+        assert (now, taken_for) == (
+            ("0", NOTHING) if forest.classes_[k] == said else ("1,000", said)
+        )
+    resize(page, 320)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+def test_the_page_speaks_of_patients(visit, path, tmp_path):
+    text = page_of(path, validation=VALIDATION, noun="patient", positive=0)
+    (tmp_path / "page.html").write_text(text, "utf-8")
+    page = visit((tmp_path / "page.html").as_uri())
+    words = shown(page, "body")
+    assert "a patient costs" in words
+    assert "What patients pay" in words
+    assert "A dear patient" in words
+    assert "missed: 0, taken for 1" in words
+    assert not re.search("sample", words)
 
 
 def test_the_chart_can_show_the_loss(visit, file):
@@ -164,6 +239,18 @@ def test_features_show_who_buys_them(visit, file, path):
             assert share == 0 or abs(float(cell.removesuffix(" %")) - 100 * share) <= 0.5
 
 
+def test_features_without_a_group_have_their_own_lines_of_money(visit, file, path):
+    page = visit(file.as_uri())
+    lines = page.locator("#lines tbody tr").all()
+    rows = {words[0]: words[1:] for words in (line.inner_text().split("\t") for line in lines)}
+    bill = tw.feature_bill(path.model, X, COSTS)
+    grouped = {name for members in COSTS.groups.values() for name in members}
+    for name, spent in zip(bill.feature_names, bill.by_feature, strict=True):
+        assert (name in rows) == (name not in grouped and spent > 0)
+        assert name not in rows or float(rows[name][0]) == pytest.approx(spent, abs=0.0051)
+    assert sum(float(row[0]) for row in rows.values()) == pytest.approx(bill.mean, abs=0.1)
+
+
 def two_decimals(number):
     return f"{number:,.2f}" if number else "0"
 
@@ -180,7 +267,7 @@ def test_the_proof_and_the_command_are_those_of_the_point(visit, file, path):
     assert shown(page, "#proof").split() == [
         *("checked", "at", "the", "tradeoff", command.split()[-1]),
         *("reached", f"{certificate.profit:,}"),
-        *("no", "pruning", "can", "exceed", f"{certificate.bound:,}"),
+        *("no", "pruning", "of", "this", "model", "can", "exceed", f"{certificate.bound:,}"),
         *("gap", "0"),
     ]
     assert shown(page, "#claim").startswith("No pruning of this model is better for tradeoffs from")

@@ -120,14 +120,21 @@ def test_what_is_dearer_than_before_is_no_saving(visit, file):
 
 
 def test_the_change_is_said_in_plain_words(visit, file, path, page_text):
-    page = visit(file.as_uri())
+    page = visit(
+        f"{file.as_uri()}#point=4"
+    )  # which does better on one class, and worse on the other
     data, point = data_in(page_text), point_shown(page)
-    error = data["curve"]["validation"]["error"]
-    more = round(1000 * (error[point + 1] - error[0]))
+    counts = np.array(data["class_counts"])
+    now, was = (
+        np.floor(1000 * counts / counts.sum() * np.array(one["class_error"]) + 0.5)
+        for one in (data["points"][point]["details"], data["before"])
+    )
+    false_alarms, missed = (now - was).astype(int)
     saved = round(1000 * (data["before"]["cost"] - data["points"][point]["details"]["cost"]))
-    assert more > 0
+    assert missed < 0 < false_alarms
     assert shown(page, "#change") == (
-        f"Of 1,000 samples about {more} more are wrong, and {saved:,} CAD less is paid."
+        f"Of 1,000 samples about {-missed} fewer are missed, {false_alarms} more get a false "
+        f"alarm, and {saved:,} CAD less is paid."
     )
     before = tw.feature_bill(path.model, X, COSTS)
     after = tw.feature_bill(path[point].model, X, COSTS)

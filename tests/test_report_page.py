@@ -74,6 +74,52 @@ def test_every_point_shows_what_its_model_costs(path, data):
         assert sorted(details["trees"]) == sorted(sizes)
 
 
+def test_every_point_says_which_errors_it_makes(path, data):
+    measured = path.evaluate(*VALIDATION)
+    assert data["classes"] == ["0", "1"]
+    assert data["class_counts"] == np.bincount(VALIDATION[1]).tolist()
+    assert data["positive"] == 1
+    for matrix, details in [
+        (measured.original.confusion, data["before"]),
+        *zip(measured.confusion, (one["details"] for one in data["points"]), strict=True),
+    ]:
+        wrong = 1 - matrix.diagonal() / matrix.sum(axis=1)
+        np.testing.assert_allclose(details["class_error"], wrong, **SHORT)
+
+
+def test_the_rarer_class_is_to_be_found_unless_another_is_named(path):
+    assert data_of(path, positive="0")["positive"] == 0
+    assert data_of(path, positive=1)["positive"] == 1
+    often = np.where(Y == 1, 9.0, 1.0)
+    weighted = heart_path(sample_weight=often)
+    assert data_of(weighted, sample_weight=often)["positive"] == 0
+    with pytest.raises(tw.errors.InputError, match="name one of the classes 0 and 1"):
+        data_of(path, positive="ill")
+    with pytest.raises(tw.errors.InputError, match="pass what one sample is"):
+        data_of(path, noun=" ")
+    numbers = RandomForestRegressor(2, max_depth=2, random_state=0).fit(X, Y)
+    with pytest.raises(tw.errors.InputError, match="does not have two"):
+        data_of(tw.prune_path(numbers, X, Y, costs=COSTS), positive=1)
+
+
+@pytest.mark.parametrize(
+    ("noun", "nouns"),
+    [("patient", "patients"), ("company", "companies"), ("box", "boxes"), ("day", "days")],
+)
+def test_nouns_have_a_plural(path, noun, nouns):
+    data = data_of(path, noun=noun, receipts=False)
+    assert (data["noun"], data["nouns"]) == (noun, nouns)
+
+
+def test_features_without_a_group_are_told_apart(data):
+    grouped = {name for members in COSTS.groups.values() for name in members}
+    alone = [data["features"][k] for k in data["ungrouped"]]
+    assert alone == [name for name in X.columns if name not in grouped]
+    for details in (data["before"], data["points"][0]["details"]):
+        spent = sum(details["spent"][k] for k in data["ungrouped"])
+        assert spent == pytest.approx(details["by_line"][data["rest_line"]], rel=1e-6)
+
+
 def test_bars_hold_the_rows_that_pay_so_much(path, data):
     bill = tw.feature_bill(path.model, X, COSTS)
     counts, _ = np.histogram(bill.per_sample, data["edges"])

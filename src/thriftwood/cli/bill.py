@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 QUANTILES = (0.1, 0.5, 0.9)
 
 
-@command("model data costs target weight sample jobs trust_pickle json quiet debug")
+@command("model data costs target weight drop sample jobs trust_pickle json quiet debug")
 def bill(
     request: Request,
     console: Console,

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from thriftwood.datasets import Dataset
 
 TARGET = "diagnosis"
+TITLE = "Pain in the chest: which tests?"
 GIVEN = ("forest.skops", "train.csv", "validation.csv", "prices.csv")
 FILES = (*GIVEN, "pruned.skops", *(f"frontier/{name}" for name in frontier.FILES))
 HELD_OUT = 0.4  # of the patients, for validation
@@ -64,7 +65,7 @@ def _commands(folder: Path) -> list[list[str]]:
     asked = ["--target", TARGET, "--costs", prices]
     judged = [forest, train, *asked, "--validation", valid]
     return [
-        ["frontier", *judged, "-o", frontier],
+        ["frontier", *judged, "--title", TITLE, "--noun", "patient", "-o", frontier],
         ["prune", *judged, "--max-error-increase", "0.02", "-o", pruned],
         ["bill", pruned, valid, "--costs", prices],
         ["verify", forest, pruned, train, *asked],

@@ -50,8 +50,8 @@ class Frontier(NamedTuple):
 
 
 @command(
-    "model data output target costs validation weight loss class_weight metric time_limit "
-    "memory_limit jobs trust_pickle force json quiet debug"
+    "model data output target costs validation title noun positive weight drop loss class_weight "
+    "metric time_limit memory_limit jobs trust_pickle force json quiet debug"
 )
 def frontier(request: Request, console: Console, output: OutputFolder) -> None:
     """Compute all optimal prunings, and write a report.
@@ -66,13 +66,14 @@ def frontier(request: Request, console: Console, output: OutputFolder) -> None:
     Examples:
       thriftwood frontier model.skops train.csv --target ill --costs prices.csv -o frontier
       thriftwood frontier model.skops train.csv --target ill --costs prices.csv \\
-          --validation valid.csv -o frontier
+          --validation valid.csv --title "Which tests?" --noun patient -o frontier
     """
     check_apart(output, request.model, request.data, request.validation, request.costs)
     check_new_folder(output, FILES, request.force)
     check_request(request, request.model)
     check_metric(request)
     inputs = read_inputs(request, console)
+    check_page(request, inputs)
     path = tw.prune_path(
         inputs.problem, time_limit=request.time_limit, memory_limit=request.memory_limit
     )
@@ -80,6 +81,16 @@ def frontier(request: Request, console: Console, output: OutputFolder) -> None:
         found = write_frontier(folder, path, inputs, request, console)
     say_frontier(frontier_lines(found), output, console)
     console.answer(frontier_facts(found) | {"output": str(output)})
+
+
+def check_page(request: Request, inputs: Inputs) -> None:
+    """Refuse what cannot be written on the page, before the work begins."""
+    from thriftwood.report.page import read_positive
+
+    for option, words in (("--title", request.title), ("--noun", request.noun)):
+        if words is not None and not words.strip():
+            raise InputError(f"{option} is blank: pass some words, or leave it out.")
+    read_positive(inputs.problem, request.positive)
 
 
 def say_frontier(lines: list[str], output: Path, console: Console) -> None:
@@ -179,7 +190,15 @@ def write_frontier(
         output = f"point-{point}{inputs.suffix}"
         return shlex.join(request.words("prune", "--tradeoff", repr(tradeoff), "-o", output))
 
-    page = page_data(path, inputs.problem, evaluation, commands=command)
+    page = page_data(
+        path,
+        inputs.problem,
+        evaluation,
+        title=request.title,
+        noun=request.noun,
+        positive=request.positive,
+        commands=command,
+    )
     write_document(page, folder / REPORT)
     found = Frontier(path, evaluation, page["start"]["point"], page["start"]["why"])
     with console.step("Writing tables"):

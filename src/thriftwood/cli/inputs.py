@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from thriftwood.costs import Costs
+    from thriftwood.formats.tables import FileTable
     from thriftwood.formats.tables import Samples as FileSamples
     from thriftwood.problem import PruningProblem
     from thriftwood.support.arrays import FloatArray
@@ -177,7 +178,7 @@ def read_samples(
         from thriftwood.formats.tables import read_table, samples_for
 
         found = samples_for(
-            read_table(file),
+            without(read_table(file), request),
             model,
             target=request.target,
             weight=request.weight,
@@ -187,6 +188,17 @@ def read_samples(
     for note in found.notes:
         console.note(note)
     return found
+
+
+def without(table: FileTable, request: Request) -> FileTable:
+    """Return a table without the columns to --drop; DATA must have them, other files may."""
+    from thriftwood.formats.tables import without_columns
+
+    for column in request.drop or ():
+        if column in (request.target, request.weight):
+            option = "--target" if column == request.target else "--weight"
+            raise InputError(f"--drop and {option} name the same column, {column!r}: drop another.")
+    return without_columns(table, request.drop or (), needed=table.file == request.data)
 
 
 def _check_class_weight(parts: Sequence[str]) -> None:

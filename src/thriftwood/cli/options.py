@@ -89,6 +89,12 @@ class Request:
         optional("FILE", "Samples that the model was not trained on, with the columns of DATA."),
     ] = None
     weight: Annotated[str | None, optional("COLUMN", "A column of sample weights.")] = None
+    drop: Annotated[
+        list[str] | None,
+        optional(
+            "COLUMN", "A column that is no feature, such as a number of rows; as often as needed."
+        ),
+    ] = None
     loss: Annotated[
         str | None,
         optional(
@@ -111,6 +117,14 @@ class Request:
             "The score of scikit-learn to suggest a point by, such as average_precision or "
             "accuracy; by default roc_auc, or squared errors.",
         ),
+    ] = None
+    title: Annotated[str | None, optional("TEXT", "Your own words at the top of the page.")] = None
+    noun: Annotated[
+        str, optional("WORD", "What a sample is called on the page, such as patient.")
+    ] = "sample"
+    positive: Annotated[
+        str | None,
+        optional("LABEL", "Of two classes the one to be found; by default the rarer one."),
     ] = None
     time_limit: Annotated[
         float | None,
@@ -143,6 +157,8 @@ class Request:
                 words += [f"--{name}", str(value)]
         for part in self.class_weight or ():
             words += ["--class-weight", part]
+        for column in self.drop or ():
+            words += ["--drop", column]
         if self.trust_pickle:
             words.append("--trust-pickle")
         return [*words, *more]

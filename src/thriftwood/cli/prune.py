@@ -37,7 +37,7 @@ NOT_PROVEN = "Nothing is proven: the true loss of a boosted model has no exact o
 
 @command(
     "model data output target costs budget tradeoff max_error_increase validation refit cascade "
-    "weight loss class_weight memory_limit jobs trust_pickle force json quiet debug"
+    "weight drop loss class_weight memory_limit jobs trust_pickle force json quiet debug"
 )
 def prune(
     request: Request,
@@ -264,8 +264,8 @@ def _proof_in_words(certificate: Certificate | None, tradeoff: float, more: str 
     numbers = f"reached {certificate.profit}, none can pass {certificate.bound}"
     if certificate.gap == 0:
         proven = (
-            f"Proven at tradeoff {six_digits(tradeoff)}: no pruning has a smaller "
-            f"loss + tradeoff * cost ({numbers})"
+            f"Proven at tradeoff {six_digits(tradeoff)}: no pruning of this model has a "
+            f"smaller loss + tradeoff * cost ({numbers})"
         )
     else:
         proven = (

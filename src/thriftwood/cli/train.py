@@ -12,6 +12,7 @@ import thriftwood as tw
 from thriftwood.cli.console import Console
 from thriftwood.cli.frontier import (
     FILES,
+    check_page,
     frontier_facts,
     frontier_lines,
     say_frontier,
@@ -38,8 +39,8 @@ TRAINED = (*FILES, MODEL, PRUNED, TRAIN, VALIDATION)
 
 
 @command(
-    "data output target costs budget kind task validation seed weight loss class_weight jobs force "
-    "json quiet debug"
+    "data output target costs budget kind task validation title noun positive seed weight drop "
+    "loss class_weight jobs force json quiet debug"
 )
 def train(
     request: Request,
@@ -51,8 +52,8 @@ def train(
             "--model",
             parser=one_of(KINDS),
             metavar="KIND",
-            help="What to train: budget-forest, forest or boosting; by default budget-forest for "
-            "classes, boosting for numbers.",
+            help="What to train: budget-forest (classes only), forest or boosting; by default all "
+            "are tried, and the best in cross-validation is taken.",
             show_default=False,
         ),
     ] = None,
@@ -71,9 +72,10 @@ def train(
 ) -> None:
     """Train a model where there is none yet, and prune it.
 
-    Takes all columns but the target as features; they must be numbers. A quarter of the samples is
-    held out to choose a point by, unless --validation is given. With a --budget the folder also
-    gets pruned.skops.
+    Takes all columns but the target as features, save those to --drop; they must be numbers. Tries
+    a forest, boosting and a forest grown with prices in mind, and takes the best. A quarter of the
+    samples is held out to choose a point by, unless --validation is given. With a --budget the
+    folder also gets pruned.skops.
 
     \b
     Examples:
@@ -89,6 +91,7 @@ def train(
     with new_folder(output, TRAINED, request.force) as folder:
         trained, lines = write_model_and_samples(request, folder, kind, task, seed, console)
         inputs = read_inputs(trained, console)
+        check_page(request, inputs)
         path = tw.prune_path(inputs.problem)
         found = write_frontier(folder, path, inputs, _moved(trained, folder, output), console)
         note = baseline_note(found.evaluation, inputs, kind)

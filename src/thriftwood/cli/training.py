@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from thriftwood.cli.inputs import (
     read_class_weight,
     read_costs,
     with_target,
+    without,
 )
 from thriftwood.cli.options import Request
 from thriftwood.cli.text import count
@@ -33,6 +35,8 @@ BUDGET_FOREST, FOREST, BOOSTING = KINDS = ("budget-forest", "forest", "boosting"
 CLASSIFICATION, REGRESSION = TASKS = ("classification", "regression")
 MOST_CLASSES = 20  # distinct whole numbers that are still taken for classes
 N_TREES = 40  # of a forest
+N_FOLDS = 5
+LOSS_NAMES = {CLASSIFICATION: "log loss", REGRESSION: "mean squared error"}
 
 
 def write_model_and_samples(
@@ -44,9 +48,9 @@ def write_model_and_samples(
     """
     costs, samples = read_costs(request.costs), _read(request, console)
     usual = task or usual_task(samples.y)
-    kind = kind or (BUDGET_FOREST if usual == CLASSIFICATION else BOOSTING)
+    kinds = [kind] if kind is not None else _kinds(usual, request.loss)
     _check_target(samples.y, usual, kind)
-    _check_features(samples.X, kind)
+    _check_features(samples.X, kinds)
     check_prices(costs, request.costs, samples.X)
     lines = []
     if task is None:
@@ -61,25 +65,45 @@ def write_model_and_samples(
             _write_samples(_taken(samples, some), request, folder / name)
         samples = _taken(samples, train)
         held_out = f"; {count(len(valid), 'sample')} held out for validation"
-        request = replace(request, data=folder / TRAIN, validation=folder / VALIDATION)
+        request = replace(request, data=folder / TRAIN, validation=folder / VALIDATION, drop=None)
     classes = sorted(set(samples.y.tolist())) if usual == CLASSIFICATION else None
     class_weight = read_class_weight(request.class_weight or [], classes)
-    model = _untrained(kind, usual, seed, request.jobs)
-    if class_weight is not None:
-        model.set_params(class_weight=class_weight)
+    tried = [_untrained(one, usual, seed, request.jobs) for one in kinds]
+    for model in tried:
+        if class_weight is not None:
+            model.set_params(class_weight=class_weight)
     with console.step("Training"):
+        losses = [0.0]  # of the only one
+        if len(tried) > 1:
+            losses = [_cross_validated(one, samples, costs, classes, seed) for one in tried]
+        model = tried[int(np.argmin(losses))]
         _fit(model, samples, costs)
     tw.export.to_skops(model, folder / MODEL)
+    best = ""
+    if len(tried) > 1:
+        best = ", the best of them,"
+        for name, loss in zip(kinds, losses, strict=True):
+            lines.append(f"Tried {name}: {LOSS_NAMES[usual]} {loss:.4g} in cross-validation.")
     n_samples = count(len(samples.y), "sample")
-    lines.append(f"Trained a {type(model).__name__} on {n_samples}{held_out}.")
+    lines.append(f"Trained a {type(model).__name__}{best} on {n_samples}{held_out}.")
     return replace(request, model=folder / MODEL), lines
+
+
+def _kinds(task: str, loss: str | None) -> list[str]:
+    """Return the kinds of models to try: those that can be pruned by the loss, if one is named."""
+    from thriftwood.problem import RECORDED_GAIN
+
+    forests = [FOREST] if task == REGRESSION else [BUDGET_FOREST, FOREST]
+    if loss is not None:
+        return [BOOSTING] if loss == RECORDED_GAIN else forests
+    return [*forests, BOOSTING]
 
 
 def _read(request: Request, console: Console) -> Samples:
     from thriftwood.formats.tables import read_table, samples_to_learn
 
     with console.step(f"Reading {request.data}"):
-        table = read_table(request.data)
+        table = without(read_table(request.data), request)
         rows = samples_to_learn(table, target=request.target, weight=request.weight)
         return with_target(rows, request.data)
 
@@ -93,7 +117,7 @@ def usual_task(y: Any) -> str:
     return CLASSIFICATION if is_few else REGRESSION
 
 
-def _check_target(y: Any, task: str, kind: str) -> None:
+def _check_target(y: Any, task: str, kind: str | None) -> None:
     """Refuse a target that cannot be learnt."""
     if task == REGRESSION and y.dtype.kind not in "iufb":
         raise InputError("The target holds text, so that --task can only be classification.")
@@ -105,9 +129,9 @@ def _check_target(y: Any, task: str, kind: str) -> None:
         raise InputError("All samples have the same class, so that there is nothing to learn.")
 
 
-def _check_features(X: Any, kind: str) -> None:
+def _check_features(X: Any, kinds: Sequence[str]) -> None:
     """Refuse numbers beyond those of a float32, which the trees of a forest cannot compare."""
-    if kind == BOOSTING:
+    if list(kinds) == [BOOSTING]:
         return
     for name in X.columns:
         values = X[name].to_numpy()
@@ -133,6 +157,37 @@ def _untrained(kind: str, task: str, seed: int, jobs: int | None) -> Any:
     # Trees that may choose among all features agree on the good ones: more can be saved.
     forest = getattr(ensemble, f"RandomForest{ending}")
     return forest(N_TREES, max_features=None, n_jobs=jobs, random_state=seed)
+
+
+def _cross_validated(
+    model: Any, samples: Samples, costs: Costs | None, classes: list[Any] | None, seed: int
+) -> float:
+    """Return the log loss or the squared error of models of a kind, on folds they have not seen."""
+    from sklearn.base import clone
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    n_folds, is_class = min(N_FOLDS, len(samples.y)), classes is not None
+    if is_class:
+        n_folds = max(2, min(n_folds, np.unique(samples.y, return_counts=True)[1].min()))
+    folds = (StratifiedKFold if is_class else KFold)(n_folds, shuffle=True, random_state=seed)
+    losses = np.empty(len(samples.y))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The least populated class")
+        for train, held_out in folds.split(samples.X, samples.y):
+            fitted = clone(model)
+            _fit(fitted, _taken(samples, train), costs)
+            losses[held_out] = _losses(fitted, _taken(samples, held_out))
+    return float(np.average(losses, weights=samples.weight))
+
+
+def _losses(model: Any, samples: Samples) -> Any:
+    """Return the log loss of each sample, or the squared error; a class not seen has no chance."""
+    if not hasattr(model, "predict_proba"):
+        return (model.predict(samples.X) - samples.y) ** 2
+    place = np.searchsorted(model.classes_, samples.y).clip(max=len(model.classes_) - 1)
+    chance = model.predict_proba(samples.X)[np.arange(len(place)), place]
+    chance = np.where(model.classes_[place] == samples.y, chance, 0.0)
+    return -np.log(np.maximum(chance, np.finfo(np.float64).eps))
 
 
 def _fit(model: Any, samples: Samples, costs: Costs | None) -> None:
@@ -215,7 +270,7 @@ def baseline_note(evaluation: Evaluation | None, inputs: Inputs, kind: str | Non
     if evaluation.original.error < np.average(losses, weights=weight_valid):
         return None
     same = f"the class {constant}, the commonest" if is_class else "the mean"
-    advice = f"try --model {BOOSTING if kind == FOREST else FOREST}"
-    if is_class and kind in (None, BUDGET_FOREST):
-        advice = f"a budget-forest may see nothing but features that are free: {advice}"
-    return f"On the validation set the model is no better than always saying {same}; {advice}."
+    advice = "" if kind is None else "; without --model all kinds are tried"
+    if kind == BUDGET_FOREST:
+        advice += ", while a budget-forest may see nothing but features that are free"
+    return f"On the validation set the model is no better than always saying {same}{advice}."

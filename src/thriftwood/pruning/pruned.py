@@ -140,9 +140,9 @@ class Pruned(Figures):
             least = f"has a loss below {self.loss - proof.bound:.6g}"
             free = self.index == 0
             notes.append(
-                f"No pruning {least}, whatever it costs."
+                f"No pruning of this model {least}, whatever it costs."
                 if free
-                else f"No pruning within the budget {least}."
+                else f"No pruning of this model within the budget {least}."
             )
         if isinstance(proof, Estimated):
             better = f"be better by about {proof.error:.2g}"

@@ -81,8 +81,8 @@ class Verification(Figures):
             f"{unit_behind(self.unit)}",
             f"  loss         {six_digits(self.loss):12s} was {six_digits(before.loss)}",
             f"  splits       {self.n_splits:<12d} was {before.n_splits}",
-            f"  certificate  at tradeoff {self.tradeoff:g}: reached {proof.profit}, no pruning can "
-            f"pass {proof.bound}: gap {proof.gap}",
+            f"  certificate  at tradeoff {self.tradeoff:g}: reached {proof.profit}, no pruning of "
+            f"the model can pass {proof.bound}: gap {proof.gap}",
         ]
         if not self.same_values:
             lines.append(

@@ -45,23 +45,27 @@ def drawn_points(costs: FloatArray, wanted: Iterable[int], most: int) -> IntArra
 
 
 def first_point(
-    path: PruningPath, training: Evaluation | None, validation: Evaluation | None
+    path: PruningPath,
+    training: Evaluation | None,
+    validation: Evaluation | None,
+    nouns: str = "samples",
 ) -> tuple[int, str]:
     """Return the point to begin with, and why; `training` is None where errors do not judge."""
     if validation is not None:
-        return _suggested(validation, f"{CHEAPEST} the validation set")
+        return _suggested(validation, f"{CHEAPEST} the validation set", nouns)
     if training is not None:
         why = (
-            f"{CHEAPEST} the samples it was pruned on; those that training did not see would be a "
+            f"{CHEAPEST} the {nouns} it was pruned on; those that training did not see would be a "
             "better judge"
         )
-        return _suggested(training, why)
+        return _suggested(training, why, nouns)
     most = path.losses[0] + GIVEN_UP * (path.losses.max() - path.losses[0])
     why = f"the cheapest that gives up at most {GIVEN_UP:.0%} of what there is to lose"
     return int(np.flatnonzero(path.losses <= most)[-1]), why
 
 
-def _suggested(measured: Evaluation, why: str) -> tuple[int, str]:
+def _suggested(measured: Evaluation, why: str, nouns: str) -> tuple[int, str]:
     """Return the point that the usual rule chooses, and why; it is said what is given up."""
     choice = choose_point(measured, "one_standard_error")
-    return choice.point, f"{why}. {str(choice).removesuffix('.')}"
+    given_up = str(choice).removesuffix(".").replace(" samples ", f" {nouns} ")
+    return choice.point, f"{why}. {given_up}"

@@ -5,6 +5,19 @@ of which file is wrong.
 """
 
 from thriftwood.formats.tables.files import read_table
-from thriftwood.formats.tables.samples import Samples, samples_for, samples_to_learn
+from thriftwood.formats.tables.samples import (
+    Samples,
+    samples_for,
+    samples_to_learn,
+    without_columns,
+)
+from thriftwood.formats.tables.table import FileTable
 
-__all__ = ["Samples", "read_table", "samples_for", "samples_to_learn"]
+__all__ = [
+    "FileTable",
+    "Samples",
+    "read_table",
+    "samples_for",
+    "samples_to_learn",
+    "without_columns",
+]

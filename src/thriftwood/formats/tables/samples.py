@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
@@ -123,6 +124,16 @@ def samples_to_learn(
     )
 
 
+def without_columns(table: FileTable, columns: Sequence[str], needed: bool = True) -> FileTable:
+    """Return a table without some columns, which are no features; where `needed` it has them."""
+    for name in columns:
+        if needed and name not in table.frame.columns:
+            hint = did_you_mean(name, _all_names(table))
+            raise InputError(f"{table.file} has no column {name!r} to drop.{hint} {_has(table)}")
+    dropped = [name for name in columns if name in table.frame.columns]
+    return replace(table, frame=table.frame.drop(columns=dropped)) if dropped else table
+
+
 def _target_and_weight(table: FileTable, target: str | None, weight: str | None) -> tuple[Any, Any]:
     """Return two columns as pandas Series, or None where they are not there."""
     found = _column(table, target, "y"), _column(table, weight, "weight")
@@ -169,7 +180,7 @@ def _columns_for(
         raise InputError(
             f"{table.file} has {len(columns)} columns{besides}, but the model was trained on "
             f"{forest.n_features} features and does not know their names: keep those columns, in "
-            "the order of the training; one that is no feature may be the --target. "
+            "the order of the training; --drop leaves out one that is no feature. "
             f"{_has(table)}{UNNAMED if '' in columns else ''}"
         )
     if table.names is None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from thriftwood.evaluation import Evaluation
 from thriftwood.problem import PruningProblem
 from thriftwood.pruning import PruningPath
+from thriftwood.report.page.class_errors import read_positive
 from thriftwood.report.page.data import page_data
 from thriftwood.report.page.document import write_document
 from thriftwood.support.files import File
 
-__all__ = ["page_data", "write_document", "write_page"]
+__all__ = ["page_data", "read_positive", "write_document", "write_page"]
 
 
 def write_page(
@@ -21,15 +23,17 @@ def write_page(
     evaluation: Evaluation | None = None,
     *,
     title: str | None = None,
+    noun: str = "sample",
+    positive: Any = None,
     commands: Callable[[int, float], str] | None = None,
     max_points: int = 40,
     receipts: bool = True,
 ) -> None:
     """Write the frontier as one HTML file that needs nothing else, not even a network.
 
-    It shows cost against error, and for the point that is chosen on it: what samples pay, which
-    features they buy, what is saved, how small the trees get, receipts of three samples, and the
-    proof that no pruning is better.
+    It shows cost against error, and for the point that is chosen on it: which errors it makes, what
+    samples pay, which features they buy, what is saved, how small the trees get, receipts of three
+    samples, and the proof that no pruning of this model is better.
 
     Parameters
     ----------
@@ -43,6 +47,11 @@ def write_page(
         What `path.evaluate` measured on samples that the model was not trained on. With it the page
         shows their errors, and suggests the cheapest point within one standard error of the best.
     title : str, optional
+    noun : str
+        What a sample is called on the page, such as "patient".
+    positive : label, optional
+        Of two classes the one to be found, whose samples are missed or raise false alarms; None
+        means the rarer one.
     commands : callable, optional
         Called with the number of a point and a tradeoff for which it is optimal; returns the
         command that makes this model. None shows Python code only.
@@ -73,6 +82,8 @@ def write_page(
         problem,
         evaluation,
         title=title,
+        noun=noun,
+        positive=positive,
         commands=commands,
         max_points=max_points,
         receipts=receipts,

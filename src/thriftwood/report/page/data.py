@@ -26,6 +26,7 @@ from thriftwood.problem import (
     tradeoffs_of,
 )
 from thriftwood.pruning import PruningPath
+from thriftwood.report.page.class_errors import ClassErrors
 from thriftwood.report.page.proofs import proofs_of
 from thriftwood.report.points import drawn_points, first_point, shown_points
 from thriftwood.support.arrays import FloatArray, IntArray
@@ -43,10 +44,9 @@ MOST_BILL_BARS = 30
 MOST_TREE_BARS = 100
 # Parts of a mean bill that are no groups of features.
 OTHER_FEATURES, ALL_FEATURES = "features without a group", "features"
-TESTS, MODEL_COST = "splits that a sample passes", "what is paid once for the model"
-SEVERAL = "counted in several groups"
+MODEL_COST, SEVERAL = "what is paid once for the model", "counted in several groups"
 # Where typical samples stand among all, ordered by what they pay before pruning.
-TYPICAL = {"A cheap sample": 0.1, "A sample in the middle": 0.5, "A dear sample": 0.9}
+TYPICAL = {"A cheap {}": 0.1, "A {} in the middle": 0.5, "A dear {}": 0.9}
 
 
 def page_data(
@@ -55,21 +55,26 @@ def page_data(
     evaluation: Evaluation | None = None,
     *,
     title: str | None = None,
+    noun: str = "sample",
+    positive: Any = None,
     commands: Callable[[int, float], str] | None = None,
     max_points: int = 40,
     receipts: bool = True,
 ) -> dict[str, Any]:
     """Collect what a page shows; parameters as in `write_page`."""
     _check_arguments(path, problem, evaluation, title, commands)
+    noun, nouns = _singular_and_plural(noun)
     most_points = whole_number(max_points, "max_points", FEWEST_POINTS)
     forest, prices, weights = path.forest, problem.prices, problem.in_memory.weights
     before = _bill(problem, forest)
     _check_cost(before.mean, path.original.cost)
     is_judged = forest.is_classifier or forest.statistic != "other"
     training = _on_own_samples(path, problem) if is_judged else None
-    start, why = first_point(path, training, evaluation)
-    typical = _typical_samples(before, weights) if truth(receipts, "receipts") else []
+    errors = ClassErrors.of(evaluation or training, problem, positive)
+    start, why = first_point(path, training, evaluation, nouns)
+    typical = _typical_samples(before, weights, noun) if truth(receipts, "receipts") else []
     numbers = 2 * len(prices.names) + sum(len(one["lines"]) for one in typical)
+    numbers += 2 * len(errors.names)
     most = max(FEWEST_POINTS, min(most_points, MOST_NUMBERS // numbers))
     shown = shown_points(path.costs, [start], most)
     drawn = drawn_points(path.costs, shown, MOST_DRAWN)
@@ -82,20 +87,24 @@ def page_data(
             _check_cost(after.mean, float(path.costs[index]))
             point = _point(path, index, commands)
             point["place"] = int(np.searchsorted(drawn, index)) + 1
-            point["details"] = _details(after, problem, pruned, edges)
+            point["details"] = _details(after, problem, pruned, edges) | errors.at(index)
             point["receipts"] = [_still_paid(after, one) for one in typical]
             points.append(point | {"proof": proof})
             bar(len(points) / len(shown))
     members = [feature for _, features in prices.groups for feature in features]
     rest = OTHER_FEATURES if prices.groups else ALL_FEATURES
+    tests = f"splits that {'an' if noun[0] in 'aeiouAEIOU' else 'a'} {noun} passes"
+    in_groups = set(members) if prices.groups else set(range(prices.n_features))
     return {
         "title": title or f"What this {type(path.model).__name__} could cost",
+        "noun": noun,
+        "nouns": nouns,
         "model": type(path.model).__name__,
         "unit": prices.unit,
         "loss": path.loss_in_words,
         "error": "none" if not is_judged else "share" if forest.is_classifier else "squared",
         "method": f"{len(path):,} {path.points_in_words}",
-        "weighting": _weighting(problem),
+        "weighting": _weighting(problem, nouns),
         "n_samples": len(weights),
         "n_validation": 0 if evaluation is None else evaluation.n_samples,
         "n_trees": forest.n_trees,
@@ -104,12 +113,17 @@ def page_data(
         "features": prices.names[: prices.n_features],
         "fees": list(before.fees),
         "prices": prices.prices[prices.payer != MODEL],
-        "lines": [*before.by_group, rest, TESTS, MODEL_COST, SEVERAL],
+        "classes": errors.names,
+        "class_counts": errors.counts,
+        "positive": errors.positive,
+        "lines": [*before.by_group, rest, tests, MODEL_COST, SEVERAL],
+        "rest_line": len(before.by_group),
+        "ungrouped": [k for k in range(prices.n_features) if k not in in_groups],
         "in_several_groups": len(set(members)) < len(members),
         "edges": edges,
         "typical": typical,
         "curve": _curve(path, training, evaluation, drawn),
-        "before": _details(before, problem, forest, edges),
+        "before": _details(before, problem, forest, edges) | errors.before,
         "points": points,
         "start": {"point": start, "why": why, "is_suggested": evaluation is not None},
     }
@@ -131,6 +145,17 @@ def _check_arguments(path: Any, problem: Any, evaluation: Any, title: Any, comma
     if commands is not None and not callable(commands):
         words = "pass a function of a point and a tradeoff that returns a command."
         raise InputError(f"`commands` is {reprlib.repr(commands)}: {words}", "commands")
+
+
+def _singular_and_plural(noun: Any) -> tuple[str, str]:
+    """Return what a sample is called, and several of them: patients, companies, boxes."""
+    if not isinstance(noun, str) or not noun.strip():
+        words = "pass what one sample is, such as 'patient'."
+        raise InputError(f"`noun` is {reprlib.repr(noun)}: {words}", "noun")
+    noun = noun.strip()
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return noun, f"{noun[:-1]}ies"
+    return noun, f"{noun}es" if noun.endswith(("s", "x", "z", "ch", "sh")) else f"{noun}s"
 
 
 def _on_own_samples(path: PruningPath, problem: PruningProblem) -> Evaluation:
@@ -194,13 +219,13 @@ def _curve(
     }
 
 
-def _weighting(problem: PruningProblem) -> str:
+def _weighting(problem: PruningProblem, nouns: str) -> str:
     """Say how samples count, where they do not all count alike."""
     data, words = problem.in_memory, []
     counted = data.weights > 0
     if np.ptp(data.weights):
         words.append(
-            "The samples it was pruned on count by their weights, in every share, mean and error."
+            f"The {nouns} it was pruned on count by their weights, in every share, mean and error."
         )
     if np.ptp(data.loss_weights[counted] / data.weights[counted]) > ROUNDING:
         words.append("The loss that pruning weighs counts classes by their weights; errors do not.")
@@ -272,7 +297,7 @@ def _trees_per_bar(n_trees: int) -> int:
     return -(-n_trees // MOST_TREE_BARS)
 
 
-def _typical_samples(before: FeatureBill, weights: FloatArray) -> list[dict[str, Any]]:
+def _typical_samples(before: FeatureBill, weights: FloatArray, noun: str) -> list[dict[str, Any]]:
     """Return samples by what they pay before pruning, with the lines of their receipts.
 
     Points are nested, so that at every point a sample pays for some of these lines.
@@ -282,7 +307,7 @@ def _typical_samples(before: FeatureBill, weights: FloatArray) -> list[dict[str,
     counted = np.cumsum(weights[by_bill])
     for label, share in TYPICAL.items():
         sample = int(by_bill[np.searchsorted(counted, share * counted[-1])])
-        chosen.setdefault(sample, label)  # fewer where there are very few samples
+        chosen.setdefault(sample, label.format(noun))  # fewer where there are very few samples
     return [_typical_sample(before, sample, label) for sample, label in chosen.items()]
 
 

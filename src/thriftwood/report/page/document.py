@@ -20,6 +20,7 @@ SCRIPTS = (
     "words.js",
     "drawing.js",
     "frontier.js",
+    "errors.js",
     "details.js",
     "features.js",
     "receipts.js",
@@ -34,6 +35,7 @@ def write_document(data: dict[str, Any], file: File) -> None:
     """Write the whole page, in place of a file that is there already."""
     parts = {
         "title": html.escape(data["title"]),
+        "nouns": html.escape(data["nouns"]),
         "version": __version__,
         "styles": _asset("page.css"),
         "scripts": "\n".join(_asset(name) for name in SCRIPTS),
@@ -86,7 +88,7 @@ def _error_heads(data: dict[str, Any]) -> list[str]:
     if data["error"] == "none":
         return ["Loss"]
     words = {"share": "Wrong", "squared": "Squared error"}[data["error"]]
-    heads = [f"{words}, samples pruned on"]
+    heads = [f"{words}, {data['nouns']} pruned on"]
     if data["curve"]["validation"] is not None:
         heads.append(f"{words}, validation set, ± one standard error")
     return heads

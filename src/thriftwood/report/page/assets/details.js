@@ -1,14 +1,16 @@
 // What the chosen point comes to: cards, bills, groups, trees.
 
+const MOST_ALONE = 12; // features without a group that have a line of their own
+
 function drawCards(point) {
   const { before, curve } = page;
   const after = point.details;
   const cards = [
-    card("Mean bill of a sample", amount(after.cost), `was ${amount(before.cost)}`, page.unit),
-    card("Saved per sample", amount(rounded(before.cost - after.cost)), less(before.cost, after.cost) || "nothing to save", page.unit),
+    card(`Mean bill of ${aNoun()}`, amount(after.cost), `was ${amount(before.cost)}`, page.unit),
+    card(`Saved per ${page.noun}`, amount(rounded(before.cost - after.cost)), less(before.cost, after.cost) || "nothing to save", page.unit),
   ];
   if (curve.validation) cards.push(errorCard("the validation set", curve.validation, point.place));
-  if (curve.training) cards.push(errorCard(PRUNED_ON, curve.training, point.place, "; too rosy, pruning saw them"));
+  if (curve.training) cards.push(errorCard(prunedOn(), curve.training, point.place, "; too rosy, pruning saw them"));
   if (!curve.training) cards.push(card(capital(page.loss), amount(curve.loss[point.place]), `was ${amount(curve.loss[0])}`));
   cards.push(
     card("Features asked for", whole(after.n_features), `was ${whole(before.n_features)}, of ${whole(page.features.length)}`),
@@ -48,9 +50,9 @@ function drawBills(point) {
   const x = scale(edges[0], edges[edges.length - 1], margin.left, width - margin.right);
   const y = scale(0, high, height - margin.bottom, margin.top);
   const drawing = frame(width, height, margin, x, y, {
-    x: `bill of a sample${unitInBrackets()}`,
-    y: "share of samples",
-    label: "How many samples pay how much, before and after pruning.",
+    x: `bill of ${aNoun()}${unitInBrackets()}`,
+    y: `share of ${page.nouns}`,
+    label: `How many ${page.nouns} pay how much, before and after pruning.`,
     xTicks: ticks(edges[0], edges[edges.length - 1], 5),
     yTick: percentTick,
   });
@@ -66,7 +68,7 @@ function shares(counts) {
 }
 
 function drawQuantiles(point) {
-  const names = ["10 % of samples pay up to", "50 % of samples pay up to", "90 % of samples pay up to", "mean"];
+  const names = [...[10, 50, 90].map((share) => `${share} % of ${page.nouns} pay up to`), "mean"];
   const [before, after] = [page.before, point.details].map((one) => [...one.quantiles, one.cost]);
   const write = columnAmount([...before, ...after]);
   refill(
@@ -77,11 +79,11 @@ function drawQuantiles(point) {
   byId("bills-hint").textContent = modelCostWords(point, " The mean includes it.");
 }
 
-// What is paid once for the model is no part of what single samples pay.
+// What is paid once for the model is no part of what single ones pay.
 function modelCostWords(point, more) {
   const [before, after] = [page.before.model_cost, point.details.model_cost];
   if (before === 0) return "";
-  return `Without what is paid once for the model: ${amount(before)} a sample before, ${amount(after)} after.${more}`;
+  return `Without what is paid once for the model: ${amount(before)} ${aNoun()} before, ${amount(after)} after.${more}`;
 }
 
 // The mean bill in parts; parts that are 0 before and after are left out, and all if there is one.
@@ -89,18 +91,36 @@ function drawLines(point) {
   const write = columnAmount([page.before.cost, point.details.cost]);
   const rows = page.lines
     .map((name, i) => [name, page.before.by_line[i], point.details.by_line[i]])
+    .flatMap((line, i) => (i === page.rest_line ? withoutGroup(point, line) : [line]))
     .filter(([, before, after]) => before !== 0 || after !== 0)
     .map(([name, before, after]) => spendingRow(name, before, after, write));
   byId("lines-panel").hidden = rows.length < 2;
   refill(
     "lines",
-    tableHead([`${shortUnit()} per sample`.trim(), "before", "after", "saved"]),
+    tableHead([`${shortUnit()} per ${page.noun}`.trim(), "before", "after", "saved"]),
     element("tbody", {}, ...rows),
     element("tfoot", {}, spendingRow("mean bill", page.before.cost, point.details.cost, write)),
   );
   byId("lines-hint").textContent = page.in_several_groups
     ? "Some features belong to several groups and count in each; the last line takes off what is counted twice."
     : "";
+}
+
+// Features without a group one by one, the dearest first; of very many the others in one line.
+function withoutGroup(point, [rest, ...sums]) {
+  const spent = (k) => [page.before.spent[k], point.details.spent[k]];
+  const dearest = page.ungrouped
+    .filter((k) => page.before.spent[k] > 0)
+    .sort((a, b) => page.before.spent[b] - page.before.spent[a]);
+  if (dearest.length === 0) return [[rest, ...sums]];
+  const alone = dearest.length > MOST_ALONE + 1 ? dearest.slice(0, MOST_ALONE) : dearest;
+  const others = dearest.slice(alone.length);
+  const lines = alone.map((k) => [page.features[k], ...spent(k)]);
+  if (others.length > 0) {
+    const total = (place) => others.reduce((sum, k) => sum + spent(k)[place], 0);
+    lines.push([`${counted(others.length, "other feature")} without a group`, total(0), total(1)]);
+  }
+  return lines;
 }
 
 function spendingRow(name, before, after, write) {

@@ -16,9 +16,9 @@ function drawFeatures(point) {
   more.querySelector("summary").textContent = counted(rest.length, "more line");
   fillWhenOpen(more, rest.length, () => fillFeatures("features-rest", rest, writers));
   byId("features-hint").textContent = page.fees.length > 0
-    ? "A fee is paid once by a sample that buys any feature of its group; it is no part of their prices."
+    ? `A fee is paid once by ${aNoun()} that buys any feature of its group; it is no part of their prices.`
     : "";
-  barLegend("features-legend", "samples that buy it before pruning", "at this point");
+  barLegend("features-legend", `${page.nouns} that buy it before pruning`, "at this point");
 }
 
 // Features and fees that some sample pays before pruning, the dearest first.
@@ -35,7 +35,7 @@ function chargeLines(point) {
 
 // What is paid for anything else, so that the lines add up to the mean bill.
 function otherLines(point) {
-  const names = { test_cost: "splits that a sample passes", model_cost: "once for the model" };
+  const names = { test_cost: `splits that ${aNoun()} passes`, model_cost: "once for the model" };
   return Object.entries(names)
     .map(([key, name]) => ({ name, before: page.before[key], after: point.details[key] }))
     .filter((line) => line.before > 0);

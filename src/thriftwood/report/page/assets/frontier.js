@@ -1,6 +1,10 @@
 // The frontier: mean bill against error, or against the loss that pruning minimised.
 
-const PRUNED_ON = "the samples it was pruned on";
+const GROWS = 1.25; // how much higher a chart must get before points that are far off are left out
+
+function prunedOn() {
+  return `the ${page.nouns} it was pruned on`;
+}
 
 // The curves to draw: name, cost and height of the model before pruning and of every point.
 function series() {
@@ -14,25 +18,29 @@ function series() {
 function frontierWords() {
   const y = state.shows === "loss"
     ? page.loss
-    : page.error === "share" ? "share of samples that are wrong" : "mean squared error";
+    : page.error === "share" ? `share of ${page.nouns} that are wrong` : "mean squared error";
   const yTick = state.shows !== "loss" && page.error === "share" ? percentTick : tickWords;
-  return { x: `mean bill of a sample${unitInBrackets()}`, y, yTick, label: `Mean bill of a sample against ${y}.` };
+  return { x: `mean bill of ${aNoun()}${unitInBrackets()}`, y, yTick, label: `Mean bill of ${aNoun()} against ${y}.` };
 }
 
 function drawFrontier() {
   const width = Math.max(280, byId("frontier").clientWidth);
   const height = Math.round(Math.min(380, Math.max(260, width * 0.42)));
-  const curves = series();
+  const every = series();
+  const left = drawOutside(every);
+  const curves = every.map((one) => firstOf(one, one.cost.length - left));
   const costs = curves.flatMap((one) => one.cost);
   const heights = curves.flatMap((one) => one.height);
   const tops = curves.flatMap((one) => one.height.map((value, i) => value + (one.spread ? one.spread[i] : 0)));
+  const dearest = Math.max(...costs) || 1;
+  const cheapest = left === 0 ? 0 : Math.max(0, Math.min(...costs) - 0.08 * (dearest - Math.min(...costs)));
   const low = Math.min(0, ...heights) * 1.04;
   const high = Math.max(0, ...tops) * 1.04 || (low < 0 ? 0 : 1);
   const words = frontierWords();
   const margin = { left: roomFor(low, high, words.yTick), right: 18, top: 26, bottom: 46 };
-  const x = scale(0, Math.max(...costs) || 1, margin.left, width - margin.right);
+  const x = scale(cheapest, dearest, margin.left, width - margin.right);
   const y = scale(low, high, height - margin.bottom, margin.top);
-  words.xTicks = ticks(0, x.high, width < 500 ? 4 : 8);
+  words.xTicks = ticks(x.low, x.high, width < 500 ? 4 : 8);
   const drawing = frame(width, height, margin, x, y, words);
   const spots = curves.flatMap((one) => drawCurve(drawing, one, x, y));
   drawChosen(drawing, spots, height - margin.bottom);
@@ -42,17 +50,49 @@ function drawFrontier() {
   drawLegend(curves);
 }
 
+function firstOf(curve, n) {
+  const { name, cost, height, spread } = curve;
+  return { name, cost: cost.slice(0, n), height: height.slice(0, n), spread: spread && spread.slice(0, n) };
+}
+
+// How many of the cheapest points would squeeze all others into a corner. The start is never one.
+function nFarOff(curves) {
+  const { height } = curves[curves.length - 1];
+  const start = page.points[startPosition()].place;
+  for (let n = 1; n <= height.length / 2 && height.length - n > start; n += 1) {
+    const [near, far] = [height.slice(0, -n), height.slice(-n)];
+    const [low, high, jump] = [Math.min(...near), Math.max(...near), Math.min(...far) - Math.max(...near)];
+    if (jump >= high - low && high > 0 && high + jump >= GROWS * high) return n;
+  }
+  return 0;
+}
+
+// Say how many points are left out of the chart, and let them be shown; return how many.
+function drawOutside(curves) {
+  const far = nFarOff(curves);
+  const places = curves[0].cost.length;
+  const isOut = (point) => point.place >= places - far;
+  const shows = far === 0 || state.showsAll || isOut(page.points[state.position]);
+  byId("outside").hidden = far === 0;
+  byId("show-all").setAttribute("aria-pressed", shows);
+  byId("outside-words").textContent = shows
+    ? ""
+    : `${counted(far, "cheaper point")}, far worse, ${far === 1 ? "is" : "are"} left of what the chart shows.`;
+  return shows ? 0 : far;
+}
+
 // Draw one curve; return where the points are that can be chosen.
 function drawCurve(drawing, curve, x, y) {
   const places = curve.cost.map((cost, i) => [x(cost), y(curve.height[i])]);
   const line = places.slice(1).map(([left, top]) => `${left.toFixed(1)} ${top.toFixed(1)}`).join("L");
   drawing.append(shape("path", { class: `curve ${curve.name}`, d: `M${line}` }));
   const size = page.points.length > 20 && x(x.high) < 500 ? 2.5 : 4;
-  const spots = page.points.map((point, position) => {
+  const spots = page.points.flatMap((point, position) => {
+    if (point.place >= places.length) return [];
     const [left, top] = places[point.place];
     if (curve.spread) drawSpread(drawing, curve, point.place, left, y);
     drawing.append(MARKS[curve.name](left, top, size));
-    return { position, left, top };
+    return [{ position, left, top }];
   });
   if (curve.spread) drawSpread(drawing, curve, 0, places[0][0], y);
   drawing.append(MARKS.original(...places[0], 5));
@@ -76,7 +116,7 @@ function drawChosen(drawing, spots, bottom) {
 }
 
 function drawLegend(curves) {
-  const names = { training: `the ${whole(page.n_samples)} samples it was pruned on`, validation: `the validation set of ${whole(page.n_validation)}` };
+  const names = { training: `the ${whole(page.n_samples)} ${page.nouns} it was pruned on`, validation: `the validation set of ${whole(page.n_validation)}` };
   const entries = curves.map((curve) => legendEntry(
     names[curve.name] + (curve.spread ? ", ± one standard error" : ""),
     shape("path", { class: `curve ${curve.name}`, d: "M0 7H26" }),
@@ -107,7 +147,7 @@ function listenToChart(drawing, spots, width) {
 function showTip(spot, width) {
   const tip = byId("frontier").querySelector(".tip");
   const point = page.points[spot.position];
-  const lines = [`${money(point.details.cost)} a sample`, ...errorLines(point.place), counted(point.details.n_features, "feature")];
+  const lines = [`${money(point.details.cost)} ${aNoun()}`, ...errorLines(point.place), counted(point.details.n_features, "feature")];
   tip.replaceChildren(element("strong", {}, pointName(point)), ...lines.map((line) => element("span", {}, line)));
   tip.hidden = false;
   const left = spot.left + 14 + tip.offsetWidth > width ? spot.left - 14 - tip.offsetWidth : spot.left + 14;
@@ -129,7 +169,7 @@ function errorLines(i) {
   const { curve } = page;
   const lines = [];
   const noun = page.error === "share" ? "wrong" : "squared error";
-  if (curve.training) lines.push(`${errorWords(curve.training.error[i])} ${noun} on ${PRUNED_ON}`);
+  if (curve.training) lines.push(`${errorWords(curve.training.error[i])} ${noun} on ${prunedOn()}`);
   if (curve.validation) {
     lines.push(`${errorWords(curve.validation.error[i])} ± ${spreadWords(curve.validation.spread[i])} ${noun} on the validation set`);
   }

@@ -3,7 +3,7 @@
 const MOST_GONE = 8; // names in a sentence
 const MOST_ON_PAPER = 60; // lines of a folded part
 const page = JSON.parse(document.getElementById("data").textContent);
-const state = { position: 0, shows: page.error === "none" ? "loss" : "error", spots: [], width: innerWidth };
+const state = { position: 0, shows: page.error === "none" ? "loss" : "error", showsAll: false, spots: [], width: innerWidth };
 
 function begin() {
   byId("about").textContent = aboutWords();
@@ -46,9 +46,9 @@ function setUpPrinting() {
 }
 
 function aboutWords() {
-  const validation = page.n_validation ? `, ${counted(page.n_validation, "validation sample")}` : "";
+  const validation = page.n_validation ? `, ${counted(page.n_validation, `validation ${page.noun}`, `validation ${page.nouns}`)}` : "";
   return `${withArticle(page.model)} of ${counted(page.n_trees, "tree")} and ${counted(page.features.length, "feature")}; `
-    + `${counted(page.n_samples, "sample")}${validation}; ${page.method}. ${page.weighting}`.trim();
+    + `${counted(page.n_samples, page.noun, page.nouns)}${validation}; ${page.method}. ${page.weighting}`.trim();
 }
 
 function startWords() {
@@ -100,6 +100,10 @@ function setUpChoosing() {
   slider.addEventListener("blur", hideTip);
   byId("cheaper").addEventListener("click", () => chooseForGood(state.position + 1));
   byId("dearer").addEventListener("click", () => chooseForGood(state.position - 1));
+  byId("show-all").addEventListener("click", () => {
+    state.showsAll = !state.showsAll;
+    drawFrontier();
+  });
   byId("suggested").hidden = !page.start.is_suggested;
   byId("suggested").addEventListener("click", () => chooseForGood(startPosition()));
 }
@@ -124,7 +128,7 @@ function choose(position) {
   const point = page.points[state.position];
   const slider = byId("slider");
   slider.value = last - state.position;
-  slider.setAttribute("aria-valuetext", `${pointName(point)}, ${money(point.details.cost)} a sample`);
+  slider.setAttribute("aria-valuetext", `${pointName(point)}, ${money(point.details.cost)} ${aNoun()}`);
   byId("slider-label").textContent = `${pointName(point)} (of 0 to ${whole(page.n_points - 1)})`;
   // Not "disabled", which would take the keyboard's focus away.
   byId("cheaper").setAttribute("aria-disabled", state.position === last);
@@ -142,6 +146,7 @@ function draw() {
   drawVerdict(point);
   drawChange(point);
   drawCards(point);
+  drawErrors(point);
   drawFrontier();
   drawLines(point); // before the bills, which take its place where it is hidden
   drawBills(point);
@@ -157,12 +162,12 @@ function draw() {
 function drawVerdict(point) {
   const { before, curve } = page;
   const { cost } = point.details;
-  const parts = [`${pointName(point)}: a sample costs `, element("strong", {}, money(cost)), " on average"];
+  const parts = [`${pointName(point)}: ${aNoun()} costs `, element("strong", {}, money(cost)), " on average"];
   if (cost !== before.cost) parts.push(` instead of ${amount(before.cost)}`);
   if (before.cost > 0 && cost !== before.cost) parts.push(" (", element("strong", {}, less(before.cost, cost)), ")");
   const measured = curve.validation ?? curve.training;
   if (measured) {
-    const where = curve.validation ? "the validation set" : PRUNED_ON;
+    const where = curve.validation ? "the validation set" : prunedOn();
     const [now, was] = [measured.error[point.place], measured.error[0]];
     const spread = `\u00a0±\u00a0${spreadWords(measured.spread[point.place])} (one standard error)`;
     if (page.error === "share") {
@@ -193,20 +198,28 @@ function changeWords(point) {
   const { before, curve } = page;
   const parts = [];
   const measured = curve.validation ?? curve.training;
-  if (measured && page.error === "share") {
-    const more = Math.round(1000 * (measured.error[point.place] - measured.error[0]));
-    parts.push(more === 0 ? "as many are wrong" : `${whole(Math.abs(more))} ${more > 0 ? "more" : "fewer"} are wrong`);
+  if (page.positive !== null) {
+    const [was, is] = [page.before, point.details].map(missedAndFalse);
+    const more = (key) => moreWords(Math.round(is[key]) - Math.round(was[key])); // of the numbers that are shown
+    parts.push(`${more("missed")} are missed`, `${more("falseAlarms")} get a false alarm`);
+  } else if (measured && page.error === "share") {
+    parts.push(`${moreWords(1000 * (measured.error[point.place] - measured.error[0]))} are wrong`);
   }
   const saved = 1000 * rounded(before.cost - point.details.cost);
   if (saved !== 0) parts.push(`${roundMoney(Math.abs(saved))} ${saved > 0 ? "less" : "more"} is paid`);
-  return parts.length > 0 ? `Of 1,000 samples about ${parts.join(", and ")}.` : "";
+  return parts.length > 0 ? `Of 1,000 ${page.nouns} about ${inARow(parts)}.` : "";
+}
+
+function moreWords(difference) {
+  const more = Math.round(difference);
+  return more === 0 ? "as many" : `${whole(Math.abs(more))} ${more > 0 ? "more" : "fewer"}`;
 }
 
 function smallPrint(point) {
   const what = page.error === "share" ? "this share itself" : "this error itself";
   const { validation } = page.curve;
   const chosen = validation
-    ? `Bills are those of ${PRUNED_ON}; the validation set pays ${money(validation.cost[point.place])} on average. `
+    ? `Bills are those of ${prunedOn()}; the validation set pays ${money(validation.cost[point.place])} on average. `
       + "It also chose the suggested point, which flatters it a little."
     : "Samples that training and pruning did not see would show larger errors.";
   return `± is the uncertainty of ${what}, not of the change. ${chosen}`;

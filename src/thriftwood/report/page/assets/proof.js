@@ -5,7 +5,7 @@ function drawProof(point) {
   const rows = reached === null ? [] : [
     ["checked at the tradeoff", tradeoff],
     ["reached", grouped(reached)],
-    ["no pruning can exceed", grouped(bound)],
+    ["no pruning of this model can exceed", grouped(bound)],
     ["gap", grouped(gap)],
   ];
   byId("claim").textContent = claim;
@@ -18,7 +18,7 @@ function proofWords(reached, gap) {
   if (reached === null) return "";
   const worth = page.unit ? `1 ${page.unit}` : "a bill of 1";
   const better = `Better means a smaller sum of loss (${page.loss}) and tradeoff × mean bill; the tradeoff is the loss that ${worth} is worth.`;
-  const meaning = gap === "0" ? "A gap of 0 is a proof." : "The gap is how much better another pruning could be, at the most.";
+  const meaning = gap === "0" ? "A gap of 0 is a proof." : "The gap is how much better another pruning of this model could be, at the most.";
   return `${better} The numbers are whole and were checked by additions alone, without trusting what found the pruning. ${meaning}`;
 }
 

@@ -79,6 +79,14 @@ function withArticle(name) {
   return `${/^([AEIOaeio]|[FHLMNRSX][A-Z])/.test(name) ? "An" : "A"} ${name}`;
 }
 
+function aNoun() {
+  return withArticle(page.noun).replace(/^A/, "a");
+}
+
+function inARow(parts) {
+  return parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")}, and ${parts[parts.length - 1]}`;
+}
+
 // Some names in a row, and how many more there are.
 function listed(names, most) {
   const more = names.length - most;

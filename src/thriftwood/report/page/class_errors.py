@@ -1,0 +1,86 @@
+"""Errors of each class at the points of a path: how many, and what they are taken for."""
+
+from __future__ import annotations
+
+import reprlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from thriftwood.errors import InputError
+from thriftwood.evaluation import Evaluation
+from thriftwood.problem import PruningProblem
+from thriftwood.support.arrays import FloatArray
+from thriftwood.support.axes import shortened
+
+MOST_LETTERS = 24  # of the name of a class
+
+
+@dataclass(frozen=True)
+class ClassErrors:
+    """Errors of each class along a path; nothing where an evaluation has no confusion matrices.
+
+    Attributes
+    ----------
+    names : list of str
+    counts : list of float
+        How many samples each class has, by their weights.
+    positive : int, optional
+        Of two classes the one to be found.
+    before : dict
+        Of the model before pruning, as `at` returns it for points.
+    """
+
+    names: list[str]
+    counts: list[float]
+    positive: int | None
+    before: dict[str, Any]
+    confusion: FloatArray | None
+
+    @classmethod
+    def of(cls, measured: Evaluation | None, problem: PruningProblem, positive: Any) -> ClassErrors:
+        """Read the errors of an evaluation; `positive` is a label, or None for the rarer class."""
+        number, classes = read_positive(problem, positive), problem.forest.classes
+        if measured is None or measured.original.confusion is None or classes is None:
+            return cls([], [], None, {}, None)
+        names = [shortened(str(label), MOST_LETTERS, inside=True) for label in classes.tolist()]
+        of_class = measured.original.confusion.sum(axis=1)
+        counts = of_class / of_class.sum() * measured.n_samples
+        before = _errors(measured.original.confusion)
+        return cls(names, list(map(float, counts)), number, before, measured.confusion)
+
+    def at(self, index: int) -> dict[str, Any]:
+        """Return the share of each class that is wrong, and what most of these are taken for."""
+        return {} if self.confusion is None else _errors(self.confusion[index])
+
+
+def read_positive(problem: PruningProblem, positive: Any) -> int | None:
+    """Return the number of the class to be found: of two the rarer one, unless another is named."""
+    classes, data = problem.forest.classes, problem.in_memory
+    if classes is None or len(classes) != 2:
+        if positive is not None:
+            raise InputError(
+                "`positive` names one of two classes, and this model does not have two.", "positive"
+            )
+        return None
+    if positive is None:
+        weight = np.bincount(data.target.astype(np.int64), data.weights, 2)
+        return int(weight[1] <= weight[0])
+    labels = [str(label) for label in classes.tolist()]
+    if str(positive) not in labels:
+        words = f"name one of the classes {' and '.join(labels)}."
+        raise InputError(f"`positive` is {reprlib.repr(positive)}: {words}", "positive")
+    return labels.index(str(positive))
+
+
+def _errors(confusion: FloatArray) -> dict[str, Any]:
+    """Return the errors in one matrix; None where a class has no samples, or no errors."""
+    of_class, wrong = confusion.sum(axis=1), confusion.copy()
+    np.fill_diagonal(wrong, 0.0)
+    shares = [
+        float(row.sum() / total) if total > 0 else None
+        for row, total in zip(wrong, of_class, strict=True)
+    ]
+    taken_for = [int(row.argmax()) if row.any() else None for row in wrong]
+    return {"class_error": shares} | ({"taken_for": taken_for} if len(shares) > 2 else {})
