@@ -5,6 +5,7 @@ to other users, and locked. A lock ends with its process, so the next who writes
 a killed run has left, and clears it.
 """
 
+import ctypes
 import errno
 import os
 import secrets
@@ -171,9 +172,22 @@ def _swap(place: Path, new: Path, replace: bool) -> None:
                 raise
             if not replace:
                 raise FileExistsError from None
+        if _exchange(new, place):
+            return
         shutil.rmtree(old, ignore_errors=True)
         with suppress(FileNotFoundError):  # another who replaces it was quicker
             os.rename(place, old)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Let two folders change places in one step, where the system can do that: Linux."""
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError, TypeError):
+        return False
+    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    failed: int = rename(here, os.fsencode(one), here, os.fsencode(other), exchange)
+    return not failed
 
 
 def _must_stay(place: Path) -> bool:
