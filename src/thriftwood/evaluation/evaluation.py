@@ -295,7 +295,7 @@ def _predicted_along(
 
 def _nothing_predicted(forest: Forest, n_samples: int) -> Predicted:
     """Return arrays for what will be predicted."""
-    n_outputs = forest.n_outputs if forest.classes is None else len(forest.classes)
+    n_outputs = 1 if forest.classes is None else len(forest.classes)
     return Predicted(
         losses=np.zeros((len(CLASS_LOSSES) if forest.is_classifier else 1, n_samples)),
         outputs=np.zeros((n_samples, n_outputs)),
@@ -347,8 +347,9 @@ def _outputs(forest: Forest, state: kernels.State, samples: IntArray, unit: floa
     if not (forest.is_classifier and forest.is_averaged):  # whose whole numbers have exact ties
         n_trees = state.n_trees[samples, None] if forest.combine == "mean" else 1
         outputs = predictions(forest.link, outputs * unit / n_trees + forest.bias)
-    if forest.is_classifier:
-        outputs /= outputs.sum(axis=1, keepdims=True)
+    if not forest.is_classifier:
+        return outputs[:, -1:]  # shares, too, are numbers here
+    outputs /= outputs.sum(axis=1, keepdims=True)
     return outputs
 
 
