@@ -100,7 +100,9 @@ def test_what_the_sentence_advises_helps():
         assert tw.prune_path(problem, memory_limit=needed / 2)
 
 
-@pytest.mark.parametrize("limit", ["much", "", "2 apples", -1, math.nan, [1], "1.2.3GB"])
+@pytest.mark.parametrize(
+    "limit", ["much", "", "2 apples", -1, math.nan, [1], "1.2.3GB", 10**400, True]
+)
 def test_other_limits_are_refused(limit):
     with pytest.raises(InputError, match=r"`memory_limit` is .*pass a number of bytes, or text"):
         tw.prune_path(problem_of(100), memory_limit=limit)

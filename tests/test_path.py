@@ -142,6 +142,14 @@ def test_a_path_that_had_no_time_says_what_it_may_miss(nhanes, seconds):
     assert pruned.loss - pruned.proof.bound <= best.loss + 1e-12
 
 
+def test_a_path_that_had_no_time_keeps_to_what_the_loss_may_rise(nhanes):
+    forest, _, X, y = nhanes
+    path = tw.prune_path(forest, X, y, costs=NHANES.costs, time_limit=0)
+    for increase in (0, 0.01):
+        point = path.at(max_loss_increase=increase)
+        assert point.loss <= path.original.loss + increase + 1e-12 or point.index == 0
+
+
 def test_the_richest_point_is_the_smallest_forest_of_least_loss():
     first = tw.prune(FOREST, HEART.X, HEART.y, costs=HEART.costs, tradeoff=0)
     assert PATH[0].n_splits == first.n_splits < PATH.original.n_splits

@@ -150,6 +150,22 @@ def test_a_tree_of_gains_far_apart_keeps_them_all_where_nothing_is_to_be_saved()
     assert tw.verify_pruning(problem, poor, tradeoff=0).excess >= poor.loss
 
 
+def test_what_sums_of_doubles_cannot_tell_is_in_the_proof():
+    X = np.repeat([0.0, 1.0], 8)[:, None]
+    y = np.round(1e5 * np.array([-1.3, -0.7, -0.2, 0.1, 0.4, 0.9, 1.1, 1.6]), 3)
+    y = np.concatenate([y, y + 0.03])
+    model = DecisionTreeRegressor().fit(X, y)
+    pruned = tw.prune(model, X, y, costs=[1.0], tradeoff=0)
+    assert pruned.loss - pruned.proof.gap <= pruned.original.loss
+    path = tw.prune_path(model, X, y, costs=[1.0])
+    assert path.losses[0] - path.proof.resolution <= path.original.loss
+    assert "but for rounding" in path[0].proof.words
+    counted = tw.prune_path(model, X, np.rint(y), costs=[1.0], loss="absolute_error")
+    assert counted.proof.resolution > 0  # leaves are no whole numbers
+    assert PATH.proof.resolution == 0
+    assert PATH[0].proof.words == "optimal"
+
+
 @pytest.mark.parametrize("price", [1.00000009, 1.000000000001, 1 / 3])
 def test_prices_of_many_decimals_are_not_rounded_to_fewer(price):
     X, y = np.arange(4.0)[:, None], np.array([0, 0, 1, 1])

@@ -1,6 +1,7 @@
 """Files and folders take their place whole, whoever else writes there, wherever one is killed."""
 
 import os
+import shutil
 import threading
 from contextlib import ExitStack
 from functools import partial
@@ -12,7 +13,7 @@ from thriftwood.cli.outputs import new_file, new_folder
 from thriftwood.errors import InputError
 from thriftwood.support import writing
 from thriftwood.support.files import write_whole
-from thriftwood.support.writing import HIDDEN, _prefix
+from thriftwood.support.writing import HIDDEN, _prefix, clear_leftovers
 
 pytest.importorskip("fcntl")
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
@@ -226,3 +227,38 @@ def test_a_folder_that_was_swapped_out_comes_back(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="there already"):
         fill(place, "third", force=False)
     assert whole(place) == "old"
+
+
+def test_what_a_stranger_left_is_not_taken_for_ours(tmp_path):
+    place = tmp_path / "out"
+    fill(place, "old")
+    planted = tmp_path / f"{_prefix(place)}planted"
+    (planted / "whole").mkdir(parents=True)
+    (planted / "whole" / "report.html").write_text("not yours")
+    (planted / "names").write_text('["report.html"]')
+    planted.chmod(0o777)  # ours are closed to others
+    with pytest.raises(InputError, match="there already"):
+        fill(place, "new", force=False)
+    assert whole(place) == "old"
+    assert planted.exists()
+
+
+def test_a_folder_that_stays_loses_nothing_before_all_is_new(tmp_path, monkeypatch):
+    """Killed at any step, what is left is all old, or once leftovers are cleared all new."""
+    place, code, step = tmp_path / "out", 9, 0
+    filled = {"report.html", "inside", "inside/table.csv"}
+    while code == 9:
+        fill(place, "old")
+        (place / "table.csv").write_text("old")
+        monkeypatch.chdir(place)
+        code = in_a_child(lambda: fill(place, "new", True), step)
+        step += 1
+        clear_leftovers(place)
+        is_old = (place / "table.csv").exists()
+        assert names_in(place) == filled | ({"table.csv"} if is_old else set())
+        said = {(place / name).read_text() for name in ("report.html", "inside/table.csv")}
+        assert said == {"old" if is_old else "new"}
+        monkeypatch.chdir(tmp_path)
+        shutil.rmtree(place)
+    assert code == 0
+    assert step > 4

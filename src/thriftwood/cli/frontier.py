@@ -14,7 +14,7 @@ from thriftwood.cli.inputs import Inputs, check_request, read_inputs
 from thriftwood.cli.options import OutputFolder, Request, command
 from thriftwood.cli.outputs import check_apart, check_new_folder, new_folder
 from thriftwood.cli.prune import figures
-from thriftwood.cli.text import aligned, count, table, wrapped
+from thriftwood.cli.text import aligned, table, wrapped
 from thriftwood.errors import InputError
 from thriftwood.support.axes import VERMILION
 
@@ -112,7 +112,8 @@ def frontier_lines(found: Frontier) -> list[str]:
     body[1 + points.index(found.point)] += f"  {MARK}"
     unit = f", costs in {path.prices.unit}" if path.prices.unit else ""
     shown = "" if len(points) == len(path) else f" ({len(points)} shown)"
-    top = f"{count(len(path), 'optimal pruning')}{shown} of a {type(path.model).__name__}{unit}:"
+    prunings = path.proof.points.format(s="" if len(path) == 1 else "s")
+    top = f"{len(path)} {prunings}{shown} of a {type(path.model).__name__}{unit}:"
     loss = f"The loss is the {path.loss_in_words}, on the samples given."
     return [top, "", title, *body, "", wrapped(loss), wrapped(f"Suggested is {found.reason}.")]
 
@@ -154,6 +155,10 @@ def frontier_facts(found: Frontier) -> dict[str, Any]:
         "reason": found.reason,
         "loss_name": path.loss_name,
         "unit": path.prices.unit,
+        "proof": {
+            name: getattr(path.proof, name, None)
+            for name in ("is_exact", "resolution", "cost_resolution")
+        },
     }
 
 

@@ -37,6 +37,8 @@ MOST_COST = 2**50
 # A gain is the difference of losses, each a long sum of doubles, and less than this part of them is
 # no gain.
 LOSS_NOISE = 2.0**-46
+# Whole losses below this were added up without rounding.
+MOST_COUNT = 2**50
 # Units by which costs that were multiplied by a tradeoff as doubles may be off, besides 1 each.
 PRODUCT_NOISE = 2**9
 # How much of what a feature costs in all may be lost to rounding before prices are refused.
@@ -170,9 +172,11 @@ def whole_gains(forest: Forest, losses: FloatArray) -> WholeGains:
     """Return what splits gain over leaves in their place, given what nodes would lose as leaves."""
     split = np.flatnonzero(forest.is_split)
     as_leaf, below = losses[split], losses[forest.left[split]] + losses[forest.right[split]]
-    noise = LOSS_NOISE * (np.abs(as_leaf) + np.abs(below))
+    are_counts = (losses == np.rint(losses)).all() and np.abs(losses).max() < MOST_COUNT
+    noise = (0.0 if are_counts else LOSS_NOISE) * (np.abs(as_leaf) + np.abs(below))
+    whole = whole_numbers(as_leaf - below, MOST_GAIN, noise)
     return WholeGains(
-        split, required_splits(forest), *whole_numbers(as_leaf - below, MOST_GAIN, noise)
+        split, required_splits(forest), whole.whole, whole.unit, whole.lost + float(noise.sum())
     )
 
 

@@ -570,8 +570,7 @@ class PruningPath:
             "It is how much the loss may rise above the original model's.",
         )
         most = self.original.loss + increase
-        rounded = self.proof.resolution if isinstance(self.proof, Optimal) else 0.0
-        most += rounded + ROUNDING * max(1.0, most)
+        most += ROUNDING * max(1.0, most)
         allowed = np.flatnonzero(self.losses <= most)
         if not len(allowed):
             return 0

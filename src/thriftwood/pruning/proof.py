@@ -48,15 +48,20 @@ class Bounded:
         How samples in partitions came to it; empty for samples in memory.
     is_exact : bool
         Whether the path is exact, or proven within its resolution.
+    rounded : float
+        The part of the bound that is due to rounding.
     """
 
     bound: float
     rounds: tuple[Any, ...] = ()
     is_exact: bool = True
+    rounded: float = 0.0
 
     @property
     def words(self) -> str:
-        return "optimal" if self.is_exact else "proven within its bound"
+        if not self.is_exact:
+            return "proven within its bound"
+        return "optimal" + (f" but for rounding, {self.rounded:.1g}" if self.rounded else "")
 
 
 @dataclass(frozen=True)
@@ -154,7 +159,7 @@ class Optimal:
     def of_point(self, _index: int, tradeoff: float, slack: float) -> Bounded:
         """Return what is proven of a point, where the rest of a budget could buy `slack`."""
         missed = self.resolution + tradeoff * self.cost_resolution
-        return Bounded(missed + slack, self.rounds, self.is_exact)
+        return Bounded(missed + slack, self.rounds, self.is_exact, missed)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -135,6 +136,9 @@ def _at_tradeoff(problem: PruningProblem, tradeoff: float, solve: Solver) -> Pru
     else:
         kept, proof = _certified(problem, tradeoff, solve)
         figures, original = problem.figures(kept), problem.original
+        if problem.node_losses.total.min() >= 0:  # then no objective is below 0
+            least = min(proof.gap, figures.loss + tradeoff * figures.cost)
+            proof = replace(proof, gap=least)
     return Pruned(
         **vars(figures),
         model=write_model(problem.model, kept),

@@ -143,7 +143,8 @@ def nested_path(
         # Whole numbers may misstate the loss of the optimum and that of the forest taken instead.
         lost_cost = Fraction(index.lost_cost) * index.loss_per_cost / Fraction(weight)
         rounded = cut.slack * float(index.gain_unit) / weight + 2 * index.lost_gain / weight
-        is_exact = not cut.is_unfinished and (not rounds or bool(rounds[-1].gap == 0))
+        is_finished = not cut.is_unfinished and (not rounds or bool(rounds[-1].gap == 0))
+        is_exact = is_finished or cut.slack == 0
         proof = Optimal(rounded, 2 * float(lost_cost), rounds, is_exact)
     return PruningPath(
         model=problem.model,

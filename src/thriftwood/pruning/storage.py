@@ -170,6 +170,9 @@ def _laws_of_order(path: SimpleNamespace, proof: PathProof) -> Iterator[tuple[An
     if isinstance(proof, Optimal):
         loss_noise = loss_noise + 2 * (proof.resolution + since * proof.cost_resolution)
     yield (lost >= -loss_noise).all(), "`losses` must rise"
+    if isinstance(proof, Optimal):
+        most = path.original.loss + ROUNDING * np.abs(losses).max() + proof.resolution
+        yield losses[0] <= most, "`losses` are above that of the model"
     if isinstance(proof, Optimal) and proof.is_exact:
         apart = np.abs(lost - since * saved)
         noise = loss_noise + since * cost_noise

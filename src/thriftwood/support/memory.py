@@ -40,9 +40,9 @@ def amount_of_memory(value: object, name: str) -> float:
         number, unit = written.groups() if written else ("", "")
     try:
         n_bytes = float(number) * UNITS[unit.upper()]  # type: ignore[arg-type]
-    except (TypeError, ValueError, KeyError):
+    except (TypeError, ValueError, KeyError, OverflowError):
         n_bytes = math.nan
-    if not n_bytes >= 0:
+    if isinstance(value, bool) or not n_bytes >= 0:
         raise InputError(
             f'`{name}` is {value!r}: pass a number of bytes, or text such as "2GB".', name
         )

@@ -7,9 +7,11 @@ a killed run has left, and clears it.
 
 import ctypes
 import errno
+import json
 import os
 import secrets
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
@@ -19,6 +21,7 @@ from thriftwood.errors import InputError, ThriftwoodError
 
 HIDDEN = ".thriftwood-"  # what names of unfinished things begin with
 NEW, OLD, WHOLE = "new", "old", "whole"  # folders in a hidden one; a whole one is moving in
+NAMES = "names"  # of all that a whole one held at first
 TAKEN = (errno.EEXIST, errno.ENOTEMPTY)
 
 
@@ -60,13 +63,24 @@ def clear_leftovers(place: Path) -> None:
     """Clear what killed runs left of a file or folder; one that they had swapped out comes back."""
     place = Path(os.path.realpath(place))
     for folder in (place.parent, place):
-        with suppress(OSError):  # no folder, or one that others own
-            for found in os.scandir(folder):
-                if found.name.startswith(_prefix(place)):
+        # There may be no folder, or one that others own.
+        with suppress(OSError), os.scandir(folder) as entries:
+            for found in entries:
+                if found.name.startswith(_prefix(place)) and _is_ours(found):
                     lock = _lock(found.path, wait=False)
                     if lock is not None:
                         _settle(Path(found.path), place)
                         os.close(lock)
+
+
+def _is_ours(found: os.DirEntry[str]) -> bool:
+    """Say whether a hidden folder is ours, and closed to others: strangers may know its name."""
+    try:
+        about = found.stat(follow_symlinks=False)
+    except OSError:  # it has just been finished
+        return False
+    is_closed = stat.S_ISDIR(about.st_mode) and not about.st_mode & 0o077
+    return is_closed and about.st_uid == os.geteuid()
 
 
 def check_ordinary(place: Path) -> None:
@@ -205,16 +219,19 @@ def _refill(place: Path, new: Path, replace: bool) -> None:
     seen = [one for one in place.iterdir() if not one.name.startswith(HIDDEN)]
     if seen and not replace:
         raise FileExistsError
-    for one in seen:
-        if not (new / one.name).exists():
-            _remove(one)
-    whole = new.with_name(WHOLE)
+    whole, names = new.with_name(WHOLE), new.with_name(NAMES)
+    names.write_text(json.dumps([one.name for one in new.iterdir()]))
+    _sync(names)
     os.rename(new, whole)  # from here on the next run would finish it
     _move_in(place, whole)
 
 
 def _move_in(place: Path, whole: Path) -> None:
-    """Move what a folder holds into another, in place of what is there."""
+    """Move what a folder holds into another, in place of all that is there."""
+    names = json.loads(whole.with_name(NAMES).read_text())
+    for one in place.iterdir():
+        if one.name not in names and not one.name.startswith(HIDDEN):
+            _remove(one)
     for one in whole.iterdir():
         if one.is_dir():
             _remove(place / one.name)

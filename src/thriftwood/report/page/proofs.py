@@ -20,9 +20,9 @@ BASELINES = {
 SUBSAMPLE = (
     "Found on a subsample and measured on all samples. A pruning that is a little better may exist."
 )
-PARTITIONS = (
-    "Samples were pruned in partitions, which did not agree on everything. A pruning that is a "
-    "little better may exist."
+UNFINISHED = (
+    "Time was up, or samples in partitions did not agree on everything: a pruning of this model "
+    "that is better by {gap:.2g} at most may exist."
 )
 NOT_MADE = (
     "No certificate was made for this point, to save time: path.certify(problem) or thriftwood "
@@ -55,7 +55,7 @@ def _proof(path: PruningPath, index: int, certificate: Certificate | None) -> di
     if certificate is None:
         return NO_NUMBERS | {"claim": f"{claim} {NOT_MADE}"}
     tradeoff = repr(tradeoff_inside(path.tradeoffs, index))
-    is_nearly = claim in (SUBSAMPLE, PARTITIONS)
+    is_nearly = not (isinstance(path.proof, Optimal) and path.proof.is_exact)
     if certificate.gap and not is_nearly:
         claim = "A better pruning of this model may exist."
     elif is_nearly and not certificate.gap:
@@ -73,9 +73,10 @@ def _claim(path: PruningPath, index: int) -> str:
     """Return what is known of a point from how the path was computed."""
     if isinstance(path.proof, Sampled):
         return SUBSAMPLE
-    if not (isinstance(path.proof, Optimal) and path.proof.is_exact):
-        return PARTITIONS
+    assert isinstance(path.proof, Optimal)
     rounding = path.proof.resolution + float(path.tradeoffs[index]) * path.proof.cost_resolution
+    if not path.proof.is_exact:
+        return UNFINISHED.format(gap=rounding)
     but = f", but for rounding of at most {rounding:.2g}," if rounding > 0 else ""
     interval = interval_in_words(*tradeoffs_of(path.tradeoffs, index))
     return f"No pruning of this model is better{but} for tradeoffs {interval}."
