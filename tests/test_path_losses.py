@@ -150,6 +150,17 @@ def test_a_tree_of_gains_far_apart_keeps_them_all_where_nothing_is_to_be_saved()
     assert tw.verify_pruning(problem, poor, tradeoff=0).excess >= poor.loss
 
 
+def test_losses_along_a_path_are_those_of_their_leaves_however_small():
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(60, 4)), 10.0 ** rng.uniform(-8, 8, 60)
+    model = DecisionTreeRegressor(max_leaf_nodes=40, random_state=0).fit(X, y)
+    problem = tw.pruning_problem(model, X, y, costs=rng.uniform(0, 3, 4))
+    path = tw.prune_path(problem)
+    for point in range(len(path)):
+        alone = problem.figures(path.kept_nodes(point)).loss
+        assert path.losses[point] == pytest.approx(alone, rel=1e-9, abs=0)
+
+
 def test_what_sums_of_doubles_cannot_tell_is_in_the_proof():
     X = np.repeat([0.0, 1.0], 8)[:, None]
     y = np.round(1e5 * np.array([-1.3, -0.7, -0.2, 0.1, 0.4, 0.9, 1.1, 1.6]), 3)

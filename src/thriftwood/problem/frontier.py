@@ -21,8 +21,6 @@ from thriftwood.support.validation import one_number_from_zero
 MOST_DIGITS = 17  # that a double has
 FEWEST_DIGITS = 4  # that people get to read
 MARGIN = 0.1  # how much of an interval stays free at either end
-# A loss that is smaller than this part of what single leaves lose is a rounded 0.
-NOISE = 1e-13
 
 
 @dataclass(frozen=True)
@@ -56,11 +54,14 @@ def nested_figures(
     """
     split = np.flatnonzero(forest.is_split)
     step = drop_step[split]
-    gains = losses[split] - losses[forest.left[split]] - losses[forest.right[split]]
-    of_single_leaves = float(losses[forest.tree_start[:-1]].sum())
+    # A node is a leaf from where it drops to where its parent does. Losses rise on the way, so they
+    # are added up from the rich end: nothing small is left over from something large.
+    parent = forest.parent
+    from_point, to_point = drop_step + 1, np.where(parent < 0, n_points, drop_step[parent] + 1)
+    change = np.bincount(from_point, losses, n_points + 1)
+    change -= np.bincount(to_point, losses, n_points + 1)
     least = float(np.minimum(losses, 0.0).sum())  # of any leaves; below is only rounding
-    lost = np.maximum(of_single_leaves - still_there(step, n_points, gains), least)
-    lost[np.abs(lost) < NOISE * abs(of_single_leaves)] = 0.0
+    lost = np.maximum(np.cumsum(change[:-1]), least)
     last_of_feature = np.full(forest.n_features, -1, dtype=np.int32)
     np.maximum.at(last_of_feature, forest.feature[split], step)
     n_splits, n_features = (still_there(one, n_points) for one in (step, last_of_feature))
