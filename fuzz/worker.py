@@ -15,8 +15,8 @@ N_SAMPLES, N_FEATURES = 30_000, 12
 PRICES = np.arange(1, N_FEATURES + 1) * 0.37
 
 
-class StopError(Exception):
-    """Raised by our own handler of SIGTERM."""
+class StopError(BaseException):
+    """Raised by our own handler of SIGTERM; no failure of a source, so not an `Exception`."""
 
 
 def draw_samples(n_samples):
