@@ -22,9 +22,10 @@ from thriftwood.billing.payments import (
 from thriftwood.billing.receipt import FeatureUse, Receipt, make_receipt, uses_in_order
 from thriftwood.costs import MODEL, AnyCosts, PriceList, prices_of_samples, read_prices
 from thriftwood.errors import InputError, RangeError
-from thriftwood.forest import Forest, Stages, predict_stages, route_samples
+from thriftwood.forest import Forest, Routes, Stages, predict_stages, route_samples
 from thriftwood.forest.table import Table, read_rows
 from thriftwood.support.arrays import BoolArray, FloatArray, IntArray, read_only
+from thriftwood.support.parallel import aside
 from thriftwood.support.text import shown, unit_behind
 from thriftwood.support.validation import is_whole, shares_of_one
 
@@ -227,9 +228,12 @@ def features_used(
     forest: Forest, table: Table, prices: PriceList, n_jobs: int | None = None
 ) -> tuple[BoolArray, FloatArray]:
     """Send samples through a forest: return the features that each uses, and what tests cost it."""
-    routes = route_samples(forest, table, n_jobs)
+    return aside(_uses, forest, route_samples(forest, table, n_jobs), prices)
+
+
+def _uses(forest: Forest, routes: Routes, prices: PriceList) -> tuple[BoolArray, FloatArray]:
     last_use = last_uses(forest, routes, steps_of(forest.is_split))
-    used = np.empty((table.n_samples, forest.n_features), dtype=np.bool_)
+    used = np.empty((routes.n_samples, forest.n_features), dtype=np.bool_)
     for feature in range(forest.n_features):
         used[:, feature] = last_use(feature) != NEVER
     return used, cost_of_tests(forest, routes, prices, np.flatnonzero(forest.is_split))

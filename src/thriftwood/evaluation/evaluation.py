@@ -38,6 +38,8 @@ VALUE_BITS = 44
 SMALLEST = float(np.finfo(np.float64).eps)
 # More numbers than this are not kept as confusion matrices of all points.
 MOST_CONFUSION = 2**24
+# So many samples are looked at before all the others.
+A_FEW = 100
 # How many samples are measured at a time.
 TOGETHER = 2**14
 # Nested prunings: the step with which each split drops, and the number of points.
@@ -173,7 +175,8 @@ def evaluate(
     visited, place = np.unique(np.append(0, wanted + 1), return_inverse=True)
     shares = shares_of_one(quantiles, "quantiles")
     routes = route_samples(forest, data.table, n_jobs)
-    counted = data.counted_losses
+    counted, counted_once = data.counted_losses, data.counted
+    judged = np.flatnonzero(counted > 0)
     score = read_score(scoring, forest, data, data.table.values if X is None else X)
     names = CLASS_LOSSES if forest.is_classifier else CLASS_LOSSES[:1]
     means = np.empty((len(names), len(visited)))
@@ -197,12 +200,12 @@ def evaluate(
             standard_error[number] = _standard_error(predicted.losses[0], counted)
             scores[number], own = score.of(predicted)
             deviations.append(own)
-            is_constant[number] = _all_alike(predicted.outputs[counted > 0])
-            one_class[number] = forest.is_classifier and _all_alike(predicted.labels[counted > 0])
+            is_constant[number] = _all_alike(predicted.outputs, judged)
+            one_class[number] = forest.is_classifier and _all_alike(predicted.labels, judged)
             cost_quantiles[number] = _quantiles(bill, weights, shares)
             if confusion is not None:
                 labels, n_classes = predicted.labels, confusion.shape[1]
-                confusion[number] = _confusion(data.target, labels, data.counted, n_classes)
+                confusion[number] = _confusion(data.target, labels, counted_once, n_classes)
             bar(1 - number / len(visited))
     costs = [mean_costs(forest, routes, prices, weights, *one) for one in _nested(path, visited)]
     cost = np.concatenate(costs[::-1])
@@ -303,9 +306,10 @@ def _nothing_predicted(forest: Forest, n_samples: int) -> Predicted:
     )
 
 
-def _all_alike(predicted: NDArray[Any]) -> bool:
-    """Return True where all samples get the same."""
-    return bool((predicted == predicted[0]).all())
+def _all_alike(predicted: NDArray[Any], samples: IntArray) -> bool:
+    """Return True where some samples all get the same; a few of them tell mostly."""
+    first = predicted[samples[0]]
+    return all((predicted[some] == first).all() for some in (samples[:A_FEW], samples[A_FEW:]))
 
 
 def _room_for_confusion(forest: Forest, n_points: int) -> FloatArray | None:

@@ -1,8 +1,8 @@
-"""Numba loop over the splits that a point adds, and their samples; `evaluation` checks all."""
+"""Numba loops over the splits that a point adds, and over ranked samples; callers check all."""
 
 from collections import namedtuple
 
-from thriftwood.support.compiling import kernel
+from thriftwood.support.compiling import kernel, quick_kernel
 
 # What samples get at the current point of a path.
 #
@@ -37,3 +37,39 @@ def put_in(trees, state, splits, sign):
             state.votes[sample, trees.winner[child]] += sign
             for k in range(trees.value.shape[1]):
                 state.total[sample, k] += sign * (trees.value[child, k] - trees.value[h, k])
+
+
+@quick_kernel
+def area(order, values, shares, is_own, influence):
+    """Return the area under a ROC curve; write what each sample adds to its deviation.
+
+    `order` has the samples by their `values`, which are sorted. A sample is ranked rightly against
+    those of the other kind on their side of it, and against half of those with equal values.
+    """
+    own = other = area = own_below = other_below = 0.0
+    for sample in range(len(shares)):
+        if is_own[sample]:
+            own += shares[sample]
+        else:
+            other += shares[sample]
+    first = 0
+    while first < len(order):
+        last, own_equal, other_equal = first, 0.0, 0.0
+        while last < len(order) and values[last] == values[first]:
+            if is_own[order[last]]:
+                own_equal += shares[order[last]]
+            else:
+                other_equal += shares[order[last]]
+            last += 1
+        for sample in order[first:last]:
+            if is_own[sample]:
+                influence[sample] = (other_below + other_equal / 2) / other
+            else:
+                influence[sample] = 1.0 - (own_below + own_equal / 2) / own
+        area += own_equal * (other_below + other_equal / 2) / other
+        own_below, other_below, first = own_below + own_equal, other_below + other_equal, last
+    area /= own
+    for sample in range(len(shares)):
+        size = own if is_own[sample] else other
+        influence[sample] = shares[sample] / size * (influence[sample] - area)
+    return area

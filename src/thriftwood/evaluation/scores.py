@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from thriftwood.adapters import Scorer, Scoring, read_scorer, score_predictions
 from thriftwood.errors import InputError
+from thriftwood.evaluation import kernels
 from thriftwood.forest import Forest
 from thriftwood.problem import ErrorCosts, SampleData, least_cost_answers, read_error_costs
-from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
+from thriftwood.support.arrays import FloatArray, IndexArray, IntArray
 
 # Rows of the losses of classifiers; those of regressors are squared errors alone.
 CLASS_LOSSES = ("error", "vote_error", "brier", "log_loss")
@@ -254,31 +255,14 @@ def _area(samples: Samples, values: FloatArray, own_class: int) -> Judged:
     begins with the order of the point before.
     """
     before = samples.orders.get(own_class)
-    order = np.argsort(values, kind="stable") if before is None else before
-    order = order[np.argsort(values[order], kind="stable")]
+    order = np.arange(len(values)) if before is None else before
+    values = values[order]
+    again = np.argsort(values, kind="stable")
+    order, values = order[again], values[again]
     samples.orders[own_class] = order
-    ranked, shares = values[order], samples.shares[order]
-    is_own = samples.target[order] == own_class
-    starts = np.concatenate([[True], ranked[1:] != ranked[:-1]])
-    right = np.where(
-        is_own,
-        _share_below(shares, ~is_own, starts),
-        1.0 - _share_below(shares, is_own, starts),
-    )
-    size = np.where(is_own, shares[is_own].sum(), shares[~is_own].sum())
-    area = float((shares * right)[is_own].sum() / shares[is_own].sum())
     influence = np.empty(len(values))
-    influence[order] = shares / size * (right - area)
-    return area, influence
-
-
-def _share_below(shares: FloatArray, of: BoolArray, starts: BoolArray) -> FloatArray:
-    """Return for each sample, in their order, how much of others is below; half of those equal."""
-    at = np.flatnonzero(starts)
-    tied = np.add.reduceat(np.where(of, shares, 0.0), at)
-    below = (np.cumsum(tied) - tied / 2) / tied.sum()
-    share: FloatArray = below[np.cumsum(starts) - 1]
-    return share
+    is_own = samples.target == own_class
+    return kernels.area(order, values, samples.shares, is_own, influence), influence
 
 
 def _left_out(

@@ -47,6 +47,7 @@ from thriftwood.pruning.pruned import Pruned
 from thriftwood.refitting import LabelledSamples
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from thriftwood.support.libraries import frame_of
+from thriftwood.support.parallel import aside, n_threads
 from thriftwood.support.text import shown
 from thriftwood.support.validation import is_whole, one_number_from_zero
 
@@ -294,7 +295,8 @@ class PruningPath:
             if scoring is not None:
                 raise InputError("Pass either `scoring` or `error_costs`.", "scoring")
             scoring = ErrorCosts(error_costs)
-        return evaluate(self, data, prices, points, quantiles, n_jobs, progress, scoring, X)
+        options = points, quantiles, n_threads(n_jobs), progress, scoring, X
+        return aside(evaluate, self, data, prices, *options)
 
     def choose(
         self,
