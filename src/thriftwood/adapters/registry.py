@@ -4,7 +4,10 @@ An adapter is a module with `read(model) -> Forest`, `write(model, kept, values)
 where the model knows on which samples a tree was grown, `samples(model)`.
 """
 
+from collections.abc import Mapping
 from typing import Any, TypeVar
+
+import numpy as np
 
 from thriftwood.adapters import (
     catboost,
@@ -15,7 +18,6 @@ from thriftwood.adapters import (
     sklearn_trees,
     xgboost,
 )
-from thriftwood.adapters.class_weights import OwnWeight, own_class_weight
 from thriftwood.adapters.common import BootstrapSamples, unfitted
 from thriftwood.costs import PriceList
 from thriftwood.errors import UnsupportedModelError
@@ -133,9 +135,33 @@ def read_bootstrap(model: object) -> BootstrapSamples | None:
     return found
 
 
-def read_class_weight(model: object, forest: Forest) -> OwnWeight:
-    """Return the class weights that a model was trained with, as far as it knows them."""
-    return own_class_weight(unwrapped(model), forest.classes)
+def read_class_weight(model: Any, forest: Forest) -> str | dict[Any, float] | None:
+    """Return "balanced", weights by class, or None where all classes weighed the same.
+
+    scikit-learn and LightGBM say `class_weight`, XGBoost, LightGBM and CatBoost
+    `scale_pos_weight`, LightGBM `is_unbalance`, CatBoost `class_weights` and `auto_class_weights`.
+    """
+    model, classes = _find(model)[2], forest.classes
+    if classes is None:
+        return None
+    options = model.get_params() if hasattr(model, "get_params") else {}
+    bagged = getattr(model, "estimator", None)
+    weight = options.get("class_weight", getattr(bagged, "class_weight", None))
+    weight = options.get("class_weights") if weight is None else weight
+    automatic = str(options.get("auto_class_weights")).lower() == "balanced"
+    if automatic or options.get("is_unbalance"):
+        return "balanced"
+    if isinstance(weight, str):
+        return "balanced" if weight.startswith("balanced") else None
+    scale = options.get("scale_pos_weight")
+    if weight is None and scale is not None and len(classes) == 2:
+        weight = [1.0, float(scale)]
+    if isinstance(weight, Mapping):
+        weight = [weight.get(label, 1.0) for label in classes.tolist()]
+    if not isinstance(weight, list | tuple | np.ndarray) or len(weight) != len(classes):
+        return None
+    by_class = dict(zip(classes.tolist(), map(float, weight), strict=True))
+    return by_class if len(set(by_class.values())) > 1 else None
 
 
 def unwrapped(model: Any) -> Any:
