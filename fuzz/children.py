@@ -17,8 +17,9 @@ class Child:
     like to stdout. Its first line says that it is ready.
     """
 
-    def __init__(self, module, folder="."):
+    def __init__(self, module, folder=".", settings=None):
         self.module, self.folder, self.process = module, folder, None
+        self.settings = settings or {}  # of its environment
 
     def ask(self, line, seconds):
         """Return the answer to a line, or None where none came in time."""
@@ -64,7 +65,7 @@ class Child:
             cwd=self.folder,
             pass_fds=[theirs],
             start_new_session=True,
-            env=environment(),
+            env={**environment(), **self.settings},
         )
         os.close(theirs)
         assert self.line(180) == "ready", f"{self.module} does not start"
