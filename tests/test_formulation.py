@@ -59,7 +59,7 @@ def test_profit_is_the_fall_of_the_objective(case):
     nothing = np.zeros(forest.n_nodes, dtype=bool)
     _, loss_of_nothing = cost_and_loss(forest, X, y, weights, prices, nothing)
     for mask in all_masks(forest):
-        kept = mask[index.split]
+        kept = mask[forest.is_split]
         cost, loss = cost_and_loss(forest, X, y, weights, prices, mask)
         total = read_weights(weights, len(X)).sum()
         gain = float(problem.gains[kept].sum() * index.gain_unit) / (total * forest.n_trees)

@@ -9,7 +9,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 import thriftwood as tw
 from thriftwood.errors import InputError
-from thriftwood.problem import memory
+from thriftwood.problem import problem as problem_module
 from thriftwood.support.memory import amount_of_memory, available_memory, memory_in_words
 
 NHANES = tw.datasets.load_nhanes()
@@ -40,25 +40,24 @@ def test_estimates_are_positive_and_rise_with_samples():
             per_feature=NHANES.costs, known=np.random.default_rng(0).random(NHANES.X.shape) < 0.5
         ),
         tw.Costs(per_feature=NHANES.costs, shared_by=np.arange(len(NHANES.y)) // 9),
-        tw.Costs(per_feature=NHANES.costs, shared_by=np.arange(len(NHANES.y)) % 9),
         tw.Costs(per_sample=np.random.default_rng(0).random(NHANES.X.shape)),
     ],
 )
-def test_counts_on_some_samples_are_near_those_on_all(costs, monkeypatch):
-    whole = problem_of(None, costs=costs)
-    exact = memory._counts(whole)
-    assert exact.arcs == len(whole.purchases.arc_item)
-    assert exact.items == len(whole.purchases.item_cost)
-    monkeypatch.setattr(memory, "COUNTED_ARCS", memory.COUNTED_ARCS // 4)
-    about = memory._counts(whole)
-    assert about != exact
-    assert about == pytest.approx(exact, rel=0.25)
+def test_the_estimate_has_room_for_all_arcs_and_items(costs):
+    problem = problem_of(None, costs=costs)
+    bought = problem.purchases
+    n_arcs, n_items = len(bought.arc_item), len(bought.item_cost)
+    assert problem.memory_estimate > problem.routes.order.nbytes + 12 * n_arcs + 93 * n_items
 
 
-def test_the_bound_that_needs_no_counting_is_one():
-    for costs in (None, tw.Costs(groups={"a": range(40)}, group_fee={"a": 3.0})):
-        problem = problem_of(None, costs=costs)
-        assert memory._at_the_most(problem) >= problem.memory_estimate
+def test_the_estimate_is_near_what_is_there_without_merging():
+    problem = problem_of(None)
+    forest, bought = problem.forest, problem.purchases
+    n_arcs, n_items = len(bought.arc_item), len(bought.item_cost)
+    per_node = 41 * forest.n_nodes + 113 * forest.n_splits
+    merging = max(93 * n_items, 61 * n_items + 8 * n_arcs)
+    there = problem.routes.order.nbytes + per_node + 12 * n_arcs + merging
+    assert there <= problem.memory_estimate < 1.25 * there
 
 
 def test_a_problem_in_partitions_has_no_estimate():
@@ -78,11 +77,11 @@ def test_a_small_limit_refuses_before_anything_large_is_there(limit):
     with pytest.raises(InputError, match=words) as caught:
         tw.prune_path(problem, memory_limit=limit)
     assert caught.value.argument == "memory_limit"
-    assert not {"routes", "node_losses", "purchases", "closure"} & set(vars(problem))
+    assert not {"node_losses", "purchases", "closure"} & set(vars(problem))
 
 
 def test_what_is_free_is_the_limit_where_none_is_given(monkeypatch):
-    monkeypatch.setattr(memory, "available_memory", lambda: 2e6)
+    monkeypatch.setattr(problem_module, "available_memory", lambda: 2e6)
     with pytest.raises(InputError, match="and 2 MB is free"):
         tw.prune_path(FOREST, NHANES.X, NHANES.y)
 

@@ -274,9 +274,8 @@ def test_the_cluster_of_our_own_leaves_nothing():
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_partitioned_samples_are_known(form, tmp_path):
+def test_partitioned_samples_are_known(form):
     assert is_partitioned(form((10, 20))[0])
-    assert is_partitioned(np.memmap(tmp_path / "X", mode="w+", shape=(2, 2)))
 
 
 @pytest.mark.parametrize("rows", [X, X.tolist(), FRAME, None, 3, "rows", dask.delayed(X)])

@@ -71,9 +71,8 @@ def _best_trees(
     forest, bounds = problem.forest, problem.forest.tree_start
     choice = np.empty(start[-1], dtype=np.int32)
     best = [np.empty(n_below[root] + 1) for root in bounds[:-1]]
-    subtrees = kernels.Subtrees(
-        forest.left, forest.right, problem.mean_losses, n_below, start, choice
-    )
+    total, weight = problem.node_losses.total, problem.node_losses.weight
+    subtrees = kernels.Subtrees(forest.left, forest.right, total, n_below, start, choice)
 
     def solve(tree: int) -> None:
         kernels.best_of_each_size(subtrees, bounds[tree], bounds[tree + 1], best[tree])
@@ -83,7 +82,7 @@ def _best_trees(
     for of_tree in best:
         losses[: len(of_tree)] += of_tree
         losses[len(of_tree) :] += of_tree[-1]
-    return choice, losses
+    return choice, losses / weight
 
 
 def _costs(problem: PruningProblem, masks: list[BoolArray]) -> FloatArray:

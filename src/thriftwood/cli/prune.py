@@ -188,10 +188,8 @@ def _by_error(path: PruningPath, inputs: Inputs, max_error_increase: float | Non
 
 def _at_tradeoff(inputs: Inputs, request: Request, refit: bool) -> Answer:
     """Return the optimal pruning at a tradeoff, which needs about the memory of a path."""
-    from thriftwood.problem import check_memory
-
     tradeoff = request.tradeoff or 0.0
-    check_memory(inputs.problem, request.memory_limit)
+    inputs.problem.check_memory(request.memory_limit)
     pruned = tw.prune(inputs.problem, tradeoff=tradeoff)
     certificate = getattr(pruned.proof, "certificate", None)  # none after a descent
     proof = _proof_in_words(certificate, tradeoff)

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thriftwood.errors import RangeError
 from thriftwood.support.arrays import IntArray
@@ -21,10 +23,9 @@ def exact_sum(values: IntArray) -> int:
     return (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())
 
 
-def from_the_end(values: IntArray) -> IntArray:
+def from_the_end(values: NDArray[Any]) -> NDArray[Any]:
     """Return for each place the sum of its value and all that follow."""
-    total: IntArray = np.cumsum(values[::-1])[::-1].copy()
-    return total
+    return np.cumsum(values[::-1])[::-1].copy()
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,8 @@ class ClosureProblem:
             raise ClosureError("An arc leads to an item that does not exist.")
         if (self.costs < 0).any():
             raise ClosureError("An item costs less than 0.")
-        total = exact_sum(self.gains[self.gains > 0]) - exact_sum(self.gains[self.gains < 0])
+        # Doubles are too coarse for the sums themselves, but tell whether they fit into 64 bits.
+        total = float(np.abs(self.gains, dtype=np.float64).sum())
         for name, size in (("gains add", total), ("costs go", int(self.costs.max(initial=0)))):
             if size > LARGEST_TOTAL + 1:
                 raise RangeError(

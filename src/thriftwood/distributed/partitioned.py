@@ -54,7 +54,7 @@ from thriftwood.problem import (
     recorded_losses,
     times_counted,
 )
-from thriftwood.problem.closure import whole_gains
+from thriftwood.problem.closure import required_splits, whole_gains
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray
 
 # Samples are taken so many at a time: what they buy is merged before the next ones are looked at.
@@ -96,19 +96,17 @@ def partitioned_problem(
         partitions.update(_in_units, float(per_unit))
         gains = whole_gains(problem.forest, losses.total)
         index = ClosureIndex(
-            gains.split,
-            gains.unit,
-            price_unit / per_unit,
-            problem.forest.n_nodes,
+            problem.forest,
             sum(report.n_items for report in reports),
             Fraction(losses.weight) / Fraction(weight),
-            gains.lost,
-            lost_price * weight + lost_units * float(price_unit),
+            *gains[1:],
+            cost_unit=price_unit / per_unit,
+            lost_cost=lost_price * weight + lost_units * float(price_unit),
         )
         decomposed = DecomposedClosure(
             partitions,
-            gains.gains,
-            gains.requires,
+            gains.whole,
+            required_splits(problem.forest),
             weight=np.array([report.weight for report in reports]),
             n_arcs=sum(report.n_arcs for report in reports),
         )
@@ -148,7 +146,7 @@ class ClosureInPartitions:
 
     def mean_costs(self, drop_step: IndexArray, n_points: int) -> FloatArray:
         """Return the mean bill of a sample at nested points."""
-        message = (drop_step[self.index.split], n_points)
+        message = (drop_step[self.index.forest.is_split], n_points)
         paid = np.sum(self.closure.map(cost_by_breakpoint, message), axis=0)
         unit = self.index.cost_unit / self.sample_weight
         return np.array([float(total * unit) for total in from_the_end(paid).tolist()])

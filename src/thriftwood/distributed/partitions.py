@@ -84,7 +84,8 @@ def open_partitions(
     are sliced.
     """
     most = n_threads(n_jobs)
-    if is_dask(X):
+    is_iterator = hasattr(X, "__next__")
+    if is_partitioned(X) and not is_iterator:
         if find_spec("distributed") is None:
             raise MissingLibraryError(
                 'Samples in a Dask collection need distributed: pip install "thriftwood[dask]"'
@@ -94,7 +95,7 @@ def open_partitions(
         with open_dask_partitions(build, X, y, sample_weight, most) as dask_partitions:
             yield dask_partitions
         return
-    read = (read_chunks if is_iterator(X) else read_slices)(X, y, sample_weight)
+    read = (read_chunks if is_iterator else read_slices)(X, y, sample_weight)
     with progress_bar("Reading samples:", progress) as line:
         states = build_states(build, read, most, line)
     with closing(LocalPartitions(states, most)) as partitions:
@@ -103,22 +104,12 @@ def open_partitions(
 
 
 def is_partitioned(X: Any) -> bool:
-    """Recognise samples in partitions: a Dask array or data frame, an iterator, a memory map."""
-    return is_dask(X) or is_iterator(X) or isinstance(X, np.memmap)
-
-
-def is_dask(X: Any) -> bool:
-    """Recognise a Dask array or data frame, without importing Dask."""
+    """Recognise samples in partitions: an iterator of chunks, or a Dask array or data frame."""
     kinds = (("dask.array", "Array"), ("dask.dataframe", "DataFrame"))
-    return any(
+    return hasattr(X, "__next__") or any(
         module in sys.modules and isinstance(X, getattr(sys.modules[module], kind))
         for module, kind in kinds
     )
-
-
-def is_iterator(X: Any) -> bool:
-    """Recognise an iterator of chunks."""
-    return hasattr(X, "__next__")
 
 
 # --- what both back ends share

@@ -26,7 +26,7 @@ from thriftwood.billing import nested_bills
 from thriftwood.distributed.hull import lower_hull, slopes_of
 from thriftwood.distributed.measuring import figures_from_sums, losses_in_blocks, paid_in_blocks
 from thriftwood.distributed.partitioned import ReadPartition, read_shared, total_losses
-from thriftwood.distributed.partitions import Partition, is_iterator, open_partitions
+from thriftwood.distributed.partitions import Partition, open_partitions
 from thriftwood.errors import InputError
 from thriftwood.forest.table import Table
 from thriftwood.problem import (
@@ -166,7 +166,7 @@ def subsampled_partitions(
     how many to take from each. When the subsample has said in which order splits drop, every
     partition adds up what its samples pay along that order.
     """
-    if is_iterator(X):
+    if hasattr(X, "__next__"):
         raise InputError(
             "An iterator can be read only once, but a subsample is drawn from all samples and then "
             "measured on all: leave `subsample` out."

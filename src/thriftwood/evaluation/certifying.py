@@ -52,7 +52,7 @@ def prove(
     lambda_ = index.in_units(tradeoff)
     priced, scale = closure.at(lambda_)
     best = check_certificate(priced, min_cut(priced))
-    certificate = Certificate(closure.profit_at(lambda_, kept[index.split]), best.bound)
+    certificate = Certificate(closure.profit_at(lambda_, kept[index.forest.is_split]), best.bound)
     missed = certificate.gap * index.gain_unit / scale
     return certificate, missed + index.rounded(lambda_, scale)
 

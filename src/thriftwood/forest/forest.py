@@ -109,6 +109,7 @@ class Forest:
 
     n_trees: int = field(init=False, repr=False)
     n_nodes: int = field(init=False, repr=False)
+    n_splits: int = field(init=False, repr=False)
     n_outputs: int = field(init=False, repr=False)
     is_classifier: bool = field(init=False, repr=False)
     is_averaged: bool = field(init=False, repr=False)
@@ -129,14 +130,16 @@ class Forest:
             own["gains"] = read_only_copy(self.gains, np.float64)
         if self.classes is not None:
             own["classes"] = read_only_copy(self.classes, None)
+        is_split = own["left"] != LEAF
         own |= {
             "n_trees": len(own["tree_start"]) - 1,
             "n_nodes": len(own["feature"]),
+            "n_splits": int(np.count_nonzero(is_split)),
             "n_outputs": int(*n_outputs) if n_outputs else 0,
             "is_classifier": self.classes is not None,
             # Every tree predicts on its own, and their mean is the prediction.
             "is_averaged": self.combine == "mean" and self.link == "identity",
-            "is_split": read_only(own["left"] != LEAF),
+            "is_split": read_only(is_split),
         }
         for name, value in own.items():
             object.__setattr__(self, name, value)
@@ -149,10 +152,6 @@ class Forest:
         for name, value in state.items():
             object.__setattr__(self, name, value)
         self.__post_init__()  # arrays that were on disk, or in another process, can be written to
-
-    @property
-    def n_splits(self) -> int:
-        return int(np.count_nonzero(self.is_split))
 
     @cached_property
     def layout(self) -> kernels.Layout:

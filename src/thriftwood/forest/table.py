@@ -41,13 +41,11 @@ def read_table(
     Text and categorical types in the columns of `labels` become the number of their label; a label
     that is not known is missing.
     """
-    _check_kind(X)
     return Table(_as_numbers(X, dtype, labels), column_names(X))
 
 
 def read_rows(X: object, forest: Forest) -> Table:
     """Read samples for a model; refuse those with other columns than it was trained on."""
-    _check_kind(X)
     names = column_names(X)
     if names is not None:  # before what is in them, which may be no numbers in the wrong place
         _check_columns(len(names), names, forest)
@@ -55,22 +53,6 @@ def read_rows(X: object, forest: Forest) -> Table:
     if names is None:
         _check_columns(values.shape[1], None, forest)
     return Table(values, names)
-
-
-def _check_kind(X: object) -> None:
-    if X is None:
-        raise InputError("X is None: pass the samples.")
-    if hasattr(X, "tocsr"):
-        raise InputError("X is a sparse matrix: pass dense samples, for example X.toarray().")
-    if hasattr(X, "collect"):
-        raise InputError("X is a lazy frame: call its .collect() first.")
-    if callable(X):
-        raise InputError("X is a function: pass what it returns, X=chunks() for chunks of samples.")
-    if type(X).__module__.startswith(("dask.bag", "dask.delayed")):
-        raise InputError(f"X is a Dask {type(X).__name__}: pass a Dask array or data frame.")
-    first = X[0] if isinstance(X, list) and X else None
-    if isinstance(first, tuple) and first and getattr(first[0], "ndim", 0) == 2:
-        raise InputError("X is a list of chunks of samples: pass an iterator of them, iter(X).")
 
 
 def _check_columns(n_columns: int, names: tuple[str, ...] | None, forest: Forest) -> None:
@@ -138,7 +120,7 @@ def _as_numbers(
     X: Any, dtype: np.dtype[Any], labels: Mapping[int, tuple[Any, ...]] | None
 ) -> NDArray[Any]:
     """Return samples as a read-only array of rows and columns, or refuse them."""
-    X = without_mask(X)
+    given, X = X, without_mask(X)
     X = _with_numbers_for(labels, X) if labels else X
     # Pandas has types and missing values of its own.
     is_pandas = type(X).__module__.startswith("pandas")
@@ -152,25 +134,47 @@ def _as_numbers(
             array = np.asarray(X.to_numpy(dtype=dtype, na_value=np.nan)) if is_pandas else X
             values = np.require(array, dtype, ["C", "ALIGNED", "ENSUREARRAY"])
     except (TypeError, ValueError) as error:
-        if "inhomogeneous" in str(error):
-            raise InputError("The rows of X have different lengths.") from None
-        raise InputError(
-            f"X holds something that is not a number ({error}): encode text and categories "
-            "as the model was trained on them, and use NaN for missing values."
-        ) from None
+        raise _refusal(given, error) from None
     if values.ndim != 2:
-        raise InputError(
-            f"X has {values.ndim} dimension(s), but rows and columns are needed: "
-            "pass an array of shape (n_samples, n_features), for one row X.reshape(1, -1)."
-        )
+        raise _refusal(given, values.ndim)
     if values.shape[0] == 0:
         raise InputError("X has no rows: at least one sample is needed.")
     return read_only(values.view())
 
 
+def _refusal(X: Any, reason: object) -> InputError:
+    """Return what is wrong with samples that are no table of numbers."""
+    first = X[0] if isinstance(X, list) and X else None
+    if X is None:
+        words = "X is None: pass the samples."
+    elif hasattr(X, "tocsr"):
+        words = "X is a sparse matrix: pass dense samples, for example X.toarray()."
+    elif hasattr(X, "collect"):
+        words = "X is a lazy frame: call its .collect() first."
+    elif type(X).__module__.startswith(("dask.bag", "dask.delayed")):
+        words = f"X is a Dask {type(X).__name__}: pass a Dask array or data frame."
+    elif callable(X):
+        words = "X is a function: pass what it returns, X=chunks() for chunks of samples."
+    elif isinstance(first, tuple) and first and getattr(first[0], "ndim", 0) == 2:
+        words = "X is a list of chunks of samples: pass an iterator of them, iter(X)."
+    elif "inhomogeneous" in str(reason):
+        words = "The rows of X have different lengths."
+    elif isinstance(reason, int):
+        words = (
+            f"X has {reason} dimension(s), but rows and columns are needed: "
+            "pass an array of shape (n_samples, n_features), for one row X.reshape(1, -1)."
+        )
+    else:
+        words = (
+            f"X holds something that is not a number ({reason}): encode text and categories "
+            "as the model was trained on them, and use NaN for missing values."
+        )
+    return InputError(words)
+
+
 def column_names(X: object) -> tuple[str, ...] | None:
     """Return the names of the columns, where X has some and all are text."""
-    columns = getattr(X, "columns", None)
+    columns = None if hasattr(X, "collect") else getattr(X, "columns", None)  # not of lazy frames
     if columns is None:
         return None
     names = tuple(columns)

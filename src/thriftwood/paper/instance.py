@@ -90,10 +90,11 @@ class PaperInstance:
             pair_sample=read_only(pairs % n_samples),
         )
 
-    @property
+    @cached_property
     def mean_losses(self) -> FloatArray:
         """The weight of z_h in every objective, e_h / (N T)."""
-        return self.problem.mean_losses
+        lost = self.problem.node_losses
+        return read_only(lost.total / lost.weight)
 
     @cached_property
     def mean_prices(self) -> FloatArray:

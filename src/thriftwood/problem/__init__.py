@@ -34,7 +34,6 @@ from thriftwood.problem.losses import (
     recorded_losses,
 )
 from thriftwood.problem.majoriser import ensemble_losses, majorised_losses
-from thriftwood.problem.memory import check_memory
 from thriftwood.problem.problem import (
     PruningProblem,
     SampleData,
@@ -78,7 +77,6 @@ __all__ = [
     "build_closure",
     "build_complexity",
     "check_gains_count",
-    "check_memory",
     "check_problem",
     "ensemble_losses",
     "in_whole_numbers",

@@ -11,15 +11,13 @@ which is the paper's IP3 times samples and trees. Where trees share nothing, a s
 at exactly one split of each tree, so every split has one item of its own and no sample is seen.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 
 from thriftwood.billing import OF_SPLIT, Purchases
-from thriftwood.closure import SAME_LAMBDA, ClosureProblem, simple_fraction
+from thriftwood.closure import SAME_LAMBDA, ClosureProblem, ParametricCut, simple_fraction
 from thriftwood.errors import RangeError
 from thriftwood.forest import LEAF, Forest
 from thriftwood.problem.scaling import WholeNumbers, whole_numbers
@@ -27,7 +25,6 @@ from thriftwood.support.arrays import (
     BoolArray,
     FloatArray,
     IndexArray,
-    IntArray,
 )
 
 # What gains and costs may add up to, in their units: 14 digits, and room to multiply gains by what
@@ -41,6 +38,7 @@ LOSS_NOISE = 2.0**-46
 MOST_COUNT = 2**50
 # Units by which costs that were multiplied by a tradeoff as doubles may be off, besides 1 each.
 PRODUCT_NOISE = 2**9
+LARGEST_TRADEOFF = 1e307  # so that one above it is a number, too
 # How much of what a feature costs in all may be lost to rounding before prices are refused.
 LOST_DIGITS = 1e-6
 
@@ -49,27 +47,27 @@ LOST_DIGITS = 1e-6
 class ClosureIndex:
     """The way back from a closure problem to the forest, and its units.
 
+    Projects are the splits of the forest, in the order of the nodes.
+
     Attributes
     ----------
-    split : int array, shape (n_projects,)
-        The node of the forest that each project stands for.
-    gain_unit, cost_unit : Fraction
-        What 1 stands for in gains and costs of the problem.
-    n_nodes, n_items : int
-        Of the forest, and of the problem.
+    forest : Forest
+    n_items : int
+        Of the problem.
     loss_per_cost : Fraction
         What a cost of 1 weighs against losses at a tradeoff of 1.
+    gain_unit, cost_unit : Fraction
+        What 1 stands for in gains and costs of the problem.
     lost_gain, lost_cost : float
         What all gains, and all costs, lost together when they were made whole numbers.
     """
 
-    split: IntArray
-    gain_unit: Fraction
-    cost_unit: Fraction
-    n_nodes: int
+    forest: Forest
     n_items: int
     loss_per_cost: Fraction
+    gain_unit: Fraction
     lost_gain: float
+    cost_unit: Fraction
     lost_cost: float
 
     def in_units(self, tradeoff: float) -> Fraction:
@@ -88,15 +86,27 @@ class ClosureIndex:
         units = 0 if is_exact else self.n_items + PRODUCT_NOISE
         return 2 * (Fraction(self.lost_gain) + lost_cost) + units * self.gain_unit / scale
 
-    def tradeoffs(self, lambdas: Iterable[Fraction]) -> list[float]:
-        """Return lambdas of the closure problem as the user's tradeoffs."""
+    def tradeoffs(self, cut: ParametricCut) -> FloatArray:
+        """Return the tradeoffs from which on each set of a parametric cut is best, 0 for the first.
+
+        Refuses those without room for others above them.
+        """
         unit = self.gain_unit / (self.loss_per_cost * self.cost_unit)
-        return [float(lambda_ * unit) for lambda_ in lambdas]
+        try:
+            tradeoffs = np.array([0.0, *(float(lambda_ * unit) for lambda_ in cut.breakpoints)])
+        except OverflowError:
+            tradeoffs = np.array([np.inf])
+        if tradeoffs[-1] > LARGEST_TRADEOFF:
+            raise RangeError(
+                "The prices are so small that what a unit of them is worth in loss is beyond "
+                "doubles. Use a smaller unit."
+            )
+        return tradeoffs
 
     def kept_nodes(self, kept: BoolArray) -> BoolArray:
         """Return the kept projects as a mask over all nodes of the forest."""
-        mask = np.zeros(self.n_nodes, dtype=np.bool_)
-        mask[self.split] = kept
+        mask = np.zeros(self.forest.n_nodes, dtype=np.bool_)
+        mask[self.forest.is_split] = kept
         return mask
 
 
@@ -108,20 +118,10 @@ def build_closure(
     `losses` is what each node would lose as a leaf; `loss_per_cost` what a cost of 1, in the units
     of the purchases, weighs against losses at a tradeoff of 1.
     """
-    worth, costs = whole_gains(forest, losses), _whole_costs(bought)
-    problem = ClosureProblem(
-        worth.gains, worth.requires, bought.arc_start, bought.arc_item, costs.whole
-    ).check()
-    return problem, ClosureIndex(
-        worth.split,
-        worth.unit,
-        costs.unit,
-        forest.n_nodes,
-        problem.n_items,
-        loss_per_cost,
-        worth.lost,
-        costs.lost,
-    )
+    gains, costs = whole_gains(forest, losses), _whole_costs(bought)
+    needs = required_splits(forest), bought.arc_start, bought.arc_item
+    problem = ClosureProblem(gains.whole, *needs, costs.whole).check()
+    return problem, ClosureIndex(forest, problem.n_items, loss_per_cost, *gains[1:], *costs[1:])
 
 
 def build_complexity(
@@ -131,53 +131,23 @@ def build_complexity(
 
     Every split costs 1, the leaf that it adds.
     """
-    worth, n_splits = whole_gains(forest, losses), forest.n_splits
-    ones, every = np.ones(n_splits, dtype=np.int64), np.arange(n_splits + 1)
-    problem = ClosureProblem(
-        worth.gains, worth.requires, every, every[:-1].astype(np.int32), ones
-    ).check()
+    gains, every = whole_gains(forest, losses), np.arange(forest.n_splits + 1)
+    needs = required_splits(forest), every, every[:-1].astype(np.int32)
+    problem = ClosureProblem(gains.whole, *needs, np.ones(forest.n_splits, dtype=np.int64)).check()
     loss_per_leaf = Fraction(weight) / forest.n_trees
     return problem, ClosureIndex(
-        worth.split,
-        worth.unit,
-        Fraction(1),
-        forest.n_nodes,
-        n_splits,
-        loss_per_leaf,
-        worth.lost,
-        0.0,
+        forest, problem.n_items, loss_per_leaf, *gains[1:], cost_unit=Fraction(1), lost_cost=0.0
     )
 
 
-class WholeGains(NamedTuple):
-    """The splits of a forest as projects: what each gains, in whole numbers of a unit.
-
-    Attributes
-    ----------
-    split, requires, gains : shape (n_splits,)
-        The node of each split, the split that it needs, and its gain.
-    unit : Fraction
-    lost : float
-        What all gains lost together when they were made whole.
-    """
-
-    split: IntArray
-    requires: IndexArray
-    gains: IntArray
-    unit: Fraction
-    lost: float
-
-
-def whole_gains(forest: Forest, losses: FloatArray) -> WholeGains:
+def whole_gains(forest: Forest, losses: FloatArray) -> WholeNumbers:
     """Return what splits gain over leaves in their place, given what nodes would lose as leaves."""
     split = np.flatnonzero(forest.is_split)
     as_leaf, below = losses[split], losses[forest.left[split]] + losses[forest.right[split]]
     are_counts = (losses == np.rint(losses)).all() and np.abs(losses).max() < MOST_COUNT
     noise = (0.0 if are_counts else LOSS_NOISE) * (np.abs(as_leaf) + np.abs(below))
-    whole = whole_numbers(as_leaf - below, MOST_GAIN, noise)
-    return WholeGains(
-        split, required_splits(forest), whole.whole, whole.unit, whole.lost + float(noise.sum())
-    )
+    gains, unit, lost = whole_numbers(as_leaf - below, MOST_GAIN, noise)
+    return WholeNumbers(gains, unit, lost + float(noise.sum()))
 
 
 def required_splits(forest: Forest) -> IndexArray:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from thriftwood.closure import from_the_end
 from thriftwood.forest import Forest
 from thriftwood.support.arrays import (
     FloatArray,
@@ -64,16 +65,11 @@ def nested_figures(
     lost = np.maximum(np.cumsum(change[:-1]), least)
     last_of_feature = np.full(forest.n_features, -1, dtype=np.int32)
     np.maximum.at(last_of_feature, forest.feature[split], step)
-    n_splits, n_features = (still_there(one, n_points) for one in (step, last_of_feature))
-    return lost, n_splits.astype(np.int64), n_features.astype(np.int64)
-
-
-def still_there(step: IndexArray, n_points: int, weights: FloatArray | None = None) -> FloatArray:
-    """Return for each point how many, or how much, drops with its step or a later one."""
-    ever = step >= 0
-    counted = np.ones(np.count_nonzero(ever)) if weights is None else weights[ever]
-    per_step = np.bincount(step[ever], weights=counted, minlength=n_points).astype(np.float64)
-    return np.cumsum(per_step[::-1])[::-1].copy()
+    n_splits, n_features = (
+        from_the_end(np.bincount(one + 1, minlength=n_points + 1)[1:])
+        for one in (step, last_of_feature)
+    )
+    return lost, n_splits, n_features
 
 
 def read_tradeoff(tradeoff: Any) -> float:

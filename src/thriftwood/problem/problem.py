@@ -12,13 +12,19 @@ from numpy.typing import ArrayLike
 
 from thriftwood.adapters import read_bootstrap, read_class_weight, read_forest
 from thriftwood.billing import Purchases, list_purchases
-from thriftwood.closure import Certificate, ClosureProblem, ParametricCut, last_needed
+from thriftwood.closure import (
+    Certificate,
+    ClosureProblem,
+    ParametricCut,
+    from_the_end,
+    last_needed,
+)
 from thriftwood.costs import AnyCosts, PriceList, read_prices
 from thriftwood.errors import InputError
-from thriftwood.forest import Forest, Routes, route_samples
+from thriftwood.forest import Forest, Routes, first_uses, route_samples
 from thriftwood.forest.table import Table, read_rows
 from thriftwood.problem.closure import ClosureIndex, build_closure
-from thriftwood.problem.frontier import Figures, still_there
+from thriftwood.problem.frontier import Figures
 from thriftwood.problem.losses import (
     JOINT,
     RECORDED_GAIN,
@@ -30,7 +36,6 @@ from thriftwood.problem.losses import (
     read_loss,
     recorded_losses,
 )
-from thriftwood.problem.memory import estimated_memory
 from thriftwood.problem.targets import (
     ClassWeight,
     CountArray,
@@ -41,6 +46,10 @@ from thriftwood.problem.targets import (
     times_counted,
 )
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray, read_only
+from thriftwood.support.memory import amount_of_memory, available_memory, memory_in_words
+
+# Bytes that are not worth asking the system about: it takes as long as pruning a small model.
+SMALL = 2**24
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,11 +238,6 @@ class PruningProblem:
         return NodeLosses(total, weight)
 
     @cached_property
-    def mean_losses(self) -> FloatArray:
-        """The loss of each node if it were a leaf, per sample and tree."""
-        return read_only(self.node_losses.total / self.node_losses.weight)
-
-    @cached_property
     def purchases(self) -> Purchases:
         """The items that samples buy, and the splits where they do."""
         weights = self.in_memory.weights
@@ -248,11 +252,45 @@ class PruningProblem:
 
     @cached_property
     def memory_estimate(self) -> int:
-        """About how many bytes `prune_path` takes at its peak, beyond the model and the samples.
+        """How many bytes `prune_path` takes at its peak, beyond the model and the samples.
 
-        Counted on some of the samples, before anything large is there.
+        The large arrays have entries for *arcs*, the (split, item) pairs, and *items*, one for each
+        sample and cost item that it buys, which are counted once samples are routed. Items that the
+        same splits need are merged: how many is not known before, so that less may be enough.
         """
-        return estimated_memory(self)
+        forest, prices, n_samples = self.forest, self.prices, len(self.in_memory.target)
+        uses, routes = first_uses(forest), self.routes
+        passing = routes.stop[uses] - routes.start[uses]
+        uses_of = np.bincount(forest.feature[uses], passing, forest.n_features)
+        arcs_of = np.bincount(prices.cost_item, np.repeat(uses_of, np.diff(prices.start)))
+        own = forest.n_splits if prices.per_split or prices.per_node else 0
+        arcs = int(arcs_of.sum()) + own
+        items = int(np.minimum(arcs_of, n_samples).sum()) + own
+        # Weights and losses of classes, and their products; or a few numbers for each sample.
+        nodes = 24 * forest.n_outputs * forest.n_nodes if forest.is_classifier else 90 * n_samples
+        losses = 20 * forest.n_nodes + (nodes if forest.is_averaged else 0)
+        # Purchases, the closure, its copy for the cut and the first part of that; then twins are
+        # sought among its items, and its arcs are written once more.
+        cut = 41 * forest.n_nodes + 113 * forest.n_splits + 12 * arcs
+        cut += max(93 * items, 61 * items + 8 * arcs)
+        return 4 * forest.n_trees * n_samples + max(losses, cut)
+
+    def check_memory(self, memory_limit: Any = None) -> None:
+        """Refuse a path that would take more than a limit, or else than the memory that is free."""
+        if "closure" in vars(self) or (memory_limit is None and self.memory_estimate <= SMALL):
+            return  # what is large is there already, or nothing is
+        limit = available_memory()
+        if memory_limit is not None:
+            limit = amount_of_memory(memory_limit, "memory_limit")
+        if self.memory_estimate > limit:
+            there = "is free" if memory_limit is None else "is the `memory_limit`"
+            raise InputError(
+                f"Pruning needs about {memory_in_words(self.memory_estimate)} of memory, and "
+                f"{memory_in_words(limit)} {there}. Prune on fewer samples, by "
+                "`tw.pruning_problem(..., subsample=...)`, or in partitions, by "
+                "`decomposition=tw.DualDecomposition()` there; or raise `memory_limit`.",
+                "memory_limit",
+            )
 
     def mean_costs(self, drop_step: IndexArray, n_points: int) -> FloatArray:
         """Return the mean bill of a sample at nested points.
@@ -263,24 +301,20 @@ class PruningProblem:
             return self.partitions.mean_costs(drop_step, n_points)
         bought, step = self.purchases, drop_step[self.forest.is_split]
         last = last_needed(step, bought.arc_start, bought.arc_item, len(bought.item_cost))
+        saved = np.bincount(last + 1, bought.item_cost, n_points + 1)[1:]
         # Divided once, at the end, so that whole prices make exact bills.
-        return still_there(last, n_points, bought.item_cost) / bought.scale
+        return from_the_end(saved) / bought.scale
 
     def figures(self, kept: BoolArray) -> Figures:
         """Return cost and loss of the forest with these splits, given as a mask over nodes."""
-        parent = self.forest.parent
+        parent, lost = self.forest.parent, self.node_losses
         is_leaf = ~kept & ((parent < 0) | kept[parent])
         return Figures(
             cost=float(self.mean_costs(np.where(kept, 0, -1).astype(np.int32), 1)[0]),
-            loss=float(self.mean_losses[is_leaf].sum()),
+            loss=float(lost.total[is_leaf].sum() / lost.weight),
             n_splits=int(kept.sum()),
             n_features=len(np.unique(self.forest.feature[kept])),
         )
-
-    @cached_property
-    def original(self) -> Figures:
-        """Cost and loss of the model before pruning."""
-        return self.figures(self.forest.is_split)
 
 
 def check_problem(problem: Any) -> PruningProblem:

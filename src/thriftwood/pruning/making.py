@@ -7,11 +7,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from thriftwood.adapters import read_class_weight, read_forest
-from thriftwood.costs import AnyCosts, Costs
+from thriftwood.costs import AnyCosts
 from thriftwood.distributed import (
     DualDecomposition,
     is_partitioned,
@@ -60,9 +58,9 @@ def pruning_problem(
     X : array-like or data frame, shape (n_samples, n_features)
         Samples to count losses and bills on; usually those the model was trained on. Samples beyond
         memory may come in partitions: a Dask array or data frame, whose partitions are worked on by
-        the current Dask client, or by threads of this process where there is none; an `np.memmap`;
-        or an iterator of pairs (X, y) or triples (X, y, weight), best of thousands of samples each.
-        The answer is the same.
+        the current Dask client, or by threads of this process where there is none; an iterator of
+        pairs (X, y) or triples (X, y, weight), best of thousands of samples each; or, with a
+        `decomposition`, an `np.memmap`. The answer is the same.
     y : array-like, shape (n_samples,)
         The targets. For samples in Dask a Dask array or series with the same partitions, matched by
         position, or an array where the sizes of all partitions are known; left out for an iterator.
@@ -141,7 +139,11 @@ def pruning_problem(
         "sample_weight": sample_weight,
         "samples": samples,
     }
-    if _comes_in_partitions(model, X, given, decomposition, subsample):
+    if decomposition is not None and not isinstance(decomposition, DualDecomposition):
+        raise InputError(
+            f"`decomposition` is {decomposition!r}: pass None or an object DualDecomposition(...)."
+        )
+    if decomposition is not None or is_partitioned(X):
         if subsample is not None:
             drawn = subsampled_partitions(model, X, y, subsample, n_jobs, progress, **given)
             if drawn is not None:
@@ -149,41 +151,6 @@ def pruning_problem(
         return partitioned_problem(model, X, y, decomposition, n_jobs, progress, **given)
     problem = replace(read_problem(model, X, y, **given), n_jobs=n_jobs, progress=progress)
     return problem if subsample is None else subsampled_problem(problem, subsample)
-
-
-def _comes_in_partitions(
-    model: Any,
-    X: Any,
-    given: dict[str, Any],
-    decomposition: DualDecomposition | None,
-    subsample: int | None,
-) -> bool:
-    """Say whether samples are to be pruned in partitions.
-
-    A memory map is read as a whole where something needs all samples at once: joblib hands arrays
-    to its processes as memory maps, and what works on arrays must work there.
-    """
-    if decomposition is not None and not isinstance(decomposition, DualDecomposition):
-        raise InputError(
-            f"`decomposition` is {decomposition!r}: pass None or an object DualDecomposition(...)."
-        )
-    if decomposition is None and type(X) is np.ndarray:
-        return False
-    if decomposition is not None or not isinstance(X, np.memmap):
-        return decomposition is not None or is_partitioned(X)
-    costs, loss = given["costs"], given["loss"]
-    return not (
-        subsample is not None
-        or given["samples"] != "all"
-        or isinstance(_weighed_by(model, given["class_weight"]), str)
-        or (isinstance(costs, Costs) and costs.is_tied_to_samples)
-        or (loss is not None and not read_forest(model).is_averaged)
-    )
-
-
-def _weighed_by(model: Any, class_weight: ClassWeight) -> ClassWeight:
-    """Return the class weights that count, those of the model where none are given."""
-    return read_class_weight(model, read_forest(model)) if class_weight is None else class_weight
 
 
 @contextmanager

@@ -580,7 +580,8 @@ class PruningPath:
 
     def _check_same_problem(self, problem: PruningProblem) -> None:
         """Raise where the model has other figures than those that the path remembers."""
-        now, then = check_problem(problem).original, self.original
+        then, is_split = self.original, check_problem(problem).forest.is_split
+        now = problem.figures(is_split)
         if not np.allclose((now.cost, now.loss), (then.cost, then.loss), rtol=1e-9, atol=0):
             raise InputError(
                 f"On these samples the model costs {now.cost:.6g} and loses {now.loss:.6g}; the "

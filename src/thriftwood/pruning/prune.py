@@ -6,7 +6,6 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from thriftwood.adapters import write_model
@@ -25,7 +24,7 @@ from thriftwood.problem import (
 from thriftwood.pruning.descent import descend
 from thriftwood.pruning.making import problem_of
 from thriftwood.pruning.proof import Certified, Descended, Proof
-from thriftwood.pruning.prune_path import path_of
+from thriftwood.pruning.prune_path import prune_path
 from thriftwood.pruning.pruned import Pruned
 from thriftwood.solvers import DantzigWolfe, Solver, read_solver
 from thriftwood.support.arrays import BoolArray
@@ -99,8 +98,6 @@ def prune(
     if (tradeoff is None) == (budget is None):
         raise InputError("Pass either `tradeoff` or `budget`.")
     solve = read_solver(solver)
-    if solver != "min_cut" and isinstance(X, np.memmap):
-        X = np.asarray(X)  # the others need all samples: no partitions
     with problem_of(
         model,
         X,
@@ -119,10 +116,10 @@ def prune(
                 f"The solver {solver!r} works at a tradeoff on all samples in memory: leave it out."
             )
         if budget is not None:
-            return path_of(problem).at(budget=budget)
+            return prune_path(problem).at(budget=budget)
         number = read_tradeoff(tradeoff)
         if problem.subsample is not None:
-            return path_of(problem).at(tradeoff=number)
+            return prune_path(problem).at(tradeoff=number)
         return _at_tradeoff(problem, number, solve)
 
 
@@ -135,7 +132,7 @@ def _at_tradeoff(problem: PruningProblem, tradeoff: float, solve: Solver) -> Pru
         proof = Descended(descent.objectives)
     else:
         kept, proof = _certified(problem, tradeoff, solve)
-        figures, original = problem.figures(kept), problem.original
+        figures, original = map(problem.figures, (kept, problem.forest.is_split))
         if problem.node_losses.total.min() >= 0:  # then no objective is below 0
             least = min(proof.gap, figures.loss + tradeoff * figures.cost)
             proof = replace(proof, gap=least)

@@ -13,25 +13,21 @@ from numpy.typing import ArrayLike
 
 from thriftwood.closure import ParametricCut
 from thriftwood.costs import AnyCosts
-from thriftwood.errors import RangeError
 from thriftwood.problem import (
     AnyErrorCosts,
     AnyLoss,
     ClassWeight,
     ClosureIndex,
     PruningProblem,
-    check_memory,
     nested_figures,
 )
 from thriftwood.pruning.making import problem_of
 from thriftwood.pruning.path import PruningPath
 from thriftwood.pruning.proof import Optimal, PathProof, Sampled
 from thriftwood.solvers import parametric_cut
-from thriftwood.support.arrays import FloatArray, read_only
+from thriftwood.support.arrays import read_only
 from thriftwood.support.progress import progress_bar
 from thriftwood.support.validation import one_number_from_zero
-
-LARGEST_TRADEOFF = 1e307  # so that one above it is a number, too
 
 
 def prune_path(
@@ -103,23 +99,16 @@ def prune_path(
         n_jobs=n_jobs,
         progress=progress,
     ) as problem:
-        return path_of(problem, deadline, memory_limit)
-
-
-def path_of(
-    problem: PruningProblem, deadline: float = math.inf, memory_limit: float | str | None = None
-) -> PruningPath:
-    """Return all optimal prunings of a problem, or those found by a second of `time.monotonic`."""
-    problem.check_adds_up("leave `loss` out, or prune at a tradeoff.")
-    if problem.partitions is not None:
-        cut, rounds = problem.partitions.parametric_cut(deadline)
-        return nested_path(problem, problem.partitions.index, cut, rounds=rounds)
-    check_memory(problem, memory_limit)
-    closure, index = problem.closure
-    with progress_bar("Pruning", problem.progress) as bar:
-        cut = parametric_cut(closure, problem.n_jobs, bar, deadline)
-    path = nested_path(problem, index, cut)
-    return path if problem.subsample is None else _on_all_samples(problem, path)
+        problem.check_adds_up("leave `loss` out, or prune at a tradeoff.")
+        if problem.partitions is not None:
+            cut, rounds = problem.partitions.parametric_cut(deadline)
+            return nested_path(problem, problem.partitions.index, cut, rounds=rounds)
+        problem.check_memory(memory_limit)
+        closure, index = problem.closure
+        with progress_bar("Pruning", problem.progress) as bar:
+            cut = parametric_cut(closure, problem.n_jobs, bar, deadline)
+        path = nested_path(problem, index, cut)
+        return path if problem.subsample is None else _on_all_samples(problem, path)
 
 
 def nested_path(
@@ -134,11 +123,11 @@ def nested_path(
     Bills and losses are the ensemble's, whatever the closure problem counts.
     """
     forest, weight = problem.forest, problem.node_losses.weight
-    tradeoffs = _tradeoffs(index, cut)
+    tradeoffs = index.tradeoffs(cut)
     n_points = len(tradeoffs)
     drop_step = np.full(forest.n_nodes, -1, dtype=np.int32)
-    drop_step[index.split] = cut.breakpoint_of
-    losses, n_splits, n_features = nested_figures(forest, problem.mean_losses, drop_step, n_points)
+    drop_step[forest.is_split] = cut.breakpoint_of
+    losses, *sizes = nested_figures(forest, problem.node_losses.total, drop_step, n_points)
     if proof is None:
         # Whole numbers may misstate the loss of the optimum and that of the forest taken instead.
         lost_cost = Fraction(index.lost_cost) * index.loss_per_cost / Fraction(weight)
@@ -153,28 +142,14 @@ def nested_path(
         prices=problem.prices.without_samples(),
         loss_name=problem.loss.name,
         costs=read_only(problem.mean_costs(drop_step, n_points)),
-        losses=read_only(losses),
-        n_splits=read_only(n_splits),
-        n_features=read_only(n_features),
-        original=problem.original,
+        losses=read_only(losses / weight),
+        n_splits=read_only(sizes[0]),
+        n_features=read_only(sizes[1]),
+        original=problem.figures(forest.is_split),
         proof=proof,
         tradeoffs=read_only(tradeoffs),
         drop_step=read_only(drop_step),
     )
-
-
-def _tradeoffs(index: ClosureIndex, cut: ParametricCut) -> FloatArray:
-    """Return the tradeoffs of points, or refuse those without room for others above them."""
-    try:
-        tradeoffs = np.array([0.0, *index.tradeoffs(cut.breakpoints)])
-    except OverflowError:
-        tradeoffs = np.array([np.inf])
-    if tradeoffs[-1] > LARGEST_TRADEOFF:
-        raise RangeError(
-            "The prices are so small that what a unit of them is worth in loss is beyond doubles. "
-            "Use a smaller unit."
-        )
-    return tradeoffs
 
 
 def _on_all_samples(problem: PruningProblem, path: PruningPath) -> PruningPath:
@@ -184,16 +159,14 @@ def _on_all_samples(problem: PruningProblem, path: PruningPath) -> PruningPath:
     best = problem.subsample.best_on_all(
         problem, path.drop_step, path.tradeoffs, path.costs, path.losses
     )
-    forest = path.forest
-    _, n_splits, n_features = nested_figures(
-        forest, problem.mean_losses, best.drop_step, len(best.costs)
-    )
+    total, n_points = problem.node_losses.total, len(best.costs)
+    _, *sizes = nested_figures(path.forest, total, best.drop_step, n_points)
     return replace(
         path,
         costs=read_only(best.costs),
         losses=read_only(best.losses),
-        n_splits=read_only(n_splits),
-        n_features=read_only(n_features),
+        n_splits=read_only(sizes[0]),
+        n_features=read_only(sizes[1]),
         original=best.original,
         proof=Sampled(
             read_only(best.errors), problem.subsample.n_drawn, problem.subsample.n_samples

@@ -22,7 +22,7 @@ from thriftwood.problem import (
     tradeoffs_of,
 )
 from thriftwood.pruning.path import PruningPath
-from thriftwood.pruning.prune_path import path_of
+from thriftwood.pruning.prune_path import prune_path
 from thriftwood.pruning.pruned import Pruned
 from thriftwood.support.arrays import BoolArray, FloatArray
 from thriftwood.support.text import unit_behind
@@ -141,7 +141,7 @@ def verify_pruning(
     figures = problem.figures(kept)
     interval = None
     if asked is None:
-        asked, interval = _where_judged(path_of(problem), figures)
+        asked, interval = _where_judged(prune_path(problem), figures)
     certificate, gap = prove(*problem.closure, kept, asked)
     return Verification(
         **vars(figures),
@@ -150,7 +150,7 @@ def verify_pruning(
         certificate=certificate,
         excess=float(gap / Fraction(problem.node_losses.weight)),
         same_values=_says_the_same(problem.forest, kept, other),
-        original=problem.original,
+        original=problem.figures(problem.forest.is_split),
         unit=problem.prices.unit,
     )
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from thriftwood.closure import LARGEST_TOTAL, NOTHING, ClosureProblem, ParametricCut, exact_sum
+from thriftwood.closure import LARGEST_TOTAL, NOTHING, ClosureProblem, ParametricCut
 from thriftwood.errors import RangeError
 from thriftwood.solvers import parametric_cut_kernels as kernels
 from thriftwood.support.parallel import Progress, stopping, work_off
@@ -36,7 +36,7 @@ def parametric_cut(
         The second of `time.monotonic` after which parts that are not finished drop as one; what
         this may miss of the optimum is in the slack.
     """
-    total = exact_sum(problem.costs)
+    total = float(problem.costs.sum(dtype=np.float64))  # near enough to tell whether it fits
     if total > LARGEST_TOTAL:
         raise RangeError(
             f"The costs add up to {total:.3g}; up to {LARGEST_TOTAL:.3g} is exact. Use a coarser "
