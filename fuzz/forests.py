@@ -13,7 +13,11 @@ from fuzz.draws import draw_case
 from fuzz.oracle import Oracle, TooLargeError
 from fuzz.trees import kept_by, trees_of
 
-SAME = 1e-9  # figures in doubles agree to this part
+SAME = 1e-13  # figures in doubles agree to this part
+# Losses of classes are added up from weights of about 1, however small they are themselves.
+CLASS_FLOOR = 1e-14
+# What rounding may be claimed at the most, as a part of the largest loss and of the dearest bill.
+MOST_LOST, MOST_COST_LOST = 1e-10, 2e-9
 
 
 class WrongError(Exception):
@@ -56,6 +60,7 @@ class Check:
         with self._problem() as problem:
             path = tw.prune_path(problem)
             self.offsets = path.forest.tree_start.tolist()
+            self._rounding_is_small(path.proof)
             points = [self._point(path, index) for index in range(len(path))]
             self._nested(path, points)
             for index, place in enumerate(points):
@@ -113,20 +118,28 @@ class Check:
             raise WrongError(words)
 
     def _close(self, what, said, exact, floor=0.0):
-        exact = float(exact)
-        is_close = abs(said - exact) <= SAME * abs(exact) + floor
-        self._claim(is_close, f"{what} is {said!r}, exactly {exact!r}")
+        off, most = float(abs(Fraction(said) - exact)), SAME * float(abs(exact)) + floor
+        self._claim(off <= most, f"{what} is {said!r}, exactly {float(exact)!r}")
+        if off:
+            key = f"greatest part of what a {what.split()[0]} may be off"
+            self.counts[key] = max(self.counts[key], off / most)
 
     def _cost(self, what, said, place):
-        """Samples in partitions pay rounded prices, where these have many digits."""
-        is_rounded = self.case.chunks and not self.case.is_plain
-        floor = 1e-13 * float(self.oracle.cost(len(self.oracle.masks) - 1)) if is_rounded else 0.0
+        """Samples in partitions pay rounded prices, where these have many digits: that is told."""
+        floor = self.cost_resolution if self.case.chunks else 0.0
         self._close(what, said, self.oracle.cost(place), floor)
 
-    @property
-    def _floor(self):
-        """How far a loss may be off, whatever it is: weights and losses are added in doubles."""
-        return 1e-12 * abs(self.oracle.root_loss) + 1e-13 * self.case.is_classifier
+    def _loss(self, what, said, place):
+        floor = CLASS_FLOOR if self.case.is_classifier else 0.0
+        self._close(what, said, self.oracle.loss(place), floor)
+
+    def _rounding_is_small(self, proof):
+        """What is claimed to be lost to rounding is little: else nearly everything is optimal."""
+        largest, dearest = self.oracle.size_of_losses, self.oracle.cost(-1)
+        self.cost_resolution = proof.cost_resolution
+        self._claim(proof.resolution <= MOST_LOST * largest, f"rounded: {proof}")
+        most = MOST_COST_LOST * float(dearest) + 1e-15
+        self._claim(proof.cost_resolution <= most, f"rounded: {proof}")
 
     def _point(self, path, index):
         """Return which pruning a point of the path is."""
@@ -166,8 +179,7 @@ class Check:
         oracle = self.oracle
         mask = int(oracle.masks[place])
         self._cost(f"cost of point {index}", path.costs[index], place)
-        loss = oracle.loss(place)
-        self._close(f"loss of point {index}", path.losses[index], loss, self._floor)
+        self._loss(f"loss of point {index}", path.losses[index], place)
         self._claim(path.n_splits[index] == mask.bit_count(), "n_splits is wrong")
         self._claim(path.n_features[index] == oracle.n_features(mask), "n_features is wrong")
 
@@ -265,7 +277,7 @@ class Check:
         place = self._place_of(pruned)
         self._best_at(f"prune by {solver}", place, tradeoff, pruned.proof.gap)
         self._cost("cost", pruned.cost, place)
-        self._close("loss", pruned.loss, self.oracle.loss(place), self._floor)
+        self._loss("loss", pruned.loss, place)
         if self.case.is_plain and pruned.proof.gap == 0:
             self._smallest(place, tradeoff)
         return pruned
@@ -297,7 +309,8 @@ class Check:
             if self.case.is_plain:
                 missed, best = self.oracle.excess(place, tradeoff)
                 floor = self.oracle.rounding(place, best, tradeoff)
-                self._close("excess", found.excess, missed, floor + 1e-13)
+                told = 4 * self._resolution(path, tradeoff)
+                self._close("excess", found.excess, missed, floor + told + 1e-15)
 
     def _as_in_memory(self, path, problem):
         """Samples in partitions have the path of samples in memory, where nothing is rounded."""

@@ -49,6 +49,8 @@ class Oracle:
             [of_roots, *(-gain for gain, _ in gains)],
         )
         self.root_loss = float(Fraction(of_roots, self.loss_unit))
+        sizes = sum(abs(one) for own in self.magnitudes for one in own)
+        self.size_of_losses = float(Fraction(sizes, self.loss_unit))
         self.hull = self._hull()
 
     def mask(self, kept):

@@ -1,6 +1,7 @@
 """Attack for some minutes, count, and keep whatever was found."""
 
 import argparse
+import math
 import multiprocessing
 import sys
 import time
@@ -24,14 +25,15 @@ ATTACKS = {
 }
 FOUND = Path(__file__).parent / "found"
 MOST_KEPT = 100  # findings of one attack; after so many more of them say nothing new
-GREATEST = "slowest"  # counts that begin so are not added up
+NEWS = 300  # seconds between two lines about how far an attack is
+GREATEST = ("slowest", "greatest")  # counts that begin so are not added up
 
 
 def main():
     """Run the attacks that were asked for; exit with 1 if anything was found."""
     options = _options()
     if options.case is not None:
-        counts, found = attack(options.only, 0, options.case, 1, 1)
+        counts, found = attack(options.only, math.inf, options.case, 1, 1)
         sys.exit(_summary(options.only, counts, found))
     seed = int(time.time()) if options.seed is None else options.seed
     names = [options.only] if options.only else list(ATTACKS)
@@ -40,7 +42,9 @@ def main():
     failed = 0
     for name in names:
         seconds = 60 * options.minutes * ATTACKS[name][1] / whole
-        tasks = [(name, seconds, seed + job, options.jobs) for job in range(options.jobs)]
+        tasks = [
+            (name, seconds, seed + job, options.jobs, options.most) for job in range(options.jobs)
+        ]
         with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
             results = pool.starmap(attack, tasks)
         counts = Counter()
@@ -63,8 +67,12 @@ def _attack(name, seconds, seed, step, most=None):
     warnings.simplefilter("ignore")
     counts, found, tried = Counter(), [], 0
     attacker, end = ATTACKS[name][0](), time.monotonic() + seconds
+    news = time.monotonic() + NEWS
     try:
-        while tried != most and (most or time.monotonic() < end):
+        while tried != most and time.monotonic() < end:
+            if time.monotonic() > news:
+                print(f"{name}: {tried:,} tried, {len(found)} findings", flush=True)
+                news += NEWS
             wrong, case = _checked(attacker, seed, counts)
             if wrong is not None:
                 found.append(f"{name} {seed}: {wrong}")
@@ -96,7 +104,10 @@ def _keep(name, seed, wrong, case):
 
 def _summary(name, counts, found):
     """Print what an attack came to; return 1 if it found anything."""
-    numbers = ", ".join(f"{value:,} {key}" for key, value in counts.items())
+    numbers = ", ".join(
+        f"{value:,} {key}" if isinstance(value, int) else f"{key} {value:.2g}"
+        for key, value in counts.items()
+    )
     print(f"{name}: {numbers}; {len(found)} findings", flush=True)
     for one in found[:10]:
         print(f"  {one.strip()[:400]}", flush=True)
@@ -109,6 +120,9 @@ def _options():
     parser.add_argument("--seed", type=int, help="the first; by default the time")
     parser.add_argument("--only", choices=list(ATTACKS))
     parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument(
+        "--most", type=int, help="tries of each attack and process, no matter how much time is left"
+    )
     parser.add_argument("--case", type=int, help="run one case again, with --only")
     options = parser.parse_args()
     if options.case is not None and options.only is None:

@@ -2,7 +2,7 @@
 
 import math
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -149,6 +149,32 @@ def test_what_cannot_be_proven_is_said():
     priced, scale = problem.at(path.breakpoints[0] / 2)
     missed = priced.profit(min_cut(priced).kept) - priced.profit(path.kept(0))
     assert missed <= path.slack * scale
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_gains_that_nearly_cancel_are_divided_all_the_same(seed):
+    """Lambda is then smaller than any fraction that fits beside the gains."""
+    rng = np.random.default_rng(seed)
+    large = 2**45 + rng.integers(2**40)
+    gains = [large, -large + rng.integers(2**20), large, *rng.integers(2**25, size=5)]
+    needs = [rng.choice(30, 10, replace=False).tolist() for _ in gains]
+    costs = (10.0 ** rng.uniform(0, 14, 30)).astype(int).tolist()
+    problem = closure(gains, [-1, 0, 1, 1, 2, 2, 4, 3], needs, costs)
+    path = parametric_cut(problem)
+    assert path.slack < 0.1
+    assert all(first < second for first, second in pairwise(path.breakpoints))
+    for price in (*path.breakpoints, *(one * 1001 / 1000 for one in path.breakpoints)):
+        kept = path.kept(sum(lambda_ <= price for lambda_ in path.breakpoints))
+        missed = exact_optimum(problem, price) - exact_profit(problem, kept, price)
+        assert missed <= Fraction(path.slack)
+
+
+def exact_optimum(problem, price):
+    """Return the largest profit of all closed sets, as a fraction."""
+    sets = (np.array(flags) for flags in product((False, True), repeat=problem.n_projects))
+    requires, is_root = problem.requires, problem.requires < 0
+    closed = (kept for kept in sets if (~kept | is_root | kept[requires]).all())
+    return max(exact_profit(problem, kept, price) for kept in closed)
 
 
 def test_costs_beyond_the_range_are_refused():

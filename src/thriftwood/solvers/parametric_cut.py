@@ -7,7 +7,6 @@ costs are equal, and each side is divided on its own, from the trees of the cut 
 
 import math
 from collections.abc import Iterable
-from fractions import Fraction
 
 import numpy as np
 
@@ -45,6 +44,7 @@ def parametric_cut(
     drops = kernels.Drops(
         gain=np.zeros(problem.n_projects, dtype=np.int64),
         cost=np.zeros(problem.n_projects, dtype=np.int64),
+        place=np.zeros(problem.n_projects, dtype=np.int64),
         slack=np.zeros(problem.n_projects, dtype=np.float64),
         stop=np.zeros(1, dtype=np.bool_),
     )
@@ -67,6 +67,7 @@ def parametric_cut(
             problem.arc_item.copy(),
             problem.costs.copy(),
             np.full(problem.n_projects + problem.n_items, NOTHING, dtype=np.int32),
+            0,
         )
     )
     with stopping(drops.stop, deadline):
@@ -77,17 +78,27 @@ def parametric_cut(
 def _in_order(drops: kernels.Drops) -> ParametricCut:
     """Number the parts by the lambda at which they drop."""
     some = np.flatnonzero(drops.cost > 0)
-    # Different parts drop at different lambda, so gain and cost together tell them apart.
-    together = some[np.lexsort((drops.cost[some], drops.gain[some]))]
-    is_first = np.ones(len(together), dtype=np.bool_)
-    is_first[1:] = (np.diff(drops.gain[together]) != 0) | (np.diff(drops.cost[together]) != 0)
-    first = together[is_first]
-    gain, cost = drops.gain[first], drops.cost[first]
-    order = sorted(range(len(first)), key=lambda k: Fraction(int(gain[k]), int(cost[k])))
-    breakpoint_of_part = np.empty(len(first), dtype=np.int32)
-    breakpoint_of_part[order] = np.arange(len(first))
+    # What drops first has the last place.
+    _, first, part_of = np.unique(-drops.place[some], return_index=True, return_inverse=True)
+    steps = _rising(drops.gain[some[first]].tolist(), drops.cost[some[first]].tolist())
+    gain, cost, n_parts = np.array(steps, dtype=np.int64).reshape(-1, 3).T
     at_any_lambda = (drops.cost == 0) & (drops.gain > 0)
-    breakpoint_of = np.where(at_any_lambda, len(first), -1).astype(np.int32)
-    breakpoint_of[together] = breakpoint_of_part[np.cumsum(is_first) - 1]
-    slack = float(drops.slack[first].sum())
-    return ParametricCut(breakpoint_of, gain[order], cost[order], slack, bool(drops.stop[0]))
+    breakpoint_of = np.where(at_any_lambda, len(steps), -1).astype(np.int32)
+    breakpoint_of[some] = np.repeat(np.arange(len(steps)), n_parts)[part_of]
+    slack = float(drops.slack.sum())
+    return ParametricCut(breakpoint_of, gain, cost, slack, bool(drops.stop[0]))
+
+
+def _rising(gains: list[int], costs: list[int]) -> list[list[int]]:
+    """Return gain, cost and number of parts that drop together, at rising lambda.
+
+    Parts that were cut by rounded shares may come in the wrong order by a little: such neighbours
+    are pooled. The sets that remain are at any lambda as good as the best of all.
+    """
+    steps: list[list[int]] = []
+    for gain, cost in zip(gains, costs, strict=True):
+        step = [gain, cost, 1]
+        while steps and steps[-1][0] * step[1] >= step[0] * steps[-1][1]:
+            step = [one + other for one, other in zip(steps.pop(), step, strict=True)]
+        steps.append(step)
+    return steps

@@ -21,13 +21,14 @@ MOST = np.int64(2**60)
 MOST_SHARED = np.int64(2**52)
 
 # Projects, items and arcs as in a ClosureProblem. `origin` numbers the projects in the whole;
-# `parent` are the trees of the last cut, to start the next one from.
-Part = namedtuple("Part", "origin gains requires arc_start arc_item costs parent")
+# `parent` are the trees of the last cut, to start the next one from; so many projects as `place`
+# says drop later than the part.
+Part = namedtuple("Part", "origin gains requires arc_start arc_item costs parent place")
 
-# For each project of the whole: gains and costs of the part with which it drops, and by how many
-# gains that part may miss the optimum where lambda had to be rounded, or time was up: from when
+# For each project of the whole: gains, costs and place of the part with which it drops. The slacks
+# add up to the gains that may be missed where lambda had to be rounded, or time was up: from when
 # `stop[0]` is set, what is left of a part drops as one.
-Drops = namedtuple("Drops", "gain cost slack stop")
+Drops = namedtuple("Drops", "gain cost place slack stop")
 
 
 @kernel
@@ -35,7 +36,7 @@ def first_part(whole):
     """Return all projects that ever pay and what they need, each paying from below what it can."""
     _, hopeful = best_alone(whole.gains, whole.requires)
     wanted = np.concatenate((hopeful, whole.costs > 0))
-    part = restrict(whole, wanted, whole.parent)
+    part = restrict(whole, wanted, whole.parent, whole.place)
     _, _, gain_scale, cost_scale = balance(part)
     excess = np.concatenate((part.gains * gain_scale, -part.costs * cost_scale))
     part.parent[:] = pay_from_below(Arcs(part.requires, part.arc_start, part.arc_item), excess)
@@ -61,22 +62,47 @@ def solve(part, drops):
 def divide(part, drops):
     """Note a part that drops as one; cut any other: (drops as one, what drops later, the rest)."""
     gain, cost, gain_scale, cost_scale = balance(part)
-    excess = np.concatenate((part.gains * gain_scale, -part.costs * cost_scale))
-    trees = initialise(Arcs(part.requires, part.arc_start, part.arc_item), excess, part.parent)
-    run(trees, drops.stop)
+    trees = cut(part, gain_scale, part.costs * cost_scale, drops.stop)
     if cost > 0 and not drops.stop[0] and (trees.excess < 0).any():
-        later = strong_side(trees)
-        return False, restrict(part, later, trees.parent), restrict(part, ~later, trees.parent)
+        return False, *sides(part, trees)
     # At the exact lambda a better set would gain at least 1 / cost more; what the excesses leave
     # over hides less than that. Doubles decide this but for the last digits.
     slack = left_over(trees) / gain_scale
     if slack * float(cost) >= 0.99 and 0 < cost < MOST_SHARED and not drops.stop[0]:
-        slack = min(slack, slack_of_shares(part, gain, cost, trees.parent, drops.stop))
+        scale, shares = shares_of_gain(part, gain, cost)
+        trees = cut(part, scale, shares, drops.stop)
+        if not drops.stop[0] and (trees.excess < 0).any():
+            # Every share is less than one unit too low, which a set that was left out may gain.
+            drops.slack[part.origin[0]] += len(shares) / scale
+            return False, *sides(part, trees)
+        slack = min(slack, np.inf if drops.stop[0] else left_over(trees) / scale)
+    if slack * float(cost) >= 0.99:
+        drops.slack[part.origin[0]] += slack
     for project in part.origin:
         drops.gain[project] = gain
         drops.cost[project] = cost
-        drops.slack[project] = 0.0 if slack * float(cost) < 0.99 else slack
+        drops.place[project] = part.place
     return True, part, part
+
+
+@kernel
+def cut(part, gain_scale, demand, stop):
+    """Return the trees of the minimum cut, where every item asks for its demand."""
+    excess = np.concatenate((part.gains * gain_scale, -demand))
+    trees = initialise(Arcs(part.requires, part.arc_start, part.arc_item), excess, part.parent)
+    run(trees, stop)
+    return trees
+
+
+@kernel
+def sides(part, trees):
+    """Return what drops later, as a part of its own, and the rest."""
+    later = strong_side(trees)
+    n_later = np.count_nonzero(later[: len(part.gains)])
+    return (
+        restrict(part, later, trees.parent, part.place),
+        restrict(part, ~later, trees.parent, part.place + n_later),
+    )
 
 
 @kernel
@@ -89,25 +115,19 @@ def left_over(trees):
 
 
 @kernel
-def slack_of_shares(part, gain, cost, parent, stop):
-    """Return by how many gains a part may miss the optimum if it drops as one.
+def shares_of_gain(part, gain, cost):
+    """Return a scale for gains, and each item's share of all of them by its cost, rounded down.
 
-    Where no fraction of few digits is near gain / cost, every item asks for its share of the gains,
-    rounded down by itself: less than one unit each is left over if all of them are paid.
+    They stand for lambda where no fraction of few digits is near gain / cost.
     """
     size = np.int64(0)
     for amount in part.gains:
         size += abs(amount)
     scale = MOST // max(size, 1)
-    demand = np.empty_like(part.costs)
-    for item in range(len(demand)):
-        demand[item] = share_of(gain * scale, part.costs[item], cost)
-    excess = np.concatenate((part.gains * scale, -demand))
-    trees = initialise(Arcs(part.requires, part.arc_start, part.arc_item), excess, parent)
-    run(trees, stop)
-    if stop[0] or (trees.excess < 0).any():
-        return np.inf
-    return left_over(trees) / scale
+    shares = np.empty_like(part.costs)
+    for item in range(len(shares)):
+        shares[item] = share_of(gain * scale, part.costs[item], cost)
+    return scale, shares
 
 
 @kernel
@@ -208,7 +228,7 @@ def strong_side(trees):
 
 
 @kernel
-def restrict(part, inside, parent):
+def restrict(part, inside, parent, place):
     """Return the vertices inside as a part of their own, twins among the items merged.
 
     The trees of `parent` go with them.
@@ -249,6 +269,7 @@ def restrict(part, inside, parent):
         arc_item,
         costs,
         trees_between(parent, inside, number, len(projects) + n_groups),
+        place,
     )
 
 
