@@ -8,7 +8,7 @@ import pytest
 from thriftwood.costs import Costs
 from thriftwood.errors import InputError
 
-A_PRICE = "a price is a finite number of at least 0."
+A_PRICE = "a price is a finite number of at least 0, without unit and thousands separators."
 ROOT = Path(__file__).parents[1]
 SUFFIXES = (".csv", ".json", ".toml")
 

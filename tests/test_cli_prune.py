@@ -109,9 +109,7 @@ def test_rows_of_one_class_are_refused(asked, folder, tmp_path):
 
 def test_another_type_of_model_is_told(asked, tmp_path):
     words = ("--budget", "120", "--refit", "-o", tmp_path / "refitted.tw")
-    assert "becomes a ForestClassifierModel, which only Thriftwood reads" in spoken(
-        run(*asked, *words)
-    )
+    assert "becomes a ForestModel, which only Thriftwood reads" in spoken(run(*asked, *words))
 
 
 def test_without_validation_rows_it_says_what_would_be_better(asked, tmp_path):

@@ -6,7 +6,7 @@ Thriftwood hands out around a model (a `Pruned`, a fitted estimator) is read as 
 """
 
 from thriftwood.adapters.common import BootstrapSamples, is_a
-from thriftwood.adapters.forest_models import FittedClassifier, ForestModel, forest_model
+from thriftwood.adapters.forest_models import FittedModel, ForestModel, forest_model
 from thriftwood.adapters.registry import (
     library_of,
     own_prices,
@@ -23,7 +23,7 @@ from thriftwood.adapters.sklearn_trees import decision_tree
 
 __all__ = [
     "BootstrapSamples",
-    "FittedClassifier",
+    "FittedModel",
     "ForestModel",
     "Scorer",
     "Scoring",

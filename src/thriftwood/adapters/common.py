@@ -120,24 +120,27 @@ def collapsed_trees(
         )
 
 
-def parents_first(left: IntArray, right: IntArray, number: int) -> IntArray:
-    """Return the nodes of tree `number` from the root on, level by level."""
+def damaged(what: str) -> ForestError:
+    """Return the error for a model that contradicts itself."""
+    return ForestError(f"The model is damaged: {what}. Train it anew.")
+
+
+def level_by_level(left: IntArray, right: IntArray, roots: IntArray) -> IntArray:
+    """Return the nodes of some trees that can be reached, parents before their children."""
     children = np.stack([left, right], axis=1)
     alone = (left == LEAF) != (right == LEAF)
     if alone.any() or (children < LEAF).any() or (children >= len(left)).any():
-        raise ForestError(
-            f"Tree {number} names a child that is not there: the model was damaged, train it anew."
-        )
-    levels, seen = [], 0
-    for level in levels_of(left, right, np.zeros(1, dtype=np.int64)):
+        raise damaged("a split names a child that is not there")
+    levels, n_seen = [], 0
+    for level in levels_of(left, right, roots):
         levels.append(level)
-        seen += len(level)
-        if seen > len(left):
-            raise ForestError(
-                f"Tree {number} leads back to a node it has passed: the model was damaged, "
-                "train it anew."
-            )
-    return np.concatenate(levels)
+        n_seen += len(level)
+        if n_seen > len(left):
+            break
+    nodes = np.concatenate(levels)
+    if len(np.unique(nodes)) < len(nodes):
+        raise damaged("two ways lead to one node")
+    return nodes
 
 
 def is_marked(tree: Any) -> bool:

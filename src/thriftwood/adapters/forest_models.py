@@ -9,7 +9,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import ClassifierTags, RegressorTags
+from sklearn.utils.metaestimators import available_if
 
 from thriftwood.errors import InputError, UnsupportedModelError
 from thriftwood.forest import Forest, collapse, files, leaves, predict, scores
@@ -29,13 +32,24 @@ def write(model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any:
     return collapsed if isinstance(model, Forest) else forest_model(collapsed, model.n_jobs)
 
 
+def _has_classes(model: FittedModel) -> bool:
+    return model._trees.is_classifier
+
+
 class FittedModel(BaseEstimator):
-    """A model of scikit-learn's kind that was made, not trained."""
+    """A model of scikit-learn's kind that was made, not trained.
+
+    It is a classifier where its trees predict classes, or else a regressor.
+    """
 
     @property
     @abstractmethod
     def _trees(self) -> Forest:
         """The trees that know the columns and the classes."""
+
+    @abstractmethod
+    def _outputs(self, X: Any) -> FloatArray:
+        """Return the probability of each class for each sample, or its number in one column."""
 
     def fit(self, *_data: Any, **_others: Any) -> NoReturn:
         """Refuse: the trees are grown already, and a search over folds would not be honest."""
@@ -54,21 +68,6 @@ class FittedModel(BaseEstimator):
             raise AttributeError("The forest does not know the names of its columns.")
         return np.array(self._trees.feature_names, dtype=object)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-    def _rows(self, X: Any) -> NDArray[Any]:
-        return read_rows(X, self._trees).values
-
-
-class FittedClassifier(ClassifierMixin, FittedModel):
-    """A fitted model that predicts classes."""
-
     @property
     def classes_(self) -> NDArray[Any]:
         if self._trees.classes is None:
@@ -76,18 +75,47 @@ class FittedClassifier(ClassifierMixin, FittedModel):
         return self._trees.classes
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of each sample: the most probable, the first of those that tie."""
-        labels: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        """Predict the number of each sample, or its most probable class, the first that tie."""
+        outputs = self._outputs(X)
+        if self._trees.classes is None:
+            return outputs[:, 0]
+        labels: NDArray[Any] = self.classes_[outputs.argmax(axis=1)]
         return labels
 
-    @abstractmethod
+    @available_if(_has_classes)
     def predict_proba(self, X: Any) -> FloatArray:
-        """Predict the probability of each class for each sample."""
+        """Predict the probability of each class for each sample.
 
+        Where each class has a score of its own against the rest they need not add up to 1.
+        """
+        return self._outputs(X)
+
+    @available_if(_has_classes)
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Predict the logarithm of the probability of each class for each sample."""
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return np.log(self._outputs(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of samples that are predicted right, or the R2 of numbers."""
+        measure = accuracy_score if self._trees.is_classifier else r2_score
+        return float(measure(y, self.predict(X), sample_weight=sample_weight))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = True
+        if self._trees.is_classifier:
+            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
+        else:
+            tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
+        return tags
+
+    def _rows(self, X: Any) -> NDArray[Any]:
+        return read_rows(X, self._trees).values
 
 
 class ForestModel(FittedModel):
@@ -124,19 +152,34 @@ class ForestModel(FittedModel):
     True
     """
 
-    def __new__(cls, forest: Any = None, *_args: Any, **_others: Any) -> ForestModel:
-        """Make a model for classes or for numbers, whichever the forest predicts."""
-        kind = _kind(forest) if cls is ForestModel else cls
-        model: ForestModel = super().__new__(kind)
-        return model
-
     def __init__(self, forest: Forest, n_jobs: int | None = None) -> None:
+        given: Any = forest
+        if not isinstance(given, Forest):
+            what = type(given).__name__
+            raise InputError(f"A ForestModel is made of a Forest, not of a {what}.")
         self.forest = forest
         self.n_jobs = n_jobs
 
     @property
     def _trees(self) -> Forest:
         return self.forest
+
+    def _outputs(self, X: Any) -> FloatArray:
+        return predict(self.forest, self._rows(X), self.n_jobs)
+
+    @available_if(_has_classes)
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the score of each class for each sample, before the link.
+
+        For two classes one number: the score of the second, or by how much it is above the first.
+        """
+        found = scores(self.forest, self._rows(X), self.n_jobs)
+        if found.shape[1] == 1:
+            return found[:, 0]
+        if found.shape[1] == 2:
+            difference: FloatArray = found[:, 1] - found[:, 0]
+            return difference
+        return found
 
     def apply(self, X: Any) -> IndexArray:
         """Return the leaf of each tree that each sample ends in, numbered within the tree."""
@@ -154,53 +197,9 @@ class ForestModel(FittedModel):
     @classmethod
     def load(cls, file: str | os.PathLike[str], n_jobs: int | None = None) -> ForestModel:
         """Read a model that `save` wrote; refuse a file that is damaged."""
-        model = forest_model(files.load_forest(file), n_jobs)
-        if not isinstance(model, cls):
-            raise InputError(
-                f"{file} holds a {type(model).__name__}, not a {cls.__name__}: use "
-                "`ForestModel.load`."
-            )
-        return model
-
-
-class ForestClassifierModel(FittedClassifier, ForestModel):
-    """A `ForestModel` that predicts classes."""
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Predict the probability of each class for each sample.
-
-        Where each class has a score of its own against the rest they need not add up to 1.
-        """
-        return predict(self.forest, self._rows(X), self.n_jobs)
-
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return the score of each class for each sample, before the link.
-
-        For two classes one number: the score of the second, or by how much it is above the first.
-        """
-        found = scores(self.forest, self._rows(X), self.n_jobs)
-        if found.shape[1] == 1:
-            return found[:, 0]
-        if found.shape[1] == 2:
-            difference: FloatArray = found[:, 1] - found[:, 0]
-            return difference
-        return found
-
-
-class ForestRegressorModel(RegressorMixin, ForestModel):
-    """A `ForestModel` that predicts numbers."""
-
-    def predict(self, X: Any) -> FloatArray:
-        """Predict the number of each sample."""
-        return predict(self.forest, self._rows(X), self.n_jobs)[:, 0]
+        return forest_model(files.load_forest(file), n_jobs)
 
 
 def forest_model(forest: Forest, n_jobs: int | None = None) -> ForestModel:
     """Return a model that predicts what a forest says, with so many threads."""
-    return _kind(forest)(forest.check(), n_jobs=n_jobs)
-
-
-def _kind(forest: Any) -> type[ForestModel]:
-    if not isinstance(forest, Forest):
-        raise InputError(f"A ForestModel is made of a Forest, not of a {type(forest).__name__}.")
-    return ForestClassifierModel if forest.is_classifier else ForestRegressorModel
+    return ForestModel(forest.check(), n_jobs=n_jobs)

@@ -21,13 +21,14 @@ from thriftwood.adapters import lightgbm_text as texts
 from thriftwood.adapters.common import (
     CollapsedTree,
     collapsed_trees,
+    damaged,
     in_columns,
     is_a,
     own_column,
     unfitted,
 )
 from thriftwood.adapters.lightgbm_text import ModelText, Nodes
-from thriftwood.errors import ForestError, UnsupportedModelError
+from thriftwood.errors import UnsupportedModelError
 from thriftwood.forest import LEAF, NEXT_TO_ZERO, NO_SET, Forest, Link, Statistic, leaf_means
 from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
 
@@ -135,10 +136,7 @@ def _n_outputs(text: ModelText) -> int:
         int(text.header[key] or 1) for key in ("num_tree_per_iteration", "num_class")
     )
     if n_outputs < 1 or n_classes != n_outputs or len(text.trees) % n_outputs:
-        raise ForestError(
-            f"There are {len(text.trees)} trees, {n_outputs} in each iteration, for {n_classes} "
-            "classes: the model is damaged."
-        )
+        raise damaged(f"{len(text.trees)} trees are not so many for each of {n_classes} classes")
     return n_outputs
 
 

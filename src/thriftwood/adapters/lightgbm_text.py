@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from thriftwood.errors import ForestError
-from thriftwood.forest import levels_of
+from thriftwood.adapters.common import damaged, level_by_level
 from thriftwood.support.arrays import BoolArray, IntArray
 
 END_OF_TREES = "end of trees"
@@ -89,12 +88,14 @@ def nodes_of(trees: list[dict[str, str]]) -> Nodes:
         child = numbers_of(trees, key, np.int64, (n_leaves - 1).tolist())
         n_splits = n_leaves[of_split] - 1
         if ((child >= n_splits) | (child < -n_splits - 1)).any():
-            raise ForestError(f"`{key}` names a node that is not there: the model is damaged.")
+            raise damaged(f"`{key}` names a node that is not there")
         whole = np.full(len(is_split), -1, dtype=np.int64)
         whole[is_split] = start[of_split] + np.where(child >= 0, child, n_splits - 1 - child)
         children.append(whole)
     left, right = children
-    nodes = _level_by_level(start[:-1], left, right)
+    nodes = level_by_level(left, right, start[:-1])
+    if len(nodes) < len(left):
+        raise damaged("no sample can reach some nodes")
     tree = np.searchsorted(start, nodes, side="right")
     return Nodes(start, is_split, left, right, nodes[np.argsort(tree, kind="stable")])
 
@@ -105,7 +106,7 @@ def numbers_of(
     """Return the numbers behind a key, tree after tree; refuse other sizes than these."""
     lines = [tree.get(key, "") for tree in trees]
     if sizes is not None and [len(line.split()) for line in lines] != sizes:
-        raise ForestError(f"`{key}` has more or fewer entries than splits: the model is damaged.")
+        raise damaged(f"`{key}` has more or fewer entries than splits")
     return np.array(" ".join(lines).split(), dtype=dtype)
 
 
@@ -136,17 +137,3 @@ def set_words(members: BoolArray) -> list[int]:
 
 def _lines(text: str) -> list[tuple[str, str, str]]:
     return [line.partition("=") for line in text.split("\n") if line]
-
-
-def _level_by_level(roots: IntArray, left: IntArray, right: IntArray) -> IntArray:
-    levels: list[IntArray] = []
-    for level in levels_of(left, right, roots):
-        levels.append(level)
-        if sum(map(len, levels)) >= len(left):
-            break
-    nodes = np.concatenate(levels)
-    if len(nodes) < len(left):
-        raise ForestError("No sample can reach some nodes of this model: it is damaged.")
-    if len(np.unique(nodes)) < len(left):
-        raise ForestError("A node of this model is the child of two: it is damaged.")
-    return nodes

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.utils.metaestimators import available_if
 
 from thriftwood.errors import InputError
 from thriftwood.support.arrays import FloatArray
@@ -51,7 +52,7 @@ def score_predictions(
     weights: FloatArray | None,
 ) -> float:
     """Return what a scorer says of predictions: probabilities of classes, or numbers."""
-    model = PredictedNumbers(outputs) if classes is None else PredictedClasses(outputs, classes)
+    model = Predicted(outputs, classes)
     weighed = {} if weights is None else {"sample_weight": weights}
     try:
         with warnings.catch_warnings():  # some are undefined for models that predict one class
@@ -73,14 +74,37 @@ def score_predictions(
     return score
 
 
-class _Predicted(BaseEstimator):
+def _has_classes(model: Predicted) -> bool:
+    return model.classes is not None
+
+
+class Predicted(BaseEstimator):
     """A model that has predicted already, and answers for those samples alone."""
 
-    def __init__(self, outputs: FloatArray) -> None:
+    def __init__(self, outputs: FloatArray, classes: NDArray[Any] | None) -> None:
         self.outputs = outputs
+        self.classes = classes
+        if classes is not None:
+            self.classes_ = classes
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "regressor" if self.classes is None else "classifier"
+        return tags
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        outputs = self._outputs_of(X)
+        if self.classes is None:
+            return outputs[:, -1]
+        labels: NDArray[Any] = self.classes[outputs.argmax(axis=1)]
+        return labels
+
+    @available_if(_has_classes)
+    def predict_proba(self, X: Any) -> FloatArray:
+        return self._outputs_of(X)
 
     def _outputs_of(self, X: Any) -> FloatArray:
         if np.shape(X)[0] != len(self.outputs):
@@ -90,26 +114,3 @@ class _Predicted(BaseEstimator):
                 "scoring",
             )
         return self.outputs
-
-
-class PredictedNumbers(RegressorMixin, _Predicted):
-    """Numbers that a regressor predicted."""
-
-    def predict(self, X: Any) -> FloatArray:
-        numbers: FloatArray = self._outputs_of(X)[:, -1]
-        return numbers
-
-
-class PredictedClasses(ClassifierMixin, _Predicted):
-    """Probabilities that a classifier predicted."""
-
-    def __init__(self, outputs: FloatArray, classes: NDArray[Any]) -> None:
-        super().__init__(outputs)
-        self.classes_ = self.classes = classes
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        labels: NDArray[Any] = self.classes_[self._outputs_of(X).argmax(axis=1)]
-        return labels
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        return self._outputs_of(X)

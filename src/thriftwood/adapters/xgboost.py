@@ -17,7 +17,7 @@ from thriftwood.adapters.common import (
     unfitted,
 )
 from thriftwood.adapters.xgboost_trees import Document, Recorded, read_tree, written_tree
-from thriftwood.adapters.xgboost_values import Training, node_values
+from thriftwood.adapters.xgboost_values import node_values
 from thriftwood.errors import ForestError, UnfittedModelError, UnsupportedModelError
 from thriftwood.forest import Forest, Link, Statistic, scores
 from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
@@ -100,7 +100,7 @@ def _read(model: Any) -> tuple[Forest, Document, list[IntArray]]:
     n_trees, n_outputs = starts[n_rounds], _n_outputs(learner)
     if n_trees == 0:
         raise ForestError("This XGBoost model has no tree: train it for at least one round.")
-    found = [read_tree(grown["trees"][number], number, n_outputs) for number in range(n_trees)]
+    found = [read_tree(tree, n_outputs) for tree in grown["trees"][:n_trees]]
     names = learner.get("feature_names")
     shape = join_trees(
         [nodes for nodes, _, _ in found],
@@ -113,7 +113,7 @@ def _read(model: Any) -> tuple[Forest, Document, list[IntArray]]:
     )
     recorded = Recorded(*map(np.concatenate, zip(*(part for _, part, _ in found), strict=True)))
     later = learner["objective"]["name"] in LEAVES_SET_LATER
-    own = node_values(shape, recorded, _training(booster, grown), later)
+    own = node_values(shape, recorded, *_penalties(booster), later)
     # Dart multiplies trees that it had dropped.
     weights = np.array(learner["gradient_booster"].get("weight_drop", np.ones(n_trees)), float)
     sizes = np.diff(shape.tree_start)
@@ -228,19 +228,11 @@ def _grown_part(learner: Document) -> Document:
     return grown
 
 
-def _parallel_trees(grown: Document) -> int:
-    return max(int(grown["gbtree_model_param"].get("num_parallel_tree", 1)), 1)
-
-
-def _training(booster: Any, grown: Document) -> Training:
+def _penalties(booster: Any) -> tuple[float, float]:
+    """Return the L2 and the L1 penalty of the training; of a loaded model, the defaults."""
     part = json.loads(booster.save_config())["learner"]["gradient_booster"]
     known = part.get("gbtree", part).get("tree_train_param", {})
-    return Training(
-        l2=float(known.get("lambda", 1)),
-        l1=float(known.get("alpha", 0)),
-        rate=float(known.get("learning_rate", 0.3)) / _parallel_trees(grown),
-        max_step=float(known.get("max_delta_step", 0)),
-    )
+    return float(known.get("lambda", 1)), float(known.get("alpha", 0))
 
 
 def _check_score(booster: Any, forest: Forest, n_rounds: int) -> None:

@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thriftwood.adapters.common import CollapsedTree, TreeNodes, parents_first
-from thriftwood.errors import ForestError, UnsupportedModelError
+from thriftwood.adapters.common import CollapsedTree, TreeNodes, damaged, level_by_level
+from thriftwood.errors import UnsupportedModelError
 from thriftwood.forest import LEAF
 from thriftwood.support.arrays import FloatArray, IntArray
 
@@ -45,16 +45,16 @@ class Recorded(NamedTuple):
     hessian: FloatArray
 
 
-def read_tree(tree: Document, number: int, n_outputs: int) -> tuple[TreeNodes, Recorded, IntArray]:
+def read_tree(tree: Document, n_outputs: int) -> tuple[TreeNodes, Recorded, IntArray]:
     """Read one tree of a document; raise where its lists contradict each other.
 
     Returns the nodes, without values as yet, what was recorded of them, and their numbers in the
     document.
     """
-    _check_lists(tree, number)
+    _check_lists(tree)
     left, right = (np.array(tree[f"{side}_children"], np.int64) for side in ("left", "right"))
-    order = parents_first(left, right, number)
-    _check_parents(tree, left, right, number)
+    order = level_by_level(left, right, np.zeros(1, dtype=np.int64))
+    _check_parents(tree, left, right)
     place = np.full(len(tree["left_children"]), LEAF, dtype=np.int64)
     place[order] = np.arange(len(order))
     recorded = Recorded(
@@ -134,7 +134,7 @@ def _column(tree: Document, name: str, nodes: IntArray) -> FloatArray:
     return np.array(tree[name], dtype=np.float32)[nodes].astype(np.float64)
 
 
-def _check_lists(tree: Document, number: int) -> None:
+def _check_lists(tree: Document) -> None:
     missing = [name for name in (*PER_NODE, *CATEGORY_LISTS, "tree_param") if name not in tree]
     if missing:
         raise UnsupportedModelError(
@@ -148,20 +148,17 @@ def _check_lists(tree: Document, number: int) -> None:
         )
     sizes = {len(tree[name]) for name in PER_NODE}
     if len(sizes) != 1 or sizes == {0}:
-        raise ForestError(
-            f"The lists of tree {number} have different lengths: the model was damaged, "
-            "train it anew."
-        )
+        raise damaged("the lists of a tree have different lengths")
 
 
-def _check_parents(tree: Document, left: IntArray, right: IntArray, number: int) -> None:
+def _check_parents(tree: Document, left: IntArray, right: IntArray) -> None:
     """Refuse nodes that name others than their parents: XGBoost follows these without a look."""
     found = np.array(tree["parents"], dtype=np.int64)
     parents = np.full(len(found), NO_PARENT, dtype=np.int64)
     for child in (left, right):
         parents[child[child != LEAF]] = np.flatnonzero(child != LEAF)
     if (found != parents)[parents != NO_PARENT].any() or found[0] != NO_PARENT:
-        raise ForestError(f"A node of tree {number} names a parent that is not its own.")
+        raise damaged("a node names a parent that is not its own")
 
 
 def _categories(tree: Document, place: IntArray) -> dict[int, IntArray]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thriftwood.adapters import FittedClassifier
+from thriftwood.adapters import FittedModel
 from thriftwood.billing import FeatureBill, feature_bill
 from thriftwood.cascade.guarantee import cheapest_guaranteed, fewest_samples, read_share
 from thriftwood.cascade.rules import RULE_ARRAYS, StoppingRules
@@ -24,7 +24,7 @@ FORMAT = "thriftwood cascade"
 VERSION = 2
 
 
-class CascadeClassifier(FittedClassifier):
+class CascadeClassifier(FittedModel):
     """A classifier in stages, made by `PruningPath.cascade` or read by `CascadeClassifier.load`.
 
     The stages are prunings of one model, from cheap to rich, each part of the next. A sample is
@@ -78,8 +78,7 @@ class CascadeClassifier(FittedClassifier):
     def _trees(self) -> Forest:
         return self.stages.richest
 
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Predict the probability of each class for each sample, by the stage where it stops."""
+    def _outputs(self, X: Any) -> FloatArray:
         return self.decision_path(X).predictions
 
     def decision_path(self, X: Any) -> StagePredictions:

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import math
-import re
 import reprlib
 from collections.abc import Callable, Iterable, Mapping
 from graphlib import CycleError, TopologicalSorter
@@ -20,7 +19,7 @@ from thriftwood.support.validation import check_mask, did_you_mean, is_whole
 
 Place = Callable[..., str]
 
-A_PRICE = "a price is a finite number of at least 0"
+A_PRICE = "a price is a finite number of at least 0, without unit and thousands separators"
 # By their keys, which are parameters of `Costs`.
 PRICES = ("per_split", "per_node")
 PRICE_LISTS = ("per_feature", "group_fee", "per_model")
@@ -76,10 +75,11 @@ def check_prices(prices: Any, key: str, place: Place) -> None:
             check_price(price, place(key, name))
 
 
-def check_price(price: object, where: str, decimal: str = ".") -> None:
+def check_price(price: object, where: str) -> None:
     """Refuse what is not a price."""
     if not _is_price(price):
-        raise InputError(f"{where}: {_shown(price)} is not a price: {_hint(price, decimal)}")
+        hint = "give 0 to what is free" if price == "" else A_PRICE
+        raise InputError(f"{where}: {_shown(price)} is not a price: {hint}.")
 
 
 def in_order(lists: Mapping[Any, Iterable[Any]], key: str, place: Place) -> list[Any]:
@@ -108,24 +108,6 @@ def _shown(value: object) -> str:
     if isinstance(value, (float, np.floating, np.integer)):
         return f"{float(value):.12g}"
     return reprlib.repr(value)
-
-
-def _hint(value: object, decimal: str) -> str:
-    """Say what to write in place of something that is not a price."""
-    if value == "":
-        return "give 0 to what is free."
-    text = value if isinstance(value, str) else ""
-    match = re.fullmatch(r"[^0-9.,-]*([0-9][0-9.,]*)[^0-9.,-]*", text)
-    number = match[1] if match else ""
-    if decimal == "." and "," in number:
-        return "write it with a decimal point and without commas."
-    if decimal == "," and "." in number:
-        return "write it with a decimal comma and without points."
-    if number.count(decimal) > 1 or not number:
-        return f"{A_PRICE}."
-    if number == text:
-        return f"write {number}, without quotes."
-    return f"write {number} alone; `unit` says what prices are counted in."
 
 
 def _check_lists(lists: Any, key: str, place: Place) -> None:

@@ -31,7 +31,6 @@ TOO_MANY_CELLS = {
     ",": "Put names with commas in quotes, and write 5.17 instead of 5,17.",
     ";": "Put cells with semicolons in quotes.",
 }
-NUMBER = "[0-9.,]+([eE][+-]?[0-9]+)?"
 THOUSANDS = r"[1-9][0-9]{0,2}(\.[0-9]{3})+"
 MOST_LINES = 20  # of a printed list
 
@@ -48,11 +47,10 @@ def parse_csv(file: str, text: str) -> tuple[Values, Places]:
     separator = ";" if ";" in first and "," not in first else ","
     settings = _settings(file, comments, separator)
     lines = _lines(file, rows, separator)
-    decimal = "." if separator == "," else _decimal_sign(settings, lines)
 
     def read(cell: str, where: str) -> float:
-        number = _number(cell, decimal)
-        check_price(number, where, decimal)
+        number = _number(cell, separator)
+        check_price(number, where)
         return float(number)
 
     values, places = _gathered(lines, read)
@@ -60,8 +58,8 @@ def parse_csv(file: str, text: str) -> tuple[Values, Places]:
         places[key,] = where
         if key in ("per_split", "per_node"):
             values[key] = read(cell, where)
-        else:  # a comma in a count of predictions is for thousands
-            values[key] = cell if key == "unit" else _number(cell)
+        else:
+            values[key] = cell if key == "unit" else _number(cell, separator)
     return values, places
 
 
@@ -278,40 +276,16 @@ def _split(cell: str) -> list[str]:
     return [name.strip() for name in cell.split(";") if name.strip()]
 
 
-def _decimal_sign(
-    settings: Mapping[str, tuple[str, str]],
-    lines: Sequence[tuple[str, Mapping[str, str]]],
-) -> str:
-    """Return what begins decimals where semicolons are between cells.
+def _number(cell: str, separator: str) -> float | str:
+    """Return a cell as a number, or as it is.
 
-    Points may stand for thousands there, so they are refused where nothing shows what they mean.
+    Between semicolons decimals may have a comma, and 1.200 may mean 1200: that is no number.
     """
-    cells = {where: cell for key, (where, cell) in settings.items() if key != "unit"}
-    for where, line in lines:
-        cells |= {f"{where}, column {key!r}": line.get(key, "") for key in ("price", "per_model")}
-    numbers = {where: cell for where, cell in cells.items() if re.fullmatch(NUMBER, cell)}
-    commas = [(where, cell) for where, cell in numbers.items() if "," in cell]
-    points = [(where, cell) for where, cell in numbers.items() if "." in cell]
-    if commas and points:
-        (first, comma), (second, point) = commas[0], points[0]
-        raise InputError(
-            f"{first}: {comma!r} has a comma, and {point!r} a point ({second}). Write all decimals "
-            "in the same way, and thousands without any sign."
-        )
-    if points and all(re.fullmatch(THOUSANDS, cell) for _, cell in points):
-        where, cell = points[0]
-        raise InputError(
-            f"{where}: {cell!r} may stand for {cell.replace('.', '')}. Write thousands without any "
-            "sign, and decimals as in 5,17."
-        )
-    return "." if points else ","
-
-
-def _number(cell: str, decimal: str = ".") -> float | str:
-    """Return a cell as a number, or as it is."""
-    text = cell.replace(decimal, ".", 1)
+    text = cell.replace(",", ".") if separator == ";" else cell
     # Python would also read 1_000, and digits of other scripts.
     if not re.fullmatch(r"[0-9A-Za-z.+-]+", text):
+        return cell
+    if separator == ";" and re.fullmatch(THOUSANDS, cell):
         return cell
     try:
         return float(text)
