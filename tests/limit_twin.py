@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from lazy_twin import next_node
 
-from thriftwood.billing.receipt import items_needed, part_of
+from thriftwood.billing.payments import amount_of
+from thriftwood.billing.receipt import items_needed
 from thriftwood.forest import margins_of, predictions
 
 
@@ -27,9 +28,13 @@ class Wallet:
     def items(self, features):
         return {item for one in features for item in items_needed(self.prices, one, self.row)}
 
+    def part(self, item):
+        amount = amount_of(self.prices, item)
+        return amount if isinstance(amount, float) else float(amount[self.row])
+
     def bill(self, features, n_tests):
         items = sorted(self.items(features))
-        paid = sum((part_of(self.prices, item, self.row) for item in items), 0.0)
+        paid = sum((self.part(item) for item in items), 0.0)
         return paid + self.prices.per_split * n_tests
 
     def fits(self, features, n_tests):
@@ -40,7 +45,7 @@ class Wallet:
         entries = slice(self.prices.start[feature], self.prices.start[feature + 1])
         new = self.items([feature]) - self.items(bought)
         items = [item for item in self.prices.cost_item[entries].tolist() if item in new]
-        return sum((part_of(self.prices, item, self.row) for item in items), 0.0)
+        return sum((self.part(item) for item in items), 0.0)
 
 
 def within_limit(stages, values, wallet):

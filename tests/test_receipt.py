@@ -14,7 +14,7 @@ from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
 
 import thriftwood as tw
 from thriftwood.adapters import forest_model, read_forest
-from thriftwood.billing import FeatureUse, bills_of
+from thriftwood.billing import bills_of
 from thriftwood.billing.receipt import make_receipt
 from thriftwood.costs import read_prices
 from thriftwood.errors import InputError
@@ -70,7 +70,7 @@ def test_the_order_of_buying_moves_items_but_not_their_sum(case, random):
     prices = read_prices(case.costs, case.forest.n_features, case.names, n_samples)
     bill = tw.feature_bill(case.forest, case.X, case.costs)
     for row, receipt in enumerate(receipts_of(bill)):
-        uses = [FeatureUse(one.feature, one.tree, one.value) for one in receipt.purchases]
+        uses = [(one.feature, one.tree, one.value) for one in receipt.purchases]
         paid_by = bills_of(prices, bill.used).shared
         shared = [item for item, payers in paid_by.items() if payers[row]]
         tests = receipt.test_cost

@@ -134,7 +134,7 @@ class LazyAnswer:
         """Return what a sample bought, in the order of buying; what failed was not bought."""
         first_uses = np.frombuffer(self._first_uses[i], np.int32).reshape(-1, 2).tolist()
         return [
-            FeatureUse(k, tree, shown_value(self._stages.richest, k, self._found[i, k]))
+            (k, tree, shown_value(self._stages.richest, k, self._found[i, k]))
             for k, tree in first_uses
             if self._status[i, k] == USED
         ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,16 +18,10 @@ from thriftwood.support.text import shown, unit_behind
 
 # A number, the label of a category (usually text), or None where it is missing.
 Value = Any
+# A feature that a sample uses, the first tree that tests it, and the sample's value.
+FeatureUse = tuple[int, int, Value]
 # What something is called and what it costs.
 CostItem = tuple[str, float]
-
-
-class FeatureUse(NamedTuple):
-    """A feature that a sample uses, the first tree that tests it, and the sample's value."""
-
-    feature: int
-    tree: int
-    value: Value
 
 
 @dataclass(frozen=True)
@@ -157,7 +151,7 @@ def uses_in_order(forest: Forest, values: NDArray[Any]) -> list[FeatureUse]:
         forest.layout.splits, forest.tree_start, as_compared
     )
     return [
-        FeatureUse(feature, tree, shown_value(forest, feature, values[feature]))
+        (feature, tree, shown_value(forest, feature, values[feature]))
         for feature, tree in zip(features.tolist(), trees.tolist(), strict=True)
     ]
 
@@ -182,14 +176,13 @@ def items_needed(prices: PriceList, feature: int, sample: int) -> list[int]:
     return sorted(by_samples, key=lambda item: (item != feature, item))
 
 
-def part_of(prices: PriceList, cost_item: int, sample: int) -> float:
-    """Return what a sample pays for a cost item that it, or its batch, needs."""
-    amount = amount_of(prices, cost_item)
-    return amount if isinstance(amount, float) else float(amount[sample])
-
-
 def _written(prices: PriceList, items: Iterable[int], sample: int) -> tuple[CostItem, ...]:
-    return tuple((prices.names[item], part_of(prices, item, sample)) for item in items)
+    """Return the names of cost items, and what the sample pays for each."""
+    amounts = ((item, amount_of(prices, item)) for item in items)
+    return tuple(
+        (prices.names[item], amount if isinstance(amount, float) else float(amount[sample]))
+        for item, amount in amounts
+    )
 
 
 def _sum(items: tuple[CostItem, ...]) -> float:
