@@ -45,7 +45,7 @@ class Content:
         try:
             with zipfile.ZipFile(io.BytesIO(self.data)) as found:
                 return frozenset(found.namelist())
-        except (zipfile.BadZipFile, ValueError, OSError):
+        except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError):
             return frozenset()
 
     @property

@@ -50,7 +50,7 @@ def read_whole(file: File) -> bytes:
     try:
         with zipfile.ZipFile(BytesIO(content)) as archive:  # which hands out no more than it says
             unpacked = sum(member.file_size for member in archive.infolist())
-    except (zipfile.BadZipFile, ValueError, OSError):  # no zip, or one that its reader refuses
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError):  # no zip, or refused
         return content
     check_fits(place, unpacked)
     return content
