@@ -75,7 +75,8 @@ def test_the_order_of_buying_moves_items_but_not_their_sum(case, random):
         shared = [item for item, payers in paid_by.items() if payers[row]]
         tests = receipt.test_cost
         assert make_receipt(prices, row, uses, tests, shared) == receipt
-        again = uses + [(feature, 99, value) for feature, _, value in uses]  # they are bought already
+        bought_already = [(feature, 99, value) for feature, _, value in uses]
+        again = uses + bought_already
         assert make_receipt(prices, row, again, tests, shared) == receipt
         random.shuffle(uses)
         other = make_receipt(prices, row, uses, tests, shared)
