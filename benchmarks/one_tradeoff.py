@@ -104,7 +104,7 @@ def closure_of(forest: Forest, X: np.ndarray, y: np.ndarray) -> ClosureProblem:
     weights = read_weights(None, len(y))
     target, times = read_target(y, forest, len(y)), times_counted(forest.n_trees, len(y))
     losses = node_losses(forest, routes, target, weights, read_loss(None, forest), times)
-    prices = read_prices(None, forest.n_features, None, len(y))
+    prices = read_prices(None, forest.columns, len(y))
     purchases = list_purchases(forest, routes, prices, weights)
     return build_closure(forest, purchases, losses, Fraction(forest.n_trees))[0]
 

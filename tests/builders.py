@@ -13,6 +13,7 @@ from thriftwood.forest import Forest, Routes, route_samples
 from thriftwood.forest.table import read_rows
 from thriftwood.problem import node_losses, read_loss, times_counted
 from thriftwood.problem.closure import build_closure
+from thriftwood.support.columns import Columns
 
 
 def closure(gains, requires, needs, costs) -> ClosureProblem:
@@ -165,7 +166,7 @@ def pruning_cases(
 
 def plain_closure(forest, routes, losses, prices, weights):
     """Return the closure problem of one price per feature, its index and the purchases."""
-    price_list = plain_prices(np.asarray(prices, dtype=float), None)
+    price_list = plain_prices(np.asarray(prices, dtype=float), Columns(len(prices), None))
     purchases = list_purchases(forest, routes, price_list, np.asarray(weights, dtype=float))
     problem, index = build_closure(forest, purchases, losses, Fraction(forest.n_trees))
     return problem, index, purchases

@@ -34,6 +34,7 @@ from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 from sklearn.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -86,9 +87,8 @@ def _fit(model: Any) -> Any:
 
 UNSUPPORTED = {
     "LogisticRegression has no trees": lambda: _fit(LogisticRegression()),
-    "A Pipeline is not read: pass its last step, and samples as that step sees them": lambda: _fit(
-        make_pipeline(StandardScaler(), DecisionTreeClassifier())
-    ),
+    "LinearSVC has no trees": lambda: _fit(make_pipeline(StandardScaler(), LinearSVC())),
+    "The last step of this Pipeline is no model": lambda: make_pipeline("passthrough"),
     "RandomForestClassifier is a class": lambda: RandomForestClassifier,
     "NoneType has no trees": lambda: None,
     "str has no trees": lambda: "forest",

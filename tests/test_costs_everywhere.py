@@ -13,6 +13,7 @@ from sklearn.model_selection import GridSearchCV
 import thriftwood as tw
 from thriftwood.costs import read_prices
 from thriftwood.errors import InputError, RangeError
+from thriftwood.support.columns import Columns
 
 HEART = tw.datasets.load_heart()
 X, y = HEART.X, HEART.y
@@ -127,7 +128,7 @@ def test_what_a_feature_brings_along_is_added_up():
         known={1: [True, False, False, False]},
         shared_by={0: [0, 0, 1, 1]},
     )
-    prices = read_prices(costs, 3, None, 4)
+    prices = read_prices(costs, Columns(3, None), 4)
     own = np.array([1.0 / 2, 2.0 * 3 / 4, 4.0])  # half a price each; three of four pay; all pay
     fees = np.array([8.0, 8.0 * 3 / 4, 8.0])
     upkeep = 100.0 / 10
@@ -210,7 +211,7 @@ def test_long_chains_are_read():
         groups={f"g{k}": [f"g{k + 1}"] for k in range(1000)} | {"g1000": [0]},
         group_fee={"g0": 5.0},
     )
-    assert read_prices(chain, n_features, None, 1).bundle_prices()[0] == n_features + 5
+    assert read_prices(chain, Columns(n_features, None), 1).bundle_prices()[0] == n_features + 5
 
 
 def test_ids_stay_apart_in_lists():

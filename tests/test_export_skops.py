@@ -130,7 +130,7 @@ def test_what_would_not_be_trusted_is_not_written(tmp_path):
     [
         (None, "NoneType has no trees"),
         (SVC(), "SVC has no trees"),
-        (make_pipeline(StandardScaler(), SVC()), "A Pipeline is not read"),
+        (make_pipeline(StandardScaler(), SVC()), "SVC has no trees"),
         ({"model": SVC()}, "dict has no trees"),
         (Holder(), "Holder has no trees"),
     ],

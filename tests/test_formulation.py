@@ -26,6 +26,7 @@ from thriftwood.problem.losses import read_loss
 from thriftwood.problem.scaling import whole_numbers
 from thriftwood.problem.targets import read_target, read_weights
 from thriftwood.solvers import brute_force, linear_program, min_cut
+from thriftwood.support.columns import Columns
 
 
 def build(forest, X, y, prices, weights):
@@ -117,7 +118,7 @@ def test_a_feature_is_bought_at_its_first_use_and_once_for_all_trees():
     tree = split(0, 0.5, leaf((1, 0)), split(1, 0.5, deep((0, 1)), leaf((1, 0)), (0, 1)), (1, 0))
     forest = forest_of(tree, tree, n_features=2)
     routes = routes_of(forest, [[1, 0], [0, 0]])
-    bought = list_purchases(forest, routes, plain_prices(np.ones(2), None), np.ones(2))
+    bought = list_purchases(forest, routes, plain_prices(np.ones(2), Columns(2, None)), np.ones(2))
     items = set(zip(bought.cost_item.tolist(), bought.item_payer.tolist(), strict=True))
     assert items == {(0, 0), (0, 1), (1, 0)}
     root, second, third = bought.arc_start[1], bought.arc_start[2], bought.arc_start[3]

@@ -21,6 +21,7 @@ from thriftwood.acquisition.price_kernels import PriceArrays
 from thriftwood.acquisition.traversal import price_arrays
 from thriftwood.adapters import forest_model, read_forest
 from thriftwood.costs import read_prices
+from thriftwood.support.columns import Columns
 
 # --- real data
 
@@ -191,7 +192,7 @@ def test_prices_that_are_read_are_those_that_are_weighed():
     costs = tw.Costs(
         per_feature=[3.0, 1.0], shared_by={0: [7, 7, 8]}, per_model=[5.0, 5.0], predictions=10
     )
-    arrays = PriceArrays(*price_arrays(read_prices(costs, 2, None, 3)))
+    arrays = PriceArrays(*price_arrays(read_prices(costs, Columns(2, None), 3)))
     np.testing.assert_allclose(arrays.amount, [2.0, 1.0, 0.0, 0.0])
 
 

@@ -24,6 +24,7 @@ from thriftwood.adapters import read_forest, read_stages
 from thriftwood.costs import read_prices
 from thriftwood.forest import SKIPPED
 from thriftwood.forest.table import read_rows
+from thriftwood.support.columns import Columns
 
 LIMITS = st.sampled_from([0.0, 0.1, 0.35, 0.6, 1.0, 1.1, 2.1, 3.3, 5.17, 7.5, 100.0])
 ALL_FORMS = (*FORMS, "table")
@@ -43,7 +44,7 @@ def assert_is_that_of_the_twin(model, X, form, costs, max_cost):
     stages = read_stages(model)
     rows = read_rows(X, stages.richest).values
     names = stages.richest.feature_names
-    prices = read_prices(costs, stages.richest.n_features, names, len(rows))
+    prices = read_prices(costs, Columns(stages.richest.n_features, names), len(rows))
     predicted = answer.values[:, None] if answer.proba is None else answer.proba
     for i, values in enumerate(rows):
         twin = within_limit(stages, values, Wallet(prices, i, max_cost))

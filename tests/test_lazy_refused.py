@@ -18,6 +18,7 @@ import thriftwood as tw
 from thriftwood.acquisition.values import ValueReader
 from thriftwood.adapters import read_forest
 from thriftwood.errors import AcquisitionError, UnsupportedModelError
+from thriftwood.support.columns import Columns
 
 MODEL = PATH.at(budget=400).model
 
@@ -162,11 +163,11 @@ def test_mappings_that_leave_out_a_request():
 # --- values that sources have
 
 
-class Columns:
+class SomeForest:
     """What a reader asks of a forest."""
 
-    feature_names = ("size", "colour", "shop")
-    n_features = 3
+    columns = Columns(3, ("size", "colour", "shop"))
+    inputs = None
 
     def __init__(self, dtype):
         self.input_dtype = np.dtype(dtype)
@@ -199,7 +200,7 @@ class Columns:
 def test_numbers_are_cast_as_those_of_tables(dtype, value, number):
     with np.errstate(over="ignore"):
         expected = np.array(number).astype(dtype)
-    read = ValueReader(Columns(dtype)).number(0, value)
+    read = ValueReader(SomeForest(dtype)).number(0, value)
     with np.errstate(over="raise"):
         np.testing.assert_array_equal(np.array(read, dtype), expected)
 
@@ -221,7 +222,7 @@ def test_numbers_are_cast_as_those_of_tables(dtype, value, number):
     ],
 )
 def test_labels_of_categories(column, value, number):
-    read = ValueReader(Columns(np.float64)).number(column, value)
+    read = ValueReader(SomeForest(np.float64)).number(column, value)
     np.testing.assert_array_equal(read, number)
 
 
@@ -231,7 +232,7 @@ def test_labels_of_categories(column, value, number):
     ids=lambda value: type(value).__name__,
 )
 def test_what_is_no_number_is_refused(value):
-    reader = ValueReader(Columns(np.float32))
+    reader = ValueReader(SomeForest(np.float32))
     assert_refused(lambda: reader.number(0, value), "value of 'size' is", "no number")
 
 

@@ -301,11 +301,8 @@ def test_numbers_that_contradict_each_other(tmp_path):
 # --- models that are no trees
 
 
-def test_models_that_cannot_be_read_are_told_with_their_file(tmp_path, pipeline):
+def test_models_that_cannot_be_read_are_told_with_their_file(tmp_path):
     file = tmp_path / "m.skops"
-    to_skops(pipeline, file)
-    with pytest.raises(UnsupportedModelError, match=r"m\.skops: A Pipeline is not read: pass its"):
-        read_model(file)
     skops.io.dump(LinearRegression().fit([[1.0]], [1.0]), file)
     with pytest.raises(UnsupportedModelError, match=r"m\.skops: LinearRegression has no trees"):
         read_model(file)

@@ -19,6 +19,7 @@ from thriftwood.billing.receipt import make_receipt
 from thriftwood.costs import read_prices
 from thriftwood.errors import InputError
 from thriftwood.forest import collapse
+from thriftwood.support.columns import Columns
 
 HEART = tw.datasets.load_heart()
 FOREST = RandomForestClassifier(10, max_depth=4, random_state=0).fit(HEART.frame(), HEART.y)
@@ -67,7 +68,7 @@ def test_a_receipt_adds_up_to_the_bill(case):
 @given(priced_cases(), st.randoms(use_true_random=False))
 def test_the_order_of_buying_moves_items_but_not_their_sum(case, random):
     n_samples = len(case.X)
-    prices = read_prices(case.costs, case.forest.n_features, case.names, n_samples)
+    prices = read_prices(case.costs, Columns(case.forest.n_features, case.names), n_samples)
     bill = tw.feature_bill(case.forest, case.X, case.costs)
     for row, receipt in enumerate(receipts_of(bill)):
         uses = [(one.feature, one.tree, one.value) for one in receipt.purchases]

@@ -98,12 +98,14 @@ class LazyAnswer:
     failures: tuple[Failure, ...]
     _stages: Stages
     _prices: PriceList
-    # Of samples and features: the values found and their status; of samples: splits passed, and
-    # pairs of (feature, tree) in the order of first use, as `Traversal` records them.
+    # Of samples and features: the values found and their status; of samples: splits passed, pairs
+    # of (feature, tree) in the order of first use, as `Traversal` records them, and the values of
+    # columns where a pipeline makes the features.
     _found: NDArray[Any]
     _status: NDArray[np.uint8]
     _n_tests: IntArray
     _first_uses: list[bytes]
+    _bought: list[dict[int, Any]] | None
 
     def __len__(self) -> int:
         return len(self.samples)
@@ -122,7 +124,7 @@ class LazyAnswer:
             self._prices.per_split * self._n_tests.astype(np.float64),
             self._in_order,
             model_cost_of(self._stages.last_in_use, self._prices),
-            self._stages.richest.feature_names,
+            self._stages.richest.columns.names,
         )
 
     @property
@@ -134,10 +136,15 @@ class LazyAnswer:
         """Return what a sample bought, in the order of buying; what failed was not bought."""
         first_uses = np.frombuffer(self._first_uses[i], np.int32).reshape(-1, 2).tolist()
         return [
-            (k, tree, shown_value(self._stages.richest, k, self._found[i, k]))
-            for k, tree in first_uses
-            if self._status[i, k] == USED
+            (k, tree, self._value(i, k)) for k, tree in first_uses if self._status[i, k] == USED
         ]
+
+    def _value(self, i: int, feature: int) -> Any:
+        """Return what a sample has found for a feature: of a pipeline, for each of its columns."""
+        if self._bought is None:
+            return shown_value(self._stages.richest, feature, self._found[i, feature])
+        columns = self._prices.columns_of(feature)
+        return tuple(self._bought[i].get(column) for column in columns)
 
     def __repr__(self) -> str:
         samples = "1 sample" if len(self) == 1 else f"{len(self)} samples"

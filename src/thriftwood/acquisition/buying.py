@@ -13,13 +13,13 @@ from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, S
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thriftwood.acquisition.answer import Failure
 from thriftwood.acquisition.kernels import LOST, MISSED, NOTHING, USED
 from thriftwood.acquisition.traversal import Traversal
 from thriftwood.acquisition.values import ValueReader
 from thriftwood.errors import InputError
+from thriftwood.forest.table import Table
 from thriftwood.support.arrays import IntArray
 
 # Samples that are in progress together, so that a million of them need not be.
@@ -41,6 +41,7 @@ class Buyer:
         self.ids = ids
         self.failures: list[Failure] = []
         self.dropped: set[int] = set()  # samples that were given up
+        self.bought: list[dict[int, Any]] | None = None  # by column, where features are made
         self.n_requests = 0
         self.n_rounds = 0  # of requests that depended on each other
         self._names = reader.names
@@ -55,8 +56,10 @@ class Buyer:
             advance = self.traversal.start(i, 0)
             n_rounds = 0
             while i not in self.dropped and (feature := advance()) != NOTHING:
-                self._take(i, feature, (yield one, names[feature]))
-                n_rounds += 1
+                for column in self._to_buy(i, [feature]):
+                    self._take(i, column, (yield one, names[column]))
+                    n_rounds += 1
+                self._settle([i])
             self.traversal.finish(i, 0)
             self.n_rounds = max(self.n_rounds, n_rounds)
 
@@ -68,21 +71,23 @@ class Buyer:
                 samples, features = self._advance(in_progress, batch)
                 if not len(samples):
                     break
-                wanted = list(zip(samples.tolist(), features.tolist(), strict=True))
-                requests = tuple((self.ids[i], self._names[feature]) for i, feature in wanted)
-                found = yield from _values_or_errors(requests)
-                for (i, feature), value in zip(wanted, found, strict=True):
-                    self._take(i, feature, value)
-                self.n_rounds += 1
+                wanted = self._columns_to_buy(samples, features)
+                requests = tuple((self.ids[i], self._names[column]) for i, column in wanted)
+                if requests:
+                    found = yield from _values_or_errors(requests)
+                    for (i, column), value in zip(wanted, found, strict=True):
+                        self._take(i, column, value)
+                    self.n_rounds += 1
+                self._settle(np.unique(samples).tolist())
                 in_progress = np.setdiff1d(samples, list(self.dropped))
 
-    def from_table(self, table: NDArray[Any]) -> None:
+    def from_table(self, table: Table) -> None:
         """Read what samples request in a table that has everything."""
-        state = self.traversal.state
+        state, values = self.traversal.state, table.values
         for batch in self._batches():
             samples, features = self._advance(batch, batch)
             while len(samples):
-                state.values[samples, features] = table[samples, features]
+                state.values[samples, features] = values[samples, features]
                 state.status[samples, features] = USED
                 self.n_requests += len(samples)
                 self.n_rounds += 1
@@ -121,8 +126,11 @@ class Buyer:
             advance = self.traversal.start(i, slot)
             n_rounds = 0
             while i not in self.dropped and advance() != NOTHING:
-                await self._request(acquire, i, self.traversal.requested(i))
-                n_rounds += 1
+                needs = self._to_buy(i, self.traversal.requested(i))
+                if needs:
+                    await self._request(acquire, i, needs)
+                    n_rounds += 1
+                self._settle([i])
             self.traversal.finish(i, slot)
             self.n_rounds = max(self.n_rounds, n_rounds)
         self._spare_calls += 1  # for samples that are still in progress in other slots
@@ -148,22 +156,39 @@ class Buyer:
             raise
         self._spare_calls += n_tasks
 
-    def _take(self, i: int, feature: int, found: Any) -> None:
+    def _columns_to_buy(self, samples: IntArray, features: IntArray) -> list[tuple[int, int]]:
+        """Return what to ask the source for, sample by sample, so that features become known."""
+        return list(zip(samples.tolist(), features.tolist(), strict=True))
+
+    def _to_buy(self, _i: int, features: list[int]) -> list[int]:
+        """Return the columns to ask for, so that features of a sample become known."""
+        return features
+
+    def _take(self, i: int, column: int, found: Any) -> None:
         """Hand a sample the value, or the error, that the source had for it."""
         self.n_requests += 1
-        state = self.traversal.state
         if not isinstance(found, Exception):
             try:
-                state.values[i, feature] = self._number(feature, found)
-                state.status[i, feature] = USED
+                self._keep(i, column, found)
                 return
             except Exception as error:  # whatever the value of somebody else does when it is read
                 found = error
-        self.failures.append(Failure(self.ids[i], self._names[feature], found, i))
+        self.failures.append(Failure(self.ids[i], self._names[column], found, i))
         if self._on_failure == "raise":
             self.dropped.add(i)
         else:
-            state.status[i, feature] = MISSED if self._on_failure == "missing" else LOST
+            self._lose(i, column, MISSED if self._on_failure == "missing" else LOST)
+
+    def _keep(self, i: int, column: int, value: Any) -> None:
+        state = self.traversal.state
+        state.values[i, column] = self._number(column, value)
+        state.status[i, column] = USED
+
+    def _lose(self, i: int, column: int, status: int) -> None:
+        self.traversal.state.status[i, column] = status
+
+    def _settle(self, _samples: list[int]) -> None:
+        """Make features known whose columns are there: nothing, where a feature is a column."""
 
 
 def make_calls(calls: Calls, source: Callable[..., Any]) -> None:

@@ -9,17 +9,17 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thriftwood.acquisition import buying
 from thriftwood.acquisition.answer import LazyAnswer
 from thriftwood.acquisition.buying import Buyer, Request
+from thriftwood.acquisition.columns import ColumnBuyer
 from thriftwood.acquisition.traversal import Traversal, compile_stages, price_arrays
 from thriftwood.acquisition.values import Known, ValueReader, read_ids
 from thriftwood.adapters import own_prices, read_stages
 from thriftwood.costs import AnyCosts, Costs, PriceList, read_prices, with_known
 from thriftwood.errors import AcquisitionError, InputError
-from thriftwood.forest.table import read_rows
+from thriftwood.forest.table import Table, read_rows
 from thriftwood.support.validation import chosen, one_number_from_zero, whole_number
 
 
@@ -161,7 +161,7 @@ class LazyPredictor:
             )
         if self._source is None:
             table = self._read_table(samples)
-            buyer, costs, prices = self._begin(range(len(table)), known, costs)
+            buyer, costs, prices = self._begin(range(table.n_samples), known, costs)
             buyer.from_table(table)
             return self._end(buyer, costs, prices)
         buyer, costs, prices = self._begin(samples, known, costs)
@@ -205,7 +205,7 @@ class LazyPredictor:
             if mask.any():
                 if costs is None and self._own is not None:
                     costs = self._own.as_costs()  # says what to do
-                costs = with_known(costs, mask, self._forest.richest.feature_names)
+                costs = with_known(costs, mask, self._forest.richest.columns)
         prices, weighed = self._prices, self._price_arrays
         is_tied = isinstance(costs, Costs) and costs.is_tied_to_samples
         if is_tied or costs is not self._costs:
@@ -229,20 +229,26 @@ class LazyPredictor:
             one_by_one=one_by_one,
             weighing=weighing,
         )
+        inputs = self._forest.richest.inputs
+        if inputs is not None:
+            columns = ColumnBuyer(inputs, traversal, ids, self._reader, self._on_failure)
+            if known is not None:
+                columns.set_known(mask, values)
+            return columns, costs, prices
         if known is not None:
             traversal.set_known(mask, values)
         return Buyer(traversal, ids, self._reader, self._on_failure), costs, prices
 
-    def _read_table(self, samples: Any) -> NDArray[Any]:
+    def _read_table(self, samples: Any) -> Table:
         try:
-            return read_rows(samples, self._forest.richest).values
+            return read_rows(samples, self._forest.richest)
         except InputError as error:
             hint = "Without `acquire` and `acquire_many`, `predict` takes a table of all values."
             raise InputError(f"{error} {hint}", "samples") from None
 
     def _read_prices(self, costs: AnyCosts, n_samples: int) -> PriceList:
         forest = self._forest.richest
-        return read_prices(costs, forest.n_features, forest.feature_names, n_samples)
+        return read_prices(costs, forest.columns, n_samples)
 
     def _end(self, buyer: Buyer, costs: AnyCosts, prices: PriceList) -> LazyAnswer:
         """Return the answer, or raise where samples had to be given up."""
@@ -272,10 +278,11 @@ class LazyPredictor:
             failures=tuple(buyer.failures),
             _stages=forest.stages,
             _prices=prices,
-            _found=state.values[good],
             _status=state.status[good],
             _n_tests=state.n_tests[good],
+            _found=state.values[good],
             _first_uses=[buyer.traversal.first_uses[i] for i in kept],
+            _bought=None if buyer.bought is None else [buyer.bought[i] for i in kept],
         )
 
 

@@ -53,7 +53,8 @@ class ValueReader:
     names: tuple[Any, ...]
 
     def __init__(self, forest: Forest) -> None:
-        self.names = forest.feature_names or tuple(range(forest.n_features))
+        self.forest = forest
+        self.names = forest.columns.names or tuple(range(forest.columns.n_columns))
         self._dtype = forest.input_dtype
         self._column = {name: column for column, name in enumerate(self.names)}
         if len(self._column) < len(self.names):
@@ -70,8 +71,13 @@ class ValueReader:
         }
 
     def number(self, column: int, value: Any) -> Any:
-        """Return a value as the model compares it; refuse what is no number and no label."""
+        """Return a value as the model compares it; refuse what is no number and no label.
+
+        What goes through a pipeline stays as it is.
+        """
         kind = type(value)
+        if self.forest.inputs is not None:
+            return np.nan if value is None or kind.__name__ in ("NAType", "NaTType") else value
         if column not in self._number_of:
             if kind is float:
                 if not abs(value) > self._most:  # NaN is missing
@@ -96,7 +102,8 @@ class ValueReader:
                 "for each, and None for those that know nothing."
             )
         mask = np.zeros((n_samples, len(self.names)), np.bool_)
-        values = np.full(mask.shape, np.nan, self._dtype)
+        is_raw = self.forest.inputs is not None
+        values = np.full(mask.shape, np.nan, object if is_raw else self._dtype)
         for i, of_sample in enumerate(known):
             if of_sample is None:
                 continue

@@ -15,6 +15,8 @@ from thriftwood.adapters.registry import (
     read_forest,
     read_stages,
     unwrapped,
+    weight_name,
+    without_pipeline,
     without_threshold,
     write_model,
 )
@@ -39,6 +41,8 @@ __all__ = [
     "read_stages",
     "score_predictions",
     "unwrapped",
+    "weight_name",
+    "without_pipeline",
     "without_threshold",
     "write_model",
 ]

@@ -5,7 +5,7 @@ where the model knows on which samples a tree was grown, `samples(model)`.
 """
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from thriftwood.adapters import (
     catboost,
     forest_models,
     lightgbm,
+    pipelines,
     sklearn_boosting,
     sklearn_hist,
     sklearn_trees,
@@ -52,6 +53,7 @@ ADAPTERS: dict[tuple[str, str], Any] = {
     ("thriftwood", "PrunedEnsembleClassifier"): "model_",
     ("thriftwood", "PrunedEnsembleRegressor"): "model_",
     ("sklearn", "FrozenEstimator"): "estimator",
+    ("sklearn", "Pipeline"): pipelines,
 }
 
 ONE_AT_A_TIME = "pass one of its `estimators_` at a time"
@@ -59,7 +61,6 @@ INSTEAD = "train a GradientBoosting* or HistGradientBoosting* instead"
 
 # Why a class, or one above it, is not read and what to do: "A Pipeline is not read: ..."
 REASONS = {
-    "Pipeline": "pass its last step, and samples as that step sees them",
     "BaseSearchCV": "pass its `best_estimator_`",
     "BaseThresholdClassifier": "pass its `estimator_`, whose probabilities it answers by",
     "CalibratedClassifierCV": "pass a model before it is calibrated, and calibrate the pruned one",
@@ -82,6 +83,8 @@ REASONS = {
 def read_forest(model: object) -> Forest:
     """Return the trees of a fitted model as a checked `Forest`."""
     adapter, model = _adapter_for(model)
+    if adapter is pipelines:
+        return pipelines.with_inputs(read_forest(pipelines.last_step(model)), model)
     forest: Forest = adapter.read(model)
     return forest.check()
 
@@ -99,6 +102,17 @@ def without_threshold(model: Any) -> Any:
             raise unfitted(model)
         return without_threshold(model.estimator_)
     return model
+
+
+def without_pipeline(model: Any) -> Any:
+    """Return the model at the end of a pipeline, fitted or not; any other as it is."""
+    return pipelines.last_step(model) if _find(model)[1] is pipelines else model
+
+
+def weight_name(model: Any) -> str:
+    """Return what the `fit` of a model calls the weights of samples."""
+    is_pipeline = _find(model)[1] is pipelines
+    return f"{model.steps[-1][0]}__sample_weight" if is_pipeline else "sample_weight"
 
 
 def own_prices(model: object) -> PriceList | None:
@@ -123,6 +137,9 @@ def write_model(model: Model, kept: BoolArray, values: FloatArray | None = None)
         What these nodes say from now on, in place of their own values.
     """
     adapter, inside = _adapter_for(model)
+    if adapter is pipelines:
+        last = write_model(pipelines.last_step(inside), kept, values)
+        return cast(Model, pipelines.with_last_step(inside, last))
     written: Model = adapter.write(inside, kept, values)
     return written
 
@@ -130,6 +147,8 @@ def write_model(model: Model, kept: BoolArray, values: FloatArray | None = None)
 def read_bootstrap(model: object) -> BootstrapSamples | None:
     """Return the samples that each tree was grown on, or None where the model does not know."""
     adapter, model = _adapter_for(model)
+    if adapter is pipelines:
+        return read_bootstrap(pipelines.last_step(model))
     samples = getattr(adapter, "samples", None)
     found: BootstrapSamples | None = None if samples is None else samples(model)
     return found
@@ -141,7 +160,7 @@ def read_class_weight(model: Any, forest: Forest) -> str | dict[Any, float] | No
     scikit-learn and LightGBM say `class_weight`, XGBoost, LightGBM and CatBoost
     `scale_pos_weight`, LightGBM `is_unbalance`, CatBoost `class_weights` and `auto_class_weights`.
     """
-    model, classes = _find(model)[2], forest.classes
+    model, classes = without_pipeline(unwrapped(model)), forest.classes
     if classes is None:
         return None
     options = model.get_params() if hasattr(model, "get_params") else {}

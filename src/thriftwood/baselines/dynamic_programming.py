@@ -45,7 +45,7 @@ def dynamic_programming_path(problem: PruningProblem) -> PruningPath:
     trees = (forest.tree_start[:-1], forest.left, forest.right)
     masks = [kernels.kept_at_size(size, *trees, n_below, start, choice) for size in sizes]
     n_splits = np.minimum(sizes[:, None], n_below[forest.tree_start[:-1]]).sum(axis=1)
-    n_features = np.array([len(np.unique(forest.feature[kept])) for kept in masks])
+    n_features = np.array([problem.prices.n_columns_of(forest.feature[kept]) for kept in masks])
     costs = _costs(problem, masks)
     return PruningPath(
         model=problem.model,

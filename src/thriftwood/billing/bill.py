@@ -180,12 +180,12 @@ def feature_bill(
     model = without_threshold(model)
     stages = read_stages(model)
     table = read_rows(X, stages.richest).copy()  # for receipts, whatever becomes of X
-    names = stages.richest.feature_names or table.names
+    columns = stages.richest.named(table.names).columns
     own = own_prices(model)
     if own is None:
-        prices = read_prices(costs, stages.richest.n_features, names, table.n_samples)
+        prices = read_prices(costs, columns, table.n_samples)
     else:
-        prices = prices_of_samples(own, "model", costs, names, table.n_samples)
+        prices = prices_of_samples(own, "model", costs, columns, table.n_samples)
     return bill_of_stages(stages, table, prices, n_jobs)
 
 
@@ -213,7 +213,7 @@ def bill_of_stages(
             paid = features_used(stages.forests[number], part, prices, n_jobs)
             used[here], test_costs[here] = paid
     in_order = partial(_uses_until, stages, stage, table)
-    names = stages.richest.feature_names or table.names
+    names = stages.richest.named(table.names).columns.names
     model_cost = model_cost_of(stages.last_in_use, prices)
     return make_bill(prices, used, test_costs, in_order, model_cost, names, weights)
 
@@ -221,7 +221,14 @@ def bill_of_stages(
 def _uses_until(stages: Stages, stage: IntArray, table: Table, sample: int) -> list[FeatureUse]:
     """Return the uses of a sample on its way to the stage where it stops."""
     passed = [stages.forests[one] for one in stages.in_use if one <= stage[sample]]
-    return [use for forest in passed for use in uses_in_order(forest, table.values[sample])]
+    uses = [use for forest in passed for use in uses_in_order(forest, table.values[sample])]
+    of_features = stages.richest.columns.of_features
+    if of_features is None:
+        return uses
+    return [
+        (feature, tree, tuple(table.cell(sample, column) for column in of_features[feature]))
+        for feature, tree, _ in uses
+    ]
 
 
 def features_used(
@@ -263,8 +270,8 @@ def make_bill(
         everything = per_sample.sum()
     if not np.isfinite(everything):
         raise RangeError("The prices are so large that bills are infinite. Use a larger unit.")
-    by_feature = bills.by_cost_item[: prices.n_features]
-    is_fee = np.flatnonzero(prices.payer != MODEL)[prices.n_features :]
+    by_feature = bills.by_cost_item[: prices.n_columns]
+    is_fee = np.flatnonzero(prices.payer != MODEL)[prices.n_columns :]
     fees = {prices.names[item]: float(bills.by_cost_item[item]) for item in is_fee}
     fee_payers = {prices.names[item]: float(bills.needed_by[item]) for item in is_fee}
     by_group = {
@@ -274,7 +281,7 @@ def make_bill(
     return FeatureBill(
         per_sample=read_only(per_sample),
         by_feature=read_only(by_feature),
-        bought=read_only(bills.needed_by[: prices.n_features]),
+        bought=read_only(bills.needed_by[: prices.n_columns]),
         fees=fees,
         fee_payers=fee_payers,
         by_group=by_group,
@@ -282,7 +289,7 @@ def make_bill(
         model_cost=model_cost,
         unit=prices.unit,
         feature_names=feature_names,
-        used=read_only(used),
+        used=read_only(prices.columns_in(used)),
         _weights=weights,
         _prices=prices,
         _shared=bills.shared,

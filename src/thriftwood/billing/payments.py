@@ -112,7 +112,7 @@ def amount_of(prices: PriceList, cost_item: int) -> float | FloatArray:
         batch_of = prices.batch_of[payer]
         amounts = (prices.prices[cost_item] / np.bincount(batch_of))[batch_of]
         return amounts
-    if prices.own_prices is None or cost_item >= prices.n_features:
+    if prices.own_prices is None or cost_item >= prices.n_columns:
         return float(prices.prices[cost_item])
     amounts = prices.own_prices[:, cost_item]
     return amounts

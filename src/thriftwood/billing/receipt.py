@@ -129,11 +129,17 @@ def make_receipt(
     purchases: dict[int, Purchase] = {}
     paid: set[int] = set()
     for feature, tree, value in in_order:
-        if feature not in purchases:
-            due = [item for item in items_needed(prices, feature, sample) if item not in paid]
-            paid.update(due)
-            items = _written(prices, due, sample)
-            purchases[feature] = Purchase(feature, prices.names[feature], tree, items, value)
+        own = prices.columns_of(feature)
+        values = dict(zip(own, [value] if prices.made_of is None else value, strict=True))
+        new = [column for column in own if column not in purchases]
+        due = [item for item in items_needed(prices, feature, sample) if item not in paid]
+        for column in new:
+            # Whatever is no other column's own price goes with the first.
+            here = [item for item in due if item == column or item not in (*new, *paid)]
+            paid.update(here)
+            items = _written(prices, here, sample)
+            name = prices.names[column]
+            purchases[column] = Purchase(column, name, tree, items, values[column])
     return Receipt(
         sample=sample,
         purchases=tuple(purchases.values()),
@@ -173,7 +179,8 @@ def items_needed(prices: PriceList, feature: int, sample: int) -> list[int]:
         if prices.mask[entry] == NO_MASK or prices.masks[prices.mask[entry], sample]
     ]
     by_samples = (item for item in items if prices.payer[item] != MODEL)
-    return sorted(by_samples, key=lambda item: (item != feature, item))
+    own = prices.columns_of(feature)
+    return sorted(by_samples, key=lambda item: (item not in own, item))
 
 
 def _written(prices: PriceList, items: Iterable[int], sample: int) -> tuple[CostItem, ...]:

@@ -138,10 +138,11 @@ def check_prices(costs: Costs | None, file: Path | None, X: Any) -> None:
         return
     from thriftwood.costs import read_prices
     from thriftwood.forest.table import column_names
+    from thriftwood.support.columns import Columns
 
     n_samples, n_columns = X.shape
     try:
-        read_prices(costs, n_columns, column_names(X), n_samples)
+        read_prices(costs, Columns(n_columns, column_names(X)), n_samples)
     except InputError as error:
         raise InputError(f"{file}: {error}") from None
 

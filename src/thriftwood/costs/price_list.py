@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from thriftwood.costs.costs import Costs
 from thriftwood.errors import InputError
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray, read_only
+from thriftwood.support.columns import Columns, ColumnsOf
 
 AnyIndices = IndexArray | IntArray
 
@@ -33,7 +34,8 @@ ARRAYS = ("prices", "payer", "start", "cost_item", "mask")
 class PriceList:
     """Cost items, each paid once, and the features that buy them.
 
-    The first `n_features` cost items are the prices of the features themselves. Using feature `k`
+    The first `n_columns` cost items are the prices of the columns of samples, which are the
+    features themselves unless a pipeline makes features of them. Using feature `k`
     buys the cost items `cost_item[start[k]:start[k + 1]]`, for samples where the mask beside each
     is True: a sample pays nothing for a feature whose value it knows.
 
@@ -64,6 +66,8 @@ class PriceList:
     masks : bool array, shape (n_masks, n_samples)
     batch_of : shape (n_numberings, n_samples)
         The batch that each sample belongs to, in several numberings.
+    made_of : Columns, optional
+        The columns that a pipeline makes the features of; None where the features are the columns.
     """
 
     names: tuple[str, ...]
@@ -81,6 +85,7 @@ class PriceList:
     own_prices: FloatArray | None = None
     masks: BoolArray = field(default_factory=lambda: NO_MASKS)
     batch_of: IndexArray = field(default_factory=lambda: NO_BATCHES)
+    made_of: Columns | None = None
 
     def check(self) -> PriceList:
         """Return the list, or raise where its arrays contradict each other: kernels trust them."""
@@ -89,7 +94,7 @@ class PriceList:
             self.prices.dtype == np.float64
             and all(array.dtype == np.int32 for array in whole)
             and all(array.ndim == 1 for array in (self.prices, *whole))
-            and len(self.names) == len(self.payer) == n_cost_items >= len(self.start) - 1 >= 0
+            and len(self.names) == len(self.payer) == n_cost_items >= self.n_columns >= 0
             and len(self.cost_item) == len(self.mask) == self.start[-1]
             and self.start[0] == 0
             and (np.diff(self.start) >= 0).all()
@@ -101,15 +106,58 @@ class PriceList:
             and 0 <= self.per_split < np.inf
             and 0 <= self.per_node < np.inf
             and 0 < self.predictions < np.inf
-            and all(0 <= k < self.n_features for _, members in self.groups for k in members)
+            and all(0 <= k < self.n_columns for _, members in self.groups for k in members)
+            and (self.made_of is None or self._fits(self.made_of.of_features or ()))
         )
         if not fits:
             raise ValueError("The arrays of a price list contradict each other.")
         return self
 
+    def _fits(self, of_features: ColumnsOf) -> bool:
+        columns = [column for own in of_features for column in own]
+        return len(of_features) == self.n_features and all(
+            0 <= column < self.n_columns for column in columns
+        )
+
     @property
     def n_features(self) -> int:
         return len(self.start) - 1
+
+    @property
+    def n_columns(self) -> int:
+        return self.n_features if self.made_of is None else self.made_of.n_columns
+
+    @cached_property
+    def _is_made_of(self) -> BoolArray:
+        """Which columns (the second axis) each feature is made of."""
+        made = np.zeros((self.n_features, self.n_columns), dtype=np.bool_)
+        for feature in range(self.n_features):
+            made[feature, list(self.columns_of(feature))] = True
+        return made
+
+    def columns_of(self, feature: int) -> tuple[int, ...]:
+        """Return the columns that a feature is computed from; without a pipeline, itself."""
+        if self.made_of is None or self.made_of.of_features is None:
+            return (feature,)
+        return self.made_of.of_features[feature]
+
+    def n_columns_of(self, features: AnyIndices) -> int:
+        """Return how many columns some features are computed from."""
+        used = np.unique(features)
+        if self.made_of is None:
+            return len(used)
+        return int(np.count_nonzero(self._is_made_of[used].any(axis=0)))
+
+    def last_by_column(self, last_of_feature: IndexArray) -> IndexArray:
+        """Return the last step at which any feature needs a column, given that of features."""
+        if self.made_of is None:
+            return last_of_feature
+        last: IndexArray = np.where(self._is_made_of, last_of_feature[:, None], -1).max(axis=0)
+        return last
+
+    def columns_in(self, used: BoolArray) -> BoolArray:
+        """Return which columns samples use, given the features that they use."""
+        return used if self.made_of is None else used @ self._is_made_of
 
     @property
     def n_cost_items(self) -> int:
@@ -122,6 +170,7 @@ class PriceList:
             self.n_cost_items == len(self.cost_item) == self.n_features
             and bool((self.payer == SAMPLE).all())
             and self.per_split == self.per_node == 0
+            and self.made_of is None
             and not self.is_tied_to_samples
         )
 
@@ -129,7 +178,7 @@ class PriceList:
         """Return what a sample pays for a cost item, for several of both."""
         prices = self.prices[cost_item]
         if self.own_prices is not None:
-            own = cost_item < self.n_features
+            own = cost_item < self.n_columns
             prices[own] = self.own_prices[sample[own], cost_item[own]]
         return prices
 
@@ -188,25 +237,29 @@ class PriceList:
         return bundles
 
 
-def plain_prices(
-    prices: FloatArray, feature_names: tuple[str, ...] | None, unit: str = ""
-) -> PriceList:
-    """Return the list in which every feature has a price and nothing else costs anything."""
-    n_features = len(prices)
+def plain_prices(prices: FloatArray, columns: Columns, unit: str = "") -> PriceList:
+    """Return the list in which every column has a price and nothing else costs anything."""
+    n_columns, names, of_features = columns
+    bought = np.arange(n_columns, dtype=np.int32)
+    start = np.arange(n_columns + 1, dtype=np.int32)
+    if of_features is not None:
+        bought = np.array([one for own in of_features for one in own], dtype=np.int32)
+        start = np.cumsum([0, *map(len, of_features)], dtype=np.int32)
     return PriceList(
-        names=feature_names or tuple(f"feature {k}" for k in range(n_features)),
+        names=names or tuple(f"feature {k}" for k in range(n_columns)),
         prices=read_only(prices),
-        payer=read_only(np.full(n_features, SAMPLE, dtype=np.int32)),
-        start=read_only(np.arange(n_features + 1, dtype=np.int32)),
-        cost_item=read_only(np.arange(n_features, dtype=np.int32)),
-        mask=read_only(np.full(n_features, NO_MASK, dtype=np.int32)),
+        payer=read_only(np.full(n_columns, SAMPLE, dtype=np.int32)),
+        start=read_only(start),
+        cost_item=read_only(bought),
+        mask=read_only(np.full(len(bought), NO_MASK, dtype=np.int32)),
         unit=unit,
+        made_of=None if of_features is None else columns,
     )
 
 
 def price_parts(prices: PriceList) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return what a file keeps of prices: facts for its header, and arrays; no samples."""
-    about = {name: getattr(prices, name) for name in FACTS}
+    about = {name: getattr(prices, name) for name in FACTS} | {"made_of": prices.made_of}
     return about, {f"prices_{name}": getattr(prices, name) for name in ARRAYS}
 
 
@@ -217,5 +270,14 @@ def prices_from(about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Price
         **about,
         "names": tuple(about["names"]),
         "groups": tuple((str(name), tuple(map(index, own))) for name, own in about["groups"]),
+        "made_of": _columns_from(about["made_of"]),
     }
     return PriceList(**parts).check()
+
+
+def _columns_from(about: Any) -> Columns | None:
+    if about is None:
+        return None
+    n_columns, names, of_features = about
+    own = tuple(tuple(map(index, one)) for one in of_features)
+    return Columns(index(n_columns), None if names is None else tuple(names), own)

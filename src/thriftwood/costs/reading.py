@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from thriftwood.costs.costs import AnyCosts, Costs, Feature, as_costs, by_column
 from thriftwood.costs.price_list import MODEL, NO_MASK, SAMPLE, PriceList, plain_prices
 from thriftwood.errors import InputError, UnusedPriceWarning
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, read_only
+from thriftwood.support.columns import Columns
 from thriftwood.support.validation import check_mask, did_you_mean, is_whole, numbers, some
 
 # The samples that must pay for something; None means all.
@@ -24,26 +25,23 @@ Payers = BoolArray | None
 PayerOf = Mapping[Feature, int]
 
 
-def read_prices(
-    costs: AnyCosts, n_features: int, feature_names: tuple[str, ...] | None, n_samples: int
-) -> PriceList:
+def read_prices(costs: AnyCosts, columns: Columns, n_samples: int) -> PriceList:
     """Return what the user gave as a price list, checked, for samples that are to pay.
 
-    `costs` are as in `prune`; names are needed where prices go by name.
+    `costs` are as in `prune`; names of columns are needed where prices go by name.
     """
     if costs is None:
-        return plain_prices(np.ones(n_features), feature_names)
-    columns = Columns(n_features, feature_names)
+        return plain_prices(np.ones(columns.n_columns), columns)
     if isinstance(costs, np.ndarray):
         check_prices(costs, "costs", in_python)
-        return plain_prices(_price_of_each(costs, "per_feature", columns), feature_names)
+        return plain_prices(_price_of_each(costs, "per_feature", columns), columns)
     costs = _without_unused(as_costs(costs), columns)
     if costs.per_feature is None:
-        prices = np.full(n_features, price_left_out(costs))
+        prices = np.full(columns.n_columns, price_left_out(costs))
     else:
         prices = _price_of_each(costs.per_feature, "per_feature", columns)
     if all(name in ("per_feature", "unit") for name in costs.given):
-        return plain_prices(prices, feature_names, costs.unit)
+        return plain_prices(prices, columns, costs.unit)
 
     groups = _features_of_groups(costs, columns)
     own_prices = _own_prices(costs.per_sample, prices, columns, n_samples)
@@ -56,7 +54,8 @@ def read_prices(
         ),
         *_items_of_model(costs, columns, groups),
     ]
-    start, cost_item, mask, masks = _bought(items, _needed_features(costs, columns, n_samples))
+    needed = _of_features(_needed_columns(costs, columns, n_samples), columns)
+    start, cost_item, mask, masks = _bought(items, needed)
     return PriceList(
         names=tuple(item.name for item in items),
         prices=read_only(np.array([item.price for item in items])),
@@ -73,6 +72,7 @@ def read_prices(
         own_prices=own_prices,
         masks=read_only(np.array(masks, dtype=np.bool_).reshape(-1, n_samples)),
         batch_of=read_only(np.array(batch_of, dtype=np.int32).reshape(-1, n_samples)),
+        made_of=None if columns.of_features is None else columns,
     )
 
 
@@ -80,7 +80,7 @@ def prices_of_samples(
     own: PriceList,
     whose: str,
     costs: AnyCosts,
-    feature_names: tuple[str, ...] | None,
+    columns: Columns,
     n_samples: int,
 ) -> PriceList:
     """Return what samples pay: by the costs given for them, or else by prices from before.
@@ -88,7 +88,7 @@ def prices_of_samples(
     `own` are the prices that a path or a cascade was made with, `whose` is what it was, for words.
     """
     if costs is not None:
-        return read_prices(costs, own.n_features, feature_names, n_samples)
+        return read_prices(costs, columns, n_samples)
     if own.is_tied_to_samples:
         raise InputError(
             f"The prices of the {whose} belong to the samples that it was computed on: pass "
@@ -98,10 +98,9 @@ def prices_of_samples(
     return own
 
 
-def with_known(costs: AnyCosts, known: BoolArray, feature_names: tuple[str, ...] | None) -> Costs:
+def with_known(costs: AnyCosts, known: BoolArray, columns: Columns) -> Costs:
     """Return prices for samples that know these values, besides those already known."""
-    n_samples, n_features = known.shape
-    columns = Columns(n_features, feature_names)
+    n_samples = len(known)
     costs = _without_unused(as_costs(costs), columns)
     both = known.copy()
     for column, unknown in _unknown(costs, columns, n_samples).items():
@@ -116,36 +115,6 @@ class CostItem(NamedTuple):
     price: float
     payer: int
     features: frozenset[int]
-
-
-class Columns(NamedTuple):
-    """The columns of the samples, by number and by name."""
-
-    n_features: int
-    names: tuple[str, ...] | None
-
-    def label(self, column: int) -> str:
-        return self.names[column] if self.names else f"feature {column}"
-
-    def find(self, feature: Any, where: str, also: Iterable[Feature] = ()) -> int:
-        """Return the number of a column, or raise; `also` are other names that would do."""
-        if self.names is not None and feature in self.names:
-            if self.names.count(feature) > 1:
-                raise InputError(
-                    f"`{where}` names {feature!r}, but X has two columns of that name."
-                )
-            return self.names.index(feature)
-        if is_whole(feature) and 0 <= feature < self.n_features:
-            return int(feature)
-        if self.names is None:
-            raise InputError(
-                f"`{where}` names {feature!r}, but columns have no names: use numbers from 0 to "
-                f"{self.n_features - 1}, or pass X as a data frame."
-            )
-        raise InputError(
-            f"`{where}` names {feature!r}, which is no feature of the model."
-            f"{did_you_mean(feature, (*self.names, *also))}"
-        )
 
 
 def _without_unused(costs: Costs, columns: Columns) -> Costs:
@@ -180,9 +149,9 @@ def _price_of_each(given: Any, argument: str, columns: Columns) -> FloatArray:
     if isinstance(given, Mapping):
         given = _in_order_of_columns(given, argument, columns)
     prices = numbers(given, argument)
-    if prices.shape != (columns.n_features,):
+    if prices.shape != (columns.n_columns,):
         raise InputError(
-            f"The prices have shape {prices.shape}, but the model has {columns.n_features} "
+            f"The prices have shape {prices.shape}, but the model has {columns.n_columns} "
             "features: pass one price for each, in the order of the columns.",
             argument,
         )
@@ -193,7 +162,7 @@ def _in_order_of_columns(
     given: Mapping[Any, float], argument: str, columns: Columns
 ) -> list[float]:
     by_number = bool(given) and all(is_whole(name) for name in given)
-    names: Sequence[Any] | None = range(columns.n_features) if by_number else columns.names
+    names: Sequence[Any] | None = range(columns.n_columns) if by_number else columns.names
     if names is None:
         raise InputError(
             "The prices go by feature names, but neither the model nor X has column names that are "
@@ -247,7 +216,7 @@ def _own_prices(
             values = _of_samples(numbers(column, where), (n_samples,), where)
             own[:, columns.find(name, "per_sample")] = values
     else:
-        shape = (n_samples, columns.n_features)
+        shape = (n_samples, columns.n_columns)
         own = _of_samples(numbers(given, "per_sample"), shape, "per_sample")
     wrong = np.argwhere(~(np.isfinite(own) & (own >= 0)))
     for sample, column in wrong[:1]:
@@ -266,7 +235,7 @@ def _read_batches(
     if shared is None:
         return [], {}
     if not isinstance(shared, Mapping):
-        everything = [*range(columns.n_features), *groups]
+        everything = [*range(columns.n_columns), *groups]
         return [_numbered(shared, n_samples, "shared_by")], dict.fromkeys(everything, 0)
     payer_of = {
         name if name in groups else columns.find(name, "shared_by", also=groups): number
@@ -332,7 +301,7 @@ def _items_of_model(
     return items
 
 
-def _needed_features(costs: Costs, columns: Columns, n_samples: int) -> list[dict[int, Payers]]:
+def _needed_columns(costs: Costs, columns: Columns, n_samples: int) -> list[dict[int, Payers]]:
     """Return for each feature those that it takes, itself included, and who pays for them."""
     unknown = _unknown(costs, columns, n_samples)
     direct = {
@@ -340,7 +309,7 @@ def _needed_features(costs: Costs, columns: Columns, n_samples: int) -> list[dic
         for feature, others in (costs.requires or {}).items()
     }
     needed: dict[int, dict[int, Payers]] = {
-        column: {column: unknown.get(column)} for column in range(columns.n_features)
+        column: {column: unknown.get(column)} for column in range(columns.n_columns)
     }
     for column in in_order(direct, "requires", in_python):  # what others require comes first
         takes, own = needed[column], unknown.get(column)
@@ -349,6 +318,20 @@ def _needed_features(costs: Costs, columns: Columns, n_samples: int) -> list[dic
                 both = payers if own is None else own if payers is None else own & payers
                 _add_payers(takes, far, both)
     return list(needed.values())
+
+
+def _of_features(needed: list[dict[int, Payers]], columns: Columns) -> list[dict[int, Payers]]:
+    """Return for each feature the columns that it takes, those that these need included."""
+    if columns.of_features is None:
+        return needed
+    found = []
+    for own in columns.of_features:
+        takes: dict[int, Payers] = {}
+        for column in own:
+            for far, payers in needed[column].items():
+                _add_payers(takes, far, payers)
+        found.append(takes)
+    return found
 
 
 def _add_payers(payers_of: dict[int, Payers], bought: int, payers: Payers) -> None:
@@ -372,7 +355,7 @@ def _unknown(costs: Costs, columns: Columns, n_samples: int) -> dict[int, BoolAr
             for name, column in given.items()
         }
     else:
-        known = dict(enumerate(_truths(given, (n_samples, columns.n_features), "known").T))
+        known = dict(enumerate(_truths(given, (n_samples, columns.n_columns), "known").T))
     return {column: ~values for column, values in known.items() if values.any()}
 
 

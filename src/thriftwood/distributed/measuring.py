@@ -58,7 +58,7 @@ def figures_from_sums(
     forest, n_points = problem.forest, len(paid)
     of_model = model_costs(forest, problem.prices, drop_step, n_points)
     costs: FloatArray = np.cumsum(paid[::-1])[::-1] / weight + of_model
-    lost, _, _ = nested_figures(forest, losses.total, drop_step, n_points)
+    lost, _, _ = nested_figures(forest, problem.prices, losses.total, drop_step, n_points)
     return costs, lost / losses.weight
 
 

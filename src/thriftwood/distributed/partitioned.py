@@ -168,7 +168,7 @@ def read_shared(
             "do not have. Use samples='all'."
         )
     forest = read_forest(model)
-    forest = replace(forest, feature_names=forest.feature_names or column_names(X))
+    forest = forest.named(column_names(X))
     counted = read_loss(loss, forest)
     if counted.kind == JOINT:
         raise InputError(
@@ -180,7 +180,7 @@ def read_shared(
             "`costs` belong to certain samples (`per_sample`, `known` or `shared_by`), which is "
             "not possible in partitions: give prices that are the same for all samples."
         )
-    prices = read_prices(costs, forest.n_features, forest.feature_names, n_samples=1)
+    prices = read_prices(costs, forest.columns, n_samples=1)
     problem = PruningProblem(None, forest, prices, counted, samples, None, n_jobs=1)
     if counted.kind != SUM:
         check_gains_count(counted.name, class_weight, samples)

@@ -91,7 +91,7 @@ class Subsample:
             cost=float(all_costs[0]),
             loss=float(all_losses[0]),
             n_splits=forest.n_splits,
-            n_features=len(np.unique(forest.feature[forest.is_split])),
+            n_features=problem.prices.n_columns_of(forest.feature[forest.is_split]),
         )
         starts = np.append(0.0, slopes_of(all_costs[best], all_losses[best]))
         ends = np.append(starts[1:], max(starts[-1], tradeoffs[-1]))

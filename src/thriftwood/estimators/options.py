@@ -9,6 +9,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from thriftwood.costs import AnyCosts, PriceList, read_prices
 from thriftwood.errors import InputError
 from thriftwood.support.arrays import FloatArray
+from thriftwood.support.columns import Columns
 from thriftwood.support.validation import is_whole
 
 BALANCED_SUBSAMPLE = "balanced_subsample"
@@ -17,8 +18,8 @@ BALANCED_SUBSAMPLE = "balanced_subsample"
 def prices_for(estimator: Any, costs: AnyCosts, n_samples: int) -> PriceList:
     """Return the prices of the columns that an estimator has just seen."""
     names = getattr(estimator, "feature_names_in_", None)
-    names = None if names is None else tuple(names)
-    return read_prices(costs, estimator.n_features_in_, names, n_samples)
+    columns = Columns(estimator.n_features_in_, None if names is None else tuple(names))
+    return read_prices(costs, columns, n_samples)
 
 
 def class_weights(class_weight: Any, y: NDArray[Any]) -> FloatArray:

@@ -21,7 +21,13 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from thriftwood.adapters import Scoring, read_forest, read_scorer
+from thriftwood.adapters import (
+    Scoring,
+    read_forest,
+    read_scorer,
+    weight_name,
+    without_pipeline,
+)
 from thriftwood.costs import AnyCosts
 from thriftwood.errors import InputError, UnfittedModelError, UnsupportedModelError
 from thriftwood.estimators.cross_validation import Fold, Samples, cross_validate, make_folds
@@ -159,8 +165,8 @@ class _PrunedEnsemble(BaseEstimator):
                 f"A {type(self).__name__} cannot be made of a {type(model).__name__}: pass a "
                 f"model of the kind of {self._forest.__name__}."
             )
-        if self.random_state is not None and "random_state" in model.get_params():
-            model.set_params(random_state=self.random_state)
+        if self.random_state is not None and "random_state" in without_pipeline(model).get_params():
+            without_pipeline(model).set_params(random_state=self.random_state)
         return model
 
     def _check_parameters(self) -> None:
@@ -181,7 +187,7 @@ class _PrunedEnsemble(BaseEstimator):
             if getattr(self, name) is not None:
                 one_number_from_zero(getattr(self, name), name, "Or pass None and let `cv` choose.")
         model = self._new_model()
-        is_bagged = bool(getattr(model, "bootstrap", False))
+        is_bagged = bool(getattr(without_pipeline(model), "bootstrap", False))
         if is_bagged:
             return
         lacks = f"a {type(model).__name__} like this one has no samples out of bag"
@@ -245,9 +251,10 @@ class _PrunedEnsemble(BaseEstimator):
 
     def _grow(self, samples: Samples) -> PruningPath:
         """Train a new model and return its path."""
-        weights = {} if samples.weights is None else {"sample_weight": samples.weights}
         counted = "in_bag" if self._measures_out_of_bag else "all"
-        model = self._new_model().fit(samples.X, samples.y, **weights)
+        model = self._new_model()
+        weights = {} if samples.weights is None else {weight_name(model): samples.weights}
+        model.fit(samples.X, samples.y, **weights)
         loss = self.loss
         if loss is None and self._money is not None and read_forest(model).is_averaged:
             loss = self._money

@@ -7,6 +7,7 @@ every node, inner or leaf, carries the value that the model would predict there.
 from thriftwood.forest import files
 from thriftwood.forest.collapse import collapse, kept_by
 from thriftwood.forest.forest import Forest, levels_of
+from thriftwood.forest.inputs import Inputs
 from thriftwood.forest.kernels import LEAF, NEXT_TO_ZERO, NO_SET, class_weights, first_tests
 from thriftwood.forest.links import Link, Statistic, predictions
 from thriftwood.forest.prediction import leaves, predict, scores
@@ -34,6 +35,7 @@ __all__ = [
     "NO_SET",
     "SKIPPED",
     "Forest",
+    "Inputs",
     "Link",
     "Routes",
     "StagePredictions",

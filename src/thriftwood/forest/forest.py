@@ -1,7 +1,7 @@
 """All trees of an ensemble in flat arrays."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from thriftwood.errors import ForestError
 from thriftwood.forest import checks, kernels
+from thriftwood.forest.inputs import Inputs
 from thriftwood.forest.kernels import LEAF, NO_SET
 from thriftwood.forest.links import Link, Statistic
 from thriftwood.support.arrays import (
@@ -20,6 +21,7 @@ from thriftwood.support.arrays import (
     read_only,
     read_only_copy,
 )
+from thriftwood.support.columns import Columns
 
 FLOAT32 = np.dtype(np.float32)
 
@@ -83,6 +85,9 @@ class Forest:
     gains : shape (n_nodes,), optional
         By how much each split reduced the training loss, where the library recorded that; 0 at
         leaves.
+    inputs : Inputs, optional
+        How a pipeline makes the features of the columns that samples come with; None where the
+        features are the columns.
     """
 
     tree_start: IntArray
@@ -106,6 +111,7 @@ class Forest:
     in_set: BoolArray = field(default_factory=lambda: np.empty(0, np.bool_))
     category_labels: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
     gains: FloatArray | None = None
+    inputs: Inputs | None = None
 
     n_trees: int = field(init=False, repr=False)
     n_nodes: int = field(init=False, repr=False)
@@ -152,6 +158,22 @@ class Forest:
         for name, value in state.items():
             object.__setattr__(self, name, value)
         self.__post_init__()  # arrays that were on disk, or in another process, can be written to
+
+    @property
+    def columns(self) -> Columns:
+        """The columns that samples come with."""
+        if self.inputs is not None:
+            return self.inputs.columns
+        return Columns(self.n_features, self.feature_names)
+
+    def named(self, names: tuple[str, ...] | None) -> "Forest":
+        """Return the forest with names of columns, where it knows none itself."""
+        if self.columns.names is not None or names is None:
+            return self
+        if self.inputs is None:
+            return replace(self, feature_names=names)
+        columns = self.columns._replace(names=names)
+        return replace(self, inputs=replace(self.inputs, columns=columns))
 
     @cached_property
     def layout(self) -> kernels.Layout:

@@ -1,6 +1,7 @@
 """Samples as the user has them: arrays, lists, pandas or polars data frames."""
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,28 +10,39 @@ from numpy.typing import NDArray
 
 from thriftwood.errors import InputError
 from thriftwood.forest.forest import Forest
+from thriftwood.forest.inputs import Inputs
 from thriftwood.support.arrays import read_only
-from thriftwood.support.validation import COMPLEX_OR_TIME
+from thriftwood.support.columns import Columns
+from thriftwood.support.validation import COMPLEX_OR_TIME, some
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
     """Samples of numbers (missing values are NaN), with the names of columns, if any.
 
+    `raw` is the table of columns, where `values` are features that a pipeline made of them.
     The values may lie in an array of the user, who can change it later. Who keeps a table for
     longer than a call keeps a `copy`.
     """
 
     values: NDArray[Any]
     names: tuple[str, ...] | None
+    raw: Any = None
 
     @property
     def n_samples(self) -> int:
         return int(self.values.shape[0])
 
+    def cell(self, sample: int, column: int) -> Any:
+        """Return a value of the table of columns as people read it, None where it is missing."""
+        raw = self.raw.iloc if hasattr(self.raw, "iloc") else self.raw
+        value = raw[sample, column]
+        value = value.item() if hasattr(value, "item") else value
+        return None if value is None or value != value else value
+
     def copy(self) -> "Table":
         """Return the same table with values that nobody else can change."""
-        return Table(read_only(self.values.copy()), self.names)
+        return Table(read_only(self.values.copy()), self.names, copy(self.raw))
 
 
 def read_table(
@@ -47,12 +59,42 @@ def read_table(
 def read_rows(X: object, forest: Forest) -> Table:
     """Read samples for a model; refuse those with other columns than it was trained on."""
     names = column_names(X)
+    if forest.inputs is not None:
+        raw = _columns(X, names, forest.inputs.columns)
+        made = _features(raw, forest.inputs)
+        return Table(_as_numbers(made, forest.input_dtype, forest.category_labels), names, raw)
     if names is not None:  # before what is in them, which may be no numbers in the wrong place
         _check_columns(len(names), names, forest)
     values = _as_numbers(X, forest.input_dtype, forest.category_labels)
     if names is None:
         _check_columns(values.shape[1], None, forest)
     return Table(values, names)
+
+
+def _columns(X: Any, names: tuple[str, ...] | None, columns: Columns) -> Any:
+    """Return the columns that a pipeline was trained on, in its order."""
+    if names is not None and columns.names is not None:
+        missing = [name for name in columns.names if name not in names]
+        if missing:
+            raise InputError(
+                f"X lacks {some(missing)}: pass all columns that the pipeline was trained on."
+            )
+        return X if names == columns.names else X[list(columns.names)]
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    if len(X.shape) == 2 and X.shape[1] != columns.n_columns:
+        raise InputError(
+            f"X has {X.shape[1]} columns, but the pipeline was trained on {columns.n_columns}."
+        )
+    return X
+
+
+def _features(X: Any, inputs: Inputs) -> Any:
+    """Return what a pipeline makes of the columns of samples."""
+    try:
+        made = inputs.transform(X)
+    except Exception as error:  # of any transformer
+        raise InputError(f"The pipeline cannot transform X: {error}") from error
+    return made.toarray() if hasattr(made, "toarray") else made
 
 
 def _check_columns(n_columns: int, names: tuple[str, ...] | None, forest: Forest) -> None:

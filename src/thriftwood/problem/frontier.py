@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from thriftwood.closure import from_the_end
+from thriftwood.costs import PriceList
 from thriftwood.forest import Forest
 from thriftwood.support.arrays import (
     FloatArray,
@@ -36,7 +37,7 @@ class Figures:
         Loss of a sample, averaged over samples and trees; of a boosted model as `loss_name` says.
     n_splits : int
     n_features : int
-        How many features any split tests.
+        How many features any split tests; of a pipeline, how many columns they are made of.
     """
 
     cost: float
@@ -46,9 +47,13 @@ class Figures:
 
 
 def nested_figures(
-    forest: Forest, losses: FloatArray, drop_step: IndexArray, n_points: int
+    forest: Forest,
+    prices: PriceList,
+    losses: FloatArray,
+    drop_step: IndexArray,
+    n_points: int,
 ) -> tuple[FloatArray, IntArray, IntArray]:
-    """Return for each point the loss of its leaves, its splits and the features they test.
+    """Return for each point the loss of its leaves, its splits and the columns they need.
 
     Point `i` keeps the splits with a `drop_step` of at least `i`; it is -1 at leaves. `losses` is
     what each node would lose as a leaf.
@@ -65,9 +70,9 @@ def nested_figures(
     lost = np.maximum(np.cumsum(change[:-1]), least)
     last_of_feature = np.full(forest.n_features, -1, dtype=np.int32)
     np.maximum.at(last_of_feature, forest.feature[split], step)
+    last_use = prices.last_by_column(last_of_feature)
     n_splits, n_features = (
-        from_the_end(np.bincount(one + 1, minlength=n_points + 1)[1:])
-        for one in (step, last_of_feature)
+        from_the_end(np.bincount(one + 1, minlength=n_points + 1)[1:]) for one in (step, last_use)
     )
     return lost, n_splits, n_features
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Protocol, Self
@@ -313,7 +313,7 @@ class PruningProblem:
             cost=float(self.mean_costs(np.where(kept, 0, -1).astype(np.int32), 1)[0]),
             loss=float(lost.total[is_leaf].sum() / lost.weight),
             n_splits=int(kept.sum()),
-            n_features=len(np.unique(self.forest.feature[kept])),
+            n_features=self.prices.n_columns_of(self.forest.feature[kept]),
         )
 
 
@@ -343,8 +343,8 @@ def read_problem(
     counted = read_loss(loss, forest)
     table = read_rows(X, forest)
     n_samples = len(table.values)
-    forest = replace(forest, feature_names=forest.feature_names or table.names)
-    prices = read_prices(costs, forest.n_features, forest.feature_names, n_samples)
+    forest = forest.named(table.names)
+    prices = read_prices(costs, forest.columns, n_samples)
     target = read_target(y, forest, n_samples)
     weights = read_weights(sample_weight, n_samples)
     bootstrap = None if samples == "all" else read_bootstrap(model)

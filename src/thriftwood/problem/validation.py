@@ -70,8 +70,7 @@ def read_validation(
     target = read_target(y, forest, table.n_samples)
     weights = read_weights(sample_weight, table.n_samples)
     times = times_counted(forest.n_trees, table.n_samples, samples, _bootstrap(path, samples))
-    names = forest.feature_names
-    prices = prices_of_samples(path.prices, "path", costs, names, table.n_samples)
+    prices = prices_of_samples(path.prices, "path", costs, forest.columns, table.n_samples)
     prices.batch_weights(weights)  # refuses weights that differ within a batch
     loss_weights = read_loss_weights(class_weight, forest, target, weights)
     data = SampleData(table, target, weights, loss_weights, times)

@@ -127,7 +127,9 @@ def nested_path(
     n_points = len(tradeoffs)
     drop_step = np.full(forest.n_nodes, -1, dtype=np.int32)
     drop_step[forest.is_split] = cut.breakpoint_of
-    losses, *sizes = nested_figures(forest, problem.node_losses.total, drop_step, n_points)
+    losses, *sizes = nested_figures(
+        forest, problem.prices, problem.node_losses.total, drop_step, n_points
+    )
     if proof is None:
         # Whole numbers may misstate the loss of the optimum and that of the forest taken instead.
         lost_cost = Fraction(index.lost_cost) * index.loss_per_cost / Fraction(weight)
@@ -160,7 +162,7 @@ def _on_all_samples(problem: PruningProblem, path: PruningPath) -> PruningPath:
         problem, path.drop_step, path.tradeoffs, path.costs, path.losses
     )
     total, n_points = problem.node_losses.total, len(best.costs)
-    _, *sizes = nested_figures(path.forest, total, best.drop_step, n_points)
+    _, *sizes = nested_figures(path.forest, problem.prices, total, best.drop_step, n_points)
     return replace(
         path,
         costs=read_only(best.costs),

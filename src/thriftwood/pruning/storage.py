@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from math import inf, isfinite
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.adapters import forest_model, read_forest
-from thriftwood.costs import price_parts, prices_from
+from thriftwood.costs import PriceList, price_parts, prices_from
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest, files
 from thriftwood.problem import CLASSIFIER_LOSSES, REGRESSOR_LOSSES, Figures, nested_figures
@@ -73,8 +74,11 @@ def load_path(file: str | os.PathLike[str], model: Any = None) -> dict[str, Any]
         raise InputError(f"{file} is damaged: copy it again.") from None
     if broken is not None:
         raise InputError(f"{file} is damaged: {broken}.")
-    if model is not None and not forest.has_same_trees(read_forest(model)):
-        raise InputError(f"{file} holds the path of another model than this one.")
+    if model is not None:
+        own = read_forest(model)
+        if not forest.has_same_trees(own):
+            raise InputError(f"{file} holds the path of another model than this one.")
+        about["forest"] = replace(forest, inputs=own.inputs)
     return about
 
 
@@ -128,16 +132,18 @@ def _laws(
     yield (path.drop_step is None) != (path.masks is None), "it does not say what points keep"
     if path.masks is None:
         yield _are_steps(path.drop_step, forest, n_points), "its points are not nested"
-        kept: Any = nested_figures(forest, np.zeros(forest.n_nodes), path.drop_step, n_points)[1:]
+        kept: Any = nested_figures(
+            forest, path.prices, np.zeros(forest.n_nodes), path.drop_step, n_points
+        )[1:]
     else:
         yield _are_prunings(path.masks, forest, n_points), "a point is no pruning of its model"
-        kept = _sizes(path.masks, forest)
+        kept = _sizes(path.masks, forest, path.prices)
     for name, counted in zip(("n_splits", "n_features"), kept, strict=True):
         yield (getattr(path, name) == counted).all(), f"`{name}` is not what its points keep"
-    own, used = path.original, np.unique(forest.feature[forest.is_split])
+    own, n_used = path.original, path.prices.n_columns_of(forest.feature[forest.is_split])
     figures = (own.cost, own.loss)
     yield all(type(one) is float and isfinite(one) for one in figures), "`original` is no number"
-    sizes = (own.n_splits, own.n_features) == (forest.n_splits, len(used))
+    sizes = (own.n_splits, own.n_features) == (forest.n_splits, n_used)
     yield sizes and own.cost >= 0, "`original` has not the figures of its model"
     if not is_by_size:
         yield from _laws_of_order(path, proof)
@@ -200,7 +206,8 @@ def _are_prunings(masks: NDArray[Any], forest: Forest, n_points: int) -> bool:
     return True
 
 
-def _sizes(masks: NDArray[Any], forest: Forest) -> tuple[list[int], list[int]]:
+def _sizes(masks: NDArray[Any], forest: Forest, prices: PriceList) -> tuple[list[int], list[int]]:
     """Return how many splits and features each point keeps."""
     kept = [np.unpackbits(bits, count=forest.n_nodes).astype(np.bool_) for bits in masks]
-    return [int(one.sum()) for one in kept], [len(np.unique(forest.feature[one])) for one in kept]
+    n_features = [prices.n_columns_of(forest.feature[one]) for one in kept]
+    return [int(one.sum()) for one in kept], n_features

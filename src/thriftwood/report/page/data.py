@@ -94,7 +94,7 @@ def page_data(
     members = [feature for _, features in prices.groups for feature in features]
     rest = OTHER_FEATURES if prices.groups else ALL_FEATURES
     tests = f"splits that {'an' if noun[0] in 'aeiouAEIOU' else 'a'} {noun} passes"
-    in_groups = set(members) if prices.groups else set(range(prices.n_features))
+    in_groups = set(members) if prices.groups else set(range(prices.n_columns))
     return {
         "title": title or f"What this {type(path.model).__name__} could cost",
         "noun": noun,
@@ -110,7 +110,7 @@ def page_data(
         "n_trees": forest.n_trees,
         "trees_per_bar": _trees_per_bar(forest.n_trees),
         "n_points": len(path),
-        "features": prices.names[: prices.n_features],
+        "features": prices.names[: prices.n_columns],
         "fees": list(before.fees),
         "prices": prices.prices[prices.payer != MODEL],
         "classes": errors.names,
@@ -118,7 +118,7 @@ def page_data(
         "positive": errors.positive,
         "lines": [*before.by_group, rest, tests, MODEL_COST, SEVERAL],
         "rest_line": len(before.by_group),
-        "ungrouped": [k for k in range(prices.n_features) if k not in in_groups],
+        "ungrouped": [k for k in range(prices.n_columns) if k not in in_groups],
         "in_several_groups": len(set(members)) < len(members),
         "edges": edges,
         "typical": typical,
@@ -246,7 +246,7 @@ def _details(
     return {
         "cost": bill.mean,
         "n_splits": forest.n_splits,
-        "n_features": len(np.unique(forest.feature[forest.is_split])),
+        "n_features": problem.prices.n_columns_of(forest.feature[forest.is_split]),
         "quantiles": bill.quantiles((0.1, 0.5, 0.9)),
         "bills": np.histogram(bills, edges, weights=weights)[0],
         "bought": [*bill.bought, *bill.fee_payers.values()],
@@ -260,7 +260,7 @@ def _details(
 
 def _by_line(bill: FeatureBill, prices: PriceList) -> list[float]:
     """Return the parts of a mean bill; the last makes up for features of several groups."""
-    has_group = np.zeros(prices.n_features, dtype=np.bool_)
+    has_group = np.zeros(prices.n_columns, dtype=np.bool_)
     for _, members in prices.groups:
         has_group[list(members)] = True
     others = float(bill.by_feature[~has_group].sum())

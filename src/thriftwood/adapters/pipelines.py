@@ -1,0 +1,257 @@
+"""Pipelines of scikit-learn around a model, and which columns each of its features is made of.
+
+A transformer is followed where it is known how its outputs depend on its inputs: scalers, imputers,
+encoders, discretisers, selectors, and what combines them. Any other is taken to look at all of its
+inputs for each output, which is never too few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import make_pipeline
+
+from thriftwood.adapters.common import is_a, unfitted
+from thriftwood.errors import UnsupportedModelError
+from thriftwood.forest import Forest, Inputs
+from thriftwood.support.columns import Columns
+
+# The columns that something is computed from.
+Needs = frozenset[int]
+
+ONE_TO_ONE = (
+    "Binarizer",
+    "MaxAbsScaler",
+    "MinMaxScaler",
+    "OrdinalEncoder",
+    "PowerTransformer",
+    "QuantileTransformer",
+    "RobustScaler",
+    "StandardScaler",
+)
+ENCODERS = ("OneHotEncoder", "OrdinalEncoder", "TargetEncoder")
+# A number that all transformers of numbers take, logarithms too.
+BLANK = 1.0
+
+
+def last_step(pipeline: Any) -> Any:
+    """Return the model at the end of a pipeline."""
+    model = pipeline.steps[-1][1]
+    if model is None or isinstance(model, str):
+        raise UnsupportedModelError("The last step of this Pipeline is no model.")
+    return last_step(model) if _is_pipeline(model) else model
+
+
+def with_last_step(pipeline: Any, model: Any) -> Any:
+    """Return a pipeline of the same transformers around another model."""
+    name, last = pipeline.steps[-1]
+    model = with_last_step(last, model) if _is_pipeline(last) else model
+    return type(pipeline)([*pipeline.steps[:-1], (name, model)])
+
+
+def with_inputs(forest: Forest, pipeline: Any) -> Forest:
+    """Return the forest of a pipeline's model, which knows how its features are made."""
+    inputs = read_inputs(pipeline, forest.n_features)
+    if inputs is None:
+        return forest
+    names = forest.feature_names
+    if names is None:
+        with suppress(Exception):  # not every transformer has names for what it makes
+            steps = make_pipeline(*_before_the_model(pipeline))
+            names = tuple(map(str, steps.get_feature_names_out()))
+    return replace(forest, inputs=inputs, feature_names=names)
+
+
+def read_inputs(pipeline: Any, n_features: int) -> Inputs | None:
+    """Return how the features of a pipeline's model are made; None where they are the columns."""
+    transformers = [one for one in _before_the_model(pipeline) if not _does_nothing(one)]
+    if not transformers:
+        return None
+    first = transformers[0]
+    n_columns = getattr(first, "n_features_in_", None)
+    if n_columns is None:
+        raise unfitted(first)
+    needs = _through(transformers, [frozenset([k]) for k in range(n_columns)])
+    if len(needs) != n_features:
+        raise UnsupportedModelError(
+            f"The transformers of this {type(pipeline).__name__} make {len(needs)} features, but "
+            f"its {type(last_step(pipeline)).__name__} was trained on {n_features}: fit the whole "
+            "pipeline."
+        )
+    names = getattr(first, "feature_names_in_", None)
+    return Inputs(
+        columns=Columns(
+            n_columns,
+            None if names is None else tuple(map(str, names)),
+            tuple(tuple(sorted(one)) for one in needs),
+        ),
+        transform=make_pipeline(*transformers).transform,
+        blanks=_blanks(first, n_columns),
+    )
+
+
+def _is_pipeline(model: Any) -> bool:
+    return is_a(model, "sklearn", "Pipeline")
+
+
+def _before_the_model(pipeline: Any) -> list[Any]:
+    """Return the transformers that samples pass, those of a pipeline at the end included."""
+    last = pipeline.steps[-1][1]
+    own = [one for _, one in pipeline.steps[:-1]]
+    return own + _before_the_model(last) if _is_pipeline(last) else own
+
+
+def _does_nothing(transformer: Any) -> bool:
+    """Say whether a step changes nothing when samples are predicted; samplers only draw."""
+    return (
+        transformer is None
+        or isinstance(transformer, str)
+        or hasattr(transformer, "fit_resample")
+        or (is_a(transformer, "sklearn", "FunctionTransformer") and transformer.func is None)
+    )
+
+
+def _through(transformers: Iterable[Any], needs: list[Needs]) -> list[Needs]:
+    """Return what the outputs need of transformers that follow each other."""
+    for one in transformers:
+        needs = needs if _does_nothing(one) else _outputs(one, needs)
+    return needs
+
+
+def _outputs(transformer: Any, needs: list[Needs]) -> list[Needs]:
+    """Return which columns each output of a transformer needs, given those of its inputs."""
+    if _is_pipeline(transformer):
+        return _through((one for _, one in transformer.steps), needs)
+    if is_a(transformer, "sklearn", "ColumnTransformer"):
+        return _of_columns(transformer, needs)
+    if is_a(transformer, "sklearn", "FeatureUnion"):
+        parts = [_through([one], needs) for _, one in transformer.transformer_list if one != "drop"]
+        return [own for part in parts for own in part]
+    if hasattr(transformer, "output_to_input_"):  # skrub
+        place = {name: k for k, name in enumerate(transformer.feature_names_in_)}
+        inputs = transformer.output_to_input_
+        return [needs[place[inputs[name]]] for name in transformer.get_feature_names_out()]
+    if is_a(transformer, "sklearn", "PolynomialFeatures"):
+        return [_all(needs[k] for k in np.flatnonzero(row)) for row in transformer.powers_]
+    if is_a(transformer, "sklearn", "SelectorMixin"):
+        return [needs[k] for k in transformer.get_support(indices=True)]
+    if is_a(transformer, "sklearn", "MissingIndicator"):
+        return [needs[k] for k in transformer.features_]
+    if is_a(transformer, "sklearn", "SimpleImputer"):
+        return _imputed(transformer, needs)
+    widths = _widths(transformer, len(needs))
+    if widths is None:
+        return [_all(needs)] * _n_outputs(transformer)
+    return [own for own, width in zip(needs, widths, strict=True) for _ in range(width)]
+
+
+def _widths(transformer: Any, n_inputs: int) -> Sequence[int] | None:
+    """Return how many outputs each input alone becomes, one after the other; None if unknown."""
+    is_elementwise = is_a(transformer, "sklearn", "FunctionTransformer") and isinstance(
+        transformer.func, np.ufunc
+    )
+    if is_elementwise or is_a(transformer, "sklearn", *ONE_TO_ONE):
+        return [1] * n_inputs
+    if is_a(transformer, "sklearn", "OneHotEncoder"):
+        return _one_hot_widths(transformer)
+    if is_a(transformer, "sklearn", "TargetEncoder"):
+        width = len(transformer.classes_) if transformer.target_type_ == "multiclass" else 1
+        return [width] * n_inputs
+    if is_a(transformer, "sklearn", "KBinsDiscretizer"):
+        is_one = transformer.encode == "ordinal"
+        return [1] * n_inputs if is_one else [int(one) for one in transformer.n_bins_]
+    if is_a(transformer, "sklearn", "SplineTransformer"):
+        return [transformer.n_features_out_ // n_inputs] * n_inputs
+    return None
+
+
+def _one_hot_widths(encoder: Any) -> list[int]:
+    """Return how many dummy columns each column has: rare categories share one, one is dropped."""
+    widths = np.array([len(known) for known in encoder.categories_])
+    rare = getattr(encoder, "infrequent_categories_", None)
+    if rare is not None:
+        widths -= [0 if one is None else len(one) - 1 for one in rare]
+    if encoder.drop_idx_ is not None:
+        widths -= [one is not None for one in encoder.drop_idx_]
+    return [int(one) for one in widths]
+
+
+def _imputed(imputer: Any, needs: list[Needs]) -> list[Needs]:
+    """Return what a filled column needs, itself alone, and indicators of missing values after."""
+    filled = needs
+    if not imputer.keep_empty_features:
+        is_empty = [isinstance(one, float) and np.isnan(one) for one in imputer.statistics_]
+        filled = [own for own, empty in zip(needs, is_empty, strict=True) if not empty]
+    if imputer.indicator_ is None:
+        return filled
+    return filled + _outputs(imputer.indicator_, needs)
+
+
+def _of_columns(transformer: Any, needs: list[Needs]) -> list[Needs]:
+    """Return what the outputs of a ColumnTransformer need: its parts stand side by side."""
+    places = transformer.output_indices_
+    found: list[Needs] = [frozenset()] * max(place.stop for place in places.values())
+    for name, part, columns in transformer.transformers_:
+        if part != "drop" and places[name].stop > places[name].start:
+            own = [needs[k] for k in _places_of(columns, transformer)]
+            found[places[name]] = _through([part], own)
+    return found
+
+
+def _places_of(columns: Any, transformer: Any) -> list[int]:
+    """Return the places of the columns that a part of a ColumnTransformer takes."""
+    names = list(getattr(transformer, "feature_names_in_", ()))
+    every = np.arange(transformer.n_features_in_)
+    if isinstance(columns, str):
+        return [names.index(columns)]
+    if isinstance(columns, slice):
+        if isinstance(columns.start, str) or isinstance(columns.stop, str):
+            first = 0 if columns.start is None else names.index(columns.start)
+            last = len(names) if columns.stop is None else names.index(columns.stop) + 1
+            columns = slice(first, last, columns.step)  # by names the last one is included
+        return [int(one) for one in every[columns]]
+    found = np.atleast_1d(np.asarray(columns))
+    if found.dtype.kind in "OUT":
+        return [names.index(name) for name in found]
+    return [int(one) for one in every[found]]
+
+
+def _all(needs: Iterable[Needs]) -> Needs:
+    return frozenset().union(*needs)
+
+
+def _n_outputs(transformer: Any) -> int:
+    """Return how many outputs any transformer has."""
+    try:
+        return len(transformer.get_feature_names_out())
+    except Exception:  # whatever a transformer of somebody else does
+        raise UnsupportedModelError(
+            f"It cannot be found out how many features {type(transformer).__name__} makes: give it "
+            "a method `get_feature_names_out`, as transformers of scikit-learn have."
+        ) from None
+
+
+def _blanks(transformer: Any, n_inputs: int) -> list[Any]:
+    """Return a value for each input with which a transformer works."""
+    if _is_pipeline(transformer):
+        following = [one for _, one in transformer.steps if not _does_nothing(one)]
+        return _blanks(following[0], n_inputs) if following else [BLANK] * n_inputs
+    if is_a(transformer, "sklearn", "FeatureUnion"):
+        return _blanks(transformer.transformer_list[0][1], n_inputs)
+    if is_a(transformer, "sklearn", "ColumnTransformer"):
+        found = [BLANK] * n_inputs
+        for _, part, columns in transformer.transformers_:
+            if not _does_nothing(part):
+                places = _places_of(columns, transformer)
+                for place, blank in zip(places, _blanks(part, len(places)), strict=True):
+                    found[place] = blank
+        return found
+    if is_a(transformer, "sklearn", *ENCODERS):
+        return [known[0] for known in transformer.categories_]
+    if is_a(transformer, "sklearn", "SimpleImputer"):
+        return list(transformer.statistics_)
+    return [BLANK] * n_inputs

@@ -1,0 +1,45 @@
+"""Columns of samples as the user has them: what prices, bills and requests speak of."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from thriftwood.errors import InputError
+from thriftwood.support.validation import did_you_mean, is_whole
+
+# The columns that each feature is computed from.
+ColumnsOf = tuple[tuple[int, ...], ...]
+
+
+class Columns(NamedTuple):
+    """The columns of the samples, by number and by name.
+
+    The features that trees test are the columns, unless a pipeline makes them: then `of_features`
+    has the columns that each is computed from.
+    """
+
+    n_columns: int
+    names: tuple[str, ...] | None
+    of_features: ColumnsOf | None = None
+
+    def label(self, column: int) -> str:
+        return self.names[column] if self.names else f"feature {column}"
+
+    def find(self, feature: Any, where: str, also: Iterable[str | int] = ()) -> int:
+        """Return the number of a column, or raise; `also` are other names that would do."""
+        if self.names is not None and feature in self.names:
+            if self.names.count(feature) > 1:
+                raise InputError(
+                    f"`{where}` names {feature!r}, but X has two columns of that name."
+                )
+            return self.names.index(feature)
+        if is_whole(feature) and 0 <= feature < self.n_columns:
+            return int(feature)
+        if self.names is None:
+            raise InputError(
+                f"`{where}` names {feature!r}, but columns have no names: use numbers from 0 to "
+                f"{self.n_columns - 1}, or pass X as a data frame."
+            )
+        raise InputError(
+            f"`{where}` names {feature!r}, which is no feature of the model."
+            f"{did_you_mean(feature, (*self.names, *also))}"
+        )

@@ -1,0 +1,286 @@
+"""Laws of pipelines: features need the columns that they are made of; bills speak of columns."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.decomposition import PCA
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_selection import SelectKBest, VarianceThreshold
+from sklearn.impute import KNNImputer, MissingIndicator, SimpleImputer
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    KBinsDiscretizer,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    PowerTransformer,
+    QuantileTransformer,
+    SplineTransformer,
+    StandardScaler,
+    TargetEncoder,
+)
+
+import thriftwood as tw
+from thriftwood.adapters.pipelines import read_inputs
+
+NUMBERS, TEXTS = ["age", "weight", "pulse"], ["pain", "town"]
+
+
+def patients(n_samples=120, seed=0):
+    """Samples of two kinds of columns, with missing numbers, and their labels."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(rng.gamma(4.0, 10.0, size=(n_samples, 3)).round(1), columns=NUMBERS)
+    frame["pain"] = rng.choice(["none", "mild", "strong"], n_samples, p=[0.5, 0.3, 0.2])
+    frame["town"] = rng.choice(list("abcdefg"), n_samples)
+    y = (frame["age"] + 20 * (frame["pain"] == "strong") > 45).astype(int).to_numpy()
+    frame.loc[rng.random(n_samples) < 0.1, "pulse"] = np.nan
+    return frame, y
+
+
+def numbers(*transformers):
+    """A transformer of the columns of numbers alone, missing values filled first."""
+    steps = make_pipeline(SimpleImputer(), *transformers)
+    return ColumnTransformer([("numbers", steps, NUMBERS)])
+
+
+def texts(*transformers):
+    return ColumnTransformer([("texts", make_pipeline(*transformers), TEXTS)])
+
+
+MAKERS = {
+    "usual": lambda: ColumnTransformer(
+        [
+            (
+                "numbers",
+                make_pipeline(SimpleImputer(add_indicator=True), StandardScaler()),
+                NUMBERS,
+            ),
+            ("texts", OneHotEncoder(handle_unknown="ignore"), TEXTS),
+        ]
+    ),
+    "remainder": lambda: ColumnTransformer(
+        [("texts", OrdinalEncoder(), TEXTS)], remainder=SimpleImputer()
+    ),
+    "passthrough": lambda: ColumnTransformer(
+        [("texts", OneHotEncoder(drop="first"), ["town"]), ("age", "passthrough", ["age"])]
+    ),
+    "selectors": lambda: ColumnTransformer(
+        [
+            ("numbers", SimpleImputer(), make_column_selector(dtype_include=float)),
+            ("pain", OneHotEncoder(drop="if_binary"), slice("pain", "pain")),
+        ]
+    ),
+    "mask": lambda: ColumnTransformer(
+        [("some", SimpleImputer(), [True, False, True, False, False]), ("one", "drop", [1])]
+    ),
+    "rare": lambda: texts(OneHotEncoder(min_frequency=20)),
+    "target": lambda: texts(TargetEncoder()),
+    "bins": lambda: numbers(KBinsDiscretizer(4, quantile_method="averaged_inverted_cdf")),
+    "ordinal bins": lambda: numbers(
+        KBinsDiscretizer(4, encode="ordinal", quantile_method="averaged_inverted_cdf")
+    ),
+    "splines": lambda: numbers(SplineTransformer(3)),
+    "powers": lambda: numbers(PolynomialFeatures(2)),
+    "scalers": lambda: numbers(
+        MinMaxScaler(), PowerTransformer(), QuantileTransformer(n_quantiles=20)
+    ),
+    "logarithm": lambda: numbers(FunctionTransformer(np.log1p)),
+    "own function": lambda: numbers(
+        FunctionTransformer(
+            lambda X: X / X.sum(axis=1, keepdims=True), feature_names_out="one-to-one"
+        )
+    ),
+    "components": lambda: numbers(PCA(2)),
+    "neighbours": lambda: ColumnTransformer([("numbers", KNNImputer(), NUMBERS)]),
+    "chosen": lambda: Pipeline(
+        [("all", numbers(PolynomialFeatures(2, include_bias=False))), ("best", SelectKBest(k=4))]
+    ),
+    "varying": lambda: numbers(VarianceThreshold()),
+    "union": lambda: ColumnTransformer(
+        [("both", FeatureUnion([("fill", SimpleImputer()), ("gaps", MissingIndicator())]), NUMBERS)]
+    ),
+}
+
+
+@pytest.fixture(params=MAKERS)
+def pipeline(request):
+    X, y = patients()
+    return Pipeline(
+        [
+            ("prepare", MAKERS[request.param]()),
+            ("forest", RandomForestClassifier(5, max_depth=4, random_state=0)),
+        ]
+    ).fit(X, y)
+
+
+def test_a_feature_changes_only_with_columns_that_it_needs(pipeline):
+    X, _ = patients()
+    inputs = read_inputs(pipeline, pipeline[-1].n_features_in_)
+    assert inputs.columns.names == tuple(X.columns)
+    before = as_array(inputs.transform(X))
+    seen = [set() for _ in inputs.columns.of_features]
+    for column, name in enumerate(X.columns):
+        for other in (X[name].sample(frac=1, random_state=seed).to_numpy() for seed in range(3)):
+            after = as_array(inputs.transform(X.assign(**{name: other})))
+            for feature in np.flatnonzero((before != after).any(axis=0)):
+                seen[feature].add(column)
+    for feature, needed in enumerate(inputs.columns.of_features):
+        assert seen[feature] <= set(needed)
+    assert any(seen)
+
+
+def test_known_transformers_need_no_column_more(pipeline, request):
+    inputs = read_inputs(pipeline, pipeline[-1].n_features_in_)
+    looks_at_all = ("own function", "components", "neighbours")
+    if request.node.callspec.params["pipeline"] not in (*looks_at_all, "powers", "chosen"):
+        assert all(len(needed) == 1 for needed in inputs.columns.of_features)
+
+
+def test_values_that_nobody_bought_are_no_obstacle(pipeline):
+    X, _ = patients()
+    inputs = read_inputs(pipeline, pipeline[-1].n_features_in_)
+    blank = pd.DataFrame([inputs.blanks], columns=X.columns)
+    right = as_array(inputs.transform(X.iloc[:5]))
+    for column, name in enumerate(X.columns):
+        bought = pd.concat([blank] * 5, ignore_index=True).assign(
+            **{name: X[name].iloc[:5].to_numpy()}
+        )
+        found = as_array(inputs.transform(bought))
+        alone = [
+            k for k, needed in enumerate(inputs.columns.of_features) if set(needed) <= {column}
+        ]
+        np.testing.assert_array_equal(found[:, alone], right[:, alone])
+
+
+def as_array(made):
+    return made.toarray() if hasattr(made, "toarray") else np.asarray(made)
+
+
+PRICES = {"age": 1.0, "weight": 2.5, "pulse": 4.0, "pain": 7.0, "town": 3.0}
+
+
+def plain_bills(pipeline, X, prices):
+    """What every sample pays, by a walk through scikit-learn's own trees, column by column."""
+    inputs = read_inputs(pipeline, pipeline[-1].n_features_in_)
+    made = as_array(inputs.transform(X)).astype(np.float32)
+    names = list(X.columns)
+    bills = np.zeros(len(X))
+    for i, row in enumerate(made):
+        bought = set()
+        for tree in (one.tree_ for one in pipeline[-1].estimators_):
+            node = 0
+            while tree.children_left[node] >= 0:
+                feature = tree.feature[node]
+                bought |= {names[k] for k in inputs.columns.of_features[feature]}
+                goes_left = row[feature] <= tree.threshold[node]
+                node = (tree.children_left if goes_left else tree.children_right)[node]
+        bills[i] = sum(prices[name] for name in bought)
+    return bills
+
+
+def test_bills_are_those_of_a_plain_walk_over_columns(pipeline):
+    X, _ = patients()
+    bill = tw.feature_bill(pipeline, X, PRICES)
+    np.testing.assert_allclose(bill.per_sample, plain_bills(pipeline, X, PRICES), rtol=1e-12)
+    assert bill.feature_names == tuple(X.columns)
+    assert bill.used.shape == X.shape
+    assert bill.receipt(3).total == pytest.approx(bill.per_sample[3])
+    assert {one.name for one in bill.receipt(3).purchases} <= set(X.columns)
+
+
+def test_every_point_of_a_path_is_a_pipeline_with_its_bill_and_loss(pipeline):
+    X, y = patients()
+    path = tw.prune_path(pipeline, X, y, costs=PRICES)
+    for index in sorted({0, len(path) // 2, len(path) - 1}):
+        pruned = path[index]
+        assert isinstance(pruned.model, Pipeline)
+        assert plain_bills(pruned.model, X, PRICES).mean() == pytest.approx(pruned.cost)
+        assert pruned.n_features == (tw.feature_bill(pruned, X).bought > 0).sum()
+        wrong = [
+            np.mean(tree.predict(as_array(pruned.model[:-1].transform(X)).astype(np.float32)) != y)
+            for tree in pruned.model[-1].estimators_
+        ]
+        assert np.mean(wrong) == pytest.approx(pruned.loss)
+    measured = path.evaluate(X, y)
+    right = np.mean(path[len(path) // 2].model.predict(X) == y)
+    assert 1 - measured.error[len(path) // 2] == pytest.approx(right)
+
+
+def test_a_path_is_optimal_for_columns(pipeline):
+    X, y = patients(60)
+    path = tw.prune_path(pipeline, X, y, costs=PRICES)
+    for certificate in path.certify(tw.pruning_problem(pipeline, X, y, costs=PRICES)):
+        assert certificate.gap == 0
+
+
+def source(X, asked):
+    def acquire(sample, column):
+        asked.append((sample, column))
+        return X.at[sample, column]
+
+    return acquire
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_cost": 9.0}, {"stop": "decided"}])
+def test_lazy_predictions_ask_for_columns_once_and_pay_for_them(pipeline, limits):
+    X, _ = patients()
+    asked = []
+    lazy = tw.LazyPredictor(pipeline, acquire=source(X, asked), costs=PRICES, **limits)
+    answer = lazy.predict(range(20))
+    assert len(set(asked)) == len(asked) == answer.n_requests
+    paid = [sum(PRICES[column] for sample, column in asked if sample == i) for i in range(20)]
+    np.testing.assert_allclose(answer.bill.per_sample, paid)
+    if "max_cost" in limits:
+        assert max(paid) <= 9.0
+    else:
+        np.testing.assert_array_equal(answer.labels, pipeline.predict(X.iloc[:20]))
+    if not limits:
+        np.testing.assert_allclose(answer.proba, pipeline.predict_proba(X.iloc[:20]))
+        np.testing.assert_allclose(paid, plain_bills(pipeline, X.iloc[:20], PRICES))
+    bought = {one.name: one.value for one in answer.receipts[5].purchases}
+    assert bought == {
+        name: (None if X.at[5, name] != X.at[5, name] else X.at[5, name]) for name in bought
+    }
+
+
+def test_lazy_predictions_in_batches_and_from_tables_are_the_same(pipeline):
+    X, _ = patients()
+    one_by_one = tw.LazyPredictor(pipeline, acquire=source(X, []), costs=PRICES).predict(range(20))
+    many = tw.LazyPredictor(
+        pipeline, acquire_many=lambda wanted: [X.at[one] for one in wanted], costs=PRICES
+    ).predict(range(20))
+    table = tw.LazyPredictor(pipeline, costs=PRICES).predict(X.iloc[:20])
+    for answer in (many, table):
+        np.testing.assert_array_equal(answer.labels, one_by_one.labels)
+        np.testing.assert_allclose(answer.bill.per_sample, one_by_one.bill.per_sample)
+        assert answer.n_requests == one_by_one.n_requests
+
+
+def test_what_is_known_is_not_asked_for_and_costs_nothing(pipeline):
+    X, _ = patients()
+    asked = []
+    lazy = tw.LazyPredictor(pipeline, acquire=source(X, asked), costs=PRICES)
+    known = [{"pain": X.at[i, "pain"], "age": X.at[i, "age"]} for i in range(20)]
+    answer = lazy.predict(range(20), known=known)
+    assert not {column for _, column in asked} & {"pain", "age"}
+    np.testing.assert_array_equal(answer.labels, pipeline.predict(X.iloc[:20]))
+    free = {**PRICES, "pain": 0.0, "age": 0.0}
+    np.testing.assert_allclose(answer.bill.per_sample, plain_bills(pipeline, X.iloc[:20], free))
+
+
+def test_columns_whose_source_fails_leave_the_others(pipeline):
+    X, _ = patients()
+
+    def acquire(sample, column):
+        if column == "pain":
+            raise TimeoutError
+        return X.at[sample, column]
+
+    answer = tw.LazyPredictor(pipeline, acquire=acquire, costs=PRICES, on_failure="node").predict(
+        [0, 1]
+    )
+    assert len(answer) == 2
+    assert {one.feature for one in answer.failures} <= {"pain"}
