@@ -175,6 +175,7 @@ def test_infinite_costs_are_refused(costs):
     for call in (
         lambda: tw.prune(FOREST, X, y, costs=tw.Costs(**costs), tradeoff=0.1),
         lambda: tw.prune_path(FOREST, X, y, costs=tw.Costs(**costs)),
+        lambda: tw.feature_bill(FOREST, X, tw.Costs(**costs)),
     ):
         with pytest.raises(RangeError, match="bills are infinite"):
             call()

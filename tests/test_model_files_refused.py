@@ -30,6 +30,7 @@ from thriftwood.errors import (
     UnfittedModelError,
     UnsupportedModelError,
 )
+from thriftwood.formats import trial
 from thriftwood.formats.export import from_skops, to_skops
 from thriftwood.formats.models import (
     check_model_file,
@@ -375,3 +376,36 @@ def test_a_file_is_whole_or_as_it_was(kind, suffix, method, tmp_path, monkeypatc
         write_model_file(xgboost_models.fitted(kind).model, file)
     assert file.read_text() == "as it was"
     assert [left.name for left in tmp_path.iterdir()] == [file.name]
+
+
+def test_a_zip_of_an_unknown_version_is_refused(tmp_path):
+    file = tmp_path / "m.skops"
+    to_skops(fitted_tree(), file)
+    content = file.read_bytes()
+    place = content.index(b"PK\x01\x02") + 6  # the version that is needed to unpack it
+    file.write_bytes(content[:place] + b"\xff" + content[place + 1 :])
+    with pytest.raises(InputError):
+        read_model(file)
+
+
+def test_what_a_library_quotes_of_a_file_is_cut_short(tmp_path):
+    file = tmp_path / "m.skops"
+    to_skops(fitted_tree(), file)
+    content = file.read_bytes()
+    place = content.index(b"PK\x03\x04") + 26  # how long the name of a member is
+    file.write_bytes(content[:place] + b"\xff\x0f" + content[place + 2 :])
+    with pytest.raises(InputError, match="is not a whole file of skops") as caught:
+        read_model(file)
+    assert len(str(caught.value)) < 500
+
+
+def test_a_file_that_is_read_differently_each_time_is_refused():
+    """As where parts of a damaged file lead a library beyond its memory."""
+    trees = (fitted_tree(max_depth=depth) for depth in (2, 2, 2, 1, 2))
+    with pytest.raises(ValueError, match="differently each time"):
+        trial._use_often(lambda _: next(trees), None)
+
+
+def fitted_tree(max_depth=3):
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    return DecisionTreeClassifier(max_depth=max_depth, random_state=0).fit(X, X[:, 0] > X[:, 1])

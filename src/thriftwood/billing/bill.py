@@ -189,6 +189,7 @@ def feature_bill(
     return bill_of_stages(stages, table, prices, n_jobs)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what is infinite is refused in the end
 def bill_of_stages(
     stages: Stages,
     table: Table,
@@ -267,7 +268,7 @@ def make_bill(
     with np.errstate(over="ignore", invalid="ignore"):
         bills = bills_of(prices, used, weights)
         per_sample = bills.per_sample + test_costs
-        everything = per_sample.sum()
+        everything = per_sample.sum() + model_cost
     if not np.isfinite(everything):
         raise RangeError("The prices are so large that bills are infinite. Use a larger unit.")
     by_feature = bills.by_cost_item[: prices.n_columns]

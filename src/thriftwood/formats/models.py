@@ -17,6 +17,7 @@ from thriftwood.forest import Forest
 from thriftwood.formats.content import Content
 from thriftwood.formats.registry import FORMATS, READ, Format, suffixes_of
 from thriftwood.support.files import CUT_OFF, File, place_of, read_whole
+from thriftwood.support.text import said_by
 from thriftwood.support.validation import listed
 
 # Files made for prediction alone; some of them we can write.
@@ -26,7 +27,6 @@ FOR_PREDICTION = {
     ".dll": "compiled code",
     ".pmml": "PMML",
 }
-MOST_SAID = 300  # letters of what a library says; XGBoost may quote a whole file
 TABLES = (".csv", ".gz", ".tsv", ".parquet", ".feather", ".arrow", ".npz")
 
 
@@ -69,7 +69,9 @@ def read_model(file: File, *, trust_pickle: bool = False) -> Any:
     except ThriftwoodError:
         raise
     except Exception as error:  # whatever a damaged file leads its library to
-        raise InputError(f"{content.place} is no whole {own.name} file: {_said(error)}.") from None
+        raise InputError(
+            f"{content.place} is no whole {own.name} file: {said_by(error)}."
+        ) from None
     return model
 
 
@@ -101,7 +103,7 @@ def write_model_file(model: Any, file: File) -> None:
     except ThriftwoodError:
         raise
     except Exception as error:  # whatever its library says
-        raise InputError(f"{place} cannot be written: {_said(error)}.") from None
+        raise InputError(f"{place} cannot be written: {said_by(error)}.") from None
 
 
 def check_model_file(model: Any, file: File) -> None:
@@ -184,10 +186,3 @@ def _json_error(content: Content) -> str:
     except (ValueError, RecursionError) as error:
         return str(error)
     return "it is an empty object"
-
-
-def _said(error: Exception) -> str:
-    """Return what a library says, in one line without a point, and not all of it if it is long."""
-    said = str(error).partition("Stack trace")[0]  # XGBoost adds that of its C++
-    line = " ".join(said.split()).rstrip(".") or type(error).__name__
-    return line if len(line) <= MOST_SAID else f"{line[:MOST_SAID]} ..."

@@ -19,6 +19,7 @@ from thriftwood.formats.content import Content
 from thriftwood.formats.trial import tried_first
 from thriftwood.support.files import File, place_of, read_whole, write_whole
 from thriftwood.support.libraries import library
+from thriftwood.support.text import said_by
 
 # What skops does not trust by itself, by name and nothing else.
 TRUSTED_NAMES = {
@@ -194,5 +195,4 @@ def _is_our_noun(name: str) -> bool:
 
 
 def _damaged(content: Content, error: Exception) -> InputError:
-    said = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-    return InputError(f"{content.place} is not a whole file of skops: {said}.")
+    return InputError(f"{content.place} is not a whole file of skops: {said_by(error)}.")

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 
 from thriftwood.errors import InputError
 
+# Letters of a library's message that are shown.
+MOST_SAID = 300
 # What a cell begins with that a spreadsheet would run, after quotes that say that it is text.
 RUN = re.compile(r"'*[=+\-@\t\r]")
 
@@ -15,6 +17,13 @@ def shown(text: object) -> str:
     if name.isprintable():
         return name
     return "".join(one if one.isprintable() else repr(one)[1:-1] for one in name)
+
+
+def said_by(error: Exception) -> str:
+    """Return what a library says, in one line without a point, and not all of it if it is long."""
+    said = str(error).partition("Stack trace")[0]  # XGBoost adds that of its C++
+    line = " ".join(said.split()).rstrip(".") or type(error).__name__
+    return line if len(line) <= MOST_SAID else f"{line[:MOST_SAID]} ..."
 
 
 def unit_behind(unit: str) -> str:

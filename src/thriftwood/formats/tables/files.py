@@ -25,6 +25,7 @@ from thriftwood.support.files import (
     unpacked_gzip,
 )
 from thriftwood.support.libraries import library
+from thriftwood.support.text import said_by
 
 # How files begin that somebody may have renamed; no text does, whatever its columns are called.
 BEGINNINGS = {
@@ -194,8 +195,7 @@ def _read_arrow(place: Path, content: bytes) -> FileTable:
         said = CUT_OFF if content.startswith(ARROW_BEGINNINGS) else "it does not begin like one"
         raise InputError(f"{place} is no whole {kind} file: {said}.") from None
     except Exception as error:  # it is whole, but not for pandas; or it asks for terabytes
-        said = " ".join(str(error).split()).rstrip(".")
-        raise InputError(f"{place} cannot be read as a {kind} file: {said}.") from None
+        raise InputError(f"{place} cannot be read as a {kind} file: {said_by(error)}.") from None
     # Columns that pandas used as names of rows, unless it kept them as columns, too.
     others = [one for one in frame.index.names if one is not None and one not in frame.columns]
     frame = (frame.reset_index(others) if others else frame).reset_index(drop=True)
