@@ -1,8 +1,8 @@
 """The decomposition by trees: rounds, gaps and time, against the minimum cut and HiGHS.
 
-Ratios within one run, alternating, medians, on the same closure problem. All times include the
-reductions; that of HiGHS is all of `linear_program`, which gets the problem as it is, and in a
-second column what the reductions leave of it. The second part spreads the trees over two processes
+Ratios within one run, alternating, medians, on the same closure problem. All times include merging
+twins; that of HiGHS is all of `linear_program`, which gets the problem as it is, and in a second
+column what merging leaves of it. The second part spreads the trees over two processes
 and shows how little of the time is theirs. The last part runs the textbook's master, which mixes
 whole closed sets instead of pieces, to show what pieces are good for.
 """
@@ -17,7 +17,7 @@ from thriftwood.closure import (
     ClosureProblem,
     ClosureSolution,
     check_certificate,
-    reduce_until_stable,
+    merge_twin_items,
 )
 from thriftwood.solvers import DantzigWolfe, linear_program, min_cut
 from thriftwood.solvers.subproblems import batches_of, subproblem_workers
@@ -37,7 +37,7 @@ def main() -> None:
     print(f"{title}, {n_trees} trees: {problem}")
     print(
         "tradeoff  splits kept  rounds  pieces  columns   min_cut  decomposed     HiGHS  "
-        "HiGHS reduced"
+        "HiGHS merged"
     )
     solutions = {rows: compare(problem, rows, n_trees, repeats) for rows in ROWS_PER_COST}
     print("\nGap after each round, as a fraction of the bound")
@@ -45,7 +45,7 @@ def main() -> None:
         gaps = [one.gap / max(one.bound, 1) for one in solution.rounds]
         print(f"{rows / n_trees:8.5f}  " + " ".join(f"{gap:.0e}" if gap else "0" for gap in gaps))
     print("\nWorkers: this process, and two others that are up and running")
-    print("tradeoff  one worker  two workers  of one worker: reductions, passes of the trees")
+    print("tradeoff  one worker  two workers  of one worker: merging, passes of the trees")
     for rows in WORKERS_ROWS_PER_COST:
         compare_workers(problem, rows, n_trees, repeats)
     compare_with_textbook(problem, n_trees, 2.0 if options.quick else TEXTBOOK_SECONDS)
@@ -56,17 +56,17 @@ def compare(problem: ClosureProblem, rows: float, n_trees: int, repeats: int) ->
     solution = DantzigWolfe()(priced)
     assert check_certificate(priced, solution).gap == 0
     assert (solution.kept == min_cut(priced).kept).all()
-    cut, decomposed, program, program_reduced = alternate(
+    cut, decomposed, program, program_merged = alternate(
         repeats,
         lambda: seconds_of(lambda: min_cut(priced)),
         lambda: seconds_of(lambda: DantzigWolfe()(priced)),
         lambda: seconds_of(lambda: linear_program(priced)),
-        lambda: seconds_of(lambda: linear_program(reduce_until_stable(priced)[0])),
+        lambda: seconds_of(lambda: linear_program(merge_twin_items(priced)[0])),
     )
     print(
         f"{rows / n_trees:8.5f} {solution.kept.sum():12d} {len(solution.rounds):7d} "
         f"{solution.rounds[-1].n_pieces:7d} {sum(one.n_columns for one in solution.rounds):8d} "
-        f"{cut:7.3f} s {decomposed:9.3f} s {program:7.2f} s {program_reduced:12.2f} s",
+        f"{cut:7.3f} s {decomposed:9.3f} s {program:7.2f} s {program_merged:12.2f} s",
         flush=True,
     )
     return solution
@@ -76,19 +76,19 @@ def compare_workers(problem: ClosureProblem, rows: float, n_trees: int, repeats:
     """Print the time of one and of two workers, and how much of it is work that they can share."""
     priced, _ = problem.at(Fraction(rows))
     n_rounds = len(DantzigWolfe(n_jobs=2)(priced).rounds)  # two processes start here
-    smaller, _ = reduce_until_stable(priced)
+    smaller, _ = merge_twin_items(priced)
     prices = smaller.costs[smaller.arc_item] // 2
     with subproblem_workers(smaller, batches_of(smaller), 1) as solve:
-        one, two, reductions, one_pass = alternate(
+        one, two, merging, one_pass = alternate(
             repeats,
             lambda: seconds_of(lambda: DantzigWolfe(n_jobs=1)(priced)),
             lambda: seconds_of(lambda: DantzigWolfe(n_jobs=2)(priced)),
-            lambda: seconds_of(lambda: reduce_until_stable(priced)),
+            lambda: seconds_of(lambda: merge_twin_items(priced)),
             lambda: seconds_of(lambda: solve(prices)),
         )
     passes = one_pass * (n_rounds + 2)  # two start it all
     print(
-        f"{rows / n_trees:8.5f} {one:9.3f} s {two:10.3f} s {reductions / one:20.0%} "
+        f"{rows / n_trees:8.5f} {one:9.3f} s {two:10.3f} s {merging / one:20.0%} "
         f"{passes / one:10.1%}",
         flush=True,
     )
@@ -112,7 +112,7 @@ def compare_with_textbook(problem: ClosureProblem, n_trees: int, seconds: float)
             f"{run.n_samples:24d}  {gap:.0e}",
             flush=True,
         )
-        smaller, _ = reduce_until_stable(priced)
+        smaller, _ = merge_twin_items(priced)
         best = smaller.profit(min_cut(smaller).kept)
         assert not run.finished or round(run.profit) == best, "The textbook and we disagree"
 

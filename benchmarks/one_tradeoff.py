@@ -1,9 +1,9 @@
 """One tradeoff: our min cut against OR-tools' max flow and HiGHS, on the same closure problem.
 
 Ratios within one run, alternating, medians. Our time includes everything from the closure problem
-to the set of projects and its flow: reductions, building the network, pushing, carrying it back. Of
-OR-tools only `solve` is counted; of HiGHS all of `linear_program`, nearly all of which is HiGHS. A
-second column gives OR-tools the problem after our reductions, and compares with our flow alone.
+to the set of projects and its flow: merging twins, building the network, pushing, carrying it back.
+Of OR-tools only `solve` is counted; of HiGHS all of `linear_program`, nearly all of which is HiGHS.
+A second column gives OR-tools the problem after twins are merged, and compares with our flow alone.
 """
 
 from concurrent.futures import ProcessPoolExecutor
@@ -18,7 +18,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from thriftwood.adapters import read_forest
 from thriftwood.billing import list_purchases
-from thriftwood.closure import ClosureProblem, check_certificate, reduce_closure
+from thriftwood.closure import ClosureProblem, check_certificate, merge_twin_items
 from thriftwood.costs import read_prices
 from thriftwood.forest import Forest, route_samples
 from thriftwood.forest.table import read_rows
@@ -44,24 +44,24 @@ def against_or_tools(n_samples: int, n_trees: int, repeats: int, folder) -> None
     problem = closure_of(forest, X, y)
     print(f"\n{title}, {n_trees} trees: {problem}")
     print(
-        "tradeoff   kept splits   min_cut     OR-tools   ratio | reduced: flow   OR-tools   ratio"
+        "tradeoff   kept splits   min_cut     OR-tools   ratio | merged:  flow   OR-tools   ratio"
     )
     for rows in ROWS_PER_COST:
         priced, _ = problem.at(Fraction(rows))
-        reduced, _ = reduce_closure(priced)
+        merged, _ = merge_twin_items(priced)
         solution = min_cut(priced)
         check_certificate(priced, solution)
-        ours, theirs, our_flow, theirs_reduced = alternate(
+        ours, theirs, our_flow, theirs_merged = alternate(
             repeats,
             lambda priced=priced: seconds_of(lambda: min_cut(priced)),
             partial(or_tools_seconds, priced),
-            lambda reduced=reduced: seconds_of(lambda: maximum_flow(reduced)),
-            partial(or_tools_seconds, reduced),
+            lambda merged=merged: seconds_of(lambda: maximum_flow(merged)),
+            partial(or_tools_seconds, merged),
         )
         print(
             f"{rows / n_trees:8.5f} {solution.kept.sum():12d} {ours:8.3f} s {theirs:10.3f} s "
-            f"{theirs / ours:6.1f}x |     {our_flow:8.3f} s {theirs_reduced:8.3f} s "
-            f"{theirs_reduced / our_flow:6.1f}x"
+            f"{theirs / ours:6.1f}x |     {our_flow:8.3f} s {theirs_merged:8.3f} s "
+            f"{theirs_merged / our_flow:6.1f}x"
         )
     # In a process of its own, whose memory has not been used and freed before.
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as other:

@@ -11,8 +11,7 @@ as quick as we could:
   the basis with them.
 - Wentges' smoothing: trees are asked at prices between the best known and those of the master.
 
-What a tree would keep alone, the usual start, the reductions have kept already. So trees first
-propose what they want where all who need an item share its cost equally.
+Trees first propose what they want where all who need an item share its cost equally.
 """
 
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ import highspy
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from thriftwood.closure import ClosureProblem, exact_sum, reduce_until_stable
+from thriftwood.closure import ClosureProblem, exact_sum, merge_twin_items
 from thriftwood.closure.kernels import closure_at_prices
 from thriftwood.solvers.dantzig_wolfe_kernels import roots
 from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
@@ -38,21 +37,21 @@ NO_LIMIT = highspy.kHighsInf
 
 @dataclass(frozen=True)
 class TextbookRun:
-    """How far the rounds came; profits are of what the reductions left to decide."""
+    """How far the rounds came; profits are those of the closure problem."""
 
     n_rounds: int  # restricted masters that were solved
     n_columns: int  # proposals in the last one
     n_samples: int  # its constraints: one per tree, one per group of arcs that were proposed alike
     profit: float  # of the best mixture
     bound: float  # no closed set has a larger profit
-    seconds: float  # with the reductions
+    seconds: float  # with merging twins
     finished: bool  # whether profit and bound met before the time was up
 
 
 def solve_by_columns(problem: ClosureProblem, seconds: float) -> TextbookRun:
     """Generate columns until profit and bound meet or the time is up."""
     begin = perf_counter()
-    smaller, _ = reduce_until_stable(problem)
+    smaller, _ = merge_twin_items(problem)
     master = _Master(smaller)
     best_prices = _share(smaller, master.paid)
     bound, chosen = _ask(smaller, best_prices)

@@ -92,7 +92,6 @@ def test_what_is_not_one_forest_is_refused_with_advice():
         (cascade, "`stages.forests`"),
         (PATH, r"path\.at"),
         (mixture, "`cheap` or `rich`"),
-        (mixture.model, "`cheap` or `rich`"),
     ):
         with pytest.raises(UnsupportedModelError, match=rf"is not read: .*{advice}"):
             read_forest(several)

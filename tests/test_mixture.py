@@ -18,7 +18,7 @@ def test_a_mixture_meets_the_budget_on_average():
     assert mixture.loss == pytest.approx(within.loss - within.proof.bound)
     bills = [
         np.where(
-            PATH.mix(budget=budget, random_state=seed).model.draws_rich(HEART.X),
+            PATH.mix(budget=budget, random_state=seed).draws_rich(HEART.X),
             tw.feature_bill(mixture.rich.model, HEART.X, HEART.costs).per_sample,
             tw.feature_bill(mixture.cheap.model, HEART.X, HEART.costs).per_sample,
         ).mean()
@@ -29,13 +29,13 @@ def test_a_mixture_meets_the_budget_on_average():
 
 
 def test_a_row_gets_the_same_draw_in_any_company():
-    model = PATH.mix(budget=(PATH.costs[2] + PATH.costs[3]) / 2, random_state=7).model
+    model = PATH.mix(budget=(PATH.costs[2] + PATH.costs[3]) / 2, random_state=7)
     draws = model.draws_rich(HEART.X)
     assert 0.3 < draws.mean() < 0.7
     np.testing.assert_array_equal(model.draws_rich(HEART.X[::-1]), draws[::-1])
     np.testing.assert_array_equal(model.draws_rich(HEART.X[:10]), draws[:10])
     for mine, name in ((model.predict, "predict"), (model.predict_proba, "predict_proba")):
-        rich, cheap = getattr(model.rich, name), getattr(model.cheap, name)
+        rich, cheap = getattr(model.rich.model, name), getattr(model.cheap.model, name)
         np.testing.assert_array_equal(mine(HEART.X)[draws], rich(HEART.X)[draws])
         np.testing.assert_array_equal(mine(HEART.X)[~draws], cheap(HEART.X)[~draws])
     keys = np.arange(len(draws))
@@ -43,11 +43,11 @@ def test_a_row_gets_the_same_draw_in_any_company():
     assert (by_key != draws).any()
     np.testing.assert_array_equal(model.draws_rich(HEART.X[::-1], keys), by_key)
     np.testing.assert_array_equal(
-        model.predict(HEART.X, keys)[by_key], model.rich.predict(HEART.X)[by_key]
+        model.predict(HEART.X, keys)[by_key], model.rich.model.predict(HEART.X)[by_key]
     )
     with pytest.raises(InputError, match="keys for 303 samples"):
         model.draws_rich(HEART.X, keys[1:])
-    other = PATH.mix(budget=(PATH.costs[2] + PATH.costs[3]) / 2, random_state=8).model
+    other = PATH.mix(budget=(PATH.costs[2] + PATH.costs[3]) / 2, random_state=8)
     assert (other.draws_rich(HEART.X) != draws).any()
 
 

@@ -9,17 +9,7 @@ from builders import closure, closures
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from thriftwood.closure import check_certificate, exact_sum, reduce_closure
-from thriftwood.closure import reductions as all_reductions
-from thriftwood.closure.reductions import (
-    drop_free_items,
-    drop_hopeless_projects,
-    fold_private_items,
-    join_projects_without_items,
-    keep_sure_projects,
-    merge_twin_items,
-    reduce_until_stable,
-)
+from thriftwood.closure import check_certificate, exact_sum, merge_twin_items
 from thriftwood.errors import CertificateError, InputError, RangeError
 from thriftwood.solvers import (
     DantzigWolfe,
@@ -29,17 +19,6 @@ from thriftwood.solvers import (
     read_solver,
 )
 from thriftwood.solvers.min_cut import maximum_flow
-
-REDUCTIONS = [
-    drop_free_items,
-    drop_hopeless_projects,
-    merge_twin_items,
-    fold_private_items,
-    join_projects_without_items,
-    keep_sure_projects,
-    reduce_closure,
-    reduce_until_stable,
-]
 
 
 @pytest.mark.parametrize("solver", [min_cut, linear_program, DantzigWolfe()])
@@ -78,11 +57,10 @@ def test_the_linear_program_refuses_numbers_too_large_for_doubles():
         linear_program(problem)
 
 
-@pytest.mark.parametrize("reduction", REDUCTIONS)
 @settings(max_examples=200)
-@given(problem=closures())
-def test_reductions_keep_the_smallest_optimum_and_carry_the_flow_back(reduction, problem):
-    smaller, undo = reduction(problem)
+@given(closures())
+def test_merged_twins_keep_the_smallest_optimum_and_carry_the_flow_back(problem):
+    smaller, undo = merge_twin_items(problem)
     smaller.check()
     assert smaller.n_projects <= problem.n_projects
     assert smaller.n_arcs <= problem.n_arcs
@@ -94,45 +72,10 @@ def test_reductions_keep_the_smallest_optimum_and_carry_the_flow_back(reduction,
     np.testing.assert_array_equal(without_flow.kept, solution.kept)
 
 
-def test_every_reduction_is_tested():
-    public = {
-        name
-        for name, value in vars(all_reductions).items()
-        if callable(value)
-        and getattr(value, "__module__", "") == all_reductions.__name__
-        and not name.startswith("_")
-    }
-    assert public == {reduction.__name__ for reduction in REDUCTIONS}
-
-
-def test_twins_are_merged_and_private_items_folded():
+def test_twins_are_merged_at_the_sum_of_their_costs():
     problem = closure([9, 9], [-1, -1], [[0, 1, 2, 4], [0, 1, 3]], [1, 2, 3, 4, 5])
     merged, _ = merge_twin_items(problem)
     assert sorted(merged.costs.tolist()) == [3, 4, 8]
-    folded, _ = fold_private_items(merged)
-    assert folded.costs.tolist() == [3]
-    assert folded.gains.tolist() == [9 - 8, 9 - 4]
-
-
-def test_a_chain_without_items_becomes_one_project():
-    problem = closure([1, 1, 1], [-1, 0, 1], [[0], [], []], [2])
-    joined, _ = join_projects_without_items(problem)
-    assert joined.gains.tolist() == [3]
-
-
-def test_what_pays_alone_is_kept_and_its_items_become_free():
-    problem = closure([5, 1, 3], [-1, -1, -1], [[0], [0], [1]], [4, 7])
-    smaller, undo = keep_sure_projects(problem)
-    assert (smaller.n_projects, smaller.n_items) == (2, 1)
-    left, _ = reduce_until_stable(problem)
-    assert left.n_projects == 0
-    assert undo(min_cut(smaller)).kept.tolist() == [True, True, False]
-
-
-def test_zero_gain_subtrees_are_dropped_with_their_items():
-    problem = closure([5, 0, 0], [-1, 0, 1], [[0], [1], [2]], [1, 1, 1])
-    smaller, _ = drop_hopeless_projects(problem)
-    assert (smaller.n_projects, smaller.n_items) == (1, 1)
 
 
 def random_forest_like(rng, n_projects, n_items, degree):

@@ -13,7 +13,8 @@ from paths import FOREST, HEART, NHANES, PATH, TRAIN, assert_same_path, heart_pa
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 
 import thriftwood as tw
-from thriftwood.distributed.subsampling import STANDARD_ERRORS, draw_samples, subsampled_problem
+from thriftwood.distributed.subsampling import draw_samples, subsampled_problem
+from thriftwood.pruning.sampled import STANDARD_ERRORS, standard_errors
 
 SUBSAMPLED = heart_path(subsample=150)
 
@@ -165,7 +166,7 @@ def by_subsample(problem):
 
 def standard_error(problem, tradeoff):
     path = by_subsample(problem)
-    errors = problem.subsample.standard_errors(problem, path.drop_step, len(path))
+    errors = standard_errors(problem, path.drop_step, len(path))
     return tradeoff * errors[path.at(tradeoff=tradeoff).index]
 
 

@@ -13,7 +13,8 @@ from paths import FOREST, HEART
 import thriftwood as tw
 from thriftwood.distributed import measuring
 from thriftwood.distributed.measuring import figures_from_sums, losses_in_blocks, paid_in_blocks
-from thriftwood.distributed.subsampling import Subsample
+from thriftwood.problem import Subsample
+from thriftwood.pruning.sampled import standard_errors
 
 EVERYTHING = tw.Costs(
     per_feature=HEART.prices.per_feature,
@@ -85,7 +86,8 @@ def assert_errors_as_by_definition(problem, step, n_points):
     """Compare with the variance of a ratio of two sums, at each point from scratch."""
     weights = problem.in_memory.weights / problem.in_memory.weights.mean()
     n = len(weights)
-    found = Subsample(n, 10 * n, None).standard_errors(problem, step, n_points)
+    drawn = replace(problem, subsample=Subsample(n, 10 * n, None))
+    found = standard_errors(drawn, step, n_points)
     for point in range(n_points):
         bills = plain_bills(problem, step >= point)
         off = weights * (bills - (weights @ bills) / n)
@@ -109,5 +111,5 @@ def test_what_the_model_pays_is_the_same_for_all_samples():
         per_feature=0 * HEART.costs, per_model=[9.0] * 13, per_node=2.0, predictions=10
     )
     problem = tw.pruning_problem(FOREST, HEART.X, HEART.y, costs=costs)
-    subsample = Subsample(303, 3030, None)
-    assert not subsample.standard_errors(problem, *random_steps(problem.forest, 5)).any()
+    drawn = replace(problem, subsample=Subsample(303, 3030, None))
+    assert not standard_errors(drawn, *random_steps(problem.forest, 5)).any()

@@ -76,7 +76,6 @@ REASONS = {
     "CascadeClassifier": "it is several forests; pass one of its `stages.forests`",
     "PruningPath": "pick a point, such as path.at(budget=...)",
     "Mixture": "it draws between two points; pass its `cheap` or `rich`",
-    "MixedModel": "it draws between two models; pass its `cheap` or `rich`",
 }
 
 

@@ -23,7 +23,7 @@ from thriftwood.closure.integers import (
 )
 from thriftwood.closure.kernels import NOTHING, last_needed
 from thriftwood.closure.problem import ClosureProblem
-from thriftwood.closure.reductions import merge_twin_items, reduce_closure, reduce_until_stable
+from thriftwood.closure.reductions import merge_twin_items
 from thriftwood.closure.solution import (
     ClosureSolution,
     Flow,
@@ -48,8 +48,6 @@ __all__ = [
     "from_the_end",
     "last_needed",
     "merge_twin_items",
-    "reduce_closure",
-    "reduce_until_stable",
     "scale_lambda",
     "simple_fraction",
     "smallest_optimum",

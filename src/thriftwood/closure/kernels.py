@@ -262,35 +262,6 @@ def share_out(problem, group, merged, merged_flow):
 
 
 @kernel
-def absorb_into_required(problem):
-    """Find for each project who stands for it: itself, a required one, or nobody where it is sure.
-
-    A project that gains and needs no item joins the one that it requires: whoever keeps that keeps
-    both. Where it requires none, or one that is sure, it is sure to be kept.
-    """
-    gains, requires, arc_start, _, _ = problem
-    stands_for = np.empty(len(gains), dtype=np.int32)
-    for h in range(len(gains)):
-        if gains[h] > 0 and arc_start[h] == arc_start[h + 1]:
-            stands_for[h] = NOTHING if requires[h] == NOTHING else stands_for[requires[h]]
-        else:
-            stands_for[h] = h
-    return stands_for
-
-
-@kernel
-def hand_on_all(problem, stands_for, to_required):
-    """Let each project that joined another hand on all it has (in place)."""
-    gains, requires, _, _, _ = problem
-    received = np.zeros(len(gains), dtype=np.int64)
-    for h in range(len(gains) - 1, -1, -1):
-        if stands_for[h] != h:
-            to_required[h] = 0 if stands_for[h] == NOTHING else gains[h] + received[h]
-        if requires[h] != NOTHING:
-            received[requires[h]] += to_required[h]
-
-
-@kernel
 def closure_at_prices(gains, requires, arc_start, prices, never):
     """Solve the closure problem where arc `a` has a price `prices[a]` of its own: two passes.
 
@@ -305,26 +276,6 @@ def closure_at_prices(gains, requires, arc_start, prices, never):
             charge = min(charge + prices[arc], never)
         own[h] -= charge
     return best_alone(own, requires)
-
-
-@kernel
-def pay_for_sure(problem, sure, to_required, to_item):
-    """Let the first sure project that needs an item pay it, and sure ones hand on the excess."""
-    gains, requires, arc_start, arc_item, costs = problem
-    paid = np.zeros(len(costs), dtype=np.bool_)
-    excess = gains.copy()
-    for h in range(len(gains) - 1, -1, -1):
-        if not sure[h]:
-            continue
-        for arc in range(arc_start[h], arc_start[h + 1]):
-            j = arc_item[arc]
-            if not paid[j]:
-                paid[j] = True
-                to_item[arc] = costs[j]
-                excess[h] -= costs[j]
-        if requires[h] != NOTHING:
-            to_required[h] = excess[h]
-            excess[requires[h]] += excess[h]
 
 
 @kernel

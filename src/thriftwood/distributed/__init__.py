@@ -5,6 +5,7 @@ proven of its solution holds for all samples.
 """
 
 from thriftwood.distributed.dual import DualDecomposition, DualRound
+from thriftwood.distributed.hull import lower_hull, slopes_of
 from thriftwood.distributed.partitioned import partitioned_problem
 from thriftwood.distributed.partitions import is_partitioned
 from thriftwood.distributed.subsampling import subsampled_partitions, subsampled_problem
@@ -13,7 +14,9 @@ __all__ = [
     "DualDecomposition",
     "DualRound",
     "is_partitioned",
+    "lower_hull",
     "partitioned_problem",
+    "slopes_of",
     "subsampled_partitions",
     "subsampled_problem",
 ]

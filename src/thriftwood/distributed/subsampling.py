@@ -1,29 +1,19 @@
-"""Pruning on a subsample, with figures of all samples and an estimate of what it misses.
+"""Problems of a subsample: bills of some samples, losses of all.
 
 What nodes lose is a number per node, however many samples there are, so losses are those of all
 samples. Bills are what grows with the samples: who buys what at which split. They are those of a
-subsample. So its optimum, x_s, has the least F_s = loss of all samples + tradeoff * cost of the
-subsample. Of any one pruning F_s is right on average; its minimum is too low, if anything: the
-sample average approximation of Mak, Morton and Wood (1999)::
-
-    E[F_s(x_s)] <= F* <= F(x_s)        F with the cost of all samples, F* its least
-
-So F(x_s) - F_s(x_s) is on average at least what x_s misses. F_s is off its mean by chance, the more
-the more bills differ; 1.96 standard errors are added for that. It is an estimate, not a proof.
+subsample.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial, reduce
 from operator import add
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from thriftwood.billing import nested_bills
-from thriftwood.distributed.hull import lower_hull, slopes_of
 from thriftwood.distributed.measuring import figures_from_sums, losses_in_blocks, paid_in_blocks
 from thriftwood.distributed.partitioned import ReadPartition, read_shared, total_losses
 from thriftwood.distributed.partitions import Partition, open_partitions
@@ -31,10 +21,10 @@ from thriftwood.errors import InputError
 from thriftwood.forest.table import Table
 from thriftwood.problem import (
     SUM,
-    Figures,
     NodeLosses,
     PruningProblem,
     SampleData,
+    Subsample,
     times_counted,
 )
 from thriftwood.support.arrays import FloatArray, IndexArray, IntArray, read_only
@@ -42,93 +32,8 @@ from thriftwood.support.validation import whole_number
 
 # The same samples are drawn every time.
 SEED = 20_150_501
-# Standard errors that chance stays within, 39 times out of 40 on one side.
-STANDARD_ERRORS = 1.96
 # One sample says nothing about how samples differ.
 LEAST_SAMPLES = 2
-# Called with the step with which each node drops and the number of points: returns the costs and
-# losses of nested points on all samples. Point `i` keeps the splits with a step of at least `i`.
-Measure = Callable[[IndexArray, int], tuple[FloatArray, FloatArray]]
-
-
-class BestOnAll(NamedTuple):
-    """The prunings of a subsample that are the best of them on all samples."""
-
-    drop_step: IndexArray
-    tradeoffs: FloatArray
-    costs: FloatArray
-    losses: FloatArray
-    errors: FloatArray
-    original: Figures
-
-
-@dataclass(frozen=True, eq=False)
-class Subsample:
-    """Numbers of samples drawn and given, and how to measure prunings on all of them."""
-
-    n_drawn: int
-    n_samples: int
-    measure: Measure
-
-    def best_on_all(
-        self,
-        problem: PruningProblem,
-        drop_step: IndexArray,
-        tradeoffs: FloatArray,
-        costs: FloatArray,
-        losses: FloatArray,
-    ) -> BestOnAll:
-        """Measure the optima of the subsample on all samples, and return the best of them.
-
-        The whole forest is measured, too: it may be better than what the subsample thinks is as
-        good.
-        """
-        forest, n_points = problem.forest, len(costs) + 1
-        step = _after_the_whole_forest(problem, drop_step, len(costs))
-        all_costs, all_losses = self.measure(step, n_points)
-        best = lower_hull(all_costs, all_losses)
-        original = Figures(
-            cost=float(all_costs[0]),
-            loss=float(all_losses[0]),
-            n_splits=forest.n_splits,
-            n_features=problem.prices.n_columns_of(forest.feature[forest.is_split]),
-        )
-        starts = np.append(0.0, slopes_of(all_costs[best], all_losses[best]))
-        ends = np.append(starts[1:], max(starts[-1], tradeoffs[-1]))
-        errors = self.standard_errors(problem, drop_step, len(costs))
-
-        def estimate(at: FloatArray) -> FloatArray:
-            """Estimate how much better than each of the best some pruning may be at a tradeoff."""
-            point = np.searchsorted(tradeoffs, at, side="right") - 1
-            least = losses[point] + at * (costs[point] - STANDARD_ERRORS * errors[point])
-            missed: FloatArray = all_losses[best] + at * all_costs[best] - least
-            return missed
-
-        return BestOnAll(
-            drop_step=(np.searchsorted(best, step, side="right") - 1).astype(np.int32),
-            tradeoffs=starts,
-            costs=all_costs[best],
-            losses=all_losses[best],
-            errors=np.maximum(np.maximum(estimate(starts), estimate(ends)), 0.0),
-            original=original,
-        )
-
-    def standard_errors(
-        self, problem: PruningProblem, drop_step: IndexArray, n_points: int
-    ) -> FloatArray:
-        """Return the standard error of the mean bill of the samples drawn, at nested points.
-
-        They are drawn without putting them back. With weights the mean is a ratio of two sums, and
-        its variance that of the ratio, to first order.
-        """
-        weights = problem.in_memory.weights / problem.in_memory.weights.mean()
-        n_drawn, variances = len(weights), np.empty(n_points)
-        bills = nested_bills(problem.forest, problem.routes, problem.prices, drop_step, n_points)
-        for point, bill in zip(range(n_points - 1, -1, -1), bills, strict=True):
-            off = weights * (bill - (weights * bill).mean())
-            variances[point] = np.square(off).sum() / (n_drawn * (n_drawn - 1))
-        errors: FloatArray = np.sqrt(variances * (1 - n_drawn / self.n_samples))
-        return errors
 
 
 def subsampled_problem(problem: PruningProblem, subsample: Any, seed: int = SEED) -> PruningProblem:
@@ -263,20 +168,6 @@ def _joined(parts: list[SampleData]) -> SampleData:
         loss_weights=read_only(np.concatenate([part.loss_weights for part in parts])),
         times=times_counted(len(parts[0].times), len(values)),
     )
-
-
-def _after_the_whole_forest(
-    problem: PruningProblem, drop_step: IndexArray, n_points: int
-) -> IndexArray:
-    """Return steps with which splits drop if the whole forest is the first point."""
-    forest, step, last = problem.forest, drop_step.copy(), n_points - 1
-    # What no sample of the subsample passes costs nothing there, whatever its price: only splits
-    # that are free, with all above them, stay to the end.
-    free = forest.is_split & (problem.prices.bundle_prices()[forest.feature] == 0)
-    for nodes in list(forest.levels())[1:]:
-        free[nodes] &= free[forest.parent[nodes]]
-    step[(step == last) & ~free] = last - 1
-    return np.where(forest.is_split, step + 1, -1).astype(np.int32)
 
 
 def _check_samples_are_alike(problem: PruningProblem) -> None:

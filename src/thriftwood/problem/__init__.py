@@ -37,6 +37,7 @@ from thriftwood.problem.majoriser import ensemble_losses, majorised_losses
 from thriftwood.problem.problem import (
     PruningProblem,
     SampleData,
+    Subsample,
     check_gains_count,
     check_problem,
     read_problem,
@@ -74,6 +75,7 @@ __all__ = [
     "PruningProblem",
     "Prunings",
     "SampleData",
+    "Subsample",
     "build_closure",
     "build_complexity",
     "check_gains_count",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -113,24 +114,18 @@ class PartitionedClosure(Protocol):
     def close(self) -> None: ...
 
 
-class Subsample(Protocol):
-    """Numbers of samples drawn and given, and how to measure prunings on all of them."""
+@dataclass(frozen=True, eq=False)
+class Subsample:
+    """Numbers of samples drawn and given, and how to measure prunings on all of them.
 
-    @property
-    def n_drawn(self) -> int: ...
+    `measure` is called with the step with which each node drops and the number of points. It
+    returns costs and losses of nested points on all samples; point `i` keeps the splits with a step
+    of at least `i`.
+    """
 
-    @property
-    def n_samples(self) -> int: ...
-
-    def best_on_all(
-        self,
-        problem: PruningProblem,
-        drop_step: IndexArray,
-        tradeoffs: FloatArray,
-        costs: FloatArray,
-        losses: FloatArray,
-    ) -> Any:
-        """Return those of some nested prunings that are the best of them on all samples."""
+    n_drawn: int
+    n_samples: int
+    measure: Callable[[IndexArray, int], tuple[FloatArray, FloatArray]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,18 +33,13 @@ MOST_STARTS = 60
 LEAST_PROGRESS = 1e-4
 
 
-@dataclass(frozen=True)
-class Descent:
-    """Where the steps ended, where they began from, and the objective after each step."""
-
-    kept: BoolArray
-    figures: Figures
-    original: Figures
-    objectives: tuple[float, ...]
-
-
-def descend(problem: PruningProblem, tradeoff: float, solve: Solver) -> Descent:
+def descend(
+    problem: PruningProblem, tradeoff: float, solve: Solver
+) -> tuple[BoolArray, Figures, Figures, tuple[float, ...]]:
     """Go down from the best pruning by recorded gains to where no step helps.
+
+    Returns the splits that are left, their figures and those of the whole model, and the objective
+    at the start and after each step.
 
     Parameters
     ----------
@@ -68,7 +63,7 @@ def descend(problem: PruningProblem, tradeoff: float, solve: Solver) -> Descent:
             if after.objective(tradeoff) < objectives[-1] * (1 - LEAST_PROGRESS):
                 best, goes_down = after, True
                 objectives.append(best.objective(tradeoff))
-    return Descent(best.kept, best.figures, starts[0].figures, tuple(objectives))
+    return best.kept, best.figures, starts[0].figures, tuple(objectives)
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,18 @@ from thriftwood.forest.table import read_rows
 from thriftwood.pruning.pruned import Pruned
 from thriftwood.support.arrays import BoolArray, FloatArray
 from thriftwood.support.draws import uniform_per_row
-from thriftwood.support.validation import numbers
+from thriftwood.support.validation import is_whole, numbers
 
 
 @dataclass(frozen=True, repr=False)
 class Mixture:
     """Two neighbouring points of a path, one drawn for each sample: the optimum of the paper's LP1.
+
+    Which one predicts a sample depends on its values and on `random_state` alone: the same sample
+    gets the same model again, in any company. So the share that gets the rich one is the
+    probability where samples are many and different; equal ones share one draw. Values of a sample
+    that are not bought yet cannot be looked at: pass `keys` then, one number each (an id, a time),
+    and the draw depends on these instead.
 
     Attributes
     ----------
@@ -27,14 +33,14 @@ class Mixture:
         The points on either side of the budget.
     probability : float
         How often the rich one is drawn.
-    model : MixedModel
-        Predicts each sample with one of the two.
+    random_state : int
     """
 
     cheap: Pruned
     rich: Pruned
     probability: float
-    model: MixedModel
+    random_state: int
+    _forest: Forest
 
     @property
     def cost(self) -> float:
@@ -45,6 +51,29 @@ class Mixture:
     def loss(self) -> float:
         """The expected loss of a sample and tree; no randomised pruning as cheap has less."""
         return self.cheap.loss + self.probability * (self.rich.loss - self.cheap.loss)
+
+    def draws_rich(self, X: Any, keys: ArrayLike | None = None) -> BoolArray:
+        """Return which samples the rich model predicts."""
+        rows = read_rows(X, self._forest).values
+        if keys is not None:
+            n_samples, rows = len(rows), numbers(keys, "keys").reshape(-1, 1)
+            if len(rows) != n_samples:
+                raise InputError(f"There are {len(rows)} keys for {n_samples} samples: one each.")
+        return uniform_per_row(rows, self.random_state) < self.probability
+
+    def predict(self, X: Any, keys: ArrayLike | None = None) -> NDArray[Any]:
+        """Predict the class, or the number, of each sample."""
+        rich, cheap = self.rich.model, self.cheap.model
+        drawn: NDArray[Any]
+        drawn = np.where(self.draws_rich(X, keys), rich.predict(X), cheap.predict(X))
+        return drawn
+
+    def predict_proba(self, X: Any, keys: ArrayLike | None = None) -> FloatArray:
+        """Predict the probability of each class for each sample."""
+        rich, cheap = self.rich.model, self.cheap.model
+        is_rich = self.draws_rich(X, keys)[:, None]
+        drawn: FloatArray = np.where(is_rich, rich.predict_proba(X), cheap.predict_proba(X))
+        return drawn
 
     def __repr__(self) -> str:
         if self.rich.index == self.cheap.index:
@@ -57,53 +86,12 @@ class Mixture:
         )
 
 
-@dataclass(frozen=True)
-class MixedModel:
-    """Predicts each sample with one of two models.
-
-    Which one depends on the values of the sample and on `random_state` alone: the same sample gets
-    the same model again, in any company. So the share that gets the rich one is the probability
-    where samples are many and different; equal ones share one draw. Values of a sample that are not
-    bought yet cannot be looked at: pass `keys` then, one number each (an id, a time), and
-    the draw depends on these instead.
-    """
-
-    cheap: Any
-    rich: Any
-    probability: float
-    random_state: int
-    forest: Forest
-
-    def draws_rich(self, X: Any, keys: ArrayLike | None = None) -> BoolArray:
-        """Return which samples the rich model predicts."""
-        rows = read_rows(X, self.forest).values
-        if keys is not None:
-            n_samples, rows = len(rows), numbers(keys, "keys").reshape(-1, 1)
-            if len(rows) != n_samples:
-                raise InputError(f"There are {len(rows)} keys for {n_samples} samples: one each.")
-        return uniform_per_row(rows, self.random_state) < self.probability
-
-    def predict(self, X: Any, keys: ArrayLike | None = None) -> NDArray[Any]:
-        """Predict the class, or the number, of each sample."""
-        drawn: NDArray[Any] = np.where(
-            self.draws_rich(X, keys), self.rich.predict(X), self.cheap.predict(X)
-        )
-        return drawn
-
-    def predict_proba(self, X: Any, keys: ArrayLike | None = None) -> FloatArray:
-        """Predict the probability of each class for each sample."""
-        rich = self.draws_rich(X, keys)[:, None]
-        drawn: FloatArray = np.where(rich, self.rich.predict_proba(X), self.cheap.predict_proba(X))
-        return drawn
-
-
 def mixture_of(
     cheap: Pruned, rich: Pruned, budget: float, random_state: int, forest: Forest
 ) -> Mixture:
     """Mix two points so that their costs meet the budget on average."""
-    if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)):
+    if not is_whole(random_state):
         raise InputError(f"`random_state` is {random_state!r}: pass a whole number.")
     step = rich.cost - cheap.cost
     probability = min((budget - cheap.cost) / step, 1.0) if step > 0 else 1.0
-    model = MixedModel(cheap.model, rich.model, probability, int(random_state), forest)
-    return Mixture(cheap, rich, probability, model)
+    return Mixture(cheap, rich, probability, int(random_state), forest)

@@ -127,9 +127,8 @@ def _at_tradeoff(problem: PruningProblem, tradeoff: float, solve: Solver) -> Pru
     """Return the optimum at a tradeoff, or where the true loss of a boosted model comes to."""
     proof: Proof
     if problem.loss.kind == JOINT:
-        descent = descend(problem, tradeoff, solve)
-        kept, figures, original = descent.kept, descent.figures, descent.original
-        proof = Descended(descent.objectives)
+        kept, figures, original, objectives = descend(problem, tradeoff, solve)
+        proof = Descended(objectives)
     else:
         kept, proof = _certified(problem, tradeoff, solve)
         figures, original = map(problem.figures, (kept, problem.forest.is_split))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -23,7 +22,8 @@ from thriftwood.problem import (
 )
 from thriftwood.pruning.making import problem_of
 from thriftwood.pruning.path import PruningPath
-from thriftwood.pruning.proof import Optimal, PathProof, Sampled
+from thriftwood.pruning.proof import Optimal, PathProof
+from thriftwood.pruning.sampled import best_on_all_samples
 from thriftwood.solvers import parametric_cut
 from thriftwood.support.arrays import read_only
 from thriftwood.support.progress import progress_bar
@@ -108,7 +108,7 @@ def prune_path(
         with progress_bar("Pruning", problem.progress) as bar:
             cut = parametric_cut(closure, problem.n_jobs, bar, deadline)
         path = nested_path(problem, index, cut)
-        return path if problem.subsample is None else _on_all_samples(problem, path)
+        return path if problem.subsample is None else best_on_all_samples(problem, path)
 
 
 def nested_path(
@@ -151,28 +151,4 @@ def nested_path(
         proof=proof,
         tradeoffs=read_only(tradeoffs),
         drop_step=read_only(drop_step),
-    )
-
-
-def _on_all_samples(problem: PruningProblem, path: PruningPath) -> PruningPath:
-    """Measure the optima of a subsample on all samples, and keep the best of them."""
-    assert problem.subsample is not None
-    assert path.drop_step is not None
-    best = problem.subsample.best_on_all(
-        problem, path.drop_step, path.tradeoffs, path.costs, path.losses
-    )
-    total, n_points = problem.node_losses.total, len(best.costs)
-    _, *sizes = nested_figures(path.forest, problem.prices, total, best.drop_step, n_points)
-    return replace(
-        path,
-        costs=read_only(best.costs),
-        losses=read_only(best.losses),
-        n_splits=read_only(sizes[0]),
-        n_features=read_only(sizes[1]),
-        original=best.original,
-        proof=Sampled(
-            read_only(best.errors), problem.subsample.n_drawn, problem.subsample.n_samples
-        ),
-        tradeoffs=read_only(best.tradeoffs),
-        drop_step=read_only(best.drop_step),
     )

@@ -29,7 +29,6 @@ from thriftwood.closure import (
     Solver,
     exact_sum,
     merge_twin_items,
-    reduce_until_stable,
     smallest_optimum,
 )
 from thriftwood.closure.kernels import twin_groups
@@ -58,8 +57,8 @@ class Round:
     n_pieces : int
         Variables of the master.
     n_columns : int
-        Trees, or parts of trees that the reductions left, whose column is not made of the pieces
-        that the master had; those of the start, before the first round, do not count.
+        Trees whose column is not made of the pieces that the master had; those of the start, before
+        the first round, do not count.
     profit : int
         Of the best pruning found so far.
     bound : int
@@ -148,8 +147,7 @@ class DantzigWolfe:
     def __call__(self, problem: ClosureProblem) -> ClosureSolution:
         """Return the smallest best set of projects, or the best found, with the flow it has."""
         begin = perf_counter()
-        smaller, undo = reduce_until_stable(problem)
-        sure_profit = problem.profit(undo(_nothing(smaller)).kept)
+        smaller, undo = merge_twin_items(problem)
         batches = batches_of(smaller, n_threads(self.n_jobs))
         rounds: list[Round] = []
         with (
@@ -167,8 +165,8 @@ class DantzigWolfe:
                     Round(
                         n_pieces,
                         n_columns,
-                        profit=smaller.profit(kept) + sure_profit,
-                        bound=_bound(best) + sure_profit,
+                        profit=smaller.profit(kept),
+                        bound=_bound(best),
                         seconds=perf_counter() - begin,
                     )
                 )
@@ -176,8 +174,7 @@ class DantzigWolfe:
         _, flow = best
         if rounds[-1].gap == 0:
             kept = smallest_optimum(smaller, flow)
-        solution = undo(ClosureSolution(kept, flow))
-        return ClosureSolution(solution.kept, solution.flow, rounds[-1].gap, tuple(rounds))
+        return undo(ClosureSolution(kept, flow, rounds[-1].gap, tuple(rounds)))
 
     def _is_done(self, rounds: list[Round]) -> bool:
         if not rounds:
@@ -195,18 +192,10 @@ def _words(rounds: list[Round]) -> str:
     return f"round {len(rounds)}, gap {last.relative_gap:.2g}, {last.n_pieces} pieces"
 
 
-def _nothing(problem: ClosureProblem) -> ClosureSolution:
-    no_flow = Flow(np.zeros(problem.n_projects, np.int64), np.zeros(problem.n_arcs, np.int64))
-    return ClosureSolution(np.zeros(problem.n_projects, np.bool_), no_flow)
-
-
 def _start(
     problem: ClosureProblem, solve: Callable[[IntArray], Columns]
 ) -> tuple[BoolArray, DualBound]:
-    """Solve the subproblems where everything is free, and where costs are shared evenly.
-
-    What components would want alone, at full costs, the reductions have kept already.
-    """
+    """Solve the subproblems where everything is free, and where costs are shared evenly."""
     pieces, bounds = problem.requires < 0, []
     for prices in (np.zeros(problem.n_arcs, dtype=np.int64), _even_prices(problem)):
         columns = solve(prices)

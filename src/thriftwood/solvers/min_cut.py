@@ -10,7 +10,7 @@ from thriftwood.closure import (
     ClosureProblem,
     ClosureSolution,
     Flow,
-    reduce_closure,
+    merge_twin_items,
     smallest_optimum,
 )
 from thriftwood.solvers import pseudoflow_kernels as kernels
@@ -19,7 +19,7 @@ from thriftwood.support.parallel import stopping
 
 def min_cut(problem: ClosureProblem) -> ClosureSolution:
     """Return the smallest best set of projects, with the flow that proves it."""
-    smaller, undo = reduce_closure(problem)
+    smaller, undo = merge_twin_items(problem)
     flow = maximum_flow(smaller)
     return undo(ClosureSolution(smallest_optimum(smaller, flow), flow))
 
