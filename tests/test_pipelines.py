@@ -1,11 +1,18 @@
 """Laws of pipelines: features need the columns that they are made of; bills speak of columns."""
 
+import catboost
+import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
+import xgboost
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.decomposition import PCA
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.feature_selection import SelectKBest, VarianceThreshold
 from sklearn.impute import KNNImputer, MissingIndicator, SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
@@ -25,6 +32,7 @@ from sklearn.preprocessing import (
 
 import thriftwood as tw
 from thriftwood.adapters.pipelines import read_inputs
+from thriftwood.errors import InputError
 
 NUMBERS, TEXTS = ["age", "weight", "pulse"], ["pain", "town"]
 
@@ -284,3 +292,137 @@ def test_columns_whose_source_fails_leave_the_others(pipeline):
     )
     assert len(answer) == 2
     assert {one.feature for one in answer.failures} <= {"pain"}
+
+
+def encoded_by_hand():
+    """Dummy columns of a category made by pandas, and a forest on them."""
+    X, y = patients()
+    encoded = pd.get_dummies(X.drop(columns="pulse"), columns=TEXTS, dtype=float)
+    forest = RandomForestClassifier(5, max_depth=4, random_state=0).fit(encoded, y)
+    dummies = {text: [name for name in encoded if name.startswith(f"{text}_")] for text in TEXTS}
+    return forest, encoded, y, dummies
+
+
+def test_encoded_columns_are_bought_together_as_a_group_for_one_price():
+    forest, X, y, dummies = encoded_by_hand()
+    named = {name: PRICES[name] for name in ("age", "weight", "pain", "town")}
+    costs = tw.Costs(per_feature=named, encoded=dummies)
+    own = {name: named.get(name, 0.0) for name in X}
+    groups = {f"all of {text}": dummies[text] for text in TEXTS}
+    fees = {f"all of {text}": PRICES[text] for text in TEXTS}
+    same = tw.Costs(per_feature=own, groups=groups, group_fee=fees)
+    path, other = (tw.prune_path(forest, X, y, costs=one) for one in (costs, same))
+    np.testing.assert_allclose(path.costs, other.costs)
+    np.testing.assert_array_equal(path.drop_step, other.drop_step)
+    bill = tw.feature_bill(path[0], X, costs)
+    assert bill.feature_names == ("age", "weight", "pain", "town")
+    np.testing.assert_allclose(bill.per_sample, tw.feature_bill(path[0], X, same).per_sample)
+    assert path.n_features[0] <= 4
+    assert {one.name for one in bill.receipt(0).purchases} <= set(named)
+    lazy = tw.LazyPredictor(forest, acquire=source(X, []), costs=costs).predict(range(9))
+    np.testing.assert_allclose(
+        lazy.bill.per_sample, tw.feature_bill(forest, X, costs).per_sample[:9]
+    )
+
+
+def test_encoded_names_must_be_right():
+    forest, X, _, dummies = encoded_by_hand()
+    with pytest.raises(InputError, match="names 'pain_none ', which is no feature"):
+        tw.feature_bill(forest, X, tw.Costs(encoded={"pain": ["pain_none "]}))
+    with pytest.raises(InputError, match="'age', but that is the name of a feature"):
+        tw.feature_bill(forest, X, tw.Costs(encoded={"age": dummies["pain"]}))
+
+
+def test_pruned_ensembles_take_pipelines():
+    X, y = patients(200)
+    inner = make_pipeline(MAKERS["usual"](), RandomForestClassifier(5, max_depth=3))
+    model = tw.PrunedEnsembleClassifier(inner, costs=PRICES, cv=2, random_state=0)
+    weights = np.linspace(1, 2, len(y))
+    model.fit(X, y, sample_weight=weights)
+    assert isinstance(model.model_, Pipeline)
+    np.testing.assert_array_equal(model.predict(X), model.model_.predict(X))
+    again = tw.PrunedEnsembleClassifier(inner, costs=PRICES, budget=5.0, random_state=0).fit(X, y)
+    assert tw.feature_bill(again, X).mean <= 5.0 + 1e-9
+
+
+def test_paths_of_pipelines_come_back_from_files(tmp_path):
+    X, y = patients()
+    pipeline = make_pipeline(MAKERS["usual"](), RandomForestClassifier(3, random_state=0)).fit(X, y)
+    path = tw.prune_path(pipeline, X, y, costs=PRICES)
+    path.save(tmp_path / "it.twp")
+    again = tw.PruningPath.load(tmp_path / "it.twp", pipeline)
+    measured = again.evaluate(X, y)
+    np.testing.assert_array_equal(measured.cost, path.evaluate(X, y).cost)
+    np.testing.assert_array_equal(again[2].model.predict(X), path[2].model.predict(X))
+
+
+def test_columns_that_are_missing_are_named():
+    X, y = patients()
+    pipeline = make_pipeline(MAKERS["usual"](), RandomForestClassifier(3, random_state=0)).fit(X, y)
+    with pytest.raises(InputError, match="X lacks 'pain'"):
+        tw.prune_path(pipeline, X.drop(columns="pain"), y)
+    with pytest.raises(InputError, match="X has 4 columns, but the pipeline was trained on 5"):
+        tw.prune_path(pipeline, X.to_numpy()[:, :4], y)
+    some_order = X[["town", "pulse", "age", "pain", "weight"]].assign(other=1)
+    np.testing.assert_array_equal(
+        tw.feature_bill(pipeline, some_order, PRICES).per_sample,
+        tw.feature_bill(pipeline, X, PRICES).per_sample,
+    )
+
+
+def test_pipelines_in_pipelines():
+    X, y = patients()
+    inner = Pipeline(
+        [("scale", StandardScaler()), ("forest", RandomForestClassifier(3, random_state=0))]
+    )
+    pipeline = Pipeline([("prepare", MAKERS["remainder"]()), ("rest", inner)]).fit(X, y)
+    path = tw.prune_path(pipeline, X, y, costs=PRICES)
+    model = path[len(path) // 2].model
+    assert isinstance(model[-1], Pipeline)
+    right = np.mean(model.predict(X) == y)
+    assert 1 - path.evaluate(X, y).error[len(path) // 2] == pytest.approx(right)
+
+
+LEARNERS = {
+    "forest": lambda: RandomForestClassifier(8, max_depth=4, random_state=0),
+    "histogram boosting": lambda: HistGradientBoostingClassifier(max_iter=8, random_state=0),
+    "gradient boosting": lambda: GradientBoostingClassifier(n_estimators=8, random_state=0),
+    "lightgbm": lambda: lightgbm.LGBMClassifier(n_estimators=8, num_leaves=7, verbose=-1),
+    "xgboost": lambda: xgboost.XGBClassifier(n_estimators=8, max_depth=3),
+    "catboost": lambda: catboost.CatBoostClassifier(
+        iterations=8, depth=3, grow_policy="Depthwise", verbose=False, allow_writing_files=False
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_every_library_goes_through_every_function(name, tmp_path):
+    X, y = patients(300)
+    X_new, y_new = patients(200, seed=1)
+    prepare = MAKERS["usual"]().set_output(transform="default")
+    prepare.set_params(texts__sparse_output=False)
+    pipeline = make_pipeline(prepare, LEARNERS[name]()).fit(X, y)
+    path = tw.prune_path(pipeline, X, y, costs=PRICES)
+    pruned = path.at(budget=path.costs[0] / 2)
+    assert isinstance(pruned.model, Pipeline)
+    assert type(pruned.model[-1]) is type(pipeline[-1])
+    bill = tw.feature_bill(pruned, X_new, PRICES)
+    measured = path.evaluate(X_new, y_new)
+    assert measured.cost[pruned.index] == pytest.approx(bill.mean)
+    right = np.mean(pruned.model.predict(X_new) == y_new)
+    assert 1 - measured.error[pruned.index] == pytest.approx(right)
+    lazy = tw.LazyPredictor(pruned, acquire=source(X_new, []), costs=PRICES).predict(range(30))
+    np.testing.assert_allclose(lazy.bill.per_sample, bill.per_sample[:30])
+    np.testing.assert_array_equal(lazy.labels, pruned.model.predict(X_new.iloc[:30]))
+    refitted = pruned.refit(X, y, validation=(X_new, y_new))
+    assert isinstance(refitted.model, Pipeline)
+    np.testing.assert_allclose(tw.feature_bill(refitted, X_new, PRICES).per_sample, bill.per_sample)
+    cascade = path.cascade(X_new, y_new)
+    assert tw.feature_bill(cascade, X_new).mean <= tw.feature_bill(pipeline, X_new, PRICES).mean
+    assert cascade.predict(X_new).shape == y_new.shape
+    chosen = path.choose(X_new, y_new)
+    tw.export.to_skops(chosen.model, tmp_path / "it.skops")
+    again = tw.export.from_skops(tmp_path / "it.skops")
+    np.testing.assert_allclose(
+        again.predict_proba(X_new), chosen.model.predict_proba(X_new), rtol=1e-6
+    )

@@ -124,7 +124,7 @@ class LazyAnswer:
             self._prices.per_split * self._n_tests.astype(np.float64),
             self._in_order,
             model_cost_of(self._stages.last_in_use, self._prices),
-            self._stages.richest.columns.names,
+            (self._prices.made_of or self._stages.richest.columns).names,
         )
 
     @property

@@ -8,6 +8,7 @@ Thriftwood hands out around a model (a `Pruned`, a fitted estimator) is read as 
 from thriftwood.adapters.common import BootstrapSamples, is_a
 from thriftwood.adapters.forest_models import FittedModel, ForestModel, forest_model
 from thriftwood.adapters.registry import (
+    in_pipeline_of,
     library_of,
     own_prices,
     read_bootstrap,
@@ -31,6 +32,7 @@ __all__ = [
     "Scoring",
     "decision_tree",
     "forest_model",
+    "in_pipeline_of",
     "is_a",
     "library_of",
     "own_prices",

@@ -108,6 +108,12 @@ def without_pipeline(model: Any) -> Any:
     return pipelines.last_step(model) if _find(model)[1] is pipelines else model
 
 
+def in_pipeline_of(model: Any, other: Any) -> Any:
+    """Return another model, behind the transformers of this one where it is a pipeline."""
+    _, adapter, inside = _find(model)
+    return pipelines.with_last_step(inside, other) if adapter is pipelines else other
+
+
 def weight_name(model: Any) -> str:
     """Return what the `fit` of a model calls the weights of samples."""
     is_pipeline = _find(model)[1] is pipelines
@@ -138,7 +144,7 @@ def write_model(model: Model, kept: BoolArray, values: FloatArray | None = None)
     adapter, inside = _adapter_for(model)
     if adapter is pipelines:
         last = write_model(pipelines.last_step(inside), kept, values)
-        return cast(Model, pipelines.with_last_step(inside, last))
+        return cast(Model, in_pipeline_of(inside, last))
     written: Model = adapter.write(inside, kept, values)
     return written
 

@@ -214,9 +214,9 @@ def bill_of_stages(
             paid = features_used(stages.forests[number], part, prices, n_jobs)
             used[here], test_costs[here] = paid
     in_order = partial(_uses_until, stages, stage, table)
-    names = stages.richest.named(table.names).columns.names
+    columns = prices.made_of or stages.richest.named(table.names).columns
     model_cost = model_cost_of(stages.last_in_use, prices)
-    return make_bill(prices, used, test_costs, in_order, model_cost, names, weights)
+    return make_bill(prices, used, test_costs, in_order, model_cost, columns.names, weights)
 
 
 def _uses_until(stages: Stages, stage: IntArray, table: Table, sample: int) -> list[FeatureUse]:

@@ -130,7 +130,8 @@ def make_receipt(
     paid: set[int] = set()
     for feature, tree, value in in_order:
         own = prices.columns_of(feature)
-        values = dict(zip(own, [value] if prices.made_of is None else value, strict=True))
+        values = value if isinstance(value, tuple) else [value] * len(own)
+        value_of = dict(zip(own, values, strict=True))
         new = [column for column in own if column not in purchases]
         due = [item for item in items_needed(prices, feature, sample) if item not in paid]
         for column in new:
@@ -139,7 +140,7 @@ def make_receipt(
             paid.update(here)
             items = _written(prices, here, sample)
             name = prices.names[column]
-            purchases[column] = Purchase(column, name, tree, items, values[column])
+            purchases[column] = Purchase(column, name, tree, items, value_of[column])
     return Receipt(
         sample=sample,
         purchases=tuple(purchases.values()),

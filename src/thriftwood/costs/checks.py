@@ -23,7 +23,7 @@ A_PRICE = "a price is a finite number of at least 0, without unit and thousands 
 # By their keys, which are parameters of `Costs`.
 PRICES = ("per_split", "per_node")
 PRICE_LISTS = ("per_feature", "group_fee", "per_model")
-NAME_LISTS = ("groups", "requires")
+NAME_LISTS = ("groups", "requires", "encoded")
 
 
 def in_python(*keys: object) -> str:
@@ -119,8 +119,8 @@ def _check_lists(lists: Any, key: str, place: Place) -> None:
         for member in members:
             if not isinstance(member, str) and not is_whole(member):
                 raise InputError(f"{place(key, name)}: {_shown(member)} is not a name.")
-        if key == "groups" and not isinstance(name, str):
-            raise InputError(f"{place(key)}: {_shown(name)} is not a name: groups go by text.")
+        if key != "requires" and not isinstance(name, str):
+            raise InputError(f"{place(key)}: {_shown(name)} is not a name: pass text.")
 
 
 def _check_names(values: Mapping[str, Any], place: Place) -> None:

@@ -44,6 +44,10 @@ class Costs:
         price. For one price for a whole group give 0 as the price of its members.
     requires : mapping from feature to features, optional
         Features that are computed from others: who buys one buys those, too.
+    encoded : mapping from name to features, optional
+        Features that are made of one thing, such as the dummy columns of a category: who buys one
+        has them all. Prices, bills and all other parameters go by that name. (Of a pipeline this is
+        known without.)
     per_model : array-like of shape (n_features,), mapping from feature or group to price, optional
         Paid once, if any split of the model tests the feature (or one of the group): the upkeep of
         a data source. Needs `predictions`.
@@ -95,6 +99,7 @@ class Costs:
     groups: Mapping[str, Sequence[Feature]] | None = None
     group_fee: Mapping[str, float] | None = None
     requires: Mapping[Any, Sequence[Feature]] | None = None
+    encoded: Mapping[str, Sequence[Feature]] | None = None
     per_model: ArrayLike | Mapping[Any, float] | None = None
     per_split: float = 0.0
     per_node: float = 0.0

@@ -35,7 +35,9 @@ def read_prices(costs: AnyCosts, columns: Columns, n_samples: int) -> PriceList:
     if isinstance(costs, np.ndarray):
         check_prices(costs, "costs", in_python)
         return plain_prices(_price_of_each(costs, "per_feature", columns), columns)
-    costs = _without_unused(as_costs(costs), columns)
+    costs = as_costs(costs)
+    columns = _with_encoded(costs, columns)
+    costs = _without_unused(costs, columns)
     if costs.per_feature is None:
         prices = np.full(columns.n_columns, price_left_out(costs))
     else:
@@ -100,8 +102,14 @@ def prices_of_samples(
 
 def with_known(costs: AnyCosts, known: BoolArray, columns: Columns) -> Costs:
     """Return prices for samples that know these values, besides those already known."""
-    n_samples = len(known)
-    costs = _without_unused(as_costs(costs), columns)
+    n_samples, costs = len(known), as_costs(costs)
+    if costs.encoded:
+        columns = _with_encoded(costs, columns)
+        one_of = np.zeros((n_samples, columns.n_columns), dtype=np.bool_)
+        for feature, own in enumerate(columns.of_features or ()):
+            one_of[:, list(own)] |= known[:, [feature]]
+        known = one_of
+    costs = _without_unused(costs, columns)
     both = known.copy()
     for column, unknown in _unknown(costs, columns, n_samples).items():
         both[:, column] |= ~unknown
@@ -115,6 +123,29 @@ class CostItem(NamedTuple):
     price: float
     payer: int
     features: frozenset[int]
+
+
+def _with_encoded(costs: Costs, columns: Columns) -> Columns:
+    """Return the columns that some features are encodings of, in place of these features."""
+    if not costs.encoded:
+        return columns
+    if columns.of_features is not None:
+        raise InputError(
+            "`encoded` is for features that were made before the model saw them; what a pipeline "
+            "makes is known without.",
+            "encoded",
+        )
+    names_of: dict[int, list[str]] = {}
+    for name, features in costs.encoded.items():
+        if columns.names is not None and name in columns.names:
+            raise InputError(f"`encoded` has {name!r}, but that is the name of a feature.")
+        for feature in features:
+            names_of.setdefault(columns.find(feature, "encoded"), []).append(name)
+    own = [names_of.get(k, [columns.label(k)]) for k in range(columns.n_columns)]
+    names = tuple(dict.fromkeys(name for names in own for name in names))
+    place = {name: number for number, name in enumerate(names)}
+    of_features = tuple(tuple(place[name] for name in names) for names in own)
+    return Columns(len(names), names, of_features)
 
 
 def _without_unused(costs: Costs, columns: Columns) -> Costs:

@@ -16,8 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 from thriftwood.adapters import (
     ForestModel,
     forest_model,
+    in_pipeline_of,
     read_bootstrap,
     read_forest,
+    unwrapped,
+    without_pipeline,
     write_model,
 )
 from thriftwood.errors import InputError
@@ -228,8 +231,9 @@ def _folds(
 def _written(model: Any, forest: Forest, problem: LeafProblem, fit: LeafFit) -> Any:
     """Return the model with new values, of its own type if that can hold them."""
     new = _with_values(forest, problem, fit)
-    if isinstance(model, ForestModel) or (forest.is_averaged and forest.is_classifier):
-        return forest_model(new)
+    is_own = isinstance(without_pipeline(unwrapped(model)), ForestModel)
+    if is_own or (forest.is_averaged and forest.is_classifier):
+        return in_pipeline_of(model, forest_model(replace(new, inputs=None)))
     trainable = _outputs_of_trees(forest)
     n_trees = trainable[forest.tree_start[:-1]].sum(axis=0)
     # Other types keep their bias, so the trees share what it moved by.
