@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost
+from cli_files import answer
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.decomposition import PCA
 from sklearn.ensemble import (
@@ -261,10 +262,10 @@ def test_lazy_predictions_in_batches_and_from_tables_are_the_same(pipeline):
         pipeline, acquire_many=lambda wanted: [X.at[one] for one in wanted], costs=PRICES
     ).predict(range(20))
     table = tw.LazyPredictor(pipeline, costs=PRICES).predict(X.iloc[:20])
-    for answer in (many, table):
-        np.testing.assert_array_equal(answer.labels, one_by_one.labels)
-        np.testing.assert_allclose(answer.bill.per_sample, one_by_one.bill.per_sample)
-        assert answer.n_requests == one_by_one.n_requests
+    for other in (many, table):
+        np.testing.assert_array_equal(other.labels, one_by_one.labels)
+        np.testing.assert_allclose(other.bill.per_sample, one_by_one.bill.per_sample)
+        assert other.n_requests == one_by_one.n_requests
 
 
 def test_what_is_known_is_not_asked_for_and_costs_nothing(pipeline):
@@ -426,3 +427,22 @@ def test_every_library_goes_through_every_function(name, tmp_path):
     np.testing.assert_allclose(
         again.predict_proba(X_new), chosen.model.predict_proba(X_new), rtol=1e-6
     )
+
+
+def test_the_command_line_reads_columns_of_text(tmp_path):
+    X, y = patients(200)
+    pipeline = make_pipeline(
+        MAKERS["usual"](), RandomForestClassifier(5, max_depth=4, random_state=0)
+    )
+    tw.export.to_skops(pipeline.fit(X, y), tmp_path / "it.skops")
+    X.assign(ill=y).to_csv(tmp_path / "train.csv", index=False)
+    tw.Costs(per_feature=PRICES).to_file(tmp_path / "prices.csv")
+    files = (tmp_path / "it.skops", tmp_path / "train.csv")
+    asked = (*files, "--target", "ill", "--costs", tmp_path / "prices.csv")
+    said = answer("prune", *asked, "--budget", "6", "-o", tmp_path / "pruned.skops")
+    expected = tw.prune(pipeline, X, y, costs=PRICES, budget=6)
+    assert said["cost"] == pytest.approx(expected.cost)
+    written = tw.export.from_skops(tmp_path / "pruned.skops")
+    np.testing.assert_array_equal(written.predict(X), expected.model.predict(X))
+    bill = answer("bill", tmp_path / "pruned.skops", *asked[1:])
+    assert {one["name"] for one in bill["features"]} <= set(X.columns)

@@ -86,9 +86,7 @@ def samples_for(
     notes: list[str] = []
     X = pd.DataFrame(
         {
-            place: categories_of(table, table.frame[column], forest.category_labels[place], notes)
-            if place in forest.category_labels
-            else numbers_of(table, table.frame[column])
+            place: _cells(table, table.frame[column], forest, place, notes)
             for place, column in enumerate(columns)
         }
     )
@@ -98,6 +96,18 @@ def samples_for(
         weights_of(table, counts) if labelled and counts is not None else None,
         tuple(notes),
     )
+
+
+def _cells(table: FileTable, column: Any, forest: Forest, place: int, notes: list[str]) -> Any:
+    """Return a column as the model takes it: numbers, categories, or text for a pipeline."""
+    if forest.inputs is not None:
+        is_text = isinstance(forest.inputs.blanks[place], str)
+        if not is_text:
+            return numbers_of(table, column, "the pipeline was trained on numbers there")
+        return table.as_written(column).where(column.notna(), None).astype(object)
+    if place in forest.category_labels:
+        return categories_of(table, column, forest.category_labels[place], notes)
+    return numbers_of(table, column)
 
 
 def samples_to_learn(
@@ -166,7 +176,7 @@ def _columns_for(
     table: FileTable, forest: Forest, taken: Sequence[str | None], like: Sequence[str] | None
 ) -> tuple[list[Any], Sequence[str]]:
     """Return the columns of a model, in its order, and what they are called."""
-    wanted = forest.feature_names
+    wanted = forest.columns.names
     if wanted is not None and table.names is not None:
         found = [_called(name, table.names) for name in wanted]
         invented = ([name.format(k) for k in range(len(wanted))] for name in INVENTED)
@@ -174,13 +184,13 @@ def _columns_for(
             _check_found(table, wanted, found, taken)
             return found, wanted
     columns = [column for column in table.frame.columns if column not in taken]
-    if len(columns) != forest.n_features:
+    if len(columns) != forest.columns.n_columns:
         named = " and ".join(repr(name) for name in taken if name is not None)
         besides = f" besides {named}" if named else ""
         raise InputError(
             f"{table.file} has {len(columns)} columns{besides}, but the model was trained on "
-            f"{forest.n_features} features and does not know their names: keep those columns, in "
-            "the order of the training; --drop leaves out one that is no feature. "
+            f"{forest.columns.n_columns} features and does not know their names: keep those "
+            "columns, in the order of the training; --drop leaves out one that is no feature. "
             f"{_has(table)}{UNNAMED if '' in columns else ''}"
         )
     if table.names is None:
