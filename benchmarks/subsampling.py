@@ -99,7 +99,7 @@ def by_subsample(
             Draw(
                 least - objective(promised, tradeoff),
                 objective(path, tradeoff) - least,
-                float(path.proof.errors[point]),
+                float(path.proof.gaps[point]),
             )
         )
     return found

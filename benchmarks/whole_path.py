@@ -118,7 +118,7 @@ def against_training(n_samples: int, repeats: int, folder) -> float:
         lambda: seconds_of(lambda: tw.prune_path(model, X, y, n_jobs=2)),
     )
     path = tw.prune_path(model, X, y, n_jobs=2)
-    print(f"\n{title}, {N_TREES} trees: {len(path)} points, resolution {path.proof.resolution:g}")
+    print(f"\n{title}, {N_TREES} trees: {len(path)} points, gap {path.proof.gap:g}")
     print(f"  fit on two cores {fit:.2f} s")
     print(f"  whole path, one thread {one:.2f} s = {one / fit:.2f} of the fit")
     print(f"  whole path, two threads {two:.2f} s = {two / fit:.2f} of the fit")
@@ -158,7 +158,7 @@ def many_rows_and_trees(n_samples: int, n_trees: int, folder) -> None:
 
     seconds = seconds_of(compute)
     print(f"\n{title}, {n_trees} trees: fit {fit:.1f} s, path {seconds:.1f} s, {len(path)} points")
-    print(f"  resolution {path.proof.resolution:g} (0: every point is proven exact)")
+    print(f"  gap {path.proof.gap:g} (0: every point is proven exact)")
 
 
 if __name__ == "__main__":

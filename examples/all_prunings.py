@@ -36,7 +36,7 @@ def main() -> None:
     chosen = path.at(budget=BUDGET)
     least = loss[cost <= BUDGET].min()
     print(f"within {BUDGET}: {least:.4f} by trying, {chosen.loss:.4f} by the path, ", end="")
-    print(f"and none below {chosen.loss - chosen.proof.bound:.4f}")
+    print(f"and none below {chosen.loss - chosen.proof.gap:.4f}")
     draw(path, cost, loss, picture)
     print(f"\nDrew {picture}.")
 

@@ -126,7 +126,7 @@ class Check:
 
     def _cost(self, what, said, place):
         """Samples in partitions pay rounded prices, where these have many digits: that is told."""
-        floor = self.cost_resolution if self.case.chunks else 0.0
+        floor = self.cost_gap if self.case.chunks else 0.0
         self._close(what, said, self.oracle.cost(place), floor)
 
     def _loss(self, what, said, place):
@@ -136,10 +136,10 @@ class Check:
     def _rounding_is_small(self, proof):
         """What is claimed to be lost to rounding is little: else nearly everything is optimal."""
         largest, dearest = self.oracle.size_of_losses, self.oracle.cost(-1)
-        self.cost_resolution = proof.cost_resolution
-        self._claim(proof.resolution <= MOST_LOST * largest, f"rounded: {proof}")
+        self.cost_gap = proof.cost_gap
+        self._claim(proof.gap <= MOST_LOST * largest, f"rounded: {proof}")
         most = MOST_COST_LOST * float(dearest) + 1e-15
-        self._claim(proof.cost_resolution <= most, f"rounded: {proof}")
+        self._claim(proof.cost_gap <= most, f"rounded: {proof}")
 
     def _point(self, path, index):
         """Return which pruning a point of the path is."""
@@ -191,11 +191,8 @@ class Check:
             if len(ends) == 1:
                 ends += [3 * ends[0] + 1.0, 1e3 * ends[0] + 1e3]
             for tradeoff in ends:
-                claimed = self._resolution(path, tradeoff)
+                claimed = path.proof.gap_at(tradeoff)
                 self._best_at(f"point {index} of the path", place, tradeoff, claimed)
-
-    def _resolution(self, path, tradeoff):
-        return path.proof.resolution + tradeoff * path.proof.cost_resolution
 
     def _best_at(self, what, place, tradeoff, claimed):
         """Raise where a pruning misses the optimum by more than is claimed."""
@@ -211,7 +208,7 @@ class Check:
 
     def _complete(self, path, points):
         """Every corner of the hull is a point, where nothing was rounded."""
-        if path.proof.resolution or path.proof.cost_resolution or not self.case.is_plain:
+        if path.proof.gap or path.proof.cost_gap or not self.case.is_plain:
             return
         found = {(int(self.oracle.costs[one]), int(self.oracle.losses[one])) for one in points}
         for corner in self.oracle.hull:
@@ -238,7 +235,7 @@ class Check:
         self._claim(oracle.cost(place) <= most, f"within {budget!r} costs {pruned.cost!r}")
         best = oracle.best_within(Fraction(budget) * (1 - Fraction(1, 10**14)))
         missed = oracle.loss(place) - oracle.loss(best)
-        bound = pruned.proof.bound
+        bound = pruned.proof.gap
         if missed > bound:
             doubles = oracle.rounding(place, best) + 4e-15 * abs(oracle.root_loss) * (bound > 0)
             self._claim(
@@ -260,7 +257,7 @@ class Check:
 
     def _at(self, path, points, tradeoff):
         index = int(np.searchsorted(path.tradeoffs, tradeoff, side="right")) - 1
-        claimed = self._resolution(path, tradeoff)
+        claimed = path.proof.gap_at(tradeoff)
         self._best_at(f"the path at {tradeoff!r}", points[index], tradeoff, claimed)
 
     def _pruned(self, problem, tradeoff):
@@ -304,13 +301,13 @@ class Check:
         for model in (pruned, path[index]):
             place = self._place_of(model)
             found = tw.verify_pruning(problem, model, tradeoff=tradeoff)
-            self._best_at("a verified pruning", place, tradeoff, found.excess)
-            self._claim(found.excess >= 0, "an excess below 0")
+            self._best_at("a verified pruning", place, tradeoff, found.gap)
+            self._claim(found.gap >= 0, "an excess below 0")
             if self.case.is_plain:
                 missed, best = self.oracle.excess(place, tradeoff)
                 floor = self.oracle.rounding(place, best, tradeoff)
-                told = 4 * self._resolution(path, tradeoff)
-                self._close("excess", found.excess, missed, floor + told + 1e-15)
+                told = 4 * path.proof.gap_at(tradeoff)
+                self._close("excess", found.gap, missed, floor + told + 1e-15)
 
     def _as_in_memory(self, path, problem):
         """Samples in partitions have the path of samples in memory, where nothing is rounded."""

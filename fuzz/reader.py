@@ -168,7 +168,7 @@ def _read_path(file, X, y):
     if path.drop_step is not None:
         assert (np.diff(path.costs) <= 1e-9).all(), f"costs rise: {path.costs}"
     pruned = path.at(budget=float(path.costs.mean()))
-    _check("bound", getattr(pruned.proof, "bound", 0.0))
+    _check("gap", getattr(pruned.proof, "gap", 0.0))
     _check("measured costs", path.evaluate(X, y).cost)
 
 

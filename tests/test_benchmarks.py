@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.benchmark]
 IS_SCRIPT = "arguments(__doc__"  # others are parts of these
 SCRIPTS = [
     ("one_tradeoff.py", ["bytes per requires-arc", "HiGHS"]),
-    ("whole_path.py", ["of the fit", "one OR-tools solve", "resolution 0"]),
+    ("whole_path.py", ["of the fit", "one OR-tools solve", "gap 0"]),
     ("memory.py", ["estimate", "deep", "Worst ratios"]),
     ("counted_rows.py", ["out of bag", "validation samples", "within 20"]),
     ("budget_forest.py", ["of the first", "splits"]),

@@ -183,7 +183,7 @@ def test_verify_ends_with_1_where_another_is_better(checked):
     facts = json.loads(result.stdout)
     assert result.exit_code == 1
     assert facts["is_optimal"] is False
-    assert facts["excess"] > 0
+    assert facts["gap"] > 0
     words = run(*checked, "--tradeoff", "1")
     assert words.exit_code == 1
     assert "not proven optimal" in spoken(words)

@@ -180,7 +180,7 @@ def test_no_pruning_within_a_budget_beats_the_bound(case, share):
     point = path.at(budget=budget)
     assert point.cost <= budget
     within = [loss for _, cost, loss in prunings if cost <= budget * (1 + 1e-9)]
-    assert point.loss - point.proof.bound <= min(within) + 1e-9
+    assert point.loss - point.proof.gap <= min(within) + 1e-9
 
 
 @settings(max_examples=60)

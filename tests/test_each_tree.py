@@ -31,7 +31,7 @@ def test_a_single_tree_has_the_path_of_the_ensemble(case, loss):
     whole = all((np.rint(numbers) == numbers).all() for numbers in (prices, weights))
     if whole and loss == "error":
         assert_same_path(alone, together)
-        assert together.proof.resolution == 0
+        assert together.proof.gap == 0
 
 
 @pytest.mark.parametrize("loss", ["error", "expected_error", "brier", "log_loss"])
@@ -167,7 +167,7 @@ def test_costs_are_the_bills_of_the_ensemble():
 def test_pruning_the_ensemble_is_never_worse_than_its_bound_for_trees_alone():
     for cost, loss in zip(ALONE.costs, ALONE.losses, strict=True):
         best = PATH.at(budget=float(cost))
-        assert best.loss - best.proof.bound <= loss + 1e-12
+        assert best.loss - best.proof.gap <= loss + 1e-12
 
 
 def test_where_nothing_costs_anything_there_is_nothing_to_share():

@@ -268,7 +268,7 @@ def test_one_tree_has_the_path_of_scikit_learn_with_class_weights(class_weight):
 
 def test_balanced_errors_are_those_of_balanced_accuracy():
     path = tw.prune_path(CLASSIFIER, X, WORDS, costs=PRICES, class_weight="balanced")
-    assert path.proof.resolution == 0
+    assert path.proof.gap == 0
     for index in (0, len(path) // 2, -1):
         point = path[index]
         by_tree = [tree.predict(X).astype(int) for tree in point.model.estimators_]

@@ -15,7 +15,7 @@ def test_a_mixture_meets_the_budget_on_average():
     assert mixture.probability == pytest.approx(1 / 3)
     assert mixture.cost == pytest.approx(budget)
     within = PATH.at(budget=budget)
-    assert mixture.loss == pytest.approx(within.loss - within.proof.bound)
+    assert mixture.loss == pytest.approx(within.loss - within.proof.gap)
     bills = [
         np.where(
             PATH.mix(budget=budget, random_state=seed).draws_rich(HEART.X),

@@ -64,7 +64,7 @@ def test_decimal_weights_count_in_chunks_as_in_memory(digits):
     whole = tw.prune_path(forest, samples, y, sample_weight=weight)
     pieces = tw.prune_path(forest, chunks(samples, y, weight, sizes=(700, 1, 1299)))
     assert_same_path(pieces, whole)
-    assert whole.proof.resolution == pieces.proof.resolution == 0
+    assert whole.proof.gap == pieces.proof.gap == 0
 
 
 def test_chunks_give_the_path_of_all_rows():
@@ -82,7 +82,7 @@ def test_a_path_by_rounds_has_exact_figures_and_a_proven_gap():
     ) as problem:
         path = tw.prune_path(problem)
     assert len(path.proof.rounds) == 8
-    assert path.proof.resolution > 0
+    assert path.proof.gap > 0
     assert not path.proof.is_exact
     assert "optimal" not in repr(path) + repr(path[1])
     for index in range(0, len(path), max(len(path) // 8, 1)):
@@ -91,7 +91,7 @@ def test_a_path_by_rounds_has_exact_figures_and_a_proven_gap():
         assert bill.mean == pytest.approx(point.cost, rel=1e-9, abs=1e-9)
         best = whole.at(tradeoff=point.tradeoff)
         assert best.objective <= point.objective + 1e-12
-        assert point.objective - point.proof.bound <= best.objective + 1e-12
+        assert point.objective - point.proof.gap <= best.objective + 1e-12
 
 
 @settings(max_examples=60)
@@ -164,7 +164,7 @@ def test_weights_of_any_size_count_in_partitions(size):
         assert found.objective == pytest.approx(whole.objective, rel=1e-9)
     path = tw.prune_path(FOREST, chunks(X, Y, weight), **pieces)
     exact = tw.prune_path(FOREST, X, Y, **options)
-    assert path.proof.resolution < 1e-6
+    assert path.proof.gap < 1e-6
     for tradeoff in (0.0001, 0.001, 0.01):
         best = exact.at(tradeoff=tradeoff).objective
         assert path.at(tradeoff=tradeoff).objective == pytest.approx(best, rel=1e-6)

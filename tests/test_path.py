@@ -61,7 +61,7 @@ def test_between_breakpoints_and_at_them_the_path_is_optimal(solver):
 def test_on_real_data_the_path_is_optimal_between_its_breakpoints(nhanes, monkeypatch):
     forest, path, _, _ = nhanes
     X, y = NHANES.X[TRAIN], NHANES.y[TRAIN]
-    assert path.proof.resolution == 0
+    assert path.proof.gap == 0
     rng = np.random.default_rng(0)
     for index in rng.choice(len(path) - 1, 8, replace=False):
         tradeoff = rng.uniform(*path.tradeoffs[index : index + 2])
@@ -86,7 +86,7 @@ def test_no_pruning_within_a_budget_beats_the_bound(case, share):
     point = path.at(budget=budget)
     assert point.cost <= budget
     best = min(loss for cost, loss in prunings if cost <= budget * (1 + 1e-9))
-    assert point.loss - point.proof.bound <= best + 1e-9
+    assert point.loss - point.proof.gap <= best + 1e-9
     assert path.losses[0] == pytest.approx(min(loss for _, loss in prunings), abs=1e-9)
 
 
@@ -135,11 +135,11 @@ def test_a_path_that_had_no_time_says_what_it_may_miss(nhanes, seconds):
     for tradeoff in [*path.tradeoffs, *exact.tradeoffs]:
         least = (exact.losses + tradeoff * exact.costs).min()
         found = (path.losses + tradeoff * path.costs).min()
-        assert found <= least + path.proof.resolution + 1e-12
+        assert found <= least + path.proof.gap + 1e-12
     pruned = path.at(budget=path.costs[0] / 2)
-    assert pruned.proof.words == ("optimal" if path.proof.is_exact else "proven within its bound")
+    assert pruned.proof.words == ("optimal" if path.proof.is_exact else "proven within its gap")
     best = exact.at(budget=path.costs[0] / 2)
-    assert pruned.loss - pruned.proof.bound <= best.loss + 1e-12
+    assert pruned.loss - pruned.proof.gap <= best.loss + 1e-12
 
 
 def test_a_path_that_had_no_time_keeps_to_what_the_loss_may_rise(nhanes):
@@ -222,13 +222,13 @@ def test_each_budget_gets_the_best_point_within_it():
     for budget in [0, *PATH.costs, *(PATH.costs + 1e-6), PATH.costs[0] * 10]:
         point = PATH.at(budget=budget)
         assert point.cost <= budget
-        assert point.proof.bound >= 0
+        assert point.proof.gap >= 0
         affordable = PATH.losses[PATH.costs <= budget]
         assert point.loss == affordable.min()
     exact = PATH.at(budget=PATH.costs[3])
-    assert (exact.index, exact.proof.bound) == (3, PATH.proof.resolution)
+    assert (exact.index, exact.proof.gap) == (3, PATH.proof.gap)
     assert PATH.at(budget=1e9).index == PATH.at(budget=np.inf).index == 0
-    assert PATH.at(budget=1e9).proof.bound == PATH.proof.resolution == 0
+    assert PATH.at(budget=1e9).proof.gap == PATH.proof.gap == 0
     assert "whatever it costs" in repr(PATH.at(budget=1e9))
 
 

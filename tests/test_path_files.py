@@ -86,10 +86,10 @@ def test_files_that_hold_no_path_are_refused(tmp_path):
 
 
 def test_a_file_of_a_later_version_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("thriftwood.pruning.storage.VERSION", 6)
+    monkeypatch.setattr("thriftwood.pruning.storage.VERSION", 7)
     PATH.save(tmp_path / "path")
     monkeypatch.undo()
-    with pytest.raises(InputError, match="version 6"):
+    with pytest.raises(InputError, match="version 7"):
         tw.PruningPath.load(tmp_path / "path")
 
 
@@ -167,7 +167,7 @@ def test_figures_mean_what_they_say(tmp_path, name, wrong):
 @pytest.mark.parametrize(
     ("part", "name"),
     [
-        *(("proof", name) for name in ("kind", "resolution", "cost_resolution", "is_exact")),
+        *(("proof", name) for name in ("kind", "gap", "cost_gap", "is_exact")),
         *(("original", name) for name in ("cost", "loss", "n_splits", "n_features")),
     ],
 )

@@ -35,7 +35,7 @@ def test_losses_are_what_the_trees_lose(loss):
 @pytest.mark.parametrize("loss", ["expected_error", "brier", "log_loss"])
 def test_paths_of_real_numbers_agree_with_single_cuts(loss):
     path = heart_path(loss=loss)
-    assert path.proof.resolution < 1e-9
+    assert path.proof.gap < 1e-9
     for index in (0, len(path) // 3, 2 * len(path) // 3):
         tradeoff = (path.tradeoffs[index] + path.tradeoffs[index + 1]) / 2
         pruned = tw.prune(FOREST, HEART.X, HEART.y, costs=HEART.costs, loss=loss, tradeoff=tradeoff)
@@ -130,10 +130,10 @@ def test_no_gain_is_so_small_that_it_counts_as_nothing(seed, loss):
     assert path.losses[0] == path.at(max_loss_increase=0).loss == 0
     assert path.n_splits[0] == path.original.n_splits
     rich = path.at(budget=1e9)
-    assert rich.loss - rich.proof.bound <= path.original.loss
-    assert path.proof.resolution < 1e-9 * path.losses[-1]
+    assert rich.loss - rich.proof.gap <= path.original.loss
+    assert path.proof.gap < 1e-9 * path.losses[-1]
     other = heart_path(loss=loss)
-    assert other.losses[0] - other.proof.resolution <= min(other.losses[0], other.original.loss)
+    assert other.losses[0] - other.proof.gap <= min(other.losses[0], other.original.loss)
 
 
 def test_a_tree_of_gains_far_apart_keeps_them_all_where_nothing_is_to_be_saved():
@@ -147,7 +147,7 @@ def test_a_tree_of_gains_far_apart_keeps_them_all_where_nothing_is_to_be_saved()
     # Without a split that gains 8 of 1e16, it would be as far off as is said.
     poor = tw.prune_path(problem)[1]
     assert poor.loss > 0
-    assert tw.verify_pruning(problem, poor, tradeoff=0).excess >= poor.loss
+    assert tw.verify_pruning(problem, poor, tradeoff=0).gap >= poor.loss
 
 
 def test_losses_along_a_path_are_those_of_their_leaves_however_small():
@@ -169,11 +169,11 @@ def test_what_sums_of_doubles_cannot_tell_is_in_the_proof():
     pruned = tw.prune(model, X, y, costs=[1.0], tradeoff=0)
     assert pruned.loss - pruned.proof.gap <= pruned.original.loss
     path = tw.prune_path(model, X, y, costs=[1.0])
-    assert path.losses[0] - path.proof.resolution <= path.original.loss
+    assert path.losses[0] - path.proof.gap <= path.original.loss
     assert "but for rounding" in path[0].proof.words
     counted = tw.prune_path(model, X, np.rint(y), costs=[1.0], loss="absolute_error")
-    assert counted.proof.resolution > 0  # leaves are no whole numbers
-    assert PATH.proof.resolution == 0
+    assert counted.proof.gap > 0  # leaves are no whole numbers
+    assert PATH.proof.gap == 0
     assert PATH[0].proof.words == "optimal"
 
 
@@ -183,7 +183,7 @@ def test_prices_of_many_decimals_are_not_rounded_to_fewer(price):
     model = DecisionTreeClassifier(random_state=0).fit(X, y)
     path = tw.prune_path(model, X, y, costs=[price])
     assert path.tradeoffs[1] == pytest.approx(0.5 / price, rel=1e-15)
-    assert path.proof.cost_resolution <= 1e-14
+    assert path.proof.cost_gap <= 1e-14
 
 
 def test_tiny_weights_still_cost_something():

@@ -221,8 +221,8 @@ def test_every_point_of_a_path_is_a_pipeline_with_its_bill_and_loss(pipeline):
 def test_a_path_is_optimal_for_columns(pipeline):
     X, y = patients(60)
     path = tw.prune_path(pipeline, X, y, costs=PRICES)
-    for certificate in path.certify(tw.pruning_problem(pipeline, X, y, costs=PRICES)):
-        assert certificate.gap == 0
+    for proof in path.certify(tw.pruning_problem(pipeline, X, y, costs=PRICES)):
+        assert proof.certificate.gap == 0
 
 
 def source(X, asked):

@@ -263,7 +263,7 @@ def test_the_proof_and_the_command_are_those_of_the_point(visit, file, path):
     assert path.at(tradeoff=float(command.split()[-1])).index == index
     assert python == f"model = path.at(tradeoff={command.split()[-1]}).model"
     problem = tw.pruning_problem(path.model, X, Y, costs=COSTS)
-    (certificate,) = path.certify(problem, [index])
+    certificate = path.certify(problem, [index])[0].certificate
     assert shown(page, "#proof").split() == [
         *("checked", "at", "the", "tradeoff", command.split()[-1]),
         *("reached", f"{certificate.profit:,}"),

@@ -37,8 +37,8 @@ def assert_laws_of_a_path(path):
             path.losses[b] + at_step * path.costs[b], rel=1e-9
         )
     assert path.costs[-1] == 0
-    assert path.proof.errors.shape == (len(path),)
-    assert (path.proof.errors >= 0).all()
+    assert path.proof.gaps.shape == (len(path),)
+    assert (path.proof.gaps >= 0).all()
 
 
 def assert_figures_of_all_samples(path, problem):
@@ -71,7 +71,7 @@ def test_a_path_of_a_subsample_is_a_path_with_the_figures_of_all_samples(data, l
     exact = tw.prune_path(forest, X, y, **options)
     for tradeoff in (*path.tradeoffs, *exact.tradeoffs):
         found, best = (one.at(tradeoff=float(tradeoff)).objective for one in (path, exact))
-        rounded = exact.proof.resolution + tradeoff * exact.proof.cost_resolution
+        rounded = exact.proof.gap + tradeoff * exact.proof.cost_gap
         assert found >= best - rounded - 1e-9 * (1 + abs(best))
     # Losses are those of all rows, so at no price the sample misses nothing.
     assert path.losses[0] == pytest.approx(exact.losses[0], abs=1e-9)
@@ -139,7 +139,7 @@ def test_the_same_samples_are_drawn_every_time_and_threads_change_nothing():
     again = heart_path(subsample=150, n_jobs=2)
     for name in ("drop_step", "tradeoffs", "costs", "losses"):
         np.testing.assert_array_equal(getattr(again, name), getattr(SUBSAMPLED, name))
-    np.testing.assert_array_equal(again.proof.errors, SUBSAMPLED.proof.errors)
+    np.testing.assert_array_equal(again.proof.gaps, SUBSAMPLED.proof.gaps)
     drawn = draw_samples(303, 150)
     assert len(np.unique(drawn)) == 150
     assert (np.diff(drawn) > 0).all()
@@ -206,7 +206,7 @@ def test_the_estimate_is_that_at_both_ends_of_a_point():
     for index, ends in enumerate(ends_of):
         cost, loss = SUBSAMPLED.costs[index], SUBSAMPLED.losses[index]
         estimates = [estimate(problem, loss + t * cost, float(t)) for t in ends]
-        assert SUBSAMPLED.proof.errors[index] == pytest.approx(max(estimates))
+        assert SUBSAMPLED.proof.gaps[index] == pytest.approx(max(estimates))
 
 
 def test_losses_of_all_samples_miss_far_less_than_those_of_the_subsample():
@@ -235,7 +235,7 @@ def test_prune_gives_the_point_of_the_path(tradeoff):
     point = SUBSAMPLED.at(tradeoff=tradeoff)
     assert pruned.objective == point.objective
     assert pruned.tradeoff == tradeoff
-    assert pruned.proof.error == point.proof.error == SUBSAMPLED.proof.errors[point.index]
+    assert pruned.proof.gap == point.proof.gap == SUBSAMPLED.proof.gaps[point.index]
     assert (pruned.proof.n_drawn, pruned.proof.n_samples) == (150, 303)
 
 
@@ -245,11 +245,11 @@ def test_within_a_budget_the_rest_of_it_counts_too():
     budget = (cost + SUBSAMPLED.costs[index - 1]) / 2
     pruned = tw.prune(heart_problem(subsample=150), budget=budget)
     assert pruned.cost == cost
-    expected = SUBSAMPLED.proof.errors[index] + tradeoff * (budget - cost)
-    assert pruned.proof.error == pytest.approx(expected)
+    expected = SUBSAMPLED.proof.gaps[index] + tradeoff * (budget - cost)
+    assert pruned.proof.gap == pytest.approx(expected)
     rich = SUBSAMPLED.at(budget=np.inf)
     assert rich.index == 0
-    assert rich.proof.error == SUBSAMPLED.proof.errors[0]
+    assert rich.proof.gap == SUBSAMPLED.proof.gaps[0]
 
 
 def test_refitting_keeps_what_is_known():

@@ -49,7 +49,7 @@ def test_a_subsampled_path_comes_back_from_its_file(tmp_path):
     path.save(tmp_path / "path")
     loaded = tw.PruningPath.load(tmp_path / "path", FOREST)
     assert_same_path(loaded, path)
-    np.testing.assert_array_equal(loaded.proof.errors, path.proof.errors)
+    np.testing.assert_array_equal(loaded.proof.gaps, path.proof.gaps)
     assert (loaded.proof.n_drawn, loaded.proof.n_samples) == (100, 303)
     assert loaded.original == path.original
     assert repr(loaded.at(budget=60)) == repr(path.at(budget=60))
@@ -58,8 +58,8 @@ def test_a_subsampled_path_comes_back_from_its_file(tmp_path):
 @pytest.mark.parametrize(
     "change",
     [
-        {"sampling_errors": np.zeros(3)},
-        {"sampling_errors": None},
+        {"gaps": np.zeros(3)},
+        {"gaps": None},
     ],
 )
 def test_files_whose_subsample_does_not_fit_are_damaged(tmp_path, change):

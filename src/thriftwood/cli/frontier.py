@@ -156,8 +156,7 @@ def frontier_facts(found: Frontier) -> dict[str, Any]:
         "loss_name": path.loss_name,
         "unit": path.prices.unit,
         "proof": {
-            name: getattr(path.proof, name, None)
-            for name in ("is_exact", "resolution", "cost_resolution")
+            name: getattr(path.proof, name, None) for name in ("is_exact", "gap", "cost_gap")
         },
     }
 

@@ -19,7 +19,7 @@ from thriftwood.support.validation import six_digits
 
 if TYPE_CHECKING:
     from thriftwood.closure import Certificate
-    from thriftwood.pruning import Pruned, PruningPath
+    from thriftwood.pruning import Certified, Pruned, PruningPath
 
 # A model, and what there is to say about it: for people, and for JSON.
 Answer = tuple[Any, list[str], dict[str, Any]]
@@ -160,11 +160,11 @@ def point_of(
         pruned = _by_error(path, inputs, max_error_increase)
         notes = [] if inputs.validation else [wrapped(NO_VALIDATION)]
     point = pruned.index or 0
-    (certificate,) = path.certify(inputs.problem, [point])
+    (checked,) = path.certify(inputs.problem, [point])
     tradeoff = tradeoff_inside(path.tradeoffs, point)
     interval = interval_in_words(*tradeoffs_of(path.tradeoffs, point))
-    proof = _proof_in_words(certificate, tradeoff, f"; the path has it {interval}")
-    model, lines, facts = _answer(pruned, inputs, refit, certificate, proof)
+    proof = _proof_in_words(checked, tradeoff, f"; the path has it {interval}")
+    model, lines, facts = _answer(pruned, inputs, refit, checked.certificate, proof)
     return model, [*lines, *notes], facts
 
 
@@ -188,11 +188,14 @@ def _by_error(path: PruningPath, inputs: Inputs, max_error_increase: float | Non
 
 def _at_tradeoff(inputs: Inputs, request: Request, refit: bool) -> Answer:
     """Return the optimal pruning at a tradeoff, which needs about the memory of a path."""
+    from thriftwood.pruning import Certified
+
     tradeoff = request.tradeoff or 0.0
     inputs.problem.check_memory(request.memory_limit)
     pruned = tw.prune(inputs.problem, tradeoff=tradeoff)
-    certificate = getattr(pruned.proof, "certificate", None)  # none after a descent
-    proof = _proof_in_words(certificate, tradeoff)
+    checked = pruned.proof if isinstance(pruned.proof, Certified) else None  # or a descent
+    certificate = None if checked is None else checked.certificate
+    proof = _proof_in_words(checked, tradeoff)
     return _answer(pruned, inputs, refit, certificate, proof)
 
 
@@ -242,7 +245,7 @@ def _answer(
         "loss_name": pruned.loss_name,
         "tradeoff": pruned.tradeoff,
         "budget": pruned.budget,
-        "bound": getattr(pruned.proof, "bound", None),
+        "gap": getattr(pruned.proof, "gap", None),
         "point": pruned.index,
         "refitted": pruned.refitted is not None,
         "certificate": proof_facts(certificate),
@@ -255,15 +258,17 @@ def figures(one: Any) -> dict[str, Any]:
     return {name: getattr(one, name) for name in ("cost", "loss", "n_splits", "n_features")}
 
 
-def _proof_in_words(certificate: Certificate | None, tradeoff: float, more: str = "") -> str:
+def _proof_in_words(proof: Certified | None, tradeoff: float, more: str = "") -> str:
     """Return what is proven at a tradeoff, as lines below the figures."""
-    if certificate is None:
+    if proof is None:
         return wrapped(NOT_PROVEN, "  ")
+    certificate = proof.certificate
     numbers = f"reached {certificate.profit}, none can pass {certificate.bound}"
     if certificate.gap == 0:
+        but = f", but for rounding of {proof.gap:.1g}" if proof.gap else ""
         proven = (
             f"Proven at tradeoff {six_digits(tradeoff)}: no pruning of this model has a "
-            f"smaller loss + tradeoff * cost ({numbers})"
+            f"smaller loss + tradeoff * cost{but} ({numbers})"
         )
     else:
         proven = (

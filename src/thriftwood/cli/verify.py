@@ -79,7 +79,7 @@ def _facts(verification: Verification) -> dict[str, Any]:
         "same_values": verification.same_values,
         "tradeoff": verification.tradeoff,
         "tradeoffs": verification.tradeoffs,
-        "excess": verification.excess,
+        "gap": verification.gap,
         "certificate": proof_facts(verification.certificate),
         **figures(verification),
         "original": figures(verification.original),

@@ -13,7 +13,7 @@ from thriftwood.closure import (
     exact_sum,
     merge_twin_items,
 )
-from thriftwood.problem import ClosureIndex, PruningProblem
+from thriftwood.problem import PruningProblem
 from thriftwood.solvers import min_cut
 from thriftwood.support.arrays import BoolArray
 from thriftwood.support.parallel import for_each
@@ -22,39 +22,39 @@ from thriftwood.support.progress import progress_bar
 
 def certify(
     problem: PruningProblem, masks: Sequence[BoolArray], tradeoffs: Sequence[float]
-) -> tuple[Certificate, ...]:
+) -> tuple[tuple[Certificate, float], ...]:
     """Prove how near prunings, given as masks over nodes, are to the optimum at tradeoffs."""
-    closure, index = problem.closure
-    closure = _merged(closure)
-    certificates: dict[int, Certificate] = {}
+    closure = _merged(problem.closure[0])
+    proofs: dict[int, tuple[Certificate, float]] = {}
 
     def certify_one(number: int) -> None:
-        certificates[number], _ = prove(closure, index, masks[number], tradeoffs[number])
-        bar(len(certificates) / len(masks))
+        proofs[number] = prove(problem, closure, masks[number], tradeoffs[number])
+        bar(len(proofs) / len(masks))
 
     with progress_bar("Proving", problem.progress) as bar:
         for_each(certify_one, range(len(masks)), problem.n_jobs)
-    return tuple(certificates[number] for number in range(len(masks)))
+    return tuple(proofs[number] for number in range(len(masks)))
 
 
 def prove(
-    closure: ClosureProblem, index: ClosureIndex, kept: BoolArray, tradeoff: float
-) -> tuple[Certificate, Fraction]:
-    """Prove how near a pruning is to the optimum at a tradeoff.
+    problem: PruningProblem, closure: ClosureProblem, kept: BoolArray, tradeoff: float
+) -> tuple[Certificate, float]:
+    """Prove how near a pruning is to the optimum at a tradeoff, by the closure of its problem.
 
     Returns
     -------
     certificate : Certificate
         Its profit is that of the pruning; its bound comes from a flow that was checked.
-    gap : Fraction
-        By how much losses plus costs, added up over samples and trees, may be too high.
+    gap : float
+        By how much loss + tradeoff * cost may be above the least, rounding included.
     """
+    index = problem.closure[1]
     lambda_ = index.in_units(tradeoff)
     priced, scale = closure.at(lambda_)
     best = check_certificate(priced, min_cut(priced))
     certificate = Certificate(closure.profit_at(lambda_, kept[index.forest.is_split]), best.bound)
-    missed = certificate.gap * index.gain_unit / scale
-    return certificate, missed + index.rounded(lambda_, scale)
+    missed = certificate.gap * index.gain_unit / scale + index.rounded(lambda_, scale)
+    return certificate, float(missed / Fraction(problem.node_losses.weight))
 
 
 def _merged(closure: ClosureProblem) -> ClosureProblem:

@@ -126,7 +126,7 @@ def pruning_problem(
     >>> problem = tw.pruning_problem(forest, heart.X, heart.y, costs=heart.costs)
     >>> path = tw.prune_path(problem)
     >>> path.certify(problem, points=[1])[0].gap
-    0
+    0.0
     """
     if error_costs is not None:
         if loss is not None:

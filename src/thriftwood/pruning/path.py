@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from thriftwood.adapters import BootstrapSamples, Scoring, read_bootstrap, read_forest, write_model
 from thriftwood.cascade import N_STAGES, CascadeClassifier, build_cascade, check_cascade
-from thriftwood.closure import Certificate
 from thriftwood.costs import AnyCosts, PriceList
 from thriftwood.errors import InputError
 from thriftwood.evaluation import (
@@ -42,7 +41,7 @@ from thriftwood.problem import (
 )
 from thriftwood.pruning import plot, storage
 from thriftwood.pruning.mixture import Mixture, mixture_of
-from thriftwood.pruning.proof import Baseline, Optimal, PathProof
+from thriftwood.pruning.proof import Baseline, Certified, Optimal, PathProof
 from thriftwood.pruning.pruned import Pruned
 from thriftwood.refitting import LabelledSamples
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
@@ -89,7 +88,7 @@ class PruningPath:
         What each point keeps.
     original : Figures
         The figures of the model before pruning. The first point has the least loss that any
-        pruning has, but for the resolution, and may be smaller: splits that gain nothing are gone.
+        pruning has, but for the gap, and may be smaller: splits that gain nothing are gone.
     proof : Optimal, Sampled or Baseline
     tradeoffs : shape (n_points,)
         The paper's lambda from which on each point is optimal; 0 for the first. For cost-complexity
@@ -190,7 +189,7 @@ class PruningPath:
         index : int
             A point of the path; negative ones count from the end.
         budget : float
-            The best point that costs at most this. The `bound` of its proof says how much less any
+            The best point that costs at most this. The `gap` of its proof says how much less any
             pruning within the budget could lose, at the most. Beyond the cost of the first point
             more money buys nothing: the first point is returned.
         max_loss_increase : float
@@ -420,7 +419,7 @@ class PruningPath:
 
     def certify(
         self, problem: PruningProblem, points: Sequence[int] | None = None
-    ) -> tuple[Certificate, ...]:
+    ) -> tuple[Certified, ...]:
         """Return a checked proof for each point, at a tradeoff inside its interval.
 
         A gap of 0 says that no pruning is better there. The proofs are made anew, from the samples
@@ -442,7 +441,7 @@ class PruningPath:
         masks = [self.kept_nodes(int(point)) for point in wanted]
         inside = [tradeoff_inside(self._breakpoints, int(point)) for point in wanted]
         self._check_same_problem(problem)
-        return certify(problem, masks, inside)
+        return tuple(Certified(*one) for one in certify(problem, masks, inside))
 
     def plot(self, ax: Axes | None = None, *, measured: Evaluation | None = None) -> Axes:
         """Draw cost against loss, or against the real error of an evaluation (matplotlib)."""

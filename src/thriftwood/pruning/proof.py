@@ -1,4 +1,8 @@
-"""Proofs: how good prunings are known to be, of a whole path and of one point of it."""
+"""Proofs: how good prunings are known to be, of a whole path and of one point of it.
+
+A *gap* is how much better another pruning could be, at the most: in loss + tradeoff * cost, or in
+loss among all within a budget. What rounding may hide is part of it.
+"""
 
 from __future__ import annotations
 
@@ -41,18 +45,18 @@ class Bounded:
 
     Attributes
     ----------
-    bound : float
-        No pruning that costs at most the budget has a loss lower than `loss - bound`; without a
+    gap : float
+        No pruning that costs at most the budget has a loss lower than `loss - gap`; without a
         budget, none that costs at most `cost`, and it is 0 but for rounding.
     rounds : tuple
         How samples in partitions came to it; empty for samples in memory.
     is_exact : bool
-        Whether the path is exact, or proven within its resolution.
+        Whether the path is exact, or proven within a gap.
     rounded : float
-        The part of the bound that is due to rounding.
+        The part of the gap that is due to rounding.
     """
 
-    bound: float
+    gap: float
     rounds: tuple[Any, ...] = ()
     is_exact: bool = True
     rounded: float = 0.0
@@ -60,7 +64,7 @@ class Bounded:
     @property
     def words(self) -> str:
         if not self.is_exact:
-            return "proven within its bound"
+            return "proven within its gap"
         return "optimal" + (f" but for rounding, {self.rounded:.1g}" if self.rounded else "")
 
 
@@ -70,13 +74,13 @@ class Estimated:
 
     Attributes
     ----------
-    error : float
+    gap : float
         By how much loss + tradeoff * cost of the best pruning may be less than here; with a budget,
         how much less the best pruning within it may lose. Too low about once in forty draws.
     n_drawn, n_samples : int
     """
 
-    error: float
+    gap: float
     n_drawn: int
     n_samples: int
 
@@ -133,22 +137,20 @@ class Baseline:
 class Optimal:
     """Every point of the path is optimal for the ensemble, but for what was rounded.
 
-    At any tradeoff the objective may miss the least by at most
-    `resolution + tradeoff * cost_resolution`. Both are 0 for counted errors and decimal prices,
-    within a wide range.
+    At any tradeoff the objective may miss the least by at most `gap + tradeoff * cost_gap`. Both
+    are 0 for counted errors and decimal prices, within a wide range.
 
     Attributes
     ----------
-    resolution, cost_resolution : float
+    gap, cost_gap : float
     rounds : tuple
         How samples in partitions came to it; empty in memory, and in a path from a file.
     is_exact : bool
-        False where time was up, or partitions could not be gathered and did not agree:
-        `resolution` is the gap.
+        False where time was up, or partitions could not be gathered and did not agree.
     """
 
-    resolution: float
-    cost_resolution: float
+    gap: float
+    cost_gap: float
     rounds: tuple[Any, ...] = ()
     is_exact: bool = True
 
@@ -156,9 +158,13 @@ class Optimal:
     def points(self) -> str:
         return "optimal pruning{s}" if self.is_exact else "pruning{s} proven within a gap"
 
+    def gap_at(self, tradeoff: float) -> float:
+        """Return by how much loss + tradeoff * cost of a point may miss the least."""
+        return self.gap + tradeoff * self.cost_gap
+
     def of_point(self, _index: int, tradeoff: float, slack: float) -> Bounded:
         """Return what is proven of a point, where the rest of a budget could buy `slack`."""
-        missed = self.resolution + tradeoff * self.cost_resolution
+        missed = self.gap_at(tradeoff)
         return Bounded(missed + slack, self.rounds, self.is_exact, missed)
 
 
@@ -168,21 +174,21 @@ class Sampled:
 
     Attributes
     ----------
-    errors : shape (n_points,)
+    gaps : shape (n_points,)
         By how much loss + tradeoff * cost of the best pruning may be less than that of each point,
         at the tradeoffs where the point is the best on the path. Estimated, not proven: too low
         about once in forty draws.
     n_drawn, n_samples : int
     """
 
-    errors: FloatArray
+    gaps: FloatArray
     n_drawn: int
     n_samples: int
 
     points = "pruning{s} from a subsample"
 
     def of_point(self, index: int, _tradeoff: float, slack: float) -> Estimated:
-        return Estimated(float(self.errors[index]) + slack, self.n_drawn, self.n_samples)
+        return Estimated(float(self.gaps[index]) + slack, self.n_drawn, self.n_samples)
 
 
 Proof = Certified | Bounded | Estimated | Descended | Baseline

@@ -62,10 +62,10 @@ def prune_path(
     X, y, costs, loss, error_costs, class_weight, sample_weight, samples, n_jobs, progress
         As in `pruning_problem`. Where samples come in partitions the path is exact if all distinct
         purchases may be gathered; otherwise its points are nested, their figures exact, and
-        `path.proof.resolution` is the proven gap.
+        `path.proof.gap` is what is proven.
     time_limit : float, optional
         Seconds after which the path ends with what it has: fewer points, nested, their figures
-        exact, and `path.proof.resolution` the proven gap. Reading the samples is never cut short.
+        exact, and `path.proof.gap` what is proven. Reading the samples is never cut short.
     memory_limit : float or str, optional
         How much memory the path may take, beyond the model and the samples, in bytes or as text
         such as "2GB"; by default what the machine, or the control group of the process, has free.

@@ -137,7 +137,7 @@ class Pruned(Figures):
     def _notes(self) -> list[str]:
         proof, notes = self.proof, []
         if isinstance(proof, Bounded) and self.budget is not None:
-            least = f"has a loss below {self.loss - proof.bound:.6g}"
+            least = f"has a loss below {self.loss - proof.gap:.6g}"
             free = self.index == 0
             notes.append(
                 f"No pruning of this model {least}, whatever it costs."
@@ -145,9 +145,9 @@ class Pruned(Figures):
                 else f"No pruning of this model within the budget {least}."
             )
         if isinstance(proof, Estimated):
-            better = f"be better by about {proof.error:.2g}"
+            better = f"be better by about {proof.gap:.2g}"
             if self.budget is not None:
-                better = f"lose about {proof.error:.2g} less within the budget"
+                better = f"lose about {proof.gap:.2g} less within the budget"
             notes.append(
                 f"A subsample of {proof.n_drawn} of {proof.n_samples} samples: the best pruning "
                 f"may {better} (estimated)."

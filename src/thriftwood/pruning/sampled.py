@@ -50,7 +50,7 @@ def best_on_all_samples(problem: PruningProblem, path: PruningPath) -> PruningPa
         missed: FloatArray = losses[best] + at * costs[best] - least
         return missed
 
-    errors = np.maximum(np.maximum(estimate(starts), estimate(ends)), 0.0)
+    gaps = np.maximum(np.maximum(estimate(starts), estimate(ends)), 0.0)
     n_used = problem.prices.n_columns_of(forest.feature[forest.is_split])
     return replace(
         path,
@@ -59,7 +59,7 @@ def best_on_all_samples(problem: PruningProblem, path: PruningPath) -> PruningPa
         n_splits=read_only(n_splits),
         n_features=read_only(n_features),
         original=Figures(float(costs[0]), float(losses[0]), forest.n_splits, n_used),
-        proof=Sampled(read_only(errors), problem.subsample.n_drawn, problem.subsample.n_samples),
+        proof=Sampled(read_only(gaps), problem.subsample.n_drawn, problem.subsample.n_samples),
         tradeoffs=read_only(starts),
         drop_step=read_only(drop_step),
     )

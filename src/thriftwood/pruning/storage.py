@@ -22,7 +22,7 @@ from thriftwood.pruning.proof import CRITERIA, Baseline, Optimal, PathProof, Sam
 from thriftwood.support.arrays import read_only
 
 FORMAT = "thriftwood pruning path"
-VERSION = 5
+VERSION = 6
 PER_POINT = ("tradeoffs", "costs", "losses", "n_splits", "n_features")
 OPTIONAL = ("drop_step", "masks")
 NEVER_BELOW_0 = {*CLASSIFIER_LOSSES, *REGRESSOR_LOSSES}
@@ -47,7 +47,7 @@ def save_path(path: Any, file: str | os.PathLike[str]) -> None:
     optional = {name: getattr(path, name) for name in OPTIONAL}
     arrays |= {name: array for name, array in optional.items() if array is not None}
     if isinstance(path.proof, Sampled):
-        arrays["sampling_errors"] = path.proof.errors
+        arrays["gaps"] = path.proof.gaps
     files.save_arrays(file, header, arrays)
 
 
@@ -89,8 +89,8 @@ def _about_proof(proof: PathProof) -> dict[str, Any]:
     if isinstance(proof, Baseline):
         return kind | {"criterion": proof.criterion}
     return kind | {
-        "resolution": proof.resolution,
-        "cost_resolution": proof.cost_resolution,
+        "gap": proof.gap,
+        "cost_gap": proof.cost_gap,
         "is_exact": proof.is_exact,
     }
 
@@ -98,7 +98,7 @@ def _about_proof(proof: PathProof) -> dict[str, Any]:
 def _proof(about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> PathProof:
     kind, numbers = about["kind"], {name: about[name] for name in about if name != "kind"}
     if kind == "Sampled":
-        return Sampled(read_only(arrays["sampling_errors"]), **numbers)
+        return Sampled(read_only(arrays["gaps"]), **numbers)
     if kind == "Baseline":
         return Baseline(**numbers)
     if kind != "Optimal":
@@ -115,7 +115,7 @@ def _laws(
     """
     per_point = {name: getattr(path, name) for name in PER_POINT}
     if isinstance(proof, Sampled):
-        per_point["sampling_errors"] = proof.errors
+        per_point["gaps"] = proof.gaps
     for name, array in per_point.items():
         kind = np.dtype(np.int64 if name.startswith("n_") else np.float64)
         fits = n_points > 0 and array.shape == (n_points,) and array.dtype == kind
@@ -151,9 +151,9 @@ def _laws(
 
 def _laws_of_proof(proof: PathProof) -> Iterator[tuple[Any, str]]:
     if isinstance(proof, Optimal):
-        numbers = (proof.resolution, proof.cost_resolution)
+        numbers = (proof.gap, proof.cost_gap)
         right = all(type(one) is float and 0 <= one < inf for one in numbers)
-        yield right and type(proof.is_exact) is bool, "its resolution is no number of at least 0"
+        yield right and type(proof.is_exact) is bool, "its gap is no number of at least 0"
     elif isinstance(proof, Sampled):
         counts = (proof.n_drawn, proof.n_samples)
         right = all(type(one) is int for one in counts)
@@ -174,10 +174,10 @@ def _laws_of_order(path: SimpleNamespace, proof: PathProof) -> Iterator[tuple[An
         return
     loss_noise = ROUNDING * np.abs(losses).max()
     if isinstance(proof, Optimal):
-        loss_noise = loss_noise + 2 * (proof.resolution + since * proof.cost_resolution)
+        loss_noise = loss_noise + 2 * proof.gap_at(since)
     yield (lost >= -loss_noise).all(), "`losses` must rise"
     if isinstance(proof, Optimal):
-        most = path.original.loss + ROUNDING * np.abs(losses).max() + proof.resolution
+        most = path.original.loss + ROUNDING * np.abs(losses).max() + proof.gap
         yield losses[0] <= most, "`losses` are above that of the model"
     if isinstance(proof, Optimal) and proof.is_exact:
         apart = np.abs(lost - since * saved)

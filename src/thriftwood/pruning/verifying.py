@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -48,7 +47,7 @@ class Verification(Figures):
         as good as a point of the path. The proof is for `tradeoff`.
     certificate : Certificate
         What it reached, and what no pruning can pass, in whole numbers.
-    excess : float
+    gap : float
         By how much loss + tradeoff * cost may be above that of the best pruning, at most; where
         numbers were rounded, with what that may hide.
     same_values : bool
@@ -63,7 +62,7 @@ class Verification(Figures):
     tradeoff: float
     tradeoffs: tuple[float, float] | None
     certificate: Certificate
-    excess: float
+    gap: float
     same_values: bool
     original: Figures
     unit: str
@@ -96,9 +95,9 @@ class Verification(Figures):
         if not self.is_optimal:
             return (
                 f"not proven optimal; at tradeoff {self.tradeoff:g} loss + tradeoff * cost may be "
-                f"{self.excess:.3g} above the least"
+                f"{self.gap:.3g} above the least"
             )
-        rounded = f" but for rounding, {self.excess:.1g}" if self.excess else ""
+        rounded = f" but for rounding, {self.gap:.1g}" if self.gap else ""
         optimal = f"an optimal pruning{rounded}, proven at tradeoff {self.tradeoff:g}"
         if self.tradeoffs is None:
             return optimal
@@ -142,13 +141,13 @@ def verify_pruning(
     interval = None
     if asked is None:
         asked, interval = _where_judged(prune_path(problem), figures)
-    certificate, gap = prove(*problem.closure, kept, asked)
+    certificate, gap = prove(problem, problem.closure[0], kept, asked)
     return Verification(
         **vars(figures),
         tradeoff=asked,
         tradeoffs=interval,
         certificate=certificate,
-        excess=float(gap / Fraction(problem.node_losses.weight)),
+        gap=gap,
         same_values=_says_the_same(problem.forest, kept, other),
         original=problem.figures(problem.forest.is_split),
         unit=problem.prices.unit,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from thriftwood.closure import Certificate
 from thriftwood.problem import PruningProblem, interval_in_words, tradeoff_inside, tradeoffs_of
-from thriftwood.pruning import Baseline, Optimal, PruningPath, Sampled
+from thriftwood.pruning import Baseline, Certified, Optimal, PruningPath, Sampled
 from thriftwood.report.points import shown_points
 
 BASELINES = {
@@ -50,16 +49,18 @@ def proofs_of(
     return [_proof(path, point, found.get(point)) for point in points]
 
 
-def _proof(path: PruningPath, index: int, certificate: Certificate | None) -> dict[str, str | None]:
+def _proof(path: PruningPath, index: int, proof: Certified | None) -> dict[str, str | None]:
     claim = _claim(path, index)
-    if certificate is None:
+    if proof is None:
         return NO_NUMBERS | {"claim": f"{claim} {NOT_MADE}"}
+    certificate = proof.certificate
     tradeoff = repr(tradeoff_inside(path.tradeoffs, index))
     is_nearly = not (isinstance(path.proof, Optimal) and path.proof.is_exact)
     if certificate.gap and not is_nearly:
         claim = "A better pruning of this model may exist."
     elif is_nearly and not certificate.gap:
-        claim = f"No pruning of this model is better at the tradeoff {tradeoff}."
+        but = f", but for rounding of at most {proof.gap:.2g}," if proof.gap else ""
+        claim = f"No pruning of this model is better{but} at the tradeoff {tradeoff}."
     return {
         "claim": claim,
         "tradeoff": tradeoff,
@@ -74,7 +75,7 @@ def _claim(path: PruningPath, index: int) -> str:
     if isinstance(path.proof, Sampled):
         return SUBSAMPLE
     assert isinstance(path.proof, Optimal)
-    rounding = path.proof.resolution + float(path.tradeoffs[index]) * path.proof.cost_resolution
+    rounding = path.proof.gap_at(float(path.tradeoffs[index]))
     if not path.proof.is_exact:
         return UNFINISHED.format(gap=rounding)
     but = f", but for rounding of at most {rounding:.2g}," if rounding > 0 else ""
