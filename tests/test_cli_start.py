@@ -79,7 +79,7 @@ def test_completion_can_be_shown_and_knows_the_commands():
     [
         (("no.skops", "valid.csv"), "There is no file"),
         (("forest.skops", "no.csv"), "There is no file"),
-        (("valid.csv", "forest.skops"), "is the order of the files right?"),
+        (("valid.csv", "forest.skops"), "is it the right file?"),
         (("forest.skops", "valid.csv", "--costs", "no.csv"), "no.csv"),
         (("forest.skops", "prices.csv"), "prices.csv, line 2"),
     ],

@@ -63,7 +63,7 @@ def test_all_other_rows_are_answered_before_the_failure_is_raised(form):
     np.testing.assert_array_equal(error.answer.proba, MODEL.predict_proba(X[good]))
     bill = tw.feature_bill(MODEL, X[good], HEART.prices)
     np.testing.assert_array_equal(error.answer.bill.per_sample, bill.per_sample)
-    assert error.answer.receipts[-1].total == pytest.approx(bill.per_sample[-1])
+    assert error.answer.receipt(-1).total == pytest.approx(bill.per_sample[-1])
     for words in ("first for 5", "ConnectionError", "others (11)", "on_failure"):
         assert words in str(error)
 
@@ -87,7 +87,7 @@ def test_no_row_at_all(form):
     with pytest.raises(AcquisitionError, match="for every sample") as caught:
         run(lazy_for(MODEL, shop, form), shop.ids, form)
     answer = caught.value.answer
-    assert len(answer) == len(answer.labels) == len(answer.receipts) == 0
+    assert len(answer) == len(answer.labels) == 0
     assert "0 samples" in repr(answer)
     with pytest.raises(InputError, match="no sample was answered"):
         answer.bill
@@ -115,8 +115,8 @@ def test_what_cannot_be_got_counts_as_missing(form, stop):
         for row, feature in broken:
             used[row, feature] = False
         np.testing.assert_array_equal(answer.bill.used, used)
-    for row, receipt in enumerate(answer.receipts):
-        bought = [one.feature for one in receipt.purchases]
+    for row in range(len(answer)):
+        bought = [one.feature for one in answer.receipt(row).purchases]
         assert sorted(bought) == np.flatnonzero(answer.bill.used[row]).tolist()
 
 
@@ -139,7 +139,7 @@ def test_trees_that_lack_a_value_answer_from_the_node_they_reached(form):
         expected = predictions(FOREST.link, total[None] / FOREST.n_trees)[0]
         np.testing.assert_array_equal(answer.proba[row], expected)
         assert set(np.flatnonzero(answer.bill.used[row])) == tested
-        assert {one.feature for one in answer.receipts[row].purchases} == tested
+        assert {one.feature for one in answer.receipt(row).purchases} == tested
     assert {(one.sample, one.feature) for one in answer.failures} == set(broken) & set(shop.sold)
 
 

@@ -17,7 +17,7 @@ from test_bad_input import assert_refused
 import thriftwood as tw
 from thriftwood.acquisition.values import ValueReader
 from thriftwood.adapters import read_forest
-from thriftwood.errors import AcquisitionError, UnsupportedModelError
+from thriftwood.errors import AcquisitionError, InputError, UnsupportedModelError
 from thriftwood.support.columns import Columns
 
 MODEL = PATH.at(budget=400).model
@@ -252,7 +252,6 @@ def test_readable():
     answer = lazy.predict([0])
     assert repr(answer).startswith("LazyAnswer for 1 sample: ")
     assert "none failed; mean bill" in repr(answer)
-    assert answer.receipts[-1] == answer.receipts[0] == answer.receipts[:1][0]
-    assert "1 samples" in repr(answer.receipts)
-    with pytest.raises(IndexError, match="none at 1"):
-        answer.receipts[1]
+    assert answer.receipt(-1) == answer.receipt(0)
+    with pytest.raises(InputError, match="there is no sample 1"):
+        answer.receipt(1)

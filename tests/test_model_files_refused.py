@@ -91,6 +91,8 @@ def test_trusted_pickles_that_hold_no_model(tmp_path):
 
 # --- files that are no models
 
+NO_MODEL = r"holds no model that Thriftwood reads, or is damaged.* and end in \.skops, "
+
 
 def test_places_that_are_none(tmp_path):
     with pytest.raises(InputError, match=r"There is no file .*lost"):
@@ -105,17 +107,12 @@ def test_places_that_are_none(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("m.txt", b"hello\n", "m.txt is no LightGBM text file, .* nor any other model"),
-        ("m.json", b'{"a": 1}', "is no XGBoost nor CatBoost nor Thriftwood JSON file"),
-        ("m.json", b'{"learner": {"attr', "is broken JSON: .*char 13"),
-        ("m.json", b"{}", "is broken JSON: it is an empty object"),
-        ("m.dat", b"hello", "is in no format that Thriftwood reads. Models end in .skops, "),
-        ("m.skops", b"PK hello", "is no skops file, as its name would have it"),
+        ("m.txt", b"hello\n", f"m.txt {NO_MODEL}"),
+        ("m.json", b'{"learner": {"attr', NO_MODEL),
+        ("m.skops", b"PK hello", NO_MODEL),
+        ("m.csv", b"a,b\n1,2\n", NO_MODEL),
+        ("m.txt", b"booster[0]:\n0:[f0<1]", NO_MODEL),  # a dump of XGBoost
         ("m.onnx", b"\x08\x09", "for prediction alone: ONNX keeps only what the leaves .*original"),
-        ("m.c", b"int main;", "alone: C keeps only .*thriftwood export"),
-        ("m.tl", b"\x04\x00", "alone: treelite keeps only"),
-        ("m.csv", b"a,b\n1,2\n", "like a table of samples.*is the order of the files right"),
-        ("m.txt", b"booster[0]:\n0:[f0<1]", "`dump_model` of XGBoost .*`save_model`"),
         ("m.txt", b"tree\nversion=v4\n\nTree=0\n", "no whole LightGBM text file: .*'end of trees'"),
         ("m.txt", b"tree\nversion=v4\nend of trees\n", "is no whole LightGBM text file: "),
         ("m.cbm", b"CBM1hello", "is no whole CatBoost file: it seems cut off"),
@@ -133,13 +130,6 @@ def test_what_is_no_model_is_said_in_a_sentence(name, content, words, tmp_path):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=words):
         read_model(tmp_path / name)
-
-
-def test_a_dump_of_lightgbm(tmp_path):
-    dump = boosters_lightgbm.grown("binary").model.dump_model()
-    (tmp_path / "m.json").write_text(json.dumps(dump))
-    with pytest.raises(InputError, match=r"`dump_model` of LightGBM .*`save_model`"):
-        read_model(tmp_path / "m.json")
 
 
 def test_a_path_is_no_model(tmp_path):
@@ -245,7 +235,7 @@ def test_a_file_of_skops_that_is_cut_off(tmp_path):
     to_skops(DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1]), tmp_path / "m.skops")
     whole = (tmp_path / "m.skops").read_bytes()
     (tmp_path / "m.skops").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(InputError, match=r"m\.skops is no whole file: it seems cut off"):
+    with pytest.raises(InputError, match=rf"m\.skops {NO_MODEL}"):
         read_model(tmp_path / "m.skops")
 
 

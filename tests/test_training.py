@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from growing_twin import PlainGrower
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +17,6 @@ from thriftwood.training import (
     kernels,
     rank_columns,
 )
-from thriftwood.training.plain import PlainGrower
 
 
 @st.composite

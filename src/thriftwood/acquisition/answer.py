@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -127,10 +126,9 @@ class LazyAnswer:
             (self._prices.made_of or self._stages.richest.columns).names,
         )
 
-    @property
-    def receipts(self) -> Receipts:
-        """One `Receipt` per sample, made on demand; what it bought, in the order of buying."""
-        return Receipts(self)
+    def receipt(self, i: int) -> Receipt:
+        """Return what one sample bought, in the order of buying, as `FeatureBill.receipt` does."""
+        return replace(self.bill.receipt(i), sample=self.samples[i])
 
     def _in_order(self, i: int) -> list[FeatureUse]:
         """Return what a sample bought, in the order of buying; what failed was not bought."""
@@ -154,23 +152,3 @@ class LazyAnswer:
         if not self.samples:
             return told
         return f"{told}; mean bill {self.bill.mean:.6g}{unit_behind(self._prices.unit)}"
-
-
-class Receipts(Sequence[Receipt]):
-    """The receipts of an answer, each made when it is looked at."""
-
-    def __init__(self, answer: LazyAnswer) -> None:
-        self._answer = answer
-
-    def __len__(self) -> int:
-        return len(self._answer)
-
-    def __getitem__(self, place: Any) -> Any:
-        if isinstance(place, slice):
-            return [self[one] for one in range(len(self))[place]]
-        if not -len(self) <= place < len(self):
-            raise IndexError(f"There are {len(self)} receipts: there is none at {place}.")
-        return replace(self._answer.bill.receipt(place), sample=self._answer.samples[place])
-
-    def __repr__(self) -> str:
-        return f"Receipts of {len(self)} samples"

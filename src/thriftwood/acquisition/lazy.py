@@ -91,7 +91,7 @@ class LazyPredictor:
     LazyAnswer for 2 samples: 4 requests in 2 rounds, none failed; mean bill 153.85 CAD
     >>> bool((answer.labels == tree.predict(X.loc[[0, 17]])).all())
     True
-    >>> answer.receipts[0]
+    >>> answer.receipt(0)
     Receipt of sample 0: 103.9 CAD for 2 features
       tree 0  thal = 6      102.9  thal 1 + B 101.9
       tree 0  cp = 1            1

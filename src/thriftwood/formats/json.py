@@ -4,8 +4,7 @@ import json
 import math
 import os
 import reprlib
-from functools import cache
-from importlib.resources import files
+from operator import index
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -13,25 +12,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.adapters import ForestModel, read_forest
-from thriftwood.errors import ForestError, InputError, RangeError, UnsupportedModelError
+from thriftwood.errors import InputError, UnsupportedModelError
 from thriftwood.forest import LEAF, NO_SET, Forest
 from thriftwood.formats.content import Content
-from thriftwood.formats.schema import check_schema
-from thriftwood.support.arrays import IntArray
 from thriftwood.support.files import File, read_whole, write_whole
 
 FORMAT = "thriftwood forest"
 VERSION = 1
 
-# The arrays of a tree; some trees have all of them.
-TREE = ("feature", "threshold", "left", "right", "missing_left", "values")
-SOMETIMES = ("zero_is_missing", "category_set", "gains")
-# The types of class labels: their kinds of NumPy, types of JSON, and what they are read as.
-LABELS: dict[str, tuple[str, tuple[type, ...], Any]] = {
-    "boolean": ("b", (bool,), np.bool_),
-    "integer": ("iu", (int,), np.int64),
-    "number": ("f", (int, float), np.float64),
-    "string": ("U", (str,), np.str_),
+# The arrays of a tree: their kinds of NumPy, and what those have that a tree may leave out.
+TREE: dict[str, tuple[str, Any]] = {
+    "feature": ("i", None),
+    "threshold": ("if", None),
+    "left": ("i", None),
+    "right": ("i", None),
+    "missing_left": ("b", None),
+    "values": ("if", None),
+    "zero_is_missing": ("b", False),
+    "category_set": ("i", NO_SET),
+    "gains": ("if", None),
+}
+# The types of class labels: their kinds of NumPy, and what they are read as.
+LABELS: dict[str, tuple[str, Any]] = {
+    "boolean": ("b", np.bool_),
+    "integer": ("iu", np.int64),
+    "number": ("if", np.float64),
+    "string": ("U", np.str_),
 }
 INFINITIES = {"Infinity": np.inf, "-Infinity": -np.inf}
 
@@ -86,13 +92,12 @@ def from_json(file_or_text: File) -> Forest:
         content = read_whole(file_or_text)
         source = os.fspath(file_or_text)
     try:
-        return _forest(_parsed(content)).check()
-    except (ForestError, RangeError) as error:
-        raise InputError(f"{source} is damaged. {error}") from None
-    except (OverflowError, MemoryError):
-        raise InputError(f"{source} is damaged: it has a number that is far too large.") from None
-    except InputError as damage:
-        raise InputError(f"{source} is not a forest that this version reads: {damage}.") from None
+        return _forest(json.loads(content.decode(), parse_constant=_no_number)).check()
+    except (ArithmeticError, LookupError, MemoryError, RecursionError) as error:
+        said = f"{type(error).__name__}: {error}"
+    except (AttributeError, TypeError, ValueError) as error:
+        said = str(error).rstrip(".")
+    raise InputError(f"{source} is not a forest that this version reads: {said}.") from None
 
 
 # --- writing
@@ -129,7 +134,7 @@ def _written_classes(classes: NDArray[Any]) -> dict[str, Any]:
             "The classes of the model are of several types: JSON would mix them up."
         )
     kind = np.array(labels).dtype.kind
-    name = next(name for name, (kinds, _, _) in LABELS.items() if kind in kinds)
+    name = next(name for name, (kinds, _) in LABELS.items() if kind in kinds)
     return {"type": name, "labels": labels}
 
 
@@ -146,15 +151,13 @@ def _tree(forest: Forest, tree: int) -> dict[str, Any]:
     """Return the arrays of a tree; children by their number in it."""
     first = forest.tree_start[tree]
     own = slice(first, forest.tree_start[tree + 1])
-    found = {name: getattr(forest, name)[own] for name in TREE}
+    found: dict[str, Any] = {}
+    for name, (_, usual) in TREE.items():
+        entries = getattr(forest, name)
+        if entries is not None and (usual is None or (entries[own] != usual).any()):
+            found[name] = entries[own]
     for side in ("left", "right"):
         found[side] = np.where(found[side] == LEAF, LEAF, found[side] - first)
-    if forest.zero_is_missing[own].any():
-        found["zero_is_missing"] = forest.zero_is_missing[own]
-    if (forest.category_set[own] != NO_SET).any():
-        found["category_set"] = forest.category_set[own]
-    if forest.gains is not None:
-        found["gains"] = forest.gains[own]
     lists = {name: entries.tolist() for name, entries in found.items()}
     lists["threshold"] = [
         at if math.isfinite(at) else ("Infinity" if at > 0 else "-Infinity")
@@ -178,112 +181,77 @@ def _plain(value: Any) -> str:
     return json.dumps(value, allow_nan=False)
 
 
-# --- reading; what is wrong is raised with its place, and told with the name of the file above
-
-
-def _parsed(content: bytes) -> Any:
-    try:
-        return json.loads(content.decode(), parse_constant=_no_number)
-    except InputError:
-        raise
-    except ValueError as error:
-        raise InputError(f"it is no JSON ({error})") from None
-    except RecursionError:
-        raise InputError("it is nested too deeply") from None
+# --- reading; whatever is wrong is raised, and told with the name of the file above
 
 
 def _no_number(word: str) -> NoReturn:
-    raise InputError(f"{word} is no number of JSON")
+    raise ValueError(f"{word} is no number of JSON")
 
 
 def _forest(document: Any) -> Forest:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise InputError(f'its "format" is not "{FORMAT}"')
+        raise ValueError(f'its "format" is not "{FORMAT}"')
     if document.get("version") != VERSION:
-        raise InputError(f"its version is {reprlib.repr(document.get('version'))}, not {VERSION}")
-    check_schema(document, _schema(), "the document")
-    names = document["feature_names"]
+        raise ValueError(f"its version is {reprlib.repr(document.get('version'))}, not {VERSION}")
+    names, classes = document["feature_names"], document["classes"]
     return Forest(
-        n_features=document["n_features"],
-        feature_names=None if names is None else tuple(names),
-        input_dtype=np.dtype(document["input_dtype"]),
-        bias=np.array(document["bias"], dtype=np.float64),
-        classes=_read_classes(document["classes"]),
+        n_features=index(document["n_features"]),
+        feature_names=None if names is None else tuple(_array(names, "U").tolist()),
+        input_dtype=_input_dtype(document["input_dtype"]),
+        bias=_array(document["bias"], "if"),
+        classes=None if classes is None else _array(classes["labels"], *LABELS[classes["type"]]),
         category_labels={
-            int(column): tuple(known) for column, known in document["category_labels"].items()
+            int(column): tuple(map(_label, known))
+            for column, known in document["category_labels"].items()
         },
         **{key: document[key] for key in ("combine", "link", "statistic")},
         **_sets(document["category_sets"]),
-        **_nodes(document["trees"], len(document["bias"])),
+        **_nodes(document["trees"]),
     )
 
 
-@cache
-def _schema() -> dict[str, Any]:
-    text = files("thriftwood.formats").joinpath("forest.schema.json").read_text()
-    schema: dict[str, Any] = json.loads(text)
-    return schema
+def _input_dtype(name: Any) -> np.dtype[Any]:
+    return np.dtype({"float32": np.float32, "float64": np.float64}[name])
 
 
-def _read_classes(found: Any) -> Any:
-    if found is None:
-        return None
-    _, types, dtype = LABELS[found["type"]]
-    for label in found["labels"]:
-        if type(label) not in types:
-            raise InputError(
-                f"classes.labels has {reprlib.repr(label)}, which is no {found['type']}"
-            )
-    return np.array(found["labels"], dtype=dtype)
+def _array(entries: Any, kinds: str, dtype: Any = None) -> NDArray[Any]:
+    """Return a list as an array, if all that it holds is of such kinds of NumPy."""
+    array = np.array(entries)
+    if not isinstance(entries, list) or (array.dtype.kind not in kinds and array.size):
+        raise ValueError(f"{reprlib.repr(entries)} holds something that does not belong there")
+    return array if dtype is None else array.astype(dtype)
 
 
 def _sets(found: list[Any]) -> dict[str, Any]:
     """Return the arrays that hold all sets of categories."""
-    parts = []
-    for s, own in enumerate(found):
-        size, members = own["size"], own["members"]
-        if size < 0 or not all(0 <= member < size for member in members):
-            raise InputError(f"category_sets[{s}] has a member that is not between 0 and its size")
-        part = np.zeros(size, dtype=np.bool_)
+    parts = [np.zeros(index(own["size"]), dtype=np.bool_) for own in found]
+    for part, own in zip(parts, found, strict=True):
+        members = _array(own["members"], "i", np.int64)
+        if (members < 0).any():
+            raise ValueError("a category is below 0")
         part[members] = True
-        parts.append(part)
     ends = np.cumsum([0, *map(len, parts)])
     return {"set_start": ends, "in_set": np.concatenate([np.empty(0, np.bool_), *parts])}
 
 
-def _nodes(trees: list[Any], n_outputs: int) -> dict[str, Any]:
+def _nodes(trees: list[Any]) -> dict[str, Any]:
     """Return the arrays of all nodes of all trees."""
-    start = [0]
-    columns: dict[str, list[Any]] = {name: [] for name in (*TREE, *SOMETIMES)}
-    for number, tree in enumerate(trees):
-        size = len(tree["feature"])
-        usual = {"zero_is_missing": [False] * size, "category_set": [NO_SET] * size}
-        for name, entries in (usual | tree).items():
-            if len(entries) != size:
-                raise InputError(
-                    f"trees[{number}].{name} has {len(entries)} entries, but the tree has {size} "
-                    "nodes"
-                )
-            columns[name] += entries
-        if any(len(said) != n_outputs for said in tree["values"]):
-            raise InputError(f"trees[{number}].values has not {n_outputs} numbers for each node")
-        start.append(start[-1] + size)
-    gains = columns.pop("gains")
-    if gains and len(gains) != start[-1]:
-        raise InputError("some trees have gains and others not")
-    first = np.repeat(start[:-1], np.diff(start))
-    return {
-        **columns,
-        "tree_start": start,
-        "threshold": [float(INFINITIES.get(at, at)) for at in columns["threshold"]],
-        "left": _shifted(columns["left"], first),
-        "right": _shifted(columns["right"], first),
-        "values": np.array(columns["values"], dtype=np.float64).reshape(-1, n_outputs),
-        "gains": np.array(gains, dtype=np.float64) if gains else None,
-    }
-
-
-def _shifted(children: list[int], first: IntArray) -> IntArray:
-    """Return numbers within a tree as numbers within the forest."""
-    own = np.array(children, dtype=np.int64)
-    return np.where(own == LEAF, LEAF, own + first)
+    sizes = [len(tree["feature"]) for tree in trees]
+    columns: dict[str, Any] = {}
+    for name, (kinds, usual) in TREE.items():
+        if usual is None and not any(name in tree for tree in trees):
+            continue
+        parts = [
+            [usual] * size if name not in tree and usual is not None else tree[name]
+            for tree, size in zip(trees, sizes, strict=True)
+        ]
+        if name == "threshold":
+            parts = [[INFINITIES[at] if type(at) is str else at for at in own] for own in parts]
+        if list(map(len, parts)) != sizes:
+            raise ValueError(f'some trees have more or fewer "{name}" than nodes')
+        columns[name] = np.concatenate([_array(own, kinds) for own in parts])
+    start = np.cumsum([0, *sizes])
+    for side in ("left", "right"):
+        children = columns[side]
+        columns[side] = np.where(children == LEAF, LEAF, children + np.repeat(start[:-1], sizes))
+    return {**columns, "tree_start": start}

@@ -1,6 +1,5 @@
 """Read and write models in files, whatever library wrote them."""
 
-import json
 import os
 from typing import Any
 
@@ -16,7 +15,7 @@ from thriftwood.errors import (
 from thriftwood.forest import Forest
 from thriftwood.formats.content import Content
 from thriftwood.formats.registry import FORMATS, READ, Format, suffixes_of
-from thriftwood.support.files import CUT_OFF, File, place_of, read_whole
+from thriftwood.support.files import File, place_of, read_whole
 from thriftwood.support.text import said_by
 from thriftwood.support.validation import listed
 
@@ -27,8 +26,6 @@ FOR_PREDICTION = {
     ".dll": "compiled code",
     ".pmml": "PMML",
 }
-TABLES = (".csv", ".gz", ".tsv", ".parquet", ".feather", ".arrow", ".npz")
-
 
 def read_model(file: File, *, trust_pickle: bool = False) -> Any:
     """Return the model in a file; what the file holds says which library wrote it, not its name.
@@ -159,30 +156,8 @@ def _reason_against(content: Content) -> str:
             "tree say; pruning needs what its inner nodes say, too. Pass the original model, and "
             "export the pruned one (`thriftwood export`)."
         )
-    if suffix in TABLES:
-        return (
-            "looks like a table of samples, not like a model: is the order of the files right? "
-            f"Models end in {listed(suffixes_of(READ))}."
-        )
-    is_lightgbm = {"tree_info", "max_feature_idx"} <= content.json_keys
-    if is_lightgbm or content.data.startswith(b"booster["):
-        return (
-            f"is what `dump_model` of {'LightGBM' if is_lightgbm else 'XGBoost'} makes for people "
-            "to read, which cannot be loaded again: use `save_model`."
-        )
-    if content.looks_like_json and not content.json_keys:
-        return f"is broken JSON: {_json_error(content)}."
-    if content.data.startswith(b"PK\x03\x04") and not content.zip_names:
-        return f"is no whole file: {CUT_OFF}."
-    names = [own.name for own in READ if suffix in own.suffixes]
-    if names:
-        return f"is no {' nor '.join(names)} file, as its name would have it, nor any other model."
-    return f"is in no format that Thriftwood reads. Models end in {listed(suffixes_of(READ))}."
-
-
-def _json_error(content: Content) -> str:
-    try:
-        json.loads(content.data)
-    except (ValueError, RecursionError) as error:
-        return str(error)
-    return "it is an empty object"
+    return (
+        "holds no model that Thriftwood reads, or is damaged, perhaps cut off: is it the right "
+        "file? Models are what their library saves to be loaded again, and end in "
+        f"{listed(suffixes_of(READ))}."
+    )

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from thriftwood.adapters import library_of, read_stages
+from thriftwood.adapters import read_stages
 from thriftwood.cascade import CascadeClassifier
 from thriftwood.errors import InputError, ThriftwoodError, UnsupportedModelError
 from thriftwood.formats.content import Content
@@ -97,7 +97,6 @@ def to_skops(model: object, file: File) -> None:
         Where to write it; a file that is there is replaced.
     """
     skops = library("skops.io", "skops")
-    _check_model(model)
     try:
         content: bytes = skops.dumps(model, compression=zipfile.ZIP_DEFLATED)
     except (TypeError, ValueError, AttributeError) as error:
@@ -128,30 +127,6 @@ def from_skops(file: File) -> Any:
     """
     library("skops.io", "skops")
     return read(Content(place_of(file), read_whole(file)))
-
-
-def _check_model(model: object) -> None:
-    """Refuse what has no trees that can be read, nor a model inside that has."""
-    try:
-        read_stages(model)
-    except UnsupportedModelError:
-        parts, seen = _parts(model), {id(model)}
-        for part in parts:  # it grows while we walk
-            if library_of(part) is not None:
-                return
-            if id(part) not in seen:
-                seen.add(id(part))
-                parts += _parts(part)
-        raise
-
-
-def _parts(thing: object) -> list[object]:
-    """Return what an estimator, or a list or mapping in one, holds."""
-    if isinstance(thing, (list, tuple)):
-        return list(thing)
-    if isinstance(thing, dict):
-        return list(thing.values())
-    return list(vars(thing).values()) if hasattr(thing, "get_params") else []
 
 
 def _load(content: Content) -> Any:

@@ -2,13 +2,10 @@
 
 import gzip
 import os
-import select
 import stat
-import time
 import zipfile
 import zlib
-from collections.abc import Iterator
-from io import BytesIO, FileIO
+from io import BytesIO
 from pathlib import Path
 
 from thriftwood.errors import InputError
@@ -21,8 +18,6 @@ CUT_OFF = "it seems cut off: copy it again"
 TIMES = 3
 TIMES_OF_TEXT = 8
 CHUNK = 2**20
-# Seconds that somebody has to begin to write to a pipe.
-PATIENCE = 1.0
 
 
 def place_of(file: object) -> Path:
@@ -39,8 +34,11 @@ def read_whole(file: File) -> bytes:
     """Return what a file holds; refuse one that, unpacked if it is a zip, does not fit."""
     place = place_of(file)
     try:
-        with open(place, "rb", 0, opener=_open_without_waiting) as stream:
-            content = _read_opened(place, stream)
+        about = os.stat(place)
+        if not stat.S_ISREG(about.st_mode):  # a pipe or a device, which may have no end
+            raise InputError(f"{place} is a pipe or a device: pass the name of a file.")
+        check_fits(place, about.st_size)
+        content = place.read_bytes()
     except FileNotFoundError:
         raise InputError(f"There is no file {place}.") from None
     except (OSError, ValueError) as error:
@@ -54,44 +52,6 @@ def read_whole(file: File) -> bytes:
         return content
     check_fits(place, unpacked)
     return content
-
-
-def _open_without_waiting(place: str, flags: int) -> int:
-    """Open a file; a pipe to which nobody writes would not open for ever."""
-    return os.open(place, flags | getattr(os, "O_NONBLOCK", 0))
-
-
-def _read_opened(place: Path, stream: FileIO) -> bytes:
-    """Read an ordinary file or a pipe to its end."""
-    about = os.fstat(stream.fileno())
-    if stat.S_ISFIFO(about.st_mode):
-        return b"".join(_read_pipe(place, stream))
-    if not stat.S_ISREG(about.st_mode):
-        raise InputError(f"{place} is a device: pass the name of a file.")
-    check_fits(place, about.st_size)
-    return stream.readall()
-
-
-def _read_pipe(place: Path, stream: FileIO) -> Iterator[bytes]:
-    """Yield what comes out of a pipe, as long as somebody writes to it."""
-    size, deadline = 0, time.monotonic() + PATIENCE
-    while True:
-        chunk = stream.read(CHUNK)
-        if chunk:
-            size += len(chunk)
-            check_fits(place, size)
-            yield chunk
-        elif chunk is None:  # its writer has more to say
-            select.select([stream], [], [])
-        elif size:
-            return
-        elif time.monotonic() > deadline:
-            raise InputError(
-                f"{place} is a pipe to which nobody writes, or that was read already: pass the "
-                "name of a file."
-            )
-        else:
-            time.sleep(0.01)
 
 
 def check_fits(place: Path, n_bytes: float, times: int = TIMES) -> None:

@@ -2,7 +2,7 @@
 
 F. Nan, J. Wang and V. Saligrama (2015), Feature-budgeted random forest, ICML.
 
-Law: a grown tree has the splits of the plain pseudo-code in `plain.py`, one by one.
+Law: a grown tree has the splits of the plain pseudo-code, `tests/growing_twin.py`, one by one.
 """
 
 from thriftwood.training.grow import (
