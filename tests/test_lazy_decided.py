@@ -17,7 +17,7 @@ from shared_data import SHARED, needs_shared_data
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 
 import thriftwood as tw
-from thriftwood.acquisition.price_kernels import PriceArrays
+from thriftwood.acquisition.decided_kernels import PriceArrays
 from thriftwood.acquisition.traversal import price_arrays
 from thriftwood.adapters import forest_model, read_forest
 from thriftwood.costs import read_prices
