@@ -17,7 +17,6 @@ from thriftwood.refitting.problem import LeafProblem
 from thriftwood.refitting.strength import (
     STRENGTHS,
     Fold,
-    ValidationLeaves,
     choose_strength,
     out_of_bag_folds,
     prior_of_probabilities,
@@ -29,7 +28,7 @@ seeds = st.integers(0, 2**32 - 1)
 losses = st.sampled_from(LOSSES)
 
 
-def validation_of(problem: LeafProblem) -> ValidationLeaves:
+def validation_of(problem: LeafProblem) -> LeafProblem:
     """The rows of a problem, to judge by all trees."""
     return validation_fold(problem, problem.leaves, problem.target, problem.weights)[1]
 
@@ -46,7 +45,7 @@ def drawn_bags(problem: LeafProblem, seed: int = 0) -> np.ndarray:
 @few_examples
 def test_all_trees_judge_by_the_plain_loss(seed: int, loss: str) -> None:
     problem = drawn_problem(seed, loss)
-    judged, error = validation_of(problem).evaluate(problem.prior, problem.bias, loss)
+    judged, error = validation_of(problem).evaluate(problem.prior, problem.bias)
     scores = indicators(problem) @ problem.prior + problem.bias
     assert judged == pytest.approx(problem.weights @ naive_losses(problem, scores))
     if loss == "squared":
@@ -63,8 +62,8 @@ def judged_by_all_samples(problem: LeafProblem, n_judges: int) -> float:
         leaves = np.full_like(problem.leaves, -1)
         leaves[:, list(sample)] = problem.leaves[:, list(sample)]
         scale = np.full(problem.n_samples, problem.n_trees / n_judges)
-        rows = ValidationLeaves(leaves, problem.target, problem.weights, scale)
-        found.append(rows.evaluate(problem.prior, problem.bias, problem.loss)[0])
+        rows = replace(problem, leaves=leaves, scale=scale)
+        found.append(rows.evaluate(problem.prior, problem.bias)[0])
     return float(np.mean(found))
 
 
@@ -72,7 +71,7 @@ def judged_by_all_samples(problem: LeafProblem, n_judges: int) -> float:
 @few_examples
 def test_few_judges_tell_the_squared_loss_of_all_on_average(seed: int, n_judges: int) -> None:
     problem = drawn_problem(seed, "squared", n_trees=5, absent=0.0)
-    judged = validation_of(problem).evaluate(problem.prior, problem.bias, "squared")[0]
+    judged = validation_of(problem).evaluate(problem.prior, problem.bias)[0]
     assert judged_by_all_samples(problem, n_judges) == pytest.approx(judged)
 
 
@@ -83,7 +82,7 @@ def test_few_judges_nearly_tell_the_log_loss_of_all_on_average(loss: str) -> Non
     left = []
     for factor in (0.2, 0.1, 0.05):
         smaller = replace(problem, prior=problem.prior * factor)
-        judged = validation_of(smaller).evaluate(smaller.prior, smaller.bias, loss)[0]
+        judged = validation_of(smaller).evaluate(smaller.prior, smaller.bias)[0]
         left.append(abs(judged_by_all_samples(smaller, 3) - judged))
     assert left[1] < left[0] / 6
     assert left[2] < left[1] / 6
@@ -159,7 +158,7 @@ def test_losses_are_those_of_fits_from_scratch() -> None:
     choice = choose_strength([fold], tolerance=1e-10)
     for strength, loss, error in zip(choice.strengths, choice.losses, choice.errors, strict=True):
         fit = fit_leaf_values(problem, strength, tolerance=1e-10)
-        judged = np.array(fold[1].evaluate(fit.values, fit.bias, "logistic"))
+        judged = np.array(fold[1].evaluate(fit.values, fit.bias))
         np.testing.assert_allclose([loss, error], judged / other.weights.sum(), rtol=1e-4)
 
 
@@ -208,9 +207,9 @@ def test_without_refit_labels_are_those_of_the_forest(
         np.testing.assert_array_equal(labels, forest.predict(X[500:]))
     loss = fold[0].loss
     bias = np.zeros(prior.shape[1])
-    least = fold[1].evaluate(prior, bias, loss)[0]
-    assert least <= fold[1].evaluate(prior * 2, bias, loss)[0]
-    assert least <= fold[1].evaluate(prior / 2, bias, loss)[0]
+    least = fold[1].evaluate(prior, bias)[0]
+    assert least <= fold[1].evaluate(prior * 2, bias)[0]
+    assert least <= fold[1].evaluate(prior / 2, bias)[0]
 
 
 def test_refitting_a_shallow_forest_helps() -> None:
@@ -225,8 +224,8 @@ def test_refitting_a_shallow_forest_helps() -> None:
     choice = choose_strength(out_of_bag_folds(problem, bags))
     assert choice.strength < np.inf
     fit = fit_leaf_values(problem, choice.strength)
-    before = fold[1].evaluate(prior, np.zeros(3), "softmax")
-    after = fold[1].evaluate(fit.values, fit.bias, "softmax")
+    before = fold[1].evaluate(prior, np.zeros(3))
+    after = fold[1].evaluate(fit.values, fit.bias)
     assert after[0] < 0.9 * before[0]
     assert after[1] < 0.9 * before[1]
 

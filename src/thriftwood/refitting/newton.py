@@ -13,7 +13,7 @@ import numpy as np
 
 from thriftwood.errors import InputError
 from thriftwood.refitting import kernels
-from thriftwood.refitting.objective import Block, LeafIndicators, Objective
+from thriftwood.refitting.objective import Block, Objective
 from thriftwood.refitting.problem import LeafProblem
 from thriftwood.support.arrays import FloatArray, read_only_copy
 from thriftwood.support.parallel import aside, n_threads, thread_pool
@@ -84,10 +84,9 @@ def fit_leaf_values(
     def fit(n_workers: int) -> LeafFit:
         with thread_pool(n_workers) as pool:
             run = map if n_workers == 1 else pool.map
-            matrix = LeafIndicators(problem.leaves, problem.n_leaves, run)
-            objective = Objective(problem, matrix, ridge, fit_bias)
+            objective = Objective(problem, ridge, fit_bias, run)
             params = np.vstack(_start(problem, None if keeps_prior else start))
-            objective.evaluate(params, matrix.scores(params))
+            objective.evaluate(params, objective.scores_of(params))
             steps = (0, True) if keeps_prior else _minimise(objective, tolerance, max_iter)
         values, bias = objective.params[:-1], objective.params[-1]
         return LeafFit(values, bias, objective.loss, objective.value, *steps)
@@ -164,7 +163,7 @@ def _newton_step(
             )
             return squares
 
-        squares = objective.matrix.over_leaves(advance)
+        squares = objective.over_leaves(advance)
         square = sum(plain for plain, _ in squares)
         before, scaled = scaled, sum(one for _, one in squares) + advance(of_bias)[1]
         if scaled <= target or objective.gap(square, residual[-1], diagonal) <= enough:
@@ -173,7 +172,7 @@ def _newton_step(
         def turn(block: Block, share: float = scaled / before) -> None:
             kernels.cg_direction(share, residual, diagonal, block, direction)
 
-        objective.matrix.over_leaves(turn)
+        objective.over_leaves(turn)
         turn(of_bias)
     return step
 
@@ -181,7 +180,7 @@ def _newton_step(
 def _line_search(objective: Objective, step: FloatArray, slope: float) -> bool:
     """Move along the step to where the objective is lower; return False where rounding hides it."""
     params, scores, value = objective.params, objective.scores, objective.value
-    changes = objective.matrix.scores(step)
+    changes = objective.scores_of(step)
     length = 1.0
     for _ in range(MAX_HALVINGS):
         allowed = ARMIJO * length * slope + ROUNDING * value

@@ -10,7 +10,7 @@ import numpy as np
 
 from thriftwood.refitting import kernels
 from thriftwood.refitting.problem import LOSSES, LeafProblem
-from thriftwood.support.arrays import FloatArray, IndexArray
+from thriftwood.support.arrays import FloatArray
 
 # Blocks are the same for any number of threads, so that sums are, to the last digit.
 SAMPLES_IN_BLOCK = 2048
@@ -22,58 +22,26 @@ DAMPING = 1e-12
 Block = tuple[int, int]
 
 
-class LeafIndicators:
-    """The sparse matrix of leaf indicators, a row for each sample, times vectors both ways.
-
-    `run` is `map`, or that of a pool of threads.
-    """
-
-    def __init__(self, leaves: IndexArray, n_leaves: int, run: Callable[..., Any] = map) -> None:
-        self.leaves = leaves
-        self._run = run
-        self._start, self._samples = kernels.sort_by_leaf(leaves, n_leaves)
-        self._sample_blocks = _blocks(np.arange(len(leaves) + 1), SAMPLES_IN_BLOCK)
-        # An empty leaf has to be looked at, too.
-        self._leaf_blocks = _blocks(self._start + np.arange(n_leaves + 1), ENTRIES_IN_BLOCK)
-
-    def over_samples(self, work: Callable[[Block], Any]) -> list[Any]:
-        """Call `work` on blocks of all samples; return the answers in their order."""
-        return list(self._run(work, self._sample_blocks))
-
-    def over_leaves(self, work: Callable[[Block], Any]) -> list[Any]:
-        """Call `work` on blocks of all leaves; return the answers in their order."""
-        return list(self._run(work, self._leaf_blocks))
-
-    def scores(self, params: FloatArray) -> FloatArray:
-        """Return the matrix times the values, plus the bias in the last row."""
-        scores = np.empty((len(self.leaves), params.shape[1]))
-        self.over_samples(
-            lambda block: kernels.add_leaves(self.leaves, params, params[-1], block, scores)
-        )
-        return scores
-
-    def sums(self, per_sample: FloatArray, sums: FloatArray) -> None:
-        """Fill the transposed matrix times `per_sample`."""
-        self.over_leaves(lambda block: self.sums_of(per_sample, block, sums))
-
-    def sums_of(self, per_sample: FloatArray, block: Block, sums: FloatArray) -> None:
-        """Fill the same for one block of leaves."""
-        kernels.sum_in_leaves(self._start, self._samples, per_sample, block, sums)
-
-
 class Objective:
     """The losses of all samples plus `ridge / 2` times the squared distance to the prior mean.
 
     Where it was evaluated last, `params` has the values of the leaves, and the bias in the last
     row; `scores` those of the samples, `loss` and `value` the sum without and with the penalty.
+    `run` is `map`, or that of a pool of threads.
     """
 
     def __init__(
-        self, problem: LeafProblem, matrix: LeafIndicators, ridge: float, fit_bias: bool
+        self, problem: LeafProblem, ridge: float, fit_bias: bool, run: Callable[..., Any] = map
     ) -> None:
         self.problem = problem
-        self.matrix = matrix
         self.ridge = ridge
+        self._run = run
+        # The sparse matrix of leaf indicators: the samples of each leaf.
+        self._start, self._samples = kernels.sort_by_leaf(problem.leaves, problem.n_leaves)
+        self._sample_blocks = _blocks(np.arange(problem.n_samples + 1), SAMPLES_IN_BLOCK)
+        # An empty leaf has to be looked at, too.
+        work = self._start + np.arange(problem.n_leaves + 1)
+        self._leaf_blocks = _blocks(work, ENTRIES_IN_BLOCK)
         self._damping = DAMPING * float(problem.weights.sum())
         self._loss, self._fill_loss = LOSSES[problem.loss]
         self._prior = np.vstack([problem.prior, problem.bias])
@@ -84,7 +52,7 @@ class Objective:
     def evaluate(self, params: FloatArray, scores: FloatArray) -> float:
         """Return the objective at parameters whose scores are known."""
         target, weights = self.problem.target, self.problem.weights
-        losses = self.matrix.over_samples(
+        losses = self.over_samples(
             lambda block: self._fill_loss(
                 target, weights, scores, block, self._gradient, self._probability
             )
@@ -97,7 +65,7 @@ class Objective:
     def gradient(self) -> FloatArray:
         """Return the derivatives by all parameters."""
         gradient = np.empty_like(self.params)
-        self.matrix.sums(self._gradient, gradient)
+        self._sum_in_leaves(self._gradient, gradient)
         self._mask(gradient)
         gradient[:-1] += self.ridge * (self.params[:-1] - self._prior[:-1])
         gradient[-1] = self._of_bias(self._gradient)
@@ -106,13 +74,13 @@ class Objective:
     def diagonal(self) -> FloatArray:
         """Return the diagonal of the Hessian; for biases its mean."""
         per_sample, weights = self._changes, self.problem.weights
-        self.matrix.over_samples(
+        self.over_samples(
             lambda block: kernels.hessian_diagonal(
                 self._loss, weights, self._probability, block, per_sample
             )
         )
         diagonal = np.empty_like(self._prior)
-        self.matrix.sums(per_sample, diagonal)
+        self._sum_in_leaves(per_sample, diagonal)
         diagonal[-1] = per_sample.sum(axis=0).mean()
         diagonal += self.ridge + self._damping
         return diagonal
@@ -120,19 +88,19 @@ class Objective:
     def product(self, direction: FloatArray, product: FloatArray) -> float:
         """Fill the Hessian times `direction`; return `direction @ product`."""
         changes, ridge = self._changes, self.ridge + self._damping
-        weights, leaves = self.problem.weights, self.matrix.leaves
+        weights, leaves = self.problem.weights, self.problem.leaves
 
         def forward(block: Block) -> None:
             kernels.add_leaves(leaves, direction, direction[-1], block, changes)
             kernels.apply_hessian(self._loss, weights, self._probability, block, changes)
 
         def back(block: Block) -> float:
-            self.matrix.sums_of(changes, block, product)
+            self._sum_in_block(changes, block, product)
             square: float = kernels.add_ridge(ridge, direction, block, product)
             return square
 
-        self.matrix.over_samples(forward)
-        squares = self.matrix.over_leaves(back)
+        self.over_samples(forward)
+        squares = self.over_leaves(back)
         self._mask(product)
         product[-1] = self._of_bias(changes) + self._damping * direction[-1]
         return float(sum(squares) + direction[-1] @ product[-1])
@@ -145,6 +113,30 @@ class Objective:
         `square` is that of the gradient by all values, `of_bias` the gradient by the bias.
         """
         return float(square / (2 * self.ridge) + (of_bias**2 / (2 * diagonal[-1])).sum())
+
+    def over_samples(self, work: Callable[[Block], Any]) -> list[Any]:
+        """Call `work` on blocks of all samples; return the answers in their order."""
+        return list(self._run(work, self._sample_blocks))
+
+    def over_leaves(self, work: Callable[[Block], Any]) -> list[Any]:
+        """Call `work` on blocks of all leaves; return the answers in their order."""
+        return list(self._run(work, self._leaf_blocks))
+
+    def scores_of(self, params: FloatArray) -> FloatArray:
+        """Return the matrix times the values, plus the bias in the last row."""
+        leaves = self.problem.leaves
+        scores = np.empty((len(leaves), params.shape[1]))
+        self.over_samples(
+            lambda block: kernels.add_leaves(leaves, params, params[-1], block, scores)
+        )
+        return scores
+
+    def _sum_in_leaves(self, per_sample: FloatArray, sums: FloatArray) -> None:
+        """Fill the transposed matrix times `per_sample`."""
+        self.over_leaves(lambda block: self._sum_in_block(per_sample, block, sums))
+
+    def _sum_in_block(self, per_sample: FloatArray, block: Block, sums: FloatArray) -> None:
+        kernels.sum_in_leaves(self._start, self._samples, per_sample, block, sums)
 
     def _mask(self, params: FloatArray) -> None:
         """Put 0 where values are not trainable, so that they stay."""

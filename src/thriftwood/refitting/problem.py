@@ -43,6 +43,10 @@ class LeafProblem:
     trainable : bool array, shape (n_leaves, n_outputs), optional
         Which outputs the value of a leaf may change: each tree of many boosted models belongs to
         one class. None means all.
+    scale : shape (n_samples,), optional
+        What the values of the leaves are multiplied by where fits are evaluated: how many trees
+        there are for each that counts. Where only a third of the trees has not seen a sample, it
+        gets the score that three times as many would give it. None means 1.
     """
 
     leaves: IndexArray
@@ -53,6 +57,7 @@ class LeafProblem:
     prior: FloatArray
     bias: FloatArray
     trainable: BoolArray | None = None
+    scale: FloatArray | None = None
 
     def __post_init__(self) -> None:
         chosen(self.loss, LOSSES, "loss")
@@ -63,10 +68,10 @@ class LeafProblem:
             "prior": np.float64,
             "bias": np.float64,
         }
-        if self.trainable is not None:
-            dtypes["trainable"] = np.bool_
-        for name, dtype in dtypes.items():
-            object.__setattr__(self, name, read_only_copy(getattr(self, name), dtype))
+        dtypes |= {"trainable": np.bool_, "scale": np.float64}
+        for name, dtype in dtypes.items():  # kernels are compiled once, for read-only arrays
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, read_only_copy(getattr(self, name), dtype))
 
     @property
     def n_samples(self) -> int:
@@ -84,6 +89,40 @@ class LeafProblem:
         """Return the same problem with only some of its samples."""
         own = {name: getattr(self, name)[samples] for name in ("leaves", "target", "weights")}
         return replace(self, **own)
+
+    def scores(self, values: FloatArray, bias: FloatArray) -> FloatArray:
+        """Return the scores of the samples by other values."""
+        scores = np.empty((self.n_samples, len(bias)))
+        block = 0, self.n_samples
+        kernels.add_leaves(self.leaves, values, np.zeros_like(bias), block, scores)
+        if self.scale is not None:
+            scores *= self.scale[:, None]
+        scores += bias
+        return scores
+
+    def evaluate(self, values: FloatArray, bias: FloatArray) -> tuple[float, float]:
+        """Return the loss and the error of other values, summed with the weights of the samples.
+
+        The loss is what it would be if all trees scored each sample, as far as the few that do can
+        tell; without this, weak strengths would look worse than they are, since values that were
+        fitted together err less together. The error is 1 for a sample whose label is wrong, by the
+        trees that score it; if the loss is squared, it is twice the loss.
+        """
+        values = np.array(values)  # kernels are compiled once more for arrays that are read-only
+        scores = self.scores(values, bias)
+        gradient, probability = np.empty_like(scores), np.empty_like(scores)
+        number, fill = LOSSES[self.loss]
+        total: float = fill(
+            self.target, self.weights, scores, (0, len(scores)), gradient, probability
+        )
+        if self.scale is not None:
+            total -= kernels.excess_of_few_trees(
+                number, self.leaves, self.scale, self.weights, probability, values
+            )
+        if self.loss == "squared":
+            return total, 2 * total
+        labels = scores[:, 0] > 0 if self.loss == "logistic" else scores.argmax(axis=1)
+        return total, float(self.weights @ (labels != self.target))
 
     def check(self) -> "LeafProblem":
         """Return the problem, or raise where kernels would read what is not there."""

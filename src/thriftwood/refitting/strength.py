@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.errors import InputError
-from thriftwood.refitting import kernels
 from thriftwood.refitting.kernels import NO_LEAF
 from thriftwood.refitting.newton import LeafFit, fit_leaf_values
-from thriftwood.refitting.problem import LOSSES, LeafProblem
+from thriftwood.refitting.problem import LeafProblem
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray, read_only_copy
 
 # More folds take more time and choose no better.
@@ -34,69 +33,16 @@ TOLERANCE = 1e-3
 MAX_WORSE = 2
 
 
-@dataclass(frozen=True, eq=False)
-class ValidationLeaves:
-    """Samples in leaves, as in `LeafProblem`; their scores add `scale` times the leaves' values.
-
-    The scale is 1, or how many trees there are for each that scores the sample: where only a third
-    of the trees may, it gets the score that three times as many would give it.
-    """
-
-    leaves: IndexArray
-    target: NDArray[Any]
-    weights: FloatArray
-    scale: FloatArray
-
-    def __post_init__(self) -> None:
-        # Kernels are compiled once, for arrays that are read-only.
-        dtypes = {"leaves": np.int32, "target": None, "weights": np.float64, "scale": np.float64}
-        for name, dtype in dtypes.items():
-            object.__setattr__(self, name, read_only_copy(getattr(self, name), dtype))
-
-    def scores(self, values: FloatArray, bias: FloatArray) -> FloatArray:
-        """Return the scores of these samples."""
-        n_samples = len(self.leaves)
-        scores = np.empty((n_samples, len(bias)))
-        kernels.add_leaves(self.leaves, values, np.zeros_like(bias), (0, n_samples), scores)
-        scores *= self.scale[:, None]
-        scores += bias
-        return scores
-
-    def evaluate(self, values: FloatArray, bias: FloatArray, loss: str) -> tuple[float, float]:
-        """Return the loss and the error of values, summed with the weights of the samples.
-
-        The loss is what it would be if all trees scored each sample, as far as the few that do can
-        tell; without this, weak strengths would look worse than they are, since values that were
-        fitted together err less together. The error is 1 for a sample whose label is wrong, by the
-        trees that score it; if the loss is squared, it is twice the loss.
-        """
-        values = np.array(values)  # kernels are compiled once more for arrays that are read-only
-        scores = self.scores(values, bias)
-        gradient, probability = np.empty_like(scores), np.empty_like(scores)
-        number, fill = LOSSES[loss]
-        total: float = fill(
-            self.target, self.weights, scores, (0, len(scores)), gradient, probability
-        )
-        total -= kernels.excess_of_few_trees(
-            number, self.leaves, self.scale, self.weights, probability, values
-        )
-        if loss == "squared":
-            return total, 2 * total
-        labels = scores[:, 0] > 0 if loss == "logistic" else scores.argmax(axis=1)
-        return total, float(self.weights @ (labels != self.target))
-
-
 # A problem to fit, and the samples to validate the fit on.
-Fold = tuple[LeafProblem, ValidationLeaves]
+Fold = tuple[LeafProblem, LeafProblem]
 
 
 def validation_fold(
     problem: LeafProblem, leaves: IndexArray, target: NDArray[Any], weights: FloatArray
 ) -> Fold:
     """Return the fold that fits all samples and validates on others, which no tree has seen."""
-    others = replace(problem, leaves=leaves, target=target, weights=weights).check()
-    scale = np.ones(others.n_samples)
-    return problem.check(), ValidationLeaves(others.leaves, others.target, others.weights, scale)
+    others = replace(problem, leaves=leaves, target=target, weights=weights)
+    return problem.check(), others.check()
 
 
 def out_of_bag_folds(
@@ -127,18 +73,17 @@ def out_of_bag_folds(
                 f"Too few samples are out of bag to deal them to {n_folds} folds: pass fewer "
                 "folds, or a validation set."
             )
-        validation = ValidationLeaves(
-            np.where(scores[own], problem.leaves[own], NO_LEAF),
-            problem.target[own],
-            problem.weights[own],
-            n_trees[own] / n_scoring[own],
+        validation = replace(
+            problem.take(own),
+            leaves=np.where(scores[own], problem.leaves[own], NO_LEAF),
+            scale=n_trees[own] / n_scoring[own],
         )
         folds.append((problem.take(fitted), validation))
     return folds
 
 
 def prior_of_probabilities(
-    probabilities: FloatArray, n_trees: int, validation: Sequence[ValidationLeaves]
+    probabilities: FloatArray, n_trees: int, validation: Sequence[LeafProblem]
 ) -> FloatArray:
     """Return scores of leaves that give the labels of a forest that averages probabilities.
 
@@ -152,12 +97,11 @@ def prior_of_probabilities(
     """
     is_binary = probabilities.shape[1] == 2
     plain = probabilities[:, 1:] - 0.5 if is_binary else probabilities
-    loss = "logistic" if is_binary else "softmax"
     bias = np.zeros(plain.shape[1])
     least = round(-np.log2(n_trees)) + LEAST_POWER
     scales = [2.0**power for power in range(least, least + LARGEST_POWER - LEAST_POWER + 1)]
     losses = [
-        sum(one.evaluate(scale * plain, bias, loss)[0] for one in validation) for scale in scales
+        sum(one.evaluate(scale * plain, bias)[0] for one in validation) for scale in scales
     ]
     return read_only_copy(plain * scales[int(np.argmin(losses))], np.float64)
 
@@ -167,7 +111,7 @@ class StrengthChoice:
     """The chosen regularisation strength, infinity if no refit was better, and all that were tried.
 
     `start` is a fit of the chosen strength. `losses` and `errors` of all `strengths`, from strong
-    to weak, are weighted means over all validation samples, as in `ValidationLeaves.evaluate`.
+    to weak, are weighted means over all validation samples, as in `LeafProblem.evaluate`.
     """
 
     strength: float
@@ -205,7 +149,7 @@ def choose_strength(
             fits[number] = fit = fit_leaf_values(
                 problem, strength, fits[number], fit_bias, tolerance, n_jobs=n_jobs
             )
-            sums += validation.evaluate(fit.values, fit.bias, loss)
+            sums += validation.evaluate(fit.values, fit.bias)
             if number == 0:
                 first_fits.append(fit)
         tried.append(strength)
