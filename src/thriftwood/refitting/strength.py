@@ -100,9 +100,7 @@ def prior_of_probabilities(
     bias = np.zeros(plain.shape[1])
     least = round(-np.log2(n_trees)) + LEAST_POWER
     scales = [2.0**power for power in range(least, least + LARGEST_POWER - LEAST_POWER + 1)]
-    losses = [
-        sum(one.evaluate(scale * plain, bias)[0] for one in validation) for scale in scales
-    ]
+    losses = [sum(one.evaluate(scale * plain, bias)[0] for one in validation) for scale in scales]
     return read_only_copy(plain * scales[int(np.argmin(losses))], np.float64)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import reprlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,6 @@ from thriftwood.support.validation import COMPLEX_OR_TIME, some
 NUMBERS = "biuf"
 TEXT = "UO"
 TRUTH = ("false", "true")
-DIGITS = ("0", "1")
 LARGEST = 1e150  # of which the square is a number
 
 
@@ -49,13 +49,15 @@ def categories_of(table: FileTable, column: Any, labels: tuple[Any, ...], notes:
     """Return a column of categories; a label that the model does not know is missing."""
     import pandas as pd
 
-    known = {_spelled(label): label for label in labels}
     if any(isinstance(label, str) for label in labels):
         column = table.as_written(column)
-    told = [_name_in(known, value) for value in column.dropna()]
-    strange = Counter(name for name in told if name not in known)
+    known = _label_finder(labels)
+    told = column.dropna().tolist()
+    found = [known(cell) for cell in told]
+    strange = Counter(str(cell) for cell, label in zip(told, found, strict=True) if label is None)
     if told and strange.total() == len(told):
-        says = f"holds {told[0]!r} and the like, none of which is a category that the model knows"
+        first = next(iter(strange))
+        says = f"holds {first!r} and the like, none of which is a category that the model knows"
         raise table.refusal(column.name, f"{says}: {some(labels)}")
     if strange:
         notes.append(
@@ -63,9 +65,9 @@ def categories_of(table: FileTable, column: Any, labels: tuple[Any, ...], notes:
             f"know in {strange.total()} of {len(column)} rows, which count as missing: "
             f"{some(strange)}."
         )
-    found = np.full(len(column), None, dtype=object)
-    found[column.notna().to_numpy()] = [known.get(name) for name in told]
-    return pd.Categorical(found, categories=list(labels))
+    categories = np.full(len(column), None, dtype=object)
+    categories[column.notna().to_numpy()] = found
+    return pd.Categorical(categories, categories=list(labels))
 
 
 def target_for(table: FileTable, column: Any, classes: NDArray[Any] | None) -> NDArray[Any]:
@@ -77,16 +79,11 @@ def target_for(table: FileTable, column: Any, classes: NDArray[Any] | None) -> N
         return numbers
     if classes.dtype.kind in TEXT:
         column = table.as_written(column)
-    class_of = _spellings(classes)
-    found: dict[str, int] = {}
-    texts = [_plain(label) for label in _present(table, column)]
-    for row, text in enumerate(texts):
-        if text not in found:
-            number = next((class_of[way] for way in _ways(text) if way in class_of), None)
-            if number is None:
-                raise _unknown_label(table, column, row, classes.tolist())
-            found[text] = number
-    labels: NDArray[Any] = classes[[found[text] for text in texts]]
+    known = _label_finder(classes.tolist())
+    found = [known(cell) for cell in _present(table, column)]
+    if None in found:
+        raise _unknown_label(table, column, found.index(None), classes.tolist())
+    labels: NDArray[Any] = np.array(found, dtype=classes.dtype)
     return labels
 
 
@@ -143,18 +140,31 @@ def _check_decimals(table: FileTable, column: Any) -> None:
         raise table.refusal(column.name, says, int(with_point[0]))
 
 
-def _name_in(known: Mapping[str, Any], value: Any) -> str:
-    """Return how a category is spelled: as it is, or else as a whole number."""
-    name = _spelled(value)
-    if name not in known and re.fullmatch(r"-?\d+\.0+", name):
-        return name.partition(".")[0]
-    return name
+def _label_finder(labels: Sequence[Any]) -> Callable[[Any], Any]:
+    """Return a function from a cell to the label that it means, None where that is in doubt.
+
+    A cell is a label that is written as it is, or else the only one that means the same.
+    """
+    two = len(labels) == 2
+    exact = {_plain(label): label for label in labels}
+    alike: dict[str, list[Any]] = {}
+    for text, label in exact.items():
+        alike.setdefault(_meaning(text, two), []).append(label)
+    means = {meaning: own[0] for meaning, own in alike.items() if len(own) == 1}
+
+    @cache
+    def find(text: str) -> Any:
+        return exact.get(text, means.get(_meaning(text, two)))
+
+    return lambda cell: find(_plain(cell))
 
 
-def _spelled(label: Any) -> str:
-    """Return a label as text, whole numbers without a point: a gap makes 3 a 3.0 in a table."""
-    is_whole = isinstance(label, (float, np.floating)) and float(label).is_integer()
-    return str(int(label) if is_whole else _plain(label))
+def _meaning(text: str, two: bool) -> str:
+    """Return a label as text that is the same for 1.0 and 1, TRUE and true, of two also for 1."""
+    short = text.strip()
+    if short.lower() in TRUTH:
+        return str(TRUTH.index(short.lower())) if two else short.lower()
+    return short.partition(".")[0] if re.fullmatch(r"-?\d+\.0*", short) else short
 
 
 def _plain(label: Any) -> str:
@@ -186,35 +196,6 @@ def _finite_numbers(table: FileTable, column: Any, why: str) -> FloatArray:
 def _refuse_first(table: FileTable, column: Any, wrong: BoolArray, why: str) -> None:
     for row in np.flatnonzero(wrong).tolist():
         raise table.refusal(column.name, f"holds {column.iloc[row]}, but {why}", row)
-
-
-def _spellings(classes: NDArray[Any]) -> dict[str, int]:
-    """Return every way to write a class that is without doubt, with the number of the class."""
-    exact = {_plain(label): number for number, label in enumerate(classes.tolist())}
-    found: dict[str, set[int]] = {}
-    for label, number in exact.items():
-        for way in _ways(label):
-            found.setdefault(way, set()).add(number)
-    class_of = {way: numbers.pop() for way, numbers in found.items() if len(numbers) == 1} | exact
-    for these, others in ((TRUTH, DIGITS), (DIGITS, TRUTH)):
-        if len(classes) == 2 and set(others) <= set(class_of):
-            class_of |= {own: class_of[other] for own, other in zip(these, others, strict=True)}
-    return class_of
-
-
-def _ways(text: str) -> Iterable[str]:
-    """Return how a label may be written, the closest first: 1.0 is 1, TRUE is true."""
-    yield text
-    short = text.strip()
-    yield short
-    if short.lower() in TRUTH:
-        yield short.lower()
-    try:
-        number = float(short)
-    except ValueError:
-        return
-    if number.is_integer():
-        yield str(int(number))
 
 
 def _unknown_label(table: FileTable, column: Any, row: int, classes: list[Any]) -> InputError:
