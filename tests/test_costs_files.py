@@ -95,7 +95,7 @@ def test_cells_that_are_no_prices(refusal, cell, says):
     [
         ("# nothing\n", ": there must be a header"),
         ("name,price\n", ": there must be a header"),
-        ("name\tprice\nx\t1\n", ", line 1: the cells are separated by tabs, not by commas or"),
+        ("name\tprice\nx\t1\n", ", line 1: 'name\\tprice' is no column of a price list."),
         ("name;price\nx;1,5;2\n", ", line 2: the number of cells is 3, but the header has 2. Put"),
         (
             "name;prise\nx;1\n",

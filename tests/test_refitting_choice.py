@@ -205,7 +205,6 @@ def test_without_refit_labels_are_those_of_the_forest(
     np.testing.assert_array_equal(labels[clear], forest.predict(X[500:])[clear])
     if max_depth is None:  # pure leaves: ties are exact, and broken as the forest does
         np.testing.assert_array_equal(labels, forest.predict(X[500:]))
-    loss = fold[0].loss
     bias = np.zeros(prior.shape[1])
     least = fold[1].evaluate(prior, bias)[0]
     assert least <= fold[1].evaluate(prior * 2, bias)[0]

@@ -47,13 +47,10 @@ def parquet_bytes(folder):
         ("rows.csv", 'a,b\n1,"2\n', "line 2: the cells cannot be told apart: unexpected end"),
         ("rows.csv", "a;b\n1,5;2;3\n", "line 2: the number of cells is 3"),
         ("rows.csv", b"a;b\n1,5;\x81\n", "line 2: this is not UTF-8"),
-        ("rows.tsv", "a;b\n1,5;2\n", "separated by semicolons, not by tabs. .* with a point"),
-        ("rows.csv", "a\tb\n1\t2\n", "separated by tabs, not by commas"),
-        ("rows.tsv", "a,b\n1,2\n", "separated by commas, not by tabs"),
         ("rows.csv", b"a,b\n1,\xff\n", r"rows\.csv, line 2: this is not UTF-8"),
         ("rows.csv.gz", "a,b\n1,2\n", r"rows\.csv\.gz is no whole gzip file"),
         ("rows.csv.gz", gzip.compress(b"a,b\n1,2\n", mtime=0)[:-9], "is no whole gzip file"),
-        ("rows.parquet", "a,b\n1,2\n", "is no whole Parquet file: it does not begin like one"),
+        ("rows.parquet", "a,b\n1,2\n", "is no whole Parquet file"),
         (
             "rows.parquet",
             b"PAR1\x00\x00",
@@ -63,10 +60,7 @@ def parquet_bytes(folder):
         ("rows.arrow", "a,b\n1,2\n", "is no whole Arrow file"),
         ("rows.npz", "a,b\n1,2\n", "is no .npz file"),
         ("rows.npz", b"PK\x03\x04 and no more", "is no whole .npz file: it seems cut off"),
-        ("rows.csv", b"PK\x03\x04", "is a zip, as .npz or .xlsx files are, not what its name says"),
-        ("rows.xlsx", b"PK\x03\x04", "is a spreadsheet: save it as CSV"),
-        ("rows.skops", b"PK\x03\x04", "looks like a model.*is the order of the files right"),
-        ("rows.dat", "a,b\n1,2\n", r"does not say what it is.* \.csv, \.csv\.gz, "),
+        ("rows.xlsx", b"PK\x03\x04", r"is no table .* end in \.csv, \.csv\.gz, .* as CSV"),
     ],
 )
 def test_files_that_are_no_tables(name, content, words, tmp_path):
@@ -82,7 +76,7 @@ def test_places_that_are_none(tmp_path):
 
 
 def test_a_table_with_the_suffix_of_another(tmp_path):
-    with pytest.raises(InputError, match="is a Parquet file, not what its name says"):
+    with pytest.raises(InputError, match=r"rows\.csv, line 1: this is not UTF-8"):
         text(tmp_path, parquet_bytes(tmp_path), "rows.csv")
     with pytest.raises(InputError, match="no whole Parquet file"):
         text(tmp_path, parquet_bytes(tmp_path)[:-20], "rows.parquet")

@@ -217,10 +217,6 @@ def _cells(where: str, row: str, separator: str) -> list[str]:
 def _header(names: Sequence[str], where: str, names_beside: bool = False) -> list[str]:
     """Return our own names of the columns; those of features may stand beside the table."""
     advice = f"Columns are {some(COLUMNS)}."
-    if len(names) == 1 and "\t" in names[0]:
-        raise InputError(
-            f"{where}: the cells are separated by tabs, not by commas or semicolons. {advice}"
-        )
     header = [SYNONYMS.get(name.strip().lower(), name.strip().lower()) for name in names]
     for column, name in zip(header, names, strict=True):
         if column not in COLUMNS:

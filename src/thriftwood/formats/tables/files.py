@@ -27,21 +27,7 @@ from thriftwood.support.files import (
 from thriftwood.support.libraries import library
 from thriftwood.support.text import said_by
 
-# How files begin that somebody may have renamed; no text does, whatever its columns are called.
-BEGINNINGS = {
-    b"PAR1\x15": (".parquet", "a Parquet file"),
-    b"ARROW1\0\0": (".feather", "a Feather file"),
-    b"PK\x03\x04": (".npz", "a zip, as .npz or .xlsx files are"),
-}
-ARROW_BEGINNINGS = (b"PAR1", b"ARROW1", b"FEA1", b"\xff\xff\xff\xff")
-MODELS = (".skops", ".pkl", ".pickle", ".joblib", ".json", ".ubj", ".cbm", ".tw", ".onnx")
-# Why files of other suffixes cannot be read.
-NO_TABLES = {
-    **dict.fromkeys((".xlsx", ".xls", ".ods"), "is a spreadsheet: save it as CSV."),
-    **dict.fromkeys(MODELS, "looks like a model: is the order of the files right?"),
-}
 CELL = 8  # bytes of a number
-SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
 def read_table(file: File) -> FileTable:
@@ -60,13 +46,12 @@ def read_table(file: File) -> FileTable:
         suffix = "".join(place.suffixes[-2:]).lower()
     content = read_whole(place)
     if suffix not in READERS:
-        why = NO_TABLES.get(suffix, "does not say what it is.")
-        raise InputError(f"{place} {why} Tables of samples end in {', '.join(READERS)}.")
+        raise InputError(
+            f"{place} is no table of samples, by its name: they end in {', '.join(READERS)}. Save "
+            "a spreadsheet as CSV."
+        )
     if not content:
         raise InputError(f"{place} is empty.")
-    for begins, (own, what) in BEGINNINGS.items():
-        if content.startswith(begins) and not suffix.startswith((own, ".arrow")):
-            raise InputError(f"{place} is {what}, not what its name says: give it its own suffix.")
     if suffix.endswith(".gz"):
         content = unpacked_gzip(place, content)
     table = READERS[suffix](place, content)
@@ -150,7 +135,6 @@ def _names_and_lines(place: Path, text: str, separator: str) -> tuple[list[str],
             if len(cells) > 1 or (cells and cells[0].strip()):
                 if not names:
                     names = [cell.strip() for cell in cells]
-                    _check_separator(place, names, separator)
                 elif len(cells) == len(names):
                     lines.append(line)
                 else:
@@ -165,15 +149,6 @@ def _names_and_lines(place: Path, text: str, separator: str) -> tuple[list[str],
             f"{place}, line {line}: the cells cannot be told apart: {error}."
         ) from None
     return names, np.array(lines, dtype=np.int64)
-
-
-def _check_separator(place: Path, names: list[str], separator: str) -> None:
-    for other, word in SEPARATORS.items():
-        if len(names) == 1 and other in names[0]:
-            raise InputError(
-                f"{place}: the cells are separated by {word}, not by {SEPARATORS[separator]}. Save "
-                f"it with {SEPARATORS[separator]}, and decimals with a point."
-            )
 
 
 def _read_arrow(place: Path, content: bytes) -> FileTable:
@@ -192,8 +167,7 @@ def _read_arrow(place: Path, content: bytes) -> FileTable:
     except InputError:
         raise
     except (OSError, ValueError):
-        said = CUT_OFF if content.startswith(ARROW_BEGINNINGS) else "it does not begin like one"
-        raise InputError(f"{place} is no whole {kind} file: {said}.") from None
+        raise InputError(f"{place} is no whole {kind} file: {CUT_OFF}.") from None
     except Exception as error:  # it is whole, but not for pandas; or it asks for terabytes
         raise InputError(f"{place} cannot be read as a {kind} file: {said_by(error)}.") from None
     # Columns that pandas used as names of rows, unless it kept them as columns, too.
