@@ -180,8 +180,8 @@ def test_receipts_have_the_order_of_buying(case):
     assume(case.forest.feature_names == case.names)
     answer, shop = ask(case.forest, np.asarray(case.X), costs=case.costs, stop="decided")
     names = case.forest.feature_names or range(case.forest.n_features)
-    for row, receipt in enumerate(answer.receipts):
-        assert [names[one.feature] for one in receipt.purchases] == [
+    for row in range(len(answer)):
+        assert [names[one.feature] for one in answer.receipt(row).purchases] == [
             feature for buyer, feature in shop.sold if buyer == row
         ]
         assert receipt.total == pytest.approx(answer.bill.per_sample[row])
@@ -210,4 +210,4 @@ def test_shares_that_round_to_one_tie():
 def test_of_values_that_tell_as_much_for_their_price_the_lowest_column_is_bought_first():
     trees = [split(k, 1.0, leaf((0.9, 0.1)), leaf((0.1, 0.9)), (0.5, 0.5)) for k in (2, 1, 3)]
     answer, _ = ask(forest_of(*trees, n_features=4), np.zeros((1, 4)), stop="decided")
-    assert [one.feature for one in answer.receipts[0].purchases] == [1, 2]
+    assert [one.feature for one in answer.receipt(0).purchases] == [1, 2]

@@ -58,10 +58,9 @@ def test_requests_cannot_be_put_in_another_order():
 def test_receipts_name_rows_by_their_ids():
     names = [f"patient {row}" for row in range(12)]
     lazy = tw.LazyPredictor(MODEL, acquire=lambda name, k: X[int(name.split()[1]), k])
-    receipts = lazy.predict(names).receipts
-    assert [one.sample for one in receipts] == names
-    assert repr(receipts[3]).startswith("Receipt of sample 'patient 3'")
-    assert [one.sample for one in receipts[2:4]] == names[2:4]
+    answer = lazy.predict(names)
+    assert [answer.receipt(i).sample for i in range(12)] == names
+    assert repr(answer.receipt(3)).startswith("Receipt of sample 'patient 3'")
 
 
 class StubbornNumber:

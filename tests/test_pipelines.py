@@ -249,7 +249,7 @@ def test_lazy_predictions_ask_for_columns_once_and_pay_for_them(pipeline, limits
     if not limits:
         np.testing.assert_allclose(answer.proba, pipeline.predict_proba(X.iloc[:20]))
         np.testing.assert_allclose(paid, plain_bills(pipeline, X.iloc[:20], PRICES))
-    bought = {one.name: one.value for one in answer.receipts[5].purchases}
+    bought = {one.name: one.value for one in answer.receipt(5).purchases}
     assert bought == {
         name: (None if X.at[5, name] != X.at[5, name] else X.at[5, name]) for name in bought
     }

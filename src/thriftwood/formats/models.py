@@ -27,6 +27,7 @@ FOR_PREDICTION = {
     ".pmml": "PMML",
 }
 
+
 def read_model(file: File, *, trust_pickle: bool = False) -> Any:
     """Return the model in a file; what the file holds says which library wrote it, not its name.
 
