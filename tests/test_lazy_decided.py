@@ -184,7 +184,7 @@ def test_receipts_have_the_order_of_buying(case):
         assert [names[one.feature] for one in answer.receipt(row).purchases] == [
             feature for buyer, feature in shop.sold if buyer == row
         ]
-        assert receipt.total == pytest.approx(answer.bill.per_sample[row])
+        assert answer.receipt(row).total == pytest.approx(answer.bill.per_sample[row])
 
 
 def test_prices_that_are_read_are_those_that_are_weighed():
