@@ -421,6 +421,12 @@ def test_every_library_goes_through_every_function(name, tmp_path):
     cascade = path.cascade(X_new, y_new)
     assert tw.feature_bill(cascade, X_new).mean <= tw.feature_bill(pipeline, X_new, PRICES).mean
     assert cascade.predict(X_new).shape == y_new.shape
+    only = X_new[list(pruned.required_features)]
+    assert 0 < only.shape[1] < X_new.shape[1]
+    compact = pruned.compact()
+    np.testing.assert_array_equal(compact.predict_proba(only), pruned.model.predict_proba(X_new))
+    prices = {name: PRICES[name] for name in only}
+    np.testing.assert_allclose(tw.feature_bill(compact, only, prices).per_sample, bill.per_sample)
     chosen = path.choose(X_new, y_new)
     tw.export.to_skops(chosen.model, tmp_path / "it.skops")
     again = tw.export.from_skops(tmp_path / "it.skops")
@@ -446,3 +452,20 @@ def test_the_command_line_reads_columns_of_text(tmp_path):
     np.testing.assert_array_equal(written.predict(X), expected.model.predict(X))
     bill = answer("bill", tmp_path / "pruned.skops", *asked[1:])
     assert {one["name"] for one in bill["features"]} <= set(X.columns)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("as_frame", [True, False])
+def test_a_compact_model_takes_only_what_is_still_used(name, as_frame):
+    X, y = patients(300)
+    X = X[NUMBERS].fillna(0.0).assign(noise=np.random.default_rng(0).normal(size=300))
+    X = X if as_frame else X.to_numpy()
+    path = tw.prune_path(LEARNERS[name]().fit(X, y), X, y)
+    pruned = path.at(budget=1)
+    used = list(pruned.required_features)
+    only = X[used] if as_frame else X[:, used]
+    assert only.shape[1] < X.shape[1]
+    np.testing.assert_array_equal(pruned.compact().predict(only), pruned.model.predict(X))
+    if as_frame:
+        with pytest.raises(InputError, match=f"X lacks '{used[0]}'"):
+            pruned.compact().predict(only.drop(columns=used[0]))

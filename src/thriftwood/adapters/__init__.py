@@ -6,6 +6,7 @@ Thriftwood hands out around a model (a `Pruned`, a fitted estimator) is read as 
 """
 
 from thriftwood.adapters.common import BootstrapSamples, is_a
+from thriftwood.adapters.compacting import compact_model, required_columns
 from thriftwood.adapters.forest_models import FittedModel, ForestModel, forest_model
 from thriftwood.adapters.registry import (
     in_pipeline_of,
@@ -30,6 +31,7 @@ __all__ = [
     "ForestModel",
     "Scorer",
     "Scoring",
+    "compact_model",
     "decision_tree",
     "forest_model",
     "in_pipeline_of",
@@ -41,6 +43,7 @@ __all__ = [
     "read_forest",
     "read_scorer",
     "read_stages",
+    "required_columns",
     "score_predictions",
     "unwrapped",
     "weight_name",

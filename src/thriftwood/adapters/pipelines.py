@@ -135,6 +135,9 @@ def _outputs(transformer: Any, needs: list[Needs]) -> list[Needs]:
         place = {name: k for k, name in enumerate(transformer.feature_names_in_)}
         inputs = transformer.output_to_input_
         return [needs[place[inputs[name]]] for name in transformer.get_feature_names_out()]
+    if is_a(transformer, "thriftwood", "ColumnFiller"):
+        own = dict(zip(transformer.kept, needs, strict=True))
+        return [own.get(k, frozenset()) for k in range(len(transformer.blanks))]
     if is_a(transformer, "sklearn", "PolynomialFeatures"):
         return [_all(needs[k] for k in np.flatnonzero(row)) for row in transformer.powers_]
     if is_a(transformer, "sklearn", "SelectorMixin"):
@@ -250,6 +253,8 @@ def _blanks(transformer: Any, n_inputs: int) -> list[Any]:
                 for place, blank in zip(places, _blanks(part, len(places)), strict=True):
                     found[place] = blank
         return found
+    if is_a(transformer, "thriftwood", "ColumnFiller"):
+        return [transformer.blanks[k] for k in transformer.kept]
     if is_a(transformer, "sklearn", *ENCODERS):
         return [known[0] for known in transformer.categories_]
     if is_a(transformer, "sklearn", "SimpleImputer"):

@@ -8,6 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from thriftwood.adapters import compact_model, read_forest, required_columns
 from thriftwood.evaluation import Choice
 from thriftwood.problem import RECORDED_GAIN, Figures
 from thriftwood.pruning.proof import Baseline, Bounded, Certified, Descended, Estimated, Proof
@@ -106,6 +107,24 @@ class Pruned(Figures):
             self.model, (X, y, sample_weight), validation, strength, n_jobs
         )
         return replace(self, model=model, refitted=refitted)
+
+    @property
+    def required_features(self) -> tuple[Any, ...]:
+        """The features that the model still looks at: names of columns, or else their numbers.
+
+        Of a pipeline the columns that it needs for them.
+        """
+        forest = read_forest(self.model)
+        names = forest.columns.names or range(forest.columns.n_columns)
+        return tuple(names[column] for column in required_columns(forest).tolist())
+
+    def compact(self) -> Any:
+        """Return a pipeline that predicts as the model does, of `required_features` alone.
+
+        It takes a table of just these columns, so that the others need no longer be made: what
+        stands in their place inside is never looked at.
+        """
+        return compact_model(self.model)
 
     @property
     def objective(self) -> float | None:
