@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from thriftwood.baselines import kernels
-from thriftwood.problem import Figures, PruningProblem, check_problem
+from thriftwood.problem import PruningProblem, check_problem
 from thriftwood.pruning.path import PruningPath
 from thriftwood.pruning.proof import Baseline
-from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray, read_only
+from thriftwood.support.arrays import FloatArray, IndexArray, IntArray, read_only
 from thriftwood.support.parallel import for_each
 from thriftwood.support.progress import progress_bar
 
@@ -44,20 +44,22 @@ def dynamic_programming_path(problem: PruningProblem) -> PruningPath:
     sizes = np.arange(len(losses) - 1, -1, -1)
     trees = (forest.tree_start[:-1], forest.left, forest.right)
     masks = [kernels.kept_at_size(size, *trees, n_below, start, choice) for size in sizes]
-    n_splits = np.minimum(sizes[:, None], n_below[forest.tree_start[:-1]]).sum(axis=1)
-    n_features = np.array([problem.prices.n_columns_of(forest.feature[kept]) for kept in masks])
-    costs = _costs(problem, masks)
+    with progress_bar("Counting bills", problem.progress) as bar:
+        figures = []
+        for kept in masks:
+            figures.append(problem.figures(kept))
+            bar(len(figures) / len(masks))
     return PruningPath(
         model=problem.model,
         forest=forest,
         samples=problem.samples,
         prices=problem.prices.without_samples(),
         loss_name=problem.loss.name,
-        costs=read_only(costs),
+        costs=read_only(np.array([one.cost for one in figures])),
         losses=read_only(losses[sizes]),
-        n_splits=read_only(n_splits),
-        n_features=read_only(n_features),
-        original=Figures(float(costs[0]), float(losses[-1]), int(n_splits[0]), int(n_features[0])),
+        n_splits=read_only(np.array([one.n_splits for one in figures])),
+        n_features=read_only(np.array([one.n_features for one in figures])),
+        original=figures[0],
         proof=Baseline("dynamic_programming"),
         tradeoffs=read_only(np.full(len(sizes), np.nan)),
         masks=read_only(np.packbits(masks, axis=1)),
@@ -83,14 +85,3 @@ def _best_trees(
         losses[: len(of_tree)] += of_tree
         losses[len(of_tree) :] += of_tree[-1]
     return choice, losses / weight
-
-
-def _costs(problem: PruningProblem, masks: list[BoolArray]) -> FloatArray:
-    """Return the mean bill at each point."""
-    costs = np.empty(len(masks))
-    with progress_bar("Counting bills", problem.progress) as bar:
-        for point, kept in enumerate(masks):
-            bar(point / len(masks))
-            step = np.where(kept, 0, -1).astype(np.int32)
-            costs[point] = problem.mean_costs(step, 1)[0]
-    return costs

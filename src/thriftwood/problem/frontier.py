@@ -64,8 +64,9 @@ def nested_figures(
     # are added up from the rich end: nothing small is left over from something large.
     parent = forest.parent
     from_point, to_point = drop_step + 1, np.where(parent < 0, n_points, drop_step[parent] + 1)
-    change = np.bincount(from_point, losses, n_points + 1)
-    change -= np.bincount(to_point, losses, n_points + 1)
+    ever = np.flatnonzero(from_point < to_point)
+    change = np.bincount(from_point[ever], losses[ever], n_points + 1)
+    change -= np.bincount(to_point[ever], losses[ever], n_points + 1)
     least = float(np.minimum(losses, 0.0).sum())  # of any leaves; below is only rounding
     lost = np.maximum(np.cumsum(change[:-1]), least)
     last_of_feature = np.full(forest.n_features, -1, dtype=np.int32)

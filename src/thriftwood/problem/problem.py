@@ -25,7 +25,7 @@ from thriftwood.errors import InputError
 from thriftwood.forest import Forest, Routes, first_uses, route_samples
 from thriftwood.forest.table import Table, read_rows
 from thriftwood.problem.closure import ClosureIndex, build_closure
-from thriftwood.problem.frontier import Figures
+from thriftwood.problem.frontier import Figures, nested_figures
 from thriftwood.problem.losses import (
     JOINT,
     RECORDED_GAIN,
@@ -302,13 +302,13 @@ class PruningProblem:
 
     def figures(self, kept: BoolArray) -> Figures:
         """Return cost and loss of the forest with these splits, given as a mask over nodes."""
-        parent, lost = self.forest.parent, self.node_losses
-        is_leaf = ~kept & ((parent < 0) | kept[parent])
+        lost, step = self.node_losses, np.where(kept, 0, -1).astype(np.int32)
+        loss, n_splits, n_features = nested_figures(self.forest, self.prices, lost.total, step, 1)
         return Figures(
-            cost=float(self.mean_costs(np.where(kept, 0, -1).astype(np.int32), 1)[0]),
-            loss=float(lost.total[is_leaf].sum() / lost.weight),
-            n_splits=int(kept.sum()),
-            n_features=self.prices.n_columns_of(self.forest.feature[kept]),
+            cost=float(self.mean_costs(step, 1)[0]),
+            loss=float(loss[0] / lost.weight),
+            n_splits=int(n_splits[0]),
+            n_features=int(n_features[0]),
         )
 
 
