@@ -7,13 +7,16 @@ import zipfile
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from cli_files import asked_about, heart_folder, run
+from pyarrow import feather
 
 import thriftwood as tw
 from thriftwood.errors import InputError
 from thriftwood.formats.models import read_model
 from thriftwood.formats.tables import read_table
+from thriftwood.formats.tables.arrow_sizes import unpacked_bytes
 from thriftwood.support import files
 
 UNPACKED = 20_000_000
@@ -102,6 +105,31 @@ def test_cells_that_are_all_the_same(tmp_path):
     assert (tmp_path / "rows.parquet").stat().st_size < UNPACKED / 100
     with pytest.raises(InputError, match=TOO_LARGE):
         read_table(tmp_path / "rows.parquet")
+
+
+@pytest.mark.usefixtures("little_memory")
+@pytest.mark.parametrize("column", [np.zeros(UNPACKED // 8), pa.nulls(UNPACKED // 8)])
+@pytest.mark.parametrize("name", ["rows.feather", "rows.arrow"])
+def test_one_batch_of_arrow_that_unpacks_to_much(name, column, tmp_path):
+    table = pa.table({"a": column})
+    if name == "rows.feather":
+        feather.write_feather(table, tmp_path / name, compression="zstd", chunksize=len(column))
+    else:
+        options = pa.ipc.IpcWriteOptions(compression="lz4")
+        with pa.ipc.new_stream(tmp_path / name, table.schema, options=options) as stream:
+            stream.write_table(table)
+    assert (tmp_path / name).stat().st_size < UNPACKED / 100
+    with pytest.raises(InputError, match=TOO_LARGE):
+        read_table(tmp_path / name)
+
+
+@pytest.mark.parametrize("compression", ["uncompressed", "lz4", "zstd"])
+def test_what_columns_of_arrow_take_is_counted(compression):
+    texts = pa.array([str(number) * 3 for number in range(1000)])
+    table = pa.table({"a": np.arange(1000.0), "b": texts, "c": texts.dictionary_encode()})
+    content = io.BytesIO()
+    feather.write_feather(table, content, compression=compression, chunksize=300)
+    assert table.nbytes <= unpacked_bytes(content.getvalue()) <= 1.5 * table.nbytes + 8 * 3000
 
 
 # --- plain files

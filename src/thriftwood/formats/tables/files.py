@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.errors import InputError
+from thriftwood.formats.tables.arrow_sizes import unpacked_bytes
 from thriftwood.formats.tables.table import FileTable
 from thriftwood.support.arrays import IntArray
 from thriftwood.support.files import (
@@ -28,6 +29,7 @@ from thriftwood.support.libraries import library
 from thriftwood.support.text import said_by
 
 CELL = 8  # bytes of a number
+OLD_FEATHER = b"FEA1"
 
 
 def read_table(file: File) -> FileTable:
@@ -163,6 +165,8 @@ def _read_arrow(place: Path, content: bytes) -> FileTable:
         if kind == "Parquet":  # a few bytes can stand for a million equal cells
             about = library("pyarrow.parquet", "cli").read_metadata(io.BytesIO(content))
             check_fits(place, CELL * about.num_rows * about.num_columns)
+        elif not content.startswith(OLD_FEATHER):  # which packs nothing
+            check_fits(place, unpacked_bytes(content))
         frame = read(io.BytesIO(content))
     except InputError:
         raise
