@@ -9,8 +9,12 @@ import time
 
 import numpy as np
 import pytest
+from joblib import parallel_config
+from paths import FOREST, HEART, PATH
 
+import thriftwood as tw
 from thriftwood.closure.kernels import best_alone
+from thriftwood.support import parallel
 from thriftwood.support.parallel import aside, for_each, thread_pool
 
 MOMENTS = 12  # at which a call is interrupted
@@ -143,6 +147,49 @@ def test_threads_end_where_their_caller_has_given_up():
     so_far = len(n_done)
     time.sleep(0.1)
     assert len(n_done) == so_far < 1000
+
+
+def test_a_score_of_the_users_own_is_not_computed_any_more():
+    """The interrupt is heard while the score is computed, and no other one begins."""
+    n_called = []
+
+    def slow(_model, _X, _y, **_weights):
+        n_called.append(time.monotonic())
+        if len(n_called) == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.2)
+        return 0.5
+
+    with pytest.raises(KeyboardInterrupt):
+        PATH.evaluate(HEART.X, HEART.y, scoring=slow)
+    heard, n_before = time.monotonic(), len(n_called)
+    assert heard - n_called[1] < 1
+    time.sleep(0.5)
+    assert len(n_called) == n_before
+    assert len(PATH.evaluate(HEART.X, HEART.y).cost) == len(PATH)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: PATH.evaluate(HEART.X, HEART.y),
+        lambda: tw.feature_bill(FOREST, HEART.X, HEART.costs),
+        lambda: tw.prune_path(FOREST, HEART.X, HEART.y),
+    ],
+)
+def test_workers_are_those_of_the_users_configuration(call, monkeypatch):
+    n_jobs = []
+
+    def pool(n_threads):
+        n_jobs.append(n_threads)
+        return thread_pool(n_threads)
+
+    monkeypatch.setattr(parallel, "thread_pool", pool)
+    call()
+    assert not n_jobs
+    with parallel_config("threading", n_jobs=3):
+        call()
+    assert set(n_jobs) == {3}
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")

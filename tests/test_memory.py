@@ -8,7 +8,7 @@ from cli_files import asked_about, heart_folder, run
 from sklearn.ensemble import RandomForestClassifier
 
 import thriftwood as tw
-from thriftwood.errors import InputError
+from thriftwood.errors import InputError, OutOfMemoryError
 from thriftwood.problem import problem as problem_module
 from thriftwood.support.memory import amount_of_memory, available_memory, memory_in_words
 
@@ -84,6 +84,8 @@ def test_what_is_free_is_the_limit_where_none_is_given(monkeypatch):
     monkeypatch.setattr(problem_module, "available_memory", lambda: 2e6)
     with pytest.raises(InputError, match="and 2 MB is free"):
         tw.prune_path(FOREST, NHANES.X, NHANES.y)
+    with pytest.raises(InputError, match="and 2 MB is free"):
+        tw.prune(FOREST, NHANES.X, NHANES.y, tradeoff=0.1)
 
 
 def test_the_estimate_itself_is_enough_and_changes_nothing():
@@ -187,3 +189,23 @@ def test_a_container_that_sees_its_own_group_as_the_root(tmp_path):
         f"{OLD}/memory.stat": "inactive_file 1\ntotal_inactive_file 200\n",
     }
     assert system(tmp_path, files) == 200
+
+
+# A million million samples that take no place: copies of the first.
+MANY_X = np.broadcast_to(NHANES.X[:1], (10**12, NHANES.X.shape[1]))
+MANY_Y = np.broadcast_to(NHANES.y[:1], 10**12)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: tw.prune_path(FOREST, MANY_X, MANY_Y),
+        lambda: tw.prune(FOREST, MANY_X, MANY_Y, tradeoff=0.1),
+        lambda: tw.feature_bill(FOREST, MANY_X),
+        lambda: tw.prune_path(problem_of(99)).evaluate(MANY_X, MANY_Y),
+    ],
+)
+def test_where_memory_ends_a_sentence_says_what_to_do(call):
+    with pytest.raises(OutOfMemoryError, match=r"Unable to allocate .*\. Pass fewer") as caught:
+        call()
+    assert isinstance(caught.value, MemoryError)

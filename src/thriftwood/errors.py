@@ -44,6 +44,10 @@ class RangeError(ThriftwoodError, OverflowError):
     """Numbers do not fit the exact integers that the solvers work with."""
 
 
+class OutOfMemoryError(ThriftwoodError, MemoryError):
+    """There is not enough memory for what was asked for."""
+
+
 class CertificateError(ThriftwoodError, RuntimeError):
     """A solution could not be proven optimal."""
 

@@ -16,6 +16,7 @@ from sklearn.utils.metaestimators import available_if
 
 from thriftwood.errors import InputError
 from thriftwood.support.arrays import FloatArray
+from thriftwood.support.parallel import check_wanted
 from thriftwood.support.validation import did_you_mean
 
 Scorer = Callable[..., float]
@@ -54,6 +55,7 @@ def score_predictions(
     """Return what a scorer says of predictions: probabilities of classes, or numbers."""
     model = Predicted(outputs, classes)
     weighed = {} if weights is None else {"sample_weight": weights}
+    check_wanted()
     try:
         with warnings.catch_warnings():  # some are undefined for models that predict one class
             warnings.simplefilter("ignore")

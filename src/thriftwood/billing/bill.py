@@ -25,6 +25,7 @@ from thriftwood.errors import InputError, RangeError
 from thriftwood.forest import Forest, Routes, Stages, predict_stages, route_samples
 from thriftwood.forest.table import Table, read_rows
 from thriftwood.support.arrays import BoolArray, FloatArray, IntArray, read_only
+from thriftwood.support.memory import tells_memory
 from thriftwood.support.parallel import aside
 from thriftwood.support.text import shown, unit_behind
 from thriftwood.support.validation import is_whole, shares_of_one
@@ -142,6 +143,7 @@ class FeatureBill:
         return "\n".join(lines)
 
 
+@tells_memory
 def feature_bill(
     model: Any,
     X: Any,

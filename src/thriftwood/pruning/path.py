@@ -46,6 +46,7 @@ from thriftwood.pruning.pruned import Pruned
 from thriftwood.refitting import LabelledSamples
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from thriftwood.support.libraries import frame_of
+from thriftwood.support.memory import tells_memory
 from thriftwood.support.parallel import aside, n_threads
 from thriftwood.support.text import shown
 from thriftwood.support.validation import is_whole, one_number_from_zero
@@ -236,6 +237,7 @@ class PruningPath:
         cheap, rich = self._pruned(index), self._pruned(max(index - 1, 0))
         return mixture_of(cheap, rich, number, random_state, self.forest)
 
+    @tells_memory
     def evaluate(
         self,
         X: Any,
@@ -297,6 +299,7 @@ class PruningPath:
         options = points, quantiles, n_threads(n_jobs), progress, scoring, X
         return aside(evaluate, self, data, prices, *options)
 
+    @tells_memory
     def choose(
         self,
         X: Any,
@@ -363,6 +366,7 @@ class PruningPath:
         """Return the point of a choice, which stays with it."""
         return replace(self._pruned(choice.point), choice=choice)
 
+    @tells_memory
     def cascade(
         self,
         X: Any,
@@ -417,6 +421,7 @@ class PruningPath:
         cascade = build_cascade(self, data, prices, stages, refit, n_jobs, progress)
         return cascade.at(budget=budget)
 
+    @tells_memory
     def certify(
         self, problem: PruningProblem, points: Sequence[int] | None = None
     ) -> tuple[Certified, ...]:

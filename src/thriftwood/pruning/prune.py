@@ -28,8 +28,10 @@ from thriftwood.pruning.prune_path import prune_path
 from thriftwood.pruning.pruned import Pruned
 from thriftwood.solvers import DantzigWolfe, Solver, read_solver
 from thriftwood.support.arrays import BoolArray
+from thriftwood.support.memory import tells_memory
 
 
+@tells_memory
 def prune(
     model: Any,
     X: Any = None,
@@ -126,6 +128,8 @@ def prune(
 def _at_tradeoff(problem: PruningProblem, tradeoff: float, solve: Solver) -> Pruned:
     """Return the optimum at a tradeoff, or where the true loss of a boosted model comes to."""
     proof: Proof
+    if problem.partitions is None:
+        problem.check_memory()
     if problem.loss.kind == JOINT:
         kept, figures, original, objectives = descend(problem, tradeoff, solve)
         proof = Descended(objectives)

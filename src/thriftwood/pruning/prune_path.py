@@ -26,10 +26,12 @@ from thriftwood.pruning.proof import Optimal, PathProof
 from thriftwood.pruning.sampled import best_on_all_samples
 from thriftwood.solvers import parametric_cut
 from thriftwood.support.arrays import read_only
+from thriftwood.support.memory import tells_memory
 from thriftwood.support.progress import progress_bar
 from thriftwood.support.validation import one_number_from_zero
 
 
+@tells_memory
 def prune_path(
     model: Any,
     X: Any = None,

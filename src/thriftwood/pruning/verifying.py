@@ -24,6 +24,7 @@ from thriftwood.pruning.path import PruningPath
 from thriftwood.pruning.prune_path import prune_path
 from thriftwood.pruning.pruned import Pruned
 from thriftwood.support.arrays import BoolArray, FloatArray
+from thriftwood.support.memory import tells_memory
 from thriftwood.support.text import unit_behind
 from thriftwood.support.validation import six_digits
 
@@ -104,6 +105,7 @@ class Verification(Figures):
         return f"{optimal}; the path has it {interval_in_words(*self.tradeoffs)}"
 
 
+@tells_memory
 def verify_pruning(
     problem: PruningProblem, pruned: Any, *, tradeoff: float | None = None
 ) -> Verification:

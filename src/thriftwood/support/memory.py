@@ -3,10 +3,16 @@
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import wraps
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
-from thriftwood.errors import InputError
+from thriftwood.errors import InputError, OutOfMemoryError
+from thriftwood.support.text import said_by
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 
 UNITS = {"": 1, "B": 1}
 UNITS |= {f"{letter}B": 1000**power for power, letter in enumerate("KMGT", 1)}
@@ -22,6 +28,25 @@ GROUPS = {
         "total_inactive_file",
     ),
 }
+
+
+def tells_memory(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Decorate what users call: where memory ends, wherever that is, it says what to do."""
+
+    @wraps(function)
+    def telling(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        try:
+            return function(*args, **kwargs)
+        except MemoryError as error:
+            if isinstance(error, OutOfMemoryError):
+                raise
+            raise OutOfMemoryError(
+                f"This does not fit into memory: {said_by(error)}. Pass fewer samples at a time; a "
+                "model can be pruned on a subsample or on partitions, by `tw.pruning_problem("
+                "..., subsample=...)` or `decomposition=tw.DualDecomposition()` there."
+            ) from error
+
+    return telling
 
 
 def available_memory(root: Path = Path("/")) -> float:

@@ -50,8 +50,7 @@ if hasattr(os, "register_at_fork"):  # threads stay behind
 def aside(work: Callable[..., Result], *args: Any) -> Result:
     """Return `work(*args)`, done in another thread if this is the main one."""
     if threading.current_thread() is not threading.main_thread():
-        if _given_up.get().is_set():
-            raise CancelledError
+        check_wanted()
         return work(*args)
     # Taken out of the list: whoever comes after an interrupt does not wait for what is abandoned.
     pool = _idle.pop() if _idle else ThreadPoolExecutor(1)
@@ -64,6 +63,12 @@ def aside(work: Callable[..., Result], *args: Any) -> Result:
         raise
     _idle.append(pool)
     return result
+
+
+def check_wanted() -> None:
+    """End the work of a thread whose call was given up, before it calls what may take long."""
+    if _given_up.get().is_set():
+        raise CancelledError
 
 
 @contextmanager
