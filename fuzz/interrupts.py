@@ -10,7 +10,7 @@ import numpy as np
 from fuzz.children import Child
 
 AT_MOST = 1.0  # seconds of work until an interrupt arrives
-HANGS = 20.0  # seconds without an answer
+HANGS = 60.0  # seconds without an answer, on a machine that is busy
 NAMES = (
     "prune_path",
     "prune_path",
@@ -20,6 +20,7 @@ NAMES = (
     "prune",
     "dantzig_wolfe",
     "evaluate",
+    "own score",
     "refit",
     "verify",
     "bill",
