@@ -114,7 +114,7 @@ MAKERS = {
 }
 
 
-@pytest.fixture(params=MAKERS)
+@pytest.fixture(scope="module", params=MAKERS)
 def pipeline(request):
     X, y = patients()
     return Pipeline(
@@ -396,6 +396,7 @@ LEARNERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNERS)
 def test_every_library_goes_through_every_function(name, tmp_path):
     X, y = patients(300)
