@@ -13,13 +13,20 @@ from test_bad_input import assert_refused
 from test_cascade import X_TEST, X_VALID, Y_TEST, Y_VALID, nhanes
 
 import thriftwood as tw
-from thriftwood.cascade.guarantee import fewest_samples, p_value, rules_from_dear_to_cheap
+from thriftwood.cascade import guarantee
+from thriftwood.cascade.guarantee import fewest_samples, rules_from_dear_to_cheap
 from thriftwood.forest import predict_stages, scores
 
 shares = st.sampled_from([0.005, 0.01, 0.05, 0.2, 0.6])
 
 
 # --- the test
+
+
+def p_value(n_worse, n_better, n_samples, limit):
+    """Return the value for so many differences of 1 and of -1, the rest 0."""
+    counts = np.array([n_worse, n_better, n_samples - n_worse - n_better])
+    return guarantee.p_value(np.array([1.0, -1.0, 0.0]), counts, limit)
 
 
 @pytest.mark.parametrize("limit", [0.01, 0.05, 0.2])

@@ -20,7 +20,15 @@ from thriftwood.forest import SKIPPED
 
 
 def trial(
-    n_samples=60, n_stages=4, seed=0, model_costs=None, weights=None, atoms=False, least_noise=0.3
+    n_samples=60,
+    n_stages=4,
+    seed=0,
+    model_costs=None,
+    weights=None,
+    atoms=False,
+    least_noise=0.3,
+    loss_weights=None,
+    error_costs=((0, 1), (1, 0)),
 ) -> StageResults:
     """Return stages that know more and more about a hidden number, and cost more and more."""
     random = np.random.default_rng(seed)
@@ -31,6 +39,7 @@ def trial(
     counts = np.ones(n_samples) if weights is None else np.asarray(weights, dtype=float)
     counts /= counts.sum()
     target = (hidden > 0).astype(np.int32)
+    weighed = counts if loss_weights is None else np.asarray(loss_weights) / np.sum(loss_weights)
     return StageResults(
         margins=margins,
         margins_of_all=margins,
@@ -39,30 +48,42 @@ def trial(
         target=target,
         bills=np.cumsum(random.integers(0, 4, size=(n_samples, n_stages)), axis=1).astype(float),
         weights=counts,
+        loss_weights=weighed,
+        error_costs=np.array(error_costs, dtype=float),
         model_costs=np.zeros(n_stages) if model_costs is None else np.asarray(model_costs),
     )
 
 
 def expected(trial: StageResults):
-    return expected_errors(trial.probability, trial.margins, trial.labels, trial.weights)
+    return expected_errors(
+        trial.probability, trial.margins, trial.labels, trial.loss_weights, trial.error_costs
+    )
 
 
 def figures(trial: StageResults, rule) -> tuple[float, float, float]:
     """Return cost, loss and error of a rule, row by row."""
     losses = expected(trial)
     cost = loss = error = 0.0
-    for row, weight in enumerate(trial.weights):
+    for row, (weight, own) in enumerate(zip(trial.weights, trial.loss_weights, strict=True)):
         stage = next(s for s in range(len(rule)) if trial.margins[row, s] >= rule[s])
         cost += weight * trial.bills[row, stage]
-        loss += weight * losses[row, stage]
-        error += weight * trial.wrong[row, stage]
+        loss += own * losses[row, stage]
+        answer = trial.labels[row, stage]
+        error += own * trial.error_costs[trial.target[row], answer]
     last = next(s for s in range(len(rule)) if rule[s] == 0)
     return cost + trial.model_costs[last], loss, error
 
 
 @pytest.mark.parametrize("atoms", [False, True])
-def test_rules_cost_and_lose_what_they_say(atoms):
-    own = trial(atoms=atoms, weights=np.arange(60) % 3, model_costs=[0.0, 0.5, 1.0, 4.0])
+@pytest.mark.parametrize("error_costs", [((0, 1), (1, 0)), ((0.5, 3), (20, 0))])
+def test_rules_cost_and_lose_what_they_say(atoms, error_costs):
+    own = trial(
+        atoms=atoms,
+        weights=np.arange(60) % 3,
+        loss_weights=1 + np.arange(60) % 4,
+        error_costs=error_costs,
+        model_costs=[0.0, 0.5, 1.0, 4.0],
+    )
     rules = tune_rules(own)
     assert len(rules) > 5
     assert rules.fits(4)
@@ -100,9 +121,7 @@ def test_without_a_budget_the_cheapest_as_good_as_the_best_is_taken():
     rules = tune_rules(own)
     chosen = rules.within(None)
     assert 0 < chosen < len(rules) - 1
-    wrong = [
-        own.wrong[np.arange(500), (own.margins >= rule).argmax(1)] for rule in rules.thresholds
-    ]
+    wrong = [own.lost[np.arange(500), (own.margins >= rule).argmax(1)] for rule in rules.thresholds]
     noise = [np.std(one.astype(float) - wrong[-1]) / np.sqrt(500) for one in wrong]
     np.testing.assert_allclose(rules.standard_errors, noise)
     close = rules.losses <= rules.losses[-1] + 0.25 * np.array(noise)
@@ -150,15 +169,15 @@ def test_a_weight_of_two_is_a_row_twice():
     own = trial()
     twice = np.repeat(np.arange(60), weights)
     repeated = tune_rules(
-        StageResults(
-            own.margins[twice],
-            own.margins[twice],
-            own.labels[twice],
-            weighted_trial.probability[twice],
-            own.target[twice],
-            own.bills[twice],
-            np.full(len(twice), 1 / len(twice)),
-            own.model_costs,
+        own._replace(
+            margins=own.margins[twice],
+            margins_of_all=own.margins[twice],
+            labels=own.labels[twice],
+            probability=weighted_trial.probability[twice],
+            target=own.target[twice],
+            bills=own.bills[twice],
+            weights=np.full(len(twice), 1 / len(twice)),
+            loss_weights=np.full(len(twice), 1 / len(twice)),
         )
     )
     for budget in (2.0, 4.0, 8.0):
@@ -197,7 +216,7 @@ def test_only_the_best_are_kept():
 def test_expected_losses_are_likelihoods_that_add_up():
     own = trial(n_samples=4000)
     losses = expected(own)
-    np.testing.assert_allclose(own.weights @ losses, own.weights @ own.wrong, atol=0.03)
+    np.testing.assert_allclose(own.weights @ losses, own.weights @ own.lost, atol=0.03)
     assert losses.min() >= 0
 
 

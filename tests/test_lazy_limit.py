@@ -271,7 +271,7 @@ def test_from_a_table_in_several_batches(monkeypatch):
 # --- refused
 
 
-@pytest.mark.parametrize("bad", [-1, -np.inf, np.nan, "much", None, [1.0]])
+@pytest.mark.parametrize("bad", [-1, -np.inf, np.nan, "much", [1.0]])
 def test_a_limit_that_is_none_is_refused(bad):
     assert_refused(
         lambda: tw.LazyPredictor(FOREST, max_cost=bad), "`max_cost` is", "at least 0", "a sample"

@@ -73,7 +73,7 @@ class LazyAnswer:
         Predicted probabilities; None for a regressor. Where `max_cost` stopped trees, they say what
         the node says that they have reached. Of samples that stopped early, because their label was
         decided, an estimate: each tree says that, too, held within what it may still say. The label
-        is the most probable class in any case.
+        is the most probable class in any case, but where the model answers by what errors cost.
     values : shape (n_samples,), optional
         Predicted numbers; None for a classifier.
     stages : shape (n_samples,)

@@ -16,7 +16,7 @@ from thriftwood.acquisition.buying import Buyer, Request
 from thriftwood.acquisition.columns import ColumnBuyer
 from thriftwood.acquisition.traversal import Traversal, compile_stages, price_arrays
 from thriftwood.acquisition.values import Known, ValueReader, read_ids
-from thriftwood.adapters import own_prices, read_stages
+from thriftwood.adapters import own_prices, read_stages, unwrapped
 from thriftwood.costs import AnyCosts, Costs, PriceList, read_prices, with_known
 from thriftwood.errors import AcquisitionError, InputError
 from thriftwood.forest.table import Table, read_rows
@@ -53,11 +53,11 @@ class LazyPredictor:
         "decided" stops as soon as no value that was not read can change the predicted label, and
         requests the most telling value for its price first. Labels stay the same and no bill is
         higher; probabilities become estimates. For classifiers.
-    max_cost : float
+    max_cost : float, optional
         What a sample may pay at the most, apart from what is paid once for the model. No value is
         bought that would raise the bill above it: trees that need one answer with the node that
         they have reached, the others go on. With ``stop="decided"`` labels are those of the limit
-        alone, but for cascades.
+        alone, but for cascades. None means the limit of a cascade that has one, else none.
     on_failure : {"raise", "missing", "node"}
         What becomes of a sample for which the source failed. "raise": all others are finished, then
         `AcquisitionError` is raised, which has their answers. "missing": the value counts as
@@ -105,7 +105,7 @@ class LazyPredictor:
         acquire_many: Callable[[tuple[Request, ...]], Any] | None = None,
         costs: AnyCosts = None,
         stop: Literal["decided"] | None = None,
-        max_cost: float = math.inf,
+        max_cost: float | None = None,
         on_failure: Literal["raise", "missing", "node"] = "raise",
         max_in_flight: int = 100,
     ) -> None:
@@ -114,7 +114,8 @@ class LazyPredictor:
         self._is_async = any(
             map(inspect.iscoroutinefunction, (self._source, type(self._source).__call__))
         )
-        self._max_cost = _read_limit(max_cost)
+        own_limit = getattr(unwrapped(model), "max_cost", math.inf)
+        self._max_cost = read_limit(own_limit if max_cost is None else max_cost)
         self._on_failure = chosen(on_failure, ("raise", "missing", "node"), "on_failure")
         self._max_in_flight = whole_number(max_in_flight, "max_in_flight", 1)
         self._forest = compile_stages(read_stages(model).check())
@@ -124,6 +125,13 @@ class LazyPredictor:
             raise InputError(
                 "`stop` is 'decided', but the model predicts numbers: any value may still change "
                 "them. Leave `stop` out."
+            )
+        self._error_costs = getattr(model, "error_costs_", None)
+        if self._stops_early and self._error_costs is not None:
+            raise InputError(
+                "`stop` is 'decided', once the most probable class is, and this model answers by "
+                "what errors cost. Leave `stop` out.",
+                "stop",
             )
         self._weighs = self._stops_early or self._max_cost < math.inf
         if self._weighs:
@@ -266,10 +274,11 @@ class LazyPredictor:
         forest, state = self._forest, buyer.traversal.state
         classes, stage = forest.richest.classes, state.stage[good]
         predicted = forest.predictions(state.scores[good], stage)
+        likely = predicted if self._error_costs is None else -predicted @ self._error_costs
         kept = range(len(buyer.ids))[good] if isinstance(good, slice) else good.tolist()
         return LazyAnswer(
             samples=tuple(buyer.ids[i] for i in kept),
-            labels=None if classes is None else classes[predicted.argmax(axis=1)],
+            labels=None if classes is None else classes[likely.argmax(axis=1)],
             proba=None if classes is None else predicted,
             values=predicted[:, -1] if classes is None else None,
             stages=forest.in_use[stage],
@@ -300,7 +309,7 @@ def _read_source(acquire: Any, acquire_many: Any) -> Callable[..., Any] | None:
     return source
 
 
-def _read_limit(max_cost: Any) -> float:
+def read_limit(max_cost: Any) -> float:
     """Return what a sample may pay at the most."""
     if isinstance(max_cost, float) and max_cost == math.inf:
         return math.inf

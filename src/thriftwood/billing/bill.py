@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import reprlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from thriftwood.adapters import own_prices, read_stages, without_threshold
+from thriftwood.adapters import own_prices, read_stages, unwrapped, without_threshold
 from thriftwood.billing.payments import (
     NEVER,
     bills_of,
@@ -180,6 +181,9 @@ def feature_bill(
       tree 0  cp = 1            1
     """
     model = without_threshold(model)
+    if getattr(unwrapped(model), "max_cost", math.inf) < math.inf:
+        limited: FeatureBill = unwrapped(model).bill(X, costs)  # it knows when to stop buying
+        return limited
     stages = read_stages(model)
     table = read_rows(X, stages.richest).copy()  # for receipts, whatever becomes of X
     columns = stages.richest.named(table.names).columns

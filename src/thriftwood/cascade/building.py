@@ -7,13 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from thriftwood.adapters import forest_model, read_forest
+from thriftwood.adapters import Scoring, forest_model, read_forest, read_scorer
 from thriftwood.billing import bill_of_stages, model_cost_of
 from thriftwood.cascade.calibration import temperature_scaling
 from thriftwood.cascade.model import CascadeClassifier
-from thriftwood.cascade.tuning import StageResults, tune_rules
+from thriftwood.cascade.rules import StoppingRules
+from thriftwood.cascade.tuning import StageResults, at_stop, tune_rules
 from thriftwood.costs import PriceList
 from thriftwood.errors import InputError
+from thriftwood.evaluation import Predicted, Score, class_losses, near_best, read_score
 from thriftwood.forest import (
     Forest,
     Stages,
@@ -24,7 +26,14 @@ from thriftwood.forest import (
     predictions,
     scores,
 )
-from thriftwood.problem import Prunings, SampleData, read_points
+from thriftwood.problem import (
+    ErrorCosts,
+    Prunings,
+    SampleData,
+    least_cost_answers,
+    read_error_costs,
+    read_points,
+)
 from thriftwood.refitting import LabelledSamples, read_labelled, refit_model
 from thriftwood.support.arrays import FloatArray
 from thriftwood.support.progress import progress_bar
@@ -58,8 +67,14 @@ def build_cascade(
     refit: LabelledSamples | None = None,
     n_jobs: int | None = None,
     progress: bool | None = None,
+    scoring: Scoring | ErrorCosts = None,
 ) -> CascadeClassifier:
     """Return a cascade of points of a path, tuned on a validation set, as `PruningPath.cascade`."""
+    error_costs = None
+    if isinstance(scoring, ErrorCosts):
+        error_costs = read_error_costs(scoring, path.forest.classes)
+    elif scoring is not None:
+        read_scorer(scoring)  # refused before the work
     if (prices.payer >= 0).any():
         raise InputError(
             "With `shared_by` what a sample pays depends on where others stop, so that none can be "
@@ -76,9 +91,16 @@ def build_cascade(
             bar(number / len(forests))
             if refit is not None and forest.n_splits < path.forest.n_splits:
                 forests[number] = _refitted(forest, training, validation, n_jobs)
-        rules = tune_rules(_results(forests, data, prices, n_jobs))
+        results, outputs = _results(forests, data, prices, error_costs, n_jobs)
+        rules = tune_rules(results)
+    if error_costs is not None:
+        rules = replace(rules, suggested=int(np.argmin(rules.costs + rules.losses)))
+    elif scoring is not None:
+        score = read_score(scoring, path.forest, data, data.table.values)
+        rules = replace(rules, suggested=_by_score(rules, results, outputs, score))
     last = Stages(tuple(forests), rules.thresholds[-1])
-    return CascadeClassifier(last, prices.without_samples(), rules, n_jobs).at(budget=None)
+    cascade = CascadeClassifier(last, prices.without_samples(), rules, n_jobs, error_costs)
+    return cascade.at(budget=None)
 
 
 def _forests(path: Prunings, stages: int | Sequence[int]) -> list[Forest]:
@@ -125,26 +147,61 @@ def _refitted(
 
 
 def _results(
-    forests: list[Forest], data: SampleData, prices: PriceList, n_jobs: int | None
-) -> StageResults:
-    """Return what every stage predicts for the validation set, and what that costs."""
+    forests: list[Forest],
+    data: SampleData,
+    prices: PriceList,
+    error_costs: FloatArray | None,
+    n_jobs: int | None,
+) -> tuple[StageResults, FloatArray]:
+    """Return what every stage predicts for the validation set, and what that costs.
+
+    The last is what it predicts, shape (n_samples, n_stages, n_classes).
+    """
     X, target = data.table.values, data.target.astype(np.int32)
-    weights = data.counted / data.counted.sum()
-    margins, margins_of_all, bills = (np.empty((len(X), len(forests))) for _ in range(3))
-    labels = np.empty(margins.shape, dtype=np.int64)
+    weights, loss_weights = (one / one.sum() for one in (data.counted, data.counted_losses))
+    n_classes = len(np.asarray(forests[-1].classes))
+    if error_costs is None:
+        error_costs = 1.0 - np.eye(n_classes)
+    margins, margins_of_all, bills = np.empty((3, len(X), len(forests)))
+    outputs = np.empty((*margins.shape, n_classes))
     best, least = np.empty((0, 0)), np.inf
     for s, forest in enumerate(forests):
         of_all = scores(forest, X, n_jobs)
         found = of_all if data.times.all() else _scores_of_some(forest, data, n_jobs)
         margins[:, s] = margins_of(forest, X, found)
         margins_of_all[:, s] = margins_of(forest, X, of_all)
-        labels[:, s] = predictions(forest.link, found).argmax(axis=1)
+        outputs[:, s] = predictions(forest.link, found)
         bills[:, s] = bill_of_stages(one_stage(forest), data.table, prices, n_jobs).per_sample
-        probability, loss = temperature_scaling(found, target, weights)
+        probability, loss = temperature_scaling(found, target, loss_weights)
         if loss < least:
             best, least = probability, loss
-    model_costs = np.array([model_cost_of(forest, prices) for forest in forests])
-    return StageResults(margins, margins_of_all, labels, best, target, bills, weights, model_costs)
+    results = StageResults(
+        margins=margins,
+        margins_of_all=margins_of_all,
+        labels=least_cost_answers(outputs, error_costs),
+        probability=best,
+        target=target,
+        bills=bills,
+        weights=weights,
+        loss_weights=loss_weights,
+        model_costs=np.array([model_cost_of(forest, prices) for forest in forests]),
+        error_costs=error_costs,
+    )
+    return results, outputs
+
+
+def _by_score(
+    rules: StoppingRules, results: StageResults, outputs: FloatArray, score: Score
+) -> int:
+    """Return the cheapest rule that is not clearly worse than the best by a score of the user's."""
+    measured = []
+    for rule in rules.thresholds:
+        predicted = at_stop(results.margins, outputs, rule)
+        labels = predicted.argmax(axis=1)
+        losses = class_losses(predicted, results.target)
+        measured.append(score.of(Predicted(losses, predicted, labels)))
+    found, deviations = (np.array(part) for part in zip(*measured, strict=True))
+    return int(near_best(found, deviations).argmax())
 
 
 def _scores_of_some(forest: Forest, data: SampleData, n_jobs: int | None) -> FloatArray:

@@ -18,21 +18,27 @@ OBSERVED_SHARE = 0.5
 
 
 def expected_errors(
-    probability: FloatArray, margins: FloatArray, labels: IntArray, weights: FloatArray
+    probability: FloatArray,
+    margins: FloatArray,
+    answers: IntArray,
+    weights: FloatArray,
+    error_costs: FloatArray,
 ) -> FloatArray:
-    """Return how likely each stage is to be wrong about each sample, shape (n_samples, n_stages).
+    """Return what the answers of stages are expected to cost, shape (n_samples, n_stages).
 
-    A stage that predicts another class than the likeliest loses the difference in probability. Half
-    of that loss is spread over all samples, as an exponential of the margin: no stage is without
-    fault where no sample happened to find one. Arguments are as in `StageResults`.
+    Where every error costs 1, that is how likely they are wrong. A stage that does not give the
+    best answer loses the difference. Half of that loss is spread over all samples, as an
+    exponential of the margin: no stage is without fault where no sample happened to find one.
+    Arguments are as in `StageResults`.
     """
-    highest = probability.max(axis=1)[:, None]
-    seen = highest - np.take_along_axis(probability, labels, axis=1)
+    expected = probability @ error_costs
+    least = expected.min(axis=1)[:, None]
+    seen = np.take_along_axis(expected, answers, axis=1) - least
     units = margins / np.maximum(weights @ margins, np.finfo(np.float64).tiny)
     smooth = np.column_stack(
         [_exponential(units[:, s], seen[:, s], weights) for s in range(units.shape[1])]
     )
-    errors: FloatArray = 1.0 - highest + OBSERVED_SHARE * seen + (1.0 - OBSERVED_SHARE) * smooth
+    errors: FloatArray = least + OBSERVED_SHARE * seen + (1.0 - OBSERVED_SHARE) * smooth
     return errors
 
 

@@ -1,4 +1,4 @@
-"""Rules to stop whose error is, with a stated confidence, close to that of the whole model.
+"""Rules to stop whose errors are, with a stated confidence, hardly more than the whole model's.
 
 Learn then test (Angelopoulos, Bates, Candes, Jordan and Lei, 2021): rules that were fixed before
 are tested on fresh samples, from the whole model on, until one fails. Tests in a fixed sequence
@@ -8,6 +8,7 @@ of those that are has passed its test.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from thriftwood.cascade.rules import StoppingRules
 from thriftwood.cascade.tuning import at_stop
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest, Stages, margins_of, predictions, scores, value_ranges
-from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
+from thriftwood.problem import least_cost_answers
+from thriftwood.support.arrays import FloatArray, IntArray
 from thriftwood.support.validation import one_number
 
 # How far thresholds are raised towards the greatest margin that there can be, from dear to cheap.
@@ -34,22 +36,24 @@ def cheapest_guaranteed(
     stages: Stages,
     rules: StoppingRules,
     samples: tuple[NDArray[Any], IntArray],
-    max_error_increase: float,
-    confidence: float,
+    error_costs: FloatArray,
+    limits: tuple[float, float],
     n_jobs: int | None = None,
 ) -> FloatArray | None:
     """Return the thresholds of the last rule that passes its test; None if not even the first does.
 
-    Its error exceeds that of the last stage by at most `max_error_increase`, with probability
-    `confidence` over the samples, whatever they are drawn from.
+    `limits` are the largest increase and the confidence: the cost of its errors exceeds that of the
+    last stage by at most so much, with this probability over the samples, whatever they are drawn
+    from.
     """
-    margins, wrong = _results(stages, *samples, n_jobs)
-    _refuse_samples_of_tuning(rules, margins, wrong)
-    chosen = None
+    max_increase, confidence = limits
+    margins, lost = _results(stages, *samples, error_costs, n_jobs)
+    _refuse_samples_of_tuning(rules, margins, lost)
+    dearest, chosen = float(error_costs.max()), None
     for rule in rules_from_dear_to_cheap(stages, rules):
-        more = at_stop(margins, wrong, rule).astype(np.int64) - wrong[:, -1]
-        counts = int((more > 0).sum()), int((more < 0).sum()), len(more)
-        if p_value(*counts, max_error_increase) > 1 - confidence:
+        more = (at_stop(margins, lost, rule) - lost[:, -1]) / dearest
+        different = np.unique(more, return_counts=True)
+        if p_value(*different, max_increase / dearest) > 1 - confidence:
             break
         chosen = rule
     return chosen
@@ -70,62 +74,58 @@ def rules_from_dear_to_cheap(stages: Stages, rules: StoppingRules) -> FloatArray
     return np.vstack([raised, cheaper[::-1]])
 
 
-def p_value(n_worse: int, n_better: int, n_samples: int, max_increase: float) -> float:
-    """Return how well so many differences fit a mean above `max_increase`; the rest are 0.
+def p_value(differences: FloatArray, counts: IntArray, max_increase: float) -> float:
+    """Return how well differences, from -1 to 1 and each so often, fit a mean above a limit.
 
-    `n_worse` differences are 1, `n_better` are -1. If their mean is at least m, a gambler who bets
-    a part of her money on each being less, and has ``1 + bet * (m - difference)`` times as much
-    afterwards, does not win on average: she has t times her money with probability 1 / t at most
-    (Waudby-Smith and Ramdas, Journal of the Royal Statistical Society B, 2024). Here the money is
-    spread over many bets, so that nobody needs to know how often stages disagree.
+    If their mean is at least m, a gambler who bets a part of her money on each being less, and has
+    ``1 + bet * (m - difference)`` times as much afterwards, does not win on average: she has t
+    times her money with probability 1 / t at most (Waudby-Smith and Ramdas, Journal of the Royal
+    Statistical Society B, 2024). Here the money is spread over many bets, so that nobody needs to
+    know how often stages disagree.
     """
-    m, bets = max_increase, BETS / (1 - max_increase)
-    n_same = n_samples - n_worse - n_better
-    logs = (
-        n_worse * np.log1p(-bets * (1 - m))
-        + n_same * np.log1p(bets * m)
-        + n_better * np.log1p(bets * (1 + m))
-    )
+    bets = BETS / (1 - max_increase)
+    logs = np.log1p(bets[:, None] * (max_increase - differences)) @ counts
     return float(np.exp(min(0.0, np.log(len(bets)) - logsumexp(logs))))
 
 
 def fewest_samples(max_increase: float, confidence: float) -> int:
-    """Return how many samples a rule needs to pass that never differs from the whole model."""
+    """Return how many samples a test needs where no stage ever disagrees with the last."""
+
+    def is_shown(n_samples: int) -> bool:
+        return p_value(np.zeros(1), np.array([n_samples]), max_increase) <= 1 - confidence
+
     enough = 1
-    while p_value(0, 0, enough, max_increase) > 1 - confidence:
+    while not is_shown(enough):
         enough *= 2
-    fewer = enough // 2
-    while enough - fewer > 1:
-        middle = (fewer + enough) // 2
-        if p_value(0, 0, middle, max_increase) > 1 - confidence:
-            fewer = middle
-        else:
-            enough = middle
-    return enough
+    return 1 + bisect_left(range(1, enough), True, key=is_shown)
 
 
-def read_share(value: object, name: str) -> float:
-    """Return the argument as a number between 0 and 1, or refuse it."""
+def read_part(value: object, name: str, most: float = 1.0) -> float:
+    """Return the argument as a number between 0 and the most there can be, or refuse it."""
     try:
         number = one_number(value, name)
     except InputError:
         number = np.nan
-    if not 0 < number < 1:
-        raise InputError(f"`{name}` is {value!r}: pass a number between 0 and 1.", name)
+    if not 0 < number < most:
+        raise InputError(f"`{name}` is {value!r}: pass a number between 0 and {most:g}.", name)
     return number
 
 
 def _results(
-    stages: Stages, X: NDArray[Any], target: IntArray, n_jobs: int | None
-) -> tuple[FloatArray, BoolArray]:
-    """Return the margins of samples at every stage, and which it gets wrong."""
-    shape = len(X), len(stages)
-    margins, wrong = np.empty(shape), np.empty(shape, dtype=np.bool_)
+    stages: Stages,
+    X: NDArray[Any],
+    target: IntArray,
+    error_costs: FloatArray,
+    n_jobs: int | None,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the margins of samples at every stage, and what its answers cost."""
+    margins, lost = np.empty((2, len(X), len(stages)))
     for number, forest in enumerate(stages.forests):
         found = scores(forest, X, n_jobs)
         margins[:, number] = margins_of(forest, X, found)
-        wrong[:, number] = predictions(forest.link, found).argmax(axis=1) != target
-    return margins, wrong
+        answers = least_cost_answers(predictions(forest.link, found), error_costs)
+        lost[:, number] = error_costs[target, answers]
+    return margins, lost
 
 
 def _greatest_margin(forest: Forest) -> float:
@@ -138,9 +138,9 @@ def _greatest_margin(forest: Forest) -> float:
     return float(np.abs([low, high]).max() if len(low) == 1 else np.ptp([low, high]))
 
 
-def _refuse_samples_of_tuning(rules: StoppingRules, margins: FloatArray, wrong: BoolArray) -> None:
+def _refuse_samples_of_tuning(rules: StoppingRules, margins: FloatArray, lost: FloatArray) -> None:
     """Refuse samples on which all rules err exactly as on those that tuned them."""
-    errors = np.array([at_stop(margins, wrong, rule).mean() for rule in rules.thresholds])
+    errors = np.array([at_stop(margins, lost, rule).mean() for rule in rules.thresholds])
     are_alike = np.allclose(errors, rules.errors, rtol=0, atol=ROUNDING)
     if are_alike and len(set(errors.tolist())) >= ENOUGH_ERRORS:
         raise InputError(

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
+from copy import copy
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from thriftwood.acquisition import LazyPredictor, read_limit
 from thriftwood.adapters import FittedModel
 from thriftwood.billing import FeatureBill, feature_bill
-from thriftwood.cascade.guarantee import cheapest_guaranteed, fewest_samples, read_share
-from thriftwood.cascade.rules import RULE_ARRAYS, StoppingRules
+from thriftwood.cascade.guarantee import cheapest_guaranteed, fewest_samples, read_part
+from thriftwood.cascade.rules import ROUNDING, RULE_ARRAYS, StoppingRules
 from thriftwood.costs import AnyCosts, PriceList, price_parts, prices_from
 from thriftwood.errors import InputError
 from thriftwood.forest import SKIPPED, Forest, StagePredictions, Stages, files, predict_stages
-from thriftwood.problem.targets import read_target
+from thriftwood.problem import ErrorCosts, least_cost_answers, read_error_costs, read_target
 from thriftwood.support.arrays import FloatArray
 from thriftwood.support.text import unit_behind
 
 FORMAT = "thriftwood cascade"
-VERSION = 2
+VERSION = 3
 
 
 class CascadeClassifier(FittedModel):
@@ -42,6 +45,11 @@ class CascadeClassifier(FittedModel):
         The rules that were tuned, one for every budget.
     n_jobs : int, optional
         Threads, as in scikit-learn.
+    error_costs : shape (n_classes, n_classes), optional
+        What answers (columns) cost where rows are true, in the order of the classes: `predict`
+        answers with the class of least expected cost. None means the most probable one.
+    max_cost : float
+        What a sample may pay at the most, as in `LazyPredictor`.
 
     Attributes
     ----------
@@ -57,11 +65,15 @@ class CascadeClassifier(FittedModel):
         prices: PriceList,
         rules: StoppingRules,
         n_jobs: int | None = None,
+        error_costs: FloatArray | None = None,
+        max_cost: float = math.inf,
     ) -> None:
         self.stages = stages
         self.prices = prices
         self.rules = rules
         self.n_jobs = n_jobs
+        self.error_costs = error_costs
+        self.max_cost = max_cost
 
     def __repr__(self) -> str:
         in_use = f"CascadeClassifier: {len(self.stages.in_use)} of {len(self.stages)} stages in use"
@@ -70,13 +82,27 @@ class CascadeClassifier(FittedModel):
             return in_use
         return (
             f"{in_use}\n  on the samples that tuned it: mean bill "
-            f"{self.rules.costs[is_own][0]:.6g}{unit_behind(self.prices.unit)}, error "
+            f"{self.rules.costs[is_own][0]:.6g}{unit_behind(self.prices.unit)}, "
+            f"{'error' if self.error_costs is None else 'errors cost'} "
             f"{self.rules.errors[is_own][0]:.4g}"
         )
 
     @property
     def _trees(self) -> Forest:
         return self.stages.richest
+
+    @property
+    def error_costs_(self) -> FloatArray | None:
+        """What answers cost, for whoever answers in place of `predict`."""
+        return self.error_costs
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the class of each sample: the most probable, or that of least expected cost."""
+        if self.error_costs is None:
+            return super().predict(X)
+        answers = least_cost_answers(self._outputs(X), self.error_costs)
+        labels: NDArray[Any] = self.classes_[answers]
+        return labels
 
     def _outputs(self, X: Any) -> FloatArray:
         return self.decision_path(X).predictions
@@ -88,9 +114,15 @@ class CascadeClassifier(FittedModel):
         -------
         path : StagePredictions
             `path.stage` says where each sample stops, `path.margins` its margin at each stage that
-            it passed (NaN for all others), `path.predictions` the probabilities.
+            it passed (NaN for all others, and for all where a limit stops trees in between),
+            `path.predictions` the probabilities.
         """
-        return predict_stages(self.stages, self._rows(X), self.n_jobs)
+        if self.max_cost == math.inf:
+            return predict_stages(self.stages, self._rows(X), self.n_jobs)
+        answer = LazyPredictor(self).predict(X)
+        assert answer.proba is not None
+        unknown = np.full((len(answer.stages), len(self.stages)), np.nan)
+        return StagePredictions(answer.stages, unknown, answer.proba)
 
     def bill(self, X: Any, costs: AnyCosts = None) -> FeatureBill:
         """Return what samples pay.
@@ -101,18 +133,25 @@ class CascadeClassifier(FittedModel):
         costs : array-like, mapping or Costs, optional
             None means the prices that the cascade was tuned with.
         """
-        return feature_bill(self, X, costs, n_jobs=self.n_jobs)
+        if self.max_cost == math.inf:
+            return feature_bill(self, X, costs, n_jobs=self.n_jobs)
+        return LazyPredictor(self, costs=costs).predict(X).bill
 
-    def at(self, *, budget: float | None = None) -> CascadeClassifier:
-        """Return the same stages with the rule for another budget.
+    def at(self, *, budget: float | None = None, max_cost: float = math.inf) -> CascadeClassifier:
+        """Return the same stages with the rule for another budget, and another limit.
 
         Parameters
         ----------
         budget : float, optional
             What a sample may cost on average, on the samples that the rules were tuned on. None
-            means the cheapest rule whose loss is within a quarter of a standard error of the best.
+            means the cheapest rule that is as good as the best: see `PruningPath.cascade`.
+        max_cost : float
+            What no sample may pay more than. Trees that need a value which does not fit answer with
+            the node that they have reached, as in `LazyPredictor`. Rules were tuned without it.
         """
-        return self._with_thresholds(np.array(self.rules.thresholds[self.rules.within(budget)]))
+        limited = self._with_thresholds(np.array(self.rules.thresholds[self.rules.within(budget)]))
+        limited.max_cost = read_limit(max_cost)
+        return limited
 
     def guaranteed(
         self, X: Any, y: ArrayLike, *, max_error_increase: float, confidence: float = 0.95
@@ -131,29 +170,40 @@ class CascadeClassifier(FittedModel):
             Samples that nothing has seen: the model was not trained, pruned or refitted on them,
             nor the cascade tuned. The samples that it was tuned on are refused.
         max_error_increase : float
-            Between 0 and 1, such as 0.01: one more sample in a hundred is misclassified.
+            Between 0 and 1, such as 0.01: one more sample in a hundred is misclassified. With
+            `error_costs` what errors may cost more, on average: from 0 to the dearest.
         confidence : float
             Between 0 and 1.
         """
-        limit = read_share(max_error_increase, "max_error_increase")
-        sure = read_share(confidence, "confidence")
+        if self.max_cost < math.inf:
+            raise InputError(
+                "A cascade with a `max_cost` buys less than the rules that are tested: call "
+                "`guaranteed` on `cascade.at(...)` without it.",
+                "max_cost",
+            )
+        n_classes = len(self.classes_)
+        costs = 1.0 - np.eye(n_classes) if self.error_costs is None else self.error_costs
+        dearest = float(costs.max())
+        limit = read_part(max_error_increase, "max_error_increase", dearest)
+        sure = read_part(confidence, "confidence")
         rows = self._rows(X)
-        target = read_target(y, self._trees, len(rows)).astype(np.int64)
-        samples = rows, target
-        rule = cheapest_guaranteed(self.stages, self.rules, samples, limit, sure, self.n_jobs)
+        samples = rows, read_target(y, self._trees, len(rows)).astype(np.int64)
+        limits = limit, sure
+        rule = cheapest_guaranteed(self.stages, self.rules, samples, costs, limits, self.n_jobs)
         if rule is None:
             rule = np.append(np.full(len(self.stages) - 1, SKIPPED), 0.0)
             warnings.warn(
-                f"{len(rows)} samples are too few to show that a cascade errs at most {limit:g} "
-                f"more than the whole model, which is used for all samples: at least "
-                f"{fewest_samples(limit, sure)} are needed.",
+                f"{len(rows)} samples are too few to show that errors of a cascade are at most "
+                f"{limit:g} above those of the whole model, which is used for all samples: at "
+                f"least {fewest_samples(limit / dearest, sure)} are needed.",
                 stacklevel=2,
             )
         return self._with_thresholds(rule)
 
     def _with_thresholds(self, thresholds: FloatArray) -> CascadeClassifier:
-        stages = Stages(self.stages.forests, thresholds)
-        return CascadeClassifier(stages, self.prices, self.rules, self.n_jobs)
+        other = copy(self)
+        other.stages = Stages(self.stages.forests, thresholds)
+        return other
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Write the cascade to a file, all of it or nothing; `load` reads it.
@@ -167,9 +217,13 @@ class CascadeClassifier(FittedModel):
             arrays |= own
         arrays |= {f"rule_{name}": getattr(self.rules, name) for name in RULE_ARRAYS}
         arrays["thresholds"] = self.stages.thresholds
+        if self.error_costs is not None:
+            arrays["error_costs"] = self.error_costs
         header = {
             "format": FORMAT,
             "version": VERSION,
+            "suggested": self.rules.suggested,
+            "max_cost": None if self.max_cost == math.inf else self.max_cost,
             "stages": [about for about, _ in parts],
             "prices": about_prices,
         }
@@ -186,10 +240,17 @@ class CascadeClassifier(FittedModel):
                 for number, about in enumerate(header["stages"])
             )
             stages = Stages(forests, arrays["thresholds"]).check()
-            rules = StoppingRules(*(arrays[f"rule_{name}"] for name in RULE_ARRAYS))
+            own = {name: arrays[f"rule_{name}"] for name in RULE_ARRAYS}
+            rules = StoppingRules(**own, suggested=header["suggested"])
             prices = prices_from(header["prices"], arrays)
             if not rules.fits(len(stages)) or prices.n_features != stages.richest.n_features:
                 raise ValueError
-        except files.DAMAGE:
+            error_costs = arrays.get("error_costs")
+            if error_costs is not None:
+                error_costs = read_error_costs(ErrorCosts(error_costs), stages.richest.classes)
+            elif (rules.errors > 1 + ROUNDING).any():
+                raise ValueError
+            max_cost = math.inf if header["max_cost"] is None else read_limit(header["max_cost"])
+        except (*files.DAMAGE, InputError):
             raise InputError(f"{file} is damaged: copy it again.") from None
-        return cls(stages, prices, rules, n_jobs)
+        return cls(stages, prices, rules, n_jobs, error_costs, max_cost)

@@ -29,10 +29,15 @@ class StoppingRules:
         Mean bill of a sample of the validation set.
     losses : shape (n_rules,)
         Expected share of misclassified samples, by which rules were tuned; see `expected_errors`.
+        With `error_costs` the expected cost of errors.
     errors : shape (n_rules,)
-        Share of misclassified samples.
+        Share of misclassified samples, or what errors cost.
     standard_errors : shape (n_rules,)
         Of the difference in error to the last rule.
+    suggested : int, optional
+        The rule to take without a budget, by a score or by the least sum of bills and errors. None
+        means the cheapest whose loss is above the last rule's by no more than a part, `CLOSE`, of
+        the standard error.
     """
 
     thresholds: FloatArray
@@ -40,6 +45,7 @@ class StoppingRules:
     losses: FloatArray
     errors: FloatArray
     standard_errors: FloatArray
+    suggested: int | None = None
 
     def __post_init__(self) -> None:
         for name in RULE_ARRAYS:
@@ -64,16 +70,14 @@ class StoppingRules:
             and bool((self.thresholds >= 0).all() and (self.thresholds[:, -1] == 0).all())
             and all(one.shape == (n_rules,) and np.isfinite(one).all() for one in per_rule)
             and all(bool((one >= 0).all()) for one in per_rule)
-            and bool((self.errors <= 1 + ROUNDING).all())
+            and (self.suggested is None or 0 <= self.suggested < n_rules)
             and bool((np.diff(self.costs) > 0).all() and (np.diff(self.losses) < 0).all())
         )
 
     def within(self, budget: float | None) -> int:
-        """Return the best rule within a budget.
-
-        Without a budget: the cheapest whose loss is above the last rule's by no more than a part,
-        `CLOSE`, of the standard error.
-        """
+        """Return the best rule within a budget, or without one that which is suggested."""
+        if budget is None and self.suggested is not None:
+            return self.suggested
         if budget is None:
             return int(np.argmax(self.losses <= self.losses[-1] + CLOSE * self.standard_errors))
         if budget == np.inf:

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from thriftwood.cascade.calibration import expected_errors
 from thriftwood.cascade.rules import StoppingRules, not_beaten
 from thriftwood.forest import SKIPPED
-from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
+from thriftwood.support.arrays import FloatArray, IndexArray, IntArray
 
-# Errors that are worth the whole bill of the last stage; from dear to cheap rules.
+# Parts of the dearest error that are worth the whole bill of the last stage; from dear to cheap.
 TRADEOFFS = np.geomspace(4.0, 4e-4, 60)
 MOST_SWEEPS = 6
 # Between two rules there are others, about this part of the last stage's bill apart.
@@ -31,18 +31,20 @@ class StageResults(NamedTuple):
 
     margins: FloatArray  # by the trees that may predict the sample
     margins_of_all: FloatArray  # by all trees: samples will stop, and pay, by these
-    labels: IntArray  # classes that stages predict
+    labels: IntArray  # answers of stages, as class numbers
     probability: FloatArray  # (n_samples, n_classes), calibrated, by the stage of least log loss
     target: IndexArray  # (n_samples,), class numbers
     bills: FloatArray  # of a sample that stops at a stage; never less than at the stage before
-    weights: FloatArray  # (n_samples,), they add up to 1
+    weights: FloatArray  # (n_samples,), of bills; they add up to 1
+    loss_weights: FloatArray  # (n_samples,), of errors; they add up to 1
     model_costs: FloatArray  # (n_stages,), paid once for a cascade that ends with a stage
+    error_costs: FloatArray  # (n_classes, n_classes), of answers (columns) where rows are true
 
     @property
-    def wrong(self) -> BoolArray:
-        """Which samples each stage gets wrong."""
-        wrong: BoolArray = self.labels != self.target[:, None]
-        return wrong
+    def lost(self) -> FloatArray:
+        """What each stage's answer costs; 1 for every error where nothing else is said."""
+        lost: FloatArray = self.error_costs[self.target[:, None], self.labels]
+        return lost
 
 
 def tune_rules(results: StageResults) -> StoppingRules:
@@ -51,7 +53,13 @@ def tune_rules(results: StageResults) -> StoppingRules:
     Tried are: to stop all samples at one stage; rules that minimise expected errors plus a price
     for the bill, for many such prices; and rules between any two neighbours of these.
     """
-    losses = expected_errors(results.probability, results.margins, results.labels, results.weights)
+    losses = expected_errors(
+        results.probability,
+        results.margins,
+        results.labels,
+        results.loss_weights,
+        results.error_costs,
+    )
     single_stages = np.where(np.eye(results.margins.shape[1], dtype=np.bool_), 0.0, SKIPPED)
     single_stages[:, -1] = 0.0
     rules = _measured(results, losses, [*single_stages, *_descents(results, losses)])
@@ -61,33 +69,34 @@ def tune_rules(results: StageResults) -> StoppingRules:
 def _measured(results: StageResults, losses: FloatArray, tried: list[FloatArray]) -> StoppingRules:
     """Return the best of many rules with what they cost and lose."""
     thresholds = np.array(tried)
-    costs = _means(results, results.margins_of_all, results.bills, thresholds)
+    costs = _means(results.weights, results.margins_of_all, results.bills, thresholds)
     costs += results.model_costs[(thresholds == 0).argmax(axis=1)]
-    mean_losses = _means(results, results.margins, losses, thresholds)
+    mean_losses = _means(results.loss_weights, results.margins, losses, thresholds)
     best = not_beaten(costs, mean_losses)
     return StoppingRules(
         thresholds=thresholds[best],
         costs=costs[best],
         losses=mean_losses[best],
-        errors=_means(results, results.margins, results.wrong, thresholds[best]),
+        errors=_means(results.loss_weights, results.margins, results.lost, thresholds[best]),
         standard_errors=_standard_errors(results, thresholds[best]),
     )
 
 
 def _means(
-    results: StageResults, margins: FloatArray, amounts: NDArray[Any], thresholds: FloatArray
+    weights: FloatArray, margins: FloatArray, amounts: FloatArray, thresholds: FloatArray
 ) -> FloatArray:
     """Return the mean of amounts at the stage where samples stop, for each rule."""
-    return np.array([results.weights @ at_stop(margins, amounts, rule) for rule in thresholds])
+    return np.array([weights @ at_stop(margins, amounts, rule) for rule in thresholds])
 
 
 def _standard_errors(results: StageResults, thresholds: FloatArray) -> FloatArray:
     """Return the standard error of the difference in error between each rule and the last."""
-    last = at_stop(results.margins, results.wrong, thresholds[-1]).astype(np.float64)
+    lost, weights = results.lost, results.loss_weights
+    last = at_stop(results.margins, lost, thresholds[-1])
     found = []
     for rule in thresholds:
-        more = at_stop(results.margins, results.wrong, rule) - last
-        found.append(np.sqrt((more - results.weights @ more) ** 2 @ results.weights**2))
+        more = at_stop(results.margins, lost, rule) - last
+        found.append(np.sqrt((more - weights @ more) ** 2 @ weights**2))
     return np.array(found)
 
 
@@ -104,8 +113,11 @@ def _descents(results: StageResults, losses: FloatArray) -> Iterator[FloatArray]
     # Sweeps go down the columns, which therefore should lie in one piece.
     margins, losses, bills = map(np.asfortranarray, (results.margins, losses, results.bills))
     order = np.asfortranarray(np.argsort(-margins, axis=0, kind="stable"))
-    for tradeoff in TRADEOFFS / full_bill if full_bill > 0 else ():
-        values = results.weights[:, None] * (losses + tradeoff * bills)
+    losses = results.loss_weights[:, None] * losses
+    bills = results.weights[:, None] * bills
+    tradeoffs = results.error_costs.max() * TRADEOFFS / full_bill if full_bill > 0 else ()
+    for tradeoff in tradeoffs:
+        values = losses + tradeoff * bills
         rule, now = _sweep(margins, values, order, None)
         for _ in range(MOST_SWEEPS):
             before = now

@@ -80,42 +80,33 @@ def cross_validate(
         _measure(grow(samples.take(train)), samples.take(held_out), tradeoffs, scoring)
         for train, held_out in folds
     ]
-    # Of the models before pruning first, then of the points.
-    errors = np.array([[one.original.error, *one.error] for one in measured])
-    costs = np.array([[one.original.cost, *one.cost] for one in measured])
     sizes = np.array([samples.take(held_out).total_weight for _, held_out in folds])
     shares = sizes / sizes.sum()
-    error, cost, spread = shares @ errors, shares @ costs, _standard_error(measured, errors)
-    score = shares @ [[one.original.score, *one.score] for one in measured]
-    is_constant = np.all([[one.original.is_constant, *one.is_constant] for one in measured], axis=0)
-    one_class = np.all([[one.original.one_class, *one.one_class] for one in measured], axis=0)
-    return Evaluation(
+
+    def of_folds(name: str) -> NDArray[Any]:
+        """Return a row for each fold: of the model before pruning, then of the points."""
+        return np.array([[getattr(one.original, name), *getattr(one, name)] for one in measured])
+
+    def deviations(name: str) -> FloatArray:
+        parts = [share * getattr(one, name) for share, one in zip(shares, measured, strict=True)]
+        return np.hstack(parts)
+
+    columns: dict[str, Any] = {name: shares @ of_folds(name) for name in ("error", "cost", "score")}
+    columns["standard_error"] = _standard_error(of_folds("standard_error"), of_folds("error"))
+    columns |= {name: of_folds(name).all(axis=0) for name in ("is_constant", "one_class")}
+    columns["deviations"] = deviations("deviations")
+    for name in ("brier", "own_brier"):
+        if getattr(measured[0], name) is not None:
+            columns[name] = shares @ of_folds(name)
+            columns[f"{name}_deviations"] = deviations(f"{name}_deviations")
+    rows = zip(*columns.values(), strict=True)
+    return Evaluation.of(
+        [Measures(**dict(zip(columns, row, strict=True))) for row in rows],
         points=read_only(np.arange(len(path))),
         tradeoffs=path.tradeoffs,
-        error=read_only(error[1:]),
-        standard_error=read_only(spread[1:]),
-        vote_error=None,
-        log_loss=None,
-        brier=None,
-        cost=read_only(cost[1:]),
         quantiles=(),
-        cost_quantiles=read_only(np.empty((len(path), 0))),
         n_samples=sum(one.n_samples for one in measured),
-        original=Measures(
-            error=float(error[0]),
-            standard_error=float(spread[0]),
-            cost=float(cost[0]),
-            score=float(score[0]),
-            is_constant=bool(is_constant[0]),
-            one_class=bool(one_class[0]),
-        ),
         scoring=measured[0].scoring,
-        score=read_only(score[1:]),
-        is_constant=read_only(is_constant[1:]),
-        one_class=read_only(one_class[1:]),
-        deviations=read_only(
-            np.hstack([share * one.deviations for share, one in zip(shares, measured, strict=True)])
-        ),
     )
 
 
@@ -168,10 +159,9 @@ def _measure(
     )
 
 
-def _standard_error(measured: list[Evaluation], errors: FloatArray) -> FloatArray:
+def _standard_error(of_folds: FloatArray, errors: FloatArray) -> FloatArray:
     """Return the standard error of the mean over folds; a fold alone can only give its own."""
-    if len(measured) == 1:
-        (alone,) = measured
-        return np.array([alone.original.standard_error, *alone.standard_error])
-    spread: FloatArray = errors.std(axis=0, ddof=1)
-    return spread / math.sqrt(len(measured))
+    spread: FloatArray = of_folds[0]
+    if len(errors) > 1:
+        spread = errors.std(axis=0, ddof=1) / math.sqrt(len(errors))
+    return spread

@@ -406,11 +406,17 @@ class PrunedEnsembleClassifier(ClassifierMixin, _PrunedEnsemble):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class of each sample: the likeliest, or that of least expected cost."""
-        if self._money is None:
+        matrix = self.error_costs_
+        if matrix is None:
             return super().predict(X)
-        answers = least_cost_answers(self.predict_proba(X), self._money.given)
+        answers = least_cost_answers(self.predict_proba(X), matrix)
         labels: NDArray[Any] = self.classes_[answers]
         return labels
+
+    @property
+    def error_costs_(self) -> FloatArray | None:
+        """What answers cost, as a matrix, for whoever answers in place of `predict`."""
+        return None if self._money is None else self._money.given
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Predict the probability of each class for each sample."""

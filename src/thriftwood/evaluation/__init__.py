@@ -7,20 +7,34 @@ from thriftwood.evaluation.choosing import (
     Choice,
     check_statistic,
     choose_point,
+    near_best,
     read_rule,
     warn_of_constant,
 )
 from thriftwood.evaluation.evaluation import Evaluation, Measures, evaluate
-from thriftwood.evaluation.scores import default_scoring
+from thriftwood.evaluation.scores import (
+    Predicted,
+    Score,
+    class_losses,
+    default_scoring,
+    read_score,
+    score_or_money,
+)
 
 __all__ = [
     "Choice",
     "Evaluation",
     "Measures",
+    "Predicted",
+    "Score",
     "check_statistic",
     "choose_point",
+    "class_losses",
     "default_scoring",
     "evaluate",
+    "near_best",
     "read_rule",
+    "read_score",
+    "score_or_money",
     "warn_of_constant",
 ]

@@ -12,7 +12,7 @@ import numpy as np
 from thriftwood.adapters import Scoring
 from thriftwood.errors import ConstantPredictionWarning, InputError
 from thriftwood.evaluation.evaluation import Evaluation
-from thriftwood.evaluation.scores import standard_errors_to
+from thriftwood.evaluation.scores import NEG_ERROR_COSTS, standard_errors_to
 from thriftwood.forest import Forest
 from thriftwood.problem import ErrorCosts
 from thriftwood.support.arrays import BoolArray, FloatArray
@@ -21,6 +21,8 @@ from thriftwood.support.validation import chosen, one_number_from_zero
 # Means of losses and bills may differ in their last digits where they should be equal.
 ROUNDING = 1e-12
 LEAST_TOTAL_COST = "least_total_cost"
+# Of standard errors: by more than this are probabilities said to be worse.
+CLEARLY = 2.0
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,9 @@ class Choice:
     is_constant, one_class : bool
         Whether the point predicts the same for all samples, or the same class with other
         probabilities, and the model before pruning does not.
+    brier, brier_before, brier_error : float, optional
+        Brier scores of probabilities, the lower the better, and the standard error of their
+        difference; not of regressors.
     """
 
     point: int
@@ -56,6 +61,9 @@ class Choice:
     n_samples: int
     is_constant: bool
     one_class: bool
+    brier: float | None = None
+    brier_before: float | None = None
+    brier_error: float | None = None
 
     @property
     def given_up(self) -> float:
@@ -64,18 +72,30 @@ class Choice:
 
     def __str__(self) -> str:
         side = "below" if self.given_up >= 0 else "above"
+        found = (
+            f"{self.scoring} is {self.score:.4g}, {abs(self.given_up):.2g} ± "
+            f"{self.standard_error:.2g} {side} the model before pruning"
+        )
+        if self.scoring == NEG_ERROR_COSTS:
+            found = f"errors cost {0.0 - self.score:.6g} instead of {0.0 - self.score_before:.6g}"
         return (
-            f"On {self.n_samples} samples {self.scoring} is {self.score:.4g}, "
-            f"{abs(self.given_up):.2g} ± {self.standard_error:.2g} {side} the model before "
-            f"pruning, and the mean bill {self.cost:.6g} instead of {self.cost_before:.6g}."
-            f"{self._what_is_lost}"
+            f"On {self.n_samples} samples {found}, and the mean bill {self.cost:.6g} instead of "
+            f"{self.cost_before:.6g}.{self._what_is_lost}"
         )
 
     @property
     def _what_is_lost(self) -> str:
         if self.is_constant:
             return " It predicts the same for every sample."
-        return " It predicts one class for every sample." if self.one_class else ""
+        lost = " It predicts one class for every sample." if self.one_class else ""
+        if self.brier is None or self.brier_before is None or self.brier_error is None:
+            return lost
+        if self.brier - self.brier_before > CLEARLY * self.brier_error:
+            lost += (
+                f" Its probabilities are clearly worse: Brier score {self.brier:.3g} instead of "
+                f"{self.brier_before:.3g}."
+            )
+        return lost
 
 
 def check_statistic(forest: Forest, scoring: Scoring | ErrorCosts = None) -> None:
@@ -107,21 +127,32 @@ def choose_point(measured: Evaluation, rule: str, limit: float | None = None) ->
     good_enough = np.flatnonzero(RULES[rule](measured, 0.0 if limit is None else limit))
     cost = measured.cost[good_enough]
     place = int(good_enough[_at_most(cost, cost.min())][-1])
-    apart = standard_errors_to(measured.deviations[[1 + place]], measured.deviations[0])
-    before = measured.original
+    before, brier = measured.original, {}
+    if measured.brier is not None and measured.brier_deviations is not None:
+        brier = {
+            "brier": float(measured.brier[place]),
+            "brier_before": before.brier,
+            "brier_error": _apart(measured.brier_deviations, place),
+        }
     return Choice(
         point=int(measured.points[place]),
         rule=rule,
         scoring=measured.scoring,
         score=float(measured.score[place]),
         score_before=before.score,
-        standard_error=float(apart[0]),
+        standard_error=_apart(measured.deviations, place),
         cost=float(measured.cost[place]),
         cost_before=before.cost,
         n_samples=measured.n_samples,
         is_constant=bool(measured.is_constant[place]) and not before.is_constant,
         one_class=bool(measured.one_class[place]) and not before.one_class,
+        **brier,
     )
+
+
+def _apart(deviations: FloatArray, place: int) -> float:
+    """Return the standard error of the difference between a point and the model before pruning."""
+    return float(standard_errors_to(deviations[[1 + place]], deviations[0])[0])
 
 
 def warn_of_constant(choice: Choice, stacklevel: int) -> None:
@@ -150,10 +181,38 @@ def one_standard_error(measured: Evaluation, _limit: float) -> BoolArray:
     The standard error is that of the paired difference, not of a score alone.
     """
     score = np.append(measured.original.score, measured.score)
+    good_enough = near_best(score, measured.deviations)[1:]
+    if not good_enough.any():
+        good_enough = best_score(measured, 0.0)
+    if measured.scoring.startswith("roc_auc") and measured.brier is not None:
+        return _with_good_probabilities(measured, good_enough)
+    return good_enough
+
+
+def _with_good_probabilities(measured: Evaluation, good_enough: BoolArray) -> BoolArray:
+    """Mark those of some points whose Brier score is not clearly worse, or else the best of it.
+
+    The area under a ROC curve sees only the order of probabilities. Those of a model with class
+    weights are judged with these.
+    """
+    before, after, deviations = measured.original.brier, measured.brier, measured.brier_deviations
+    if measured.own_brier is not None:
+        before, after = measured.original.own_brier, measured.own_brier
+        deviations = measured.own_brier_deviations
+    assert before is not None
+    assert after is not None
+    assert deviations is not None
+    score = -np.append(before, after)
+    as_good = good_enough & near_best(score, deviations)[1:]
+    if as_good.any():
+        return as_good
+    return good_enough & _at_least(score[1:], score[1:][good_enough].max())
+
+
+def near_best(score: FloatArray, deviations: FloatArray) -> BoolArray:
+    """Mark scores that are below the best by no more than the standard error of the difference."""
     best = int(score.argmax())
-    apart = standard_errors_to(measured.deviations, measured.deviations[best])
-    good_enough = _at_least(score, score[best] - apart)[1:]
-    return good_enough if good_enough.any() else best_score(measured, 0.0)
+    return _at_least(score, score[best] - standard_errors_to(deviations, deviations[best]))
 
 
 def least_total_cost(measured: Evaluation, _limit: float) -> BoolArray:

@@ -19,11 +19,21 @@ from thriftwood.evaluation.scores import (
     CLASS_LOSSES,
     NEG_ERROR_COSTS,
     Predicted,
+    Score,
+    class_losses,
     read_score,
+    sorted_from,
     standard_errors_to,
 )
 from thriftwood.forest import Forest, Routes, predictions, route_samples
-from thriftwood.problem import ErrorCosts, Prunings, SampleData, read_points
+from thriftwood.problem import (
+    ErrorCosts,
+    Prunings,
+    SampleData,
+    least_cost_answers,
+    read_points,
+    with_own_class_weights,
+)
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray, read_only
 from thriftwood.support.libraries import frame_of
 from thriftwood.support.progress import progress_bar
@@ -34,10 +44,9 @@ if TYPE_CHECKING:
 
 # Values of nodes are added in whole numbers of this many bits.
 VALUE_BITS = 44
-# Probabilities stay this far from 0 and 1, as for scikit-learn.
-SMALLEST = float(np.finfo(np.float64).eps)
 # More numbers than this are not kept as confusion matrices of all points.
 MOST_CONFUSION = 2**24
+BRIER = "neg_brier_score"
 # So many samples are looked at before all the others.
 A_FEW = 100
 # How many samples are measured at a time.
@@ -51,10 +60,18 @@ class Measures(NamedTuple):
 
     error: float
     standard_error: float
-    cost: float
     score: float
+    deviations: FloatArray
     is_constant: bool
     one_class: bool
+    cost: float = math.nan
+    cost_quantiles: FloatArray = np.empty(0)
+    vote_error: float | None = None
+    log_loss: float | None = None
+    brier: float | None = None
+    brier_deviations: FloatArray | None = None
+    own_brier: float | None = None
+    own_brier_deviations: FloatArray | None = None
     confusion: FloatArray | None = None
 
 
@@ -70,7 +87,8 @@ class Evaluation:
         From which tradeoff on each is optimal on the samples it was computed on; NaN where points
         have none.
     error : float array
-        Share of samples that the ensemble misclassifies; for regressors the mean squared error.
+        Share of samples that the ensemble misclassifies; with `error_costs` by its answers of least
+        expected cost; for regressors the mean squared error.
     standard_error : float array
         Of `error`.
     vote_error : float array, optional
@@ -99,10 +117,18 @@ class Evaluation:
         Of the score of the model before pruning, then of the points, on groups of samples: the
         length of a row is the standard error of its score, and the length of the difference of two
         rows that of the paired difference of their scores.
+    brier_deviations : shape (1 + n_points, n_groups), optional
+        The same of the Brier score.
+    own_brier, own_brier_deviations : optional
+        Brier score with the class weights that the model was trained with, where it has some: its
+        probabilities are those of classes that are as common as the weights say.
     confusion : shape (n_points, n_classes, n_classes), optional
         How many samples of each class (rows, in the order of the model's classes) are predicted as
-        each (columns); with `sample_weight` their weights, as whole numbers in the same ratios. Not
+        each (columns), with `error_costs` by the answers of least expected cost; with
+        `sample_weight` their weights, as whole numbers in the same ratios. Not
         of regressors, nor where there are very many points and classes.
+    error_costs : shape (n_classes, n_classes), optional
+        What answers (columns) cost where rows are true, as it was given.
     """
 
     points: IntArray
@@ -122,7 +148,22 @@ class Evaluation:
     is_constant: BoolArray
     one_class: BoolArray
     deviations: FloatArray
+    brier_deviations: FloatArray | None = None
+    own_brier: FloatArray | None = None
+    own_brier_deviations: FloatArray | None = None
     confusion: FloatArray | None = None
+    error_costs: FloatArray | None = None
+
+    @classmethod
+    def of(cls, measured: Sequence[Measures], **about: Any) -> Evaluation:
+        """Put together what was measured: of the model before pruning first, then of points."""
+        original, *points = measured
+        columns: dict[str, Any] = {}
+        for name in Measures._fields:
+            has_first = name.endswith("deviations")
+            values = [getattr(one, name) for one in (measured if has_first else points)]
+            columns[name] = None if values[0] is None else read_only(np.array(values))
+        return cls(original=original, **columns, **about)
 
     def __repr__(self) -> str:
         best = int(self.score.argmax())
@@ -169,76 +210,103 @@ def evaluate(
 
     `X` is for scores of the user's own, which may look at it.
     """
-    forest, weights = path.forest, data.weights
+    forest = path.forest
     wanted = np.arange(len(path)) if points is None else read_points(points, len(path))
     # Point 0 is the model before pruning from here on.
     visited, place = np.unique(np.append(0, wanted + 1), return_inverse=True)
     shares = shares_of_one(quantiles, "quantiles")
     routes = route_samples(forest, data.table, n_jobs)
-    counted, counted_once = data.counted_losses, data.counted
-    judged = np.flatnonzero(counted > 0)
     score = read_score(scoring, forest, data, data.table.values if X is None else X)
-    names = CLASS_LOSSES if forest.is_classifier else CLASS_LOSSES[:1]
-    means = np.empty((len(names), len(visited)))
-    standard_error = np.empty(len(visited))
-    cost_quantiles = np.empty((len(visited), len(shares)))
-    confusion = _room_for_confusion(forest, len(visited))
-    scores = np.empty(len(visited))
-    is_constant, one_class = np.zeros((2, len(visited)), dtype=np.bool_)
-    deviations: list[FloatArray] = []
+    measure = _Meter(path, data, score, shares, len(visited))
     predicted_along = _predicted_along(forest, routes, data, _nested(path, visited))
-    bills_along: Iterable[FloatArray] = repeat(weights)  # nobody looks
+    bills_along: Iterable[FloatArray] = repeat(data.weights)  # nobody looks
     if shares:
         bills_along = chain.from_iterable(
             nested_bills(forest, routes, prices, *nested) for nested in _nested(path, visited)
         )
+    measured = []
     with progress_bar("Evaluating", progress) as bar:
-        number = len(visited)
         for predicted, bill in zip(predicted_along, bills_along, strict=False):
-            number -= 1
-            means[:, number] = predicted.losses @ counted / counted.sum()
-            standard_error[number] = _standard_error(predicted.losses[0], counted)
-            scores[number], own = score.of(predicted)
-            deviations.append(own)
-            is_constant[number] = _all_alike(predicted.outputs, judged)
-            one_class[number] = forest.is_classifier and _all_alike(predicted.labels, judged)
-            cost_quantiles[number] = _quantiles(bill, weights, shares)
-            if confusion is not None:
-                labels, n_classes = predicted.labels, confusion.shape[1]
-                confusion[number] = _confusion(data.target, labels, counted_once, n_classes)
-            bar(1 - number / len(visited))
-    costs = [mean_costs(forest, routes, prices, weights, *one) for one in _nested(path, visited)]
+            measured.append(measure(predicted, bill))
+            bar(len(measured) / len(visited))
+    costs = [
+        mean_costs(forest, routes, prices, data.weights, *one) for one in _nested(path, visited)
+    ]
     cost = np.concatenate(costs[::-1])
-    original, at = place[0], place[1:]
-    mean = {name: read_only(row[at]) for name, row in zip(names, means, strict=True)}
-    return Evaluation(
+    return Evaluation.of(
+        [measured[-1 - number]._replace(cost=float(cost[number])) for number in place],
         points=read_only(wanted),
         tradeoffs=read_only(path.tradeoffs[wanted]),
-        error=mean["error"],
-        standard_error=read_only(standard_error[at]),
-        vote_error=mean.get("vote_error") if forest.is_averaged else None,
-        brier=mean.get("brier"),
-        log_loss=mean.get("log_loss"),
-        cost=read_only(cost[at]),
         quantiles=shares,
-        cost_quantiles=read_only(cost_quantiles[at]),
         n_samples=int(np.count_nonzero(data.times.any(axis=0))),
-        original=Measures(
-            float(means[0, original]),
-            float(standard_error[original]),
-            float(cost[original]),
-            float(scores[original]),
-            bool(is_constant[original]),
-            bool(one_class[original]),
-            None if confusion is None else read_only(confusion[original]),
-        ),
         scoring=score.name,
-        score=read_only(scores[at]),
-        is_constant=read_only(is_constant[at]),
-        one_class=read_only(one_class[at]),
-        deviations=read_only(np.array(deviations[::-1])[place]),
-        confusion=None if confusion is None else read_only(confusion[at]),
+        error_costs=score.error_costs,
     )
+
+
+class _Meter:
+    """Measures predictions and bills of one point after the other."""
+
+    def __init__(
+        self,
+        path: Prunings,
+        data: SampleData,
+        score: Score,
+        shares: tuple[float, ...],
+        n_points: int,
+    ) -> None:
+        self._score, self._weights, self._target = score, data.counted_losses, data.target
+        self._total = self._weights.sum()
+        self._per_sample = (self._weights**2).sum() / self._total**3
+        self._judged = np.flatnonzero(self._weights > 0)
+        self._quantiles = _Quantiles(data.weights, shares) if shares else None
+        self._briers: dict[str, Score] = {}
+        self._n_classes, forest = 0, path.forest
+        if forest.classes is None:
+            return
+        self._names = CLASS_LOSSES if forest.is_averaged else CLASS_LOSSES[:-1]
+        self._briers["brier"] = read_score(BRIER, forest, data, None)
+        own = with_own_class_weights(data, path.model, forest)
+        if own is not None:
+            self._briers["own_brier"] = read_score(BRIER, forest, own, None)
+        if n_points * len(forest.classes) ** 2 <= MOST_CONFUSION:
+            self._n_classes, self._counted = len(forest.classes), data.counted
+            self._row = data.target.astype(np.int64) * self._n_classes
+
+    def __call__(self, predicted: Predicted, bill: FloatArray) -> Measures:
+        means = predicted.losses @ self._weights / self._total
+        score, deviations = self._score.of(predicted)
+        answers, wrong = predicted.labels, predicted.losses[0]
+        if self._score.error_costs is not None:
+            answers = least_cost_answers(predicted.outputs, self._score.error_costs)
+            wrong = (answers != self._target).astype(np.float64)
+            means[0] = wrong @ self._weights / self._total
+        spread = self._weights @ (wrong - means[0]) ** 2
+        measures = Measures(
+            error=float(means[0]),
+            standard_error=math.sqrt(spread * self._per_sample),
+            score=score,
+            deviations=deviations,
+            is_constant=_all_alike(predicted.outputs, self._judged),
+            one_class=bool(self._briers) and _all_alike(answers, self._judged),
+        )
+        if self._quantiles is not None:
+            measures = measures._replace(cost_quantiles=self._quantiles.of(bill))
+        if not self._briers:
+            return measures
+        found = dict(zip(self._names, means.tolist(), strict=False))
+        for name, brier in self._briers.items():
+            own, found[f"{name}_deviations"] = brier.of(predicted)
+            found.setdefault(name, -own)
+        return measures._replace(**found, confusion=self._confusion(answers))
+
+    def _confusion(self, labels: IntArray) -> FloatArray | None:
+        """Return how much the samples of each class (rows) weigh that are predicted as each."""
+        if not self._n_classes:
+            return None
+        shape = self._n_classes, self._n_classes
+        counted = np.bincount(self._row + labels, self._counted, math.prod(shape))
+        return counted.astype(np.float64).reshape(shape)
 
 
 def _nested(path: Prunings, visited: IntArray) -> Iterator[Nested]:
@@ -312,37 +380,16 @@ def _all_alike(predicted: NDArray[Any], samples: IntArray) -> bool:
     return all((predicted[some] == first).all() for some in (samples[:A_FEW], samples[A_FEW:]))
 
 
-def _room_for_confusion(forest: Forest, n_points: int) -> FloatArray | None:
-    """Return confusion matrices of points, still empty, where there is room for them."""
-    n_classes = 0 if forest.classes is None else len(forest.classes)
-    if not 0 < n_points * n_classes**2 <= MOST_CONFUSION:
-        return None
-    return np.zeros((n_points, n_classes, n_classes))
-
-
-def _confusion(
-    y_true: IndexArray | FloatArray, predicted: IntArray, weights: FloatArray, n_classes: int
-) -> FloatArray:
-    """Return how much the samples of each class (rows) weigh that are predicted as each."""
-    cell = y_true.astype(np.int64) * n_classes + predicted
-    counted: FloatArray = np.bincount(cell, weights, n_classes**2).astype(np.float64)
-    return counted.reshape(n_classes, n_classes)
-
-
 def _at_roots(forest: Forest, trees: kernels.Trees) -> kernels.State:
     """Return the state of samples in trees that are single leaves."""
-    n_samples = trees.times.shape[1]
-    state = kernels.State(
-        total=np.zeros((n_samples, forest.n_outputs), dtype=np.int64),
-        votes=np.zeros((n_samples, forest.n_outputs), dtype=np.int32),
-        n_trees=np.zeros(n_samples, dtype=np.int32),
-        changed=np.ones(n_samples, dtype=np.bool_),
+    predicts, roots = (trees.times > 0).T.astype(np.int64), forest.tree_start[:-1]
+    votes = np.eye(forest.n_outputs, dtype=np.int64)[trees.winner[roots]]
+    return kernels.State(
+        total=predicts @ trees.value[roots],
+        votes=(predicts @ votes).astype(np.int32),
+        n_trees=predicts.sum(axis=1, dtype=np.int32),
+        changed=np.ones(len(predicts), dtype=np.bool_),
     )
-    for root, times in zip(forest.tree_start[:-1], trees.times, strict=True):
-        state.total[times > 0] += trees.value[root]
-        state.votes[times > 0, trees.winner[root]] += 1
-        state.n_trees[times > 0] += 1
-    return state
 
 
 def _outputs(forest: Forest, state: kernels.State, samples: IntArray, unit: float) -> FloatArray:
@@ -369,26 +416,31 @@ def _losses(
         with np.errstate(over="ignore"):
             squared: FloatArray = (outputs[None, :, -1] - y_true) ** 2
         return squared
-    right = np.arange(len(samples)), y_true
-    error = outputs.argmax(axis=1) != y_true
     vote_error = state.votes[samples].argmax(axis=1) != y_true
-    log_loss = -np.log(np.clip(outputs[right], SMALLEST, 1.0 - SMALLEST))
-    distance = outputs.copy()
-    distance[right] -= 1.0
-    brier = (distance**2).sum(axis=1) / (2 if outputs.shape[1] == 2 else 1)
-    return np.array([error, vote_error, brier, log_loss])
+    return np.vstack([class_losses(outputs, y_true), vote_error])
 
 
-def _standard_error(losses: FloatArray, weights: FloatArray) -> float:
-    """Return the standard error of a weighted mean."""
-    shares = weights / weights.sum()
-    spread = shares @ (losses - shares @ losses) ** 2
-    return math.sqrt(float(spread * (shares**2).sum()))
+class _Quantiles:
+    """Quantiles of bills along a path, as `np.quantile` has them.
 
+    Bills of neighbours hardly differ: sorting begins with the order of the point before.
+    """
 
-def _quantiles(bill: FloatArray, weights: FloatArray, shares: tuple[float, ...]) -> FloatArray:
-    if not shares:
-        return np.empty(0)
-    if (weights == weights[0]).all():
-        return np.quantile(bill, shares)
-    return np.quantile(bill, shares, weights=weights, method="inverted_cdf")
+    def __init__(self, weights: FloatArray, shares: tuple[float, ...]) -> None:
+        self._weights = None if (weights == weights[0]).all() else weights
+        self._shares = np.array(shares)
+        self._order = np.arange(len(weights))
+
+    def of(self, bill: FloatArray) -> FloatArray:
+        """Return those of the bills of one point."""
+        self._order = sorted_from(self._order, bill)
+        values = bill[self._order]
+        if self._weights is not None:
+            reached = np.cumsum(self._weights[self._order])
+            found: FloatArray = values[np.searchsorted(reached, self._shares * reached[-1])]
+            return found
+        place = self._shares * (len(values) - 1)
+        low = place.astype(np.int64)
+        high = np.minimum(low + 1, len(values) - 1)
+        between: FloatArray = values[low] + (place - low) * (values[high] - values[low])
+        return between

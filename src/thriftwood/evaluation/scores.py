@@ -20,16 +20,24 @@ from thriftwood.adapters import Scorer, Scoring, read_scorer, score_predictions
 from thriftwood.errors import InputError
 from thriftwood.evaluation import kernels
 from thriftwood.forest import Forest
-from thriftwood.problem import ErrorCosts, SampleData, least_cost_answers, read_error_costs
+from thriftwood.problem import (
+    AnyErrorCosts,
+    ErrorCosts,
+    SampleData,
+    least_cost_answers,
+    read_error_costs,
+)
 from thriftwood.support.arrays import FloatArray, IndexArray, IntArray
 
 # Rows of the losses of classifiers; those of regressors are squared errors alone.
-CLASS_LOSSES = ("error", "vote_error", "brier", "log_loss")
+CLASS_LOSSES = ("error", "brier", "log_loss", "vote_error")
 # Up to so many samples every one is a group of its own.
 N_GROUPS = 200
 # Groups for scores that must be computed again without each of them.
 N_LEFT_OUT = 10
 SEED = 0
+# Probabilities stay this far from 0 and 1, as for scikit-learn.
+SMALLEST = float(np.finfo(np.float64).eps)
 NEG_ERROR_COSTS = "neg_error_costs"
 
 
@@ -51,6 +59,7 @@ class Score:
 
     name: str
     of: Callable[[Predicted], tuple[float, FloatArray]]
+    error_costs: FloatArray | None = None  # what decides on answers
 
 
 def read_score(scoring: Scoring | ErrorCosts, forest: Forest, data: SampleData, X: Any) -> Score:
@@ -59,7 +68,7 @@ def read_score(scoring: Scoring | ErrorCosts, forest: Forest, data: SampleData, 
     if isinstance(scoring, ErrorCosts):
         matrix = read_error_costs(scoring, forest.classes)
         of = _deviating(partial(_cost_of_errors, matrix), forest, data, weights)
-        return Score(NEG_ERROR_COSTS, of)
+        return Score(NEG_ERROR_COSTS, of, matrix)
     if scoring is None:
         scoring = default_scoring(forest, data.target[weights > 0])
     if isinstance(scoring, str) and scoring in KNOWN:
@@ -67,6 +76,15 @@ def read_score(scoring: Scoring | ErrorCosts, forest: Forest, data: SampleData, 
         return Score(scoring, _known(scoring, forest, data, weights))
     name, scorer = read_scorer(scoring)
     return Score(name, _left_out(name, scorer, forest, data, weights, X))
+
+
+def score_or_money(scoring: Scoring | ErrorCosts, error_costs: AnyErrorCosts) -> Any:
+    """Return what to judge by: a score, or what errors cost; refuse both."""
+    if error_costs is None:
+        return scoring
+    if scoring is not None:
+        raise InputError("Pass either `scoring` or `error_costs`.", "scoring")
+    return ErrorCosts(error_costs)
 
 
 def default_scoring(forest: Forest, target: NDArray[Any]) -> str:
@@ -81,6 +99,17 @@ def default_scoring(forest: Forest, target: NDArray[Any]) -> str:
     if len(np.unique(target)) < len(forest.classes) or len(forest.classes) < 2:
         return "neg_brier_score"
     return "roc_auc" if len(forest.classes) == 2 else "roc_auc_ovr"
+
+
+def class_losses(outputs: FloatArray, y_true: IndexArray | FloatArray) -> FloatArray:
+    """Return error, Brier score and log loss of each sample, shape (3, n_samples)."""
+    right = np.arange(len(outputs)), y_true
+    error = outputs.argmax(axis=1) != y_true
+    log_loss = -np.log(np.clip(outputs[right], SMALLEST, 1.0 - SMALLEST))
+    distance = outputs.copy()
+    distance[right] -= 1.0
+    brier = (distance**2).sum(axis=1) / (2 if outputs.shape[1] == 2 else 1)
+    return np.array([error, brier, log_loss])
 
 
 def standard_errors_to(deviations: FloatArray, reference: FloatArray) -> FloatArray:
@@ -254,15 +283,16 @@ def _area(samples: Samples, values: FloatArray, own_class: int) -> Judged:
     from the mean (DeLong, DeLong and Clarke-Pearson 1988). Points of a path hardly differ: sorting
     begins with the order of the point before.
     """
-    before = samples.orders.get(own_class)
-    order = np.arange(len(values)) if before is None else before
-    values = values[order]
-    again = np.argsort(values, kind="stable")
-    order, values = order[again], values[again]
-    samples.orders[own_class] = order
+    before = samples.orders.get(own_class, np.arange(len(values)))
+    order = samples.orders[own_class] = sorted_from(before, values)
     influence = np.empty(len(values))
     is_own = samples.target == own_class
-    return kernels.area(order, values, samples.shares, is_own, influence), influence
+    return kernels.area(order, values[order], samples.shares, is_own, influence), influence
+
+
+def sorted_from(order: IntArray, values: FloatArray) -> IntArray:
+    """Return the order of values, which is quick where `order` nearly sorts them."""
+    return order[np.argsort(values[order], kind="stable")]
 
 
 def _left_out(

@@ -55,6 +55,7 @@ from thriftwood.problem.validation import (
     Prunings,
     read_points,
     read_validation,
+    with_own_class_weights,
 )
 
 __all__ = [
@@ -101,4 +102,5 @@ __all__ = [
     "times_counted",
     "tradeoff_inside",
     "tradeoffs_of",
+    "with_own_class_weights",
 ]

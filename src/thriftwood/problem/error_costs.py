@@ -78,8 +78,8 @@ def read_error_costs(own: ErrorCosts, classes: NDArray[Any] | None) -> FloatArra
 
 
 def least_cost_answers(probabilities: FloatArray, matrix: FloatArray) -> IntArray:
-    """Return the class of least expected cost for each row of probabilities."""
-    answers: IntArray = (probabilities @ matrix).argmin(axis=1)
+    """Return the class of least expected cost; the last axis of probabilities has the classes."""
+    answers: IntArray = (probabilities @ matrix).argmin(axis=-1)
     return answers
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thriftwood.adapters import BootstrapSamples
+from thriftwood.adapters import BootstrapSamples, read_class_weight
 from thriftwood.costs import AnyCosts, PriceList, prices_of_samples
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest
@@ -25,6 +26,9 @@ from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArra
 
 class Prunings(Protocol):
     """Prunings of one forest, from large to small, such as a `PruningPath`."""
+
+    @property
+    def model(self) -> Any: ...
 
     @property
     def forest(self) -> Forest: ...
@@ -77,6 +81,13 @@ def read_validation(
     if not data.counted_losses.any():
         raise InputError(f"With samples={samples!r} no sample counts that has any weight.")
     return data, prices
+
+
+def with_own_class_weights(data: SampleData, model: Any, forest: Forest) -> SampleData | None:
+    """Return samples weighed as the model was trained to, or None where it weighs classes alike."""
+    class_weight = read_class_weight(model, forest)
+    weights = read_loss_weights(class_weight, forest, data.target, data.weights)
+    return None if weights is data.weights else replace(data, loss_weights=weights)
 
 
 def read_points(points: Any, n_points: int, name: str = "points") -> IntArray:

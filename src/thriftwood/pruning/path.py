@@ -22,6 +22,7 @@ from thriftwood.evaluation import (
     choose_point,
     evaluate,
     read_rule,
+    score_or_money,
     warn_of_constant,
 )
 from thriftwood.evaluation.certifying import certify
@@ -292,10 +293,7 @@ class PruningPath:
             As in `prune_path`.
         """
         data, prices = read_validation(self, X, y, samples, sample_weight, costs, class_weight)
-        if error_costs is not None:
-            if scoring is not None:
-                raise InputError("Pass either `scoring` or `error_costs`.", "scoring")
-            scoring = ErrorCosts(error_costs)
+        scoring = score_or_money(scoring, error_costs)
         options = points, quantiles, n_threads(n_jobs), progress, scoring, X
         return aside(evaluate, self, data, prices, *options)
 
@@ -373,10 +371,14 @@ class PruningPath:
         y: ArrayLike,
         *,
         budget: float | None = None,
+        max_cost: float = math.inf,
+        scoring: Scoring | ErrorCosts = None,
+        error_costs: AnyErrorCosts = None,
         stages: int | Sequence[int] = N_STAGES,
         refit: LabelledSamples | None = None,
         samples: str = "all",
         sample_weight: ArrayLike | None = None,
+        class_weight: ClassWeight = None,
         costs: AnyCosts = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
@@ -395,7 +397,17 @@ class PruningPath:
             Samples that the model was not trained on.
         budget : float, optional
             What a sample may cost on average, measured on these samples. None means as little as
-            possible within a quarter of a standard error of the best that was found.
+            possible within a quarter of a standard error of the best that was found; or what
+            `scoring` or `error_costs` say.
+        max_cost : float
+            What no sample may pay more than, as in `LazyPredictor`. Rules are tuned without it.
+        scoring : str or callable, optional
+            As in `evaluate`: without a budget the cheapest rule is taken whose score is lower than
+            the best by at most one standard error of the difference.
+        error_costs : float, mapping from class to cost, or matrix, optional
+            In place of `scoring`: what wrong answers cost, as in `pruning_problem`. Rules minimise
+            what these cost in place of their number, without a budget that of least mean bill and
+            cost of errors is taken, and `predict` answers with the class of least expected cost.
         stages : int or sequence of int
             How many stages to try, the whole model as the last among them; or the points of the
             path that are to be stages, and no others. Tuning leaves out those that do not help.
@@ -408,7 +420,8 @@ class PruningPath:
             With "out_of_bag" pass the samples that the model was trained on: each is then judged by
             the trees that were not grown on it. It needs a path of
             `prune_path(..., samples="in_bag")`, and goes without `refit`.
-        sample_weight : array-like, optional
+        sample_weight, class_weight
+            As in `evaluate`: class weights weigh errors only.
         costs : array-like, mapping or Costs, optional
             What these samples pay; None means the prices of the path.
         n_jobs : int, optional
@@ -417,9 +430,10 @@ class PruningPath:
             As in `prune_path`.
         """
         check_cascade(self.forest, samples, refit)
-        data, prices = read_validation(self, X, y, samples, sample_weight, costs)
-        cascade = build_cascade(self, data, prices, stages, refit, n_jobs, progress)
-        return cascade.at(budget=budget)
+        scoring = score_or_money(scoring, error_costs)
+        data, prices = read_validation(self, X, y, samples, sample_weight, costs, class_weight)
+        cascade = build_cascade(self, data, prices, stages, refit, n_jobs, progress, scoring)
+        return cascade.at(budget=budget, max_cost=max_cost)
 
     @tells_memory
     def certify(
