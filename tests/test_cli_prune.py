@@ -178,7 +178,7 @@ def test_what_is_read_is_never_replaced(asked, folder):
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        ((), "Say how far to prune: --budget, --tradeoff or --max-error-increase."),
+        ((), "Say how far to prune: --budget, --tradeoff, --max-error-increase or --error-costs."),
         (("--budget", "1", "--tradeoff", "1"), "exactly one of"),
         (("--budget", "-1"), "--budget is -1:"),
         (("--max-error-increase", "inf"), "Error: --max-error-increase is inf"),

@@ -51,7 +51,7 @@ class Frontier(NamedTuple):
 
 @command(
     "model data output target costs validation title noun positive weight drop loss class_weight "
-    "metric time_limit memory_limit jobs trust_pickle force json quiet debug"
+    "error_costs metric time_limit memory_limit jobs trust_pickle force json quiet debug"
 )
 def frontier(request: Request, console: Console, output: OutputFolder) -> None:
     """Compute all optimal prunings, and write a report.
@@ -129,8 +129,13 @@ def _columns(found: Frontier, points: list[int]) -> dict[str, list[str]]:
         "loss": aligned([before.loss, *path.losses[points].tolist()]),
     }
     if found.evaluation is not None:
-        errors = [found.evaluation.original.error, *found.evaluation.error[points].tolist()]
-        columns["validation error"] = aligned(errors)
+        model, total = found.evaluation.original, found.evaluation.total_cost
+        if total is None:
+            errors = [model.error, *found.evaluation.error[points].tolist()]
+            columns["validation error"] = aligned(errors)
+        else:
+            sums = [model.cost - model.score, *total[points].tolist()]
+            columns["tests + errors"] = aligned(sums)
     columns["splits"] = [str(before.n_splits), *map(str, path.n_splits[points])]
     columns["features"] = [str(before.n_features), *map(str, path.n_features[points])]
     return columns
@@ -147,6 +152,8 @@ def frontier_facts(found: Frontier) -> dict[str, Any]:
     if found.evaluation is not None:
         before = found.evaluation.original
         original |= {"validation_error": before.error, "validation_cost": before.cost}
+        if found.evaluation.total_cost is not None:
+            original["validation_total_cost"] = before.cost - before.score
     return {
         "n_points": len(path),
         "points": frame_of(path, found.evaluation).to_dict("records"),
@@ -168,7 +175,7 @@ def check_metric(request: Request) -> None:
     from thriftwood.adapters import read_scorer
 
     read_scorer(request.metric)
-    if request.validation is None:
+    if request.validation is None and request.model is not None:
         raise InputError("--metric judges samples that training did not see: add --validation.")
 
 
@@ -185,6 +192,7 @@ def write_frontier(
             X,
             y,
             scoring=request.metric,
+            error_costs=inputs.error_costs,
             sample_weight=weight,
             n_jobs=inputs.problem.n_jobs,
             progress=console.progress,

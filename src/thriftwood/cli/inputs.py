@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from thriftwood.support.arrays import FloatArray
 
 BALANCED = "balanced"
+# Options of LABEL=NUMBER, and what else they take.
+CLASS_WEIGHT = ("--class-weight", "'balanced'")
+ERROR_COSTS = ("--error-costs", "one number for all errors")
 
 
 def check_request(request: Request, *files: Path | None) -> None:
@@ -32,6 +35,7 @@ def check_request(request: Request, *files: Path | None) -> None:
         check_file(file)
     check_jobs(request.jobs)
     _check_class_weight(request.class_weight or [])
+    _check_error_costs(request)
     for file in (request.data, request.validation):
         if request.target is None and file is not None and file.suffix.lower() != ".npz":
             raise InputError(
@@ -75,6 +79,7 @@ class Inputs:
     validation: Samples | None
     costs: Costs | None  # None where every feature costs 1
     class_weight: Any
+    error_costs: Any
     suffix: str  # of files in the format of the model
 
     @property
@@ -82,6 +87,13 @@ class Inputs:
         """False for a quantile or a rank, of which squared errors say nothing."""
         forest = self.problem.forest
         return forest.is_classifier or forest.statistic != "other"
+
+    @property
+    def error_matrix(self) -> FloatArray:
+        """What answers (columns) cost where rows are true."""
+        from thriftwood.problem import ErrorCosts, read_error_costs
+
+        return read_error_costs(ErrorCosts(self.error_costs), self.problem.forest.classes)
 
 
 def read_inputs(request: Request, console: Console) -> Inputs:
@@ -91,9 +103,10 @@ def read_inputs(request: Request, console: Console) -> Inputs:
 
     costs = read_costs(request.costs)
     model = read_one_forest(request.model, request.trust_pickle, console)
-    labels = read_forest(model).classes
-    classes = None if labels is None else labels.tolist()
+    forest = read_forest(model)
+    classes = None if forest.classes is None else forest.classes.tolist()
     class_weight = read_class_weight(request.class_weight or [], classes)
+    error_costs = read_error_costs(request.error_costs or [], classes)
     samples = with_target(read_samples(request.data, model, request, console), request.data)
     check_prices(costs, request.costs, samples.X)
     if classes is not None and len(set(samples.y.tolist())) == 1:
@@ -112,12 +125,14 @@ def read_inputs(request: Request, console: Console) -> Inputs:
         samples.y,
         costs=costs,
         loss=request.loss,
+        error_costs=error_costs if forest.is_averaged and request.loss is None else None,
         class_weight=class_weight,
         sample_weight=samples.weight,
         n_jobs=request.jobs,
         progress=console.progress,
     )
-    return Inputs(problem, samples, validation, costs, class_weight, suffix_for(request.model))
+    suffix = suffix_for(request.model)
+    return Inputs(problem, samples, validation, costs, class_weight, error_costs, suffix)
 
 
 def with_target(rows: FileSamples, file: Path) -> Samples:
@@ -208,28 +223,52 @@ def _check_class_weight(parts: Sequence[str]) -> None:
         raise InputError("--class-weight: balanced goes alone, without LABEL=NUMBER.")
     for part in parts:
         if part != BALANCED:
-            _label_and_weight(part)
+            _label_and_number(part, *CLASS_WEIGHT)
+
+
+def _check_error_costs(request: Request) -> None:
+    """Refuse what is neither one number nor LABEL=NUMBER, or goes with another way to judge."""
+    parts = request.error_costs or []
+    if parts and request.metric is not None:
+        raise InputError("Pass either --metric or --error-costs.")
+    if len(parts) != 1 or _number(parts[0]) is None:
+        for part in parts:
+            _label_and_number(part, *ERROR_COSTS)
 
 
 def read_class_weight(parts: Sequence[str], classes: Sequence[Any] | None) -> Any:
     """Return LABEL=NUMBER as a mapping from classes to weights; `classes` None predicts numbers."""
+    if list(parts) == [BALANCED] and classes is not None:
+        return BALANCED
+    return _by_class(parts, classes, *CLASS_WEIGHT)
+
+
+def read_error_costs(parts: Sequence[str], classes: Sequence[Any] | None) -> Any:
+    """Return one number, or LABEL=NUMBER as a mapping from classes to costs."""
+    if len(parts) == 1 and classes is not None and (number := _number(parts[0])) is not None:
+        return number
+    return _by_class(parts, classes, *ERROR_COSTS)
+
+
+def _by_class(
+    parts: Sequence[str], classes: Sequence[Any] | None, option: str, usual: str
+) -> dict[Any, float] | None:
+    """Return LABEL=NUMBER as a mapping from classes to numbers; None where there are no parts."""
     if not parts:
         return None
     if classes is None:
-        raise InputError("--class-weight is for classifiers: this model predicts numbers.")
-    if list(parts) == [BALANCED]:
-        return BALANCED
+        raise InputError(f"{option} is for classifiers: this model predicts numbers.")
     labels = {name: label for label in classes for name in _names(label)}
-    weights: dict[Any, float] = {}
+    numbers: dict[Any, float] = {}
     for part in parts:
-        name, weight = _label_and_weight(part)
+        name, number = _label_and_number(part, option, usual)
         if name not in labels:
             known = ", ".join(map(str, classes))
-            raise InputError(f"--class-weight is {part!r}: name one of the classes {known}.")
-        if labels[name] in weights:
-            raise InputError(f"--class-weight names the class {name} twice: weigh it once.")
-        weights[labels[name]] = weight
-    return weights
+            raise InputError(f"{option} is {part!r}: name one of the classes {known}.")
+        if labels[name] in numbers:
+            raise InputError(f"{option} names the class {name} twice: name it once.")
+        numbers[labels[name]] = number
+    return numbers
 
 
 def _names(label: Any) -> list[str]:
@@ -238,16 +277,22 @@ def _names(label: Any) -> list[str]:
     return [str(label), str(int(label))] if is_whole else [str(label)]
 
 
-def _label_and_weight(part: str) -> tuple[str, float]:
+def _label_and_number(part: str, option: str, usual: str) -> tuple[str, float]:
     """Return the two sides of LABEL=NUMBER."""
-    name, _, number = part.rpartition("=")
-    try:
-        weight = float(number)
-    except ValueError:
-        weight = math.nan
-    if not name or not 0 <= weight < math.inf:
+    name, _, text = part.rpartition("=")
+    number = _number(text)
+    if not name or number is None:
         raise InputError(
-            f"--class-weight is {part!r}: pass 'balanced', or LABEL=NUMBER with a number of at "
-            "least 0, such as ill=5."
+            f"{option} is {part!r}: pass {usual}, or LABEL=NUMBER with a number of at least 0, "
+            "such as ill=5."
         )
-    return name, weight
+    return name, number
+
+
+def _number(text: str) -> float | None:
+    """Return a finite number of at least 0, if the text is one."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if 0 <= number < math.inf else None

@@ -110,6 +110,14 @@ class Request:
             "How much errors on a class count: 'balanced', or LABEL=NUMBER, as often as needed.",
         ),
     ] = None
+    error_costs: Annotated[
+        list[str] | None,
+        optional(
+            "LABEL=NUMBER",
+            "What a wrong answer costs where LABEL is true, in the unit of the prices, for every "
+            "class; or one NUMBER for all errors. Tests and errors are to cost least in sum.",
+        ),
+    ] = None
     metric: Annotated[
         str | None,
         optional(
@@ -157,6 +165,8 @@ class Request:
                 words += [f"--{name}", str(value)]
         for part in self.class_weight or ():
             words += ["--class-weight", part]
+        for part in self.error_costs or ():
+            words += ["--error-costs", part]
         for column in self.drop or ():
             words += ["--drop", column]
         if self.trust_pickle:

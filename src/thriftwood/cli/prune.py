@@ -37,7 +37,8 @@ NOT_PROVEN = "Nothing is proven: the true loss of a boosted model has no exact o
 
 @command(
     "model data output target costs budget tradeoff max_error_increase validation refit cascade "
-    "weight drop loss class_weight memory_limit jobs trust_pickle force json quiet debug"
+    "weight drop loss class_weight error_costs memory_limit jobs trust_pickle force json quiet "
+    "debug"
 )
 def prune(
     request: Request,
@@ -67,7 +68,8 @@ def prune(
 ) -> None:
     """Prune to a budget, a tradeoff or a rise of the error.
 
-    Pass exactly one of --budget, --tradeoff and --max-error-increase.
+    Pass exactly one of --budget, --tradeoff and --max-error-increase; or --error-costs alone, for
+    the least sum of tests and errors.
 
     \b
     Examples:
@@ -92,6 +94,7 @@ def prune(
         path = tw.prune_path(inputs.problem, memory_limit=request.memory_limit)
         limits = (request.budget, max_error_increase)
         model, lines, facts = point_of(path, inputs, limits, refit)
+        lines += answer_lines(inputs)
     # All that may fail comes before the file: it is there only if all went well.
     validation, measured = _on_validation(inputs, model)
     write_model(model, output, request.force, console)
@@ -117,8 +120,10 @@ def _check_choice(request: Request, max_error_increase: float | None, cascade: b
             "A --cascade is tuned on samples that the model was not trained on: pass them as "
             "--validation."
         )
-    if not cascade and not given:
-        raise InputError("Say how far to prune: --budget, --tradeoff or --max-error-increase.")
+    if not cascade and not given and not request.error_costs:
+        raise InputError(
+            "Say how far to prune: --budget, --tradeoff, --max-error-increase or --error-costs."
+        )
     if len(given) > 1:
         raise InputError(
             "Pass exactly one of --budget, --tradeoff and --max-error-increase, not "
@@ -149,7 +154,7 @@ def _check_model(inputs: Inputs, output: Path, refit: bool, cascade: bool) -> No
 def point_of(
     path: PruningPath, inputs: Inputs, limits: tuple[float | None, float | None], refit: bool
 ) -> Answer:
-    """Return the point of a path within a budget, or else within a rise of the error."""
+    """Return the point within a budget, or a rise of the error, or else that of the least sum."""
     from thriftwood.problem import interval_in_words, tradeoff_inside, tradeoffs_of
 
     budget, max_error_increase = limits
@@ -157,7 +162,7 @@ def point_of(
     if budget is not None:
         pruned = path.at(budget=budget)
     else:
-        pruned = _by_error(path, inputs, max_error_increase)
+        pruned = _by_errors(path, inputs, max_error_increase)
         notes = [] if inputs.validation else [wrapped(NO_VALIDATION)]
     point = pruned.index or 0
     (checked,) = path.certify(inputs.problem, [point])
@@ -168,22 +173,40 @@ def point_of(
     return model, [*lines, *notes], facts
 
 
-def _by_error(path: PruningPath, inputs: Inputs, max_error_increase: float | None) -> Pruned:
-    """Return the cheapest point whose error is not much above that of the model before pruning."""
+def _by_errors(path: PruningPath, inputs: Inputs, max_error_increase: float | None) -> Pruned:
+    """Return the cheapest point whose error hardly rises, or that of least tests and errors."""
     if not inputs.is_judged_by_errors:
         raise InputError(
             "This model predicts a quantile, a rank or something of its own, which squared errors "
             "do not judge: use --budget or --tradeoff."
         )
     samples = inputs.validation or inputs.samples
+    is_limited = max_error_increase is not None
     return path.choose(
         samples.X,
         samples.y,
-        rule="max_error_increase",
+        error_costs=None if is_limited else inputs.error_costs,
+        rule="max_error_increase" if is_limited else None,
         limit=max_error_increase,
         sample_weight=samples.weight,
         n_jobs=inputs.problem.n_jobs,
     )
+
+
+def answer_lines(inputs: Inputs) -> list[str]:
+    """Say from which probability on the other of two classes costs less, where errors cost."""
+    classes = inputs.problem.forest.classes
+    if inputs.error_costs is None or classes is None or len(classes) != 2:
+        return []
+    false_alarm, missed = inputs.error_matrix[[0, 1], [1, 0]]
+    if missed + false_alarm == 0:
+        return []
+    threshold = false_alarm / (missed + false_alarm)
+    words = (
+        f"The model answers with the likelier class. What errors cost says {classes[1]} from a "
+        f"probability of {threshold:.3g} on; figures of errors here are of such answers."
+    )
+    return [wrapped(words)]
 
 
 def _at_tradeoff(inputs: Inputs, request: Request, refit: bool) -> Answer:
@@ -207,6 +230,7 @@ def _cascade(inputs: Inputs, request: Request, refit: bool, console: Console) ->
         inputs.validation.X,
         inputs.validation.y,
         budget=request.budget,
+        error_costs=inputs.error_costs,
         refit=inputs.samples if refit else None,
         sample_weight=inputs.validation.weight,
         n_jobs=inputs.problem.n_jobs,
@@ -306,18 +330,26 @@ def _on_validation(inputs: Inputs, pruned: Any) -> tuple[dict[str, Any] | None, 
 def measured_on(samples: Samples, inputs: Inputs, model: Any) -> dict[str, float]:
     """Return the error and the mean bill of a model: before pruning, pruned, or a cascade."""
     from thriftwood.adapters import read_forest
+    from thriftwood.problem import least_cost_answers
 
     # A bare booster predicts probabilities, not labels.
     is_cascade = isinstance(model, tw.CascadeClassifier)
     predictor = model if is_cascade else tw.ForestModel(read_forest(model), inputs.problem.n_jobs)
-    predicted = predictor.predict(samples.X)
+    bill = tw.feature_bill(model, samples.X, inputs.costs, n_jobs=inputs.problem.n_jobs)
+    cost = float(np.average(bill.per_sample, weights=samples.weight)) + bill.model_cost
+    if inputs.error_costs is None:
+        predicted = predictor.predict(samples.X)
+    else:
+        matrix, classes = inputs.error_matrix, predictor.classes_
+        answers = least_cost_answers(predictor.predict_proba(samples.X), matrix)
+        predicted = classes[answers]
     is_class = inputs.problem.forest.is_classifier
     losses = predicted != samples.y if is_class else (predicted - samples.y) ** 2
-    bill = tw.feature_bill(model, samples.X, inputs.costs, n_jobs=inputs.problem.n_jobs)
-    return {
-        "error": float(np.average(losses, weights=samples.weight)),
-        "cost": float(np.average(bill.per_sample, weights=samples.weight)) + bill.model_cost,
-    }
+    found = {"error": float(np.average(losses, weights=samples.weight)), "cost": cost}
+    if inputs.error_costs is not None:
+        lost = matrix[np.searchsorted(classes, samples.y), answers]
+        found["errors_cost"] = float(np.average(lost, weights=samples.weight))
+    return found
 
 
 def _in_words(measured: dict[str, float], inputs: Inputs) -> str:
@@ -326,4 +358,8 @@ def _in_words(measured: dict[str, float], inputs: Inputs) -> str:
     else:
         error = f"mean squared error {six_digits(measured['error'])}"
     unit = "" if inputs.costs is None else inputs.costs.unit
-    return f"{error} at {amount(measured['cost'], unit)}"
+    tests = amount(measured["cost"], unit)
+    if "errors_cost" not in measured:
+        return f"{error} at {tests}"
+    errors, total = measured["errors_cost"], measured["cost"] + measured["errors_cost"]
+    return f"{error}, {tests} for tests + {amount(errors, unit)} for errors = {amount(total, unit)}"

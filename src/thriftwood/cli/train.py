@@ -12,6 +12,7 @@ import thriftwood as tw
 from thriftwood.cli.console import Console
 from thriftwood.cli.frontier import (
     FILES,
+    check_metric,
     check_page,
     frontier_facts,
     frontier_lines,
@@ -40,7 +41,7 @@ TRAINED = (*FILES, MODEL, PRUNED, TRAIN, VALIDATION)
 
 @command(
     "data output target costs budget kind task validation title noun positive seed weight drop "
-    "loss class_weight jobs force json quiet debug"
+    "loss class_weight error_costs metric jobs force json quiet debug"
 )
 def train(
     request: Request,
@@ -88,6 +89,7 @@ def train(
     check_apart(output, request.data, request.validation, request.costs)
     check_new_folder(output, TRAINED, request.force)
     check_request(request)
+    check_metric(request)
     with new_folder(output, TRAINED, request.force) as folder:
         trained, lines = write_model_and_samples(request, folder, kind, task, seed, console)
         inputs = read_inputs(trained, console)

@@ -75,7 +75,10 @@ def write_model_and_samples(
     with console.step("Training"):
         losses = [0.0]  # of the only one
         if len(tried) > 1:
-            losses = [_cross_validated(one, samples, costs, classes, seed) for one in tried]
+            losses = [
+                _cross_validated(one, samples, costs, classes, seed, request.metric)
+                for one in tried
+            ]
         model = tried[int(np.argmin(losses))]
         _fit(model, samples, costs)
     tw.export.to_skops(model, folder / MODEL)
@@ -83,7 +86,10 @@ def write_model_and_samples(
     if len(tried) > 1:
         best = ", the best of them,"
         for name, loss in zip(kinds, losses, strict=True):
-            lines.append(f"Tried {name}: {LOSS_NAMES[usual]} {loss:.4g} in cross-validation.")
+            found = f"{LOSS_NAMES[usual]} {loss:.4g}"
+            if request.metric is not None:
+                found = f"{request.metric} {0.0 - loss:.4g}"
+            lines.append(f"Tried {name}: {found} in cross-validation.")
     n_samples = count(len(samples.y), "sample")
     lines.append(f"Trained a {type(model).__name__}{best} on {n_samples}{held_out}.")
     return replace(request, model=folder / MODEL), lines
@@ -160,9 +166,17 @@ def _untrained(kind: str, task: str, seed: int, jobs: int | None) -> Any:
 
 
 def _cross_validated(
-    model: Any, samples: Samples, costs: Costs | None, classes: list[Any] | None, seed: int
+    model: Any,
+    samples: Samples,
+    costs: Costs | None,
+    classes: list[Any] | None,
+    seed: int,
+    metric: str | None,
 ) -> float:
-    """Return the log loss or the squared error of models of a kind, on folds they have not seen."""
+    """Return the loss of models of a kind on folds they have not seen.
+
+    The log loss, the squared error, or minus the metric.
+    """
     from sklearn.base import clone
     from sklearn.model_selection import KFold, StratifiedKFold
 
@@ -176,12 +190,19 @@ def _cross_validated(
         for train, held_out in folds.split(samples.X, samples.y):
             fitted = clone(model)
             _fit(fitted, _taken(samples, train), costs)
-            losses[held_out] = _losses(fitted, _taken(samples, held_out))
+            losses[held_out] = _losses(fitted, _taken(samples, held_out), metric)
     return float(np.average(losses, weights=samples.weight))
 
 
-def _losses(model: Any, samples: Samples) -> Any:
+def _losses(model: Any, samples: Samples, metric: str | None) -> Any:
     """Return the log loss of each sample, or the squared error; a class not seen has no chance."""
+    if metric is not None:
+        from thriftwood.adapters import read_scorer, score_predictions
+
+        is_class = hasattr(model, "predict_proba")
+        found = model.predict_proba(samples.X) if is_class else model.predict(samples.X)[:, None]
+        classes = model.classes_ if is_class else None
+        return -score_predictions(*read_scorer(metric), found, classes, *samples)
     if not hasattr(model, "predict_proba"):
         return (model.predict(samples.X) - samples.y) ** 2
     place = np.searchsorted(model.classes_, samples.y).clip(max=len(model.classes_) - 1)

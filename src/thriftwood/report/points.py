@@ -5,13 +5,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from thriftwood.evaluation import Evaluation, choose_point
+from thriftwood.evaluation import Evaluation, choose_point, read_rule
 from thriftwood.pruning import PruningPath
 from thriftwood.support.arrays import FloatArray, IntArray
 
 # Without errors to go by: how much of the way from the least loss to the largest may be given up.
 GIVEN_UP = 0.05
 CHEAPEST = "the cheapest that is not clearly worse than the best on"
+LEAST = "the one whose tests and errors cost least together on"
 
 
 def shown_points(costs: FloatArray, wanted: Iterable[int], most: int) -> list[int]:
@@ -52,20 +53,18 @@ def first_point(
 ) -> tuple[int, str]:
     """Return the point to begin with, and why; `training` is None where errors do not judge."""
     if validation is not None:
-        return _suggested(validation, f"{CHEAPEST} the validation set", nouns)
+        return _suggested(validation, "the validation set", nouns)
     if training is not None:
-        why = (
-            f"{CHEAPEST} the {nouns} it was pruned on; those that training did not see would be a "
-            "better judge"
-        )
-        return _suggested(training, why, nouns)
+        hint = "; those that training did not see would be a better judge"
+        return _suggested(training, f"the {nouns} it was pruned on{hint}", nouns)
     most = path.losses[0] + GIVEN_UP * (path.losses.max() - path.losses[0])
     why = f"the cheapest that gives up at most {GIVEN_UP:.0%} of what there is to lose"
     return int(np.flatnonzero(path.losses <= most)[-1]), why
 
 
-def _suggested(measured: Evaluation, why: str, nouns: str) -> tuple[int, str]:
+def _suggested(measured: Evaluation, where: str, nouns: str) -> tuple[int, str]:
     """Return the point that the usual rule chooses, and why; it is said what is given up."""
-    choice = choose_point(measured, "one_standard_error")
+    is_money = measured.total_cost is not None
+    choice = choose_point(measured, read_rule(None, None, is_money))
     given_up = str(choice).removesuffix(".").replace(" samples ", f" {nouns} ")
-    return choice.point, f"{why}. {given_up}"
+    return choice.point, f"{LEAST if is_money else CHEAPEST} {where}. {given_up}"

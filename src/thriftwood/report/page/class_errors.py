@@ -36,23 +36,32 @@ class ClassErrors:
     counts: list[float]
     positive: int | None
     before: dict[str, Any]
-    confusion: FloatArray | None
+    measured: Evaluation | None = None
 
     @classmethod
     def of(cls, measured: Evaluation | None, problem: PruningProblem, positive: Any) -> ClassErrors:
         """Read the errors of an evaluation; `positive` is a label, or None for the rarer class."""
         number, classes = read_positive(problem, positive), problem.forest.classes
-        if measured is None or measured.original.confusion is None or classes is None:
-            return cls([], [], None, {}, None)
+        confusion = None if measured is None else measured.original.confusion
+        if measured is None or confusion is None or classes is None:
+            return cls([], [], None, {})
         names = [shortened(str(label), MOST_LETTERS, inside=True) for label in classes.tolist()]
-        of_class = measured.original.confusion.sum(axis=1)
+        of_class = confusion.sum(axis=1)
         counts = of_class / of_class.sum() * measured.n_samples
-        before = _errors(measured.original.confusion)
-        return cls(names, list(map(float, counts)), number, before, measured.confusion)
+        original, is_money = measured.original, measured.total_cost is not None
+        before = _errors(confusion) | _sums(original.cost, original.score, is_money)
+        return cls(names, list(map(float, counts)), number, before, measured)
 
     def at(self, index: int) -> dict[str, Any]:
-        """Return the share of each class that is wrong, and what most of these are taken for."""
-        return {} if self.confusion is None else _errors(self.confusion[index])
+        """Return the share of each class that is wrong, and what most of these are taken for.
+
+        With `error_costs` also what tests and errors cost.
+        """
+        one = self.measured
+        if one is None or one.confusion is None:
+            return {}
+        is_money = one.total_cost is not None
+        return _errors(one.confusion[index]) | _sums(one.cost[index], one.score[index], is_money)
 
 
 def read_positive(problem: PruningProblem, positive: Any) -> int | None:
@@ -72,6 +81,11 @@ def read_positive(problem: PruningProblem, positive: Any) -> int | None:
         words = f"name one of the classes {' and '.join(labels)}."
         raise InputError(f"`positive` is {reprlib.repr(positive)}: {words}", "positive")
     return labels.index(str(positive))
+
+
+def _sums(cost: float, score: float, is_money: bool) -> dict[str, float]:
+    """Return the two sums that `error_costs` add up: mean bill, and mean cost of errors."""
+    return {"tests": float(cost), "errors_cost": 0.0 - float(score)} if is_money else {}
 
 
 def _errors(confusion: FloatArray) -> dict[str, Any]:

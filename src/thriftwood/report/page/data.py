@@ -19,6 +19,7 @@ from thriftwood.errors import InputError
 from thriftwood.evaluation import Evaluation, evaluate
 from thriftwood.forest import Forest, collapse, one_stage
 from thriftwood.problem import (
+    ErrorCosts,
     PruningProblem,
     interval_in_words,
     times_counted,
@@ -69,7 +70,7 @@ def page_data(
     before = _bill(problem, forest)
     _check_cost(before.mean, path.original.cost)
     is_judged = forest.is_classifier or forest.statistic != "other"
-    training = _on_own_samples(path, problem) if is_judged else None
+    training = _on_own_samples(path, problem, evaluation) if is_judged else None
     errors = ClassErrors.of(evaluation or training, problem, positive)
     start, why = first_point(path, training, evaluation, nouns)
     typical = _typical_samples(before, weights, noun) if truth(receipts, "receipts") else []
@@ -158,13 +159,21 @@ def _singular_and_plural(noun: Any) -> tuple[str, str]:
     return noun, f"{noun}es" if noun.endswith(("s", "x", "z", "ch", "sh")) else f"{noun}s"
 
 
-def _on_own_samples(path: PruningPath, problem: PruningProblem) -> Evaluation:
-    """Measure all points on the samples that they were pruned on."""
+def _on_own_samples(
+    path: PruningPath, problem: PruningProblem, evaluation: Evaluation | None
+) -> Evaluation:
+    """Measure all points on the samples that they were pruned on, by answers of the same kind."""
     data = problem.in_memory
     times = times_counted(path.forest.n_trees, data.table.n_samples)
     in_all_trees = replace(data, times=times, loss_weights=data.weights)
+    money = None if evaluation is None else evaluation.error_costs
     return evaluate(
-        path, in_all_trees, problem.prices, n_jobs=problem.n_jobs, progress=problem.progress
+        path,
+        in_all_trees,
+        problem.prices,
+        n_jobs=problem.n_jobs,
+        progress=problem.progress,
+        scoring=None if money is None else ErrorCosts(money),
     )
 
 
