@@ -14,8 +14,9 @@ from fuzz.oracle import Oracle, TooLargeError
 from fuzz.trees import kept_by, trees_of
 
 SAME = 1e-13  # figures in doubles agree to this part
-# Losses of classes are added up from weights of about 1, however small they are themselves.
-CLASS_FLOOR = 1e-14
+# Losses are differences of sums, of weights of about 1 for classes, of the largest losses for
+# numbers, however small they are themselves.
+CLASS_FLOOR, NUMBER_FLOOR = 1e-14, 4e-15
 # What rounding may be claimed at the most, as a part of the largest loss and of the dearest bill.
 MOST_LOST, MOST_COST_LOST = 1e-10, 2e-9
 
@@ -130,7 +131,8 @@ class Check:
         self._close(what, said, self.oracle.cost(place), floor)
 
     def _loss(self, what, said, place):
-        floor = CLASS_FLOOR if self.case.is_classifier else 0.0
+        is_classifier, largest = self.case.is_classifier, abs(self.oracle.root_loss)
+        floor = CLASS_FLOOR if is_classifier else NUMBER_FLOOR * largest
         self._close(what, said, self.oracle.loss(place), floor)
 
     def _rounding_is_small(self, proof):

@@ -62,7 +62,7 @@ def solve(part, drops):
 def divide(part, drops):
     """Note a part that drops as one; cut any other: (drops as one, what drops later, the rest)."""
     gain, cost, gain_scale, cost_scale = balance(part)
-    trees = cut(part, gain_scale, part.costs * cost_scale, drops.stop)
+    trees = cut(part, part.parent, gain_scale, part.costs * cost_scale, drops.stop)
     if cost > 0 and not drops.stop[0] and (trees.excess < 0).any():
         return False, *sides(part, trees)
     # At the exact lambda a better set would gain at least 1 / cost more; what the excesses leave
@@ -70,7 +70,7 @@ def divide(part, drops):
     slack = left_over(trees) / gain_scale
     if slack * float(cost) >= 0.99 and 0 < cost < MOST_SHARED and not drops.stop[0]:
         scale, shares = shares_of_gain(part, gain, cost)
-        trees = cut(part, scale, shares, drops.stop)
+        trees = cut(part, trees.parent, scale, shares, drops.stop)
         if not drops.stop[0] and (trees.excess < 0).any():
             # Every share is less than one unit too low, which a set that was left out may gain.
             drops.slack[part.origin[0]] += len(shares) / scale
@@ -86,10 +86,13 @@ def divide(part, drops):
 
 
 @kernel
-def cut(part, gain_scale, demand, stop):
-    """Return the trees of the minimum cut, where every item asks for its demand."""
+def cut(part, parent, gain_scale, demand, stop):
+    """Return the trees of the minimum cut, where every item asks for its demand.
+
+    It starts from the trees of `parent`.
+    """
     excess = np.concatenate((part.gains * gain_scale, -demand))
-    trees = initialise(Arcs(part.requires, part.arc_start, part.arc_item), excess, part.parent)
+    trees = initialise(Arcs(part.requires, part.arc_start, part.arc_item), excess, parent)
     run(trees, stop)
     return trees
 
