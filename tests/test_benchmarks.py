@@ -22,6 +22,7 @@ SCRIPTS = [
     ("predict.py", ["its library", "treelite"]),
     ("lazy.py", ["microseconds of our own", "concurrent samples", "saved"]),
     ("cascade.py", ["CEGB alone", "best base, cascade", "Bases chosen"]),
+    ("thrifty.py", ["fixed set, forward selection", "less the best of the others", "times that"]),
     ("guarantee.py", ["passed in the world", "among the others", "whole model"]),
     ("limits.py", ["budget, cascade", "limit, whole model", "highest bill"]),
     ("refit.py", ["of growing", "validation samples"]),

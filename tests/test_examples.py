@@ -14,7 +14,10 @@ EXAMPLES = ROOT / "examples"
 GALLERY = (ROOT / "docs" / "gallery.md").read_text()
 SCRIPTS = sorted(file.stem for file in EXAMPLES.glob("*.py") if file.stem != "picture")
 # Some seconds each.
-SLOW = {"all_prunings", "baselines", "classes_that_matter", "growing", "heart", "paper"}
+SLOW = {
+    *("all_prunings", "baselines", "classes_that_matter", "growing", "heart", "paper"),
+    "thrifty",
+}
 
 
 @pytest.mark.parametrize(
@@ -160,6 +163,12 @@ def sensors_in_c(text: str) -> None:
     assert re.findall(r"^void monitor_\w+", text, re.MULTILINE)[-1] == "void monitor_predict_lazily"
 
 
+def thrifty(text: str) -> None:
+    bills = [bill for bill, _ in numbers(r"^ *[\w.]+ +([\d.]+) +([\d.]+)$", text)]
+    assert len(bills) == 5
+    assert rising(bills)
+
+
 def classes_that_matter(text: str) -> None:
     """Between the cheapest and the dearest points, weights find people that errors alone drop."""
     found = {weight: [] for weight in ("None", "balanced", "{2: 5}")}
@@ -195,5 +204,6 @@ PROMISES = {
         sensors_in_c,
         classes_that_matter,
         all_prunings,
+        thrifty,
     )
 }

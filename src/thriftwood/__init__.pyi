@@ -10,6 +10,8 @@ from .estimators import (
     BudgetForestClassifier,
     PrunedEnsembleClassifier,
     PrunedEnsembleRegressor,
+    ThriftyClassifier,
+    ThriftyRegressor,
 )
 from .evaluation import Evaluation
 from .formats import export
@@ -46,6 +48,8 @@ __all__ = [
     "PruningPath",
     "PruningProblem",
     "Receipt",
+    "ThriftyClassifier",
+    "ThriftyRegressor",
     "Verification",
     "__version__",
     "cost_complexity_path",

@@ -14,11 +14,13 @@ from thriftwood.acquisition import buying
 from thriftwood.acquisition.answer import LazyAnswer
 from thriftwood.acquisition.buying import Buyer, Request
 from thriftwood.acquisition.columns import ColumnBuyer
-from thriftwood.acquisition.traversal import Traversal, compile_stages, price_arrays
+from thriftwood.acquisition.sets import CompiledSets
+from thriftwood.acquisition.traversal import compile_stages, price_arrays
 from thriftwood.acquisition.values import Known, ValueReader, read_ids
 from thriftwood.adapters import own_prices, read_stages, unwrapped
 from thriftwood.costs import AnyCosts, Costs, PriceList, read_prices, with_known
 from thriftwood.errors import AcquisitionError, InputError
+from thriftwood.forest import NestedStages
 from thriftwood.forest.table import Table, read_rows
 from thriftwood.support.validation import chosen, one_number_from_zero, whole_number
 
@@ -32,7 +34,8 @@ class LazyPredictor:
     Parameters
     ----------
     model : fitted model, pruned or not
-        Any model that `prune` accepts, a `Pruned`, a cascade, or a fitted `PrunedEnsemble*`.
+        Any model that `prune` accepts, a `Pruned`, a cascade, a fitted `PrunedEnsemble*` or
+        `Thrifty*`.
     acquire : callable, optional
         ``acquire(sample, feature)`` returns one value: a number; None or NaN where it is missing;
         the label of a category where the model knows labels. `sample` is an id as passed to
@@ -114,11 +117,18 @@ class LazyPredictor:
         self._is_async = any(
             map(inspect.iscoroutinefunction, (self._source, type(self._source).__call__))
         )
-        own_limit = getattr(unwrapped(model), "max_cost", math.inf)
+        nested = getattr(model, "stages_", None)
+        is_nested = isinstance(nested, NestedStages)  # and keeps within its limit by itself
+        own_limit = math.inf if is_nested else getattr(unwrapped(model), "max_cost", math.inf)
         self._max_cost = read_limit(own_limit if max_cost is None else max_cost)
         self._on_failure = chosen(on_failure, ("raise", "missing", "node"), "on_failure")
         self._max_in_flight = whole_number(max_in_flight, "max_in_flight", 1)
-        self._forest = compile_stages(read_stages(model).check())
+        self._forest: Any
+        if isinstance(nested, NestedStages):
+            _check_sets(model, stop, self._max_cost, self._on_failure)
+            self._forest = CompiledSets(nested, model.purchase_plan)
+        else:
+            self._forest = compile_stages(read_stages(model).check())
         self._reader = ValueReader(self._forest.richest)
         self._stops_early = stop is not None and bool(chosen(stop, ("decided",), "stop"))
         if self._stops_early and not self._forest.richest.is_classifier:
@@ -230,13 +240,7 @@ class LazyPredictor:
             weighing = self._bounds, weighed, (self._stops_early, self._max_cost)
         one_by_one = not (self._in_batches or self._is_async)
         most = buying.BATCH_SIZE if self._in_batches else 1 if one_by_one else self._max_in_flight
-        traversal = Traversal(
-            self._forest,
-            n_samples=len(ids),
-            n_slots=min(len(ids), most),
-            one_by_one=one_by_one,
-            weighing=weighing,
-        )
+        traversal = self._forest.traversal(len(ids), min(len(ids), most), one_by_one, weighing)
         inputs = self._forest.richest.inputs
         if inputs is not None:
             columns = ColumnBuyer(inputs, traversal, ids, self._reader, self._on_failure)
@@ -315,6 +319,24 @@ def read_limit(max_cost: Any) -> float:
         return math.inf
     advice = "It is the most that a sample may pay; at 0 only what is free is bought."
     return one_number_from_zero(max_cost, "max_cost", advice)
+
+
+def _check_sets(model: Any, stop: Any, max_cost: float, on_failure: str) -> None:
+    """Refuse what models that buy whole sets of features cannot do."""
+    name = type(model).__name__
+    if stop is not None:
+        raise InputError(f"`stop` is for trees, and a {name} buys sets of features: leave it out.")
+    if max_cost < math.inf:
+        raise InputError(
+            f"A {name} keeps within a limit that it is fitted with: pass `max_cost` to it.",
+            "max_cost",
+        )
+    if on_failure == "node":
+        raise InputError(
+            f"`on_failure` is 'node', and a {name} is no single tree with nodes to answer from: "
+            "pass 'missing' or 'raise'.",
+            "on_failure",
+        )
 
 
 def _without_samples(costs: AnyCosts) -> AnyCosts:

@@ -19,6 +19,8 @@ from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArra
 
 # A bundle of arrays for kernels, without its names.
 PlainTuple = tuple[Any, ...]
+# `ScoreBounds`, `PriceArrays` and `Stopping`, in plain tuples.
+Weighing = tuple[PlainTuple, PlainTuple, PlainTuple]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +56,11 @@ class CompiledForest:
             stopped = stage == number
             predicted[stopped] = predictions(forest.link, scores[stopped])
         return predicted
+
+    def traversal(
+        self, n_samples: int, n_slots: int, one_by_one: bool, weighing: Weighing | None
+    ) -> Traversal:
+        return Traversal(self, n_samples, n_slots, one_by_one, weighing)
 
 
 def compile_stages(stages: Stages) -> CompiledForest:
@@ -110,7 +117,7 @@ class Traversal:
         n_samples: int,
         n_slots: int,
         one_by_one: bool,
-        weighing: tuple[PlainTuple, PlainTuple, PlainTuple] | None = None,
+        weighing: Weighing | None = None,
     ) -> None:
         richest = forest.richest
         shape = n_samples, richest.n_features

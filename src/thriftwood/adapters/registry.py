@@ -74,6 +74,7 @@ REASONS = {
     "_MultiOutputEstimator": f"it predicts several outputs; {ONE_AT_A_TIME}",
     "OneVsRestClassifier": f"it is a model for each class; {ONE_AT_A_TIME}",
     "CascadeClassifier": "it is several forests; pass one of its `stages.forests`",
+    "_Thrifty": "it is several models; ask it for its own `bill(X)`, or `save` it",
     "PruningPath": "pick a point, such as path.at(budget=...)",
     "Mixture": "it draws between two points; pass its `cheap` or `rich`",
 }

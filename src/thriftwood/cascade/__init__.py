@@ -9,17 +9,21 @@ vain.
 from thriftwood.cascade.building import N_STAGES, build_cascade, check_cascade
 from thriftwood.cascade.calibration import expected_errors, temperature_scaling
 from thriftwood.cascade.model import CascadeClassifier
-from thriftwood.cascade.rules import StoppingRules
-from thriftwood.cascade.tuning import StageResults, tune_rules
+from thriftwood.cascade.rules import CLOSE, RULE_ARRAYS, StoppingRules, not_beaten
+from thriftwood.cascade.tuning import StageResults, at_stop, tune_rules
 
 __all__ = [
+    "CLOSE",
     "N_STAGES",
+    "RULE_ARRAYS",
     "CascadeClassifier",
     "StageResults",
     "StoppingRules",
+    "at_stop",
     "build_cascade",
     "check_cascade",
     "expected_errors",
+    "not_beaten",
     "temperature_scaling",
     "tune_rules",
 ]

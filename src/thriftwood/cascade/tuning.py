@@ -39,10 +39,15 @@ class StageResults(NamedTuple):
     loss_weights: FloatArray  # (n_samples,), of errors; they add up to 1
     model_costs: FloatArray  # (n_stages,), paid once for a cascade that ends with a stage
     error_costs: FloatArray  # (n_classes, n_classes), of answers (columns) where rows are true
+    # Of numbers, which have no answers: expected losses to tune by, and losses that were observed.
+    expected: FloatArray | None = None
+    observed: FloatArray | None = None
 
     @property
     def lost(self) -> FloatArray:
         """What each stage's answer costs; 1 for every error where nothing else is said."""
+        if self.observed is not None:
+            return self.observed
         lost: FloatArray = self.error_costs[self.target[:, None], self.labels]
         return lost
 
@@ -53,13 +58,15 @@ def tune_rules(results: StageResults) -> StoppingRules:
     Tried are: to stop all samples at one stage; rules that minimise expected errors plus a price
     for the bill, for many such prices; and rules between any two neighbours of these.
     """
-    losses = expected_errors(
-        results.probability,
-        results.margins,
-        results.labels,
-        results.loss_weights,
-        results.error_costs,
-    )
+    losses = results.expected
+    if losses is None:
+        losses = expected_errors(
+            results.probability,
+            results.margins,
+            results.labels,
+            results.loss_weights,
+            results.error_costs,
+        )
     single_stages = np.where(np.eye(results.margins.shape[1], dtype=np.bool_), 0.0, SKIPPED)
     single_stages[:, -1] = 0.0
     rules = _measured(results, losses, [*single_stages, *_descents(results, losses)])

@@ -6,5 +6,12 @@ path, so whatever it does can be done by hand.
 
 from thriftwood.estimators.budget_forest import BudgetForestClassifier
 from thriftwood.estimators.pruned_ensemble import PrunedEnsembleClassifier, PrunedEnsembleRegressor
+from thriftwood.estimators.thrifty import ThriftyClassifier, ThriftyRegressor
 
-__all__ = ["BudgetForestClassifier", "PrunedEnsembleClassifier", "PrunedEnsembleRegressor"]
+__all__ = [
+    "BudgetForestClassifier",
+    "PrunedEnsembleClassifier",
+    "PrunedEnsembleRegressor",
+    "ThriftyClassifier",
+    "ThriftyRegressor",
+]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from thriftwood.adapters import read_forest
 from thriftwood.errors import InputError
-from thriftwood.forest import NEXT_TO_ZERO, NO_SET, Forest
+from thriftwood.forest import NEXT_TO_ZERO, NO_SET, Forest, NestedStages
 from thriftwood.formats.layout import float32_thresholds, number_nodes
 from thriftwood.support.arrays import IntArray
 from thriftwood.support.files import File, write_whole
@@ -46,7 +46,9 @@ def to_c(model: object, file: File | None = None, *, name: str = "forest") -> st
                                    double *out);
 
     The lazy ones ask for a feature when a split first needs it, and never twice: what a device
-    with sensors, or anybody who pays by the question, wants.
+    with sensors, or anybody who pays by the question, wants. Of a `ThriftyClassifier` or a
+    `ThriftyRegressor` there are `..._predict` and `..._predict_lazily`, which return the number of
+    the stage where a sample stops.
 
     Parameters
     ----------
@@ -64,12 +66,22 @@ def to_c(model: object, file: File | None = None, *, name: str = "forest") -> st
         categories.
     """
     _check_name(name)
-    forest = read_forest(model)
-    arrays = _arrays(forest, name)
-    text = _head(forest, name) + _includes(forest, arrays) + arrays + _functions(forest, name)
+    stages = getattr(model, "stages_", None)
+    if isinstance(stages, NestedStages):
+        from thriftwood.formats.c_stages import stages_in_c
+
+        text = stages_in_c(stages, name)
+    else:
+        text = forest_in_c(read_forest(model), name)
     if file is not None:
         write_whole(file, text.encode("ascii"))
     return text
+
+
+def forest_in_c(forest: Forest, name: str) -> str:
+    """Return a forest as C source."""
+    arrays = _arrays(forest, name)
+    return _head(forest, name) + _includes(forest, arrays) + arrays + _functions(forest, name)
 
 
 def _check_name(name: Any) -> None:
@@ -154,18 +166,18 @@ def _arrays(forest: Forest, name: str) -> str:
     )
     cuts = np.where(of_set, np.zeros((), threshold.dtype), threshold)[splits]
     parts = [
-        _whole(name, "root", code[forest.tree_start[:-1]]),
-        _whole(name, "feature", forest.feature[splits]),
-        _real(name, "threshold", cuts),
-        _whole(name, "left", code[forest.left[splits]]),
-        _whole(name, "right", code[forest.right[splits]]),
-        _whole(name, "rule", rule[splits], "uint8_t"),
-        _real(name, "value", said.ravel()),
+        whole_numbers(name, "root", code[forest.tree_start[:-1]]),
+        whole_numbers(name, "feature", forest.feature[splits]),
+        real_numbers(name, "threshold", cuts),
+        whole_numbers(name, "left", code[forest.left[splits]]),
+        whole_numbers(name, "right", code[forest.right[splits]]),
+        whole_numbers(name, "rule", rule[splits], "uint8_t"),
+        real_numbers(name, "value", said.ravel()),
     ]
     if of_set.any():
         parts += _sets(forest, name, splits)
     if forest.bias.any():
-        parts.append(_real(name, "bias", forest.bias))
+        parts.append(real_numbers(name, "bias", forest.bias))
     return "".join(parts) + "\n"
 
 
@@ -177,19 +189,19 @@ def _sets(forest: Forest, name: str, splits: IntArray) -> list[str]:
     packed = [np.packbits(members, bitorder="little") for members in own]
     ends = np.cumsum([0, *map(len, packed)])
     return [
-        _whole(name, "set", np.maximum(place - shift, 0)),
-        _whole(name, "set_start", ends[:-1]),
-        _whole(name, "set_size", np.array([len(members) for members in own])),
-        _whole(name, "set_bits", np.concatenate(packed), "uint8_t"),
+        whole_numbers(name, "set", np.maximum(place - shift, 0)),
+        whole_numbers(name, "set_start", ends[:-1]),
+        whole_numbers(name, "set_size", np.array([len(members) for members in own])),
+        whole_numbers(name, "set_bits", np.concatenate(packed), "uint8_t"),
     ]
 
 
-def _whole(name: str, what: str, values: NDArray[Any], kind: str = "") -> str:
+def whole_numbers(name: str, what: str, values: NDArray[Any], kind: str = "") -> str:
     small = not len(values) or (values.min() >= -(2**15) and values.max() < 2**15)
     return _declared(kind or ("int16_t" if small else "int32_t"), name, what, map(str, values))
 
 
-def _real(name: str, what: str, values: NDArray[Any]) -> str:
+def real_numbers(name: str, what: str, values: NDArray[Any]) -> str:
     suffix = "f" if values.dtype == np.float32 else ""
     texts = np.unique(values)  # many are the same, and writing one takes long
     known = {number: _number(number, suffix) for number in texts}

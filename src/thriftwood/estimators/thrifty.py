@@ -1,0 +1,601 @@
+"""The best model within a budget, in one call: features bought in stages."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from thriftwood.adapters import read_scorer, score_predictions
+from thriftwood.billing import FeatureBill, FeatureUse, bills_of, make_bill
+from thriftwood.cascade import CLOSE, RULE_ARRAYS, StoppingRules
+from thriftwood.costs import (
+    AnyCosts,
+    PriceList,
+    price_parts,
+    prices_from,
+    prices_of_samples,
+)
+from thriftwood.errors import InputError
+from thriftwood.estimators.options import class_weights, prices_for
+from thriftwood.forest import (
+    NestedStages,
+    StagePredictions,
+    Stages,
+    files,
+    load_stages,
+    mask_of,
+    purchase_plan,
+    save_stages,
+)
+from thriftwood.forest.table import without_mask
+from thriftwood.problem import (
+    ErrorCosts,
+    least_cost_answers,
+    read_error_costs,
+    read_weights,
+)
+from thriftwood.support.arrays import FloatArray
+from thriftwood.support.columns import Columns
+from thriftwood.support.progress import progress_bar
+from thriftwood.support.text import unit_behind
+from thriftwood.support.validation import check_mask, chosen, one_number_from_zero
+from thriftwood.thrifty import (
+    FRONTIER_ARRAYS,
+    QUICK,
+    Effort,
+    Frontier,
+    LabelledData,
+    Objective,
+    PricedUnits,
+    StageOutputs,
+    TunedStages,
+    auto_learners,
+    fit_stages,
+    model_costs_of,
+    order_sets,
+    own_learner,
+    scored_frontier,
+    spread_sets,
+    tune_stages,
+    usual_frontier,
+)
+
+FORMAT = "thriftwood thrifty"
+VERSION = 1
+EFFORTS = {"full": Effort(), "quick": QUICK}
+AUTO = "auto"
+Score = Callable[[FloatArray], FloatArray]
+MOST_SEED = np.iinfo(np.int32).max
+# How samples are read; NaN is missing.
+AS_READ: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
+
+
+class _Thrifty(BaseEstimator):
+    """What both estimators have in common: sets, stages, rules, the choice among them, bills."""
+
+    _usual_score: ClassVar[str]
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        costs: AnyCosts = None,
+    ) -> Self:
+        """Order features, fit the stages, and tune when samples may stop.
+
+        Parameters
+        ----------
+        X : array-like or data frame of numbers, shape (n_samples, n_features)
+            Missing values are NaN.
+        y : array-like, shape (n_samples,)
+        sample_weight : array-like, shape (n_samples,), optional
+            How much each sample counts; at 0 it is left out.
+        costs : array-like, mapping or Costs, optional
+            In place of the parameter `costs`.
+        """
+        self._check_parameters()
+        data, own_weights, counted = self._read_samples(X, y, sample_weight)
+        prices = prices_for(self, self.costs if costs is None else costs, len(counted))
+        prices = _prices_of(prices, counted)
+        seed = int(check_random_state(self.random_state).randint(MOST_SEED))
+        effort = EFFORTS[self.effort]
+        units = PricedUnits(prices)
+        with progress_bar("Fitting", bool(self.verbose)) as bar:
+            bar("orders features")
+            limit = np.inf if self.max_cost is None else float(self.max_cost)
+            sets = self._sets(data, units, effort, limit, seed)
+            auto = isinstance(self.estimator, str)
+            learners = auto_learners(effort, len(data.y)) if auto else [own_learner(self.estimator)]
+            fitted = fit_stages(data, sets, learners, seed, self.n_jobs, bar)
+            bar("tunes when to stop")
+            held_out = fitted.held_out
+            samples = data.take(held_out)
+            found = StageOutputs(
+                fitted.outputs,
+                fitted.gate_outputs,
+                _bills_of_sets(prices, sets, len(data.y))[held_out],
+                model_costs_of(prices, sets),
+            )
+            objective = self._objective(found)
+            tuned = tune_stages(found, samples, objective)
+        self.rules_, self.frontier_ = self._measured(
+            tuned, found, samples, own_weights[held_out], seed, prices.unit
+        )
+        self.prices_ = prices.without_samples()
+        thresholds = np.append(np.full(len(sets) - 1, np.inf), 0.0)
+        self.stages_ = NestedStages(
+            tuple(sets),
+            fitted.members,
+            fitted.gates,
+            thresholds,
+            objective.error_costs,
+            objective.unit,
+        ).check()
+        self._set_rule(self.budget)
+        return self
+
+    def at(self, *, budget: float | None = None) -> Self:
+        """Return the same model with the rule for another budget; nothing is fitted again.
+
+        Parameters
+        ----------
+        budget : float, optional
+            What a sample may cost on average. None means as in the constructor.
+        """
+        check_is_fitted(self, "stages_")
+        other = copy(self)
+        other.budget = budget
+        other._set_rule(budget)
+        return other
+
+    def bill(self, X: Any, costs: AnyCosts = None) -> FeatureBill:
+        """Return what samples pay.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n_samples, n_features)
+        costs : array-like, mapping or Costs, optional
+            None means the prices that the model was fitted with.
+        """
+        rows, names = self._rows(X), self._names
+        columns = Columns(self.n_features_in_, names)
+        prices = prices_of_samples(self.prices_, "model", costs, columns, len(rows))
+        stage = self.stages_.predict(rows, self.n_jobs).stage
+        last = self.stages_.sets[self.stages_.last_in_use]
+        return make_bill(
+            prices,
+            self.stages_.used(stage),
+            np.zeros(len(rows)),
+            partial(_uses_of, self.stages_, stage, rows),
+            prices.model_cost(mask_of(last, prices.n_features), 0),
+            names,
+        )
+
+    @property
+    def prices(self) -> PriceList:
+        """The prices that the model was fitted with."""
+        return self.prices_
+
+    @property
+    def purchase_plan(self) -> Stages:
+        """What each stage buys, as trees that bills and lazy predictors can follow."""
+        return purchase_plan(self.stages_, getattr(self, "classes_", None), self._names)
+
+    @property
+    def _names(self) -> tuple[str, ...] | None:
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else tuple(names)
+
+    def decision_path(self, X: Any) -> StagePredictions:
+        """Return at which stage samples stop, how sure each stage was, and what is predicted."""
+        rows = self._rows(X)
+        return self.stages_.predict(rows, self.n_jobs)
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Write the model to a file, all of it or nothing; `load` reads it.
+
+        The file holds arrays and text, nothing that could be run.
+        """
+        check_is_fitted(self, "stages_")
+        about_prices, arrays = price_parts(self.prices_)
+        arrays |= {f"rule_{name}": getattr(self.rules_, name) for name in RULE_ARRAYS}
+        arrays |= {f"frontier_{name}": getattr(self.frontier_, name) for name in FRONTIER_ARRAYS}
+        names = getattr(self, "feature_names_in_", None)
+        classes = getattr(self, "classes_", None)
+        header = {
+            "format": FORMAT,
+            "version": VERSION,
+            "kind": type(self).__name__,
+            "prices": about_prices,
+            "feature_names": None if names is None else list(names),
+            "classes": None if classes is None else classes.tolist(),
+            "scoring": self.frontier_.scoring,
+            "budget": self.budget,
+            "effort": self.effort,
+        }
+        save_stages(file, self.stages_, header, arrays)
+
+    @classmethod
+    def load(cls, file: str | os.PathLike[str], n_jobs: int | None = None) -> Self:
+        """Read a model that `save` wrote; refuse a file that is damaged."""
+        otherwise = f"no model that `{cls.__name__}.save` wrote"
+        header, arrays = files.load_arrays(file, FORMAT, VERSION, otherwise)
+        if header["kind"] != cls.__name__:
+            raise InputError(f"{file} holds a {header['kind']}: use `{header['kind']}.load`.")
+        try:
+            model = cls(budget=header["budget"], effort=header["effort"], n_jobs=n_jobs)
+            model.stages_ = load_stages(header, arrays)
+            model.prices_ = prices_from(header["prices"], arrays)
+            rules: Any = {name: arrays[f"rule_{name}"] for name in RULE_ARRAYS}
+            model.rules_ = StoppingRules(**rules)
+            measured: Any = {name: arrays[f"frontier_{name}"] for name in FRONTIER_ARRAYS}
+            measured |= {"scoring": header["scoring"], "unit": model.prices_.unit}
+            model.frontier_ = Frontier(**measured)
+            model.n_features_in_ = model.stages_.n_features
+            if header["feature_names"] is not None:
+                model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
+            if header["classes"] is not None:
+                model.classes_ = np.array(header["classes"])
+            fits = (
+                model.prices_.n_features == model.n_features_in_
+                and model.rules_.thresholds.shape == (len(model.rules_), len(model.stages_))
+                and len(model.frontier_) == len(model.rules_) > 0
+                and len(model.stages_.error_costs) == len(header["classes"] or ())
+            )
+            if not fits:
+                raise ValueError
+        except files.DAMAGE:
+            raise InputError(f"{file} is damaged: copy it again.") from None
+        return model
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    @abstractmethod
+    def _objective(self, found: StageOutputs) -> Objective:
+        """Return what errors cost."""
+
+    @abstractmethod
+    def _read_target(self, y: NDArray[Any], weights: FloatArray) -> tuple[Any, FloatArray, int]:
+        """Return the target as numbers, the weights to train by, and the number of classes."""
+
+    @abstractmethod
+    def _as_score(self, y: NDArray[Any], weights: FloatArray) -> Score:
+        """Return what makes a score of losses, more is better."""
+
+    def _check_parameters(self) -> None:
+        """Refuse before any work what would be refused after it."""
+        chosen(self.effort, EFFORTS, "effort")
+        if isinstance(self.estimator, str):
+            chosen(self.estimator, (AUTO,), "estimator")
+        elif not hasattr(self.estimator, "fit"):
+            raise InputError(
+                f"`estimator` is {self.estimator!r}: pass {AUTO!r}, or a model of scikit-learn's "
+                "kind that is not trained yet.",
+                "estimator",
+            )
+        if self.scoring is not None:
+            read_scorer(self.scoring)
+        for name in ("budget", "max_cost"):
+            if getattr(self, name) is not None:
+                one_number_from_zero(getattr(self, name), name, "Or pass None for no limit.")
+
+    def _read_samples(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[LabelledData, FloatArray, NDArray[np.bool_]]:
+        """Return samples that count, their own weights, and which of those given they are."""
+        for name, values in (("y", y), ("sample_weight", sample_weight)):
+            check_mask(values, name)
+        is_class = isinstance(self, ClassifierMixin)
+        X, y = validate_data(self, without_mask(X), y, y_numeric=not is_class, **AS_READ)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        read_weights(weights, len(y))  # refuses what cannot be a weight
+        target, trained_by, n_classes = self._read_target(y, weights)
+        counted = trained_by > 0
+        data = LabelledData(X[counted], target[counted], trained_by[counted], n_classes)
+        return data, weights[counted], counted
+
+    def _sets(
+        self, data: LabelledData, units: PricedUnits, effort: Effort, limit: float, seed: int
+    ) -> list[frozenset[int]]:
+        """Return the sets of the stages, from free to dear."""
+        if data.n_classes == 1 or len(data.y) < 4:
+            return [units.free]
+        sets = order_sets(data, units, effort, limit, seed, self.n_jobs)
+        prices = np.array([units.price(own) for own in sets])
+        return [sets[number] for number in spread_sets(sets, prices, effort.n_stages)]
+
+    def _measured(
+        self,
+        tuned: TunedStages,
+        found: StageOutputs,
+        samples: LabelledData,
+        own_weights: FloatArray,
+        seed: int,
+        unit: str,
+    ) -> tuple[StoppingRules, Frontier]:
+        """Return the rules to choose from, and the frontier."""
+        rules, margins, observed = tuned
+        if self.scoring is None:
+            about = self._usual_score, unit
+            score = self._as_score(samples.y, own_weights)
+            return rules, usual_frontier(rules, margins, observed, own_weights, score, about)
+        name, scorer = read_scorer(self.scoring)
+        classes = getattr(self, "classes_", None)
+        y = samples.y if classes is None else classes[samples.y]
+
+        def score_of(outputs: FloatArray, some: Any) -> float:
+            own = samples.X[some], y[some], own_weights[some]
+            return score_predictions(name, scorer, outputs, classes, *own)
+
+        return scored_frontier(rules, margins, found.outputs, score_of, seed, (name, unit))
+
+    def _set_rule(self, budget: float | None) -> None:
+        """Take the rule for a budget."""
+        rule = self.rules_.within(budget)
+        if getattr(self, "error_costs", None) is not None and self.scoring is None:
+            rule = self._of_least_total(len(self.rules_) if budget is None else rule + 1)
+        self.stages_ = replace(self.stages_, thresholds=self.rules_.thresholds[rule])
+        self.cost_ = float(self.rules_.costs[rule])
+        self.score_ = float(self.frontier_.score[rule])
+
+    def _of_least_total(self, n_rules: int) -> int:
+        """Return the cheapest rule whose bill and errors cost hardly more than the least."""
+        total = (self.rules_.costs + self.rules_.losses)[:n_rules]
+        best = int(np.argmin(total))
+        return int(np.argmax(total <= total[best] + CLOSE * self.rules_.standard_errors[best]))
+
+    def _rows(self, X: Any) -> FloatArray:
+        check_is_fitted(self, "stages_")
+        rows: FloatArray = validate_data(self, without_mask(X), reset=False, **AS_READ)
+        return rows
+
+    def _summary(self) -> str:
+        unit = unit_behind(self.prices_.unit)
+        return f"mean bill {self.cost_:.6g}{unit}, {self.frontier_.scoring} {self.score_:.4g}"
+
+
+class ThriftyClassifier(ClassifierMixin, _Thrifty):
+    """The best classifier within a budget: features are bought in stages, as long as needed.
+
+    Features are ordered by what they bring per price. On nested sets of them, from free to all,
+    strong models are trained: averages of a booster and a forest. A sample starts with the cheapest
+    set and buys the next only while its class is not clear. When it is clear enough is tuned for
+    every budget, by models that did not see the samples they are measured on (cross-fitting).
+
+    Parameters
+    ----------
+    costs : array-like, mapping from feature name to price, Costs, or None
+        What it costs one sample to look at each feature. None means 1 each; names need data frames.
+    budget : float, optional
+        What a sample may cost on average. None takes the cheapest rule whose errors are within a
+        quarter of a standard error of the least; with `error_costs` the total of bill and errors
+        counts in their place.
+    max_cost : float, optional
+        What no sample may exceed, apart from what is paid once for the model.
+    error_costs : float, mapping from class to cost, or matrix, optional
+        What wrong answers cost, in the unit of the prices, as in `prune`.
+    scoring : str or callable, optional
+        A score of scikit-learn to choose rules by, in place of the share of right answers.
+    estimator : "auto" or a model of scikit-learn's kind
+        What to train on each set. "auto" is LightGBM, or scikit-learn's histogram boosting where it
+        is not installed, and extremely randomised trees.
+    effort : {"full", "quick"}
+        "quick" has fewer stages of boosters alone, for a first look.
+    class_weight : dict, "balanced" or None
+        How much classes count, in training and where rules are tuned.
+    random_state : int, RandomState or None
+    n_jobs : int, optional
+        Threads. The model does not depend on it.
+    verbose : bool
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    frontier_ : Frontier
+        Mean bill and score at every budget, on samples that models did not see.
+    stages_ : NestedStages
+        The sets, their models, and how sure samples must be to stop.
+    rules_ : StoppingRules
+        All rules to choose from.
+    prices_ : PriceList
+    cost_, score_ : float
+        Of the rule that was taken, on samples that models did not see.
+    classes_ : array, shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : array, shape (n_features,)
+        Where X has column names that are text.
+
+    Examples
+    --------
+    >>> import thriftwood as tw
+    >>> heart = tw.datasets.load_heart()
+    >>> model = tw.ThriftyClassifier(costs=heart.costs, budget=50, effort="quick", random_state=0)
+    >>> model = model.fit(heart.X, heart.y)
+    >>> bool(model.cost_ <= 50)
+    True
+    >>> bool(model.at(budget=5).bill(heart.X).mean < model.bill(heart.X).mean)
+    True
+    """
+
+    _usual_score = "accuracy"
+
+    def __init__(
+        self,
+        *,
+        costs: AnyCosts = None,
+        budget: float | None = None,
+        max_cost: float | None = None,
+        error_costs: Any = None,
+        scoring: Any = None,
+        estimator: Any = AUTO,
+        effort: str = "full",
+        class_weight: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.costs = costs
+        self.budget = budget
+        self.max_cost = max_cost
+        self.error_costs = error_costs
+        self.scoring = scoring
+        self.estimator = estimator
+        self.effort = effort
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @property
+    def error_costs_(self) -> FloatArray:
+        """What answers cost: true class, answer; 1 for every error where nothing else was said."""
+        check_is_fitted(self, "stages_")
+        return self.stages_.error_costs
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the class of each sample: the likeliest, or that of least expected cost."""
+        answers = least_cost_answers(self.predict_proba(X), self.error_costs_)
+        labels: NDArray[Any] = self.classes_[answers]
+        return labels
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Predict the probability of each class for each sample, by the stage where it stops."""
+        return self.decision_path(X).predictions
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Predict the logarithm of the probability of each class for each sample."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def _read_target(self, y: NDArray[Any], weights: FloatArray) -> tuple[Any, FloatArray, int]:
+        check_classification_targets(y)
+        counted = y[weights > 0]
+        self.classes_ = np.unique(counted)
+        if not len(counted):
+            raise InputError("All samples have a weight of 0.", "sample_weight")
+        if self.class_weight is not None:
+            weights = weights * class_weights(self.class_weight, y)
+        target = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
+        return target, weights, len(self.classes_)
+
+    def _objective(self, found: StageOutputs) -> Objective:  # noqa: ARG002
+        if self.error_costs is None:
+            return Objective(1.0 - np.eye(len(self.classes_)))
+        return Objective(read_error_costs(ErrorCosts(self.error_costs), self.classes_))
+
+    def _as_score(self, y: NDArray[Any], weights: FloatArray) -> Score:  # noqa: ARG002
+        return (lambda losses: 1.0 - losses) if self.error_costs is None else np.negative
+
+
+class ThriftyRegressor(RegressorMixin, _Thrifty):
+    """The best regressor within a budget: features are bought in stages, as long as needed.
+
+    As `ThriftyClassifier`, for numbers: a sample buys the next set while the squared error that it
+    may save, as a small forest expects it to, is worth the price. Parameters and attributes are the
+    same, without classes, their weights and costs of errors; rules are chosen by the squared error,
+    and the score of the frontier is the share of the variance that is explained.
+
+    Examples
+    --------
+    >>> import thriftwood as tw
+    >>> heart = tw.datasets.load_heart()
+    >>> age, X, costs = heart.X[:, 0], heart.X[:, 1:], heart.costs[1:]
+    >>> model = tw.ThriftyRegressor(costs=costs, budget=20, effort="quick", random_state=0)
+    >>> bool(model.fit(X, age).cost_ <= 20)
+    True
+    """
+
+    _usual_score = "r2"
+
+    def __init__(
+        self,
+        *,
+        costs: AnyCosts = None,
+        budget: float | None = None,
+        max_cost: float | None = None,
+        scoring: Any = None,
+        estimator: Any = AUTO,
+        effort: str = "full",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.costs = costs
+        self.budget = budget
+        self.max_cost = max_cost
+        self.scoring = scoring
+        self.estimator = estimator
+        self.effort = effort
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def predict(self, X: Any) -> FloatArray:
+        """Predict the number of each sample, by the stage where it stops."""
+        return self.decision_path(X).predictions[:, 0]
+
+    def _read_target(self, y: NDArray[Any], weights: FloatArray) -> tuple[Any, FloatArray, int]:
+        return y.astype(np.float64), weights, 0
+
+    def _objective(self, found: StageOutputs) -> Objective:
+        unit = float(found.gates[:, 0].mean())
+        return Objective(np.empty((0, 0)), unit if unit > 0 else 1.0)
+
+    def _as_score(self, y: NDArray[Any], weights: FloatArray) -> Score:
+        mean = np.average(y, weights=weights)
+        variance = float(np.average((y - mean) ** 2, weights=weights))
+        return lambda losses: 1.0 - losses / (variance or 1.0)
+
+
+def _prices_of(prices: PriceList, counted: NDArray[np.bool_]) -> PriceList:
+    """Return the prices of the samples that count."""
+    if counted.all() or not prices.is_tied_to_samples:
+        return prices
+    own = None if prices.own_prices is None else prices.own_prices[counted]
+    return replace(
+        prices,
+        own_prices=own,
+        masks=prices.masks[:, counted] if len(prices.masks) else prices.masks,
+        batch_of=prices.batch_of[:, counted] if len(prices.batch_of) else prices.batch_of,
+    )
+
+
+def _bills_of_sets(prices: PriceList, sets: list[frozenset[int]], n_samples: int) -> FloatArray:
+    """Return what each sample pays for each set."""
+    masks = [mask_of(own, prices.n_features) for own in sets]
+    if not prices.is_tied_to_samples:
+        paid = bills_of(prices, np.array(masks)).per_sample
+        return np.tile(paid, (n_samples, 1))
+    return np.column_stack(
+        [bills_of(prices, np.tile(mask, (n_samples, 1))).per_sample for mask in masks]
+    )
+
+
+def _uses_of(stages: NestedStages, stage: Any, rows: FloatArray, sample: int) -> list[FeatureUse]:
+    """Return what a sample buys, stage after stage."""
+    passed = [number for number in stages.in_use if number <= stage[sample]]
+    return [
+        (feature, number, _shown(rows[sample, feature]))
+        for number in passed
+        for feature in sorted(stages.sets[number])
+    ]
+
+
+def _shown(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

@@ -1,0 +1,275 @@
+"""Stages over nested sets of features: predictions, and files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thriftwood.errors import ForestError, InputError
+from thriftwood.forest import files
+from thriftwood.forest.forest import Forest
+from thriftwood.forest.prediction import predict
+from thriftwood.forest.stages import SKIPPED, StagePredictions, Stages
+from thriftwood.support.arrays import BoolArray, FloatArray, IntArray, read_only, read_only_copy
+from thriftwood.support.files import File
+
+FeatureSet = frozenset[int]
+
+# Margins are logarithms, of costs that are not quite 0.
+LEAST_SHARE = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class NestedStages:
+    """Models on nested sets of features, and how sure a sample must be to stop at each.
+
+    Parameters
+    ----------
+    sets : tuple of sets
+        The features of each stage, with all of the stage before.
+    members : tuple of tuples
+        The models of each stage: their mean is what it predicts. A `Forest` of all columns, or
+        something that has their number as `n_features` and a `predict` of doubles.
+    gates : tuple of Forest
+        For numbers, how much each stage is expected to err, in the units of `gate_unit`; for
+        classes there are none.
+    thresholds : shape (n_stages,)
+        A sample stops at the first stage where its margin is at least this. Infinity leaves a stage
+        out; at the last it is 0, so that every sample stops.
+    error_costs : shape (n_classes, n_classes)
+        What answers cost: true class, answer. Empty for numbers.
+    gate_unit : float
+        The mean error that gates are compared with.
+    """
+
+    sets: tuple[FeatureSet, ...]
+    members: tuple[tuple[Any, ...], ...]
+    gates: tuple[Forest, ...]
+    thresholds: FloatArray
+    error_costs: FloatArray
+    gate_unit: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("thresholds", "error_costs"):
+            object.__setattr__(self, name, read_only_copy(getattr(self, name), np.float64))
+
+    def __len__(self) -> int:
+        return len(self.sets)
+
+    @property
+    def n_features(self) -> int:
+        n_features: int = self.members[0][0].n_features
+        return n_features
+
+    @property
+    def in_use(self) -> list[int]:
+        """The stages that samples may reach: not left out, nor behind one where all stop."""
+        first_end = int(np.argmax(self.thresholds == 0))
+        return np.flatnonzero(self.thresholds[: first_end + 1] < SKIPPED).tolist()
+
+    @property
+    def last_in_use(self) -> int:
+        return self.in_use[-1]
+
+    def used(self, stage: IntArray) -> BoolArray:
+        """Return which features samples buy that stop at these stages."""
+        masks = np.array([mask_of(own, self.n_features) for own in self.sets])
+        return read_only(masks[stage])
+
+    def outputs(self, number: int, X: FloatArray, n_jobs: int | None = None) -> FloatArray:
+        """Return what a stage predicts: probabilities of classes, or numbers in one column."""
+        found = [predict_member(member, X, n_jobs) for member in self.members[number]]
+        return sum(found[1:], start=found[0]) / len(found)
+
+    def margins(
+        self, number: int, X: FloatArray, outputs: FloatArray, n_jobs: int | None = None
+    ) -> FloatArray:
+        """Return how sure a stage is of samples."""
+        if len(self.error_costs):
+            return class_margins(outputs, self.error_costs)
+        if not self.gates:
+            return np.zeros(len(X))
+        return gate_margins(predict_member(self.gates[number], X, n_jobs)[:, 0], self.gate_unit)
+
+    def predict(self, X: FloatArray, n_jobs: int | None = None) -> StagePredictions:
+        """Send samples on, all columns in doubles, until each is sure enough."""
+        stage = np.full(len(X), len(self) - 1)
+        margins = np.full((len(X), len(self)), np.nan)
+        predicted = np.full((len(X), max(1, len(self.error_costs))), np.nan)
+        unsure = np.arange(len(X))
+        for number in self.in_use:
+            own = X[unsure]
+            found = self.outputs(number, own, n_jobs)
+            margins[unsure, number] = self.margins(number, own, found, n_jobs)
+            stops = margins[unsure, number] >= self.thresholds[number]
+            stage[unsure[stops]] = number
+            predicted[unsure[stops]] = found[stops]
+            unsure = unsure[~stops]
+        return StagePredictions(stage, margins, predicted)
+
+    def check(self) -> NestedStages:
+        """Return the stages, or raise `ForestError` where they do not belong together."""
+        n_classes = len(self.error_costs)
+        per_stage = (self.members, self.thresholds, *([self.gates] if self.gates else []))
+        fits = (
+            bool(self.sets)
+            and all(len(own) == len(self.sets) for own in per_stage)
+            and all(self.members)
+            and bool((self.thresholds >= 0).all())
+            and self.thresholds[-1] == 0
+            and self.error_costs.shape in ((0, 0), (n_classes, n_classes))
+            and bool(np.isfinite(self.error_costs).all())
+            and 0 < self.gate_unit < np.inf
+            and all(a <= b for a, b in zip(self.sets[:-1], self.sets[1:], strict=True))
+        )
+        if not fits:
+            raise ForestError("The parts of nested stages contradict each other.")
+        for own, members in zip(self.sets, self.members, strict=True):
+            for member in members:
+                if isinstance(member, Forest):
+                    _check_forest(member, own, n_classes)
+        for own, gate in zip(self.sets, self.gates, strict=False):
+            _check_forest(gate, own, 0)
+        return self
+
+
+def purchase_plan(
+    stages: NestedStages, classes: NDArray[Any] | None, feature_names: tuple[str, ...] | None
+) -> Stages:
+    """Return stages of trees that buy what nested stages buy, for bills and receipts.
+
+    Each is a single tree, a chain: whatever the values, a sample passes a split on every feature of
+    the set, in the order of buying. What its leaves say means nothing.
+    """
+    order: list[int] = []
+    for own in stages.sets:
+        order += sorted(own.difference(order))
+    chains = [_chain(order[: len(own)], stages.n_features) for own in stages.sets]
+    n_outputs = max(1, 0 if classes is None else len(classes))
+    forests = tuple(
+        replace(
+            chain,
+            values=np.zeros((chain.n_nodes, n_outputs)),
+            classes=classes,
+            feature_names=feature_names,
+        )
+        for chain in chains
+    )
+    return Stages(forests, stages.thresholds)
+
+
+def _chain(features: list[int], n_features: int) -> Forest:
+    """Return a tree whose splits send every sample left, and on to the next."""
+    depth = len(features)
+    inner = np.arange(0, 2 * depth, 2)  # splits, each followed by the leaf that nobody reaches
+    feature = np.full(2 * depth + 1, -1, dtype=np.int32)
+    left, right = feature.copy(), feature.copy()
+    feature[inner], left[inner], right[inner] = features, inner + 2, inner + 1
+    return Forest(
+        tree_start=np.array([0, len(feature)]),
+        feature=feature,
+        threshold=np.where(feature >= 0, np.inf, 0.0),
+        left=left,
+        right=right,
+        missing_left=feature >= 0,
+        values=np.zeros((len(feature), 1)),
+        n_features=n_features,
+        input_dtype=np.dtype(np.float64),
+    )
+
+
+def predict_member(member: Any, X: FloatArray, n_jobs: int | None = None) -> FloatArray:
+    """Return what a member of a stage predicts for samples with all columns, in doubles."""
+    if isinstance(member, Forest):
+        with np.errstate(over="ignore"):
+            return predict(member, X.astype(member.input_dtype, copy=False), n_jobs)
+    found: FloatArray = member.predict(X)
+    return found
+
+
+def mask_of(features: Iterable[int], n_features: int) -> BoolArray:
+    """Return a set of features as a mask."""
+    mask = np.zeros(n_features, dtype=np.bool_)
+    mask[list(features)] = True
+    return mask
+
+
+def class_margins(outputs: FloatArray, error_costs: FloatArray) -> FloatArray:
+    """Return by how much the second best answer is expected to cost more than the best.
+
+    The logarithm of the ratio of both; for two classes and equal costs these are log odds.
+    """
+    if len(error_costs) < 2:
+        return np.zeros(len(outputs))
+    second_best = np.partition(outputs @ error_costs, 1, axis=1)[:, :2]
+    least = LEAST_SHARE * max(float(error_costs.max()), np.finfo(np.float64).tiny)
+    margins: FloatArray = np.log((second_best[:, 1] + least) / (second_best[:, 0] + least))
+    return np.maximum(margins, 0.0)
+
+
+def gate_margins(expected: FloatArray, unit: float) -> FloatArray:
+    """Return margins that fall as the squared error that a later stage may save rises."""
+    margins: FloatArray = np.log1p(unit / (np.maximum(expected, 0.0) + LEAST_SHARE * unit))
+    return margins
+
+
+def save_stages(
+    file: File, stages: NestedStages, header: Mapping[str, Any], arrays: Mapping[str, Any]
+) -> None:
+    """Write stages with a header and arrays of others to a file, all of it or nothing."""
+    everything, forests = dict(arrays), {}
+    named = [
+        (f"stage_{number}_{place}", member)
+        for number, members in enumerate(stages.members)
+        for place, member in enumerate(members)
+    ]
+    named += [(f"gate_{number}", gate) for number, gate in enumerate(stages.gates)]
+    for name, member in named:
+        if not isinstance(member, Forest):
+            raise InputError(
+                f"The stages are of {type(member.model).__name__} models, which are no trees that "
+                "a file of ours can hold: write the whole estimator by skops or pickle."
+            )
+        forests[name], own = files.forest_parts(member, name)
+        everything |= own
+    everything |= {"thresholds": stages.thresholds, "error_costs": stages.error_costs}
+    own_header = {
+        "sets": [sorted(own) for own in stages.sets],
+        "members": [len(members) for members in stages.members],
+        "forests": forests,
+        "gate_unit": stages.gate_unit,
+    }
+    files.save_arrays(file, {**header, "stages": own_header}, everything)
+
+
+def load_stages(header: Mapping[str, Any], arrays: dict[str, Any]) -> NestedStages:
+    """Return the stages of a file's header and arrays, checked."""
+    own = header["stages"]
+    forests = {
+        name: files.forest_from(about, arrays, name) for name, about in own["forests"].items()
+    }
+    return NestedStages(
+        sets=tuple(frozenset(map(int, features)) for features in own["sets"]),
+        members=tuple(
+            tuple(forests[f"stage_{number}_{place}"] for place in range(n_members))
+            for number, n_members in enumerate(own["members"])
+        ),
+        gates=tuple(
+            forests[f"gate_{number}"] for number in range(len(own["sets"])) if "gate_0" in forests
+        ),
+        thresholds=arrays["thresholds"],
+        error_costs=arrays["error_costs"],
+        gate_unit=float(own["gate_unit"]),
+    ).check()
+
+
+def _check_forest(forest: Forest, features: FeatureSet, n_classes: int) -> None:
+    """Refuse trees that ask for what their stage does not buy, or predict something else."""
+    found = 0 if forest.classes is None else len(forest.classes)
+    tested = set(forest.check().feature[forest.is_split].tolist())
+    if not tested <= features or found != n_classes:
+        raise ForestError("A forest asks for features that its stage does not buy.")

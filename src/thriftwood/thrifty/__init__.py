@@ -1,0 +1,42 @@
+"""The best model within a budget: nested sets of features, bought stage by stage.
+
+A cascade (Viola and Jones, CVPR 2001) whose stages are fresh models on ever larger sets of
+features. Everything is chosen on samples that models did not see.
+
+Law: the set of a stage is part of the set of the next, and a sample pays for the set of the stage
+where it stops, each cost item once.
+"""
+
+from thriftwood.thrifty.cross_fitting import fit_stages
+from thriftwood.thrifty.data import LabelledData
+from thriftwood.thrifty.frontier import (
+    FRONTIER_ARRAYS,
+    Frontier,
+    scored_frontier,
+    usual_frontier,
+)
+from thriftwood.thrifty.learners import QUICK, Effort, auto_learners, own_learner
+from thriftwood.thrifty.ordering import order_sets
+from thriftwood.thrifty.tuning import Objective, StageOutputs, TunedStages, tune_stages
+from thriftwood.thrifty.units import PricedUnits, model_costs_of, spread_sets
+
+__all__ = [
+    "FRONTIER_ARRAYS",
+    "QUICK",
+    "Effort",
+    "Frontier",
+    "LabelledData",
+    "Objective",
+    "PricedUnits",
+    "StageOutputs",
+    "TunedStages",
+    "auto_learners",
+    "fit_stages",
+    "model_costs_of",
+    "order_sets",
+    "own_learner",
+    "scored_frontier",
+    "spread_sets",
+    "tune_stages",
+    "usual_frontier",
+]

@@ -1,0 +1,66 @@
+"""Samples to learn from, as arrays."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thriftwood.support.arrays import FloatArray, IntArray
+
+
+class LabelledData(NamedTuple):
+    """Samples with their targets and weights.
+
+    Attributes
+    ----------
+    X : shape (n_samples, n_features)
+        Missing values are NaN.
+    y : shape (n_samples,)
+        Numbers of classes, or numbers.
+    weights : shape (n_samples,)
+        By which models are trained and compared.
+    n_classes : int
+        0 for numbers.
+    """
+
+    X: FloatArray
+    y: NDArray[Any]
+    weights: FloatArray
+    n_classes: int
+
+    def take(self, samples: IntArray) -> LabelledData:
+        return self._replace(X=self.X[samples], y=self.y[samples], weights=self.weights[samples])
+
+    def columns(self, features: list[int]) -> FloatArray:
+        return np.ascontiguousarray(self.X[:, features])
+
+    def constant(self) -> FloatArray:
+        """Return what to predict without any feature: shares of classes, or the mean."""
+        total = self.weights.sum()
+        if self.n_classes:
+            shares: FloatArray = np.bincount(self.y, self.weights, self.n_classes) / total
+            return shares
+        return np.array([self.weights @ self.y / total])
+
+    @property
+    def is_constant(self) -> bool:
+        """True where all samples are of one class."""
+        return self.n_classes > 0 and len(np.unique(self.y)) < 2
+
+    def losses(self, outputs: FloatArray) -> FloatArray:
+        """Return the log loss of each sample, or its squared error."""
+        if self.n_classes:
+            chance = outputs[np.arange(len(outputs)), self.y]
+            losses: FloatArray = -np.log(np.maximum(chance, LEAST_CHANCE))
+        else:
+            losses = (outputs[:, 0] - self.y) ** 2
+        return losses
+
+    def mean_loss(self, outputs: FloatArray) -> float:
+        return float(np.average(self.losses(outputs), weights=self.weights))
+
+
+# A forest may be quite sure and wrong; more than this is not held against it.
+LEAST_CHANCE = 1e-3

@@ -1,0 +1,134 @@
+"""The frontier of a thrifty model: what every budget buys, measured on samples it did not see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from thriftwood.cascade import StoppingRules, at_stop, not_beaten
+from thriftwood.support.arrays import FloatArray, read_only_copy
+from thriftwood.support.axes import axes_or_new, tidy, with_unit
+from thriftwood.support.text import unit_behind
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FRONTIER_ARRAYS = ("cost", "score", "standard_error")
+# Points that are measured by a score of the user's, which may take long, and groups of samples
+# that are left out in turn for its standard error.
+MOST_SCORED = 60
+N_GROUPS = 10
+MOST_LINES = 12
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Frontier:
+    """Mean bill and score at every budget, from cheap to dear.
+
+    Attributes
+    ----------
+    cost : shape (n_points,)
+        Mean bill of a sample.
+    score : shape (n_points,)
+        Of samples that models did not see; more is better.
+    standard_error : shape (n_points,)
+        Of the score.
+    scoring : str
+        Which score.
+    unit : str
+        What bills are counted in.
+    """
+
+    cost: FloatArray
+    score: FloatArray
+    standard_error: FloatArray
+    scoring: str
+    unit: str
+
+    def __post_init__(self) -> None:
+        for name in FRONTIER_ARRAYS:
+            object.__setattr__(self, name, read_only_copy(getattr(self, name), np.float64))
+
+    def __len__(self) -> int:
+        return len(self.cost)
+
+    def __repr__(self) -> str:
+        shown = np.unique(np.linspace(0, len(self) - 1, min(len(self), MOST_LINES)).astype(int))
+        lines = [f"Frontier: {len(self)} budgets, {self.scoring} on samples not trained on"]
+        lines += [
+            f"  {self.cost[point]:10.6g}{unit_behind(self.unit)}  {self.score[point]:.4f} "
+            f"+- {self.standard_error[point]:.4f}"
+            for point in shown
+        ]
+        return "\n".join(lines)
+
+    def to_frame(self) -> Any:
+        """Return the frontier as a pandas data frame, a row for each budget."""
+        import pandas
+
+        return pandas.DataFrame({name: getattr(self, name) for name in FRONTIER_ARRAYS})
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw mean bill against score, with a band of one standard error."""
+        drawn = axes_or_new(ax)
+        (line,) = drawn.plot(self.cost, self.score, "-", label="thrifty")
+        low, high = self.score - self.standard_error, self.score + self.standard_error
+        drawn.fill_between(self.cost, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
+        drawn.set_xlabel(with_unit("mean bill", self.unit), parse_math=False)
+        drawn.set_ylabel(self.scoring)
+        tidy(drawn)
+        return drawn
+
+
+def usual_frontier(
+    rules: StoppingRules,
+    margins: FloatArray,
+    observed: FloatArray,
+    weights: FloatArray,
+    as_score: Callable[[FloatArray], FloatArray],
+    about: tuple[str, str],
+) -> Frontier:
+    """Measure rules by the mean of losses; `as_score` makes a linear score of them."""
+    shares = weights / weights.sum()
+    score, spread = np.empty(len(rules)), np.empty(len(rules))
+    for number, rule in enumerate(rules.thresholds):
+        gained = as_score(at_stop(margins, observed, rule))
+        score[number] = shares @ gained
+        spread[number] = np.sqrt((gained - score[number]) ** 2 @ shares**2)
+    return Frontier(rules.costs, score, spread, *about)
+
+
+def scored_frontier(
+    rules: StoppingRules,
+    margins: FloatArray,
+    outputs: FloatArray,
+    score_of: Callable[[FloatArray, Any], float],
+    seed: int,
+    about: tuple[str, str],
+) -> tuple[StoppingRules, Frontier]:
+    """Measure rules by a score of predictions; leave out those that a cheaper one beats.
+
+    `score_of` is given predictions of some samples and their numbers.
+    """
+    some = np.unique(np.linspace(0, len(rules) - 1, min(len(rules), MOST_SCORED)).astype(int))
+    group = np.random.default_rng(seed).permutation(len(margins)) % N_GROUPS
+    everyone = np.arange(len(margins))
+    score, spread = np.empty(len(some)), np.empty(len(some))
+    for place, number in enumerate(some):
+        stopped = at_stop(margins, outputs, rules.thresholds[number])
+        score[place] = score_of(stopped, everyone)
+        without = [
+            score_of(stopped[group != one], everyone[group != one])
+            for one in range(min(N_GROUPS, len(margins) - 1))
+        ]
+        # The jackknife: how much the score hangs on single groups.
+        spread[place] = np.sqrt((N_GROUPS - 1) * np.var(without)) if without else 0.0
+    best = not_beaten(rules.costs[some], -score)
+    kept = some[best]
+    fewer = {name: getattr(rules, name)[kept] for name in ("thresholds", "costs", "errors")}
+    shifted = score[best].max() - score[best]
+    chosen = replace(rules, **fewer, losses=shifted, standard_errors=spread[best])
+    return chosen, Frontier(rules.costs[kept], score[best], spread[best], *about)

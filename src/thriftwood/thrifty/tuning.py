@@ -1,0 +1,137 @@
+"""Tune when samples may stop at nested stages, by what cross-fitted models predict for them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from thriftwood.cascade import StageResults, StoppingRules, temperature_scaling, tune_rules
+from thriftwood.forest import class_margins, gate_margins
+from thriftwood.support.arrays import FloatArray, IntArray
+from thriftwood.thrifty.data import LEAST_CHANCE, LabelledData
+
+NO_LABELS = np.empty((0, 0), dtype=np.int64)
+
+
+class StageOutputs(NamedTuple):
+    """What stages predict for samples that their models did not see, and what that costs.
+
+    Attributes
+    ----------
+    outputs : shape (n_samples, n_stages, n_outputs)
+    gates : shape (n_samples, n_stages)
+        For numbers, the squared error that later stages may save, as far as a stage can tell;
+        nothing for classes.
+    bills : shape (n_samples, n_stages)
+    model_costs : shape (n_stages,)
+    """
+
+    outputs: FloatArray
+    gates: FloatArray
+    bills: FloatArray
+    model_costs: FloatArray
+
+
+class Objective(NamedTuple):
+    """What wrong answers cost: true class, answer; nothing for squared errors.
+
+    `unit` is what margins of numbers are compared with.
+    """
+
+    error_costs: FloatArray
+    unit: float = 1.0
+
+    def observed(self, data: LabelledData, outputs: FloatArray) -> FloatArray:
+        """Return the loss of each sample, by its true class or number."""
+        losses: FloatArray
+        if data.n_classes:
+            losses = self.error_costs[data.y, self.answers(outputs)]
+        else:
+            losses = (outputs[:, 0] - data.y) ** 2
+        return losses
+
+    def answers(self, outputs: FloatArray) -> IntArray:
+        """Return the class of least expected cost."""
+        answers: IntArray = (outputs @ self.error_costs).argmin(axis=1)
+        return answers
+
+    def margins(self, found: StageOutputs, stage: int) -> FloatArray:
+        if len(self.error_costs):
+            return class_margins(found.outputs[:, stage], self.error_costs)
+        return gate_margins(found.gates[:, stage], self.unit)
+
+
+class TunedStages(NamedTuple):
+    """Rules to stop, and what they were measured by: margins and losses at each stage."""
+
+    rules: StoppingRules
+    margins: FloatArray
+    observed: FloatArray
+
+
+def tune_stages(found: StageOutputs, data: LabelledData, objective: Objective) -> TunedStages:
+    """Return rules from cheap to dear, each dearer and better than the one before.
+
+    Losses are expected ones, as in `cascade`: the best stage is trusted, and others err where they
+    disagree with it.
+    """
+    stages = range(found.outputs.shape[1])
+    margins = np.column_stack([objective.margins(found, s) for s in stages])
+    observed = np.column_stack([objective.observed(data, found.outputs[:, s]) for s in stages])
+    weights = data.weights / data.weights.sum()
+    shared: dict[str, Any] = {
+        "margins": margins,
+        "margins_of_all": margins,
+        "bills": found.bills,
+        "weights": weights,
+        "loss_weights": weights,
+        "model_costs": found.model_costs,
+    }
+    if data.n_classes > 1:
+        answers = np.column_stack([objective.answers(found.outputs[:, s]) for s in stages])
+        results = StageResults(
+            labels=answers,
+            probability=_calibrated(found, data, weights),
+            target=data.y.astype(np.int32),
+            error_costs=objective.error_costs,
+            **shared,
+        )
+        return TunedStages(tune_rules(results), margins, observed)
+    expected = np.zeros(margins.shape) if data.n_classes else _expected(found, data, weights)
+    unit = float(weights @ expected[:, 0]) or 1.0  # rules are tuned for losses of about 1
+    results = StageResults(
+        labels=NO_LABELS,
+        probability=np.empty((0, 0)),
+        target=NO_LABELS.astype(np.int32),
+        error_costs=np.ones((1, 1)),
+        expected=expected / unit,
+        observed=observed / unit,
+        **shared,
+    )
+    rules = tune_rules(results)
+    scaled = {name: unit * getattr(rules, name) for name in ("losses", "errors", "standard_errors")}
+    return TunedStages(replace(rules, **scaled), margins, observed)
+
+
+def _calibrated(found: StageOutputs, data: LabelledData, weights: FloatArray) -> FloatArray:
+    """Return probabilities of classes by the stage of least log loss, once it is calibrated."""
+    logs = np.log(np.maximum(found.outputs, LEAST_CHANCE))
+    stages = range(logs.shape[1])
+    calibrated = [temperature_scaling(logs[:, s], data.y, weights) for s in stages]
+    return min(calibrated, key=lambda pair: pair[1])[0]
+
+
+def _expected(found: StageOutputs, data: LabelledData, weights: FloatArray) -> FloatArray:
+    """Return the squared error of the best stage, and how far each stage is from it."""
+    numbers = found.outputs[:, :, 0]
+    errors = weights @ (numbers - data.y[:, None]) ** 2
+    best = int(np.argmin(errors))
+    far = (numbers - numbers[:, [best]]) ** 2
+    # What a stage errs more on average is more than its distance, where it is biased, or less.
+    means = weights @ far
+    more = np.maximum(errors - errors[best], 0.0)
+    scale = np.divide(more, means, out=np.ones_like(more), where=means > 0)
+    losses: FloatArray = errors[best] + scale * far
+    return losses

@@ -1,0 +1,454 @@
+"""Laws of thrifty models: nested sets of features, bought stage by stage within a budget."""
+
+import ctypes
+import shutil
+import subprocess
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_iris, make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import thriftwood as tw
+from thriftwood.errors import InputError, UnsupportedModelError
+from thriftwood.forest import predict_member
+from thriftwood.thrifty import LabelledData, PricedUnits, spread_sets
+from thriftwood.thrifty.learners import (
+    Learner,
+    histogram_booster,
+    lightgbm_booster,
+)
+
+
+def classes(n_samples=400, seed=0):
+    return make_classification(
+        n_samples, 8, n_informative=4, n_redundant=1, flip_y=0.05, random_state=seed
+    )
+
+
+COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+PRICES = np.array([1.0, 2.0, 1.0, 5.0, 3.0, 0.0, 2.0, 8.0])
+
+
+def thrifty(**options):
+    return tw.ThriftyClassifier(**{"effort": "quick", "random_state": 0, **options})
+
+
+@pytest.fixture(scope="module")
+def samples():
+    return classes()
+
+
+@pytest.fixture(scope="module")
+def fitted(samples):
+    return thrifty(costs=PRICES).fit(*samples)
+
+
+@pytest.fixture(scope="module")
+def regressor():
+    X, y = load_diabetes(return_X_y=True)
+    return tw.ThriftyRegressor(effort="quick", random_state=0).fit(X, y), X, y
+
+
+# Which samples make a fold is drawn, so that a sample of weight 2 is not two samples.
+FOLDS_ARE_DRAWN = {
+    "check_sample_weight_equivalence_on_dense_data": "samples are drawn into folds",
+}
+
+
+@parametrize_with_checks(
+    [
+        tw.ThriftyClassifier(effort="quick", random_state=0),
+        tw.ThriftyRegressor(effort="quick", random_state=0),
+    ],
+    expected_failed_checks=lambda _: FOLDS_ARE_DRAWN,
+)
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of the checks' own data
+def test_scikit_learn_accepts_them(estimator, check):
+    check(estimator)
+
+
+def test_sets_are_nested_and_samples_pay_for_the_set_where_they_stop(fitted, samples):
+    X, _ = samples
+    sets = fitted.stages_.sets
+    assert all(small < large for small, large in pairwise(sets))
+    assert all(5 in own for own in sets)  # it is free
+    stage = fitted.decision_path(X).stage
+    bill = fitted.bill(X)
+    paid = np.array([PRICES[list(own)].sum() for own in sets])
+    assert np.allclose(bill.per_sample, paid[stage])
+
+
+def test_receipts_add_up_to_bills(fitted, samples):
+    X, _ = samples
+    model = fitted.at(budget=6.0)
+    bill = model.bill(X)
+    for i in range(0, 400, 37):
+        assert bill.receipt(i).total == pytest.approx(bill.per_sample[i])
+        assert {one.feature for one in bill.receipt(i).purchases} == set(
+            np.flatnonzero(bill.used[i])
+        )
+
+
+def test_more_budget_never_means_more_loss(fitted):
+    assert (np.diff(fitted.rules_.costs) > 0).all()
+    assert (np.diff(fitted.rules_.losses) < 0).all()
+    costs = [fitted.at(budget=budget).cost_ for budget in (0, 1, 3, 9, 27)]
+    assert costs == sorted(costs)
+    assert all(cost <= budget for cost, budget in zip(costs, (0, 1, 3, 9, 27), strict=True))
+
+
+def test_bills_of_new_samples_are_near_the_budget():
+    X, y = classes(3000)
+    model = thrifty(costs=PRICES, budget=5.0).fit(X[:1500], y[:1500])
+    assert model.bill(X[1500:]).mean == pytest.approx(5.0, rel=0.2)
+    assert model.score(X[1500:], y[1500:]) == pytest.approx(model.score_, abs=0.05)
+
+
+def test_a_hard_limit_holds_for_every_sample(samples):
+    X, y = samples
+    model = thrifty(costs=PRICES, max_cost=6.0).fit(X, y)
+    assert model.at(budget=np.inf).bill(X).per_sample.max() <= 6.0
+    assert model.stages_.sets[-1] > model.stages_.sets[0]
+
+
+def test_prices_and_budget_in_another_unit_change_nothing(samples):
+    X, y = samples
+    one = thrifty(costs=PRICES, budget=4.0).fit(X, y)
+    other = thrifty(costs=1024 * PRICES, budget=1024 * 4.0).fit(X, y)
+    assert np.array_equal(one.predict_proba(X), other.predict_proba(X))
+    assert np.allclose(1024 * one.frontier_.cost, other.frontier_.cost)
+
+
+def test_a_feature_dearer_than_all_errors_is_never_bought(samples):
+    X, y = samples
+    prices = np.ones(8)
+    prices[3] = 1000.0
+    model = thrifty(costs=prices, error_costs=50.0).fit(X, y)
+    assert not model.bill(X).used[:, 3].any()
+
+
+def test_errors_that_cost_nothing_are_not_worth_a_feature(samples):
+    X, y = samples
+    model = thrifty(costs=PRICES, error_costs=0.0).fit(X, y)
+    assert model.bill(X).mean == 0
+
+
+def test_dear_errors_of_one_class_are_avoided(samples):
+    X, y = samples
+    plain = thrifty(costs=PRICES, error_costs={0: 50, 1: 50}).fit(X, y)
+    careful = thrifty(costs=PRICES, error_costs={0: 1, 1: 50}).fit(X, y)
+    assert (careful.predict(X)[y == 1] == 0).sum() <= (plain.predict(X)[y == 1] == 0).sum()
+    assert careful.predict(X).mean() > plain.predict(X).mean()
+
+
+@pytest.mark.parametrize("n_jobs", [2, -1])
+def test_one_seed_gives_one_model_whatever_the_number_of_threads(samples, n_jobs):
+    X, y = samples
+    one = thrifty(costs=PRICES).fit(X, y)
+    other = thrifty(costs=PRICES, n_jobs=n_jobs).fit(X, y)
+    assert one.stages_.sets == other.stages_.sets
+    assert np.array_equal(one.rules_.thresholds, other.rules_.thresholds)
+    assert np.array_equal(one.predict_proba(X), other.predict_proba(X))
+
+
+def test_full_effort_averages_boosters_and_forests(samples):
+    X, y = samples
+    model = thrifty(costs=PRICES, effort="full").fit(X, y)
+    kinds = {member.combine for members in model.stages_.members for member in members}
+    assert kinds == {"mean", "sum"}
+    assert model.score(X, y) > 0.9
+
+
+def test_lazy_predictors_buy_stage_by_stage_and_agree(fitted, samples):
+    X, _ = samples
+    model = fitted.at(budget=5.0)
+    some = list(range(60))
+    expected = model.decision_path(X[:60])
+    bought = []
+
+    def acquire(sample, feature):
+        bought.append((sample, feature))
+        return X[sample, feature]
+
+    lazy = tw.LazyPredictor(model, acquire=acquire)
+    answer = lazy.predict(some)
+    many = tw.LazyPredictor(model, acquire_many=lambda r: [X[i, k] for i, k in r]).predict(some)
+    table = tw.LazyPredictor(model).predict(X[:60])
+    for one in (answer, many, table):
+        assert np.array_equal(one.proba, expected.predictions)
+        assert np.array_equal(one.stages, expected.stage)
+        assert np.array_equal(one.labels, model.predict(X[:60]))
+        assert np.allclose(one.bill.per_sample, model.bill(X[:60]).per_sample)
+    assert len(set(bought)) == len(bought) == answer.n_requests == int(answer.bill.used.sum())
+    for i in some:
+        own = [one.feature for one in answer.receipt(i).purchases]
+        assert own == [feature for sample, feature in bought if sample == i]
+        assert own == [one.feature for one in model.bill(X[:60]).receipt(i).purchases]
+
+
+def test_lazy_predictors_use_what_is_known_and_live_with_failures(fitted, samples):
+    X, _ = samples
+    model = fitted.at(budget=8.0)
+
+    def acquire(sample, feature):
+        if feature == 0:
+            raise OSError("no answer")
+        return X[sample, feature]
+
+    lazy = tw.LazyPredictor(model, acquire=acquire, on_failure="missing", costs=PRICES)
+    without = X[:20].copy()
+    without[:, 0] = np.nan
+    assert np.array_equal(lazy.predict(range(20)).proba, model.predict_proba(without))
+    known = [{0: X[i, 0]} for i in range(20)]
+    answer = lazy.predict(range(20), known=known)
+    assert np.array_equal(answer.proba, model.predict_proba(X[:20]))
+    assert not answer.failures
+    assert answer.bill.by_feature[0] == 0
+
+
+def test_lazy_predictors_refuse_what_sets_cannot_do(fitted):
+    for options in ({"stop": "decided"}, {"max_cost": 3.0}, {"on_failure": "node"}):
+        with pytest.raises(InputError):
+            tw.LazyPredictor(fitted, acquire=lambda *_: 0.0, **options)
+
+
+def test_a_file_holds_the_model(fitted, samples, tmp_path):
+    X, _ = samples
+    fitted.at(budget=5.0).save(tmp_path / "model.tw")
+    again = tw.ThriftyClassifier.load(tmp_path / "model.tw")
+    assert np.array_equal(again.predict_proba(X), fitted.at(budget=5.0).predict_proba(X))
+    assert np.array_equal(again.at(budget=9.0).predict(X), fitted.at(budget=9.0).predict(X))
+    assert np.array_equal(again.frontier_.score, fitted.frontier_.score)
+    assert again.bill(X).mean == fitted.at(budget=5.0).bill(X).mean
+    with pytest.raises(InputError, match="ThriftyClassifier"):
+        tw.ThriftyRegressor.load(tmp_path / "model.tw")
+
+
+def test_damaged_files_are_refused(fitted, tmp_path):
+    place = tmp_path / "model.tw"
+    fitted.save(place)
+    content = bytearray(place.read_bytes())
+    content[len(content) // 2] ^= 1
+    place.write_bytes(bytes(content))
+    with pytest.raises(InputError):
+        tw.ThriftyClassifier.load(place)
+
+
+def test_groups_are_bought_together_where_a_fee_is_due():
+    X, y = classes(600, seed=1)
+    informative = [0, 1]
+    costs = tw.Costs(
+        per_feature=np.full(8, 0.01), groups={"lab": [2, 3, 4]}, group_fee={"lab": 5.0}
+    )
+    units = PricedUnits(thrifty(costs=costs, budget=1.0).fit(X, y).prices)
+    assert frozenset([2, 3, 4]) in units.units
+    assert units.price([2, 3]) == pytest.approx(5.02)
+    assert units.price([*informative, 2, 3, 4]) == pytest.approx(5.05)
+    model = thrifty(costs=costs).fit(X, y)
+    for own in model.stages_.sets:
+        assert model.bill(X).per_sample.max() <= units.price(range(8)) + 1e-9
+        assert units.price(own) <= units.price(range(8)) + 1e-9
+
+
+def test_what_is_required_comes_free_with_what_requires_it():
+    X, y = classes(300)
+    costs = tw.Costs(per_feature=np.ones(8), requires={3: [0, 1]})
+    model = thrifty(costs=costs).fit(X, y)
+    for own in model.stages_.sets:
+        assert 3 not in own or {0, 1} <= own
+    bill = model.at(budget=np.inf).bill(X)
+    assert bill.receipt(0).total == pytest.approx(bill.per_sample[0])
+
+
+def test_prices_of_samples_known_values_and_models():
+    X, y = classes(300)
+    known = np.zeros((300, 8), dtype=bool)
+    known[::2, 0] = True
+    costs = tw.Costs(per_feature=np.ones(8), known=known, per_model={1: 30.0}, predictions=100)
+    model = thrifty(budget=4.0).fit(X, y, costs=costs)
+    bill = model.bill(X, costs=costs)
+    assert model.cost_ <= 4.0
+    assert bill.per_sample[1] >= bill.receipt(0).total - 8
+    with pytest.raises(InputError, match="for_samples"):
+        model.bill(X)
+
+
+def test_prices_that_sets_do_not_have_are_refused(samples):
+    X, y = samples
+    for costs in (
+        tw.Costs(per_feature=np.ones(8), per_split=0.1),
+        tw.Costs(per_feature=np.ones(8), per_node=0.1, predictions=10),
+        tw.Costs(per_feature=np.ones(8), shared_by=[0] * 400),
+    ):
+        with pytest.raises(InputError):
+            thrifty(costs=costs).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"effort": "lots"},
+        {"estimator": "best"},
+        {"estimator": 3},
+        {"budget": -1.0},
+        {"max_cost": "much"},
+        {"scoring": "prettiness"},
+    ],
+)
+def test_wrong_parameters_are_refused(samples, options):
+    with pytest.raises(InputError):
+        thrifty(**options).fit(*samples)
+
+
+def test_weights_of_zero_leave_samples_out(samples):
+    X, y = samples
+    weight = np.ones(400)
+    weight[300:] = 0
+    one = thrifty(costs=PRICES).fit(X, y, sample_weight=weight)
+    other = thrifty(costs=PRICES).fit(X[:300], y[:300])
+    assert np.array_equal(one.predict_proba(X), other.predict_proba(X))
+
+
+def test_class_weights_raise_the_share_of_a_class():
+    X, y = make_classification(600, 6, weights=[0.85], flip_y=0.1, random_state=0)
+    plain = thrifty().fit(X, y)
+    heavy = thrifty(class_weight={0: 1, 1: 8}).fit(X, y)
+    assert heavy.predict(X).mean() > plain.predict(X).mean()
+
+
+def test_scores_of_the_user_choose(samples):
+    X, y = samples
+    model = thrifty(costs=PRICES, scoring="roc_auc").fit(X, y)
+    assert model.frontier_.scoring == "roc_auc"
+    assert (np.diff(model.frontier_.score) > 0).all()
+    assert (model.frontier_.standard_error >= 0).all()
+
+
+def test_many_classes_and_missing_values():
+    X, y = load_iris(return_X_y=True)
+    X = X.copy()
+    X[::7, 2] = np.nan
+    names = np.array(["setosa", "versicolor", "virginica"])
+    frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+    model = thrifty(costs={"a": 1, "b": 1, "c": 2, "d": 2}).fit(frame, names[y])
+    assert model.score(frame, names[y]) > 0.9
+    assert model.predict_proba(frame).sum(axis=1) == pytest.approx(np.ones(150))
+
+
+def test_learners_of_the_user_are_cloned_for_each_stage(samples, tmp_path):
+    X, y = samples
+    learner = make_pipeline(StandardScaler(), LogisticRegression())
+    model = thrifty(estimator=learner, costs=PRICES, budget=6.0).fit(X, y)
+    lazy = tw.LazyPredictor(model, acquire=lambda i, k: X[i, k]).predict(range(30))
+    assert lazy.proba == pytest.approx(model.predict_proba(X[:30]))
+    with pytest.raises(InputError, match="Pipeline"):
+        model.save(tmp_path / "model.tw")
+
+
+def test_numbers_cost_less_and_predict_worse_on_smaller_budgets(regressor):
+    model, X, y = regressor
+    assert model.frontier_.scoring == "r2"
+    assert (np.diff(model.rules_.losses) < 0).all()
+    cheap, dear = model.at(budget=1.5), model.at(budget=np.inf)
+    assert cheap.bill(X).mean < dear.bill(X).mean
+    assert cheap.score(X, y) < dear.score(X, y)
+    lazy = tw.LazyPredictor(cheap, acquire=lambda i, k: X[i, k]).predict(range(40))
+    assert np.array_equal(lazy.values, cheap.predict(X[:40]))
+
+
+def test_files_hold_regressors(regressor, tmp_path):
+    model, X, _ = regressor
+    model.save(tmp_path / "model.tw")
+    again = tw.ThriftyRegressor.load(tmp_path / "model.tw")
+    assert np.array_equal(again.at(budget=2.0).predict(X), model.at(budget=2.0).predict(X))
+
+
+def test_searches_and_clones(samples):
+    X, y = samples
+    search = GridSearchCV(thrifty(costs=PRICES), {"budget": [1.0, 8.0]}, cv=2).fit(X, y)
+    assert search.best_params_["budget"] == 8.0
+    assert clone(search.best_estimator_).get_params()["budget"] == 8.0
+
+
+@pytest.mark.skipif(COMPILER is None, reason="no C compiler (cc, gcc or clang): install one")
+@pytest.mark.parametrize("kind", ["classes", "numbers"])
+def test_exported_c_buys_and_predicts_the_same(kind, fitted, samples, regressor, tmp_path):
+    model, X = (fitted.at(budget=5.0), samples[0]) if kind == "classes" else regressor[:2]
+    tw.export.to_c(model, tmp_path / "it.c", name="thrifty")
+    strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]
+    command = [COMPILER, *strict, "-O1", "-shared", "-fPIC", "it.c", "-o", "it.so", "-lm"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    compiled = ctypes.CDLL(str(tmp_path / "it.so"))
+    get_type = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_int, ctypes.c_void_p)
+    doubles = np.ctypeslib.ndpointer(np.float64, flags="C")
+    compiled.thrifty_predict.argtypes = [doubles, doubles]
+    compiled.thrifty_predict_lazily.argtypes = [get_type, ctypes.c_void_p, doubles]
+    path, used = model.decision_path(X[:100]), model.bill(X[:100]).used
+    out = np.empty(path.predictions.shape[1])
+    for i in range(100):
+        row, asked = np.ascontiguousarray(X[i]), []
+
+        def get(feature, _, row=row, asked=asked):
+            asked.append(feature)
+            return row[feature]
+
+        assert compiled.thrifty_predict(row, out) == path.stage[i]
+        assert out == pytest.approx(path.predictions[i], abs=1e-12)
+        assert compiled.thrifty_predict_lazily(get_type(get), None, out) == path.stage[i]
+        assert sorted(asked) == np.flatnonzero(used[i]).tolist()
+
+
+def test_a_single_class_is_predicted():
+    model = thrifty().fit(np.arange(20.0).reshape(10, 2), np.zeros(10))
+    assert (model.predict(np.ones((3, 2))) == 0).all()
+    assert model.bill(np.ones((3, 2))).mean == 0
+
+
+def test_the_frontier_as_a_table_and_a_picture(fitted):
+    frame = fitted.frontier_.to_frame()
+    assert list(frame.columns) == ["cost", "score", "standard_error"]
+    assert len(frame) == len(fitted.frontier_) == len(fitted.rules_)
+    assert fitted.frontier_.plot().get_ylabel() == "accuracy"
+    assert "accuracy" in repr(fitted.frontier_)
+
+
+@pytest.mark.parametrize("make", [lightgbm_booster, histogram_booster])
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_members_are_what_was_cross_fitted(make, n_classes):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(200, 4))
+    y = X[:, 1] + X[:, 3] ** 2
+    if n_classes:
+        y = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
+    data = LabelledData(X, y, np.ones(200), n_classes)
+    learner = Learner(make(4), (5, 10))
+    few, many = learner.cross_fit(data, [1, 3], X, 0)
+    for rounds, outputs in ((5, few), (10, many)):
+        member = learner.member(data, [1, 3], rounds, 0)
+        assert member.n_features == 4
+        assert predict_member(member, X) == pytest.approx(outputs)
+    assert data.mean_loss(many) < data.mean_loss(few)
+
+
+def test_other_tools_say_whom_to_ask(fitted, samples):
+    with pytest.raises(UnsupportedModelError, match="bill"):
+        tw.feature_bill(fitted, samples[0])
+
+
+def test_stages_are_spread_over_prices():
+    prices = np.concatenate([[0.0], np.arange(1.0, 55.0)])
+    taken = spread_sets([frozenset(range(n)) for n in range(55)], prices, 10)
+    assert taken[0] == 0
+    assert taken[1] == 1
+    assert taken[-1] == 54
+    assert len(taken) == 10
