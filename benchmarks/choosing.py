@@ -58,9 +58,9 @@ UNSEEN = (
     Setting("drawn, 5 %", 600, 300),
     Setting("drawn, 5 %", 2000, 1500),
     Setting("thyroid, 3 classes", 1000, 500),
-    Setting("covertype, 2 classes", 500, 250),
-    Setting("covertype, 2 classes", 3000, 2000),
     Setting("covertype, 6 %", 500, 250),
+    Setting("covertype, 6 %", 3000, 2000),
+    Setting("covertype, 49 %", 500, 250),
     Setting("covertype, 7 classes", 1000, 500),
     Setting("miniboone_tiny", 300, 150),
     Setting("miniboone_tiny", 1000, 500),
@@ -137,8 +137,8 @@ TARGETS: dict[tuple[str, str], Callable[[np.ndarray], np.ndarray]] = {
     ("nhanes", ""): lambda y: y == 2,
     ("thyroid_ann", ""): lambda y: y != 2,
     ("thyroid", "3 classes"): lambda y: y,
-    ("covertype", "2 classes"): lambda y: y == 2,
-    ("covertype", "6 %"): lambda y: y == np.bincount(y).argsort()[-3],
+    ("covertype", "6 %"): lambda y: y == 2,
+    ("covertype", "49 %"): lambda y: y == 1,
     ("covertype", "7 classes"): lambda y: y,
 }
 

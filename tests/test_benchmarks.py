@@ -26,7 +26,7 @@ SCRIPTS = [
     ("guarantee.py", ["passed in the world", "among the others", "whole model"]),
     ("limits.py", ["budget, cascade", "limit, whole model", "highest bill"]),
     ("refit.py", ["of growing", "validation samples"]),
-    ("choosing.py", ["AUC, paired: the default", "best AUC in hindsight"]),
+    ("choosing.py", ["ROC AUC alone, paired", "best in hindsight", "was judged on"]),
     ("subsampling.py", ["covered", "Losses and bills of the subsample", "all samples"]),
     ("dantzig_wolfe.py", ["two workers", "Gap after each round", "The textbook's master, for"]),
     ("scale_out.py", ["same drop steps True", "of one process", "Extrapolation, not measured"]),

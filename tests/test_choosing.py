@@ -362,3 +362,53 @@ def test_weights_of_a_boosted_model_count_in_its_descent():
     usual = tw.prune(model, X, y, **options)
     named = tw.prune(model, X, y, class_weight={1: 5}, **options)
     assert (usual.loss, usual.cost) == (named.loss, named.cost)
+
+
+# --- probabilities, where order decides
+
+
+def near(score, deviations):
+    """Mark what is not below the best by more than the standard error of the difference."""
+    best = score.argmax()
+    return score >= score[best] - np.linalg.norm(deviations - deviations[best], axis=1) - 1e-12
+
+
+def test_probabilities_must_not_get_clearly_worse_where_order_decides(case):
+    kind, path, X, y = case
+    if kind == "numbers":
+        return
+    measured = path.evaluate(X, y)
+    order = near(np.append(measured.original.score, measured.score), measured.deviations)[1:]
+    brier = -np.append(measured.original.brier, measured.brier)
+    assert brier[0] == pytest.approx(get_scorer("neg_brier_score")(path.model, X, y))
+    both = order & near(brier, measured.brier_deviations)[1:]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConstantPredictionWarning)
+        chosen = path.choose(X, y).index
+        by_order = path.choose(X, y, scoring="roc_auc_ovr").index
+    assert by_order == chosen
+    if both.any():
+        assert both[chosen]
+        cheaper = measured.cost < measured.cost[chosen] - 1e-9
+        assert not (both & cheaper).any()
+    else:
+        assert brier[1:][chosen] == pytest.approx(brier[1:][order].max())
+
+
+@pytest.mark.filterwarnings("ignore:.*Only its probabilities tell:UserWarning")
+def test_probabilities_are_judged_by_the_weights_of_the_model_and_told_without_them():
+    X, y, X_val, y_val = rare(2)
+    forest = RandomForestClassifier(
+        30, max_features=None, class_weight="balanced", random_state=2
+    ).fit(X, y)
+    path = tw.prune_path(forest, X, y, costs=NHANES.costs)
+    measured = path.evaluate(X_val, y_val)
+    weights = compute_sample_weight("balanced", y_val)
+    by_hand = get_scorer("neg_brier_score")(forest, X_val, y_val, sample_weight=weights)
+    assert measured.original.own_brier == pytest.approx(-by_hand)
+    chosen = path.choose(X_val, y_val)
+    own = -np.append(measured.original.own_brier, measured.own_brier)
+    assert near(own, measured.own_brier_deviations)[1 + chosen.index]
+    choice = chosen.choice
+    assert choice.brier - choice.brier_before > 2 * choice.brier_error
+    assert f"clearly worse: Brier score {choice.brier:.3g}" in str(choice)

@@ -8,7 +8,7 @@ import pytest
 from cli_files import HEART, PRICES, answer, heart_folder, heart_frame, names_in, refused, run
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.metrics import log_loss
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.model_selection import StratifiedKFold, cross_val_predict, cross_val_score
 
 import thriftwood as tw
 from thriftwood.cli import training
@@ -82,10 +82,21 @@ def test_what_is_predicted_is_seen_from_the_target(target, expected):
     assert usual_task(target) == expected
 
 
+TYPES = {
+    "budget-forest": "BudgetForestClassifier",
+    "forest": "RandomForestClassifier",
+    "boosting": "HistGradientBoostingClassifier",
+}
+
+
+def type_of(file):
+    return type(read_model(file)).__name__
+
+
 def tried(result):
     """Return the losses of the kinds of models that were tried."""
     assert result.exit_code == 0, result.output
-    found = re.findall(r"Tried (\S+): [a-z ]+ ([\d.e+-]+) in cross", result.stdout)
+    found = re.findall(r"Tried (\S+): [a-z_ ]+ ([\d.e+-]+) in cross", result.stdout)
     return {name: float(loss) for name, loss in found}
 
 
@@ -105,6 +116,23 @@ def test_the_best_of_three_in_cross_validation_is_trained(folder, tmp_path):
         assert losses[name] == pytest.approx(log_loss(y, chances), rel=1e-3)
     best = min(losses, key=losses.get)
     assert f"Trained a {KINDS.get(best, 'BudgetForestClassifier')}, the best" in result.stdout
+
+
+def test_the_best_by_a_metric_is_trained(folder, tmp_path):
+    words = ("--target", "ill", "--costs", folder / "few.csv", "--metric", "roc_auc")
+    result = run("train", folder / "rows.csv", *words, "-o", tmp_path / "out")
+    areas = tried(result)
+    rows = pd.read_parquet(tmp_path / "out/train.parquet")
+    forest = RandomForestClassifier(40, max_features=None, random_state=0)
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    X, y = rows.drop(columns="ill"), rows["ill"]
+    by_hand = cross_val_score(forest, X, y, cv=folds, scoring="roc_auc")
+    assert areas["forest"] == pytest.approx(by_hand.mean(), abs=2e-3)  # folds count by their size
+    assert type_of(tmp_path / "out/model.skops") == TYPES[max(areas, key=areas.get)]
+    assert "Suggested" in result.stdout
+    assert "--metric is 'area'" in refused(
+        "train", folder / "rows.csv", *words[:4], "--metric", "area", "-o", tmp_path / "no"
+    )
 
 
 KINDS = {"forest": "RandomForestClassifier", "boosting": "HistGradientBoostingClassifier"}

@@ -71,7 +71,7 @@ def frontier(request: Request, console: Console, output: OutputFolder) -> None:
     check_apart(output, request.model, request.data, request.validation, request.costs)
     check_new_folder(output, FILES, request.force)
     check_request(request, request.model)
-    check_metric(request)
+    check_metric(request, holds_out=request.validation is not None)
     inputs = read_inputs(request, console)
     check_page(request, inputs)
     path = tw.prune_path(
@@ -168,14 +168,14 @@ def frontier_facts(found: Frontier) -> dict[str, Any]:
     }
 
 
-def check_metric(request: Request) -> None:
+def check_metric(request: Request, holds_out: bool) -> None:
     """Refuse, before any work, a metric that does not exist, or has nothing to judge."""
     if request.metric is None:
         return
     from thriftwood.adapters import read_scorer
 
     read_scorer(request.metric)
-    if request.validation is None and request.model is not None:
+    if not holds_out:
         raise InputError("--metric judges samples that training did not see: add --validation.")
 
 
@@ -183,7 +183,7 @@ def write_frontier(
     folder: Path, path: PruningPath, inputs: Inputs, request: Request, console: Console
 ) -> Frontier:
     """Evaluate a path, and write its tables, its pictures and its page into a folder."""
-    from thriftwood.report.page import page_data, write_document
+    from thriftwood.report.page import write_page
 
     evaluation = None
     if inputs.validation is not None and inputs.is_judged_by_errors:
@@ -202,8 +202,9 @@ def write_frontier(
         output = f"point-{point}{inputs.suffix}"
         return shlex.join(request.words("prune", "--tradeoff", repr(tradeoff), "-o", output))
 
-    page = page_data(
+    point, reason = write_page(
         path,
+        folder / REPORT,
         inputs.problem,
         evaluation,
         title=request.title,
@@ -211,8 +212,7 @@ def write_frontier(
         positive=request.positive,
         commands=command,
     )
-    write_document(page, folder / REPORT)
-    found = Frontier(path, evaluation, page["start"]["point"], page["start"]["why"])
+    found = Frontier(path, evaluation, point, reason)
     with console.step("Writing tables"):
         frame = frame_of(path, evaluation)
         frame.to_csv(folder / "path.csv", index=False)

@@ -89,7 +89,7 @@ def train(
     check_apart(output, request.data, request.validation, request.costs)
     check_new_folder(output, TRAINED, request.force)
     check_request(request)
-    check_metric(request)
+    check_metric(request, holds_out=True)
     with new_folder(output, TRAINED, request.force) as folder:
         trained, lines = write_model_and_samples(request, folder, kind, task, seed, console)
         inputs = read_inputs(trained, console)

@@ -1,4 +1,4 @@
-"""Data of the page: one JSON object, collected from the path, bills, evaluations and certificates.
+"""The page: one JSON object, collected from the path, bills, evaluations and certificates.
 
 Its keys are those that the scripts in `assets` read.
 """
@@ -28,15 +28,15 @@ from thriftwood.problem import (
 )
 from thriftwood.pruning import PruningPath
 from thriftwood.report.page.class_errors import ClassErrors
+from thriftwood.report.page.document import ROUNDING, write_document
 from thriftwood.report.page.proofs import proofs_of
 from thriftwood.report.points import drawn_points, first_point, shown_points
 from thriftwood.support.arrays import FloatArray, IntArray
+from thriftwood.support.files import File
 from thriftwood.support.progress import progress_bar
 from thriftwood.support.validation import truth, whole_number
 
 FEWEST_POINTS = 3  # the first, the last and the suggested one
-# By this part may a mean bill measured now differ from that of the path.
-ROUNDING = 1e-6
 # So that a page stays below 2 MB whatever the model: points of the curve, of which no screen shows
 # more, and numbers in the details of all points.
 MOST_DRAWN = 1500
@@ -50,8 +50,9 @@ MODEL_COST, SEVERAL = "what is paid once for the model", "counted in several gro
 TYPICAL = {"A cheap {}": 0.1, "A {} in the middle": 0.5, "A dear {}": 0.9}
 
 
-def page_data(
+def write_page(
     path: PruningPath,
+    file: File,
     problem: PruningProblem,
     evaluation: Evaluation | None = None,
     *,
@@ -61,8 +62,60 @@ def page_data(
     commands: Callable[[int, float], str] | None = None,
     max_points: int = 40,
     receipts: bool = True,
-) -> dict[str, Any]:
-    """Collect what a page shows; parameters as in `write_page`."""
+) -> tuple[int, str]:
+    """Write the frontier as one HTML file that needs nothing else, not even a network.
+
+    It shows cost against error, and for the point that is chosen on it: which errors it makes, what
+    samples pay, which features they buy, what is saved, how small the trees get, receipts of three
+    samples, and the proof that no pruning of this model is better.
+
+    Parameters
+    ----------
+    path : PruningPath
+    file : path
+        Usually named `.html`; one that is there already is replaced.
+    problem : PruningProblem
+        The problem that the path solves, with its samples in memory. Bills, receipts and proofs are
+        those of these samples. Its `n_jobs` and `progress` are the page's.
+    evaluation : Evaluation, optional
+        What `path.evaluate` measured on samples that the model was not trained on. With it the page
+        shows their errors, and suggests the cheapest point within one standard error of the best.
+    title : str, optional
+    noun : str
+        What a sample is called on the page, such as "patient".
+    positive : label, optional
+        Of two classes the one to be found, whose samples are missed or raise false alarms; None
+        means the rarer one.
+    commands : callable, optional
+        Called with the number of a point and a tradeoff for which it is optimal; returns the
+        command that makes this model. None shows Python code only.
+    max_points : int
+        For how many points there are details at the most; fewer for models that buy thousands of
+        features, so that the page stays below 2 MB. The curve shows all points that can be told
+        apart on a screen.
+    receipts : bool
+        Whether to show receipts of three samples, with the values of their features.
+
+    Returns
+    -------
+    point, why : int and str
+        The point that the page begins with, and the reason.
+
+    Examples
+    --------
+    >>> import thriftwood as tw
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> heart = tw.datasets.load_heart()
+    >>> forest = RandomForestClassifier(5, max_depth=3, random_state=0).fit(heart.X, heart.y)
+    >>> problem = tw.pruning_problem(forest, heart.X, heart.y, costs=heart.prices)
+    >>> path = tw.prune_path(problem)
+    >>> with TemporaryDirectory() as folder:
+    ...     point, why = tw.report.write_page(path, Path(folder) / "page.html", problem)
+    ...     (Path(folder) / "page.html").read_text()[:15]
+    '<!DOCTYPE html>'
+    """
     _check_arguments(path, problem, evaluation, title, commands)
     noun, nouns = _singular_and_plural(noun)
     most_points = whole_number(max_points, "max_points", FEWEST_POINTS)
@@ -96,7 +149,7 @@ def page_data(
     rest = OTHER_FEATURES if prices.groups else ALL_FEATURES
     tests = f"splits that {'an' if noun[0] in 'aeiouAEIOU' else 'a'} {noun} passes"
     in_groups = set(members) if prices.groups else set(range(prices.n_columns))
-    return {
+    data = {
         "title": title or f"What this {type(path.model).__name__} could cost",
         "noun": noun,
         "nouns": nouns,
@@ -128,6 +181,8 @@ def page_data(
         "points": points,
         "start": {"point": start, "why": why, "is_suggested": evaluation is not None},
     }
+    write_document(data, file)
+    return start, why
 
 
 def _check_arguments(path: Any, problem: Any, evaluation: Any, title: Any, commands: Any) -> None:

@@ -11,7 +11,6 @@ from typing import Any
 
 from thriftwood._version import __version__
 from thriftwood.report.amounts import amount
-from thriftwood.report.page.data import ROUNDING
 from thriftwood.support.files import File, write_whole
 from thriftwood.support.text import shown
 
@@ -28,6 +27,8 @@ SCRIPTS = (
     "page.js",
 )
 PLACE = re.compile(r"\{\{(\w+)\}\}")
+# By this part may a mean bill measured now differ from that of the path.
+ROUNDING = 1e-6
 DIGITS = 7  # more than anybody sees, fewer than a double has
 
 
