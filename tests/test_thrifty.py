@@ -440,9 +440,11 @@ def test_members_are_what_was_cross_fitted(make, n_classes):
     assert data.mean_loss(many) < data.mean_loss(few)
 
 
-def test_other_tools_say_whom_to_ask(fitted, samples):
-    with pytest.raises(UnsupportedModelError, match="bill"):
-        tw.feature_bill(fitted, samples[0])
+def test_other_tools_know_its_bill_and_say_what_they_cannot_do(fitted, samples):
+    X, y = samples
+    assert tw.feature_bill(fitted, X).mean == fitted.bill(X).mean
+    with pytest.raises(UnsupportedModelError, match="several models"):
+        tw.prune_path(fitted, X, y)
 
 
 def test_stages_are_spread_over_prices():

@@ -23,7 +23,14 @@ from thriftwood.billing.payments import (
 from thriftwood.billing.receipt import FeatureUse, Receipt, make_receipt, uses_in_order
 from thriftwood.costs import MODEL, AnyCosts, PriceList, prices_of_samples, read_prices
 from thriftwood.errors import InputError, RangeError
-from thriftwood.forest import Forest, Routes, Stages, predict_stages, route_samples
+from thriftwood.forest import (
+    Forest,
+    NestedStages,
+    Routes,
+    Stages,
+    predict_stages,
+    route_samples,
+)
 from thriftwood.forest.table import Table, read_rows
 from thriftwood.support.arrays import BoolArray, FloatArray, IntArray, read_only
 from thriftwood.support.memory import tells_memory
@@ -181,6 +188,9 @@ def feature_bill(
       tree 0  cp = 1            1
     """
     model = without_threshold(model)
+    if isinstance(getattr(model, "stages_", None), NestedStages):
+        own_bill: FeatureBill = model.bill(X, costs)  # of what its stages buy, whatever trees ask
+        return own_bill
     if getattr(unwrapped(model), "max_cost", math.inf) < math.inf:
         limited: FeatureBill = unwrapped(model).bill(X, costs)  # it knows when to stop buying
         return limited
