@@ -190,6 +190,8 @@ def test_the_chart_can_show_the_loss(visit, file):
 def test_the_chosen_point_is_kept_in_the_address(visit, file, path):
     page = visit(file.as_uri())
     page.focus("#slider")
+    page.keyboard.press("Home")
+    assert page.evaluate("location.hash") == f"#point={len(path) - 1}"
     page.keyboard.press("End")
     assert page.evaluate("location.hash") == "#point=0"
     page.reload()
