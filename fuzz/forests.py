@@ -135,12 +135,18 @@ class Check:
         floor = CLASS_FLOOR if is_classifier else NUMBER_FLOOR * largest
         self._close(what, said, self.oracle.loss(place), floor)
 
+    @property
+    def _largest_price(self):
+        prices = self.case.prices
+        return float(np.max(prices["per_feature"] or prices["per_sample"], initial=0.0))
+
     def _rounding_is_small(self, proof):
         """What is claimed to be lost to rounding is little: else nearly everything is optimal."""
         largest, dearest = self.oracle.size_of_losses, self.oracle.cost(-1)
         self.cost_gap = proof.cost_gap
         self._claim(proof.gap <= MOST_LOST * largest, f"rounded: {proof}")
-        most = MOST_COST_LOST * float(dearest) + 1e-15
+        # In partitions all prices are rounded together, those that nobody pays, too.
+        most = MOST_COST_LOST * float(dearest) + 1e-14 * (1 + self._largest_price)
         self._claim(proof.cost_gap <= most, f"rounded: {proof}")
 
     def _point(self, path, index):

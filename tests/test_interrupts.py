@@ -149,6 +149,15 @@ def test_threads_end_where_their_caller_has_given_up():
     assert len(n_done) == so_far < 1000
 
 
+@pytest.fixture
+def ctrl_c():
+    """Raise KeyboardInterrupt by SIGINT, also where the tests run in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 def test_a_score_of_the_users_own_is_not_computed_any_more():
     """The interrupt is heard while the score is computed, and no other one begins."""
     n_called = []
