@@ -14,6 +14,7 @@ from prunings import LOSSES, trees_alone
 from receipts import every_pruning, least_objective, loss_of, names_of, receipts
 
 import thriftwood as tw
+from thriftwood.errors import CertificateError
 
 SOLVERS = ["min_cut", "linear_program", "dantzig_wolfe"]
 POSITIVE_TRADEOFFS = st.sampled_from([0.5, 0.25, 1.0, 0.1, 1 / 3, 0.03, 0.01])
@@ -99,15 +100,24 @@ def test_tables_of_rows_go_by_the_names_of_their_columns():
 # --- one point
 
 
+def proven(case, tradeoff, solver, **options):
+    """Prune by a solver; doubles of HiGHS may be too coarse, and then it says so."""
+    try:
+        return tw.prune(
+            case.forest, case.X, case.y, tradeoff=tradeoff, solver=solver, **options, **case.options
+        )
+    except CertificateError:
+        assume(solver != "linear_program")
+        raise
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 @settings(max_examples=60)
 @given(case=priced_cases(), tradeoff=TRADEOFFS, loss=st.sampled_from(list(LOSSES)))
 def test_no_pruning_is_better_and_the_figures_are_those_of_the_receipts(
     solver, case, tradeoff, loss
 ):
-    pruned = tw.prune(
-        case.forest, case.X, case.y, tradeoff=tradeoff, loss=loss, solver=solver, **case.options
-    )
+    pruned = proven(case, tradeoff, solver, loss=loss)
     assert pruned.proof.certificate.gap == 0
     assert pruned.cost == close(receipts_of(case, pruned.model).mean)
     assert pruned.loss == close(loss_of(pruned.model, case.X, case.y, case.weights, loss=loss))
@@ -118,10 +128,7 @@ def test_no_pruning_is_better_and_the_figures_are_those_of_the_receipts(
 @settings(max_examples=60)
 @given(priced_cases(most_trees=4, most_splits=6, most_rows=8), TRADEOFFS)
 def test_solvers_agree_and_take_the_smallest_optimum(case, tradeoff):
-    found = [
-        tw.prune(case.forest, case.X, case.y, tradeoff=tradeoff, solver=solver, **case.options)
-        for solver in SOLVERS
-    ]
+    found = [proven(case, tradeoff, solver) for solver in SOLVERS]
     for other in found[1:]:
         assert other.proof.certificate == found[0].proof.certificate
         np.testing.assert_array_equal(other.model.feature, found[0].model.feature)

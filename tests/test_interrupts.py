@@ -113,7 +113,8 @@ def test_an_interrupted_command_leaves_nothing(tmp_path, number, delay):
     begin = time.monotonic()
     _, said = child.communicate(timeout=60)
     assert time.monotonic() - begin < 2
-    assert child.returncode in (130, 143, -signal.SIGTERM), said
+    # Python ends by SIGINT itself where that came while it ran a string, as imports do.
+    assert child.returncode in (130, 143, -number), said
     assert "Traceback" not in said
     assert sorted(file.name for file in tmp_path.iterdir()) == ["data.csv", "prices.csv"]
 
