@@ -86,10 +86,10 @@ def test_files_that_hold_no_path_are_refused(tmp_path):
 
 
 def test_a_file_of_a_later_version_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("thriftwood.pruning.storage.VERSION", 7)
+    monkeypatch.setattr("thriftwood.pruning.storage.VERSION", 8)
     PATH.save(tmp_path / "path")
     monkeypatch.undo()
-    with pytest.raises(InputError, match="version 7"):
+    with pytest.raises(InputError, match="version 8"):
         tw.PruningPath.load(tmp_path / "path")
 
 

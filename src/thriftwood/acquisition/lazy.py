@@ -6,6 +6,7 @@ import inspect
 import math
 import reprlib
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -242,7 +243,8 @@ class LazyPredictor:
         most = buying.BATCH_SIZE if self._in_batches else 1 if one_by_one else self._max_in_flight
         traversal = self._forest.traversal(len(ids), min(len(ids), most), one_by_one, weighing)
         inputs = self._forest.richest.inputs
-        if inputs is not None:
+        if inputs is not None and prices.made_of is not None:
+            inputs = replace(inputs, columns=prices.made_of)
             columns = ColumnBuyer(inputs, traversal, ids, self._reader, self._on_failure)
             if known is not None:
                 columns.set_known(mask, values)

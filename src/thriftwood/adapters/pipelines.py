@@ -2,7 +2,7 @@
 
 A transformer is followed where it is known how its outputs depend on its inputs: scalers, imputers,
 encoders, discretisers, selectors, and what combines them. Any other is taken to look at all of its
-inputs for each output, which is never too few.
+inputs for each output, which is never too few, unless prices say by `encoded` what they need.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from thriftwood.adapters.common import is_a, unfitted
 from thriftwood.errors import UnsupportedModelError
 from thriftwood.forest import Forest, Inputs
 from thriftwood.support.columns import Columns
+from thriftwood.support.libraries import frame_of
 
 # The columns that something is computed from.
 Needs = frozenset[int]
@@ -63,6 +64,7 @@ def with_inputs(forest: Forest, pipeline: Any) -> Forest:
         with suppress(Exception):  # not every transformer has names for what it makes
             steps = make_pipeline(*_before_the_model(pipeline))
             names = tuple(map(str, steps.get_feature_names_out()))
+    inputs = replace(inputs, columns=inputs.columns._replace(feature_names=names))
     return replace(forest, inputs=inputs, feature_names=names)
 
 
@@ -148,7 +150,7 @@ def _outputs(transformer: Any, needs: list[Needs]) -> list[Needs]:
         return _imputed(transformer, needs)
     widths = _widths(transformer, len(needs))
     if widths is None:
-        return [_all(needs)] * _n_outputs(transformer)
+        return [_all(needs)] * _n_outputs(transformer, len(needs))
     return [own for own, width in zip(needs, widths, strict=True) for _ in range(width)]
 
 
@@ -227,14 +229,20 @@ def _all(needs: Iterable[Needs]) -> Needs:
     return frozenset().union(*needs)
 
 
-def _n_outputs(transformer: Any) -> int:
-    """Return how many outputs any transformer has."""
-    try:
+def _n_outputs(transformer: Any, n_inputs: int) -> int:
+    """Return how many outputs any transformer has: names, or else columns made of one sample."""
+    with suppress(Exception):  # whatever a transformer of somebody else does
         return len(transformer.get_feature_names_out())
-    except Exception:  # whatever a transformer of somebody else does
+    blanks = _blanks(transformer, n_inputs)
+    try:
+        names = getattr(transformer, "feature_names_in_", None)
+        sample = np.array([blanks]) if names is None else frame_of([blanks], list(names))
+        return int(np.shape(transformer.transform(sample))[1])
+    except Exception:
         raise UnsupportedModelError(
             f"It cannot be found out how many features {type(transformer).__name__} makes: give it "
-            "a method `get_feature_names_out`, as transformers of scikit-learn have."
+            "a method `get_feature_names_out`, as transformers of scikit-learn have; a "
+            'FunctionTransformer takes feature_names_out="one-to-one", or a function.'
         ) from None
 
 

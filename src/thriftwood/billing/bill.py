@@ -229,22 +229,23 @@ def bill_of_stages(
             part = Table(table.values[here], table.names)
             paid = features_used(stages.forests[number], part, prices, n_jobs)
             used[here], test_costs[here] = paid
-    in_order = partial(_uses_until, stages, stage, table)
+    in_order = partial(_uses_until, stages, stage, table, prices)
     columns = prices.made_of or stages.richest.named(table.names).columns
     model_cost = model_cost_of(stages.last_in_use, prices)
     return make_bill(prices, used, test_costs, in_order, model_cost, columns.names, weights)
 
 
-def _uses_until(stages: Stages, stage: IntArray, table: Table, sample: int) -> list[FeatureUse]:
+def _uses_until(
+    stages: Stages, stage: IntArray, table: Table, prices: PriceList, sample: int
+) -> list[FeatureUse]:
     """Return the uses of a sample on its way to the stage where it stops."""
     passed = [stages.forests[one] for one in stages.in_use if one <= stage[sample]]
     uses = [use for forest in passed for use in uses_in_order(forest, table.values[sample])]
-    of_features = stages.richest.columns.of_features
-    if of_features is None:
+    if table.raw is None:
         return uses
     return [
-        (feature, tree, tuple(table.cell(sample, column) for column in of_features[feature]))
-        for feature, tree, _ in uses
+        (k, tree, tuple(table.cell(sample, column) for column in prices.columns_of(k)))
+        for k, tree, _ in uses
     ]
 
 

@@ -6,13 +6,14 @@ import math
 import os
 import warnings
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thriftwood.acquisition import LazyPredictor, read_limit
-from thriftwood.adapters import FittedModel
+from thriftwood.adapters import FittedModel, read_forest
 from thriftwood.billing import FeatureBill, feature_bill
 from thriftwood.cascade.guarantee import cheapest_guaranteed, fewest_samples, read_part
 from thriftwood.cascade.rules import ROUNDING, RULE_ARRAYS, StoppingRules
@@ -24,7 +25,7 @@ from thriftwood.support.arrays import FloatArray
 from thriftwood.support.text import unit_behind
 
 FORMAT = "thriftwood cascade"
-VERSION = 3
+VERSION = 4
 
 
 class CascadeClassifier(FittedModel):
@@ -230,8 +231,13 @@ class CascadeClassifier(FittedModel):
         files.save_arrays(file, header, arrays)
 
     @classmethod
-    def load(cls, file: str | os.PathLike[str], n_jobs: int | None = None) -> CascadeClassifier:
-        """Read a cascade that `save` wrote; refuse a file that is damaged."""
+    def load(
+        cls, file: str | os.PathLike[str], model: Any = None, n_jobs: int | None = None
+    ) -> CascadeClassifier:
+        """Read a cascade that `save` wrote; refuse a file that is damaged.
+
+        `model` is the pipeline that it was made of, if it was one: files hold no transformers.
+        """
         otherwise = "no cascade that `CascadeClassifier.save` wrote"
         header, arrays = files.load_arrays(file, FORMAT, VERSION, otherwise)
         try:
@@ -253,4 +259,7 @@ class CascadeClassifier(FittedModel):
             max_cost = math.inf if header["max_cost"] is None else read_limit(header["max_cost"])
         except (*files.DAMAGE, InputError):
             raise InputError(f"{file} is damaged: copy it again.") from None
+        whole = None if model is None else read_forest(model)
+        inputs = files.inputs_from(header["stages"][0], whole, file)
+        stages = replace(stages, forests=tuple(replace(one, inputs=inputs) for one in forests))
         return cls(stages, prices, rules, n_jobs, error_costs, max_cost)

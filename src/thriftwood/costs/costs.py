@@ -46,8 +46,9 @@ class Costs:
         Features that are computed from others: who buys one buys those, too.
     encoded : mapping from name to features, optional
         Features that are made of one thing, such as the dummy columns of a category: who buys one
-        has them all. Prices, bills and all other parameters go by that name. (Of a pipeline this is
-        known without.)
+        has them all. Prices, bills and all other parameters go by that name. In front of a pipeline
+        the thing is a column: it says what the outputs of a transformer are made of that is not
+        known, and taken to look at all of its columns for each.
     per_model : array-like of shape (n_features,), mapping from feature or group to price, optional
         Paid once, if any split of the model tests the feature (or one of the group): the upkeep of
         a data source. Needs `predictions`.

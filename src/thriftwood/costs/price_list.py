@@ -239,7 +239,7 @@ class PriceList:
 
 def plain_prices(prices: FloatArray, columns: Columns, unit: str = "") -> PriceList:
     """Return the list in which every column has a price and nothing else costs anything."""
-    n_columns, names, of_features = columns
+    n_columns, names, of_features, _ = columns
     bought = np.arange(n_columns, dtype=np.int32)
     start = np.arange(n_columns + 1, dtype=np.int32)
     if of_features is not None:
@@ -278,6 +278,10 @@ def prices_from(about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Price
 def _columns_from(about: Any) -> Columns | None:
     if about is None:
         return None
-    n_columns, names, of_features = about
+    n_columns, names, of_features, feature_names = about
     own = tuple(tuple(map(index, one)) for one in of_features)
-    return Columns(index(n_columns), None if names is None else tuple(names), own)
+    return Columns(index(n_columns), _texts(names), own, _texts(feature_names))
+
+
+def _texts(names: Any) -> tuple[str, ...] | None:
+    return None if names is None else tuple(map(str, names))

@@ -16,7 +16,7 @@ from thriftwood.costs.costs import AnyCosts, Costs, Feature, as_costs, by_column
 from thriftwood.costs.price_list import MODEL, NO_MASK, SAMPLE, PriceList, plain_prices
 from thriftwood.errors import InputError, UnusedPriceWarning
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, read_only
-from thriftwood.support.columns import Columns
+from thriftwood.support.columns import Columns, ColumnsOf
 from thriftwood.support.validation import check_mask, did_you_mean, is_whole, numbers, some
 
 # The samples that must pay for something; None means all.
@@ -103,7 +103,7 @@ def prices_of_samples(
 def with_known(costs: AnyCosts, known: BoolArray, columns: Columns) -> Costs:
     """Return prices for samples that know these values, besides those already known."""
     n_samples, costs = len(known), as_costs(costs)
-    if costs.encoded:
+    if costs.encoded and columns.of_features is None:
         columns = _with_encoded(costs, columns)
         one_of = np.zeros((n_samples, columns.n_columns), dtype=np.bool_)
         for feature, own in enumerate(columns.of_features or ()):
@@ -130,11 +130,7 @@ def _with_encoded(costs: Costs, columns: Columns) -> Columns:
     if not costs.encoded:
         return columns
     if columns.of_features is not None:
-        raise InputError(
-            "`encoded` is for features that were made before the model saw them; what a pipeline "
-            "makes is known without.",
-            "encoded",
-        )
+        return _as_declared(costs.encoded, columns, columns.of_features)
     names_of: dict[int, list[str]] = {}
     for name, features in costs.encoded.items():
         if columns.names is not None and name in columns.names:
@@ -146,6 +142,27 @@ def _with_encoded(costs: Costs, columns: Columns) -> Columns:
     place = {name: number for number, name in enumerate(names)}
     of_features = tuple(tuple(place[name] for name in names) for names in own)
     return Columns(len(names), names, of_features)
+
+
+def _as_declared(
+    encoded: Mapping[str, Sequence[Feature]], columns: Columns, found: ColumnsOf
+) -> Columns:
+    """Return columns of which some features of a pipeline need no more than the user says."""
+    made = Columns(len(found), columns.feature_names)
+    declared: dict[int, set[int]] = {}
+    for name, features in encoded.items():
+        column = columns.find(name, "encoded")
+        for feature in features:
+            declared.setdefault(made.find(feature, "encoded"), set()).add(column)
+    for feature, own in declared.items():
+        for column in sorted(own - set(found[feature])):
+            raise InputError(
+                f"`encoded` has {made.label(feature)!r} under {columns.label(column)!r}, which the "
+                "transformer that makes it is not given.",
+                "encoded",
+            )
+    needs = (tuple(sorted(declared.get(k, own))) for k, own in enumerate(found))
+    return columns._replace(of_features=tuple(needs))
 
 
 def _without_unused(costs: Costs, columns: Columns) -> Costs:

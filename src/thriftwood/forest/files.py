@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from thriftwood.errors import InputError
 from thriftwood.forest.forest import ARRAYS, Forest
+from thriftwood.forest.inputs import Inputs
 from thriftwood.support.files import File, read_whole, write_whole
 
 FORMAT = "thriftwood forest"
@@ -39,6 +40,11 @@ Arrays = dict[str, NDArray[Any]]
 
 def save_forest(forest: Forest, file: File) -> None:
     """Write a forest, all of it or nothing."""
+    if forest.inputs is not None:
+        raise InputError(
+            "A file of a forest would lose the transformers that make its features: write the "
+            "whole pipeline by skops or pickle."
+        )
     about, arrays = forest_parts(forest)
     save_arrays(file, {"format": FORMAT, "version": VERSION, "forest": about}, arrays)
 
@@ -59,6 +65,7 @@ def forest_parts(forest: Forest, name: str = "forest") -> tuple[dict[str, Any], 
         "classes": None if forest.classes is None else forest.classes.tolist(),
         "input_dtype": forest.input_dtype.name,
         "category_labels": list(forest.category_labels.items()),
+        "columns": None if forest.inputs is None else forest.inputs.columns,
     }
     arrays = {f"{name}_{own}": getattr(forest, own) for own in ARRAYS}
     if forest.gains is not None:
@@ -78,6 +85,21 @@ def forest_from(about: dict[str, Any], arrays: Arrays, name: str = "forest") -> 
         feature_names=None if about["feature_names"] is None else tuple(about["feature_names"]),
         input_dtype=np.dtype(about["input_dtype"]),
     ).check()
+
+
+def inputs_from(about: dict[str, Any], pipeline: Forest | None, file: File) -> Inputs | None:
+    """Return how the pipeline that a user passes makes the features of a forest in a file."""
+    if about["columns"] is None:
+        return None
+    if pipeline is None or pipeline.inputs is None:
+        raise InputError(
+            f"{file} holds the trees of a pipeline without its transformers: pass the pipeline, "
+            "too, `load(file, pipeline)`.",
+            "model",
+        )
+    if json.loads(json.dumps(pipeline.inputs.columns)) != about["columns"]:
+        raise InputError(f"{file} holds trees of another pipeline than this one.", "model")
+    return pipeline.inputs
 
 
 def save_arrays(file: File, header: dict[str, Any], arrays: Arrays) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thriftwood.errors import InputError
 from thriftwood.support.columns import Columns
 from thriftwood.support.libraries import frame_of
 
@@ -37,8 +38,16 @@ class Inputs:
         """
         names = self.columns.names
         cells = [[one.get(k, blank) for one in bought] for k, blank in enumerate(self.blanks)]
+        table: Any
         if names is None:
-            made: Any = self.transform(np.array(cells).T)
+            table = np.array(cells).T
         else:
-            made = self.transform(frame_of(dict(zip(names, cells, strict=True))))
+            table = frame_of(dict(zip(names, cells, strict=True)))
+        try:
+            made: Any = self.transform(table)
+        except Exception as error:  # of any transformer
+            raise InputError(
+                f"The pipeline cannot transform samples that have bought only some columns: "
+                f"{error} Predict a table of all values, without a source."
+            ) from error
         return np.asarray(made.toarray() if hasattr(made, "toarray") else made)

@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.adapters import read_forest
 from thriftwood.errors import InputError
 from thriftwood.forest import NEXT_TO_ZERO, NO_SET, Forest, NestedStages
-from thriftwood.formats.layout import float32_thresholds, number_nodes
+from thriftwood.formats.layout import float32_thresholds, number_nodes, trees_to_export
 from thriftwood.support.arrays import IntArray
 from thriftwood.support.files import File, write_whole
 
@@ -72,7 +71,7 @@ def to_c(model: object, file: File | None = None, *, name: str = "forest") -> st
 
         text = stages_in_c(stages, name)
     else:
-        text = forest_in_c(read_forest(model), name)
+        text = forest_in_c(trees_to_export(model), name)
     if file is not None:
         write_whole(file, text.encode("ascii"))
     return text

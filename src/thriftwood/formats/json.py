@@ -11,10 +11,11 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.adapters import ForestModel, read_forest
+from thriftwood.adapters import ForestModel
 from thriftwood.errors import InputError, UnsupportedModelError
 from thriftwood.forest import LEAF, NO_SET, Forest
 from thriftwood.formats.content import Content
+from thriftwood.formats.layout import trees_to_export
 from thriftwood.support.files import File, read_whole, write_whole
 
 FORMAT = "thriftwood forest"
@@ -70,7 +71,7 @@ def to_json(model: object, file: File | None = None) -> str:
     file : optional
         Where to write it; a file that is there is replaced.
     """
-    text = _text(_document(read_forest(model)))
+    text = _text(_document(trees_to_export(model)))
     if file is not None:
         write_whole(file, text)
     return text

@@ -22,7 +22,7 @@ from thriftwood.adapters.lightgbm_text import (
 from thriftwood.errors import InputError, UnsupportedModelError
 from thriftwood.forest import LEAF, NO_SET, Forest
 from thriftwood.formats.content import Content
-from thriftwood.formats.layout import float64_thresholds
+from thriftwood.formats.layout import float64_thresholds, trees_to_export
 from thriftwood.formats.trial import tried_first
 from thriftwood.support.arrays import FloatArray, IntArray
 from thriftwood.support.files import File, write_whole
@@ -125,7 +125,7 @@ def to_lightgbm(model: object, file: File | None = None) -> str:
         LightGBM counts samples at every node, which a forest does not know. Every leaf counts as
         one, so that SHAP's contributions add up to the score, relative to the mean of all leaves.
     """
-    forest = read_forest(model)
+    forest = trees_to_export(model)
     text = join_text(ModelText(_header(forest), _trees(forest), _tail(forest)))
     if file is not None:
         write_whole(file, text)

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.adapters import read_forest
 from thriftwood.errors import InputError, UnsupportedModelError
 from thriftwood.forest import Forest
+from thriftwood.formats.layout import trees_to_export
 from thriftwood.formats.onnx_trees import TREES, TREES_VERSION, Dtype, Graph, add_trees
 from thriftwood.support.files import File, write_whole
 from thriftwood.support.text import check_names
@@ -45,7 +45,7 @@ def to_onnx(
     """
     graph = Graph()
     _check_options(graph, dtype, opset)
-    forest = read_forest(model)
+    forest = trees_to_export(model)
     number = np.dtype(dtype)
     score = _add_scores(graph, forest, number)
     outputs = _add_outputs(graph, forest, _add_link(graph, forest, score, number), number)

@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from thriftwood.cascade import CascadeClassifier
 from thriftwood.errors import InputError
 from thriftwood.formats.content import Content
 
-LOADERS = {
+LOADERS: dict[str, Callable[[Path], Any]] = {
     "thriftwood cascade": CascadeClassifier.load,
     "thriftwood forest": ForestModel.load,
 }

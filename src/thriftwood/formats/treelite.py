@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from thriftwood.adapters import read_forest
 from thriftwood.errors import UnsupportedModelError
 from thriftwood.forest import (
     LEAF,
@@ -12,7 +11,7 @@ from thriftwood.forest import (
     NO_SET,
     Forest,
 )
-from thriftwood.formats.layout import float64_thresholds
+from thriftwood.formats.layout import float64_thresholds, trees_to_export
 from thriftwood.support.arrays import FloatArray
 from thriftwood.support.libraries import library
 
@@ -36,7 +35,7 @@ def to_treelite(model: object) -> Any:
         second, or numbers. (Its softmax works in float32.) `model.serialize(file)` keeps it.
     """
     treelite = library("treelite", "treelite")
-    forest = read_forest(model)
+    forest = trees_to_export(model)
     threshold = _one_threshold(forest)
     builder = _builder(treelite.model_builder, forest)
     for tree in range(forest.n_trees):

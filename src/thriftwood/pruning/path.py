@@ -497,7 +497,8 @@ class PruningPath:
         file : path
         model : optional
             The model that the path was computed for, to get pruned models of its type; without it
-            they are of our own kind, `ForestModel`, and predict the same.
+            they are of our own kind, `ForestModel`, and predict the same. A pipeline must be
+            passed: files hold no transformers.
         """
         return cls(**storage.load_path(file, model))
 

@@ -22,7 +22,7 @@ from thriftwood.pruning.proof import CRITERIA, Baseline, Optimal, PathProof, Sam
 from thriftwood.support.arrays import read_only
 
 FORMAT = "thriftwood pruning path"
-VERSION = 6
+VERSION = 7
 PER_POINT = ("tradeoffs", "costs", "losses", "n_splits", "n_features")
 OPTIONAL = ("drop_step", "masks")
 NEVER_BELOW_0 = {*CLASSIFIER_LOSSES, *REGRESSOR_LOSSES}
@@ -74,12 +74,11 @@ def load_path(file: str | os.PathLike[str], model: Any = None) -> dict[str, Any]
         raise InputError(f"{file} is damaged: copy it again.") from None
     if broken is not None:
         raise InputError(f"{file} is damaged: {broken}.")
-    if model is not None:
-        own = read_forest(model)
-        if not forest.has_same_trees(own):
-            raise InputError(f"{file} holds the path of another model than this one.")
-        about["forest"] = replace(forest, inputs=own.inputs)
-    return about
+    own = None if model is None else read_forest(model)
+    if own is not None and not forest.has_same_trees(own):
+        raise InputError(f"{file} holds the path of another model than this one.")
+    inputs = files.inputs_from(header["forest"], own, file)
+    return {**about, "forest": replace(forest, inputs=inputs)}
 
 
 def _about_proof(proof: PathProof) -> dict[str, Any]:

@@ -14,12 +14,13 @@ class Columns(NamedTuple):
     """The columns of the samples, by number and by name.
 
     The features that trees test are the columns, unless a pipeline makes them: then `of_features`
-    has the columns that each is computed from.
+    has the columns that each is computed from, and `feature_names` what the pipeline calls them.
     """
 
     n_columns: int
     names: tuple[str, ...] | None
     of_features: ColumnsOf | None = None
+    feature_names: tuple[str, ...] | None = None
 
     def label(self, column: int) -> str:
         return self.names[column] if self.names else f"feature {column}"
