@@ -35,6 +35,7 @@ from thriftwood.forest.table import Table, read_rows
 from thriftwood.support.arrays import BoolArray, FloatArray, IntArray, read_only
 from thriftwood.support.memory import tells_memory
 from thriftwood.support.parallel import aside
+from thriftwood.support.summary import Summarised, Summary
 from thriftwood.support.text import shown, unit_behind
 from thriftwood.support.validation import is_whole, shares_of_one
 
@@ -42,7 +43,7 @@ MOST_LINES = 8  # of features in a printed bill, and of groups
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FeatureBill:
+class FeatureBill(Summarised):
     """Bills of samples when each feature is bought at its first use and then kept.
 
     Attributes
@@ -123,32 +124,31 @@ class FeatureBill:
         test_cost = float(self._test_costs[sample])
         return make_receipt(self._prices, sample, self._in_order(sample), test_cost, shared)
 
-    def __repr__(self) -> str:
+    def _summary(self) -> Summary:
         bought = np.flatnonzero(self.bought)
-        lines = [
+        title = (
             f"FeatureBill: mean {self.mean:.6g}{unit_behind(self.unit)} per sample, from "
             f"{self.per_sample.min():.6g} to {self.per_sample.max():.6g}; "
             f"{len(bought)} of {len(self.bought)} features bought"
-        ]
+        )
+        rows = []
         dearest_first = bought[np.argsort(-self.by_feature[bought], kind="stable")]
         for feature in dearest_first[:MOST_LINES]:
             name = self.feature_names[feature] if self.feature_names else f"feature {feature}"
-            lines.append(
-                f"  {shown(name):20s} {self.by_feature[feature]:10.6g} per sample, "
-                f"bought by {self.bought[feature]:.0%}"
-            )
+            share = f"per sample, bought by {self.bought[feature]:.0%}"
+            rows.append((shown(name), f"{self.by_feature[feature]:.6g}", share))
         if len(bought) > MOST_LINES:
-            lines.append(f"  ... and {len(bought) - MOST_LINES} more")
+            rows.append((f"... and {len(bought) - MOST_LINES} more", "", ""))
         for name in list(self.by_group)[:MOST_LINES]:
             fee = f", {self.fees[name]:.6g} of it the shared fee" if name in self.fees else ""
-            lines.append(f"  {shown(name):20s} {self.by_group[name]:10.6g} per sample in all{fee}")
+            rows.append((shown(name), f"{self.by_group[name]:.6g}", f"per sample in all{fee}"))
         if len(self.by_group) > MOST_LINES:
-            lines.append(f"  ... and {len(self.by_group) - MOST_LINES} more groups")
+            rows.append((f"... and {len(self.by_group) - MOST_LINES} more groups", "", ""))
         if self.test_cost > 0:
-            lines.append(f"  {'tests':20s} {self.test_cost:10.6g} per sample")
+            rows.append(("tests", f"{self.test_cost:.6g}", "per sample"))
         if self.model_cost > 0:
-            lines.append(f"  {'model':20s} {self.model_cost:10.6g} per prediction")
-        return "\n".join(lines)
+            rows.append(("model", f"{self.model_cost:.6g}", "per prediction"))
+        return Summary(title, "  {:20s} {:>10s} {}", rows)
 
 
 @tells_memory

@@ -14,6 +14,7 @@ from thriftwood.billing import kernels
 from thriftwood.billing.payments import amount_of
 from thriftwood.costs import MODEL, NO_MASK, PriceList
 from thriftwood.forest import Forest
+from thriftwood.support.summary import Summarised, Summary
 from thriftwood.support.text import shown, unit_behind
 
 # A number, the label of a category (usually text), or None where it is missing.
@@ -57,7 +58,7 @@ class Purchase:
 
 
 @dataclass(frozen=True, repr=False)
-class Receipt:
+class Receipt(Summarised):
     """The bill of one sample, purchase by purchase. Print it to read it.
 
     Attributes
@@ -86,7 +87,7 @@ class Receipt:
         bought = sum(purchase.price for purchase in self.purchases)
         return bought + _sum(self.shared) + self.test_cost
 
-    def __repr__(self) -> str:
+    def _summary(self) -> Summary:
         number = len(self.purchases)
         title = (
             f"Receipt of sample {reprlib.repr(self.sample)}: {self.total:.6g}"
@@ -96,23 +97,20 @@ class Receipt:
             (
                 f"tree {one.tree}",
                 f"{shown(one.name)} = {value_in_words(one.value)}",
-                one.price,
+                f"{one.price:.6g}",
                 _details(one),
             )
             for one in self.purchases
         ]
         lines += [
-            ("", shown(name), part, "needed by others of the batch") for name, part in self.shared
+            ("", shown(name), f"{part:.6g}", "needed by others of the batch")
+            for name, part in self.shared
         ]
         if self.test_cost > 0:
-            lines.append(("", "tests", self.test_cost, ""))
+            lines.append(("", "tests", f"{self.test_cost:.6g}", ""))
         left = max((len(tree) for tree, *_ in lines), default=0)
         middle = max((len(what) for _, what, *_ in lines), default=0)
-        printed = [
-            f"  {tree:{left}s}  {what:{middle}s} {price:10.6g}  {more}".rstrip()
-            for tree, what, price, more in lines
-        ]
-        return "\n".join([title, *printed])
+        return Summary(title, f"  {{:{left}s}}  {{:{middle}s}} {{:>10s}}  {{}}", lines)
 
 
 def make_receipt(

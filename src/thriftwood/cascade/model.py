@@ -22,13 +22,15 @@ from thriftwood.errors import InputError
 from thriftwood.forest import SKIPPED, Forest, StagePredictions, Stages, files, predict_stages
 from thriftwood.problem import ErrorCosts, least_cost_answers, read_error_costs, read_target
 from thriftwood.support.arrays import FloatArray
+from thriftwood.support.axes import with_unit
+from thriftwood.support.summary import Chart, Summarised, Summary
 from thriftwood.support.text import unit_behind
 
 FORMAT = "thriftwood cascade"
 VERSION = 4
 
 
-class CascadeClassifier(FittedModel):
+class CascadeClassifier(Summarised, FittedModel):
     """A classifier in stages, made by `PruningPath.cascade` or read by `CascadeClassifier.load`.
 
     The stages are prunings of one model, from cheap to rich, each part of the next. A sample is
@@ -76,17 +78,19 @@ class CascadeClassifier(FittedModel):
         self.error_costs = error_costs
         self.max_cost = max_cost
 
-    def __repr__(self) -> str:
+    def _summary(self) -> Summary:
         in_use = f"CascadeClassifier: {len(self.stages.in_use)} of {len(self.stages)} stages in use"
         is_own = (self.rules.thresholds == self.stages.thresholds).all(axis=1)
         if not is_own.any():  # the whole model, which was not among the best
-            return in_use
-        return (
-            f"{in_use}\n  on the samples that tuned it: mean bill "
-            f"{self.rules.costs[is_own][0]:.6g}{unit_behind(self.prices.unit)}, "
-            f"{'error' if self.error_costs is None else 'errors cost'} "
-            f"{self.rules.errors[is_own][0]:.4g}"
-        )
+            return Summary(in_use)
+        unit = unit_behind(self.prices.unit)
+        word = "error" if self.error_costs is None else "errors cost"
+        cost, error = float(self.rules.costs[is_own][0]), float(self.rules.errors[is_own][0])
+        own = f"on the samples that tuned it: mean bill {cost:.6g}{unit}, {word} {error:.4g}"
+        about = with_unit("mean bill", self.prices.unit), word
+        mark = (cost, error, "this rule")
+        chart = Chart(self.rules.costs, self.rules.errors, *about, mark=mark)
+        return Summary(in_use, notes=[own], chart=chart)
 
     @property
     def _trees(self) -> Forest:

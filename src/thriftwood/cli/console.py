@@ -15,6 +15,7 @@ import typer
 
 from thriftwood.cli.text import plain
 from thriftwood.errors import ConstantPredictionWarning, ThriftwoodError, UnusedPriceWarning
+from thriftwood.support.progress import quietly
 from thriftwood.support.text import shown
 
 NOT_OPTIMAL = 1
@@ -83,9 +84,9 @@ class Console:
             yield
             return
         from rich.console import Console as Terminal
-        from rich.text import Text
+        from rich.text import Text  # names may have brackets
 
-        with Terminal(stderr=True).status(Text(f"{shown(title)} ...")):  # names may have brackets
+        with quietly(), Terminal(stderr=True).status(Text(f"{shown(title)} ...")):
             yield
 
     @contextmanager

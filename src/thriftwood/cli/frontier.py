@@ -202,7 +202,7 @@ def write_frontier(
         output = f"point-{point}{inputs.suffix}"
         return shlex.join(request.words("prune", "--tradeoff", repr(tradeoff), "-o", output))
 
-    point, reason = write_page(
+    page = write_page(
         path,
         folder / REPORT,
         inputs.problem,
@@ -212,7 +212,7 @@ def write_frontier(
         positive=request.positive,
         commands=command,
     )
-    found = Frontier(path, evaluation, point, reason)
+    found = Frontier(path, evaluation, page.point, page.why)
     with console.step("Writing tables"):
         frame = frame_of(path, evaluation)
         frame.to_csv(folder / "path.csv", index=False)

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from thriftwood.cli.console import Console
+from thriftwood.support.progress import quietly
 
 REQUIRED: Any = ...
 
@@ -190,7 +191,7 @@ def command(names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
             mine = {name: value for name, value in values.items() if name in own}
             request = Request(**{name: values[name] for name in values if name not in own})
             console = Console(request.json, request.quiet)
-            with console.failures_in_words(request.debug):
+            with console.failures_in_words(request.debug), quietly(request.quiet):
                 function(request, console, **mine)
 
         parameters = [_keyword(own.get(name) or shared[name]) for name in names.split()]

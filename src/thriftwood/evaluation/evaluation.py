@@ -37,6 +37,7 @@ from thriftwood.problem import (
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray, read_only
 from thriftwood.support.libraries import frame_of
 from thriftwood.support.progress import progress_bar
+from thriftwood.support.summary import Chart, Summarised, Summary
 from thriftwood.support.validation import shares_of_one
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Measures(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation:
+class Evaluation(Summarised):
     """Errors and bills of the points of a path on some samples, one entry per point.
 
     Attributes
@@ -165,12 +166,20 @@ class Evaluation:
             columns[name] = None if values[0] is None else read_only(np.array(values))
         return cls(original=original, **columns, **about)
 
-    def __repr__(self) -> str:
-        best = int(self.score.argmax())
-        return (
+    def _summary(self) -> Summary:
+        best, was = int(self.score.argmax()), self.original
+        return Summary(
             f"Evaluation of {len(self.points)} points on {self.n_samples} samples: best "
             f"{self.scoring} {self.score[best]:.4g} at point {self.points[best]}, mean cost "
-            f"{self.cost[best]:.6g}"
+            f"{self.cost[best]:.6g}",
+            chart=Chart(
+                self.cost,
+                self.error,
+                "mean bill",
+                "error",
+                self.standard_error,
+                mark=(was.cost, was.error, "before pruning"),
+            ),
         )
 
     @property

@@ -46,9 +46,11 @@ from thriftwood.pruning.proof import Baseline, Certified, Optimal, PathProof
 from thriftwood.pruning.pruned import Pruned
 from thriftwood.refitting import LabelledSamples
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
+from thriftwood.support.axes import with_unit
 from thriftwood.support.libraries import frame_of
 from thriftwood.support.memory import tells_memory
 from thriftwood.support.parallel import aside, n_threads
+from thriftwood.support.summary import Chart, Summarised, Summary
 from thriftwood.support.text import shown
 from thriftwood.support.validation import is_whole, one_number_from_zero
 
@@ -62,7 +64,7 @@ COUNTED_ON = {"in_bag": ", on samples in its bag", "out_of_bag": ", on samples o
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PruningPath:
+class PruningPath(Summarised):
     """Every optimal pruning of a model, from the richest to single leaves.
 
     Point `i` is optimal for tradeoffs from `tradeoffs[i]` to `tradeoffs[i + 1]`. Points are nested:
@@ -127,19 +129,25 @@ class PruningPath:
             raise IndexError(f"The path has {len(self)} points: there is no point {index}.")
         return self.at(index=index)
 
-    def __repr__(self) -> str:
-        lines = [
+    def _summary(self) -> Summary:
+        was, unit = self.original, self.prices.unit
+        named = {"original": was, "first": self._figures(0), "last": self._figures(-1)}
+        return Summary(
             f"PruningPath of a {type(self.model).__name__}: {len(self)} {self.points_in_words}",
-            f"  {shown(self.prices.unit):10.10s} {'cost':>10s} {'loss':>10s} {'splits':>8s} "
-            f"{'features':>8s}",
-        ]
-        rows = {"original": self.original, "first": self._figures(0), "last": self._figures(-1)}
-        for name, row in rows.items():
-            lines.append(
-                f"  {name:10s} {row.cost:10.6g} {row.loss:10.4g} {row.n_splits:8d} "
-                f"{row.n_features:8d}"
-            )
-        return "\n".join(lines)
+            "  {:10.10s} {:>10s} {:>10s} {:>8s} {:>8s}",
+            [
+                (name, f"{row.cost:.6g}", f"{row.loss:.4g}", f"{row.n_splits}", f"{row.n_features}")
+                for name, row in named.items()
+            ],
+            head=(shown(unit), "cost", "loss", "splits", "features"),
+            chart=Chart(
+                self.costs,
+                self.losses,
+                with_unit("mean bill", unit),
+                "loss",
+                mark=(was.cost, was.loss, "before pruning"),
+            ),
+        )
 
     @property
     def points_in_words(self) -> str:

@@ -13,11 +13,12 @@ from thriftwood.evaluation import Choice
 from thriftwood.problem import RECORDED_GAIN, Figures
 from thriftwood.pruning.proof import Baseline, Bounded, Certified, Descended, Estimated, Proof
 from thriftwood.refitting import LabelledSamples, Refit, refit_model
+from thriftwood.support.summary import Summarised, Summary
 from thriftwood.support.validation import six_digits
 
 
 @dataclass(frozen=True, repr=False)
-class Pruned(Figures):
+class Pruned(Summarised, Figures):
     """A pruned model with its figures, and what is proven about it.
 
     Attributes
@@ -133,13 +134,14 @@ class Pruned(Figures):
             return None
         return self.loss + self.tradeoff * self.cost
 
-    def __repr__(self) -> str:
-        lines = [f"Pruned {type(self.model).__name__} {self._where}"]
-        for label, name in self._labels.items():
-            now, before = getattr(self, name), getattr(self.original, name)
-            lines.append(f"  {label:14s} {six_digits(now):12s} was {six_digits(before)}")
-        lines += [f"  {note}" for note in self._notes]
-        return "\n".join(lines)
+    def _summary(self) -> Summary:
+        rows = [
+            (label, six_digits(getattr(self, name)), f"was {six_digits(getattr(was, name))}")
+            for was in [self.original]
+            for label, name in self._labels.items()
+        ]
+        title = f"Pruned {type(self.model).__name__} {self._where}"
+        return Summary(title, "  {:14s} {:12s} {}", rows, notes=self._notes)
 
     @property
     def _where(self) -> str:

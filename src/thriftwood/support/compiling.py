@@ -7,10 +7,12 @@ from contextlib import suppress
 from typing import Any, Literal, cast
 
 from numba import njit
+from numba.core import event
 from numba.core.caching import FunctionCache
 from numba.core.registry import CPUDispatcher
 
 from thriftwood.support.parallel import aside
+from thriftwood.support.progress import Line, new_line
 
 
 class Kernel(CPUDispatcher):
@@ -38,6 +40,34 @@ class KernelCache(FunctionCache):
     def save_overload(self, sig: Any, data: Any) -> None:
         with suppress(Exception):  # such as a disk that is full
             super().save_overload(sig, data)
+
+
+class Announcer(event.Listener):
+    """Says in a line on a terminal, or in a notebook, which kernel is compiled.
+
+    One kernel has others compiled meanwhile; numba compiles in one thread at a time.
+    """
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._show: Line | None = None
+
+    def on_start(self, begun: event.Event) -> None:
+        self._depth += 1
+        function = begun.data["dispatcher"].py_func
+        if self._depth == 1 and function.__module__.startswith("thriftwood."):
+            self._show = new_line()
+            if self._show is not None:
+                self._show(f"Compiling {function.__name__}, once on this machine ...")
+
+    def on_end(self, _: event.Event) -> None:
+        self._depth -= 1
+        if self._depth == 0 and self._show is not None:
+            self._show("")
+            self._show = None
+
+
+event.register("numba:compile", Announcer())
 
 
 def kernel(

@@ -1,13 +1,20 @@
-"""A line on the terminal that says how far long work has come."""
+"""A line on the terminal, or in a notebook, that says how far long work has come."""
 
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
+from html import escape
+from typing import Any
 
 WIDTH = 30
 PATIENCE = 1.0  # seconds before the line appears
 PAUSE = 0.1  # seconds between two looks of the line
+# Shows a line in place of the one before; "" takes it away.
+Line = Callable[[str], None]
+
+_is_quiet = False
 
 
 @contextmanager
@@ -18,36 +25,90 @@ def progress_bar(title: str, shown: bool | None = None) -> Iterator[Callable[[fl
     ----------
     title : str
     shown : bool, optional
-        None shows the line on a terminal, once the work has taken a second.
+        None shows the line on a terminal and in a notebook, once the work has taken a second.
     """
-    on_terminal = sys.stderr is not None and sys.stderr.isatty()
-    if shown is False or (shown is None and not on_terminal):
+    show = None if shown is False else new_line(bool(shown))
+    if show is None:
         yield lambda _: None
         return
     begin = time.monotonic()
     next_look = begin if shown else begin + PATIENCE
-    length = 0
 
     def write(done: float | str) -> None:
-        nonlocal next_look, length
+        nonlocal next_look
         now = time.monotonic()
         if now < next_look:
             return
         next_look = now + PAUSE
         words = done if isinstance(done, str) else _bar(done)
-        line = f"{title} {words} {now - begin:5.0f} s"
-        sys.stderr.write(f"\r{line.ljust(length)}")
-        sys.stderr.flush()
-        length = max(length, len(line))
+        show(f"{title} {words} {now - begin:5.0f} s")
 
     try:
         if shown:
             write("...")
         yield write
     finally:
-        if length:
-            sys.stderr.write(f"\r{' ' * length}\r")
+        show("")
+
+
+@contextmanager
+def quietly(is_quiet: bool = True) -> Iterator[None]:
+    """Show no line that was not asked for, whatever thread would."""
+    global _is_quiet
+    before, _is_quiet = _is_quiet, is_quiet or _is_quiet
+    try:
+        yield
+    finally:
+        _is_quiet = before
+
+
+def new_line(is_asked_for: bool = False) -> Line | None:
+    """Return what shows a line where somebody looks, or None where nobody does."""
+    if _is_quiet and not is_asked_for:
+        return None
+    shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if hasattr(shell, "kernel"):
+        return _line_of_cell(shell.display_pub, shell.execution_count)
+    if sys.stderr is not None and (is_asked_for or sys.stderr.isatty()):
+        return _TerminalLine()
+    return None
+
+
+class _TerminalLine:
+    """A line that is written over the one before."""
+
+    def __init__(self) -> None:
+        self._length = 0
+
+    def __call__(self, line: str) -> None:
+        if line or self._length:
+            sys.stderr.write(f"\r{line.ljust(self._length)}" + ("" if line else "\r"))
             sys.stderr.flush()
+        self._length = max(self._length, len(line)) if line else 0
+
+
+@lru_cache(maxsize=1)
+def _line_of_cell(publisher: Any, _execution_count: int) -> Line:
+    """Return the one line of the cell that is executed."""
+    return _NotebookLine(publisher)
+
+
+class _NotebookLine:
+    """An output of a cell whose text is exchanged."""
+
+    def __init__(self, publisher: Any) -> None:
+        self._publisher = publisher
+        self._name = {"display_id": f"thriftwood-{time.time_ns()}"}
+        self._is_there = False
+
+    def __call__(self, line: str) -> None:
+        if line or self._is_there:
+            content = {
+                "text/plain": line,
+                "text/html": f"<pre>{escape(line)}</pre>" if line else "",
+            }
+            self._publisher.publish(content, transient=self._name, update=self._is_there)
+            self._is_there = True
 
 
 def _bar(share: float) -> str:

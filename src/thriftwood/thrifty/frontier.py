@@ -11,6 +11,7 @@ import numpy as np
 from thriftwood.cascade import StoppingRules, at_stop, not_beaten
 from thriftwood.support.arrays import FloatArray, read_only_copy
 from thriftwood.support.axes import axes_or_new, tidy, with_unit
+from thriftwood.support.summary import Chart, Summarised, Summary
 from thriftwood.support.text import unit_behind
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ MOST_LINES = 12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Frontier:
+class Frontier(Summarised):
     """Mean bill and score at every budget, from cheap to dear.
 
     Attributes
@@ -55,15 +56,20 @@ class Frontier:
     def __len__(self) -> int:
         return len(self.cost)
 
-    def __repr__(self) -> str:
+    def _summary(self) -> Summary:
         shown = np.unique(np.linspace(0, len(self) - 1, min(len(self), MOST_LINES)).astype(int))
-        lines = [f"Frontier: {len(self)} budgets, {self.scoring} on samples not trained on"]
-        lines += [
-            f"  {self.cost[point]:10.6g}{unit_behind(self.unit)}  {self.score[point]:.4f} "
-            f"+- {self.standard_error[point]:.4f}"
-            for point in shown
-        ]
-        return "\n".join(lines)
+        unit, spread = unit_behind(self.unit), self.standard_error
+        return Summary(
+            f"Frontier: {len(self)} budgets, {self.scoring} on samples not trained on",
+            "  {:>10s}{}  {}",
+            [
+                (f"{self.cost[point]:.6g}", unit, f"{self.score[point]:.4f} +- {spread[point]:.4f}")
+                for point in shown
+            ],
+            chart=Chart(
+                self.cost, self.score, with_unit("mean bill", self.unit), self.scoring, spread
+            ),
+        )
 
     def to_frame(self) -> Any:
         """Return the frontier as a pandas data frame, a row for each budget."""

@@ -28,7 +28,7 @@ from thriftwood.problem import (
 )
 from thriftwood.pruning import PruningPath
 from thriftwood.report.page.class_errors import ClassErrors
-from thriftwood.report.page.document import ROUNDING, write_document
+from thriftwood.report.page.document import ROUNDING, Page, write_document
 from thriftwood.report.page.proofs import proofs_of
 from thriftwood.report.points import drawn_points, first_point, shown_points
 from thriftwood.support.arrays import FloatArray, IntArray
@@ -62,7 +62,7 @@ def write_page(
     commands: Callable[[int, float], str] | None = None,
     max_points: int = 40,
     receipts: bool = True,
-) -> tuple[int, str]:
+) -> Page:
     """Write the frontier as one HTML file that needs nothing else, not even a network.
 
     It shows cost against error, and for the point that is chosen on it: which errors it makes, what
@@ -98,8 +98,9 @@ def write_page(
 
     Returns
     -------
-    point, why : int and str
-        The point that the page begins with, and the reason.
+    page : Page
+        `page.point` is the point that the page begins with, `page.why` the reason. At the end of a
+        cell a notebook shows the page itself.
 
     Examples
     --------
@@ -112,8 +113,8 @@ def write_page(
     >>> problem = tw.pruning_problem(forest, heart.X, heart.y, costs=heart.prices)
     >>> path = tw.prune_path(problem)
     >>> with TemporaryDirectory() as folder:
-    ...     point, why = tw.report.write_page(path, Path(folder) / "page.html", problem)
-    ...     (Path(folder) / "page.html").read_text()[:15]
+    ...     page = tw.report.write_page(path, Path(folder) / "page.html", problem)
+    ...     page.file.read_text()[:15]
     '<!DOCTYPE html>'
     """
     _check_arguments(path, problem, evaluation, title, commands)
@@ -181,8 +182,7 @@ def write_page(
         "points": points,
         "start": {"point": start, "why": why, "is_suggested": evaluation is not None},
     }
-    write_document(data, file)
-    return start, why
+    return Page(start, why, write_document(data, file))
 
 
 def _check_arguments(path: Any, problem: Any, evaluation: Any, title: Any, commands: Any) -> None:

@@ -6,12 +6,14 @@ import html
 import json
 import math
 import re
+from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from thriftwood._version import __version__
 from thriftwood.report.amounts import amount
-from thriftwood.support.files import File, write_whole
+from thriftwood.support.files import File, place_of, read_text, write_whole
 from thriftwood.support.text import shown
 
 # In the order in which they are joined: the last one uses all others.
@@ -29,11 +31,34 @@ SCRIPTS = (
 PLACE = re.compile(r"\{\{(\w+)\}\}")
 # By this part may a mean bill measured now differ from that of the path.
 ROUNDING = 1e-6
+FRAME = "width:100%;height:720px;border:0"  # around the page in a notebook
 DIGITS = 7  # more than anybody sees, fewer than a double has
 
 
-def write_document(data: dict[str, Any], file: File) -> None:
-    """Write the whole page, in place of a file that is there already."""
+@dataclass(frozen=True)
+class Page:
+    """A page that was written. A notebook shows it in the cell that ends with it.
+
+    Attributes
+    ----------
+    point : int
+        The point of the path that it begins with.
+    why : str
+        The reason.
+    file : Path
+    """
+
+    point: int
+    why: str
+    file: Path
+
+    def _repr_html_(self) -> str:
+        page = html.escape(read_text(self.file))
+        return f'<iframe srcdoc="{page}" style="{FRAME}"></iframe>'
+
+
+def write_document(data: dict[str, Any], file: File) -> Path:
+    """Write the whole page, in place of a file that is there already; return where it is."""
     parts = {
         "title": html.escape(data["title"]),
         "nouns": html.escape(data["nouns"]),
@@ -45,6 +70,7 @@ def write_document(data: dict[str, Any], file: File) -> None:
     }
     # In one pass: what a part holds is never taken for a place.
     write_whole(file, PLACE.sub(lambda place: parts[place[1]], _asset("page.html")))
+    return place_of(file)
 
 
 def _asset(name: str) -> str:
