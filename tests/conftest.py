@@ -19,6 +19,7 @@ SLOW_FILES = {
     "test_documents.py",
     "test_examples.py",
     "test_fuzz.py",
+    "test_notebook.py",
     "test_paper_programs.py",
     "test_paper_network.py",
     "test_partitions_dask.py",

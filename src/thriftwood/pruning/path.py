@@ -134,12 +134,12 @@ class PruningPath(Summarised):
         named = {"original": was, "first": self._figures(0), "last": self._figures(-1)}
         return Summary(
             f"PruningPath of a {type(self.model).__name__}: {len(self)} {self.points_in_words}",
-            "  {:10.10s} {:>10s} {:>10s} {:>8s} {:>8s}",
+            "  {:10s} {:>10s} {:>10s} {:>8s} {:>8s}",
             [
                 (name, f"{row.cost:.6g}", f"{row.loss:.4g}", f"{row.n_splits}", f"{row.n_features}")
                 for name, row in named.items()
             ],
-            head=(shown(unit), "cost", "loss", "splits", "features"),
+            head=(shown(unit)[:10], "cost", "loss", "splits", "features"),
             chart=Chart(
                 self.costs,
                 self.losses,
