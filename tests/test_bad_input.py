@@ -58,8 +58,8 @@ BAD_ROWS = {
     ),
     "complex_numbers": (ROWS + 1j, ["X", "complex"]),
     "ragged_rows": ([[1, 2, 3, 4], [1, 2]], ["X"]),
-    "sparse_matrix": (sparse.csr_matrix(ROWS), ["X is a sparse matrix", "toarray()"]),
-    "sparse_array": (sparse.coo_array(ROWS), ["X is a sparse matrix", "toarray()"]),
+    "sparse_matrix": (sparse.csr_matrix(ROWS[:, :3]), ["X has 3 columns"]),
+    "sparse_complex": (sparse.coo_array(ROWS + 1j), ["X", "complex"]),
 }
 
 

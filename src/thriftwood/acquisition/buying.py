@@ -46,6 +46,7 @@ class Buyer:
         self.n_rounds = 0  # of requests that depended on each other
         self._names = reader.names
         self._number = reader.number
+        self._forest = reader.forest
         self._on_failure = on_failure
         self._spare_calls = 0
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from thriftwood.acquisition.buying import Buyer
 from thriftwood.acquisition.kernels import LOST, MISSED, REQUESTED, USED
 from thriftwood.forest import Inputs
-from thriftwood.forest.table import Table
+from thriftwood.forest.table import Table, read_table
 from thriftwood.support.arrays import BoolArray, IntArray
 
 
@@ -35,7 +35,7 @@ class ColumnBuyer(Buyer):
         for i, column in np.argwhere(known).tolist():
             self.bought[i][column] = values[i, column]
         of_features = [known[:, list(own)].all(axis=1) for own in self._columns_of]
-        self.traversal.set_known(np.column_stack(of_features), self.inputs.features(self.bought))
+        self.traversal.set_known(np.column_stack(of_features), self._features(self.bought))
 
     def from_table(self, table: Table) -> None:
         """Read what samples request in a table that has everything."""
@@ -47,6 +47,12 @@ class ColumnBuyer(Buyer):
             n_bought += len(own - self.bought[i].keys())
             self.bought[i] = {k: table.cell(i, k) for k in own} | self.bought[i]
         self.n_requests = n_bought
+
+    def _features(self, bought: list[dict[int, Any]]) -> NDArray[Any]:
+        """Return what the pipeline makes of samples that have bought some columns."""
+        forest, made = self._forest, self.inputs.features(bought)
+        how = forest.input_dtype, forest.category_labels, forest.absent
+        return read_table(made, *how).values
 
     def _columns_to_buy(self, samples: IntArray, features: IntArray) -> list[tuple[int, int]]:
         wanted = {
@@ -76,7 +82,7 @@ class ColumnBuyer(Buyer):
         samples = [i for i in _samples if i not in self.dropped]
         if not samples:
             return
-        made = self.inputs.features([self.bought[i] for i in samples])
+        made = self._features([self.bought[i] for i in samples])
         for row, i in enumerate(samples):
             for feature in np.flatnonzero(state.status[i] == REQUESTED).tolist():
                 lost = {self._lost.get((i, column), USED) for column in self._columns_of[feature]}

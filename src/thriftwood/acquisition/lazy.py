@@ -19,7 +19,7 @@ from thriftwood.acquisition.sets import CompiledSets
 from thriftwood.acquisition.traversal import compile_stages, price_arrays
 from thriftwood.acquisition.values import Known, ValueReader, read_ids
 from thriftwood.adapters import own_prices, read_stages, unwrapped
-from thriftwood.costs import AnyCosts, Costs, PriceList, read_prices, with_known
+from thriftwood.costs import AnyCosts, Costs, PriceList, as_costs, read_prices, with_known
 from thriftwood.errors import AcquisitionError, InputError
 from thriftwood.forest import NestedStages
 from thriftwood.forest.table import Table, read_rows
@@ -129,7 +129,10 @@ class LazyPredictor:
             _check_sets(model, stop, self._max_cost, self._on_failure)
             self._forest = CompiledSets(nested, model.purchase_plan)
         else:
-            self._forest = compile_stages(read_stages(model).check())
+            stages = read_stages(model).check()
+            if costs is not None:
+                stages = stages.called(as_costs(costs).features)
+            self._forest = compile_stages(stages)
         self._reader = ValueReader(self._forest.richest)
         self._stops_early = stop is not None and bool(chosen(stop, ("decided",), "stop"))
         if self._stops_early and not self._forest.richest.is_classifier:

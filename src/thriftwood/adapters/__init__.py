@@ -9,6 +9,7 @@ from thriftwood.adapters.common import BootstrapSamples, is_a
 from thriftwood.adapters.compacting import compact_model, required_columns
 from thriftwood.adapters.forest_models import FittedModel, ForestModel, forest_model
 from thriftwood.adapters.registry import (
+    check_names,
     in_pipeline_of,
     library_of,
     own_prices,
@@ -31,6 +32,7 @@ __all__ = [
     "ForestModel",
     "Scorer",
     "Scoring",
+    "check_names",
     "compact_model",
     "decision_tree",
     "forest_model",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -16,7 +17,7 @@ from sklearn.utils.metaestimators import available_if
 
 from thriftwood.errors import InputError, UnsupportedModelError
 from thriftwood.forest import Forest, collapse, files, leaves, predict, scores
-from thriftwood.forest.table import read_rows
+from thriftwood.forest.table import in_blocks, read_rows
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray
 
 
@@ -76,7 +77,7 @@ class FittedModel(BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the number of each sample, or its most probable class, the first that tie."""
-        outputs = self._outputs(X)
+        outputs = self._in_blocks(self._outputs, X)
         if self._trees.classes is None:
             return outputs[:, 0]
         labels: NDArray[Any] = self.classes_[outputs.argmax(axis=1)]
@@ -88,13 +89,13 @@ class FittedModel(BaseEstimator):
 
         Where each class has a score of its own against the rest they need not add up to 1.
         """
-        return self._outputs(X)
+        return self._in_blocks(self._outputs, X)
 
     @available_if(_has_classes)
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Predict the logarithm of the probability of each class for each sample."""
         with np.errstate(divide="ignore"):
-            return np.log(self._outputs(X))
+            return np.log(self.predict_proba(X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of samples that are predicted right, or the R2 of numbers."""
@@ -116,6 +117,11 @@ class FittedModel(BaseEstimator):
 
     def _rows(self, X: Any) -> NDArray[Any]:
         return read_rows(X, self._trees).values
+
+    def _in_blocks(self, what: Callable[[Any], NDArray[Any]], X: Any) -> NDArray[Any]:
+        """Return what is said of samples, block by block where X is sparse."""
+        found = [what(some) for some in in_blocks(X)]
+        return found[0] if len(found) == 1 else np.concatenate(found)
 
 
 class ForestModel(FittedModel):
@@ -173,7 +179,7 @@ class ForestModel(FittedModel):
 
         For two classes one number: the score of the second, or by how much it is above the first.
         """
-        found = scores(self.forest, self._rows(X), self.n_jobs)
+        found = self._in_blocks(lambda some: scores(self.forest, self._rows(some), self.n_jobs), X)
         if found.shape[1] == 1:
             return found[:, 0]
         if found.shape[1] == 2:
@@ -183,7 +189,7 @@ class ForestModel(FittedModel):
 
     def apply(self, X: Any) -> IndexArray:
         """Return the leaf of each tree that each sample ends in, numbered within the tree."""
-        found = leaves(self.forest, self._rows(X), self.n_jobs)
+        found = self._in_blocks(lambda some: leaves(self.forest, self._rows(some), self.n_jobs), X)
         within: IndexArray = found - self.forest.tree_start[:-1].astype(np.int32)
         return within
 

@@ -31,6 +31,7 @@ from thriftwood.adapters.lightgbm_text import ModelText, Nodes
 from thriftwood.errors import UnsupportedModelError
 from thriftwood.forest import LEAF, NEXT_TO_ZERO, NO_SET, Forest, Link, Statistic, leaf_means
 from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
+from thriftwood.support.columns import in_own_words
 
 SHARES = "cross_entropy"  # of targets between 0 and 1, which need not be classes
 NO_OBJECTIVE = "none"  # the user's own: LightGBM then predicts the scores themselves
@@ -54,6 +55,12 @@ OBJECTIVES: dict[str, tuple[Link, Statistic]] = {
     "multiclassova": ("logistic", "mean"),
     "multiclass": ("softmax", "mean"),
 }
+
+# What LightGBM takes in no name of a column; blanks it writes as underscores.
+REFUSED_IN_NAMES = r'[\t-\r",:\[\]{}]|^$'
+
+# Put on a model that we write: the names of columns as the user has them, blanks included.
+OWN_NAMES = "names_of_columns_"
 
 # Here LightGBM gives the leaves of a grown tree new values, medians and the like.
 RENEWS_LEAVES = ("regression_l1", "quantile", "mape")
@@ -118,7 +125,7 @@ def _source(model: Any) -> Source:
         n_features=int(text.header["max_feature_idx"] or 0) + 1,
         combine="mean" if is_averaged else "sum",
         classes=_classes(model, objective, n_outputs),
-        feature_names=_names(text),
+        feature_names=_names(model, text),
         input_dtype=np.dtype(np.float64),
         link=OBJECTIVES[objective][0],
         statistic=OBJECTIVES[objective][1],
@@ -179,11 +186,11 @@ def _classes(model: Any, objective: str, n_outputs: int) -> NDArray[Any] | None:
     return np.asarray(known)
 
 
-def _names(text: ModelText) -> tuple[str, ...] | None:
+def _names(model: Any, text: ModelText) -> tuple[str, ...] | None:
     """Return the names of the columns, unless LightGBM made them up."""
     names = tuple((text.header["feature_names"] or "").split(" "))
     made_up = tuple(f"Column_{number}" for number in range(len(names)))
-    return None if names == made_up else names
+    return None if names == made_up else in_own_words(names, getattr(model, OWN_NAMES, ()))
 
 
 def _labels(kind: str, text: ModelText) -> dict[int, tuple[Any, ...]]:

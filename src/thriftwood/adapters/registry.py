@@ -4,7 +4,8 @@ An adapter is a module with `read(model) -> Forest`, `write(model, kept, values)
 where the model knows on which samples a tree was grown, `samples(model)`.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -21,7 +22,7 @@ from thriftwood.adapters import (
 )
 from thriftwood.adapters.common import BootstrapSamples, unfitted
 from thriftwood.costs import PriceList
-from thriftwood.errors import UnsupportedModelError
+from thriftwood.errors import InputError, UnsupportedModelError
 from thriftwood.forest import Forest, Stages, one_stage
 from thriftwood.support.arrays import BoolArray, FloatArray
 
@@ -121,6 +122,19 @@ def weight_name(model: Any) -> str:
     return f"{model.steps[-1][0]}__sample_weight" if is_pipeline else "sample_weight"
 
 
+def check_names(model: Any, names: Iterable[str]) -> None:
+    """Refuse names of columns with which the library of a model would not train it."""
+    library, adapter, _ = _find(model)
+    refused = getattr(adapter, "REFUSED_IN_NAMES", None)
+    for name in names if refused is not None else ():
+        if re.search(refused, name):
+            raise InputError(
+                f"{library} trains on no column named {name!r}, for the sake of its file format: "
+                'rename the column, without any of [ ] < { } " , : and line breaks, in X and in '
+                "the prices; or train a Pipeline whose transformers pass on arrays."
+            )
+
+
 def own_prices(model: object) -> PriceList | None:
     """Return the prices that a cascade, or a pruned ensemble, was made with; else None."""
     for one in (unwrapped(model), getattr(model, "path_", None)):
@@ -130,7 +144,12 @@ def own_prices(model: object) -> PriceList | None:
     return None
 
 
-def write_model(model: Model, kept: BoolArray, values: FloatArray | None = None) -> Model:
+def write_model(
+    model: Model,
+    kept: BoolArray,
+    values: FloatArray | None = None,
+    names: tuple[str, ...] | None = None,
+) -> Model:
     """Return a copy of a model with every split collapsed that is not kept.
 
     Parameters
@@ -141,12 +160,16 @@ def write_model(model: Model, kept: BoolArray, values: FloatArray | None = None)
         Mask over the nodes of `read_forest(model)`.
     values : shape (n_nodes, n_outputs), optional
         What these nodes say from now on, in place of their own values.
+    names : tuple of str, optional
+        Of the columns, as the user has them: LightGBM changes some.
     """
     adapter, inside = _adapter_for(model)
     if adapter is pipelines:
         last = write_model(pipelines.last_step(inside), kept, values)
         return cast(Model, in_pipeline_of(inside, last))
     written: Model = adapter.write(inside, kept, values)
+    if adapter is lightgbm and names is not None:
+        setattr(written, lightgbm.OWN_NAMES, names)
     return written
 
 

@@ -43,6 +43,7 @@ STATISTICS: dict[str, Statistic] = {
     "reg:absoluteerror": "median",
     "reg:pseudohubererror": "median",
 }
+REFUSED_IN_NAMES = r"[\[\]<]"
 SHARES = "reg:logistic"  # of targets between 0 and 1, which need not be classes
 
 # These objectives set their leaves to a quantile of the samples after the tree has grown.
@@ -64,7 +65,9 @@ def write(model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any:
         for t, own in enumerate(collapsed_trees(forest, kept, values))
     ]
     pruned = xgboost.Booster()
-    pruned.load_model(bytearray(json.dumps(_with_trees(document, new_trees)).encode()))
+    # XGBoost takes an escaped letter in a name for six letters.
+    text = json.dumps(_with_trees(document, new_trees), ensure_ascii=False)
+    pruned.load_model(bytearray(text.encode()))
     pruned.load_config(booster.save_config())  # how it was trained, and its number of threads
     if booster is model:
         return pruned
@@ -108,6 +111,7 @@ def _read(model: Any) -> tuple[Forest, Document, list[IntArray]]:
         combine="sum",
         feature_names=tuple(names) if names else None,
         input_dtype=np.dtype(np.float32),
+        absent=np.nan,
         **_meaning(model, learner),
         category_labels=_labels(grown),
     )

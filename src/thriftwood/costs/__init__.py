@@ -4,7 +4,7 @@ Law: the bill of a sample is the sum of the cost items that the features it uses
 Nothing here knows a tree. `Costs` is what a user writes, `PriceList` what the code reads.
 """
 
-from thriftwood.costs.costs import AnyCosts, Costs
+from thriftwood.costs.costs import AnyCosts, Costs, as_costs
 from thriftwood.costs.price_list import (
     MODEL,
     NO_MASK,
@@ -23,6 +23,7 @@ __all__ = [
     "AnyCosts",
     "Costs",
     "PriceList",
+    "as_costs",
     "plain_prices",
     "price_parts",
     "prices_from",

@@ -213,6 +213,15 @@ class Costs:
         return "\n".join(line for line in lines if line)
 
     @property
+    def features(self) -> set[Any]:
+        """The names, or numbers, of all features that the prices speak of."""
+        lists = [by_column(value) for value in vars(self).values()]
+        named = {name for one in lists if isinstance(one, Mapping) for name in one}
+        for members in (self.groups, self.requires, self.encoded):
+            named.update(*(members or {}).values())
+        return named - {*(self.groups or ())}
+
+    @property
     def given(self) -> dict[str, Any]:
         """The parameters that differ from their default."""
         unset = {field.name: field.default for field in fields(self)}

@@ -36,7 +36,7 @@ def read_prices(costs: AnyCosts, columns: Columns, n_samples: int) -> PriceList:
         check_prices(costs, "costs", in_python)
         return plain_prices(_price_of_each(costs, "per_feature", columns), columns)
     costs = as_costs(costs)
-    columns = _with_encoded(costs, columns)
+    columns = _with_encoded(costs, columns.called(costs.features))
     costs = _without_unused(costs, columns)
     if costs.per_feature is None:
         prices = np.full(columns.n_columns, price_left_out(costs))
@@ -103,6 +103,7 @@ def prices_of_samples(
 def with_known(costs: AnyCosts, known: BoolArray, columns: Columns) -> Costs:
     """Return prices for samples that know these values, besides those already known."""
     n_samples, costs = len(known), as_costs(costs)
+    columns = columns.called(costs.features)
     if costs.encoded and columns.of_features is None:
         columns = _with_encoded(costs, columns)
         one_of = np.zeros((n_samples, columns.n_columns), dtype=np.bool_)

@@ -25,8 +25,9 @@ from thriftwood.estimators.options import (
     class_weights,
     n_features_tried,
     prices_for,
+    refuse_text,
 )
-from thriftwood.forest.table import without_mask
+from thriftwood.forest.table import readable
 from thriftwood.problem import read_weights
 from thriftwood.support.arrays import FloatArray, IndexArray, IntArray
 from thriftwood.support.parallel import for_each, n_threads
@@ -204,7 +205,7 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> FloatArray:
         """Predict the probability of each class for each sample: the mean over the trees."""
         check_is_fitted(self, "estimators_")
-        X = validate_data(self, without_mask(X), reset=False, **AS_READ)
+        X = validate_data(self, readable(X), reset=False, **AS_READ)
         total = np.zeros((len(X), len(self.classes_)))
 
         def add_up(block: slice) -> None:
@@ -265,7 +266,8 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
         """Return X, class numbers, and the weights of samples with and without class weights."""
         for name, values in (("y", y), ("sample_weight", sample_weight)):
             check_mask(values, name)
-        X, y = validate_data(self, without_mask(X), y, **AS_READ)
+        refuse_text(X, self)
+        X, y = validate_data(self, readable(X), y, **AS_READ)
         check_classification_targets(y)
         self.classes_, label = np.unique(y, return_inverse=True)
         own_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
@@ -353,7 +355,7 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
                 "Some prices belong to the samples of X, so bills of `X_valid` are not known: "
                 "leave it out, and the `budget` holds for the samples of X."
             )
-        X_valid = validate_data(self, without_mask(X_valid), reset=False, **AS_READ)
+        X_valid = validate_data(self, readable(X_valid), reset=False, **AS_READ)
         return BudgetLimit(budget, X_valid, np.ones(len(X_valid)), prices)
 
 

@@ -8,9 +8,10 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from thriftwood.costs import AnyCosts, PriceList, read_prices
 from thriftwood.errors import InputError
+from thriftwood.forest.table import columns_of_text
 from thriftwood.support.arrays import FloatArray
 from thriftwood.support.columns import Columns
-from thriftwood.support.validation import is_whole
+from thriftwood.support.validation import is_whole, some
 
 BALANCED_SUBSAMPLE = "balanced_subsample"
 
@@ -20,6 +21,19 @@ def prices_for(estimator: Any, costs: AnyCosts, n_samples: int) -> PriceList:
     names = getattr(estimator, "feature_names_in_", None)
     columns = Columns(estimator.n_features_in_, None if names is None else tuple(names))
     return read_prices(costs, columns, n_samples)
+
+
+def refuse_text(X: Any, model: Any) -> None:
+    """Refuse columns of text that a model cannot be trained on, and say what takes them."""
+    found = columns_of_text(X)
+    if found:
+        raise InputError(
+            f"X holds text in the column{'s' * (len(found) > 1)} {some(found)}, and a "
+            f"{type(model).__name__} trains on numbers: encode them before, or train a Pipeline "
+            "that does, such as make_pipeline(make_column_transformer((OneHotEncoder("
+            f"handle_unknown='ignore'), {list(found[:5])!r}), remainder='passthrough'), model).",
+            "X",
+        )
 
 
 def class_weights(class_weight: Any, y: NDArray[Any]) -> FloatArray:

@@ -23,6 +23,8 @@ from sklearn.utils.validation import (
 
 from thriftwood.adapters import (
     Scoring,
+    check_names,
+    library_of,
     read_forest,
     read_scorer,
     weight_name,
@@ -31,14 +33,14 @@ from thriftwood.adapters import (
 from thriftwood.costs import AnyCosts
 from thriftwood.errors import InputError, UnfittedModelError, UnsupportedModelError
 from thriftwood.estimators.cross_validation import Fold, Samples, cross_validate, make_folds
-from thriftwood.estimators.options import prices_for
+from thriftwood.estimators.options import prices_for, refuse_text
 from thriftwood.evaluation import (
     Evaluation,
     choose_point,
     read_rule,
     warn_of_constant,
 )
-from thriftwood.forest.table import without_mask
+from thriftwood.forest.table import readable
 from thriftwood.problem import (
     AnyErrorCosts,
     AnyLoss,
@@ -119,6 +121,7 @@ class _PrunedEnsemble(BaseEstimator):
         samples = self._read_samples(X, y, sample_weight)
         samples = samples._replace(costs=self.costs if costs is None else costs)
         prices_for(self, samples.costs, len(samples.y))  # refuses before any work
+        check_names(self._template(), getattr(self, "feature_names_in_", ()))
         folds = self._folds(samples)
         if hasattr(self, "feature_names_in_"):
             samples = samples._replace(X=X)  # models trained on data frames know their names
@@ -135,7 +138,7 @@ class _PrunedEnsemble(BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class, or the number, of each sample with the pruned model."""
-        predicted: NDArray[Any] = self._fitted_for(X).predict(without_mask(X))
+        predicted: NDArray[Any] = self._fitted_for(X).predict(readable(X))
         return predicted
 
     def _fitted_for(self, X: Any) -> Any:
@@ -147,7 +150,8 @@ class _PrunedEnsemble(BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = get_tags(self._template()).input_tags.allow_nan
+        own = get_tags(self._template()).input_tags
+        tags.input_tags.allow_nan, tags.input_tags.sparse = own.allow_nan, own.sparse
         return tags
 
     def _template(self) -> Any:
@@ -203,9 +207,15 @@ class _PrunedEnsemble(BaseEstimator):
             )
 
     def _read_samples(self, X: Any, y: Any, sample_weight: Any) -> Samples:
-        X = without_mask(X)
+        X = readable(X)
         for name, values in (("y", y), ("sample_weight", sample_weight)):
             check_mask(values, name)
+        template = self._template()
+        knows_text = (
+            library_of(template) == "catboost" or without_pipeline(template) is not template
+        )
+        if not knows_text:
+            refuse_text(X, template)
         if _has_labels(X):  # categories are for the model to accept or refuse
             y = column_or_1d(y, warn=True)
             check_consistent_length(X, y)
@@ -215,6 +225,7 @@ class _PrunedEnsemble(BaseEstimator):
                 self,
                 X,
                 y,
+                accept_sparse="csr",
                 dtype=[np.float64, np.float32],
                 ensure_all_finite="allow-nan",
                 y_numeric=not is_classifier(self),
@@ -420,12 +431,12 @@ class PrunedEnsembleClassifier(ClassifierMixin, _PrunedEnsemble):
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Predict the probability of each class for each sample."""
-        predicted: FloatArray = self._fitted_for(X).predict_proba(without_mask(X))
+        predicted: FloatArray = self._fitted_for(X).predict_proba(readable(X))
         return predicted
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Predict the logarithm of the probability of each class for each sample."""
-        predicted: FloatArray = np.log(self._fitted_for(X).predict_proba(without_mask(X)))
+        predicted: FloatArray = np.log(self._fitted_for(X).predict_proba(readable(X)))
         return predicted
 
 

@@ -28,7 +28,7 @@ from thriftwood.costs import (
     prices_of_samples,
 )
 from thriftwood.errors import InputError
-from thriftwood.estimators.options import class_weights, prices_for
+from thriftwood.estimators.options import class_weights, prices_for, refuse_text
 from thriftwood.forest import (
     NestedStages,
     StagePredictions,
@@ -39,7 +39,7 @@ from thriftwood.forest import (
     purchase_plan,
     save_stages,
 )
-from thriftwood.forest.table import without_mask
+from thriftwood.forest.table import readable
 from thriftwood.problem import (
     ErrorCosts,
     least_cost_answers,
@@ -302,7 +302,8 @@ class _Thrifty(BaseEstimator):
         for name, values in (("y", y), ("sample_weight", sample_weight)):
             check_mask(values, name)
         is_class = isinstance(self, ClassifierMixin)
-        X, y = validate_data(self, without_mask(X), y, y_numeric=not is_class, **AS_READ)
+        refuse_text(X, self)
+        X, y = validate_data(self, readable(X), y, y_numeric=not is_class, **AS_READ)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
         read_weights(weights, len(y))  # refuses what cannot be a weight
         target, trained_by, n_classes = self._read_target(y, weights)
@@ -362,7 +363,7 @@ class _Thrifty(BaseEstimator):
 
     def _rows(self, X: Any) -> FloatArray:
         check_is_fitted(self, "stages_")
-        rows: FloatArray = validate_data(self, without_mask(X), reset=False, **AS_READ)
+        rows: FloatArray = validate_data(self, readable(X), reset=False, **AS_READ)
         return rows
 
     def _summary(self) -> str:

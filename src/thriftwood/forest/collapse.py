@@ -8,6 +8,7 @@ from thriftwood.errors import ForestError, InputError
 from thriftwood.forest.forest import Forest
 from thriftwood.forest.kernels import LEAF, NO_SET
 from thriftwood.support.arrays import BoolArray, IndexArray, IntArray, read_only
+from thriftwood.support.columns import same_names
 
 # Equal where two splits test the same, but for the numbers of their sets of categories.
 TEST_ARRAYS = ("feature", "threshold", "missing_left", "zero_is_missing")
@@ -101,7 +102,7 @@ def _check_same_shape(forest: Forest, pruned: Forest) -> None:
     if not np.array_equal(np.array(forest.classes), np.array(pruned.classes)):
         raise InputError("This is no pruning of the model: it predicts other classes.")
     names = forest.feature_names, pruned.feature_names
-    if None not in names and names[0] != names[1]:
+    if None not in names and not same_names(*names):
         raise InputError("This is no pruning of the model: its features have other names.")
 
 

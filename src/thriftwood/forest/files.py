@@ -65,6 +65,7 @@ def forest_parts(forest: Forest, name: str = "forest") -> tuple[dict[str, Any], 
         "classes": None if forest.classes is None else forest.classes.tolist(),
         "input_dtype": forest.input_dtype.name,
         "category_labels": list(forest.category_labels.items()),
+        "absent_is_missing": bool(np.isnan(forest.absent)),
         "columns": None if forest.inputs is None else forest.inputs.columns,
     }
     arrays = {f"{name}_{own}": getattr(forest, own) for own in ARRAYS}
@@ -84,6 +85,7 @@ def forest_from(about: dict[str, Any], arrays: Arrays, name: str = "forest") -> 
         classes=None if about["classes"] is None else np.array(about["classes"]),
         feature_names=None if about["feature_names"] is None else tuple(about["feature_names"]),
         input_dtype=np.dtype(about["input_dtype"]),
+        absent=np.nan if about.get("absent_is_missing") else 0.0,
     ).check()
 
 

@@ -21,7 +21,7 @@ from thriftwood.support.arrays import (
     read_only,
     read_only_copy,
 )
-from thriftwood.support.columns import Columns
+from thriftwood.support.columns import Columns, in_own_words, same_names
 
 FLOAT32 = np.dtype(np.float32)
 
@@ -85,6 +85,8 @@ class Forest:
     gains : shape (n_nodes,), optional
         By how much each split reduced the training loss, where the library recorded that; 0 at
         leaves.
+    absent : float
+        What a sparse matrix means where it holds nothing: 0, or NaN for XGBoost.
     inputs : Inputs, optional
         How a pipeline makes the features of the columns that samples come with; None where the
         features are the columns.
@@ -111,6 +113,7 @@ class Forest:
     in_set: BoolArray = field(default_factory=lambda: np.empty(0, np.bool_))
     category_labels: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
     gains: FloatArray | None = None
+    absent: float = 0.0
     inputs: Inputs | None = None
 
     n_trees: int = field(init=False, repr=False)
@@ -167,8 +170,12 @@ class Forest:
         return Columns(self.n_features, self.feature_names)
 
     def named(self, names: tuple[str, ...] | None) -> "Forest":
-        """Return the forest with names of columns, where it knows none itself."""
-        if self.columns.names is not None or names is None:
+        """Return the forest with names of columns as the user has them."""
+        known = self.columns.names
+        if names is None or known == names:
+            return self
+        names = names if known is None else in_own_words(known, names)
+        if names == known:
             return self
         if self.inputs is None:
             return replace(self, feature_names=names)
@@ -251,7 +258,7 @@ class Forest:
             == (other.n_features, other.combine, other.link, other.statistic, other.input_dtype)
             and dict(self.category_labels) == dict(other.category_labels)
             and np.array_equal(np.array(self.classes), np.array(other.classes))
-            and (None in names or names[0] == names[1])
+            and (None in names or same_names(*names))
         )
 
     def tree_of(self, nodes: ArrayLike) -> IntArray:

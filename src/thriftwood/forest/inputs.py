@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thriftwood.errors import InputError
 from thriftwood.support.columns import Columns
@@ -28,10 +27,10 @@ class Inputs:
     """
 
     columns: Columns
-    transform: Callable[[Any], NDArray[Any]]
+    transform: Callable[[Any], Any]
     blanks: Sequence[Any]
 
-    def features(self, bought: Sequence[Mapping[int, Any]]) -> NDArray[Any]:
+    def features(self, bought: Sequence[Mapping[int, Any]]) -> Any:
         """Return the features of samples that have bought some columns.
 
         Those that need other columns, too, have no meaning.
@@ -44,10 +43,9 @@ class Inputs:
         else:
             table = frame_of(dict(zip(names, cells, strict=True)))
         try:
-            made: Any = self.transform(table)
+            return self.transform(table)
         except Exception as error:  # of any transformer
             raise InputError(
                 f"The pipeline cannot transform samples that have bought only some columns: "
                 f"{error} Predict a table of all values, without a source."
             ) from error
-        return np.asarray(made.toarray() if hasattr(made, "toarray") else made)

@@ -1,6 +1,7 @@
 """Nested forests from cheap to rich; a sample goes on while its margin is small."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -58,6 +59,11 @@ class Stages:
     @property
     def last_in_use(self) -> Forest:
         return self.forests[self.in_use[-1]]
+
+    def called(self, given: Iterable[Any]) -> "Stages":
+        """Return the stages under the names that are given, where a library changed them."""
+        names = self.richest.columns.called(given).names
+        return replace(self, forests=tuple(one.named(names) for one in self.forests))
 
     def __len__(self) -> int:
         return len(self.forests)

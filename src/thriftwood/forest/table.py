@@ -1,6 +1,6 @@
-"""Samples as the user has them: arrays, lists, pandas or polars data frames."""
+"""Samples as the user has them: arrays, lists, sparse matrices, pandas or polars data frames."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -8,12 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.errors import InputError
+from thriftwood.errors import InputError, OutOfMemoryError
 from thriftwood.forest.forest import Forest
 from thriftwood.forest.inputs import Inputs
 from thriftwood.support.arrays import read_only
-from thriftwood.support.columns import Columns
+from thriftwood.support.columns import Columns, in_own_words
+from thriftwood.support.memory import available_memory, memory_in_words
 from thriftwood.support.validation import COMPLEX_OR_TIME, some
+
+# What libraries of boosted trees keep samples in.
+CONTAINERS = (("catboost", "Pool"), ("lightgbm", "Dataset"), ("xgboost", "DMatrix"))
+# How the types of columns begin that may hold text.
+OBJECTS = ("object", "str", "String")
+# Numbers of a sparse matrix that are made dense at a time, where samples are taken in blocks.
+BLOCK = 2**24
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,29 +54,80 @@ class Table:
 
 
 def read_table(
-    X: object, dtype: np.dtype[Any], labels: Mapping[int, tuple[Any, ...]] | None = None
+    X: object,
+    dtype: np.dtype[Any],
+    labels: Mapping[int, tuple[Any, ...]] | None = None,
+    absent: float = 0.0,
 ) -> Table:
     """Read samples into an array of `dtype`; refuse what is not a table of numbers.
 
     Text and categorical types in the columns of `labels` become the number of their label; a label
-    that is not known is missing.
+    that is not known is missing. `absent` is what a sparse matrix means where it holds nothing.
     """
-    return Table(_as_numbers(X, dtype, labels), column_names(X))
+    values = _dense(X, dtype, absent) if is_sparse(X) else _as_numbers(X, dtype, labels)
+    return Table(values, column_names(X))
 
 
 def read_rows(X: object, forest: Forest) -> Table:
     """Read samples for a model; refuse those with other columns than it was trained on."""
+    X = readable(X)
     names = column_names(X)
+    how = forest.input_dtype, forest.category_labels, forest.absent
     if forest.inputs is not None:
         raw = _columns(X, names, forest.inputs.columns)
-        made = _features(raw, forest.inputs)
-        return Table(_as_numbers(made, forest.input_dtype, forest.category_labels), names, raw)
+        return Table(read_table(_features(raw, forest.inputs), *how).values, names, raw)
     if names is not None:  # before what is in them, which may be no numbers in the wrong place
         _check_columns(len(names), names, forest)
-    values = _as_numbers(X, forest.input_dtype, forest.category_labels)
+    table = read_table(X, *how)
     if names is None:
-        _check_columns(values.shape[1], None, forest)
-    return Table(values, names)
+        _check_columns(table.values.shape[1], None, forest)
+    return table
+
+
+def is_sparse(X: object) -> bool:
+    """Recognise a sparse matrix or array of SciPy."""
+    return hasattr(X, "tocsr")
+
+
+def in_blocks(X: Any) -> Iterator[Any]:
+    """Yield samples as they are, or those of a sparse matrix in blocks that are small if dense."""
+    if not is_sparse(X):
+        yield X
+        return
+    X = X.tocsr()
+    size = max(1, BLOCK // max(1, X.shape[1]))
+    for first in range(0, max(1, X.shape[0]), size):
+        yield X[first : first + size]
+
+
+def _dense(X: Any, dtype: np.dtype[Any], absent: float) -> NDArray[Any]:
+    """Return a sparse matrix as a read-only array, if there is memory for it."""
+    size = np.prod(X.shape, dtype=float) * dtype.itemsize
+    if size > BLOCK and size > available_memory():
+        raise OutOfMemoryError(
+            f"X is a sparse matrix that would take {memory_in_words(size)} when dense, and "
+            f"{memory_in_words(available_memory())} is free. Pass fewer samples at a time: to "
+            "prune, an iterator of chunks (X, y)."
+        )
+    if X.dtype.kind in COMPLEX_OR_TIME:
+        raise _refusal(X, f"the type {X.dtype}")
+    X = X.tocsr(copy=not getattr(X, "has_canonical_format", True))
+    X.sum_duplicates()
+    values = np.full(X.shape, absent, dtype)
+    with np.errstate(over="ignore"):
+        values[np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), X.indices] = X.data
+    return read_only(_with_rows(values))
+
+
+def _refuse_containers(X: Any) -> None:
+    """Refuse what a library keeps samples in, of which no values come out again."""
+    for kind in type(X).__mro__:
+        if (kind.__module__.split(".")[0], kind.__name__) in CONTAINERS:
+            name = f"{kind.__module__.split('.')[0]}.{type(X).__name__}"
+            raise InputError(
+                f"X is a {name}, in which the library keeps samples its own way: pass the array or "
+                "the data frame that it was made of."
+            )
 
 
 def _columns(X: Any, names: tuple[str, ...] | None, columns: Columns) -> Any:
@@ -94,7 +153,7 @@ def _features(X: Any, inputs: Inputs) -> Any:
         made = inputs.transform(X)
     except Exception as error:  # of any transformer
         raise InputError(f"The pipeline cannot transform X: {error}") from error
-    return made.toarray() if hasattr(made, "toarray") else made
+    return made
 
 
 def _check_columns(n_columns: int, names: tuple[str, ...] | None, forest: Forest) -> None:
@@ -106,9 +165,9 @@ def _check_columns(n_columns: int, names: tuple[str, ...] | None, forest: Forest
         )
     if names is None or forest.feature_names is None:
         return
-    for column, (given, known) in enumerate(zip(names, forest.feature_names, strict=True)):
-        # LightGBM writes the spaces of a name as underscores.
-        if known not in (given, given.replace(" ", "_")):
+    own = in_own_words(forest.feature_names, names)
+    for column, (given, known) in enumerate(zip(names, own, strict=True)):
+        if known != given:
             raise InputError(
                 f"Column {column} of X is named {given!r}, but the model was trained with "
                 f"{known!r} there: pass the same columns in the same order."
@@ -149,8 +208,11 @@ def _numbers_of(texts: list[Any], known: tuple[Any, ...]) -> NDArray[np.float64]
     return np.array([number.get(text, np.nan) for text in texts], dtype=np.float64)
 
 
-def without_mask(X: Any) -> Any:
-    """Return samples in which what NumPy masks is missing: NaN."""
+def readable(X: Any) -> Any:
+    """Return samples in which what NumPy masks is missing: NaN; Arrow tables as data frames."""
+    _refuse_containers(X)
+    if type(X).__module__.startswith("pyarrow") and hasattr(X, "to_pandas"):
+        return X.to_pandas()
     if not isinstance(X, np.ma.MaskedArray):
         return X
     kind = X.dtype.kind
@@ -162,7 +224,7 @@ def _as_numbers(
     X: Any, dtype: np.dtype[Any], labels: Mapping[int, tuple[Any, ...]] | None
 ) -> NDArray[Any]:
     """Return samples as a read-only array of rows and columns, or refuse them."""
-    given, X = X, without_mask(X)
+    given, X = X, readable(X)
     X = _with_numbers_for(labels, X) if labels else X
     # Pandas has types and missing values of its own.
     is_pandas = type(X).__module__.startswith("pandas")
@@ -179,9 +241,13 @@ def _as_numbers(
         raise _refusal(given, error) from None
     if values.ndim != 2:
         raise _refusal(given, values.ndim)
+    return read_only(_with_rows(values).view())
+
+
+def _with_rows(values: NDArray[Any]) -> NDArray[Any]:
     if values.shape[0] == 0:
         raise InputError("X has no rows: at least one sample is needed.")
-    return read_only(values.view())
+    return values
 
 
 def _refusal(X: Any, reason: object) -> InputError:
@@ -189,8 +255,6 @@ def _refusal(X: Any, reason: object) -> InputError:
     first = X[0] if isinstance(X, list) and X else None
     if X is None:
         words = "X is None: pass the samples."
-    elif hasattr(X, "tocsr"):
-        words = "X is a sparse matrix: pass dense samples, for example X.toarray()."
     elif hasattr(X, "collect"):
         words = "X is a lazy frame: call its .collect() first."
     elif type(X).__module__.startswith(("dask.bag", "dask.delayed")):
@@ -208,10 +272,36 @@ def _refusal(X: Any, reason: object) -> InputError:
         )
     else:
         words = (
-            f"X holds something that is not a number ({reason}): encode text and categories "
-            "as the model was trained on them, and use NaN for missing values."
+            f"X holds something that is not a number{_where_text(X) or f' ({reason})'}: the model "
+            "was trained on numbers there. Encode text and categories as for the training, or pass "
+            "the whole Pipeline that encodes them in place of its last step; use NaN for missing "
+            "values."
         )
     return InputError(words)
+
+
+def columns_of_text(X: Any) -> tuple[Any, ...]:
+    """Return the names, or the numbers, of the columns that hold text which is no number."""
+    names = column_names(X)
+    if names is not None and len(set(names)) == len(names):
+        objects = [name for name in names if str(X[name].dtype).startswith(OBJECTS)]
+        return tuple(name for name in objects if any(map(_is_text, X[name])))
+    if getattr(X, "ndim", 0) == 2 and getattr(X, "dtype", np.dtype(float)).kind in "OU":
+        return tuple(k for k in range(X.shape[1]) if any(map(_is_text, X[:, k])))
+    return ()
+
+
+def _is_text(cell: Any) -> bool:
+    try:
+        float(cell if isinstance(cell, str) else 0)
+    except ValueError:
+        return True
+    return False
+
+
+def _where_text(X: Any) -> str:
+    found = columns_of_text(X)
+    return f": text in the column{'s' * (len(found) > 1)} {some(found)}" if found else ""
 
 
 def column_names(X: object) -> tuple[str, ...] | None:

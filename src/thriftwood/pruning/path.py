@@ -549,7 +549,9 @@ class PruningPath(Summarised):
         since = float(self.tradeoffs[index])
         return Pruned(
             **vars(self._figures(index)),
-            model=write_model(self.unchanged_model(), self.kept_nodes(index)),
+            model=write_model(
+                self.unchanged_model(), self.kept_nodes(index), names=self.forest.columns.names
+            ),
             original=self.original,
             loss_name=self.loss_name,
             proof=self.proof.of_point(index, since, slack),

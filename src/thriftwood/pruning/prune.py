@@ -141,7 +141,7 @@ def _at_tradeoff(problem: PruningProblem, tradeoff: float, solve: Solver) -> Pru
             proof = replace(proof, gap=least)
     return Pruned(
         **vars(figures),
-        model=write_model(problem.model, kept),
+        model=write_model(problem.model, kept, names=problem.forest.columns.names),
         original=original,
         loss_name=problem.loss.name,
         proof=proof,

@@ -240,7 +240,7 @@ def _written(model: Any, forest: Forest, problem: LeafProblem, fit: LeafFit) -> 
     values = new.values + trainable * (new.bias - forest.bias) / np.maximum(n_trees, 1)
     if forest.combine == "mean":
         values = values * forest.n_trees
-    return write_model(model, forest.is_split, values)
+    return write_model(model, forest.is_split, values, forest.columns.names)
 
 
 def _with_values(forest: Forest, problem: LeafProblem, fit: LeafFit) -> Forest:

@@ -22,6 +22,10 @@ class Columns(NamedTuple):
     of_features: ColumnsOf | None = None
     feature_names: tuple[str, ...] | None = None
 
+    def called(self, given: Iterable[Any]) -> "Columns":
+        """Return the columns under the names that are given, where a library changed them."""
+        return self._replace(names=self.names and in_own_words(self.names, given))
+
     def label(self, column: int) -> str:
         return self.names[column] if self.names else f"feature {column}"
 
@@ -44,3 +48,21 @@ class Columns(NamedTuple):
             f"`{where}` names {feature!r}, which is no feature of the model."
             f"{did_you_mean(feature, (*self.names, *also))}"
         )
+
+
+def in_own_words(known: tuple[str, ...], given: Iterable[Any]) -> tuple[str, ...]:
+    """Return names of a model as the user gives them: LightGBM writes blanks as underscores."""
+    given = {name for name in given if isinstance(name, str)}
+    if given.issuperset(known) or len({_without_blanks(name) for name in known}) < len(known):
+        return known
+    own = {_without_blanks(name): name for name in given}
+    return tuple(one if one in given else own.get(_without_blanks(one), one) for one in known)
+
+
+def same_names(known: tuple[str, ...], others: tuple[str, ...]) -> bool:
+    """Return True if names differ at most as a library changes them."""
+    return known == others or in_own_words(known, others) == others
+
+
+def _without_blanks(name: str) -> str:
+    return name.replace(" ", "_")

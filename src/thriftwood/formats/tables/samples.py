@@ -20,6 +20,7 @@ from thriftwood.formats.tables.cells import (
 )
 from thriftwood.formats.tables.table import FileTable
 from thriftwood.support.arrays import FloatArray
+from thriftwood.support.columns import in_own_words
 from thriftwood.support.text import check_names
 from thriftwood.support.validation import did_you_mean, some
 
@@ -178,7 +179,8 @@ def _columns_for(
     """Return the columns of a model, in its order, and what they are called."""
     wanted = forest.columns.names
     if wanted is not None and table.names is not None:
-        found = [_called(name, table.names) for name in wanted]
+        own = in_own_words(tuple(name.strip() for name in wanted), table.names)
+        found = [name if name in table.names else None for name in own]
         invented = ([name.format(k) for k in range(len(wanted))] for name in INVENTED)
         if None not in found or list(wanted) not in invented:
             _check_found(table, wanted, found, taken)
@@ -198,13 +200,6 @@ def _columns_for(
     if like is not None:
         return _in_order(table, columns, like), like
     return columns, columns
-
-
-def _called(name: str, names: Sequence[str]) -> str | None:
-    """Return the column of this name; LightGBM writes the spaces of a name as underscores."""
-    if name.strip() in names:
-        return name.strip()
-    return next((own for own in names if own.replace(" ", "_") == name), None)
 
 
 def _check_found(
