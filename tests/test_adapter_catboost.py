@@ -9,6 +9,7 @@ from typing import Any
 import catboost as cb
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from adapter_laws import (
     awkward_rows,
@@ -20,11 +21,14 @@ from adapter_laws import (
     rows_of,
 )
 from models import NAMES, Fitted, random_kept
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from xgboost_models import latent, positive, rows, three, two
 
 import thriftwood as tw
 from thriftwood.adapters import read_forest, write_model
-from thriftwood.errors import ForestError, UnfittedModelError, UnsupportedModelError
+from thriftwood.errors import ForestError, InputError, UnfittedModelError, UnsupportedModelError
 from thriftwood.forest import Forest, collapse, leaves
 
 FEW: dict[str, Any] = {
@@ -301,6 +305,99 @@ def test_the_bill_counts_the_features_on_the_way() -> None:
     assert (tw.feature_bill(pruned, X).per_sample <= tw.feature_bill(model, X).per_sample).all()
 
 
+# --- categories, one against all others
+
+
+def patients(n: int = 300, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "pain": rng.choice(["none", "mild", "strong", "naïve"], n),
+            "age": rng.normal(50, 10, n).round(1),
+            "code": rng.choice([-5, 3, 17, 40], n),
+        }
+    )
+    y = (X["age"] > 50) ^ (X["pain"] == "mild") ^ (X["code"] == 17)
+    return X, y.to_numpy().astype(int) + (X["pain"] == "naïve").to_numpy()
+
+
+ONE_HOT = {
+    "symmetric": {"depth": 4},
+    "uneven": {"depth": 4, "grow_policy": "Depthwise"},
+    "two classes": {"depth": 3, "grow_policy": "Lossguide"},
+}
+
+
+@pytest.fixture(scope="module", params=ONE_HOT)
+def with_categories(request: pytest.FixtureRequest) -> Any:
+    X, y = patients()
+    model = cb.CatBoostClassifier(
+        iterations=8,
+        one_hot_max_size=9,
+        cat_features=["pain", "code"],
+        verbose=False,
+        allow_writing_files=False,
+        **ONE_HOT[request.param],
+    )
+    return model.fit(X, y if request.param != "two classes" else y % 2)
+
+
+def test_categories_are_told_apart_as_catboost_does(with_categories: Any) -> None:
+    X, _ = patients(seed=1)
+    X.loc[3, "pain"], X.loc[4, "code"] = "unheard-of", 99
+    ours = tw.ForestModel(read_forest(with_categories))
+    for table in (X, X.astype({"pain": "category"}), X.to_numpy(), pl.from_pandas(X)):
+        np.testing.assert_allclose(
+            ours.predict_proba(table), with_categories.predict_proba(X), rtol=1e-6
+        )
+    gap = X.assign(pain=X["pain"].mask(X["pain"] == "none", None))
+    assert np.isfinite(ours.predict_proba(gap)).all()
+    with pytest.raises(InputError, match="CatBoost takes no such category"):
+        ours.predict_proba(X.assign(code=1.5))
+
+
+def test_points_of_models_with_categories_are_catboosts_own(with_categories: Any) -> None:
+    X, y = patients()
+    y = y % len(with_categories.classes_)
+    prices = {"pain": 5.0, "age": 1.0, "code": 2.0}
+    path = tw.prune_path(with_categories, X, y, costs=prices)
+    for index in sorted({0, len(path) // 3, len(path) // 2, len(path) - 1}):
+        pruned = path[index]
+        right = np.mean(np.ravel(pruned.model.predict(X)) == y)
+        assert 1 - path.evaluate(X, y).error[index] == pytest.approx(right)
+        assert tw.feature_bill(pruned, X, prices).mean == pytest.approx(pruned.cost)
+        for name in set(X) - set(pruned.required_features):
+            moved = X.assign(**{name: X[name].to_numpy()[::-1]})
+            np.testing.assert_array_equal(
+                pruned.model.predict_proba(moved), pruned.model.predict_proba(X)
+            )
+    pruned = path[len(path) // 3]
+    lazy = tw.LazyPredictor(pruned, acquire=lambda i, name: X.at[i, name], costs=prices)
+    answer = lazy.predict(range(40))
+    np.testing.assert_array_equal(answer.labels, np.ravel(pruned.model.predict(X.iloc[:40])))
+    expected = tw.feature_bill(pruned, X.iloc[:40], prices)
+    np.testing.assert_allclose(answer.bill.per_sample, expected.per_sample)
+    refitted = pruned.refit(X, y, strength=1.0)
+    assert type(refitted.model) is cb.CatBoostClassifier
+    with pytest.raises(UnsupportedModelError, match="by its `save_model`"):
+        tw.export.to_c(pruned)
+
+
+def test_categories_behind_transformers() -> None:
+    X, y = patients()
+    prepare = make_column_transformer(
+        ("passthrough", ["code", "pain"]), (StandardScaler(), ["age"])
+    )
+    booster = cb.CatBoostClassifier(
+        iterations=5, one_hot_max_size=9, cat_features=[0, 1], verbose=0, allow_writing_files=False
+    )
+    pipeline = make_pipeline(prepare, booster).fit(X, y)
+    path = tw.prune_path(pipeline, X, y, costs={"pain": 5.0, "age": 1.0, "code": 2.0})
+    pruned = path.at(budget=6)
+    right = np.mean(np.ravel(pruned.model.predict(X)) == y)
+    assert 1 - path.evaluate(X, y).error[pruned.index] == pytest.approx(right)
+
+
 # --- what is refused
 
 
@@ -311,12 +408,11 @@ def test_a_model_that_is_not_fitted_is_refused(kind: type) -> None:
             attempt(kind())
 
 
-@pytest.mark.parametrize("one_hot", [2, 20])
-def test_categorical_features_are_refused(one_hot: int) -> None:
-    frame = pd.DataFrame({"a": latent(rows()), "b": words(rows())})
-    model = cb.CatBoostClassifier(**UNEVEN, one_hot_max_size=one_hot, cat_features=["b"])
-    with pytest.raises(UnsupportedModelError, match=r"categorical features.*Encode them"):
-        read_forest(model.fit(frame, two(rows())))
+def test_categories_by_statistics_of_the_target_are_refused() -> None:
+    X, y = patients()
+    model = cb.CatBoostClassifier(**FEW, one_hot_max_size=2, cat_features=["pain", "code"])
+    with pytest.raises(UnsupportedModelError, match=r"statistics of the target.*`one_hot_max"):
+        read_forest(model.fit(X, y))
 
 
 def test_text_features_are_refused() -> None:

@@ -27,11 +27,13 @@ from sklearn.base import clone
 from sklearn.ensemble import (
     BaggingClassifier,
     ExtraTreesRegressor,
+    HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import make_scorer, mean_pinball_loss
 from sklearn.model_selection import (
     GridSearchCV,
     cross_val_score,
@@ -64,12 +66,11 @@ IN_THE_LOSS_ONLY = {
         "class weights of the estimator inside."
     )
 }
-DRAWS_DIFFER = {
-    "check_sample_weight_equivalence_on_dense_data": (
-        "A forest draws rows, whatever they weigh: of a row of weight 2 and of two equal rows it "
-        "draws different samples. RandomForest* fail this check too."
-    )
-}
+DRAWS_DIFFER = dict.fromkeys(
+    [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")],
+    "A forest draws rows, whatever they weigh: of a row of weight 2 and of two equal rows it "
+    "draws different samples. RandomForest* fail this check too.",
+)
 
 
 def failures_expected(estimator):
@@ -298,3 +299,15 @@ def test_models_that_cannot_be_pruned_are_refused(make, estimator, message):
 def test_wrong_weights_are_refused(weights):
     with pytest.raises(ValueError, match=r"[wW]eight"):
         classifier(tradeoff=0.1).fit(X, Y, sample_weight=weights)
+
+
+def test_quantiles_are_chosen_by_a_score_that_judges_them():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    y = np.exp(X[:, 0] + 0.3 * rng.normal(size=120))
+    high = HistGradientBoostingRegressor(loss="quantile", quantile=0.9, max_iter=5)
+    with pytest.raises(InputError, match="pass a `scoring` that does"):
+        tw.PrunedEnsembleRegressor(high, cv=2).fit(X, y)
+    pinball = make_scorer(mean_pinball_loss, alpha=0.9, greater_is_better=False)
+    model = tw.PrunedEnsembleRegressor(high, cv=2, scoring=pinball).fit(X, y)
+    assert 0.6 < np.mean(y <= model.predict(X)) <= 1.0

@@ -1,4 +1,4 @@
-"""CatBoost's models of numeric features, by their JSON document.
+"""CatBoost's models of numbers and of categories one by one, by their JSON document.
 
 CatBoost keeps values and weights of leaves only. The value of an inner node is the mean of the
 leaves below it, each weighted by its samples: that is what the tree says at this node on average
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thriftwood.adapters.catboost_categories import Categories
 from thriftwood.adapters.common import (
     CollapsedTree,
     TreeNodes,
@@ -26,12 +27,13 @@ from thriftwood.adapters.common import (
     unfitted,
 )
 from thriftwood.errors import ForestError, UnsupportedModelError
-from thriftwood.forest import LEAF, Forest, Link, Statistic, leaf_means
+from thriftwood.forest import LEAF, Forest, Inputs, Link, Statistic, leaf_means
 from thriftwood.support.arrays import BoolArray, FloatArray
+from thriftwood.support.columns import Columns
 
 Document = dict[str, Any]
 
-NUMERIC = "FloatFeature"
+NUMERIC, ONE_HOT = "FloatFeature", "OneHotFeature"
 
 # What makes a prediction of a score; of a loss that is not here, the score itself.
 LINKS: dict[str, Link] = {
@@ -86,14 +88,15 @@ def _forest(model: Any, document: Document) -> tuple[Forest, FloatArray]:
     scale, bias = document["scale_and_bias"]
     classes = _classes(model, loss, len(bias))
     features = document["features_info"].get("float_features", [])
-    names = [""] * len(features)
-    for feature in features:
+    categories = document["features_info"].get("categorical_features", [])
+    names = [""] * (len(features) + len(categories))
+    for feature in (*features, *categories):
         names[feature["flat_feature_index"]] = feature.get("feature_id", "")
     trees = [_nodes_of(tree) for tree in _trees(document)]
     if not trees:
         raise ForestError("This CatBoost model has no tree: train it for at least one iteration.")
     forest = join_trees(
-        [_tree_nodes(nodes, features, len(bias)) for nodes in trees],
+        [_tree_nodes(nodes, features, categories, len(bias)) for nodes in trees],
         n_features=len(names),
         combine="sum",
         classes=classes,
@@ -102,6 +105,7 @@ def _forest(model: Any, document: Document) -> tuple[Forest, FloatArray]:
         bias=np.array(bias, dtype=np.float64),
         link=LINKS.get(loss, "identity"),
         statistic="mean" if classes is not None else STATISTICS.get(loss, "other"),
+        inputs=_inputs(document, categories, names) if categories else None,
     )
     weights = np.array([node.get("weight", 0.0) for nodes in trees for node in nodes], np.float64)
     values, weights = leaf_means(forest, scale * forest.values, weights)
@@ -113,10 +117,21 @@ def _forest(model: Any, document: Document) -> tuple[Forest, FloatArray]:
     return replace(forest, values=values, gains=gains), weights
 
 
+def _inputs(document: Document, categories: list[Document], names: list[str]) -> Inputs:
+    """Return how labels of categories become their numbers, of which the model keeps hashes."""
+    columns = [feature["flat_feature_index"] for feature in categories]
+    hashes = [feature.get("values", []) for feature in categories]
+    known = tuple(names) if all(names) else None
+    return Inputs(
+        columns=Columns(len(names), known, tuple((k,) for k in range(len(names))), known),
+        transform=Categories(document, _as_bytes, columns, hashes, len(names)).transform,
+        blanks=["" if k in columns else 0.0 for k in range(len(names))],
+    )
+
+
 def _check_features(model: Any) -> None:
-    """Refuse features that are no numbers: their splits look at counts and hashes."""
+    """Refuse features of which splits look at what is not in X."""
     columns = {
-        "categorical": model.get_cat_feature_indices(),
         "text": model.get_text_feature_indices(),
         "embedding": model.get_embedding_feature_indices(),
     }
@@ -124,7 +139,8 @@ def _check_features(model: Any) -> None:
         if len(found):
             raise UnsupportedModelError(
                 f"This {type(model).__name__} was trained with {kind} features, whose splits look "
-                "at counts that are not in X. Encode them as numbers before training."
+                "at what CatBoost computed of them while it trained and not at X. Encode them as "
+                "numbers before training."
             )
 
 
@@ -207,37 +223,57 @@ def _nodes_of(tree: Document) -> list[Document]:
     return nodes
 
 
-def _tree_nodes(nodes: list[Document], features: list[Document], n_outputs: int) -> TreeNodes:
-    """Return the nodes of a tree as arrays; values and weights at the leaves alone."""
-    is_split = np.array(["split" in node for node in nodes])
-    left = np.where(is_split, 2 * np.cumsum(is_split) - 1, LEAF)
-    asked = [_feature(node.get("split")) for node in nodes]
-    column = np.array([feature["flat_feature_index"] for feature in features], dtype=np.int64)
-    # "AsIs" means that training saw no NaN; the library compares it then: it is above no border.
-    left_if_missing = np.array([f["nan_value_treatment"] != "AsTrue" for f in features], np.bool_)
+def _tree_nodes(
+    nodes: list[Document], features: list[Document], categories: list[Document], n_outputs: int
+) -> TreeNodes:
+    """Return the nodes of a tree as arrays; values and weights at the leaves alone.
+
+    Samples of one category go to CatBoost's right, which is our left.
+    """
+    splits = [node.get("split") for node in nodes]
+    asked = [_feature(split, features, categories) for split in splits]
+    sets = {
+        node: np.array([feature["values"].index(split["value"])], dtype=np.int64)
+        for node, (split, feature) in enumerate(zip(splits, asked, strict=True))
+        if split is not None and split["split_type"] == ONE_HOT
+    }
+    is_split = np.array([split is not None for split in splits])
+    first = np.where(is_split, 2 * np.cumsum(is_split) - 1, LEAF)
+    second = np.where(is_split, first + 1, LEAF)
+    by_set = np.isin(np.arange(len(nodes)), list(sets))
     nothing = [0.0] * n_outputs if n_outputs > 1 else 0.0
     return TreeNodes(
-        left=left,
-        right=np.where(is_split, left + 1, LEAF),
-        feature=column[asked],
+        left=np.where(by_set, second, first),
+        right=np.where(by_set, first, second),
+        feature=np.array([feature.get("flat_feature_index", 0) for feature in asked]),
         # A border is a float32; where x > border a sample goes right.
-        threshold=np.array([node["split"]["border"] if "split" in node else 0.0 for node in nodes]),
-        missing_left=left_if_missing[asked],
+        threshold=np.array([split.get("border", 0.0) if split else 0.0 for split in splits]),
+        # "AsIs" means that training saw no NaN; the library compares it then: it is above no
+        # border. A missing label is that of no category.
+        missing_left=np.array([f.get("nan_value_treatment", "AsTrue") != "AsTrue" for f in asked]),
+        categories=sets,
         values=np.array([node.get("value", nothing) for node in nodes], dtype=np.float64).reshape(
             len(nodes), n_outputs
         ),
     )
 
 
-def _feature(split: Document | None) -> int:
+def _feature(
+    split: Document | None, features: list[Document], categories: list[Document]
+) -> Document:
+    """Return the feature that a split asks for, nothing of a leaf."""
     if split is None:
-        return 0  # of leaves it is not looked at
-    if split["split_type"] != NUMERIC:
-        raise UnsupportedModelError(
-            "This CatBoost model splits by something else than a number in X "
-            f"({split['split_type']}). Encode categories as numbers before training."
-        )
-    return int(split["float_feature_index"])
+        return {}
+    if split["split_type"] == NUMERIC:
+        return features[split["float_feature_index"]]
+    if split["split_type"] == ONE_HOT:
+        return categories[split["cat_feature_index"]]
+    raise UnsupportedModelError(
+        "This CatBoost model splits by statistics of the target that it gathered for categories "
+        f"while it was trained ({split['split_type']}): they depend on the order of the samples "
+        "and on several columns at once, and are not in X. Train with `one_hot_max_size` as large "
+        "as the largest number of categories, or a Pipeline that encodes them."
+    )
 
 
 def _written_tree(nodes: list[Document], own: CollapsedTree, weights: FloatArray) -> Document:
@@ -246,11 +282,9 @@ def _written_tree(nodes: list[Document], own: CollapsedTree, weights: FloatArray
     for place in range(len(own.origin))[::-1]:  # children come after their parent
         node = int(own.origin[place])
         if own.is_split[place]:
-            new[place] = {
-                "split": nodes[node]["split"],
-                "left": new[int(own.left[place])],
-                "right": new[int(own.right[place])],
-            }
+            split, sides = nodes[node]["split"], (own.left[place], own.right[place])
+            no, yes = sides[::-1] if split["split_type"] == ONE_HOT else sides
+            new[place] = {"split": split, "left": new[int(no)], "right": new[int(yes)]}
         else:
             says = own.values[place].tolist()
             new[place] = {

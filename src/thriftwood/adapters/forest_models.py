@@ -95,7 +95,8 @@ class FittedModel(BaseEstimator):
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Predict the logarithm of the probability of each class for each sample."""
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            logs: FloatArray = np.log(self._in_blocks(self._outputs, X))
+            return logs
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of samples that are predicted right, or the R2 of numbers."""

@@ -7,9 +7,9 @@ inputs for each output, which is never too few, unless prices say by `encoded` w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -65,7 +65,20 @@ def with_inputs(forest: Forest, pipeline: Any) -> Forest:
             steps = make_pipeline(*_before_the_model(pipeline))
             names = tuple(map(str, steps.get_feature_names_out()))
     inputs = replace(inputs, columns=inputs.columns._replace(feature_names=names))
+    if forest.inputs is not None:  # of a CatBoost model with categories
+        inputs = replace(inputs, transform=_Both(inputs.transform, forest.inputs.transform))
     return replace(forest, inputs=inputs, feature_names=names)
+
+
+@dataclass(frozen=True)
+class _Both:
+    """One transformation after the other."""
+
+    first: Callable[[Any], Any]
+    second: Callable[[Any], Any]
+
+    def __call__(self, X: Any) -> Any:
+        return self.second(self.first(X))
 
 
 def read_inputs(pipeline: Any, n_features: int) -> Inputs | None:

@@ -126,8 +126,8 @@ def check_names(model: Any, names: Iterable[str]) -> None:
     """Refuse names of columns with which the library of a model would not train it."""
     library, adapter, _ = _find(model)
     refused = getattr(adapter, "REFUSED_IN_NAMES", None)
-    for name in names if refused is not None else ():
-        if re.search(refused, name):
+    for name in names:
+        if refused is not None and re.search(refused, name):
             raise InputError(
                 f"{library} trains on no column named {name!r}, for the sake of its file format: "
                 'rename the column, without any of [ ] < { } " , : and line breaks, in X and in '

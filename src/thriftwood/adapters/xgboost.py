@@ -42,6 +42,8 @@ STATISTICS: dict[str, Statistic] = {
     "reg:squaredlogerror": "mean",
     "reg:absoluteerror": "median",
     "reg:pseudohubererror": "median",
+    "survival:aft": "other",
+    "survival:cox": "other",
 }
 REFUSED_IN_NAMES = r"[\[\]<]"
 SHARES = "reg:logistic"  # of targets between 0 and 1, which need not be classes

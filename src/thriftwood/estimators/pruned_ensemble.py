@@ -36,6 +36,7 @@ from thriftwood.estimators.cross_validation import Fold, Samples, cross_validate
 from thriftwood.estimators.options import prices_for, refuse_text
 from thriftwood.evaluation import (
     Evaluation,
+    check_statistic,
     choose_point,
     read_rule,
     warn_of_constant,
@@ -127,6 +128,8 @@ class _PrunedEnsemble(BaseEstimator):
             samples = samples._replace(X=X)  # models trained on data frames know their names
         self.path_ = self._grow(samples)
         self.estimator_ = self.path_.model
+        if not self._is_decided:
+            check_statistic(self.path_.forest, self.scoring if self._money is None else self._money)
         self.evaluation_ = self._measured(samples, folds)
         self.pruned_ = self._chosen()
         if self.refit:

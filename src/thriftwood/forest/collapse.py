@@ -101,8 +101,7 @@ def _check_same_shape(forest: Forest, pruned: Forest) -> None:
             )
     if not np.array_equal(np.array(forest.classes), np.array(pruned.classes)):
         raise InputError("This is no pruning of the model: it predicts other classes.")
-    names = forest.feature_names, pruned.feature_names
-    if None not in names and not same_names(*names):
+    if not same_names(forest.feature_names, pruned.feature_names):
         raise InputError("This is no pruning of the model: its features have other names.")
 
 

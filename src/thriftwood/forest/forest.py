@@ -251,14 +251,13 @@ class Forest:
 
     def has_same_trees(self, other: "Forest") -> bool:
         """Return True if another forest predicts the same; names count where both know them."""
-        names = self.feature_names, other.feature_names
         return (
             all(np.array_equal(getattr(self, name), getattr(other, name)) for name in ARRAYS)
             and (self.n_features, self.combine, self.link, self.statistic, self.input_dtype)
             == (other.n_features, other.combine, other.link, other.statistic, other.input_dtype)
             and dict(self.category_labels) == dict(other.category_labels)
             and np.array_equal(np.array(self.classes), np.array(other.classes))
-            and (None in names or same_names(*names))
+            and same_names(self.feature_names, other.feature_names)
         )
 
     def tree_of(self, nodes: ArrayLike) -> IntArray:

@@ -151,6 +151,8 @@ def _features(X: Any, inputs: Inputs) -> Any:
     """Return what a pipeline makes of the columns of samples."""
     try:
         made = inputs.transform(X)
+    except InputError:
+        raise
     except Exception as error:  # of any transformer
         raise InputError(f"The pipeline cannot transform X: {error}") from error
     return made

@@ -18,7 +18,8 @@ def trees_to_export(model: object) -> Forest:
         raise UnsupportedModelError(
             "A pipeline's transformers cannot be exported, and its trees take what these make: "
             "write the whole pipeline by `to_skops`, or export its last step, `pipeline[-1]`, and "
-            "predict what `pipeline[:-1].transform` makes of samples."
+            "predict what `pipeline[:-1].transform` makes of samples. A CatBoost model with "
+            "categories keeps their labels in its own files alone, by its `save_model`."
         )
     return forest
 

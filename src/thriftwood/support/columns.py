@@ -59,9 +59,11 @@ def in_own_words(known: tuple[str, ...], given: Iterable[Any]) -> tuple[str, ...
     return tuple(one if one in given else own.get(_without_blanks(one), one) for one in known)
 
 
-def same_names(known: tuple[str, ...], others: tuple[str, ...]) -> bool:
-    """Return True if names differ at most as a library changes them."""
-    return known == others or in_own_words(known, others) == others
+def same_names(known: tuple[str, ...] | None, others: tuple[str, ...] | None) -> bool:
+    """Return True unless two models know names that differ by more than a library changes."""
+    if known is None or others is None or known == others:
+        return True
+    return in_own_words(known, others) == others
 
 
 def _without_blanks(name: str) -> str:
