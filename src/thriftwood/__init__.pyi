@@ -27,6 +27,7 @@ from .pruning import (
     verify_pruning,
 )
 from .solvers import DantzigWolfe
+from .warming import warm_up
 
 __version__: str
 
@@ -64,4 +65,5 @@ __all__ = [
     "pruning_problem",
     "report",
     "verify_pruning",
+    "warm_up",
 ]

@@ -13,6 +13,7 @@ from thriftwood.cli.info import info
 from thriftwood.cli.prune import prune
 from thriftwood.cli.train import train
 from thriftwood.cli.verify import verify
+from thriftwood.cli.warm_up import warm_up
 
 app = typer.Typer(
     help="Prune tree ensembles optimally where features cost money, time or energy.",
@@ -23,7 +24,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 # In the order in which somebody needs them.
-for command in (demo, info, bill, frontier, prune, verify, export, train):
+for command in (demo, info, bill, frontier, prune, verify, export, train, warm_up):
     app.command()(command)
 
 

@@ -2,8 +2,10 @@
 # mypy: allow-untyped-calls
 # numba has no types.
 
+import os
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Literal, cast
 
 from numba import njit
@@ -68,6 +70,12 @@ class Announcer(event.Listener):
 
 
 event.register("numba:compile", Announcer())
+_folders: set[str] = set()  # where compiled code is kept
+
+
+def cache_folder() -> Path | None:
+    """Return the folder that all compiled code is kept in, or None where there is no place."""
+    return Path(os.path.commonpath(_folders)) if _folders else None
 
 
 def kernel(
@@ -90,6 +98,7 @@ def quick_kernel(
     compiled: Any = njit(nogil=True, inline=inline)(function)
     with suppress(RuntimeError):  # neither the package's folder nor the user's home is writable
         compiled._cache = KernelCache(function)
+        _folders.add(compiled._cache.cache_path)
     return cast(Callable[..., Any], compiled)
 
 
