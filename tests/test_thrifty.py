@@ -114,6 +114,17 @@ def test_bills_of_new_samples_are_near_the_budget():
     assert model.score(X[1500:], y[1500:]) == pytest.approx(model.score_, abs=0.05)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_samples_alike_do_not_part_where_their_folds_differ(seed):
+    random = np.random.default_rng(seed)
+    X = np.column_stack([random.integers(2, size=(1200, 3)), random.normal(size=(1200, 2))])
+    y = (X[:, 3] + 0.3 * X[:, 0] > 0.5).astype(int)
+    model = thrifty(costs=[1, 1, 1, 50, 50], random_state=seed).fit(X[:400], y[:400])
+    for budget in (0, 1, 3, 10, 30, 53):
+        own = model.at(budget=budget)
+        assert own.bill(X[400:]).mean == pytest.approx(own.cost_, rel=0.25, abs=0.1)
+
+
 def test_a_hard_limit_holds_for_every_sample(samples):
     X, y = samples
     model = thrifty(costs=PRICES, max_cost=6.0).fit(X, y)

@@ -29,6 +29,8 @@ FOLDS = {2_000: 5, 8_000: 3}
 LAST_PARTS = 4
 # Of the trees that tell how much a later stage may save, for numbers.
 GATE_TREES, GATE_LEAF = 50, 20
+# So many samples that are alike are predicted alike.
+MANY = 20
 
 
 class FittedStages(NamedTuple):
@@ -67,6 +69,7 @@ def fit_stages(
     columns = [sorted(own) for own in sets]
     folds = make_folds(data, seed)
     held_out = np.concatenate([own for _, own in folds])
+    own = data.take(held_out)
     n_done, n_jobs_in_all = 0, 2 * len(sets)
 
     def cross_fit(number: int) -> tuple[Recipe, FloatArray]:
@@ -74,7 +77,8 @@ def fit_stages(
         found = _cross_fitted(data, columns[number], learners, folds, seed)
         n_done += 1
         progress(n_done / n_jobs_in_all)
-        return _best_mixture(data.take(held_out), found)
+        recipe, outputs = _best_mixture(own, found)
+        return recipe, _evened(outputs, own.columns(columns[number]))
 
     def fit(number: int) -> tuple[Any, ...]:
         nonlocal n_done
@@ -94,7 +98,7 @@ def fit_stages(
     gates: tuple[Forest, ...] = ()
     gate_outputs = np.empty((len(held_out), 0))
     if not data.n_classes:
-        gates, gate_outputs = _gates(data, columns, held_out, outputs, seed, n_jobs)
+        gates, gate_outputs = _gates(own, columns, outputs, seed, n_jobs)
     return FittedStages(
         members=tuple(fitted[number] for number in range(len(sets))),
         gates=gates,
@@ -153,10 +157,29 @@ def _best_mixture(
     return mixtures[least], means[least]
 
 
+def _evened(outputs: FloatArray, X: FloatArray) -> FloatArray:
+    """Return outputs with their means in place of those of samples that are alike, if many are.
+
+    Folds predict them a little differently, and one model in the end the same: a threshold between
+    what the folds predict would stop all of them, or none.
+    """
+    group = np.zeros(len(X), dtype=np.int64)
+    size = np.bincount(group)
+    for column in X.T:
+        if size.max() < MANY:
+            break
+        value = np.unique(column, return_inverse=True)[1]
+        group = np.unique(group * (value.max() + 1) + value, return_inverse=True)[1]
+        size = np.bincount(group)
+    sums = np.zeros((len(size), outputs.shape[1]))
+    np.add.at(sums, group, outputs)
+    evened: FloatArray = np.where((size >= MANY)[:, None], sums / size[:, None], np.nan)[group]
+    return np.where(np.isnan(evened), outputs, evened)
+
+
 def _gates(
-    data: LabelledData,
+    own: LabelledData,
     columns: list[list[int]],
-    held_out: IntArray,
     outputs: FloatArray,
     seed: int,
     n_jobs: int | None,
@@ -165,7 +188,7 @@ def _gates(
 
     That is the squared error which a later stage may save. It is cross-fitted, too.
     """
-    numbers, own = outputs[:, :, 0], data.take(held_out)
+    numbers = outputs[:, :, 0]
     errors = own.weights @ (numbers - np.asarray(own.y)[:, None]) ** 2
     far = (numbers - numbers[:, [int(np.argmin(errors))]]) ** 2
     halves = make_folds(own._replace(y=far[:, 0]), seed)
@@ -183,7 +206,9 @@ def _gates(
         model = _gate(target, columns[number], seed)
         if left.any():
             expected[left] = model.predict(own.X[left][:, columns[number]])
-        return as_member(model, data, columns[number]), expected
+        return as_member(model, own, columns[number]), _evened(
+            expected[:, None], own.columns(columns[number])
+        )[:, 0]
 
     fitted = for_each(fit, range(len(columns)), n_jobs)
     return tuple(gate for gate, _ in fitted), np.column_stack([found for _, found in fitted])

@@ -16,7 +16,7 @@ from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
 )
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from thriftwood.adapters import read_forest
 from thriftwood.errors import UnsupportedModelError
@@ -24,9 +24,13 @@ from thriftwood.forest import Forest
 from thriftwood.support.arrays import FloatArray
 from thriftwood.thrifty.data import LabelledData
 
+# Libraries are looked up here, once: threads that do so at the same time may lock each other out.
+OPENMP = ThreadpoolController()
+
 # Few samples are learnt better by small trees: a booster has a leaf for so many of them.
 SAMPLES_PER_LEAF = 150
 FEWEST_LEAVES, MOST_LEAVES = 4, 63
+MOST_BINS = 255
 # With few samples leaves of a forest hold several; with many, too, since memory grows with leaves.
 FEW_SAMPLES, LEAF_OF_FEW = 2_000, 3
 SAMPLES_PER_FOREST_LEAF = 10_000
@@ -51,7 +55,7 @@ class Effort:
     """
 
     n_stages: int = 10
-    n_trees: int = 64
+    n_trees: int = 40
     rounds: tuple[int, ...] = (25, 50, 100, 200)
     core: int = 9
 
@@ -106,7 +110,7 @@ class Learner:
         """Return a model of some columns."""
         job = TrainingJob(data.n_classes, len(data.y), len(features), rounds, seed)
         model, rows = self.make(job), data.columns(features)
-        with threadpool_limits(1, "openmp"):  # stages are trained side by side already
+        with OPENMP.limit(limits=1, user_api="openmp"):  # stages are trained side by side
             if np.ptp(data.weights) == 0:  # not every learner of a user's takes weights
                 return model.fit(rows, data.y)
             return model.fit(rows, data.y, sample_weight=data.weights)
@@ -139,7 +143,7 @@ class Learner:
         ]
 
 
-def lightgbm_booster(leaves: int) -> Callable[[TrainingJob], Any]:
+def lightgbm_booster(leaves: int, bins: int = MOST_BINS) -> Callable[[TrainingJob], Any]:
     """Return what makes boosters of LightGBM: the same model whatever the number of threads."""
     import lightgbm
 
@@ -148,6 +152,7 @@ def lightgbm_booster(leaves: int) -> Callable[[TrainingJob], Any]:
         return kind(
             n_estimators=job.rounds,
             num_leaves=leaves,
+            max_bin=bins,
             min_child_samples=job.least_leaf,
             random_state=job.seed,
             n_jobs=1,
@@ -159,7 +164,7 @@ def lightgbm_booster(leaves: int) -> Callable[[TrainingJob], Any]:
     return make
 
 
-def histogram_booster(leaves: int) -> Callable[[TrainingJob], Any]:
+def histogram_booster(leaves: int, bins: int = MOST_BINS) -> Callable[[TrainingJob], Any]:
     """Return what makes boosters of scikit-learn, for where LightGBM is not installed."""
 
     def make(job: TrainingJob) -> Any:
@@ -168,6 +173,7 @@ def histogram_booster(leaves: int) -> Callable[[TrainingJob], Any]:
         return kind(
             max_iter=job.rounds,
             max_leaf_nodes=leaves,
+            max_bins=bins,
             min_samples_leaf=job.least_leaf,
             early_stopping=False,
             random_state=job.seed,
@@ -211,10 +217,10 @@ def usual_leaves(n_samples: int) -> int:
     return max(FEWEST_LEAVES, min(MOST_LEAVES, n_samples // SAMPLES_PER_LEAF))
 
 
-def best_booster(rounds: tuple[int, ...], leaves: int) -> Learner:
+def best_booster(rounds: tuple[int, ...], leaves: int, bins: int = MOST_BINS) -> Learner:
     """Return LightGBM where it is installed, and scikit-learn's booster elsewhere."""
     has_lightgbm = importlib.util.find_spec("lightgbm") is not None
-    return Learner((lightgbm_booster if has_lightgbm else histogram_booster)(leaves), rounds)
+    return Learner((lightgbm_booster if has_lightgbm else histogram_booster)(leaves, bins), rounds)
 
 
 def as_member(model: Any, data: LabelledData, features: list[int]) -> Any:

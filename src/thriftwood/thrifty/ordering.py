@@ -22,7 +22,7 @@ from thriftwood.thrifty.learners import Effort, best_booster, feature_gains, usu
 from thriftwood.thrifty.units import PricedUnits
 
 # Sets are tried by small boosters, on so many samples to train and as many to compare on.
-ROUNDS, LEAVES = 40, 15
+ROUNDS, LEAVES, BINS = 40, 15, 63
 N_SAMPLES = 4_000
 # With fewer samples, folds of them take turns.
 FOLDS = {1_500: 4, 2 * N_SAMPLES: 2}
@@ -71,7 +71,7 @@ class Trial:
         self, data: LabelledData, units: PricedUnits, seed: int, n_jobs: int | None
     ) -> None:
         self._data, self._units, self._seed, self._n_jobs = data, units, seed, n_jobs
-        self._booster = best_booster((ROUNDS,), min(LEAVES, usual_leaves(len(data.y))))
+        self._booster = best_booster((ROUNDS,), min(LEAVES, usual_leaves(len(data.y))), BINS)
         self._folds = trial_folds(data, seed)
         self.loss = cache(self._loss)
 
@@ -112,15 +112,19 @@ class Trial:
     def left_out(self, features: FeatureSet) -> Iterator[FeatureSet]:
         """Leave out units one by one, each time the one that is missed least per price saved."""
         units = self._units
+        missed: dict[FeatureSet, float] = {}
         while features - units.free:
             fewer = self._distinct(units.with_free(features - unit) for unit in units.units)
             fewer = [own for own in fewer if own < features]
+            # What was missed much beside more features will be missed beside fewer.
+            fewer.sort(key=lambda own: missed.get(features - own, 0.0))
+            fewer = fewer[: NEXT if missed else None]
             self._measure([features, *fewer])
             now, all_of_it = self.loss(features), units.price(features)
             # Less loss without a feature is chance: of features like that the dearest goes first.
             saved = {own: all_of_it - units.price(own) for own in fewer}
-            missed = {own: max(self.loss(own) - now, 0.0) / saved[own] for own in fewer}
-            features = min(fewer, key=lambda own: (missed[own], -saved[own]))
+            missed |= {features - own: max(self.loss(own) - now, 0.0) / saved[own] for own in fewer}
+            features = min(fewer, key=lambda own: (missed[features - own], -saved[own]))
             yield features
 
     def added(
