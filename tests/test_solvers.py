@@ -9,7 +9,7 @@ from builders import closure, closures
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from thriftwood.closure import check_certificate, exact_sum, merge_twin_items
+from thriftwood.closure import check_certificate, exact_sum, kernels, merge_twin_items
 from thriftwood.errors import CertificateError, InputError, RangeError
 from thriftwood.solvers import (
     DantzigWolfe,
@@ -76,6 +76,43 @@ def test_twins_are_merged_at_the_sum_of_their_costs():
     problem = closure([9, 9], [-1, -1], [[0, 1, 2, 4], [0, 1, 3]], [1, 2, 3, 4, 5])
     merged, _ = merge_twin_items(problem)
     assert sorted(merged.costs.tolist()) == [3, 4, 8]
+
+
+@settings(max_examples=200)
+@given(closures(), st.integers(0, 2**32 - 1))
+def test_twins_are_items_that_exactly_the_same_of_some_projects_need(problem, seed):
+    rng = np.random.default_rng(seed)
+    arcs = problem.arc_start.copy(), problem.arc_item.copy()
+    some = np.flatnonzero(rng.random(problem.n_projects) < 0.7)
+    inside = rng.random(problem.n_items) < 0.7
+    start, merged, group, n_groups = kernels.merge_twins(*arcs, some, inside)
+    needs = [set(arcs[1][arcs[0][h] : arcs[0][h + 1]]) for h in some]
+    needed_by = [
+        frozenset(k for k, items in enumerate(needs) if j in items) for j in range(len(inside))
+    ]
+    for j, one in enumerate(needed_by):
+        assert (group[j] == -1) == (not inside[j] or not one)
+        for other in np.flatnonzero(group >= 0):
+            if group[j] != -1:
+                assert (group[j] == group[other]) == (one == needed_by[other])
+    assert n_groups == len(set(group) - {-1})
+    for k, items in enumerate(needs):
+        assert sorted(merged[start[k] : start[k + 1]]) == sorted({group[j] for j in items} - {-1})
+
+
+def test_items_that_are_no_twins_are_not_taken_for_twins_by_their_numbers():
+    problem = closure([9, 9], [-1, -1], [[0, 1], [1, 2]], [1, 1, 1])
+    arcs = problem.arc_start.copy(), problem.arc_item.copy(), np.arange(2)
+    for numbers, is_right in (
+        ([1, 2, 3], True),
+        ([1, 1, 3], False),
+        ([1, 2, 1], False),
+        ([1, 2, 0], False),
+    ):
+        group, sizes = kernels.group_by(np.array(numbers, dtype=np.uint64), np.ones(3, dtype=bool))
+        space = np.zeros(3, dtype=np.int64), np.empty(4, dtype=np.int32)
+        found = kernels.merge_arcs(arcs, group, sizes, sizes.copy(), np.empty_like(sizes), *space)
+        assert found == is_right
 
 
 def random_forest_like(rng, n_projects, n_items, degree):

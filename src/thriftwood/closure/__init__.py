@@ -23,7 +23,7 @@ from thriftwood.closure.integers import (
 )
 from thriftwood.closure.kernels import NOTHING, last_needed
 from thriftwood.closure.problem import ClosureProblem
-from thriftwood.closure.reductions import merge_twin_items
+from thriftwood.closure.reductions import group_twin_items, merge_twin_items
 from thriftwood.closure.solution import (
     ClosureSolution,
     Flow,
@@ -46,6 +46,7 @@ __all__ = [
     "check_certificate",
     "exact_sum",
     "from_the_end",
+    "group_twin_items",
     "last_needed",
     "merge_twin_items",
     "scale_lambda",

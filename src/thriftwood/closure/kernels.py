@@ -7,7 +7,8 @@ from collections import namedtuple
 
 import numpy as np
 
-from thriftwood.support.compiling import kernel
+from thriftwood.support.compiling import kernel, small_kernel
+from thriftwood.support.draws_kernels import scramble
 
 NOTHING = -1
 
@@ -155,78 +156,117 @@ def leave_out(arc_start, arc_item, costs, stays):
 
 
 @kernel
-def twin_groups(arc_start, arc_item, n_items):
-    """Group the items that exactly the same projects need, by partition refinement.
+def merge_twins(arc_start, arc_item, projects, inside):
+    """Merge items that exactly the same of some projects need, linear in the arcs.
 
-    All items start in one class; each project splits every class it touches into the items that it
-    needs and the rest. Linear in the arcs and exact. Items that nobody needs get group -1.
+    Such twins are told by random numbers: each project adds its own to the items that it needs. The
+    merged arcs prove that all members of a group are needed together; if not, others are drawn.
+
+    Parameters
+    ----------
+    projects : shape (n_some,)
+        In increasing order.
+    inside : shape (n_items,)
+        Which items count.
+
+    Returns
+    -------
+    merged_start : shape (n_some + 1,)
+    merged_item
+        To groups, which are numbered by their first items.
+    group : shape (n_items,)
+        -1 for items that nobody needs, or that do not count.
+    n_groups : int
     """
-    n_projects = len(arc_start) - 1
-    class_of = np.zeros(n_items, dtype=np.int32)
-    size = np.zeros(2 * n_items + 2, dtype=np.int32)
-    size[0] = n_items
-    split_by = np.full(2 * n_items + 2, NOTHING, dtype=np.int32)
-    split_to = np.empty(2 * n_items + 2, dtype=np.int32)
-    touched = np.empty(n_items + 1, dtype=np.int32)
-    free = np.empty(2 * n_items + 2, dtype=np.int32)
-    n_free = 0
-    n_classes = 1
-    for h in range(n_projects):
-        n_touched = 0
-        for arc in range(arc_start[h], arc_start[h + 1]):
-            j = arc_item[arc]
-            old = class_of[j]
-            if split_by[old] != h:
-                split_by[old] = h
-                if n_free > 0:
-                    n_free -= 1
-                    split_to[old] = free[n_free]
-                else:
-                    split_to[old] = n_classes
-                    n_classes += 1
-                touched[n_touched] = old
-                n_touched += 1
-            new = split_to[old]
-            class_of[j] = new
-            size[old] -= 1
-            size[new] += 1
-        for k in range(n_touched):
-            if touched[k] != 0 and size[touched[k]] == 0:
-                free[n_free] = touched[k]
-                n_free += 1
+    seed = np.uint64(0)
+    merged_start = np.zeros(len(projects) + 1, dtype=np.int64)
+    merged_item = np.empty_like(arc_item)
+    while True:
+        sums = np.zeros(len(inside), dtype=np.uint64)
+        add_numbers(arc_start, arc_item, projects, seed, sums)
+        group, n_members = group_by(sums, inside)
+        missing, touched = n_members.copy(), np.empty_like(n_members)
+        arcs = arc_start, arc_item, projects
+        if merge_arcs(arcs, group, n_members, missing, touched, merged_start, merged_item):
+            return merged_start, merged_item[: merged_start[-1]].copy(), group >> 1, len(n_members)
+        seed += np.uint64(1)
 
-    number = split_to  # reused: the final number of each class, in order of first appearance
-    number[:n_classes] = NOTHING
-    n_groups = 0
-    for j in range(n_items):
-        if class_of[j] == 0:
-            class_of[j] = NOTHING
-            continue
-        if number[class_of[j]] == NOTHING:
-            number[class_of[j]] = n_groups
-            n_groups += 1
-        class_of[j] = number[class_of[j]]
-    return class_of, n_groups
+
+@small_kernel
+def add_numbers(arc_start, arc_item, projects, seed, sums):
+    """Add the random number of each project to the sums of the items that it needs."""
+    for h in projects:
+        number = scramble((seed << np.uint64(32)) + np.uint64(h))
+        for arc in range(arc_start[h], arc_start[h + 1]):
+            sums[arc_item[arc]] += number
 
 
 @kernel
-def merge_arcs(arc_start, arc_item, group, n_groups):
-    """Replace items by their groups; a project needs each group once."""
-    n_projects = len(arc_start) - 1
-    seen_by = np.full(n_groups, NOTHING, dtype=np.int32)
-    merged_start = np.empty_like(arc_start)
-    merged_item = np.empty_like(arc_item)
+def group_by(sums, inside):
+    """Give items with equal sums a group, times 2, and 1 more where it has several members.
+
+    Items that do not count get -1, those whose sum is 0 get -2. Also returns the sizes of groups.
+    """
+    n_bits = 1
+    while 2**n_bits < 2 * len(sums):
+        n_bits += 1
+    table = np.full(2**n_bits, NOTHING, dtype=np.int32)  # of groups, by the first bits of their sum
+    group = np.full(len(sums), NOTHING, dtype=np.int32)
+    first = np.empty(len(sums), dtype=np.int32)
+    n_members = np.zeros(len(sums), dtype=np.int32)
+    n_groups = 0
+    for j in range(len(sums)):
+        if not inside[j]:
+            continue
+        if sums[j] == 0:
+            group[j] = -2
+            continue
+        slot = np.int64(sums[j] >> np.uint64(64 - n_bits))
+        while table[slot] != NOTHING and sums[first[table[slot]]] != sums[j]:
+            slot = (slot + 1) % len(table)
+        if table[slot] == NOTHING:
+            table[slot] = n_groups
+            first[n_groups] = j
+            n_groups += 1
+        group[j] = table[slot]
+        n_members[group[j]] += 1
+    for j in range(len(sums)):
+        if group[j] >= 0:
+            group[j] = 2 * group[j] + (n_members[group[j]] > 1)
+    return group, n_members[:n_groups]
+
+
+@small_kernel
+def merge_arcs(arcs, group, n_members, missing, touched, merged_start, merged_item):
+    """Fill in one arc to each group; tell whether projects need all members of a group or none.
+
+    `missing` counts the members that the present project has not named yet.
+    """
+    arc_start, arc_item, projects = arcs
     n_merged = 0
-    for h in range(n_projects):
-        merged_start[h] = n_merged
-        for arc in range(arc_start[h], arc_start[h + 1]):
-            merged = group[arc_item[arc]]
-            if seen_by[merged] != h:
-                seen_by[merged] = h
-                merged_item[n_merged] = merged
-                n_merged += 1
-    merged_start[n_projects] = n_merged
-    return merged_start, merged_item[:n_merged].copy()
+    for k in range(len(projects)):
+        n_touched = 0
+        for arc in range(arc_start[projects[k]], arc_start[projects[k] + 1]):
+            code = group[arc_item[arc]]
+            if code == NOTHING:
+                continue
+            if code < NOTHING:  # needed, and yet the sum is 0
+                return False
+            one = code >> 1
+            if code & 1:
+                missing[one] -= 1
+                if missing[one] + 1 < n_members[one]:
+                    continue
+                touched[n_touched] = one
+                n_touched += 1
+            merged_item[n_merged] = one
+            n_merged += 1
+        merged_start[k + 1] = n_merged
+        for one in touched[:n_touched]:
+            if missing[one] > 0:
+                return False
+            missing[one] = n_members[one]
+    return True
 
 
 @kernel

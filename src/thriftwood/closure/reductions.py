@@ -6,10 +6,12 @@ They take longer than they save.
 
 from collections.abc import Callable
 
+import numpy as np
+
 from thriftwood.closure import kernels
 from thriftwood.closure.problem import ClosureProblem
 from thriftwood.closure.solution import ClosureSolution, Flow
-from thriftwood.support.arrays import read_only
+from thriftwood.support.arrays import IndexArray, read_only
 
 Undo = Callable[[ClosureSolution], ClosureSolution]
 
@@ -29,13 +31,7 @@ def merge_twin_items(
         What that sum is at the most. None is more than all gains: nothing that costs more is ever
         bought. That is so only once the costs are multiplied by lambda.
     """
-    group, n_groups = kernels.twin_groups(problem.arc_start, problem.arc_item, problem.n_items)
-    never = problem.never if most is None else most
-    arc_start, arc_item = kernels.merge_arcs(problem.arc_start, problem.arc_item, group, n_groups)
-    costs = kernels.merge_costs(problem.costs, group, n_groups, never)
-    merged = ClosureProblem(
-        problem.gains, problem.requires, read_only(arc_start), read_only(arc_item), read_only(costs)
-    )
+    merged, group = group_twin_items(problem, most)
 
     def undo(solution: ClosureSolution) -> ClosureSolution:
         flow = solution.flow
@@ -45,3 +41,18 @@ def merge_twin_items(
         return ClosureSolution(solution.kept, flow, solution.gap, solution.rounds)
 
     return merged, undo
+
+
+def group_twin_items(
+    problem: ClosureProblem, most: int | None = None
+) -> tuple[ClosureProblem, IndexArray]:
+    """Return the problem with twins merged, and for each item its number there, -1 for none."""
+    everybody = np.arange(problem.n_projects), np.ones(problem.n_items, dtype=np.bool_)
+    # Copies can be written to, like the parts of the parametric cut: nothing is compiled twice.
+    arc_start, arc_item, group, n_groups = kernels.merge_twins(
+        problem.arc_start.copy(), problem.arc_item.copy(), *everybody
+    )
+    never = problem.never if most is None else most
+    costs = kernels.merge_costs(problem.costs.copy(), group, n_groups, never)
+    arrays = read_only(arc_start), read_only(arc_item), read_only(costs)
+    return ClosureProblem(problem.gains, problem.requires, *arrays), group

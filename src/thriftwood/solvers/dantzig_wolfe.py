@@ -28,10 +28,10 @@ from thriftwood.closure import (
     Flow,
     Solver,
     exact_sum,
+    group_twin_items,
     merge_twin_items,
     smallest_optimum,
 )
-from thriftwood.closure.kernels import twin_groups
 from thriftwood.errors import CertificateError, InputError
 from thriftwood.solvers import dantzig_wolfe_kernels as kernels
 from thriftwood.solvers.min_cut import min_cut
@@ -234,8 +234,7 @@ def _solve_master(
     pieces = ClosureProblem(
         gains, requires, read_only(arc_start), read_only(arc_item), problem.costs
     )
-    group, _ = twin_groups(pieces.arc_start, pieces.arc_item, pieces.n_items)
-    merged, _ = merge_twin_items(pieces)
+    merged, group = group_twin_items(pieces)
     solution = solver(merged)
     assert solution.flow is not None
     shares = kernels.share_evenly(pieces.arrays, group, merged.arrays, solution.flow.to_item)

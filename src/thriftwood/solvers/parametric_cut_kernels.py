@@ -9,9 +9,9 @@ from collections import namedtuple
 
 import numpy as np
 
-from thriftwood.closure.kernels import NOTHING, best_alone, merge_arcs, merge_costs, twin_groups
+from thriftwood.closure.kernels import NOTHING, best_alone, merge_costs, merge_twins
 from thriftwood.solvers.pseudoflow_kernels import Arcs, initialise, leads_up, pay_from_below, run
-from thriftwood.support.compiling import kernel
+from thriftwood.support.compiling import kernel, small_kernel
 
 # Parts with fewer arcs than this are solved in one go, without coming back to Python.
 FEW_ARCS = 50_000
@@ -108,7 +108,7 @@ def sides(part, trees):
     )
 
 
-@kernel
+@small_kernel
 def left_over(trees):
     """Add up the excesses, in doubles."""
     total = 0.0
@@ -133,7 +133,7 @@ def shares_of_gain(part, gain, cost):
     return scale, shares
 
 
-@kernel
+@small_kernel
 def share_of(amount, cost, total):
     """Return amount * cost / total, rounded down: products wrap, but what they differ by is small.
 
@@ -143,7 +143,7 @@ def share_of(amount, cost, total):
     return nearly + (amount * cost - nearly * total) // total
 
 
-@kernel
+@small_kernel
 def balance(part):
     """Return all gains, all costs, and what to multiply each with to make them equal, or nearly.
 
@@ -160,7 +160,7 @@ def balance(part):
     return gain, cost, gain_scale, cost_scale
 
 
-@kernel
+@small_kernel
 def fraction_from_below(gain, cost, most):
     """Return (a, b) with b / a as near below gain / cost as any fraction with a <= most.
 
@@ -194,40 +194,48 @@ def strong_side(trees):
 
     This is the smallest best set at the lambda of the cut, as in `closure.smallest_optimum`.
     """
-    n_projects = len(trees.arcs.requires)
     reached = trees.excess > 0
-    stack = np.flatnonzero(reached)
-    size = len(stack)
-    stack = np.concatenate((stack, np.empty(len(reached) - size, dtype=stack.dtype)))
+    stack = np.empty(len(reached), dtype=np.int32)
+    size = 0
+    for v in range(len(reached)):
+        if reached[v]:
+            stack[size] = v
+            size += 1
+    reach(trees, reached, stack, size)
+    return reached
+
+
+@small_kernel
+def reach(trees, reached, stack, size):
+    """Mark what is reached from the first vertices of the stack."""
+    n_projects = len(trees.arcs.requires)
     while size > 0:
         size -= 1
         v = stack[size]
         p = trees.parent[v]
-        if p != NOTHING and not reached[p] and (trees.flow[v] > 0 or leads_up(trees, v, p)):
-            reached[p] = True
-            stack[size] = p
-            size += 1
+        if p != NOTHING and (trees.flow[v] > 0 or leads_up(trees, v, p)):
+            size = visit(p, reached, stack, size)
         child = trees.first_child[v]
         while child != NOTHING:
-            if not reached[child] and (trees.flow[child] > 0 or not leads_up(trees, child, v)):
-                reached[child] = True
-                stack[size] = child
-                size += 1
+            if trees.flow[child] > 0 or not leads_up(trees, child, v):
+                size = visit(child, reached, stack, size)
             child = trees.next_child[child]
         if v >= n_projects:
             continue
-        required = trees.arcs.requires[v]
-        if required != NOTHING and not reached[required]:
-            reached[required] = True
-            stack[size] = required
-            size += 1
+        if trees.arcs.requires[v] != NOTHING:
+            size = visit(trees.arcs.requires[v], reached, stack, size)
         for arc in range(trees.arcs.start[v], trees.arcs.start[v + 1]):
-            item = n_projects + trees.arcs.item[arc]
-            if not reached[item]:
-                reached[item] = True
-                stack[size] = item
-                size += 1
-    return reached
+            size = visit(n_projects + trees.arcs.item[arc], reached, stack, size)
+
+
+@small_kernel
+def visit(v, reached, stack, size):
+    """Mark a vertex and put it on the stack, if it is new; return the size of the stack."""
+    if not reached[v]:
+        reached[v] = True
+        stack[size] = v
+        size += 1
+    return size
 
 
 @kernel
@@ -237,62 +245,49 @@ def restrict(part, inside, parent, place):
     The trees of `parent` go with them.
     """
     n_projects = len(part.gains)
-    number = np.cumsum(inside) - 1
     projects = np.flatnonzero(inside[:n_projects])
-    items = np.flatnonzero(inside[n_projects:])
+    arc_start, arc_item, group, n_groups = merge_twins(
+        part.arc_start, part.arc_item, projects, inside[n_projects:]
+    )
+    number = np.full(len(inside), NOTHING, dtype=np.int32)
     requires = np.empty(len(projects), dtype=np.int32)
-    arc_start = np.empty(len(projects) + 1, dtype=np.int64)
-    n_arcs = 0
     for k in range(len(projects)):
-        h = projects[k]
-        above = part.requires[h]
-        requires[k] = number[above] if above != NOTHING and inside[above] else NOTHING
-        arc_start[k] = n_arcs
-        for arc in range(part.arc_start[h], part.arc_start[h + 1]):
-            n_arcs += inside[n_projects + part.arc_item[arc]]
-    arc_start[len(projects)] = n_arcs
-    arc_item = np.empty(n_arcs, dtype=np.int32)
-    n_arcs = 0
-    for h in projects:
-        for arc in range(part.arc_start[h], part.arc_start[h + 1]):
-            v = n_projects + part.arc_item[arc]
-            if inside[v]:
-                arc_item[n_arcs] = number[v] - len(projects)
-                n_arcs += 1
-    group, n_groups = twin_groups(arc_start, arc_item, len(items))
-    arc_start, arc_item = merge_arcs(arc_start, arc_item, group, n_groups)
-    costs = merge_costs(part.costs[items], group, n_groups, MOST)
-    for k in range(len(items)):
-        number[n_projects + items[k]] = len(projects) + group[k]
+        number[projects[k]] = k
+        above = part.requires[projects[k]]
+        requires[k] = number[above] if above != NOTHING else NOTHING
+    for j in range(len(group)):
+        if group[j] != NOTHING:
+            number[n_projects + j] = len(projects) + group[j]
+    new_parent = np.full(len(projects) + n_groups, NOTHING, dtype=np.int32)
+    trees_between(parent, number, np.arange(len(new_parent)), new_parent)
     return Part(
         part.origin[projects],
         part.gains[projects],
         requires,
         arc_start,
         arc_item,
-        costs,
-        trees_between(parent, inside, number, len(projects) + n_groups),
+        merge_costs(part.costs, group, n_groups, MOST),
+        new_parent,
         place,
     )
 
 
-@kernel
-def trees_between(parent, inside, number, n_vertices):
-    """Return the parents by their new numbers; where merged twins would close a ring, none."""
-    new_parent = np.full(n_vertices, NOTHING, dtype=np.int32)
-    leader = np.arange(n_vertices)
+@small_kernel
+def trees_between(parent, number, leader, new_parent):
+    """Fill in parents by their new numbers; where merged twins would close a ring, none."""
     for v in range(len(parent)):
         p = parent[v]
-        if p == NOTHING or not inside[v] or not inside[p] or new_parent[number[v]] != NOTHING:
+        if p == NOTHING or number[v] == NOTHING or number[p] == NOTHING:
+            continue
+        if new_parent[number[v]] != NOTHING:
             continue
         one, other = leader_of(leader, number[v]), leader_of(leader, number[p])
         if one != other:
             leader[one] = other
             new_parent[number[v]] = number[p]
-    return new_parent
 
 
-@kernel
+@small_kernel
 def leader_of(leader, v):
     """Return who leads the set of v, and shorten the way there (union-find)."""
     while leader[v] != v:

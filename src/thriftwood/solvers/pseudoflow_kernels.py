@@ -18,7 +18,7 @@ from collections import namedtuple
 import numpy as np
 
 from thriftwood.closure.kernels import NOTHING
-from thriftwood.support.compiling import kernel
+from thriftwood.support.compiling import kernel, small_kernel
 
 # Who needs whom: `requires`, `arc_start` and `arc_item` of a ClosureProblem.
 Arcs = namedtuple("Arcs", "requires start item")
@@ -80,15 +80,15 @@ def initialise(arcs, excess, hint):
     return trees
 
 
-@kernel
+@small_kernel
 def send_excess_up(trees, hint):
     """Add the hinted arcs, children first, but for those that cannot carry what is below them."""
     n_vertices = len(hint)
-    n_children = np.zeros(n_vertices, dtype=np.int32)
+    n_children, ready = trees.label, trees.scan  # for now; ready is a stack
+    n_children[:] = 0
     for v in range(n_vertices):
         if hint[v] != NOTHING:
             n_children[hint[v]] += 1
-    ready = trees.scan  # a stack, for now
     size = 0
     for v in range(n_vertices):
         if n_children[v] == 0:
@@ -111,7 +111,7 @@ def send_excess_up(trees, hint):
             trees.excess[v] = 0
 
 
-@kernel
+@small_kernel
 def run(trees, stop):
     """Merge strong trees into weak ones until none needs anything of a weak one.
 
@@ -142,7 +142,7 @@ def run(trees, stop):
         lowest = find_merger(trees, root, lowest)
 
 
-@kernel
+@small_kernel
 def find_merger(trees, root, lowest):
     """Merge the tree of a strong root, or relabel it; return a bound on the labels of strong roots.
 
@@ -169,7 +169,7 @@ def find_merger(trees, root, lowest):
         scan[v] = trees.first_child[v]
 
 
-@kernel
+@small_kernel
 def weak_neighbour(trees, v, label):
     """Return the next vertex with this label that v needs, or -1."""
     n_projects = len(trees.arcs.requires)
@@ -190,7 +190,7 @@ def weak_neighbour(trees, v, label):
     return NOTHING
 
 
-@kernel
+@small_kernel
 def next_or_relabel(trees, v):
     """Go to the next child of the same label; where there is none, relabel v."""
     while trees.scan[v] != NOTHING:
@@ -200,7 +200,7 @@ def next_or_relabel(trees, v):
     relabel(trees, v)
 
 
-@kernel
+@small_kernel
 def relabel(trees, v):
     """Raise the label of a vertex by one."""
     trees.count[trees.label[v]] -= 1
@@ -209,14 +209,14 @@ def relabel(trees, v):
     trees.next_arc[v] = 0
 
 
-@kernel
+@small_kernel
 def add_strong(trees, v):
     """Put a strong root into the list of its label."""
     trees.next_strong[v] = trees.strong[trees.label[v]]
     trees.strong[trees.label[v]] = v
 
 
-@kernel
+@small_kernel
 def merge(trees, v, weak):
     """Hang the tree of v below `weak`, turned around so that v is its top."""
     amount = np.int64(0)
@@ -232,7 +232,7 @@ def merge(trees, v, weak):
         v = old_parent
 
 
-@kernel
+@small_kernel
 def push(trees, v, lowest):
     """Push the excess of v to the root above it; split arcs that cannot carry it.
 
@@ -262,14 +262,14 @@ def push(trees, v, lowest):
     return lowest
 
 
-@kernel
+@small_kernel
 def leads_up(trees, v, p):
     """Tell whether the arc between a vertex and its parent leads to the parent."""
     n_projects = len(trees.arcs.requires)
     return v < n_projects and (p >= n_projects or trees.arcs.requires[v] == p)
 
 
-@kernel
+@small_kernel
 def add_arc(trees, v, p, amount):
     """Make p the parent of v, with a flow between them."""
     trees.parent[v] = p
@@ -282,7 +282,7 @@ def add_arc(trees, v, p, amount):
     trees.first_child[p] = v
 
 
-@kernel
+@small_kernel
 def remove_arc(trees, v):
     """Make v a root."""
     before, after = trees.prev_child[v], trees.next_child[v]

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from numba import njit
 from numba.core import event
@@ -78,24 +78,20 @@ def cache_folder() -> Path | None:
     return Path(os.path.commonpath(_folders)) if _folders else None
 
 
-def kernel(
-    function: Callable[..., Any], inline: Literal["never", "always"] = "never"
-) -> Callable[..., Any]:
+def kernel(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     """Compile a function of loops over arrays when it is first called.
 
     The compiled code is kept on disk for the next process, where there is a place to keep it, and
     runs without the GIL, so that threads can share the work.
     """
-    compiled = quick_kernel(function, inline)
+    compiled = quick_kernel(function, **options)
     compiled.__class__ = Kernel
     return compiled
 
 
-def quick_kernel(
-    function: Callable[..., Any], inline: Literal["never", "always"] = "never"
-) -> Callable[..., Any]:
+def quick_kernel(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     """Compile a function that takes microseconds and returns numbers: it is not run aside."""
-    compiled: Any = njit(nogil=True, inline=inline)(function)
+    compiled: Any = njit(nogil=True, **options)(function)
     with suppress(RuntimeError):  # neither the package's folder nor the user's home is writable
         compiled._cache = KernelCache(function)
         _folders.add(compiled._cache.cache_path)
@@ -103,9 +99,9 @@ def quick_kernel(
 
 
 def small_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function of a few lines into every kernel that calls it.
+    """Compile a function that other kernels call often, and that makes no arrays.
 
-    Called as a kernel of its own, each array of a bundle that it is given would be counted as used
-    and unused again at every call, which costs more than the few lines.
+    Otherwise each array of a bundle that it is given would be counted as used and unused again at
+    every call (by numba's runtime, NRT), which took most of the time of a minimum cut.
     """
-    return kernel(function, inline="always")
+    return kernel(function, _nrt=False)
