@@ -19,7 +19,8 @@ def payables(prices, splits, weights, n_features):
     and the numbers of the samples that come by.
     """
     book = Book(prices, n_features)
-    weight, _ = whole([decimal(one) for one in weights])
+    counted = weights if prices.get("weigh_bills") else np.sign(weights)
+    weight, _ = whole([decimal(one) for one in counted])
     total, predictions = sum(weight), decimal(prices.get("predictions") or 1)
     due = {}  # (what, who pays) -> splits, in bits
     for bit, (feature, samples) in enumerate(splits):

@@ -124,6 +124,7 @@ def draw_case(seed):
     can_be_cut = not tied and case.samples == "all" and case.class_weight != "balanced"
     if can_be_cut and rng.random() < 0.25:
         case.chunks = sorted(set(rng.integers(1, len(X), rng.integers(1, 4)).tolist()))
+    prices["weigh_bills"] = bool(rng.random() < 0.5)
     return case
 
 

@@ -84,6 +84,7 @@ def costs_for(draw, features, n_samples):
         "known": draw(_sometimes(_table(features, n_samples, st.booleans()), often=1)),
         "per_sample": draw(_sometimes(_table(features, n_samples, PRICES), often=1)),
         "shared_by": draw(_sometimes(_ids(n_samples) | _some(items, _ids(n_samples)), often=1)),
+        "weigh_bills": draw(st.booleans()),
     }
     if prices["per_model"] is not None or prices["per_node"] or draw(st.booleans()):
         prices["predictions"] = draw(PREDICTIONS)

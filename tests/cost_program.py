@@ -2,7 +2,7 @@
 
 import numpy as np
 from prunings import LOSSES
-from receipts import Tariff, names_of, rows_as_compared, walk
+from receipts import Tariff, counted_in_bills, names_of, rows_as_compared, walk
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
@@ -61,6 +61,8 @@ def solve_by_program(forest, X, y, costs, tradeoff, feature_names=None, weights=
     names = names_of(forest, feature_names)
     weights = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=float)
     shares = weights / weights.sum()
+    paying = counted_in_bills(costs, weights, len(X))
+    paying = paying / paying.sum()
     tariff = Tariff(costs, names, len(X))
     program = Program()
     splits = np.flatnonzero(forest.is_split)
@@ -73,11 +75,11 @@ def solve_by_program(forest, X, y, costs, tradeoff, feature_names=None, weights=
             passed = walk(forest, tree, values, forest.is_split)
             _lose(program, forest, tree, passed, values, y[row], shares[row], loss)
             for node in passed:
-                program.add_price(("kept", node), tradeoff * shares[row] * costs.per_split)
+                program.add_price(("kept", node), tradeoff * paying[row] * costs.per_split)
                 feature = names[forest.feature[node]]
                 if not tariff.knows(row, feature):
                     program.require(("kept", node), ("needs", row, feature))
-    _needs_of_rows(program, tariff, names, shares, tradeoff)
+    _needs_of_rows(program, tariff, names, paying, tradeoff)
     _needs_of_model(program, tariff, forest, names, tradeoff)
     objective, yes = program.solve()
     kept = np.zeros(forest.n_nodes, dtype=bool)

@@ -7,7 +7,7 @@ from lazy_twin import next_node
 
 from thriftwood.billing.payments import amount_of
 from thriftwood.billing.receipt import items_needed
-from thriftwood.forest import margins_of, predictions
+from thriftwood.forest import predictions
 
 
 class Limited(NamedTuple):
@@ -57,7 +57,7 @@ def within_limit(stages, values, wallet):
         said = scores_at(forest, reached)
         seen = np.full(len(values), np.nan, values.dtype)
         seen[bought] = values[bought]
-        margin = margins_of(forest, seen[None], said[None])[0]
+        margin = stages.margins(stage, seen[None], said[None])[0]
         if stage == stages.in_use[-1] or margin >= stages.thresholds[stage]:
             break
     predicted = predictions(forest.link, said[None])[0]

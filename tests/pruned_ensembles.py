@@ -12,6 +12,7 @@ X = plain_rows()
 Y = two_classes(X)
 NUMBERS = numbers(X)
 PRICES = np.array([5.0, 1.0, 2.0, 8.0])
+WEIGHED = tw.Costs(per_feature=PRICES, weigh_bills=True)
 WEIGHTS = np.random.default_rng(0).integers(0, 4, len(X))
 
 FOREST = RandomForestClassifier(5, max_features=None, random_state=0)

@@ -28,13 +28,15 @@ def all_masks(forest):
             yield kept
 
 
-def cost_and_loss(forest, X, y, weights, prices, kept, loss="error", class_weight=None):
+def cost_and_loss(
+    forest, X, y, weights, prices, kept, loss="error", class_weight=None, weigh_bills=False
+):
     """Return mean bill and loss of a pruning, by predicting each row with it.
 
     `loss` is a name, or a function of the values of a node and the number of a class, or a target.
     """
     lost = (LOSSES | NUMBER_LOSSES).get(loss, loss)
-    total_cost = total_loss = 0.0
+    total_cost = total_loss = paying = 0.0
     per_row = [1.0 if class_weight is None else class_weight.get(label, 1.0) for label in y]
     right = y if forest.classes is None else np.searchsorted(forest.classes, y)
     for row, label, weight, times in zip(X, right, weights, per_row, strict=True):
@@ -46,8 +48,10 @@ def cost_and_loss(forest, X, y, weights, prices, kept, loss="error", class_weigh
                 goes_left = row[forest.feature[node]] <= forest.threshold[node]
                 node = forest.left[node] if goes_left else forest.right[node]
             total_loss += times * weight * lost(forest.values[node], label) / forest.n_trees
-        total_cost += weight * sum(prices[feature] for feature in bought)
-    return total_cost / weights.sum(), total_loss / (weights * per_row).sum()
+        pays = weight if weigh_bills else np.sign(weight)
+        total_cost += pays * sum(prices[feature] for feature in bought)
+        paying += pays
+    return total_cost / paying, total_loss / (weights * per_row).sum()
 
 
 def all_prunings(forest, X, y, weights, prices, loss="error"):

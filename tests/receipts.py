@@ -126,6 +126,12 @@ class Tariff:
         return any(field is not None for field in given) or any(numbers)
 
 
+def counted_in_bills(costs, weights, n_samples):
+    """Return how much each row counts in mean bills."""
+    weights = np.ones(n_samples) if weights is None else np.asarray(weights, dtype=float)
+    return weights if costs.weigh_bills else np.sign(weights)
+
+
 def receipts(forest, X, costs, feature_names=None, weights=None, kept=None) -> Receipts:
     """Send every row down every tree and write down what is due, each line once.
 
@@ -134,7 +140,7 @@ def receipts(forest, X, costs, feature_names=None, weights=None, kept=None) -> R
     names = names_of(forest, feature_names)
     kept = forest.is_split if kept is None else kept
     n_samples = len(X)
-    weights = np.ones(n_samples) if weights is None else np.asarray(weights, dtype=float)
+    weights = counted_in_bills(costs, weights, n_samples)
     tariff = Tariff(costs, names, n_samples)
 
     lines = set()  # (what, name, who pays)

@@ -4,13 +4,14 @@ from functools import cache
 
 import numpy as np
 import pytest
-from paths import FOREST, HEART, heart_path
-from sklearn.ensemble import RandomForestClassifier
+from paths import FOREST, HEART, NHANES
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.metrics import roc_auc_score
 from test_bad_input import assert_refused
-from test_cascade import X_TEST, X_VALID, Y_TEST, Y_VALID, nhanes
+from test_cascade import X_TEST, X_TRAIN, X_VALID, Y_TEST, Y_TRAIN, Y_VALID, nhanes
 
 import thriftwood as tw
+from thriftwood.adapters import forest_model
 
 MATRIX = np.array([[0.0, 200, 300], [250, 0, 300], [900, 400, 0]])
 
@@ -60,13 +61,48 @@ def test_without_a_budget_bills_and_errors_cost_least_in_sum():
     )
 
 
-def test_one_price_for_every_error_changes_no_rule():
-    path = heart_path()
-    X, y = HEART.X, HEART.y
-    errors, money = (path.cascade(X, y, stages=5, error_costs=one) for one in (None, 250))
-    np.testing.assert_allclose(money.rules.thresholds, errors.rules.thresholds)
-    np.testing.assert_allclose(money.rules.losses, 250 * errors.rules.losses)
-    np.testing.assert_array_equal(money.predict(X), money.predict_proba(X).argmax(axis=1))
+def test_a_sample_stops_where_other_answers_are_expected_to_cost_enough_more():
+    cascade = by_money().at(budget=30)
+    way, thresholds = cascade.decision_path(X_TEST), cascade.stages.thresholds
+    least = 0.001 * MATRIX.max()
+    for number in cascade.stages.in_use:
+        reached = ~np.isnan(way.margins[:, number])
+        model = forest_model(cascade.stages.forests[number])
+        expected = np.sort(model.predict_proba(X_TEST) @ MATRIX, axis=1)
+        margin = np.log((expected[:, 1] + least) / (expected[:, 0] + least))
+        np.testing.assert_allclose(
+            way.margins[reached, number], margin[reached], rtol=2e-6, atol=1e-12
+        )
+        stops = way.margins[reached, number] >= thresholds[number]
+        np.testing.assert_array_equal(way.stage[reached] == number, stops)
+    assert len(np.unique(way.stage)) > 2
+    np.testing.assert_array_equal(tw.LazyPredictor(cascade).predict(X_TEST).stages, way.stage)
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+def test_boosted_trees_stop_alike_in_batches_and_one_by_one(labels):
+    rows, y = NHANES.X[:400, :20], np.minimum(NHANES.y[:400], labels - 1)
+    model = GradientBoostingClassifier(n_estimators=6, random_state=0).fit(rows, y)
+    matrix = MATRIX[:labels, :labels]
+    cascade = tw.prune_path(model, rows, y).cascade(rows, y, stages=4, error_costs=matrix)
+    for one in (cascade, cascade.at(budget=3.0)):
+        way, lazy = one.decision_path(rows), tw.LazyPredictor(one).predict(rows)
+        np.testing.assert_array_equal(lazy.stages, way.stage)
+        np.testing.assert_array_equal(lazy.labels, one.predict(rows))
+    assert len(np.unique(way.stage)) > 1
+
+
+@pytest.mark.parametrize("refit", [None, (X_TRAIN, Y_TRAIN)])
+def test_the_unit_of_prices_and_errors_changes_no_rule(refit):
+    path = nhanes()[1]
+    dollars, cents = (
+        tw.prune_path(
+            path.model, X_TRAIN, Y_TRAIN, costs=unit * path.prices.as_costs().per_feature
+        ).cascade(X_VALID, Y_VALID, stages=4, error_costs=unit * MATRIX, refit=refit)
+        for unit in (1, 100)
+    )
+    np.testing.assert_allclose(cents.rules.thresholds, dollars.rules.thresholds)
+    np.testing.assert_allclose(cents.rules.losses, 100 * dollars.rules.losses)
 
 
 def test_a_guarantee_may_be_about_money():

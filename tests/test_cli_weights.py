@@ -2,6 +2,7 @@
 
 import shlex
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -70,7 +71,7 @@ def test_a_rise_of_the_error_is_judged_with_weights(asked, path, tmp_path):
     bill = tw.feature_bill(chosen.model, X, PRICES)
     wrong = chosen.model.predict(X) != y
     assert facts["validation"]["error"] == pytest.approx(np.average(wrong, weights=VALID))
-    assert facts["validation"]["cost"] == pytest.approx(np.average(bill.per_sample, weights=VALID))
+    assert facts["validation"]["cost"] == pytest.approx(bill.mean)
 
 
 def test_a_refit_counts_and_is_judged_with_weights(asked, path, tmp_path):
@@ -119,8 +120,20 @@ def test_a_frontier_is_computed_and_measured_with_weights(
     X, y = valid_rows()
     before = np.average(heart_forest().predict(X) != y, weights=VALID)
     assert facts["original"]["validation_error"] == pytest.approx(before)
+    assert set(titles.values()) == {""}
+    answer("frontier", *asked, "--weigh-bills", "-o", tmp_path / "weighed")
     assert "whatever their weights" in titles["bill.png"]
-    assert titles["frontier.png"] == ""
+
+
+def test_bills_are_weighed_if_asked(asked, path, tmp_path):
+    words = ("--weigh-bills", "--tradeoff", "0.001", "-o", tmp_path / "p.skops")
+    facts = answer("prune", *asked, *words)
+    (X, y), (X_valid, _) = train_rows(), valid_rows()
+    costs = replace(PRICES, weigh_bills=True)
+    pruned = tw.prune(path.model, X, y, costs=costs, sample_weight=TRAIN, tradeoff=0.001)
+    assert facts["cost"] == pruned.cost != path.at(tradeoff=0.001).cost
+    bill = tw.feature_bill(pruned.model, X_valid, PRICES).per_sample
+    assert facts["validation"]["cost"] == pytest.approx(np.average(bill, weights=VALID))
 
 
 def test_the_commands_of_a_report_count_in_the_same_way(asked, folder, tmp_path, monkeypatch):

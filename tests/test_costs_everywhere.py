@@ -1,6 +1,7 @@
 """Price lists wherever costs are taken: estimators, growing, files, evaluation, data sets."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -192,6 +193,7 @@ def test_prices_of_rows_are_not_dropped_by_accident():
 
 def test_rows_that_share_have_one_weight_everywhere():
     shared = HEART.prices.for_samples(shared_by=np.arange(303) // 3)
+    shared = replace(shared, weigh_bills=True)
     path = tw.prune_path(FOREST, X, y, costs=shared)
     weights = np.arange(1.0, 304)
     forest = tw.BudgetForestClassifier(3, max_depth=2, budget=1000)

@@ -11,6 +11,7 @@ from pruned_ensembles import (
     PRICES,
     TREE,
     TREES,
+    WEIGHED,
     WEIGHTS,
     X,
     Y,
@@ -136,7 +137,7 @@ def test_too_few_rows_take_the_first_point_and_say_so(make, y, n_samples):
 @pytest.mark.parametrize(("make", "tree", "y"), TREES)
 def test_a_weight_of_two_is_a_row_twice_in_its_fold(make, tree, y):
     fold = np.arange(len(X)) % 4
-    model = make(tree)
+    model = make(tree, costs=WEIGHED)
     weighted = clone(model).set_params(cv=PredefinedSplit(fold)).fit(X, y, sample_weight=WEIGHTS)
     repeated = clone(model).set_params(cv=PredefinedSplit(np.repeat(fold, WEIGHTS)))
     repeated.fit(np.repeat(X, WEIGHTS, axis=0), np.repeat(y, WEIGHTS))

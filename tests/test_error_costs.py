@@ -251,3 +251,76 @@ def test_a_rule_by_money_needs_money():
         path.choose(HEART.X, HEART.y, scoring="accuracy", error_costs=3)
     with pytest.raises(InputError, match="either `scoring` or `error_costs`"):
         tw.PrunedEnsembleClassifier(scoring="accuracy", error_costs=3).fit(HEART.X, HEART.y)
+
+
+# --- growing
+
+
+def asked_and_lost(forest, kept, row, label, matrix, counted):
+    """Return the features a sample asks for, and what the trees that count it lose on it."""
+    asked, lost = set(), 0.0
+    for root, counts in zip(forest.tree_start[:-1], counted, strict=True):
+        node = int(root)
+        while kept[node]:
+            asked.add(int(forest.feature[node]))
+            goes_left = row[forest.feature[node]] <= forest.threshold[node]
+            node = int(forest.left[node] if goes_left else forest.right[node])
+        lost += counts * matrix[label][int(np.argmin(forest.values[node] @ matrix))]
+    return asked, lost
+
+
+@pytest.mark.parametrize("bootstrap", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_grown_trees_stop_where_tests_cost_more_than_they_save(bootstrap, seed):
+    X, y = drawn(seed)
+    matrix, prices = np.array([[0.1, 2], [7, 0.3]]), np.array([0.9, 0.4, 0.1, 1.3, 0.2])
+    options = {"costs": prices, "max_depth": 2, "bootstrap": bootstrap, "random_state": seed}
+    grown = tw.BudgetForestClassifier(2, **options).fit(X, y)
+    stopped = tw.BudgetForestClassifier(2, error_costs=matrix, **options).fit(X, y)
+    counted = np.ones((2, len(y)))
+    if bootstrap:
+        for tree, drawn_by_tree in enumerate(grown.estimators_samples_):
+            counted[tree, drawn_by_tree] = 0
+
+    def total(forest, kept):
+        rows = zip(X.astype(np.float32), y, counted.T, strict=True)
+        found = [
+            asked_and_lost(forest, kept, row, y_true, matrix, own) for row, y_true, own in rows
+        ]
+        bills = np.mean([prices[list(asked)].sum() for asked, _ in found])
+        return bills + sum(lost for _, lost in found) / counted.sum()
+
+    whole, small = read_forest(grown), read_forest(stopped)
+    least = min(total(whole, kept) for kept in all_masks(whole))
+    assert total(small, small.is_split) == pytest.approx(least)
+    assert small.n_splits < whole.n_splits
+    expected = stopped.predict_proba(X) @ matrix
+    np.testing.assert_array_equal(stopped.predict(X), expected.argmin(axis=1))
+
+
+def test_growing_by_money_looks_further_than_one_split():
+    X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 20)
+    y = X[:, 0] ^ X[:, 1]  # no single test saves anything
+    options = {"costs": [1, 1], "bootstrap": False, "random_state": 0, "impurity": "entropy"}
+    X[0], y[0] = (0, 1), 1  # a gain that is there at all
+    for error_costs, bill in ((3.0, 0.0), (5.0, 2.0)):
+        forest = tw.BudgetForestClassifier(1, error_costs=error_costs, **options).fit(X, y)
+        assert tw.feature_bill(forest, X, [1, 1]).mean == bill
+
+
+def test_the_class_weights_of_the_training_do_not_weigh_money():
+    X, y = drawn(3)
+    balanced = RandomForestClassifier(5, class_weight="balanced", random_state=0).fit(X, y)
+    plain = tw.prune(balanced, X, y, error_costs=4, class_weight="uniform")
+    assert tw.prune(balanced, X, y, error_costs=4).loss == plain.loss
+
+
+def test_growing_refuses_what_makes_no_sense():
+    X, y = drawn(0)
+    for options, words in [
+        ({"error_costs": {0: 5}}, "do not say what a wrong answer costs where 1 is true"),
+        ({"error_costs": -1}, "`error_costs`"),
+        ({"error_costs": 3, "budget": 2}, "Pass either `budget` or `error_costs`"),
+    ]:
+        with pytest.raises(InputError, match=words):
+            tw.BudgetForestClassifier(2, **options).fit(X, y)

@@ -15,6 +15,7 @@ from pruned_ensembles import (
     PRICES,
     TREE,
     TREES,
+    WEIGHED,
     WEIGHTS,
     X,
     Y,
@@ -151,7 +152,7 @@ def test_our_random_state_wins_and_none_leaves_the_estimators():
 
 @pytest.mark.parametrize(("make", "tree", "y"), TREES)
 def test_a_weight_of_two_is_a_row_twice(make, tree, y):
-    model = make(tree, tradeoff=0.01)
+    model = make(tree, tradeoff=0.01, costs=WEIGHED)
     weighted = clone(model).fit(X, y, sample_weight=WEIGHTS)
     repeated = clone(model).fit(np.repeat(X, WEIGHTS, axis=0), np.repeat(y, WEIGHTS))
     assert_same_trees(weighted.model_, repeated.model_)

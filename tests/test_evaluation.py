@@ -111,10 +111,20 @@ def test_evaluating_some_points_gives_what_evaluating_all_gives(nhanes):
 def test_weights_of_rows_count_them_again(nhanes):
     _, path, X, y = nhanes
     times = np.random.default_rng(0).integers(0, 3, len(y))
-    weighted = path.evaluate(X, y, points=[0, 5], sample_weight=times)
+    costs = tw.Costs(per_feature=NHANES.costs, weigh_bills=True)
+    weighted = path.evaluate(X, y, points=[0, 5], sample_weight=times, costs=costs)
     repeated = path.evaluate(np.repeat(X, times, axis=0), np.repeat(y, times), points=[0, 5])
-    for name in ("error", "log_loss", "brier", "cost"):
+    for name in ("error", "log_loss", "brier", "cost", "confusion"):
         np.testing.assert_allclose(getattr(weighted, name), getattr(repeated, name))
+
+
+def test_weights_of_rows_weigh_no_bills_unless_asked(nhanes):
+    _, path, X, y = nhanes
+    times = np.random.default_rng(0).integers(0, 3, len(y))
+    weighted = path.evaluate(X, y, points=[0, 5], sample_weight=times)
+    counted = path.evaluate(X[times > 0], y[times > 0], points=[0, 5])
+    np.testing.assert_allclose(weighted.cost, counted.cost)
+    assert (weighted.error != counted.error).all()
 
 
 def test_out_of_bag_error_is_that_of_the_trees_that_did_not_see_a_row():

@@ -45,7 +45,7 @@ def test_the_optimum_is_that_of_the_paper(case, tradeoff):
     kept = index.kept_nodes(min_cut(priced).kept)
     objective = {}
     for mask in all_masks(forest):
-        cost, loss = cost_and_loss(forest, X, y, weights, prices, mask)
+        cost, loss = cost_and_loss(forest, X, y, weights, prices, mask, weigh_bills=True)
         objective[mask.tobytes()] = loss + tradeoff * cost
     np.testing.assert_array_equal(kept, index.kept_nodes(brute_force(priced).kept))
     best = min(objective.values())
@@ -61,7 +61,7 @@ def test_profit_is_the_fall_of_the_objective(case):
     _, loss_of_nothing = cost_and_loss(forest, X, y, weights, prices, nothing)
     for mask in all_masks(forest):
         kept = mask[forest.is_split]
-        cost, loss = cost_and_loss(forest, X, y, weights, prices, mask)
+        cost, loss = cost_and_loss(forest, X, y, weights, prices, mask, weigh_bills=True)
         total = read_weights(weights, len(X)).sum()
         gain = float(problem.gains[kept].sum() * index.gain_unit) / (total * forest.n_trees)
         paid = float(problem.costs[problem.needed_items(kept)].sum() * index.cost_unit) / total
@@ -92,7 +92,7 @@ def test_dearer_features_and_a_smaller_tradeoff_cancel(case, tradeoff, factor):
         return index.kept_nodes(min_cut(priced).kept)
 
     def objective(mask):
-        cost, loss = cost_and_loss(forest, X, y, weights, prices, mask)
+        cost, loss = cost_and_loss(forest, X, y, weights, prices, mask, weigh_bills=True)
         return loss + tradeoff * cost
 
     before, after = kept(prices, tradeoff), kept(prices * factor, tradeoff / factor)

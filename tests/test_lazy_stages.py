@@ -16,7 +16,6 @@ from thriftwood.errors import InputError
 from thriftwood.forest import (
     SKIPPED,
     Stages,
-    margins_of,
     one_stage,
     predict_stages,
     scores,
@@ -58,7 +57,7 @@ def test_stages_with_decided_labels(thresholds, form):
 def test_thresholds_that_only_a_draw_tells_apart(form):
     """Rows with the very same scores: some stop, some go on, lazily the same ones."""
     rows = read_rows(HEART.X, FORESTS[0]).values
-    margins = margins_of(FORESTS[0], rows, scores(FORESTS[0], rows))
+    margins = one_stage(FORESTS[0]).margins(0, rows, scores(FORESTS[0], rows))
     for threshold in np.quantile(margins, [0.1, 0.5, 0.9], method="lower"):
         stages = stages_of(threshold)
         predicted = predict_stages(stages, rows)

@@ -101,6 +101,24 @@ def test_what_the_sentence_advises_helps():
         assert tw.prune_path(problem, memory_limit=needed / 2)
 
 
+def test_what_does_not_fit_goes_to_partitions_if_asked(monkeypatch):
+    monkeypatch.setattr("thriftwood.distributed.partitions.SLICE_SAMPLES", 1500)
+    given = (FOREST, NHANES.X, NHANES.y)
+    apart = {"memory_limit": "5MB", "decomposition": tw.DualDecomposition()}
+    path, whole = tw.prune_path(*given, **apart), tw.prune_path(*given)
+    assert path.proof.rounds  # of partitions
+    np.testing.assert_array_equal(path.drop_step, whole.drop_step)
+    enough = tw.prune_path(*given, decomposition=tw.DualDecomposition())
+    assert not enough.proof.rounds
+    for point in ({"tradeoff": 0.001}, {"budget": 20}):
+        pruned = tw.prune(*given, **point, **apart)
+        assert pruned.cost == tw.prune(*given, **point).cost
+        with pytest.raises(InputError, match="is the `memory_limit`"):
+            tw.prune(*given, **point, memory_limit="5MB")
+    with pytest.raises(InputError, match=r"object DualDecomposition\(\.\.\.\)"):
+        tw.prune_path(*given, decomposition="auto")
+
+
 @pytest.mark.parametrize(
     "limit", ["much", "", "2 apples", -1, math.nan, [1], "1.2.3GB", 10**400, True]
 )

@@ -186,11 +186,26 @@ def test_prices_of_many_decimals_are_not_rounded_to_fewer(price):
     assert path.proof.cost_gap <= 1e-14
 
 
+def test_what_prices_differ_by_in_the_16th_digit_is_part_of_the_gap():
+    X, y, n_features = HEART.X, HEART.y, HEART.X.shape[1]
+    prices = np.ones(n_features)
+    assert tw.prune_path(FOREST, X, y, costs=prices).proof.cost_gap == 0
+    prices[0] += 2.0**-52
+    for options in ({}, {"decomposition": tw.DualDecomposition()}):
+        path = tw.prune_path(tw.pruning_problem(FOREST, X, y, costs=prices, **options))
+        assert 2.0**-52 <= path.proof.cost_gap < 1e-14
+    weights = np.ones(len(y))
+    weights[0] += 2.0**-52
+    path = tw.prune_path(FOREST, X, y, sample_weight=weights)
+    assert path.proof.gap > 0
+
+
 def test_tiny_weights_still_cost_something():
     X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     y = np.array([0, 1, 1, 0])
     tree = DecisionTreeClassifier(random_state=0).fit(X, y)
-    path = tw.prune_path(tree, X, y, costs=[0, np.pi], sample_weight=[1e-7, 1, 1e-7, 1])
+    costs = tw.Costs(per_feature=[0, np.pi], weigh_bills=True)
+    path = tw.prune_path(tree, X, y, costs=costs, sample_weight=[1e-7, 1, 1e-7, 1])
     assert path.costs[-1] == 0
     assert path.at(budget=0).cost == 0
 

@@ -1,6 +1,7 @@
 """The report page holds what the path, bills, evaluations and certificates say."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -286,8 +287,9 @@ def test_prices_that_belong_to_rows():
 
 def test_weighted_rows_count_as_often_in_everything():
     weights = np.arange(len(X)) % 3
-    path = heart_path(sample_weight=weights, class_weight="balanced", loss="brier")
     options = {"sample_weight": weights, "class_weight": "balanced", "loss": "brier"}
+    options["costs"] = replace(COSTS, weigh_bills=True)
+    path = heart_path(**options)
     data = data_of(path, **options)
     repeated = np.repeat(np.arange(len(X)), weights)
     bill = tw.feature_bill(path[1].model, X.iloc[repeated], COSTS)
@@ -489,7 +491,8 @@ def test_weighted_validation_rows_choose_as_the_path_does(path):
 
 def test_typical_rows_are_those_of_repeated_rows():
     weights = np.arange(len(X)) % 4
-    data = data_of(heart_path(sample_weight=weights), sample_weight=weights)
+    options = {"sample_weight": weights, "costs": replace(COSTS, weigh_bills=True)}
+    data = data_of(heart_path(**options), **options)
     repeated = X.iloc[np.repeat(np.arange(len(X)), weights)]
     bills = np.sort(tw.feature_bill(heart_path().model, repeated, COSTS).per_sample)
     for row, share in zip(data["typical"], (0.1, 0.5, 0.9), strict=True):

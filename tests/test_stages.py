@@ -15,7 +15,6 @@ from thriftwood.forest import (
     Stages,
     collapse,
     leaves,
-    margins_of,
     one_stage,
     predict,
     predict_stages,
@@ -49,7 +48,7 @@ def test_a_row_stops_where_it_is_first_sure_enough(thresholds):
     for row in range(0, len(ROWS), 7):
         one = ROWS[row : row + 1]
         for number, forest in enumerate(stages.forests):
-            margin = margins_of(forest, one, scores(forest, one))[0]
+            margin = stages.margins(number, one, scores(forest, one))[0]
             if stages.thresholds[number] == SKIPPED:
                 assert np.isnan(predicted.margins[row, number])
                 continue
@@ -66,7 +65,7 @@ def test_a_row_stops_where_it_is_first_sure_enough(thresholds):
 )
 def test_margins_are_gaps_but_for_a_draw(found, gaps):
     forest, rows = FORESTS[1], ROWS[: len(found)]
-    margins = margins_of(forest, rows, np.array(found))
+    margins = one_stage(forest).margins(0, rows, np.array(found))
     np.testing.assert_allclose(margins, gaps, rtol=TIE_BREAK)
     assert (margins >= gaps).all()
 
@@ -74,11 +73,11 @@ def test_margins_are_gaps_but_for_a_draw(found, gaps):
 def test_a_draw_depends_on_what_every_row_buys_alone():
     forest = FORESTS[0]
     found = np.ones((len(ROWS), 1))
-    margins = margins_of(forest, ROWS, found)
+    margins = one_stage(forest).margins(0, ROWS, found)
     assert len(np.unique(margins)) > 5
     other = ROWS + 1
     other[:, forest.features_at_roots] = ROWS[:, forest.features_at_roots]
-    np.testing.assert_array_equal(margins_of(forest, other, found), margins)
+    np.testing.assert_array_equal(one_stage(forest).margins(0, other, found), margins)
     used = tw.feature_bill(forest, HEART.X).used
     assert used[:, forest.features_at_roots].all()
 

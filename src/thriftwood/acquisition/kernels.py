@@ -10,6 +10,7 @@ from collections import namedtuple
 import numpy as np
 
 from thriftwood.forest.kernels import LEAF, Splits, goes_left
+from thriftwood.forest.margin_kernels import margin_of
 from thriftwood.forest.stages import TIE_BREAK
 from thriftwood.support.compiling import quick_kernel, small_kernel
 from thriftwood.support.draws_kernels import uniform
@@ -19,7 +20,7 @@ from thriftwood.support.draws_kernels import uniform
 # `root_features[root_feature_start[s] : root_feature_start[s + 1]]`.
 NodeArrays = namedtuple(
     "NodeArrays",
-    "splits roots values bias divisor threshold root_features root_feature_start",
+    "splits roots values bias divisor link error_costs threshold root_features root_feature_start",
 )
 
 # Traversal state. By sample: `values`, `status`, `stage`, `scores`, `n_tests`. By slot: the node
@@ -138,29 +139,16 @@ def is_sure(nodes, state, i):
     stage = state.stage[i]
     if stage == len(nodes.threshold) - 1:
         return True
-    return gap_of(state.scores, i) * tie_break(nodes, state, i) >= nodes.threshold[stage]
+    margin = margin_of(state.scores[i], nodes.link[stage], nodes.error_costs)
+    return margin * tie_break(nodes, state, i) >= nodes.threshold[stage]
 
 
 @small_kernel
 def tie_break(nodes, state, i):
-    """Return the factor by which a draw raises the margin of a sample, as in `margins_of`."""
+    """Return the factor by which a draw raises the margin of a sample, as in `Stages.margins`."""
     start = nodes.root_feature_start
     columns = nodes.root_features[start[state.stage[i]] : start[state.stage[i] + 1]]
     return 1.0 + TIE_BREAK * uniform(state.values[i], columns, NO_SEED)
-
-
-@small_kernel
-def gap_of(scores, i):
-    """Return by how much the best score of a sample is above the second best."""
-    if scores.shape[1] == 1:
-        return abs(scores[i, 0])
-    best, second = -np.inf, -np.inf
-    for score in scores[i]:
-        if score > best:
-            best, second = score, best
-        elif score > second:
-            second = score
-    return best - second
 
 
 @small_kernel

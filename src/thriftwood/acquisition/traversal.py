@@ -14,7 +14,7 @@ from thriftwood.acquisition import decided_kernels, kernels
 from thriftwood.acquisition.decided_kernels import ScoreBounds
 from thriftwood.acquisition.kernels import KNOWN, REQUESTED, NodeArrays, State
 from thriftwood.costs import MODEL, PriceList
-from thriftwood.forest import LEAF, Forest, Stages, predictions, value_ranges
+from thriftwood.forest import LEAF, LINK_NUMBERS, Forest, Stages, predictions, value_ranges
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray, read_only_copy
 
 # A bundle of arrays for kernels, without its names.
@@ -79,6 +79,8 @@ def compile_stages(stages: Stages) -> CompiledForest:
         values=_joined([forest.values for forest in forests]),
         bias=read_only_copy([forest.bias for forest in forests], np.float64),
         divisor=read_only_copy(divisor, np.float64),
+        link=read_only_copy([LINK_NUMBERS.get(forest.link, 0) for forest in forests], np.int64),
+        error_costs=read_only_copy(stages.error_costs),
         threshold=read_only_copy(stages.thresholds[in_use]),
         root_features=read_only_copy(np.concatenate(root_features), np.int64),
         root_feature_start=read_only_copy(np.cumsum([0, *map(len, root_features)]), np.int64),

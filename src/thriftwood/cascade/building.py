@@ -21,7 +21,6 @@ from thriftwood.forest import (
     Stages,
     collapse,
     leaves,
-    margins_of,
     one_stage,
     predictions,
     scores,
@@ -85,22 +84,24 @@ def build_cascade(
     if refit is not None:
         training = read_labelled(refit, "refit")
         classes = np.asarray(path.forest.classes)
-        validation = (data.table.values, classes[data.target], data.weights)
+        validation = (data.table.values, classes[data.target], data.sample_weights)
     with progress_bar("Cascading", progress) as bar:
         for number, forest in enumerate(forests):
             bar(number / len(forests))
             if refit is not None and forest.n_splits < path.forest.n_splits:
                 forests[number] = _refitted(forest, training, validation, n_jobs)
-        results, outputs = _results(forests, data, prices, error_costs, n_jobs)
+        tried = Stages(tuple(forests), np.zeros(len(forests)))
+        if error_costs is not None:
+            tried = replace(tried, error_costs=error_costs)
+        results, outputs = _results(tried, data, prices, n_jobs)
         rules = tune_rules(results)
     if error_costs is not None:
         rules = replace(rules, suggested=int(np.argmin(rules.costs + rules.losses)))
     elif scoring is not None:
         score = read_score(scoring, path.forest, data, data.table.values)
         rules = replace(rules, suggested=_by_score(rules, results, outputs, score))
-    last = Stages(tuple(forests), rules.thresholds[-1])
-    cascade = CascadeClassifier(last, prices.without_samples(), rules, n_jobs, error_costs)
-    return cascade.at(budget=None)
+    last = replace(tried, thresholds=rules.thresholds[-1])
+    return CascadeClassifier(last, prices.without_samples(), rules, n_jobs).at(budget=None)
 
 
 def _forests(path: Prunings, stages: int | Sequence[int]) -> list[Forest]:
@@ -147,10 +148,9 @@ def _refitted(
 
 
 def _results(
-    forests: list[Forest],
+    stages: Stages,
     data: SampleData,
     prices: PriceList,
-    error_costs: FloatArray | None,
     n_jobs: int | None,
 ) -> tuple[StageResults, FloatArray]:
     """Return what every stage predicts for the validation set, and what that costs.
@@ -158,18 +158,19 @@ def _results(
     The last is what it predicts, shape (n_samples, n_stages, n_classes).
     """
     X, target = data.table.values, data.target.astype(np.int32)
-    weights, loss_weights = (one / one.sum() for one in (data.counted, data.counted_losses))
-    n_classes = len(np.asarray(forests[-1].classes))
-    if error_costs is None:
-        error_costs = 1.0 - np.eye(n_classes)
-    margins, margins_of_all, bills = np.empty((3, len(X), len(forests)))
+    weights, loss_weights = (
+        one / one.sum() for one in map(data.counted, (data.weights, data.loss_weights))
+    )
+    n_classes = len(np.asarray(stages.richest.classes))
+    error_costs = stages.error_costs if len(stages.error_costs) else 1.0 - np.eye(n_classes)
+    margins, margins_of_all, bills = np.empty((3, len(X), len(stages)))
     outputs = np.empty((*margins.shape, n_classes))
     best, least = np.empty((0, 0)), np.inf
-    for s, forest in enumerate(forests):
+    for s, forest in enumerate(stages.forests):
         of_all = scores(forest, X, n_jobs)
         found = of_all if data.times.all() else _scores_of_some(forest, data, n_jobs)
-        margins[:, s] = margins_of(forest, X, found)
-        margins_of_all[:, s] = margins_of(forest, X, of_all)
+        margins[:, s] = stages.margins(s, X, found)
+        margins_of_all[:, s] = stages.margins(s, X, of_all)
         outputs[:, s] = predictions(forest.link, found)
         bills[:, s] = bill_of_stages(one_stage(forest), data.table, prices, n_jobs).per_sample
         probability, loss = temperature_scaling(found, target, loss_weights)
@@ -184,7 +185,7 @@ def _results(
         bills=bills,
         weights=weights,
         loss_weights=loss_weights,
-        model_costs=np.array([model_cost_of(forest, prices) for forest in forests]),
+        model_costs=np.array([model_cost_of(forest, prices) for forest in stages.forests]),
         error_costs=error_costs,
     )
     return results, outputs

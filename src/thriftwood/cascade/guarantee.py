@@ -18,7 +18,7 @@ from scipy.special import logsumexp
 from thriftwood.cascade.rules import StoppingRules
 from thriftwood.cascade.tuning import at_stop
 from thriftwood.errors import InputError
-from thriftwood.forest import Forest, Stages, margins_of, predictions, scores, value_ranges
+from thriftwood.forest import LEAST_SHARE, Stages, predictions, scores, value_ranges
 from thriftwood.problem import least_cost_answers
 from thriftwood.support.arrays import FloatArray, IntArray
 from thriftwood.support.validation import one_number
@@ -66,7 +66,7 @@ def rules_from_dear_to_cheap(stages: Stages, rules: StoppingRules) -> FloatArray
     ones, so that ever more samples stop ever earlier; then come the cheaper rules that were tuned.
     """
     now = stages.thresholds
-    greatest = np.array([_greatest_margin(forest) for forest in stages.forests])
+    greatest = np.array([_greatest_margin(stages, number) for number in range(len(stages))])
     raised = now + RAISED[:, None] * np.maximum(greatest - now, 0.0)
     raised[:, -1] = 0.0
     is_own = (rules.thresholds == now).all(axis=1)
@@ -122,14 +122,17 @@ def _results(
     margins, lost = np.empty((2, len(X), len(stages)))
     for number, forest in enumerate(stages.forests):
         found = scores(forest, X, n_jobs)
-        margins[:, number] = margins_of(forest, X, found)
+        margins[:, number] = stages.margins(number, X, found)
         answers = least_cost_answers(predictions(forest.link, found), error_costs)
         lost[:, number] = error_costs[target, answers]
     return margins, lost
 
 
-def _greatest_margin(forest: Forest) -> float:
+def _greatest_margin(stages: Stages, number: int) -> float:
     """Return what no margin exceeds, whatever the sample, but for the draw that breaks ties."""
+    if len(stages.error_costs):
+        return float(np.log1p(1 / LEAST_SHARE))
+    forest = stages.forests[number]
     roots = forest.tree_start[:-1]
     divisor = forest.n_trees if forest.combine == "mean" else 1
     low, high = (

@@ -27,7 +27,7 @@ from thriftwood.support.summary import Chart, Summarised, Summary
 from thriftwood.support.text import unit_behind
 
 FORMAT = "thriftwood cascade"
-VERSION = 4
+VERSION = 5
 
 
 class CascadeClassifier(Summarised, FittedModel):
@@ -41,16 +41,14 @@ class CascadeClassifier(Summarised, FittedModel):
     Parameters
     ----------
     stages : Stages
-        Forests, and the margin that a sample needs to stop at each.
+        Forests, the margin that a sample needs to stop at each, and what errors cost: with these
+        `predict` answers with the class of least expected cost, not with the most probable one.
     prices : PriceList
         What features cost.
     rules : StoppingRules
         The rules that were tuned, one for every budget.
     n_jobs : int, optional
         Threads, as in scikit-learn.
-    error_costs : shape (n_classes, n_classes), optional
-        What answers (columns) cost where rows are true, in the order of the classes: `predict`
-        answers with the class of least expected cost. None means the most probable one.
     max_cost : float
         What a sample may pay at the most, as in `LazyPredictor`.
 
@@ -68,14 +66,12 @@ class CascadeClassifier(Summarised, FittedModel):
         prices: PriceList,
         rules: StoppingRules,
         n_jobs: int | None = None,
-        error_costs: FloatArray | None = None,
         max_cost: float = math.inf,
     ) -> None:
         self.stages = stages
         self.prices = prices
         self.rules = rules
         self.n_jobs = n_jobs
-        self.error_costs = error_costs
         self.max_cost = max_cost
 
     def _summary(self) -> Summary:
@@ -95,6 +91,11 @@ class CascadeClassifier(Summarised, FittedModel):
     @property
     def _trees(self) -> Forest:
         return self.stages.richest
+
+    @property
+    def error_costs(self) -> FloatArray | None:
+        """What answers (columns) cost where rows are true, in the order of the classes."""
+        return self.stages.error_costs if len(self.stages.error_costs) else None
 
     @property
     def error_costs_(self) -> FloatArray | None:
@@ -207,7 +208,7 @@ class CascadeClassifier(Summarised, FittedModel):
 
     def _with_thresholds(self, thresholds: FloatArray) -> CascadeClassifier:
         other = copy(self)
-        other.stages = Stages(self.stages.forests, thresholds)
+        other.stages = replace(self.stages, thresholds=thresholds)
         return other
 
     def save(self, file: str | os.PathLike[str]) -> None:
@@ -258,6 +259,7 @@ class CascadeClassifier(Summarised, FittedModel):
             error_costs = arrays.get("error_costs")
             if error_costs is not None:
                 error_costs = read_error_costs(ErrorCosts(error_costs), stages.richest.classes)
+                stages = replace(stages, error_costs=error_costs)
             elif (rules.errors > 1 + ROUNDING).any():
                 raise ValueError
             max_cost = math.inf if header["max_cost"] is None else read_limit(header["max_cost"])
@@ -266,4 +268,4 @@ class CascadeClassifier(Summarised, FittedModel):
         whole = None if model is None else read_forest(model)
         inputs = files.inputs_from(header["stages"][0], whole, file)
         stages = replace(stages, forests=tuple(replace(one, inputs=inputs) for one in forests))
-        return cls(stages, prices, rules, n_jobs, error_costs, max_cost)
+        return cls(stages, prices, rules, n_jobs, max_cost)

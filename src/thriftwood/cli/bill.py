@@ -47,7 +47,7 @@ def bill(
     for file in (request.model, request.data, request.costs):
         check_file(file)
     check_jobs(request.jobs)
-    costs = read_costs(request.costs)
+    costs = read_costs(request)
     model = read_model(request.model, request.trust_pickle, console)
     X = read_samples(request.data, model, request, console, labelled=False).X
     check_prices(costs, request.costs, X)

@@ -50,8 +50,9 @@ class Frontier(NamedTuple):
 
 
 @command(
-    "model data output target costs validation title noun positive weight drop loss class_weight "
-    "error_costs metric time_limit memory_limit jobs trust_pickle force json quiet debug"
+    "model data output target costs validation title noun positive weight weigh_bills drop "
+    "loss class_weight error_costs metric time_limit memory_limit jobs trust_pickle force json "
+    "quiet debug"
 )
 def frontier(request: Request, console: Console, output: OutputFolder) -> None:
     """Compute all optimal prunings, and write a report.
@@ -240,7 +241,7 @@ def _draw(folder: Path, found: Frontier, inputs: Inputs) -> None:
         tw.feature_bill(model, inputs.samples.X, inputs.costs, n_jobs=inputs.problem.n_jobs)
         for model in (inputs.problem.model, path[point].model)
     )
-    note = "" if inputs.samples.weight is None else UNWEIGHTED
+    note = UNWEIGHTED if inputs.problem.prices.weigh_bills else ""
 
     def frontier(ax: Axes) -> None:
         path.plot(ax, measured=evaluation)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -101,7 +101,7 @@ def read_inputs(request: Request, console: Console) -> Inputs:
     from thriftwood.adapters import read_forest
     from thriftwood.formats.models import suffix_for
 
-    costs = read_costs(request.costs)
+    costs = read_costs(request)
     model = read_one_forest(request.model, request.trust_pickle, console)
     forest = read_forest(model)
     classes = None if forest.classes is None else forest.classes.tolist()
@@ -142,9 +142,10 @@ def with_target(rows: FileSamples, file: Path) -> Samples:
     return Samples(rows.X, rows.y, rows.weight)
 
 
-def read_costs(file: Path | None) -> Costs | None:
-    """Return the prices in a file, if one is named."""
-    return None if file is None else tw.Costs.from_file(file)
+def read_costs(request: Request) -> Costs | None:
+    """Return the prices in the file that is named; without one features cost 1 each."""
+    costs = None if request.costs is None else tw.Costs.from_file(request.costs)
+    return replace(costs or tw.Costs(), weigh_bills=True) if request.weigh_bills else costs
 
 
 def check_prices(costs: Costs | None, file: Path | None, X: Any) -> None:

@@ -89,7 +89,13 @@ class Request:
         Path | None,
         optional("FILE", "Samples that the model was not trained on, with the columns of DATA."),
     ] = None
-    weight: Annotated[str | None, optional("COLUMN", "A column of sample weights.")] = None
+    weight: Annotated[
+        str | None, optional("COLUMN", "A column of sample weights: how much errors count.")
+    ] = None
+    weigh_bills: Annotated[
+        bool,
+        flag("--weigh-bills", "Count by the weights in mean bills, too, as in a survey."),
+    ] = False
     drop: Annotated[
         list[str] | None,
         optional(
@@ -170,8 +176,9 @@ class Request:
             words += ["--error-costs", part]
         for column in self.drop or ():
             words += ["--drop", column]
-        if self.trust_pickle:
-            words.append("--trust-pickle")
+        for name in ("weigh_bills", "trust_pickle"):
+            if getattr(self, name):
+                words.append(f"--{name.replace('_', '-')}")
         return [*words, *more]
 
 

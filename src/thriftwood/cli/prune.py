@@ -37,8 +37,8 @@ NOT_PROVEN = "Nothing is proven: the true loss of a boosted model has no exact o
 
 @command(
     "model data output target costs budget tradeoff max_error_increase validation refit cascade "
-    "weight drop loss class_weight error_costs memory_limit jobs trust_pickle force json quiet "
-    "debug"
+    "weight weigh_bills drop loss class_weight error_costs memory_limit jobs trust_pickle force "
+    "json quiet debug"
 )
 def prune(
     request: Request,
@@ -336,7 +336,8 @@ def measured_on(samples: Samples, inputs: Inputs, model: Any) -> dict[str, float
     is_cascade = isinstance(model, tw.CascadeClassifier)
     predictor = model if is_cascade else tw.ForestModel(read_forest(model), inputs.problem.n_jobs)
     bill = tw.feature_bill(model, samples.X, inputs.costs, n_jobs=inputs.problem.n_jobs)
-    cost = float(np.average(bill.per_sample, weights=samples.weight)) + bill.model_cost
+    weighed = samples.weight if inputs.problem.prices.weigh_bills else None
+    cost = float(np.average(bill.per_sample, weights=weighed)) + bill.model_cost
     if inputs.error_costs is None:
         predicted = predictor.predict(samples.X)
     else:

@@ -40,8 +40,8 @@ TRAINED = (*FILES, MODEL, PRUNED, TRAIN, VALIDATION)
 
 
 @command(
-    "data output target costs budget kind task validation title noun positive seed weight drop "
-    "loss class_weight error_costs metric jobs force json quiet debug"
+    "data output target costs budget kind task validation title noun positive seed weight "
+    "weigh_bills drop loss class_weight error_costs metric jobs force json quiet debug"
 )
 def train(
     request: Request,

@@ -46,7 +46,7 @@ def write_model_and_samples(
 
     Returns a request for what was written, and lines that say what was done.
     """
-    costs, samples = read_costs(request.costs), _read(request, console)
+    costs, samples = read_costs(request), _read(request, console)
     usual = task or usual_task(samples.y)
     kinds = [kind] if kind is not None else _kinds(usual, request.loss)
     _check_target(samples.y, usual, kind)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from thriftwood.errors import InputError
-from thriftwood.support.validation import check_mask, did_you_mean, is_whole
+from thriftwood.support.validation import check_mask, did_you_mean, is_whole, truth
 
 Place = Callable[..., str]
 
@@ -44,6 +44,7 @@ def check(values: Mapping[str, Any], place: Place) -> None:
     unit = values.get("unit", "")
     if not isinstance(unit, str):
         raise InputError(f"{place('unit')}: {_shown(unit)} is not text, such as 'CAD'.")
+    truth(values.get("weigh_bills", False), place("weigh_bills").strip("`"))
     for key in PRICE_LISTS:
         check_prices(values.get(key), key, place)
     for key in NAME_LISTS:

@@ -68,6 +68,10 @@ class Costs:
         features, and fees of groups, are shared; an array means all of them.
     unit : str
         What prices are counted in, such as "CAD", for reports.
+    weigh_bills : bool
+        Whether a `sample_weight` says how often samples occur, as in a survey, so that they count
+        by it in mean bills, too. Otherwise it weighs losses and errors alone, and all samples
+        whose weight is above 0 count alike in bills.
 
     Notes
     -----
@@ -76,7 +80,7 @@ class Costs:
     `costs.for_samples(known=...)`, or `costs.take(indices)` for some of them.
 
     A price per model is due, too, for features that others require, and for values that samples
-    know. Samples that share what they pay have one price and one `sample_weight`.
+    know. Samples that share what they pay have one price, and with `weigh_bills` one weight.
 
     Examples
     --------
@@ -109,6 +113,7 @@ class Costs:
     known: ArrayLike | Mapping[Any, ArrayLike] | None = None
     shared_by: ArrayLike | Mapping[Any, ArrayLike] | None = None
     unit: str = ""
+    weigh_bills: bool = False
 
     def __post_init__(self) -> None:
         for name in ("per_feature", "per_model"):
@@ -205,7 +210,7 @@ class Costs:
         others = [
             f"{name} for certain samples" if name in SAMPLE_FIELDS else f"{name} = {value}"
             for name, value in self.given.items()
-            if name in ("per_split", "per_node", "predictions", *SAMPLE_FIELDS)
+            if name in ("per_split", "per_node", "predictions", "weigh_bills", *SAMPLE_FIELDS)
         ]
         if self.per_feature is None:
             others.insert(0, f"per_feature = {price_left_out(self):g}")

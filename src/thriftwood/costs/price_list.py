@@ -26,7 +26,10 @@ NO_MASK = -1
 NO_MASKS = read_only(np.empty((0, 0), dtype=np.bool_))
 NO_BATCHES = read_only(np.empty((0, 0), dtype=np.int32))
 # What files keep, in a line of text and in arrays.
-FACTS = ("names", "per_split", "per_node", "predictions", "unit", "is_tied_to_samples", "groups")
+FACTS = (
+    *("names", "per_split", "per_node", "predictions", "unit", "weigh_bills"),
+    *("is_tied_to_samples", "groups"),
+)
 ARRAYS = ("prices", "payer", "start", "cost_item", "mask")
 
 
@@ -56,6 +59,8 @@ class PriceList:
     predictions : float
         What is paid once for the model is divided by it.
     unit : str
+    weigh_bills : bool
+        Whether samples count in mean bills by their weights.
     groups : tuple of (name, features)
         The features of each group, those of groups inside it included. Only reports need them:
         what a fee is paid for stands among the cost items.
@@ -80,6 +85,7 @@ class PriceList:
     per_node: float = 0.0
     predictions: float = 1.0
     unit: str = ""
+    weigh_bills: bool = False
     groups: tuple[tuple[str, tuple[int, ...]], ...] = ()
     is_tied_to_samples: bool = False
     own_prices: FloatArray | None = None
@@ -182,6 +188,10 @@ class PriceList:
             prices[own] = self.own_prices[sample[own], cost_item[own]]
         return prices
 
+    def bill_weights(self, sample_weights: FloatArray, each: float = 1.0) -> FloatArray:
+        """Return how much samples count in mean bills: as they weigh, or each alike but for 0."""
+        return sample_weights if self.weigh_bills else read_only(each * np.sign(sample_weights))
+
     def batch_weights(self, weights: FloatArray) -> list[FloatArray]:
         """Return how much the batches of every numbering count: as much as each sample."""
         found = []
@@ -211,7 +221,7 @@ class PriceList:
                 "The model was made with prices that are more than one number for each feature: "
                 "pass them as `costs`, or measure by `feature_bill(model, X)`."
             )
-        return Costs(per_feature=self.prices, unit=self.unit)
+        return Costs(per_feature=self.prices, unit=self.unit, weigh_bills=self.weigh_bills)
 
     def without_samples(self) -> PriceList:
         """Return the list for samples that are not there, such as in a file."""
@@ -237,7 +247,9 @@ class PriceList:
         return bundles
 
 
-def plain_prices(prices: FloatArray, columns: Columns, unit: str = "") -> PriceList:
+def plain_prices(
+    prices: FloatArray, columns: Columns, unit: str = "", weigh_bills: bool = False
+) -> PriceList:
     """Return the list in which every column has a price and nothing else costs anything."""
     n_columns, names, of_features, _ = columns
     bought = np.arange(n_columns, dtype=np.int32)
@@ -253,6 +265,7 @@ def plain_prices(prices: FloatArray, columns: Columns, unit: str = "") -> PriceL
         cost_item=read_only(bought),
         mask=read_only(np.full(len(bought), NO_MASK, dtype=np.int32)),
         unit=unit,
+        weigh_bills=weigh_bills,
         made_of=None if of_features is None else columns,
     )
 

@@ -42,8 +42,8 @@ def read_prices(costs: AnyCosts, columns: Columns, n_samples: int) -> PriceList:
         prices = np.full(columns.n_columns, price_left_out(costs))
     else:
         prices = _price_of_each(costs.per_feature, "per_feature", columns)
-    if all(name in ("per_feature", "unit") for name in costs.given):
-        return plain_prices(prices, columns, costs.unit)
+    if all(name in ("per_feature", "unit", "weigh_bills") for name in costs.given):
+        return plain_prices(prices, columns, costs.unit, costs.weigh_bills)
 
     groups = _features_of_groups(costs, columns)
     own_prices = _own_prices(costs.per_sample, prices, columns, n_samples)
@@ -69,6 +69,7 @@ def read_prices(costs: AnyCosts, columns: Columns, n_samples: int) -> PriceList:
         per_node=float(costs.per_node),
         predictions=1.0 if costs.predictions is None else float(costs.predictions),
         unit=costs.unit,
+        weigh_bills=costs.weigh_bills,
         groups=tuple((str(group), tuple(sorted(groups[group]))) for group in groups),
         is_tied_to_samples=costs.is_tied_to_samples,
         own_prices=own_prices,

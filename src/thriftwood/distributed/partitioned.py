@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thriftwood.adapters import read_class_weight, read_forest
+from thriftwood.adapters import read_forest
 from thriftwood.closure import Certificate, ParametricCut, from_the_end
 from thriftwood.costs import AnyCosts, Costs, PriceList, read_prices
 from thriftwood.distributed.dual import (
@@ -27,6 +27,7 @@ from thriftwood.distributed.dual import (
 )
 from thriftwood.distributed.partitions import Partition, open_partitions
 from thriftwood.distributed.units import (
+    MILLION,
     common_units,
     count_decimals,
     read_partition_weights,
@@ -48,6 +49,7 @@ from thriftwood.problem import (
     check_gains_count,
     in_whole_numbers,
     is_uniform,
+    own_class_weight,
     read_class_weights,
     read_loss,
     read_target,
@@ -184,8 +186,9 @@ def read_shared(
     problem = PruningProblem(None, forest, prices, counted, samples, None, n_jobs=1)
     if counted.kind != SUM:
         check_gains_count(counted.name, class_weight, samples)
-    own = read_class_weight(model, forest)
-    class_weights = _class_weights(own if class_weight is None else class_weight, forest)
+    if class_weight is None:
+        class_weight = own_class_weight(model, forest, counted)
+    class_weights = _class_weights(class_weight, forest)
     return problem, partial(_read_partition, problem, class_weights)
 
 
@@ -199,7 +202,8 @@ def _read_partition(
     data = SampleData(
         table=table,
         target=target,
-        weights=weights,
+        sample_weights=weights,
+        weights=problem.prices.bill_weights(weights, MILLION),
         loss_weights=weights if class_weights is None else weights * class_weights[target],
         times=times_counted(forest.n_trees, table.n_samples),
     )

@@ -164,6 +164,7 @@ def _joined(parts: list[SampleData]) -> SampleData:
     return SampleData(
         table=Table(read_only(values), parts[0].table.names),
         target=read_only(np.concatenate([part.target for part in parts])),
+        sample_weights=read_only(np.concatenate([part.sample_weights for part in parts])),
         weights=read_only(np.concatenate([part.weights for part in parts])),
         loss_weights=read_only(np.concatenate([part.loss_weights for part in parts])),
         times=times_counted(len(parts[0].times), len(values)),

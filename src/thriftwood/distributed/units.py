@@ -16,7 +16,7 @@ from thriftwood.distributed.dual import Subproblem, join_subproblems
 from thriftwood.errors import InputError, RangeError
 from thriftwood.forest import Forest, Routes
 from thriftwood.problem.closure import MOST_COST, required_splits
-from thriftwood.problem.scaling import NOISE, whole_numbers
+from thriftwood.problem.scaling import NOISE, beyond_digits, whole_numbers
 from thriftwood.problem.targets import checked_weights
 from thriftwood.support.arrays import FloatArray, read_only
 
@@ -66,7 +66,9 @@ def whole_prices(prices: PriceList, n_splits: int) -> tuple[PriceList, Fraction,
     exact = np.append(prices.prices * times, [prices.per_split * often, prices.per_node])
     whole, unit, _ = whole_numbers(exact, MOST_PRICE)
     missed = np.abs(whole * float(unit) - exact)
-    missed[missed <= NOISE * exact] = 0.0
+    near = missed <= NOISE * exact
+    own = np.append(prices.prices, [prices.per_split, prices.per_node])
+    missed[near] = (beyond_digits(own) * exact)[near]
     lost = np.flatnonzero(missed > LOST_DIGITS * exact)
     if len(lost):
         raise RangeError(

@@ -28,7 +28,14 @@ from thriftwood.estimators.options import (
     refuse_text,
 )
 from thriftwood.forest.table import readable
-from thriftwood.problem import read_weights
+from thriftwood.problem import (
+    AnyErrorCosts,
+    ErrorCosts,
+    least_cost_answers,
+    read_error_costs,
+    read_weights,
+)
+from thriftwood.pruning import prune
 from thriftwood.support.arrays import FloatArray, IndexArray, IntArray
 from thriftwood.support.parallel import for_each, n_threads
 from thriftwood.support.progress import progress_bar
@@ -51,7 +58,8 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
 
     Each tree is grown on a bootstrap sample until its leaves are pure. A feature's threshold is the
     one that leaves the least impurity in the worse of both sides, and the feature taken is the one
-    that costs least per impurity removed. `prune_path` makes such a forest cheaper still.
+    that costs least per impurity removed. With `error_costs` every branch then ends where its tests
+    cost more than they save. `prune_path` makes such a forest cheaper still.
 
     Parameters
     ----------
@@ -78,9 +86,14 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
         Whether a feature that was tested above a node costs nothing more there: it is taken in
         place of the one that prices suggest, where it gains at least as much. The authors' program
         has it off.
+    error_costs : float, mapping from class to cost, or matrix, optional
+        What wrong answers cost, in the unit of `costs`, as in `prune`. Growing looks only one split
+        ahead, which stops too early; so trees are grown as far as ever, and then cut back, all
+        together, to where bills and errors cost least in sum, exactly. A tree's errors count on the
+        samples that it was not grown on, or where there are none on all. `predict` answers with the
+        class of least expected cost.
     budget : float, optional
-        Add trees as long as the mean bill of samples, weighted by `sample_weight`, stays within it;
-        see `X_valid` of `fit`.
+        Add trees as long as the mean bill of samples stays within it; see `X_valid` of `fit`.
     max_depth : int, optional
     min_samples_leaf : int
         How many samples of its bootstrap sample each leaf has at least, repeated ones counted once.
@@ -106,6 +119,8 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
         The weight of each class in each tree's sample, at every node.
     feature_importances_ : array, shape (n_features,)
     classes_ : array, shape (n_classes,)
+    error_costs_ : array, shape (n_classes, n_classes), or None
+        What answers (columns) cost where rows are true.
     n_features_in_ : int
     feature_names_in_ : array, shape (n_features,)
         Where X has column names that are text.
@@ -133,6 +148,7 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
         power: int = 3,
         max_features: int | float | str | None = None,
         free_once_bought: bool = False,
+        error_costs: AnyErrorCosts = None,
         budget: float | None = None,
         max_depth: int | None = None,
         min_samples_leaf: int = 1,
@@ -150,6 +166,7 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
         self.power = power
         self.max_features = max_features
         self.free_once_bought = free_once_bought
+        self.error_costs = error_costs
         self.budget = budget
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
@@ -182,23 +199,29 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
         X_valid : array-like or data frame, optional
             Samples whose mean bill is held against the `budget`; None takes those of X.
         """
-        X, label, weight, own_weight = self._read_samples(X, y, sample_weight)
-        prices = prices_for(self, self.costs if costs is None else costs, len(label))
+        read, label, weight, own_weight = self._read_samples(X, y, sample_weight)
+        costs = self.costs if costs is None else costs
+        prices = prices_for(self, costs, len(label))
         growth = self._growth(prices)
-        limit = self._limit(X, own_weight, prices, X_valid)
+        limit = self._limit(read, own_weight, prices, X_valid)
         self._counted = np.flatnonzero(weight)
         self._draws = truth(self.bootstrap, "bootstrap")
         seeds = self._draw_seeds()
-        grow = partial(self._grow_tree, rank_columns(X, self.n_jobs), label, weight, growth)
+        grow = partial(self._grow_tree, rank_columns(read, self.n_jobs), label, weight, growth)
         with progress_bar("Growing", bool(self.verbose)) as bar:
             self.estimators_ = grow_trees(grow, seeds, limit, self.n_jobs, bar)
         self._seeds = seeds[: len(self.estimators_)]
         self._n_samples = len(label)
+        if self.error_costs_ is not None:
+            self.estimators_ = self._worth_their_cost(X, y, costs, own_weight)
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of each sample: the one with the highest probability."""
-        best = self.predict_proba(X).argmax(axis=1)
+        """Predict the class of each sample: the most probable, or that of least expected cost."""
+        probability = self.predict_proba(X)
+        best = probability.argmax(axis=1)
+        if self.error_costs_ is not None:
+            best = least_cost_answers(probability, self.error_costs_)
         labels: NDArray[Any] = self.classes_[best]
         return labels
 
@@ -270,6 +293,9 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
         X, y = validate_data(self, readable(X), y, **AS_READ)
         check_classification_targets(y)
         self.classes_, label = np.unique(y, return_inverse=True)
+        self.error_costs_ = None
+        if self.error_costs is not None:
+            self.error_costs_ = read_error_costs(ErrorCosts(self.error_costs), self.classes_)
         own_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         read_weights(own_weight, len(y))  # refuses what cannot be a weight
         weight = own_weight
@@ -314,12 +340,35 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
             **{name: getattr(self, name) for name in TREE_PARAMETERS},
         )
 
+    def _worth_their_cost(
+        self, X: Any, y: Any, costs: AnyCosts, weights: FloatArray
+    ) -> list[DecisionTreeClassifier]:
+        """Return the trees without the tests that cost more than they save."""
+        left_out = [np.setdiff1d(self._counted, own).size for own in self.estimators_samples_]
+        pruned = prune(
+            self,
+            X,
+            y,
+            costs=costs,
+            error_costs=self.error_costs_,
+            sample_weight=weights,
+            samples="out_of_bag" if any(left_out) else "all",
+            n_jobs=self.n_jobs,
+        )
+        trees: list[DecisionTreeClassifier] = pruned.model.estimators_
+        return trees
+
     @property
     def _balances_samples(self) -> bool:
         return isinstance(self.class_weight, str) and self.class_weight == BALANCED_SUBSAMPLE
 
     def _growth(self, prices: PriceList) -> Growth:
         whole_number(self.n_estimators, "n_estimators", 1)
+        if self.error_costs is not None and self.budget is not None:
+            raise InputError(
+                "Pass either `budget` or `error_costs`, which say what is worth its price.",
+                "budget",
+            )
         advice = "It is the share of a tree's samples in each leaf, up to 0.5."
         share = one_number_from_zero(
             self.min_weight_fraction_leaf, "min_weight_fraction_leaf", advice
@@ -349,7 +398,7 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
         advice = "It is what a sample costs on average."
         budget = one_number_from_zero(self.budget, "budget", advice)
         if X_valid is None:
-            return BudgetLimit(budget, X, weights, prices)
+            return BudgetLimit(budget, X, prices.bill_weights(weights), prices)
         if prices.is_tied_to_samples:
             raise InputError(
                 "Some prices belong to the samples of X, so bills of `X_valid` are not known: "

@@ -45,6 +45,12 @@ class Samples(NamedTuple):
     def total_weight(self) -> float:
         return float(len(self.y) if self.weights is None else self.weights.sum())
 
+    @property
+    def weight_of_bills(self) -> float:
+        """How much they count in mean bills; those without weight are left out of folds."""
+        is_weighed = isinstance(self.costs, Costs) and self.costs.weigh_bills
+        return self.total_weight if is_weighed else float(len(self.y))
+
 
 def make_folds(cv: Any, samples: Samples, is_classifier: bool) -> list[Fold]:
     """Split samples as scikit-learn does, and leave out what tells nothing.
@@ -80,8 +86,9 @@ def cross_validate(
         _measure(grow(samples.take(train)), samples.take(held_out), tradeoffs, scoring)
         for train, held_out in folds
     ]
-    sizes = np.array([samples.take(held_out).total_weight for _, held_out in folds])
-    shares = sizes / sizes.sum()
+    held_out = [samples.take(numbers) for _, numbers in folds]
+    shares = _shares([one.total_weight for one in held_out])
+    bill_shares = _shares([one.weight_of_bills for one in held_out])
 
     def of_folds(name: str) -> NDArray[Any]:
         """Return a row for each fold: of the model before pruning, then of the points."""
@@ -91,7 +98,8 @@ def cross_validate(
         parts = [share * getattr(one, name) for share, one in zip(shares, measured, strict=True)]
         return np.hstack(parts)
 
-    columns: dict[str, Any] = {name: shares @ of_folds(name) for name in ("error", "cost", "score")}
+    columns: dict[str, Any] = {name: shares @ of_folds(name) for name in ("error", "score")}
+    columns["cost"] = bill_shares @ of_folds("cost")
     columns["standard_error"] = _standard_error(of_folds("standard_error"), of_folds("error"))
     columns |= {name: of_folds(name).all(axis=0) for name in ("is_constant", "one_class")}
     columns["deviations"] = deviations("deviations")
@@ -108,6 +116,10 @@ def cross_validate(
         n_samples=sum(one.n_samples for one in measured),
         scoring=measured[0].scoring,
     )
+
+
+def _shares(sizes: list[float]) -> FloatArray:
+    return np.array(sizes) / sum(sizes)
 
 
 def _default_scoring(path: PruningPath, y: NDArray[Any], folds: list[Fold]) -> str:

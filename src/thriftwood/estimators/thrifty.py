@@ -127,6 +127,7 @@ class _Thrifty(BaseEstimator):
                 fitted.outputs,
                 fitted.gate_outputs,
                 _bills_of_sets(prices, sets, len(data.y))[held_out],
+                prices.bill_weights(own_weights)[held_out],
                 model_costs_of(prices, sets),
             )
             objective = self._objective(found)

@@ -264,7 +264,8 @@ class _Meter:
         shares: tuple[float, ...],
         n_points: int,
     ) -> None:
-        self._score, self._weights, self._target = score, data.counted_losses, data.target
+        self._score, self._target = score, data.target
+        self._weights = data.counted(data.loss_weights)
         self._total = self._weights.sum()
         self._per_sample = (self._weights**2).sum() / self._total**3
         self._judged = np.flatnonzero(self._weights > 0)
@@ -279,7 +280,8 @@ class _Meter:
         if own is not None:
             self._briers["own_brier"] = read_score(BRIER, forest, own, None)
         if n_points * len(forest.classes) ** 2 <= MOST_CONFUSION:
-            self._n_classes, self._counted = len(forest.classes), data.counted
+            self._n_classes = len(forest.classes)
+            self._counted = data.counted(data.sample_weights)
             self._row = data.target.astype(np.int64) * self._n_classes
 
     def __call__(self, predicted: Predicted, bill: FloatArray) -> Measures:

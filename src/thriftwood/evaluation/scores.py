@@ -64,7 +64,7 @@ class Score:
 
 def read_score(scoring: Scoring | ErrorCosts, forest: Forest, data: SampleData, X: Any) -> Score:
     """Return the score that `scoring` stands for, on samples; `X` is as the user passed it."""
-    weights = data.counted_losses
+    weights = data.counted(data.loss_weights)
     if isinstance(scoring, ErrorCosts):
         matrix = read_error_costs(scoring, forest.classes)
         of = _deviating(partial(_cost_of_errors, matrix), forest, data, weights)

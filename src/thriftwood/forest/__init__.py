@@ -10,11 +10,10 @@ from thriftwood.forest.forest import Forest, levels_of
 from thriftwood.forest.inputs import Inputs
 from thriftwood.forest.kernels import LEAF, NEXT_TO_ZERO, NO_SET, class_weights, first_tests
 from thriftwood.forest.links import Link, Statistic, predictions
+from thriftwood.forest.margin_kernels import LEAST_SHARE
 from thriftwood.forest.nested import (
-    LEAST_SHARE,
     FeatureSet,
     NestedStages,
-    class_margins,
     gate_margins,
     load_stages,
     mask_of,
@@ -24,6 +23,7 @@ from thriftwood.forest.nested import (
 )
 from thriftwood.forest.prediction import leaves, predict, scores
 from thriftwood.forest.stages import (
+    LINK_NUMBERS,
     SKIPPED,
     StagePredictions,
     Stages,
@@ -44,6 +44,7 @@ from thriftwood.forest.traversal import (
 __all__ = [
     "LEAF",
     "LEAST_SHARE",
+    "LINK_NUMBERS",
     "NEXT_TO_ZERO",
     "NO_SET",
     "SKIPPED",
@@ -56,7 +57,6 @@ __all__ = [
     "StagePredictions",
     "Stages",
     "Statistic",
-    "class_margins",
     "class_weights",
     "collapse",
     "files",

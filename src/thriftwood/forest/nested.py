@@ -12,15 +12,13 @@ from numpy.typing import NDArray
 from thriftwood.errors import ForestError, InputError
 from thriftwood.forest import files
 from thriftwood.forest.forest import Forest
+from thriftwood.forest.margin_kernels import LEAST_SHARE
 from thriftwood.forest.prediction import predict
-from thriftwood.forest.stages import SKIPPED, StagePredictions, Stages
+from thriftwood.forest.stages import SKIPPED, StagePredictions, Stages, margins_of
 from thriftwood.support.arrays import BoolArray, FloatArray, IntArray, read_only, read_only_copy
 from thriftwood.support.files import File
 
 FeatureSet = frozenset[int]
-
-# Margins are logarithms, of costs that are not quite 0.
-LEAST_SHARE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +88,7 @@ class NestedStages:
     ) -> FloatArray:
         """Return how sure a stage is of samples."""
         if len(self.error_costs):
-            return class_margins(outputs, self.error_costs)
+            return margins_of(outputs, "identity", self.error_costs)
         if not self.gates:
             return np.zeros(len(X))
         return gate_margins(predict_member(self.gates[number], X, n_jobs)[:, 0], self.gate_unit)
@@ -196,19 +194,6 @@ def mask_of(features: Iterable[int], n_features: int) -> BoolArray:
     mask = np.zeros(n_features, dtype=np.bool_)
     mask[list(features)] = True
     return mask
-
-
-def class_margins(outputs: FloatArray, error_costs: FloatArray) -> FloatArray:
-    """Return by how much the second best answer is expected to cost more than the best.
-
-    The logarithm of the ratio of both; for two classes and equal costs these are log odds.
-    """
-    if len(error_costs) < 2:
-        return np.zeros(len(outputs))
-    second_best = np.partition(outputs @ error_costs, 1, axis=1)[:, :2]
-    least = LEAST_SHARE * max(float(error_costs.max()), np.finfo(np.float64).tiny)
-    margins: FloatArray = np.log((second_best[:, 1] + least) / (second_best[:, 0] + least))
-    return np.maximum(margins, 0.0)
 
 
 def gate_margins(expected: FloatArray, unit: float) -> FloatArray:

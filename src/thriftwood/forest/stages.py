@@ -1,7 +1,7 @@
 """Nested forests from cheap to rich; a sample goes on while its margin is small."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from thriftwood.errors import ForestError
 from thriftwood.forest.collapse import is_top_of
 from thriftwood.forest.forest import Forest
-from thriftwood.forest.links import predictions
+from thriftwood.forest.links import Link, predictions
+from thriftwood.forest.margin_kernels import IDENTITY, LOGISTIC, SOFTMAX, fill_margins
 from thriftwood.forest.prediction import predict, scores
 from thriftwood.support.arrays import FloatArray, IntArray, read_only_copy
 from thriftwood.support.draws import uniform_per_row
@@ -20,15 +21,18 @@ from thriftwood.support.draws import uniform_per_row
 SKIPPED = np.inf
 # By this part of it, at the most, a draw raises a margin; enough to tell a million samples apart.
 TIE_BREAK = 1e-6
+LINK_NUMBERS: dict[Link, int] = {"identity": IDENTITY, "logistic": LOGISTIC, "softmax": SOFTMAX}
+NO_COSTS = np.empty((0, 0))
 
 
 @dataclass(frozen=True, eq=False)
 class Stages:
     """Nested forests, and the margin that a sample needs to stop at each.
 
-    The margin is by how much the best score is above the second best, before the link. Trees ask
-    for features from the root down, so that what a sample buys at one stage is part of what it buys
-    at the next.
+    The margin is by how much the best score is above the second best, before the link; where errors
+    have costs, by how much the second best answer is expected to cost more, see `margins`. Trees
+    ask for features from the root down, so that what a sample buys at one stage is part of what it
+    buys at the next.
 
     Parameters
     ----------
@@ -37,14 +41,18 @@ class Stages:
     thresholds : shape (n_stages,)
         A sample stops at the first stage where its margin is at least this. Infinity leaves a stage
         out; at the last it is 0, so that every sample stops.
+    error_costs : shape (n_classes, n_classes), optional
+        What answers cost: true class, answer. Empty where a sample gets the likeliest class.
     """
 
     forests: tuple[Forest, ...]
     thresholds: FloatArray
+    error_costs: FloatArray = field(default_factory=NO_COSTS.copy)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "forests", tuple(self.forests))
-        object.__setattr__(self, "thresholds", read_only_copy(self.thresholds, np.float64))
+        for name in ("thresholds", "error_costs"):
+            object.__setattr__(self, name, read_only_copy(getattr(self, name), np.float64))
 
     @property
     def richest(self) -> Forest:
@@ -83,6 +91,17 @@ class Stages:
         self.richest.check()
         return self
 
+    def margins(self, number: int, X: NDArray[Any], found: FloatArray) -> FloatArray:
+        """Return the margins of samples at a stage, of their scores there.
+
+        Cheap forests have few leaves, and many samples get the very same scores. So that a
+        threshold can let some of these go on and others not, ties are broken by a draw, which
+        depends on values that a sample has bought anyway: those that the roots of trees test.
+        """
+        forest = self.forests[number]
+        drawn = uniform_per_row(X[:, forest.features_at_roots])
+        return margins_of(found, forest.link, self.error_costs) * (1.0 + TIE_BREAK * drawn)
+
 
 def one_stage(forest: Forest) -> Stages:
     """Return a forest as stages: a single one, at which every sample stops."""
@@ -118,7 +137,7 @@ def predict_stages(stages: Stages, X: NDArray[Any], n_jobs: int | None = None) -
         forest = stages.forests[number]
         own = X[unsure]
         found = scores(forest, own, n_jobs)
-        margins[unsure, number] = margins_of(forest, own, found)
+        margins[unsure, number] = stages.margins(number, own, found)
         stops = margins[unsure, number] >= stages.thresholds[number]
         stage[unsure[stops]] = number
         predicted[unsure[stops]] = predictions(forest.link, found[stops])
@@ -126,21 +145,12 @@ def predict_stages(stages: Stages, X: NDArray[Any], n_jobs: int | None = None) -
     return StagePredictions(stage, margins, predicted)
 
 
-def margins_of(forest: Forest, X: NDArray[Any], found: FloatArray) -> FloatArray:
-    """Return the margins of samples: how far the best score is above the second best.
-
-    Cheap forests have few leaves, and many samples get the very same scores. So that a threshold
-    can let some of these go on and others not, ties are broken by a draw, which depends on values
-    that a sample has bought anyway: those that the roots of trees test. A single score in `found`
-    is that of the second class, the first has 0.
-    """
-    drawn = uniform_per_row(X[:, forest.features_at_roots])
-    if found.shape[1] == 1:
-        gaps = np.abs(found[:, 0])
-    else:
-        second, best = np.partition(found, -2, axis=1)[:, -2:].T
-        gaps = best - second
-    margins: FloatArray = gaps * (1.0 + TIE_BREAK * drawn)
+def margins_of(scores: FloatArray, link: Link, error_costs: FloatArray) -> FloatArray:
+    """Return by how much the best answer is better than the second best; see `margin_of`."""
+    margins = np.empty(len(scores))
+    fill_margins(
+        np.ascontiguousarray(scores), LINK_NUMBERS[link], read_only_copy(error_costs), margins
+    )
     return margins
 
 

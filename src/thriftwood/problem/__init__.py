@@ -40,6 +40,7 @@ from thriftwood.problem.problem import (
     Subsample,
     check_gains_count,
     check_problem,
+    own_class_weight,
     read_problem,
 )
 from thriftwood.problem.targets import (
@@ -89,6 +90,7 @@ __all__ = [
     "majorised_losses",
     "nested_figures",
     "node_losses",
+    "own_class_weight",
     "read_class_weights",
     "read_error_costs",
     "read_loss",

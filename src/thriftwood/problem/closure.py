@@ -20,7 +20,7 @@ from thriftwood.billing import OF_SPLIT, Purchases
 from thriftwood.closure import SAME_LAMBDA, ClosureProblem, ParametricCut, simple_fraction
 from thriftwood.errors import RangeError
 from thriftwood.forest import LEAF, Forest
-from thriftwood.problem.scaling import WholeNumbers, whole_numbers
+from thriftwood.problem.scaling import WholeNumbers, beyond_digits, whole_numbers
 from thriftwood.support.arrays import (
     BoolArray,
     FloatArray,
@@ -162,11 +162,13 @@ def _whole_costs(purchases: Purchases) -> WholeNumbers:
     exact, cost_item = purchases.item_cost, purchases.cost_item
     costs = whole_numbers(exact, MOST_COST)
     place = cost_item + 1  # the cost items of splits are -1
-    paid = np.bincount(place, weights=exact)
-    counted = np.bincount(place, weights=costs.whole * float(costs.unit))
+    paid = np.bincount(place, exact, 1 + len(purchases.cost_item_price))
+    counted = np.bincount(place, costs.whole * float(costs.unit), len(paid))
     lost = np.flatnonzero(np.abs(counted - paid) > LOST_DIGITS * paid) - 1
     if not len(lost):
-        return costs
+        if costs.lost:
+            return costs
+        return costs._replace(lost=float(beyond_digits(purchases.cost_item_price) @ paid[1:]))
     prices = purchases.cost_item_price
     if lost[0] == OF_SPLIT:
         raise RangeError(

@@ -25,6 +25,7 @@ from thriftwood.errors import InputError
 from thriftwood.forest import Forest, Routes, first_uses, route_samples
 from thriftwood.forest.table import Table, read_rows
 from thriftwood.problem.closure import ClosureIndex, build_closure
+from thriftwood.problem.error_costs import ERROR_COSTS
 from thriftwood.problem.frontier import Figures, nested_figures
 from thriftwood.problem.losses import (
     JOINT,
@@ -62,27 +63,24 @@ class SampleData:
     table : Table
     target : shape (n_samples,)
         Class numbers, or numbers.
+    sample_weights : shape (n_samples,)
+        How much each sample counts in errors, by itself, in whole numbers.
     weights, loss_weights : shape (n_samples,)
-        How much each sample counts in the mean bill and in the loss, in whole numbers.
+        How much it counts in the mean bill, and in the loss.
     times : shape (n_trees, n_samples)
         How often each sample counts in each tree.
     """
 
     table: Table
     target: IndexArray | FloatArray
+    sample_weights: FloatArray
     weights: FloatArray
     loss_weights: FloatArray
     times: CountArray
 
-    @property
-    def counted(self) -> FloatArray:
-        """The weights of the samples that some tree counts, 0 for the others."""
-        return np.where(self.times.any(axis=0), self.weights, 0.0)
-
-    @property
-    def counted_losses(self) -> FloatArray:
-        """How much the losses of these samples count, 0 for the others."""
-        return np.where(self.times.any(axis=0), self.loss_weights, 0.0)
+    def counted(self, weights: FloatArray) -> FloatArray:
+        """Return weights of the samples that some tree counts, 0 for the others."""
+        return np.where(self.times.any(axis=0), weights, 0.0)
 
     def take(self, rows: IntArray | slice) -> SampleData:
         """Return some of the samples, where all count alike in all trees."""
@@ -90,6 +88,7 @@ class SampleData:
         return SampleData(
             table=table,
             target=read_only(self.target[rows]),
+            sample_weights=read_only(self.sample_weights[rows]),
             weights=read_only(self.weights[rows]),
             loss_weights=read_only(self.loss_weights[rows]),
             times=times_counted(len(self.times), table.n_samples),
@@ -270,20 +269,26 @@ class PruningProblem:
         cut += max(93 * items, 61 * items + 8 * arcs)
         return 4 * forest.n_trees * n_samples + max(losses, cut)
 
+    def fits(self, memory_limit: Any = None) -> bool:
+        """Say whether a path takes no more than a limit, or else than the memory that is free."""
+        if "closure" in vars(self):
+            return True  # what is large is there already
+        of_routes = 4 * self.forest.n_trees * len(self.in_memory.target)  # alone, and first
+        if memory_limit is None and of_routes <= SMALL and self.memory_estimate <= SMALL:
+            return True
+        limit = _bytes_allowed(memory_limit)
+        return of_routes <= limit and self.memory_estimate <= limit
+
     def check_memory(self, memory_limit: Any = None) -> None:
         """Refuse a path that would take more than a limit, or else than the memory that is free."""
-        if "closure" in vars(self) or (memory_limit is None and self.memory_estimate <= SMALL):
-            return  # what is large is there already, or nothing is
-        limit = available_memory()
-        if memory_limit is not None:
-            limit = amount_of_memory(memory_limit, "memory_limit")
-        if self.memory_estimate > limit:
+        if not self.fits(memory_limit):
+            limit = _bytes_allowed(memory_limit)
             there = "is free" if memory_limit is None else "is the `memory_limit`"
             raise InputError(
                 f"Pruning needs about {memory_in_words(self.memory_estimate)} of memory, and "
                 f"{memory_in_words(limit)} {there}. Prune on fewer samples, by "
                 "`tw.pruning_problem(..., subsample=...)`, or in partitions, by "
-                "`decomposition=tw.DualDecomposition()` there; or raise `memory_limit`.",
+                "`decomposition=tw.DualDecomposition()`; or raise `memory_limit`.",
                 "memory_limit",
             )
 
@@ -346,9 +351,10 @@ def read_problem(
     data = SampleData(
         table=table,
         target=target,
-        weights=weights,
+        sample_weights=weights,
+        weights=prices.bill_weights(weights),
         loss_weights=read_loss_weights(
-            read_class_weight(model, forest) if class_weight is None else class_weight,
+            own_class_weight(model, forest, counted) if class_weight is None else class_weight,
             forest,
             target,
             weights,
@@ -358,6 +364,17 @@ def read_problem(
     if counted.kind != SUM:
         check_gains_count(counted.name, class_weight, samples)
     return PruningProblem(model, forest, prices, counted, samples, data)
+
+
+def _bytes_allowed(memory_limit: Any) -> float:
+    if memory_limit is None:
+        return available_memory()
+    return amount_of_memory(memory_limit, "memory_limit")
+
+
+def own_class_weight(model: Any, forest: Forest, loss: Loss) -> ClassWeight:
+    """Return the class weights of the training; none where errors have costs of their own."""
+    return None if loss.name == ERROR_COSTS else read_class_weight(model, forest)
 
 
 def check_gains_count(loss_name: str, class_weight: ClassWeight, samples: str) -> None:

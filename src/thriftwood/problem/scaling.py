@@ -56,3 +56,10 @@ def whole_numbers(values: FloatArray, most: int, noise: FloatArray | None = None
     unit = Fraction(2) ** (size + exponent)
     lost = float(np.abs(exact - rounded).sum() * float(unit))
     return WholeNumbers(rounded.astype(np.int64), unit, lost)
+
+
+def beyond_digits(values: FloatArray) -> FloatArray:
+    """Return which part of each value lies beyond the digits of decimals that are kept."""
+    kept = np.array([float(f"{value:.{MOST_DECIMALS}g}") for value in values.tolist()])
+    parts: FloatArray = np.abs(values - kept) / np.where(values == 0, 1.0, np.abs(values))
+    return parts

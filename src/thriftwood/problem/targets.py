@@ -133,8 +133,8 @@ def in_whole_numbers(weights: FloatArray) -> FloatArray:
 
     Weights of more digits stay as they are, but for a power of two.
     """
-    whole, _, lost = whole_numbers(weights, MOST_WEIGHT)
-    if lost:
+    whole, unit, lost = whole_numbers(weights, MOST_WEIGHT)
+    if lost or (whole * unit.numerator / unit.denominator != weights).any():
         return read_only(np.ldexp(weights, -math.frexp(float(weights.max()))[1]))
     return read_only(whole.astype(np.float64))
 

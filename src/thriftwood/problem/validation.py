@@ -75,10 +75,11 @@ def read_validation(
     weights = read_weights(sample_weight, table.n_samples)
     times = times_counted(forest.n_trees, table.n_samples, samples, _bootstrap(path, samples))
     prices = prices_of_samples(path.prices, "path", costs, forest.columns, table.n_samples)
-    prices.batch_weights(weights)  # refuses weights that differ within a batch
+    bill_weights = prices.bill_weights(weights)
+    prices.batch_weights(bill_weights)  # refuses weights that differ within a batch
     loss_weights = read_loss_weights(class_weight, forest, target, weights)
-    data = SampleData(table, target, weights, loss_weights, times)
-    if not data.counted_losses.any():
+    data = SampleData(table, target, weights, bill_weights, loss_weights, times)
+    if not data.counted(loss_weights).any():
         raise InputError(f"With samples={samples!r} no sample counts that has any weight.")
     return data, prices
 
@@ -86,8 +87,8 @@ def read_validation(
 def with_own_class_weights(data: SampleData, model: Any, forest: Forest) -> SampleData | None:
     """Return samples weighed as the model was trained to, or None where it weighs classes alike."""
     class_weight = read_class_weight(model, forest)
-    weights = read_loss_weights(class_weight, forest, data.target, data.weights)
-    return None if weights is data.weights else replace(data, loss_weights=weights)
+    weights = read_loss_weights(class_weight, forest, data.target, data.sample_weights)
+    return None if weights is data.sample_weights else replace(data, loss_weights=weights)
 
 
 def read_points(points: Any, n_points: int, name: str = "points") -> IntArray:

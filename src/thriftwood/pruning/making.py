@@ -91,13 +91,15 @@ def pruning_problem(
     class_weight : "balanced", "uniform", mapping from class to weight, or None
         How much a sample counts in the loss by its class, for classifiers: on top of its
         `sample_weight`, and in the mean loss only; bills stay what samples really pay. None takes
-        the class weights that the model was trained with, if any; "uniform" none. Classes that
+        the class weights that the model was trained with, if any, or with `error_costs` none;
+        "uniform" none. Classes that
         are not in the mapping weigh 1. "balanced" makes all classes count the same, by weights as
         scikit-learn defines them, on all samples given and their `sample_weight`: the loss "error"
         of all samples is then 1 minus the balanced accuracy of a tree, averaged over trees.
     sample_weight : array-like, shape (n_samples,), optional
-        How much each sample counts, in loss and cost alike: how often such samples occur. What
-        matters more without occurring more often has a `class_weight`.
+        How much each sample counts in the loss; at 0 it is left out. In bills all count alike, or
+        by `Costs(..., weigh_bills=True)` as in the loss: for weights that say how often samples
+        occur, as in a survey.
     samples : {"all", "in_bag", "out_of_bag"}
         On which samples each tree's loss counts: all; those in its bootstrap sample, as often as
         they were drawn; or the others. The last two need the samples that the model was trained on,
@@ -139,10 +141,7 @@ def pruning_problem(
         "sample_weight": sample_weight,
         "samples": samples,
     }
-    if decomposition is not None and not isinstance(decomposition, DualDecomposition):
-        raise InputError(
-            f"`decomposition` is {decomposition!r}: pass None or an object DualDecomposition(...)."
-        )
+    check_decomposition(decomposition)
     if decomposition is not None or is_partitioned(X):
         if subsample is not None:
             drawn = subsampled_partitions(model, X, y, subsample, n_jobs, progress, **given)
@@ -153,13 +152,37 @@ def pruning_problem(
     return problem if subsample is None else subsampled_problem(problem, subsample)
 
 
+def check_decomposition(decomposition: Any) -> None:
+    if decomposition is not None and not isinstance(decomposition, DualDecomposition):
+        raise InputError(
+            f"`decomposition` is {decomposition!r}: pass None or an object DualDecomposition(...).",
+            "decomposition",
+        )
+
+
 @contextmanager
-def problem_of(model: Any, X: Any, y: Any, **given: Any) -> Iterator[PruningProblem]:
-    """Yield the problem that a user passed in place of a model, or make one and close it."""
+def problem_of(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    memory_limit: Any = None,
+    decomposition: DualDecomposition | None = None,
+    **given: Any,
+) -> Iterator[PruningProblem]:
+    """Yield the problem that a user passed in place of a model, or make one and close it.
+
+    With a `decomposition` samples in memory go in partitions where the path would not fit.
+    """
     if not isinstance(model, PruningProblem):
         if X is None:
             raise InputError("X is None: pass samples, or a problem by `tw.pruning_problem`.")
-        problem = pruning_problem(model, X, y, **given)
+        check_decomposition(decomposition)
+        in_partitions = given | {"decomposition": decomposition}
+        problem = pruning_problem(model, X, y, **(in_partitions if is_partitioned(X) else given))
+        is_in_memory = problem.partitions is None
+        if is_in_memory and decomposition is not None and not problem.fits(memory_limit):
+            problem = pruning_problem(model, X, y, **in_partitions)
         try:
             yield problem
         finally:
@@ -172,7 +195,8 @@ def problem_of(model: Any, X: Any, y: Any, **given: Any) -> Iterator[PruningProb
         if value is not None
         and not (name == "samples" and isinstance(value, str) and value == "all")
     ]
-    changed += [name for name, value in (("X", X), ("y", y)) if value is not None]
+    own = (("X", X), ("y", y), ("decomposition", decomposition))
+    changed += [name for name, value in own if value is not None]
     if changed:
         raise InputError(
             f"The problem has its own samples and options: leave out `{changed[0]}`, or give it to "

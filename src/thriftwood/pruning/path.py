@@ -288,10 +288,11 @@ class PruningPath(Summarised):
         quantiles : sequence of float
             Of the bills.
         sample_weight : array-like, optional
-            How often samples like each one occur: in errors, scores and bills alike.
+            How much each sample counts in errors and scores; in bills, too, where the prices have
+            `weigh_bills`. At 0 it is left out.
         class_weight : "balanced", mapping from class to weight, or None
-            How much errors on samples of each class count, on top of that; bills stay what they
-            are. None counts all alike, whatever the model was trained with.
+            How much errors on samples of each class count, on top of that; bills do not know of
+            it. None counts all alike, whatever the model was trained with.
         costs : array-like, mapping or Costs, optional
             What these samples pay; None means the prices of the path. Needed where those belong to
             the samples that the path was computed on.

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from thriftwood.adapters import write_model
 from thriftwood.closure import check_certificate
 from thriftwood.costs import AnyCosts
+from thriftwood.distributed import DualDecomposition
 from thriftwood.errors import InputError
 from thriftwood.problem import (
     ERROR_COSTS,
@@ -47,6 +48,8 @@ def prune(
     samples: str = "all",
     solver: str | DantzigWolfe = "min_cut",
     n_jobs: int | None = None,
+    memory_limit: float | str | None = None,
+    decomposition: DualDecomposition | None = None,
 ) -> Pruned:
     """Prune a tree ensemble to the exact optimum of loss + tradeoff * cost, or within a budget.
 
@@ -73,6 +76,8 @@ def prune(
         Our own maximum flow; the linear relaxation through HiGHS; or trees that prune themselves
         at prices that a master adjusts. The same answer from all three, soonest from the first. A
         `DantzigWolfe(...)` has a tolerance, a limit on rounds and workers.
+    memory_limit, decomposition
+        As in `prune_path`.
 
     Returns
     -------
@@ -111,6 +116,8 @@ def prune(
         sample_weight=sample_weight,
         samples=samples,
         n_jobs=n_jobs,
+        memory_limit=memory_limit,
+        decomposition=decomposition,
     ) as problem:
         takes_any = problem.partitions is None and problem.subsample is None and budget is None
         if solver != "min_cut" and not takes_any:
@@ -118,18 +125,18 @@ def prune(
                 f"The solver {solver!r} works at a tradeoff on all samples in memory: leave it out."
             )
         if budget is not None:
-            return prune_path(problem).at(budget=budget)
+            return prune_path(problem, memory_limit=memory_limit).at(budget=budget)
         number = read_tradeoff(tradeoff)
         if problem.subsample is not None:
-            return prune_path(problem).at(tradeoff=number)
+            return prune_path(problem, memory_limit=memory_limit).at(tradeoff=number)
+        if problem.partitions is None:
+            problem.check_memory(memory_limit)
         return _at_tradeoff(problem, number, solve)
 
 
 def _at_tradeoff(problem: PruningProblem, tradeoff: float, solve: Solver) -> Pruned:
     """Return the optimum at a tradeoff, or where the true loss of a boosted model comes to."""
     proof: Proof
-    if problem.partitions is None:
-        problem.check_memory()
     if problem.loss.kind == JOINT:
         kept, figures, original, objectives = descend(problem, tradeoff, solve)
         proof = Descended(objectives)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from thriftwood.closure import ParametricCut
 from thriftwood.costs import AnyCosts
+from thriftwood.distributed import DualDecomposition
 from thriftwood.problem import (
     AnyErrorCosts,
     AnyLoss,
@@ -47,6 +48,7 @@ def prune_path(
     progress: bool | None = None,
     time_limit: float | None = None,
     memory_limit: float | str | None = None,
+    decomposition: DualDecomposition | None = None,
 ) -> PruningPath:
     """Compute every optimal pruning of a tree ensemble, from nearly untouched to single leaves.
 
@@ -72,7 +74,11 @@ def prune_path(
         How much memory the path may take, beyond the model and the samples, in bytes or as text
         such as "2GB"; by default what the machine, or the control group of the process, has free.
         A path that is estimated to take more (`problem.memory_estimate`) is refused before it
-        begins. Samples in partitions have no limit but their own.
+        begins, unless there is a `decomposition`. Samples in partitions have no limit but their
+        own.
+    decomposition : DualDecomposition, optional
+        Go to partitions where the path does not fit: samples in memory are cut into some, which
+        takes less memory and more time. Also the options for samples that come in partitions.
 
     Examples
     --------
@@ -100,6 +106,8 @@ def prune_path(
         samples=samples,
         n_jobs=n_jobs,
         progress=progress,
+        memory_limit=memory_limit,
+        decomposition=decomposition,
     ) as problem:
         problem.check_adds_up("leave `loss` out, or prune at a tradeoff.")
         if problem.partitions is not None:

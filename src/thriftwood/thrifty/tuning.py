@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thriftwood.cascade import StageResults, StoppingRules, temperature_scaling, tune_rules
-from thriftwood.forest import class_margins, gate_margins
+from thriftwood.forest import gate_margins, margins_of
 from thriftwood.support.arrays import FloatArray, IntArray
 from thriftwood.thrifty.data import LEAST_CHANCE, LabelledData
 
@@ -25,12 +25,15 @@ class StageOutputs(NamedTuple):
         For numbers, the squared error that later stages may save, as far as a stage can tell;
         nothing for classes.
     bills : shape (n_samples, n_stages)
+    bill_weights : shape (n_samples,)
+        How much samples count in mean bills.
     model_costs : shape (n_stages,)
     """
 
     outputs: FloatArray
     gates: FloatArray
     bills: FloatArray
+    bill_weights: FloatArray
     model_costs: FloatArray
 
 
@@ -59,7 +62,7 @@ class Objective(NamedTuple):
 
     def margins(self, found: StageOutputs, stage: int) -> FloatArray:
         if len(self.error_costs):
-            return class_margins(found.outputs[:, stage], self.error_costs)
+            return margins_of(found.outputs[:, stage], "identity", self.error_costs)
         return gate_margins(found.gates[:, stage], self.unit)
 
 
@@ -85,7 +88,7 @@ def tune_stages(found: StageOutputs, data: LabelledData, objective: Objective) -
         "margins": margins,
         "margins_of_all": margins,
         "bills": found.bills,
-        "weights": weights,
+        "weights": found.bill_weights / found.bill_weights.sum(),
         "loss_weights": weights,
         "model_costs": found.model_costs,
     }

@@ -13,8 +13,9 @@ from thriftwood.support.validation import one_number_from_zero, truth, whole_num
 class DualDecomposition:
     """Solver for samples in partitions: how many rounds, and how much may be gathered.
 
-    To pass to `pruning_problem` as `decomposition`. Samples in memory are then cut into partitions,
-    too, which saves memory.
+    To pass as `decomposition`: to `pruning_problem`, where samples in memory are then cut into
+    partitions, too, which saves memory; or to `prune_path` and `prune`, where that is done only if
+    the path would not fit otherwise.
 
     Parameters
     ----------

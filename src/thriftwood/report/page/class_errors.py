@@ -74,7 +74,7 @@ def read_positive(problem: PruningProblem, positive: Any) -> int | None:
             )
         return None
     if positive is None:
-        weight = np.bincount(data.target.astype(np.int64), data.weights, 2)
+        weight = np.bincount(data.target.astype(np.int64), data.sample_weights, 2)
         return int(weight[1] <= weight[0])
     labels = [str(label) for label in classes.tolist()]
     if str(positive) not in labels:

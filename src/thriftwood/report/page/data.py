@@ -220,7 +220,7 @@ def _on_own_samples(
     """Measure all points on the samples that they were pruned on, by answers of the same kind."""
     data = problem.in_memory
     times = times_counted(path.forest.n_trees, data.table.n_samples)
-    in_all_trees = replace(data, times=times, loss_weights=data.weights)
+    in_all_trees = replace(data, times=times, loss_weights=data.sample_weights)
     money = None if evaluation is None else evaluation.error_costs
     return evaluate(
         path,
@@ -286,12 +286,11 @@ def _curve(
 def _weighting(problem: PruningProblem, nouns: str) -> str:
     """Say how samples count, where they do not all count alike."""
     data, words = problem.in_memory, []
-    counted = data.weights > 0
-    if np.ptp(data.weights):
-        words.append(
-            f"The {nouns} it was pruned on count by their weights, in every share, mean and error."
-        )
-    if np.ptp(data.loss_weights[counted] / data.weights[counted]) > ROUNDING:
+    counted = data.sample_weights > 0
+    if np.ptp(data.sample_weights):
+        where = "every share, mean and error" if problem.prices.weigh_bills else "every error"
+        words.append(f"The {nouns} it was pruned on count by their weights, in {where}.")
+    if np.ptp(data.loss_weights[counted] / data.sample_weights[counted]) > ROUNDING:
         words.append("The loss that pruning weighs counts classes by their weights; errors do not.")
     return " ".join(words)
 
