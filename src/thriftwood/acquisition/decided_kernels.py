@@ -77,6 +77,7 @@ def advance_weighing(
     waits_for = np.empty(n_trees, dtype=np.int32)
     worth = np.empty(state.status.shape[1])
     paid = np.empty(len(prices.amount), dtype=np.bool_)
+    with_it = np.empty_like(paid)
     least, most = np.zeros(n_classes), np.zeros(n_classes)
     wanted = NOTHING
     for place in range(len(samples)):
@@ -104,7 +105,8 @@ def advance_weighing(
                 continue
             add_worth(bounds, state, least, most, waits_for, worth, slot)
             wanted = most_telling(prices, paid, worth, i)
-            if not fits(prices, paid, stopping.max_cost, state.n_tests[i] + 1, i, wanted):
+            n_tests = state.n_tests[i] + 1
+            if not fits(prices, paid, with_it, stopping.max_cost, n_tests, i, wanted):
                 state.status[i, wanted] = LOST
                 continue
             tree = 0
@@ -211,12 +213,7 @@ def add_worth(bounds, state, least, most, waits_for, worth, slot):
     For the two leading classes, by the middle of their bounds. Other features are worth -1.
     """
     n_outputs = state.scores.shape[1]
-    one, two = 0, 0
-    if n_outputs > 1:
-        middle = least + most
-        one = np.argmax(middle)
-        middle[one] = -np.inf
-        two = np.argmax(middle)
+    one, two = leading(least, most) if n_outputs > 1 else (0, 0)
     worth[:] = -1.0
     for tree in range(len(waits_for)):
         k = waits_for[tree]
@@ -225,6 +222,20 @@ def add_worth(bounds, state, least, most, waits_for, worth, slot):
             worth[k] = max(worth[k], 0.0) + bounds.high[h, one] - bounds.low[h, one]
             if n_outputs > 1:
                 worth[k] += bounds.high[h, two] - bounds.low[h, two]
+
+
+@small_kernel
+def leading(least, most):
+    """Return the classes whose bounds have the highest middles, the first of those that tie."""
+    one, two = 0, 1
+    if least[1] + most[1] > least[0] + most[0]:
+        one, two = 1, 0
+    for other in range(2, len(least)):
+        if least[other] + most[other] > least[one] + most[one]:
+            one, two = other, one
+        elif least[other] + most[other] > least[two] + most[two]:
+            two = other
+    return one, two
 
 
 @small_kernel
@@ -267,11 +278,12 @@ def most_telling(prices, paid, worth, i):
 
 
 @small_kernel
-def fits(prices, paid, max_cost, n_tests, i, k):
+def fits(prices, paid, with_it, max_cost, n_tests, i, k):
     """Tell whether a sample can buy a value and be tested with it within the limit."""
     if max_cost == np.inf:
         return True
-    with_it = paid.copy()
+    for item in range(len(paid)):
+        with_it[item] = paid[item]
     pay(prices, with_it, i, k)
     return pays_for_tests(purse_of(prices, with_it, max_cost, i), n_tests)
 
