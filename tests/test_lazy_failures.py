@@ -2,13 +2,19 @@
 
 import asyncio
 from collections import Counter
+from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 import tenacity
 from lazy_twin import FORMS, Shop, ask, bought_by_twin, lazy_for, run
 from models import fitted
 from paths import HEART, PATH
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures
 
 import thriftwood as tw
 from thriftwood.adapters import read_forest
@@ -360,3 +366,39 @@ def test_a_slow_sample_holds_nobody_up():
         return await asyncio.wait_for(lazy.predict_async(range(12)), timeout=60)
 
     np.testing.assert_array_equal(asyncio.run(answer_last()).labels, MODEL.predict(X))
+
+
+@pytest.mark.parametrize("kind", ["array", "frame", "pipeline", "polars"])
+def test_gaps_of_a_table_are_values_that_never_come(kind: str) -> None:
+    """As from a source that fails there; a row without gaps is predicted as ever."""
+    heart = tw.datasets.load_heart()
+    X = heart.frame().iloc[:, :6]
+    names = dict(zip(X, [1.0, 2.0, 4.0, 8.0, 16.0, 32.0], strict=True))
+    model = RandomForestClassifier(5, max_depth=4, random_state=0)
+    if kind == "pipeline":
+        model = make_pipeline(SimpleImputer(), PolynomialFeatures(2, interaction_only=True), model)
+    model.fit(X.to_numpy() if kind == "array" else X, heart.y)
+    costs = list(names.values()) if kind == "array" else names
+    gaps = X.mask(np.random.default_rng(0).random(X.shape) < 0.3)
+    gaps.iloc[:20] = X.iloc[:20]
+    tables = {"array": gaps.to_numpy(), "polars": pl.from_pandas(gaps)}
+
+    def acquire(row: int, column: Any) -> float:
+        value = gaps.iat[row, column] if kind == "array" else gaps.at[row, column]
+        if np.isnan(value):
+            raise TimeoutError
+        return float(value)
+
+    lazy = tw.LazyPredictor(model, acquire=acquire, costs=costs, on_failure="node")
+    expected = lazy.predict(range(len(X)))
+    table = tables.get(kind, gaps)
+    found = tw.LazyPredictor(model, costs=costs, on_failure="node").predict(table)
+    np.testing.assert_allclose(found.proba, expected.proba)
+    np.testing.assert_allclose(found.bill.per_sample[:20], expected.bill.per_sample[:20])
+    if kind != "pipeline":  # of a feature of two columns the source may be asked for one
+        np.testing.assert_allclose(found.bill.per_sample, expected.bill.per_sample)
+    assert (found.bill.per_sample <= expected.bill.per_sample + 1e-9).all()
+    whole = X.to_numpy()[:20] if kind == "array" else X.iloc[:20]
+    np.testing.assert_allclose(found.proba[:20], model.predict_proba(whole))
+    usual = tw.LazyPredictor(model, costs=costs).predict(table)
+    assert not np.allclose(usual.proba, found.proba)

@@ -20,7 +20,7 @@ from thriftwood.acquisition.traversal import Traversal
 from thriftwood.acquisition.values import ValueReader
 from thriftwood.errors import InputError
 from thriftwood.forest.table import Table
-from thriftwood.support.arrays import IntArray
+from thriftwood.support.arrays import BoolArray, IntArray
 
 # Samples that are in progress together, so that a million of them need not be.
 BATCH_SIZE = 10_000
@@ -83,16 +83,23 @@ class Buyer:
                 in_progress = np.setdiff1d(samples, list(self.dropped))
 
     def from_table(self, table: Table) -> None:
-        """Read what samples request in a table that has everything."""
+        """Read what samples request in a table that has everything, or else never will."""
         state, values = self.traversal.state, table.values
+        lost = self._never_there(table) if self._on_failure == "node" else None
         for batch in self._batches():
             samples, features = self._advance(batch, batch)
             while len(samples):
                 state.values[samples, features] = values[samples, features]
                 state.status[samples, features] = USED
+                if lost is not None:
+                    state.status[samples, features] = np.where(lost[samples, features], LOST, USED)
                 self.n_requests += len(samples)
                 self.n_rounds += 1
                 samples, features = self._advance(np.unique(samples), batch)
+
+    def _never_there(self, table: Table) -> BoolArray:
+        """Return which features of samples are missing in a table."""
+        return table.missing
 
     def _batches(self) -> Iterator[IntArray]:
         """Yield samples that are in progress together, put at the roots; finish them afterwards."""

@@ -54,6 +54,11 @@ class ColumnBuyer(Buyer):
         how = forest.input_dtype, forest.category_labels, forest.absent
         return read_table(made, *how).values
 
+    def _never_there(self, table: Table) -> BoolArray:
+        """Return which features of samples need a column that is missing in a table."""
+        missing = table.missing
+        return np.column_stack([missing[:, list(own)].any(axis=1) for own in self._columns_of])
+
     def _columns_to_buy(self, samples: IntArray, features: IntArray) -> list[tuple[int, int]]:
         wanted = {
             (i, column): None

@@ -66,7 +66,8 @@ class LazyPredictor:
         What becomes of a sample for which the source failed. "raise": all others are finished, then
         `AcquisitionError` is raised, which has their answers. "missing": the value counts as
         missing, and splits send the sample where they send such values. "node": trees that need the
-        value answer with the node that they have reached, the others go on.
+        value answer with the node that they have reached, the others go on. Without a source that
+        holds for what is missing in the table: it will never come.
     max_in_flight : int
         How many calls of a coroutine `acquire` may wait for their answers at a time, for all
         samples together. No more samples than that are in progress at a time.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from thriftwood.errors import InputError, OutOfMemoryError
 from thriftwood.forest.forest import Forest
 from thriftwood.forest.inputs import Inputs
-from thriftwood.support.arrays import read_only
+from thriftwood.support.arrays import BoolArray, read_only
 from thriftwood.support.columns import Columns, in_own_words
 from thriftwood.support.memory import available_memory, memory_in_words
 from thriftwood.support.validation import COMPLEX_OR_TIME, some
@@ -47,6 +47,20 @@ class Table:
         value = raw[sample, column]
         value = value.item() if hasattr(value, "item") else value
         return None if value is None or value != value else value
+
+    @property
+    def missing(self) -> BoolArray:
+        """Which cells of the table of columns hold nothing."""
+        raw = self.values if self.raw is None else self.raw
+        cells: Any
+        if hasattr(raw, "isna"):
+            cells = raw.isna().to_numpy()
+        elif is_sparse(raw):
+            cells = np.zeros(raw.shape, np.bool_)
+        else:
+            cells = np.asarray(raw.to_numpy() if hasattr(raw, "to_numpy") else raw)
+            cells = (cells != cells) | (cells == None)  # noqa: E711  element by element
+        return np.asarray(cells, dtype=np.bool_)
 
     def copy(self) -> "Table":
         """Return the same table with values that nobody else can change."""
