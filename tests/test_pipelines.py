@@ -1,5 +1,7 @@
 """Laws of pipelines: features need the columns that they are made of; bills speak of columns."""
 
+import pickle
+
 import catboost
 import lightgbm
 import numpy as np
@@ -7,6 +9,7 @@ import pandas as pd
 import pytest
 import xgboost
 from cli_files import answer
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.decomposition import PCA
 from sklearn.ensemble import (
@@ -398,17 +401,32 @@ LEARNERS = {
 }
 
 
+@pytest.fixture(scope="module", params=LEARNERS)
+def everywhere(request):
+    """A pipeline of imputation, scaling and one-hot columns around a model of each library."""
+    X, y = patients(300)
+    prepare = MAKERS["usual"]()
+    if request.param == "histogram boosting":  # takes no sparse matrix
+        prepare.set_params(texts__sparse_output=False)
+    pipeline = make_pipeline(prepare, LEARNERS[request.param]()).fit(X, y)
+    return pipeline, tw.prune_path(pipeline, X, y, costs=PRICES)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", LEARNERS)
-def test_every_library_goes_through_every_function(name, tmp_path):
+def test_points_go_through_every_function(everywhere, tmp_path):
+    pipeline, path = everywhere
     X, y = patients(300)
     X_new, y_new = patients(200, seed=1)
-    prepare = MAKERS["usual"]().set_output(transform="default")
-    prepare.set_params(texts__sparse_output=False)
-    pipeline = make_pipeline(prepare, LEARNERS[name]()).fit(X, y)
-    path = tw.prune_path(pipeline, X, y, costs=PRICES)
     pruned = path.at(budget=path.costs[0] / 2)
-    assert isinstance(pruned.model, Pipeline)
+    chosen = path.choose(X_new, y_new)
+    problem = tw.pruning_problem(pipeline, X, y, costs=PRICES)
+    at_tradeoff = tw.prune(pipeline, X, y, costs=PRICES, tradeoff=0.001)
+    assert tw.verify_pruning(problem, pruned).gap < 1e-9
+    refitted = pruned.refit(X, y, validation=(X_new, y_new))
+    for one in (pruned, chosen, at_tradeoff, refitted):
+        assert isinstance(one.model, Pipeline)
+        assert tw.feature_bill(one, X, PRICES).mean == pytest.approx(one.cost)
+        np.testing.assert_array_equal(one.model[:-1].transform(X) != pipeline[:-1].transform(X), 0)
     assert type(pruned.model[-1]) is type(pipeline[-1])
     bill = tw.feature_bill(pruned, X_new, PRICES)
     measured = path.evaluate(X_new, y_new)
@@ -418,24 +436,63 @@ def test_every_library_goes_through_every_function(name, tmp_path):
     lazy = tw.LazyPredictor(pruned, acquire=source(X_new, []), costs=PRICES).predict(range(30))
     np.testing.assert_allclose(lazy.bill.per_sample, bill.per_sample[:30])
     np.testing.assert_array_equal(lazy.labels, pruned.model.predict(X_new.iloc[:30]))
-    refitted = pruned.refit(X, y, validation=(X_new, y_new))
-    assert isinstance(refitted.model, Pipeline)
-    np.testing.assert_allclose(tw.feature_bill(refitted, X_new, PRICES).per_sample, bill.per_sample)
-    cascade = path.cascade(X_new, y_new)
-    assert tw.feature_bill(cascade, X_new).mean <= tw.feature_bill(pipeline, X_new, PRICES).mean
-    assert cascade.predict(X_new).shape == y_new.shape
-    only = X_new[list(pruned.required_features)]
-    assert 0 < only.shape[1] < X_new.shape[1]
+    needed = list(pruned.required_features)
     compact = pruned.compact()
-    np.testing.assert_array_equal(compact.predict_proba(only), pruned.model.predict_proba(X_new))
-    prices = {name: PRICES[name] for name in only}
-    np.testing.assert_allclose(tw.feature_bill(compact, only, prices).per_sample, bill.per_sample)
-    chosen = path.choose(X_new, y_new)
-    tw.export.to_skops(chosen.model, tmp_path / "it.skops")
-    again = tw.export.from_skops(tmp_path / "it.skops")
-    np.testing.assert_allclose(
-        again.predict_proba(X_new), chosen.model.predict_proba(X_new), rtol=1e-6
+    np.testing.assert_array_equal(compact.predict(X_new[needed]), pruned.model.predict(X_new))
+    again = tw.LazyPredictor(compact, acquire=source(X_new, []), costs=None).predict(range(9))
+    np.testing.assert_array_equal(again.labels, lazy.labels[:9])
+    chunks = iter([(X.iloc[:150], y[:150]), (X.iloc[150:], y[150:])])
+    np.testing.assert_allclose(tw.prune_path(pipeline, chunks, costs=PRICES).costs, path.costs)
+    tw.report.write_page(path, tmp_path / "page.html", problem, measured)
+    page = (tmp_path / "page.html").read_text()
+    assert "pain" in page
+    assert "texts__" not in page
+
+
+@pytest.mark.slow
+def test_cascades_and_estimators_of_every_library(everywhere):
+    pipeline, path = everywhere
+    X, y = patients(300)
+    X_new, y_new = patients(200, seed=1)
+    for cascade in (path.cascade(X_new, y_new), path.cascade(X_new, y_new, refit=(X, y))):
+        lazy = tw.LazyPredictor(cascade, acquire=source(X_new, [])).predict(range(40))
+        np.testing.assert_array_equal(lazy.labels, cascade.predict(X_new.iloc[:40]))
+        expected = tw.feature_bill(cascade, X_new.iloc[:40]).per_sample
+        np.testing.assert_allclose(lazy.bill.per_sample, expected)
+    grown = tw.PrunedEnsembleClassifier(clone(pipeline), costs=PRICES, budget=6).fit(X, y)
+    assert isinstance(grown.model_, Pipeline)
+    assert tw.feature_bill(grown, X).mean <= 6
+    assert set(grown.pruned_.required_features) <= set(X)
+
+
+@pytest.mark.slow
+def test_exports_and_the_command_line_of_every_library(everywhere, tmp_path):
+    pipeline, path = everywhere
+    X, y = patients(300)
+    pruned = path.at(budget=path.costs[0] / 2).model
+    for write in (tw.export.to_c, tw.export.to_json, tw.export.to_onnx):
+        with pytest.raises(UnsupportedModelError, match=r"`to_skops`, or export its last step"):
+            write(pruned)
+        write(pruned[-1])
+    with open(tmp_path / "model.pkl", "wb") as file:
+        pickle.dump(pipeline, file)
+    X.assign(ill=y).to_csv(tmp_path / "data.csv", index=False)
+    prices = "".join(f"{name},{price}\n" for name, price in PRICES.items())
+    (tmp_path / "prices.csv").write_text(f"name,price\n{prices}")
+    said = answer(
+        "prune",
+        tmp_path / "model.pkl",
+        tmp_path / "data.csv",
+        "--trust-pickle",
+        *("--target", "ill"),
+        *("--costs", tmp_path / "prices.csv"),
+        *("--budget", str(path.costs[0] / 2)),
+        *("--output", tmp_path / "small.pkl"),
     )
+    with open(tmp_path / "small.pkl", "rb") as file:
+        small = pickle.load(file)
+    np.testing.assert_array_equal(small.predict(X), pruned.predict(X))
+    assert said
 
 
 def test_the_command_line_reads_columns_of_text(tmp_path):

@@ -84,7 +84,7 @@ def build_cascade(
     if refit is not None:
         training = read_labelled(refit, "refit")
         classes = np.asarray(path.forest.classes)
-        validation = (data.table.values, classes[data.target], data.sample_weights)
+        validation = (data.table.columns, classes[data.target], data.sample_weights)
     with progress_bar("Cascading", progress) as bar:
         for number, forest in enumerate(forests):
             bar(number / len(forests))
@@ -98,7 +98,7 @@ def build_cascade(
     if error_costs is not None:
         rules = replace(rules, suggested=int(np.argmin(rules.costs + rules.losses)))
     elif scoring is not None:
-        score = read_score(scoring, path.forest, data, data.table.values)
+        score = read_score(scoring, path.forest, data, data.table.columns)
         rules = replace(rules, suggested=_by_score(rules, results, outputs, score))
     last = replace(tried, thresholds=rules.thresholds[-1])
     return CascadeClassifier(last, prices.without_samples(), rules, n_jobs).at(budget=None)
@@ -134,7 +134,7 @@ def _refitted(
 ) -> Forest:
     """Return a forest with values fitted again, or as it is, if that predicts better."""
     model, _ = refit_model(forest_model(forest), training, validation, n_jobs=n_jobs)
-    refitted = read_forest(model)
+    refitted = replace(read_forest(model), inputs=forest.inputs)
     if refitted.n_outputs == forest.n_outputs:
         return refitted
     # All stages have the same outputs: a score of 0 for the first of two classes is added to that

@@ -49,9 +49,14 @@ class Table:
         return None if value is None or value != value else value
 
     @property
+    def columns(self) -> Any:
+        """The table of columns, which are the features unless a pipeline makes these."""
+        return self.values if self.raw is None else self.raw
+
+    @property
     def missing(self) -> BoolArray:
         """Which cells of the table of columns hold nothing."""
-        raw = self.values if self.raw is None else self.raw
+        raw: Any = self.columns
         cells: Any
         if hasattr(raw, "isna"):
             cells = raw.isna().to_numpy()
