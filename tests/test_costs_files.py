@@ -143,6 +143,7 @@ def test_tables_that_make_no_sense(refusal, text, says):
         ("# unit = CAD\n# unit = EUR", "'unit' is already set in prices.csv, line 2."),
         ("# per_split = -1", "-1 is not a price"),
         ("# per_node = $1", "'$1' is not a price"),
+        ("# weigh_bills = yes", "'yes' is not true or false"),
         ("# predictions = 0", "0 is not how many predictions a model serves"),
         ("# predictions =", "'' is not how many predictions a model serves"),
     ],

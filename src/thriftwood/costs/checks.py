@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from thriftwood.errors import InputError
-from thriftwood.support.validation import check_mask, did_you_mean, is_whole, truth
+from thriftwood.support.validation import check_mask, did_you_mean, is_whole
 
 Place = Callable[..., str]
 
@@ -44,7 +44,9 @@ def check(values: Mapping[str, Any], place: Place) -> None:
     unit = values.get("unit", "")
     if not isinstance(unit, str):
         raise InputError(f"{place('unit')}: {_shown(unit)} is not text, such as 'CAD'.")
-    truth(values.get("weigh_bills", False), place("weigh_bills").strip("`"))
+    weigh_bills = values.get("weigh_bills", False)
+    if not isinstance(weigh_bills, bool):
+        raise InputError(f"{place('weigh_bills')}: {_shown(weigh_bills)} is not true or false.")
     for key in PRICE_LISTS:
         check_prices(values.get(key), key, place)
     for key in NAME_LISTS:

@@ -25,7 +25,8 @@ Places = dict[tuple[str | int, ...], str]  # of these values, by their keys
 COLUMNS = ("name", "price", "group", "requires", "per_model")
 SYNONYMS = {"feature": "name", "test": "name", "column": "name", "cost": "price"}
 # A table has no column for these: they stand in comments above it, such as "# unit = CAD".
-SETTINGS = ("unit", "predictions", "per_split", "per_node")
+SETTINGS = ("unit", "predictions", "per_split", "per_node", "weigh_bills")
+TRUTHS = {"true": True, "false": False}
 # What to do about too many cells, by what is between cells.
 TOO_MANY_CELLS = {
     ",": "Put names with commas in quotes, and write 5.17 instead of 5,17.",
@@ -58,6 +59,8 @@ def parse_csv(file: str, text: str) -> tuple[Values, Places]:
         places[key,] = where
         if key in ("per_split", "per_node"):
             values[key] = read(cell, where)
+        elif key == "weigh_bills":
+            values[key] = TRUTHS.get(cell.lower(), cell)
         else:
             values[key] = cell if key == "unit" else _number(cell, separator)
     return values, places
