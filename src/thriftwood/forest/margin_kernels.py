@@ -47,32 +47,35 @@ def cost_margin(scores, link, error_costs):
     n_classes = len(error_costs)
     if n_classes < 2:
         return 0.0
-    probability = np.empty(n_classes)
-    put_probabilities(scores, link, probability)
+    highest, total, dearest = -np.inf, 1.0, 0.0
+    for score in scores:
+        highest = max(highest, score)
+    if link == SOFTMAX:
+        total = 0.0
+        for score in scores:
+            total += np.exp(score - highest)
     least, second = np.inf, np.inf
     for answer in range(n_classes):
         cost = 0.0
         for k in range(n_classes):
-            cost += probability[k] * error_costs[k, answer]
+            if error_costs[k, answer] > 0:
+                likely = weight_of(scores, link, highest, n_classes, k) / total
+                cost += likely * error_costs[k, answer]
+                dearest = max(dearest, error_costs[k, answer])
         if cost < least:
             least, second = cost, least
         elif cost < second:
             second = cost
-    nothing = max(LEAST_SHARE * error_costs.max(), np.finfo(np.float64).tiny)
+    nothing = max(LEAST_SHARE * dearest, np.finfo(np.float64).tiny)
     return max(np.log((second + nothing) / (least + nothing)), 0.0)
 
 
 @small_kernel
-def put_probabilities(scores, link, probability):
-    """Fill in the probabilities of classes, as `predictions` has them."""
+def weight_of(scores, link, highest, n_classes, k):
+    """Return the probability of a class as `predictions` has it, times a factor for softmax."""
     if link == IDENTITY:
-        probability[:] = scores
-    elif link == LOGISTIC:
-        first = len(probability) - len(scores)
-        for k in range(len(scores)):
-            probability[first + k] = 1.0 / (1.0 + np.exp(-scores[k]))
-        if first > 0:
-            probability[0] = 1.0 - probability[1]
-    else:
-        probability[:] = np.exp(scores - scores.max())
-        probability /= probability.sum()
+        return scores[k]
+    if link == SOFTMAX:
+        return np.exp(scores[k] - highest)
+    place = k - (n_classes - len(scores))
+    return 1.0 / (1.0 + np.exp(-scores[place])) if place >= 0 else 1.0 / (1.0 + np.exp(scores[0]))

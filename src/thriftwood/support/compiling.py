@@ -99,7 +99,7 @@ def quick_kernel(function: Callable[..., Any], **options: Any) -> Callable[..., 
 
 
 def small_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function that other kernels call often, and that makes and copies no arrays.
+    """Compile a function of loops that other kernels call often, without functions of arrays.
 
     Otherwise each array of a bundle that it is given would be counted as used and unused again at
     every call (by numba's runtime, NRT), which took most of the time of a minimum cut.
