@@ -9,6 +9,8 @@ INSTALL := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install
 demo: .venv/.demo
 	$(BIN)/python examples/heart.py
 	@echo
+	$(BIN)/python examples/thrifty.py
+	@echo
 	$(BIN)/thriftwood demo --output demo --force
 
 test: .venv/.dev .venv/.browser

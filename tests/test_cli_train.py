@@ -1,18 +1,14 @@
-"""`thriftwood train` and `thriftwood demo`: from rows alone to a pruned model."""
-
-import re
+"""`thriftwood train` and `thriftwood demo`: from rows alone to a cheap model."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from cli_files import HEART, PRICES, answer, heart_folder, heart_frame, names_in, refused, run
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.metrics import log_loss
-from sklearn.model_selection import StratifiedKFold, cross_val_predict, cross_val_score
 
 import thriftwood as tw
 from thriftwood.cli import training
 from thriftwood.cli.frontier import FILES
+from thriftwood.cli.thrifty import THRIFTY_FILES
 from thriftwood.cli.training import usual_task
 from thriftwood.formats.models import read_model
 
@@ -39,7 +35,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def trained(folder):
-    words = ("--target", "ill", "--costs", folder / "few.csv", "--budget", "3")
+    words = ("--target", "ill", "--costs", folder / "few.csv", "--budget", "3", "--model", "forest")
     return answer("train", folder / "rows.csv", *words, "-o", folder / "out")
 
 
@@ -53,7 +49,7 @@ def test_a_quarter_is_held_out_with_the_same_classes(folder, trained):
     rows = pd.read_csv(folder / "rows.csv").sort_values(list(train.columns))
     assert (both.to_numpy() == rows.to_numpy()).all()
     assert names_in(folder / "out") == TRAINED | {"pruned.skops"}
-    assert trained["type"] in ("BudgetForestClassifier", *KINDS.values())
+    assert trained["type"] == "RandomForestClassifier"
 
 
 def test_the_frontier_is_that_of_the_model_on_the_rows_it_was_trained_on(folder, trained):
@@ -82,70 +78,123 @@ def test_what_is_predicted_is_seen_from_the_target(target, expected):
     assert usual_task(target) == expected
 
 
-TYPES = {
-    "budget-forest": "BudgetForestClassifier",
-    "forest": "RandomForestClassifier",
-    "boosting": "HistGradientBoostingClassifier",
-}
-
-
-def type_of(file):
-    return type(read_model(file)).__name__
-
-
-def tried(result):
-    """Return the losses of the kinds of models that were tried."""
-    assert result.exit_code == 0, result.output
-    found = re.findall(r"Tried (\S+): [a-z_ ]+ ([\d.e+-]+) in cross", result.stdout)
-    return {name: float(loss) for name, loss in found}
-
-
-def test_the_best_of_three_in_cross_validation_is_trained(folder, tmp_path):
-    words = ("--target", "ill", "--costs", folder / "few.csv", "-o", tmp_path / "out")
-    result = run("train", folder / "rows.csv", *words)
-    losses = tried(result)
-    assert list(losses) == ["budget-forest", "forest", "boosting"]
-    rows = pd.read_parquet(tmp_path / "out/train.parquet")
-    X, y = rows.drop(columns="ill"), rows["ill"]
-    folds = StratifiedKFold(5, shuffle=True, random_state=0)
-    for name, model in {
-        "forest": RandomForestClassifier(40, max_features=None, random_state=0),
-        "boosting": HistGradientBoostingClassifier(random_state=0),
-    }.items():
-        chances = cross_val_predict(model, X, y, cv=folds, method="predict_proba")
-        assert losses[name] == pytest.approx(log_loss(y, chances), rel=1e-3)
-    best = min(losses, key=losses.get)
-    assert f"Trained a {KINDS.get(best, 'BudgetForestClassifier')}, the best" in result.stdout
-
-
-def test_the_best_by_a_metric_is_trained(folder, tmp_path):
-    words = ("--target", "ill", "--costs", folder / "few.csv", "--metric", "roc_auc")
-    result = run("train", folder / "rows.csv", *words, "-o", tmp_path / "out")
-    areas = tried(result)
-    rows = pd.read_parquet(tmp_path / "out/train.parquet")
-    forest = RandomForestClassifier(40, max_features=None, random_state=0)
-    folds = StratifiedKFold(5, shuffle=True, random_state=0)
-    X, y = rows.drop(columns="ill"), rows["ill"]
-    by_hand = cross_val_score(forest, X, y, cv=folds, scoring="roc_auc")
-    assert areas["forest"] == pytest.approx(by_hand.mean(), abs=2e-3)  # folds count by their size
-    assert type_of(tmp_path / "out/model.skops") == TYPES[max(areas, key=areas.get)]
-    assert "Suggested" in result.stdout
-    assert "--metric is 'area'" in refused(
-        "train", folder / "rows.csv", *words[:4], "--metric", "area", "-o", tmp_path / "no"
-    )
-
-
-KINDS = {"forest": "RandomForestClassifier", "boosting": "HistGradientBoostingClassifier"}
-
-
-def test_numbers_are_learnt_by_forests_or_boosting_and_it_says_so(folder, tmp_path):
-    words = (folder / "numbers.csv", "--target", "chol", "-o", tmp_path / "out")
+@pytest.mark.parametrize(
+    ("kind", "target", "expected"),
+    [
+        ("forest", "chol", "RandomForestRegressor"),
+        ("boosting", "chol", "HistGradientBoostingRegressor"),
+        ("boosting", "sex", "HistGradientBoostingClassifier"),
+        ("budget-forest", "sex", "BudgetForestClassifier"),
+    ],
+)
+def test_models_of_every_kind_are_trained_and_pruned(folder, tmp_path, kind, target, expected):
+    words = (folder / "numbers.csv", "--target", target, "--model", kind, "-o", tmp_path / "out")
     result = run("train", *words)
-    losses = tried(result)
-    assert list(losses) == ["forest", "boosting"]
-    assert "Took chol for numbers" in result.stdout
-    best = {"forest": "RandomForestRegressor", "boosting": "HistGradientBoostingRegressor"}
-    assert f"Trained a {best[min(losses, key=losses.get)]}, the best" in result.stdout
+    assert result.exit_code == 0, result.output
+    taken = "numbers" if target == "chol" else "2 classes"
+    assert f"Took {target} for {taken}" in result.stdout
+    assert f"Trained a {expected} on 60 samples; 20 samples held out" in result.stdout
+    assert type(read_model(tmp_path / "out/model.skops")).__name__ == expected
+
+
+@pytest.fixture(scope="module")
+def thrifty(folder):
+    """A thrifty model of few features, within a budget."""
+    words = ("--target", "ill", "--costs", folder / "few.csv", "--budget", "2", "--noun", "patient")
+    place = folder / "thrifty"
+    result = run("train", folder / "rows.csv", *words, "--effort", "quick", "-o", place)
+    assert result.exit_code == 0, result.output
+    return place, result.stdout
+
+
+def test_a_thrifty_model_is_trained_by_default(thrifty):
+    place, text = thrifty
+    assert names_in(place) == {
+        *(THRIFTY_FILES),
+        "model.tw",
+        "train.parquet",
+        "validation.parquet",
+    }
+    assert "Trained a ThriftyClassifier on 227 samples; 76 samples held out" in text
+    model = tw.ThriftyClassifier.load(place / "model.tw")
+    held_out = pd.read_parquet(place / "validation.parquet")
+    X, y = held_out.drop(columns="ill"), held_out["ill"]
+    frame = pd.read_csv(place / "frontier.csv")
+    assert len(frame) == len(model.rules_)
+    for point in (0, len(frame) // 2, len(frame) - 1):
+        own = model.at(budget=frame["budget"][point])
+        assert own.bill(X).mean == pytest.approx(frame["cost"][point])
+        assert 1 - own.score(X, y) == pytest.approx(frame["error"][point])
+    (line,) = [line for line in text.splitlines() if line.endswith("<- set")]
+    cost, error = map(float, line.split()[1:3])
+    assert cost == pytest.approx(model.bill(X).mean, abs=0.006)
+    assert error == pytest.approx(1 - model.score(X, y), abs=6e-5)
+    assert "The model is set to a budget of 2 CAD." in text
+    assert "What patients pay" in (place / "report.html").read_text("utf-8")
+
+
+def test_other_commands_take_a_thrifty_model(folder, thrifty, tmp_path):
+    file, rows = thrifty[0] / "model.tw", folder / "rows.csv"
+    model = tw.ThriftyClassifier.load(file)
+    table = pd.read_csv(rows)
+    X = table.drop(columns="ill")
+    facts = answer("info", file)
+    assert (facts["type"], facts["budget"], facts["can_be_pruned"]) == (
+        "ThriftyClassifier",
+        2,
+        False,
+    )
+    assert facts["sets"][-1] == ["age", "sex", "cp", "chol"]
+    assert "stage 0 buys" in run("info", file).stdout or facts["stages_in_use"][0] > 0
+    assert answer("bill", file, rows)["mean"] == pytest.approx(model.bill(X).mean)
+    assert "stage" in run("bill", file, rows, "--sample", "1").stdout
+    assert answer("export", file, "--to", "c", "-o", tmp_path / "it.c")["format"] == "c"
+    made = answer("frontier", file, rows, "--target", "ill", "-o", tmp_path / "page")
+    assert names_in(tmp_path / "page") == set(THRIFTY_FILES)
+    assert made["n_samples"] == 303
+    words = ("prune", file, rows, "--target", "ill", "--budget", "1", "-o", tmp_path / "one.tw")
+    assert answer(*words)["validation"]["cost"] == pytest.approx(model.at(budget=1).bill(X).mean)
+    assert tw.ThriftyClassifier.load(tmp_path / "one.tw").budget == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("export", "--to", "onnx"), "ThriftyClassifier"),
+        (("export", "--to", "lightgbm"), "ThriftyClassifier"),
+        (("prune", "DATA", "--target", "ill", "--budget", "1", "-o", "x.skops"), "end in .tw"),
+        (("prune", "DATA", "--target", "ill", "--error-costs", "3", "-o", "x.tw"), "train again"),
+        (("frontier", "DATA", "--target", "ill", "--loss", "brier", "-o", "x"), "train again"),
+        (("verify", "MODEL", "DATA", "--target", "ill"), "ThriftyClassifier"),
+        (("bill", "OTHER"), "no column 'sex'"),
+    ],
+)
+def test_what_a_thrifty_model_cannot_do_is_said(folder, thrifty, tmp_path, words, part):
+    names = {"DATA": folder / "rows.csv", "MODEL": thrifty[0] / "model.tw"}
+    names["OTHER"] = tmp_path / "other.csv"
+    pd.read_csv(folder / "rows.csv").drop(columns="sex").to_csv(names["OTHER"], index=False)
+    command, *others = (names.get(word, word) for word in words)
+    others = [tmp_path / one if str(one).startswith("x") else one for one in others]
+    assert part in refused(command, names["MODEL"], *others)
+    assert names_in(tmp_path) == {"other.csv"}
+
+
+def test_costs_of_errors_and_limits_are_options_of_training(folder, tmp_path):
+    words = ("--target", "ill", "--costs", folder / "few.csv", "--effort", "quick")
+    words += ("--error-costs", "yes=20", "--error-costs", "no=2", "--max-cost", "4")
+    result = run("train", folder / "rows.csv", *words, "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert "tests + errors" in result.stdout
+    model = tw.ThriftyClassifier.load(tmp_path / "out/model.tw")
+    assert model.error_costs_.tolist() == [[0, 2], [20, 0]]
+    X = pd.read_csv(folder / "rows.csv").drop(columns="ill")
+    assert model.bill(X).per_sample.max() <= 4
+
+
+def test_numbers_are_learnt_thriftily_too(folder, tmp_path):
+    words = (folder / "numbers.csv", "--target", "chol", "--effort", "quick")
+    facts = answer("train", *words, "-o", tmp_path / "out")
+    assert (facts["type"], facts["scoring"]) == ("ThriftyRegressor", "neg_mean_squared_error")
 
 
 def test_columns_to_drop_are_no_features(folder, tmp_path):
@@ -155,12 +204,6 @@ def test_columns_to_drop_are_no_features(folder, tmp_path):
     assert result.exit_code == 0, result.output
     model = read_model(tmp_path / "out/model.skops")
     assert model.feature_names_in_.tolist() == ["age", "cp", "chol"]
-
-
-def test_a_loss_leaves_out_what_cannot_be_pruned_by_it():
-    assert training._kinds("classification", None) == ["budget-forest", "forest", "boosting"]
-    assert training._kinds("classification", "brier") == ["budget-forest", "forest"]
-    assert training._kinds("regression", "recorded_gain") == ["boosting"]
 
 
 def test_a_validation_file_leaves_all_rows_to_training(folder, tmp_path):
@@ -186,6 +229,13 @@ def test_a_validation_file_leaves_all_rows_to_training(folder, tmp_path):
         (("rows.csv", "--target", "ill", "--drop", "ill"), "--drop and --target name the same"),
         (("rows.csv",), "Name the --target, the column of rows.csv"),
         (("rows.csv", "--target", "ill", "--seed", "-1"), "--seed is -1"),
+        (("rows.csv", "--target", "ill", "--max-cost", "-1"), "--max-cost is -1"),
+        (("rows.csv", "--target", "ill", "--loss", "brier"), "--loss is for pruning"),
+        (("rows.csv", "--target", "ill", "--metric", "area"), "--metric is 'area'"),
+        (
+            ("rows.csv", "--target", "ill", "--model", "forest", "--effort", "quick"),
+            "--effort are for thrifty",
+        ),
         (("odd.csv", "--target", "ill", "--model", "forest"), "'age' holds inf"),
         (("odd.csv", "--target", "age"), "odd.csv, line 2: the column 'age' holds inf"),
         (("odd.csv", "--target", "ill", "--weight", "sex"), "'sex' holds zeros only"),
@@ -229,12 +279,20 @@ def test_rows_in_the_folder_are_not_replaced(folder, trained):
     assert rows.exists(), trained
 
 
+@pytest.mark.slow
 def test_the_demo_prints_commands_and_what_they_answer(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = run("demo")
     assert result.exit_code == 0, result.output
     commands = [line for line in result.stdout.splitlines() if line.startswith("$ thriftwood ")]
-    assert [line.split()[2] for line in commands] == ["frontier", "prune", "bill", "verify"]
+    assert [line.split()[2] for line in commands] == [
+        "train",
+        "bill",
+        "frontier",
+        "prune",
+        "bill",
+        "verify",
+    ]
     assert "an optimal pruning" in result.stdout
     page = (tmp_path / "thriftwood-demo/frontier/report.html").read_text("utf-8")
     assert "<h1>Pain in the chest: which tests?</h1>" in page
@@ -286,5 +344,5 @@ def test_train_says_where_the_model_knows_nothing(tmp_path):
     warning = "no better than always saying the class no"
     useless = run(*words, "--model", "budget-forest", "-o", tmp_path / "one").stderr
     assert warning in useless
-    assert "without --model all kinds are tried" in useless
-    assert warning not in run(*words, "-o", tmp_path / "two").stderr
+    assert "without --model a thrifty model is trained" in useless
+    assert warning not in run(*words, "--effort", "quick", "-o", tmp_path / "two").stderr

@@ -164,9 +164,12 @@ def sensors_in_c(text: str) -> None:
 
 
 def thrifty(text: str) -> None:
-    bills = [bill for bill, _ in numbers(r"^ *[\w.]+ +([\d.]+) +([\d.]+)$", text)]
-    assert len(bills) == 5
-    assert rising(bills)
+    parts = re.split(r"^[A-Za-z].*\(mean bill, error\)$", text, flags=re.MULTILINE)
+    full, *_, ours = (numbers(r"^ +([\d.]+) +([\d.]+)$", part) for part in parts[1:])
+    assert len(parts) == 6
+    assert rising([bill for bill, _ in ours])
+    assert ours[-1][0] < full[0][0] / 5
+    assert ours[-1][1] < full[0][1] + 0.02
 
 
 def classes_that_matter(text: str) -> None:

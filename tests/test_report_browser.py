@@ -387,7 +387,7 @@ def test_pages_of_one_tree_and_of_one_point(visit, tmp_path, costs):
     page = visit((tmp_path / "page.html").as_uri())
     assert page.get_attribute("#slider", "max") == str(len(path) - 1)
     assert f"(of 0 to {len(path) - 1})" in shown(page, "#slider-label")
-    assert "1 tree:" in shown(page, "#trees-hint")
+    assert "1 tree:" in shown(page, "#bars-hint")
     assert not re.search("NaN|undefined|Infinity", page.text_content("main"))
     assert not re.search("NaN|undefined|Infinity", page.inner_html("#frontier"))
 

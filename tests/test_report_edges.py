@@ -223,7 +223,7 @@ def test_receipts_can_be_left_out(visit, path, tmp_path):
     (tmp_path / "page.html").write_text(page_of(path, receipts=False), "utf-8")
     page = visit((tmp_path / "page.html").as_uri())
     assert not page.is_visible("#receipts-panel")
-    assert page.is_visible("#trees svg")
+    assert page.is_visible("#bars svg")
 
 
 def written(folder, text):
@@ -260,7 +260,7 @@ def test_charts_have_the_width_of_their_panels_where_there_are_no_groups(visit, 
     prices = dict.fromkeys(X.columns, 1.0)
     page = visit(written(tmp_path, page_of(heart_path(costs=prices), costs=prices)))
     assert not page.is_visible("#lines-panel")
-    for chart in ("#frontier", "#bills", "#trees"):
+    for chart in ("#frontier", "#bills", "#bars"):
         drawn = page.locator(f"{chart} svg").get_attribute("viewBox").split()[2]
         assert float(drawn) == page.locator(chart).evaluate("one => one.clientWidth"), chart
 

@@ -72,7 +72,7 @@ def test_every_point_shows_what_its_model_costs(path, data):
             assert details["by_line"][data["lines"].index(name)] == pytest.approx(amount, rel=1e-6)
         assert np.mean(bill.per_sample <= details["quantiles"][1] + 1e-6) >= 0.5
         sizes = [tree.tree_.node_count // 2 for tree in pruned.model.estimators_]
-        assert sorted(details["trees"]) == sorted(sizes)
+        assert sorted(details["bars"]) == sorted(sizes)
 
 
 def test_every_point_says_which_errors_it_makes(path, data):
@@ -160,7 +160,7 @@ def test_every_point_is_proven_and_can_be_made_again(path, data):
         assert proof["reached"] == proof["bound"]
         low, high = tradeoffs_of(path.tradeoffs, point["index"])
         ends = interval_in_words(low, high)
-        assert point["interval"] == ends
+        assert f"Any tradeoff {ends} gives" in point["hint"]
         assert proof["claim"] == f"No pruning of this model is better for tradeoffs {ends}."
         assert low < float(proof["tradeoff"]) < high
         index, tradeoff = re.fullmatch(r"prune (\d+) --at (\S+)", point["command"]).groups()
@@ -313,7 +313,7 @@ def test_regressors_and_boosted_models():
 
     boosted = HistGradientBoostingClassifier(max_iter=5, max_leaf_nodes=6).fit(X, Y)
     data = data_of(tw.prune_path(boosted, X, Y, costs=COSTS))
-    assert data["loss"] == "share of the recorded gain given up"
+    assert data["words"]["loss"] == "share of the recorded gain given up"
     assert {point["proof"]["gap"] for point in data["points"]} == {"0"}
 
     rows = rows.fillna(0)
@@ -332,7 +332,7 @@ def test_several_classes_and_paths_of_one_point():
     data = data_of(free, rows, y, costs=np.zeros(13))
     assert len(data["points"]) == 1
     assert data["points"][0]["details"]["cost"] == 0
-    assert data["points"][0]["interval"] == "from 0 on"
+    assert "Any tradeoff from 0 on gives" in data["points"][0]["hint"]
 
 
 def test_baselines_claim_no_proof():
@@ -417,8 +417,8 @@ def test_drawn_points_are_all_or_those_that_can_be_told_apart():
 def test_trees_are_drawn_together_where_they_are_many():
     path = heart_path(n_trees=250, max_depth=1)
     data = data_of(path, max_points=3)
-    assert data["trees_per_bar"] == 3
-    assert len(data["before"]["trees"]) == 84
+    assert "each bar is 3 trees" in data["words"]["bars_x"]
+    assert len(data["before"]["bars"]) == 84
     assert len(data["points"]) == 3
 
 
@@ -505,3 +505,91 @@ def test_without_receipts_the_page_shows_no_values(path):
     data = data_of(path, receipts=False)
     assert data["typical"] == []
     assert all(point["receipts"] == [] for point in data["points"])
+
+
+# --- of a thrifty model
+
+
+@pytest.fixture(scope="module")
+def thrifty():
+    model = tw.ThriftyClassifier(costs=COSTS, budget=60, effort="quick", random_state=0)
+    return model.fit(X, Y)
+
+
+@pytest.fixture(scope="module")
+def thrifty_page(thrifty, tmp_path_factory):
+    file = tmp_path_factory.mktemp("thrifty") / "page.html"
+    page = tw.report.write_page(thrifty, file, VALIDATION, noun="patient")
+    assert thrifty.rules_.costs[-1 - page.point] == thrifty.cost_
+    assert "budget of 60" in page.why
+    return file.read_text("utf-8")
+
+
+def test_a_thrifty_model_has_the_same_page(thrifty, thrifty_page):
+    X_valid, y_valid = VALIDATION
+    data, rules = data_in(thrifty_page), thrifty.rules_
+    assert data["n_points"] == len(rules)
+    full = thrifty.stages_.sets[-1]
+    assert data["before"]["n_features"] == len(full)
+    for point in (data["points"][0], data["points"][len(data["points"]) // 2], data["points"][-1]):
+        model = thrifty.at(budget=rules.costs[-1 - point["index"]])
+        bill, details = model.bill(X_valid), point["details"]
+        np.testing.assert_allclose(details["cost"], bill.mean, **SHORT)
+        bought = [*bill.bought, *bill.fee_payers.values()]
+        np.testing.assert_allclose(details["bought"], bought, **SHORT)
+        assert sum(details["by_line"]) == pytest.approx(bill.mean)
+        wrong = model.predict(X_valid) != y_valid
+        assert data["curve"]["training"]["error"][point["place"]] == pytest.approx(wrong.mean())
+        shares = [wrong[y_valid == label].mean() for label in (0, 1)]
+        np.testing.assert_allclose(details["class_error"], shares, **SHORT)
+        stage = model.decision_path(X_valid).stage
+        shares = np.bincount(stage, minlength=len(thrifty.stages_)) / len(stage)
+        np.testing.assert_allclose(details["bars"], shares, **SHORT)
+        for one, still in zip(data["typical"], point["receipts"], strict=True):
+            paid = sum(one["lines"][place]["price"] for place in still["lines"])
+            assert paid == pytest.approx(bill.per_sample[one["sample"]])
+        again = thrifty.at(budget=float(re.findall(r"budget=(.*)\)", point["python"])[0]))
+        assert again.cost_ == model.cost_
+        assert point["proof"]["reached"] is None
+
+
+def test_the_table_of_a_thrifty_model_has_standard_errors(thrifty_page):
+    head, *rows = re.findall(r"<tr>(.*?)</tr>", thrifty_page)
+    assert "Splits" not in head
+    assert "Wrong, patients not trained on, ± one standard error" in head
+    assert all(" ± " in row for row in rows)
+
+
+def test_pages_of_thrifty_models_with_costs_of_errors_and_of_numbers(tmp_path):
+    X_valid, y_valid = VALIDATION
+    careful = tw.ThriftyClassifier(
+        costs=COSTS, error_costs={0: 100, 1: 900}, effort="quick", random_state=0
+    ).fit(X, Y)
+    tw.report.write_page(careful, tmp_path / "one.html", VALIDATION)
+    data = data_in((tmp_path / "one.html").read_text("utf-8"))
+    found = careful.evaluate(X_valid, y_valid)
+    for point in data["points"]:
+        details, index = point["details"], point["index"]
+        total = details["tests"] + details["errors_cost"]
+        assert total == pytest.approx(found.total_cost[index], rel=1e-5)
+    age = tw.ThriftyRegressor(effort="quick", random_state=0).fit(X.drop(columns="age"), X["age"])
+    samples = X_valid.drop(columns="age"), X_valid["age"], np.ones(len(y_valid))
+    tw.report.write_page(age, tmp_path / "two.html", samples)
+    data = data_in((tmp_path / "two.html").read_text("utf-8"))
+    assert (data["error"], data["classes"]) == ("squared", [])
+
+
+@pytest.mark.parametrize(
+    ("samples", "options", "words"),
+    [
+        (X, {}, "no pair of samples"),
+        (VALIDATION, {"commands": print}, "`commands` is for paths"),
+        (VALIDATION, {"positive": "ill"}, "name one of the classes"),
+    ],
+)
+def test_what_a_page_of_a_thrifty_model_lacks_is_refused(
+    thrifty, tmp_path, samples, options, words
+):
+    with pytest.raises(tw.errors.InputError, match=words):
+        tw.report.write_page(thrifty, tmp_path / "page.html", samples, **options)
+    assert not list(tmp_path.iterdir())

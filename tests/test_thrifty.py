@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris, make_classification
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -235,14 +236,73 @@ def test_lazy_predictors_refuse_what_sets_cannot_do(fitted):
 
 def test_a_file_holds_the_model(fitted, samples, tmp_path):
     X, _ = samples
-    fitted.at(budget=5.0).save(tmp_path / "model.tw")
+    own = fitted.at(budget=5.0)
+    own.save(tmp_path / "model.tw")
     again = tw.ThriftyClassifier.load(tmp_path / "model.tw")
     assert np.array_equal(again.predict_proba(X), fitted.at(budget=5.0).predict_proba(X))
     assert np.array_equal(again.at(budget=9.0).predict(X), fitted.at(budget=9.0).predict(X))
     assert np.array_equal(again.frontier_.score, fitted.frontier_.score)
     assert again.bill(X).mean == fitted.at(budget=5.0).bill(X).mean
+    assert (again.cost_, again.score_, again.rule_) == (own.cost_, own.score_, own.rule_)
     with pytest.raises(InputError, match="ThriftyClassifier"):
         tw.ThriftyRegressor.load(tmp_path / "model.tw")
+
+
+@pytest.mark.parametrize("options", [{"error_costs": {0: 3.0, 1: 30.0}}, {"scoring": "roc_auc"}])
+def test_a_file_knows_by_what_rules_were_chosen(samples, tmp_path, options):
+    model = thrifty(costs=PRICES, max_cost=12.0, **options).fit(*samples)
+    model.save(tmp_path / "model.tw")
+    again = tw.ThriftyClassifier.load(tmp_path / "model.tw")
+    assert (again.cost_, again.max_cost) == (model.cost_, 12.0)
+    assert again.at(budget=6.0).cost_ == model.at(budget=6.0).cost_
+    one, other = again.evaluate(*samples), model.evaluate(*samples)
+    assert one.scoring == other.scoring
+    assert np.array_equal(one.score, other.score)
+
+
+def test_every_budget_is_measured_on_held_out_samples(fitted):
+    X, y = classes(200, seed=0)
+    weight = np.arange(200.0) % 3
+    found = fitted.evaluate(X, y, sample_weight=weight, quantiles=(0.5,))
+    assert len(found.points) == len(fitted.rules_)
+    for point in (0, len(fitted.rules_) // 2, -1):
+        model = fitted.at(budget=fitted.rules_.costs[::-1][point])
+        bill = model.bill(X).per_sample
+        assert found.cost[point] == pytest.approx(bill[weight > 0].mean())
+        assert 1 - found.error[point] == pytest.approx(model.score(X, y, weight))
+        assert found.score[point] == pytest.approx(model.score(X, y, weight))
+    last = fitted.stages_.outputs(len(fitted.stages_) - 1, X)
+    error = np.average(last.argmax(axis=1) != y, weights=weight)
+    assert found.original.error == pytest.approx(error)
+    assert found.original.cost == pytest.approx(PRICES[list(fitted.stages_.sets[-1])].sum())
+
+
+def test_columns_of_text_are_refused(samples):
+    X, y = samples
+    frame = pd.DataFrame(X, columns=list("abcdefgh"))
+    with pytest.raises(InputError, match="text in the column 'c'"):
+        thrifty().fit(frame.assign(c="low"), y)
+
+
+def test_an_interrupted_fit_leaves_no_half_fitted_model(samples, monkeypatch):
+    from thriftwood.estimators import thrifty as room
+
+    def interrupt(*_args):
+        raise KeyboardInterrupt
+
+    model = thrifty(costs=PRICES)
+    monkeypatch.setattr(room, "tune_stages", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*samples)
+    with pytest.raises(NotFittedError):
+        model.predict(samples[0])
+
+
+def test_pipelines_end_in_thrifty_models(samples):
+    X, y = samples
+    whole = make_pipeline(StandardScaler(), thrifty(costs=PRICES, budget=4.0)).fit(X, y)
+    assert whole.score(X, y) > 0.8
+    assert whole[-1].cost_ <= 4.0
 
 
 def test_damaged_files_are_refused(fitted, tmp_path):

@@ -9,6 +9,7 @@ from thriftwood.adapters.common import BootstrapSamples, is_a
 from thriftwood.adapters.compacting import compact_model, required_columns
 from thriftwood.adapters.forest_models import FittedModel, ForestModel, forest_model
 from thriftwood.adapters.registry import (
+    buying_stages,
     check_names,
     in_pipeline_of,
     library_of,
@@ -32,6 +33,7 @@ __all__ = [
     "ForestModel",
     "Scorer",
     "Scoring",
+    "buying_stages",
     "check_names",
     "compact_model",
     "decision_tree",

@@ -75,7 +75,9 @@ REASONS = {
     "_MultiOutputEstimator": f"it predicts several outputs; {ONE_AT_A_TIME}",
     "OneVsRestClassifier": f"it is a model for each class; {ONE_AT_A_TIME}",
     "CascadeClassifier": "it is several forests; pass one of its `stages.forests`",
-    "_Thrifty": "it is several models; ask it for its own `bill(X)`, or `save` it",
+    "_Thrifty": "it is several models, bought stage by stage; `at(budget=...)` makes it cheaper, "
+    "`bill(X)` is its bill, `save` keeps it and `export.to_c` writes it. For other formats export "
+    "the model of a PrunedEnsemble*",
     "PruningPath": "pick a point, such as path.at(budget=...)",
     "Mixture": "it draws between two points; pass its `cheap` or `rich`",
 }
@@ -94,6 +96,15 @@ def read_stages(model: object) -> Stages:
     """Return the stages of a cascade, or the trees of any other model as a single stage."""
     stages = getattr(unwrapped(model), "stages", None)
     return stages if isinstance(stages, Stages) else one_stage(read_forest(model))
+
+
+def buying_stages(model: object) -> Stages:
+    """Return stages that ask for what a model asks for; those of a thrifty model predict nothing.
+
+    For columns, classes and purchases; what samples are told is in `read_stages`.
+    """
+    plan = getattr(unwrapped(model), "purchase_plan", None)
+    return plan if isinstance(plan, Stages) else read_stages(model)
 
 
 def without_threshold(model: Any) -> Any:

@@ -91,6 +91,7 @@ class FeatureBill(Summarised):
     _shared: dict[int, BoolArray]
     _test_costs: FloatArray
     _in_order: Callable[[int], list[FeatureUse]]
+    _part: str
 
     @property
     def mean(self) -> float:
@@ -122,7 +123,8 @@ class FeatureBill(Summarised):
         sample = _read_sample(i, len(self.per_sample))
         shared = (item for item, payers in self._shared.items() if payers[sample])
         test_cost = float(self._test_costs[sample])
-        return make_receipt(self._prices, sample, self._in_order(sample), test_cost, shared)
+        in_order = self._in_order(sample)
+        return make_receipt(self._prices, sample, in_order, test_cost, shared, self._part)
 
     def _summary(self) -> Summary:
         bought = np.flatnonzero(self.bought)
@@ -277,6 +279,7 @@ def make_bill(
     model_cost: float,
     feature_names: tuple[str, ...] | None,
     weights: FloatArray | None = None,
+    part: str = "tree",
 ) -> FeatureBill:
     """Charge samples for the features that they use, whatever model tests them.
 
@@ -313,6 +316,7 @@ def make_bill(
         _shared=bills.shared,
         _test_costs=test_costs,
         _in_order=in_order,
+        _part=part,
     )
 
 

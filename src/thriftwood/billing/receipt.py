@@ -73,6 +73,8 @@ class Receipt(Summarised):
         What the sample pays for being put to tests, where each costs something.
     unit : str
         What all this is counted in.
+    part : str
+        What the number of a purchase counts: "tree", or "stage" of a thrifty model.
     """
 
     sample: Any
@@ -80,6 +82,7 @@ class Receipt(Summarised):
     shared: tuple[CostItem, ...]
     test_cost: float
     unit: str
+    part: str = "tree"
 
     @property
     def total(self) -> float:
@@ -95,7 +98,7 @@ class Receipt(Summarised):
         )
         lines = [
             (
-                f"tree {one.tree}",
+                f"{self.part} {one.tree}",
                 f"{shown(one.name)} = {value_in_words(one.value)}",
                 f"{one.price:.6g}",
                 _details(one),
@@ -119,6 +122,7 @@ def make_receipt(
     in_order: Iterable[FeatureUse],
     test_cost: float,
     shared: Iterable[int] = (),
+    part: str = "tree",
 ) -> Receipt:
     """Write down what a sample pays, in the order of buying.
 
@@ -145,6 +149,7 @@ def make_receipt(
         shared=_written(prices, (item for item in shared if item not in paid), sample),
         test_cost=test_cost,
         unit=prices.unit,
+        part=part,
     )
 
 

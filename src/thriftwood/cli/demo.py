@@ -14,6 +14,8 @@ from thriftwood.cli import frontier
 from thriftwood.cli.console import Console
 from thriftwood.cli.options import OutputFolder, Request, command
 from thriftwood.cli.outputs import new_folder
+from thriftwood.cli.thrifty import THRIFTY_FILES
+from thriftwood.cli.training import THRIFTY_MODEL
 
 if TYPE_CHECKING:
     from thriftwood.costs import Costs
@@ -22,7 +24,12 @@ if TYPE_CHECKING:
 TARGET = "diagnosis"
 TITLE = "Pain in the chest: which tests?"
 GIVEN = ("forest.skops", "train.csv", "validation.csv", "prices.csv")
-FILES = (*GIVEN, "pruned.skops", *(f"frontier/{name}" for name in frontier.FILES))
+FILES = (
+    *GIVEN,
+    "pruned.skops",
+    *(f"frontier/{name}" for name in frontier.FILES),
+    *(f"trained/{name}" for name in (*THRIFTY_FILES, THRIFTY_MODEL)),
+)
 HELD_OUT = 0.4  # of the patients, for validation
 # What the groups of the price list are: blood is taken, the heart scanned, the patient exercised.
 GROUPS = {"A": "blood", "B": "scan", "C": "exercise"}
@@ -34,7 +41,8 @@ def demo(
 ) -> None:
     """Show the other commands at work on data that comes along.
 
-    Writes 303 patients, what their tests cost and a forest into a folder, and prunes the forest.
+    Writes 303 patients, what their tests cost and a forest into a folder; trains a model that buys
+    tests as long as a patient needs them, and prunes the forest.
 
     \b
     Examples:
@@ -53,19 +61,25 @@ def demo(
         _run(words, flags, console)
     console.say()
     report, prices = output / "frontier/report.html", output / "prices.csv"
-    console.say(f"Now open {report} in a browser and choose a point.")
+    console.say(f"Now open {output / 'trained/report.html'} and {report} in a browser.")
     console.say(f"Then change a price in {prices} and run the commands again, with --force.")
-    console.say("With your own model: thriftwood info MODEL; without one: thriftwood train --help")
+    console.say(
+        "With your own samples: thriftwood train --help; with a model: thriftwood info MODEL"
+    )
 
 
 def _commands(folder: Path) -> list[list[str]]:
     """Return what to run on the files of the folder."""
     forest, train, valid, prices = (str(folder / name) for name in GIVEN)
     pruned, frontier = str(folder / "pruned.skops"), str(folder / "frontier")
+    trained = str(folder / "trained")
     asked = ["--target", TARGET, "--costs", prices]
     judged = [forest, train, *asked, "--validation", valid]
+    words = ["--title", TITLE, "--noun", "patient"]
     return [
-        ["frontier", *judged, "--title", TITLE, "--noun", "patient", "-o", frontier],
+        ["train", train, *asked, "--validation", valid, "--budget", "60", *words, "-o", trained],
+        ["bill", f"{trained}/{THRIFTY_MODEL}", valid, "--sample", "0"],
+        ["frontier", *judged, *words, "-o", frontier],
         ["prune", *judged, "--max-error-increase", "0.02", "-o", pruned],
         ["bill", pruned, valid, "--costs", prices],
         ["verify", forest, pruned, train, *asked],

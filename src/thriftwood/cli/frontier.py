@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,9 +10,18 @@ import thriftwood as tw
 from thriftwood.cli.console import Console
 from thriftwood.cli.inputs import Inputs, check_request, read_inputs
 from thriftwood.cli.options import OutputFolder, Request, command
-from thriftwood.cli.outputs import check_apart, check_new_folder, new_folder
+from thriftwood.cli.outputs import check_apart, check_new_folder, new_folder, write_picture
 from thriftwood.cli.prune import figures
 from thriftwood.cli.text import aligned, table, wrapped
+from thriftwood.cli.thrifty import (
+    REPORT,
+    SET,
+    THRIFTY_FILES,
+    read_thrifty,
+    refuse_options,
+    samples_to_judge,
+    write_thrifty,
+)
 from thriftwood.errors import InputError
 from thriftwood.support.axes import VERMILION
 
@@ -25,7 +32,6 @@ if TYPE_CHECKING:
     from thriftwood.evaluation import Evaluation
     from thriftwood.pruning import PruningPath
 
-REPORT = "report.html"
 FILES = (
     REPORT,
     "path.csv",
@@ -57,6 +63,9 @@ class Frontier(NamedTuple):
 def frontier(request: Request, console: Console, output: OutputFolder) -> None:
     """Compute all optimal prunings, and write a report.
 
+    Of a thrifty model DATA are samples that it was not trained on; the folder gets report.html,
+    frontier.csv and frontier.png.
+
     \b
     The folder gets
       report.html                          a page to choose a point on, for any browser
@@ -72,6 +81,10 @@ def frontier(request: Request, console: Console, output: OutputFolder) -> None:
     check_apart(output, request.model, request.data, request.validation, request.costs)
     check_new_folder(output, FILES, request.force)
     check_request(request, request.model)
+    thrifty = read_thrifty(request.model, console)
+    if thrifty is not None:
+        _show_thrifty(thrifty, request, output, console)
+        return
     check_metric(request, holds_out=request.validation is not None)
     inputs = read_inputs(request, console)
     check_page(request, inputs)
@@ -84,6 +97,16 @@ def frontier(request: Request, console: Console, output: OutputFolder) -> None:
     console.answer(frontier_facts(found) | {"output": str(output)})
 
 
+def _show_thrifty(model: Any, request: Request, output: Path, console: Console) -> None:
+    """Write what every budget of a thrifty model buys, on samples that it was not trained on."""
+    refuse_options(request, "costs", "loss", "class_weight", "error_costs", "metric")
+    samples, _ = samples_to_judge(model, request, console)
+    with new_folder(output, THRIFTY_FILES, request.force) as folder:
+        lines, facts = write_thrifty(folder, model, samples, request, console)
+    say_frontier(lines, output, console)
+    console.answer(facts | {"type": type(model).__name__, "output": str(output)})
+
+
 def check_page(request: Request, inputs: Inputs) -> None:
     """Refuse what cannot be written on the page, before the work begins."""
     from thriftwood.report.page import read_positive
@@ -91,13 +114,13 @@ def check_page(request: Request, inputs: Inputs) -> None:
     for option, words in (("--title", request.title), ("--noun", request.noun)):
         if words is not None and not words.strip():
             raise InputError(f"{option} is blank: pass some words, or leave it out.")
-    read_positive(inputs.problem, request.positive)
+    read_positive(inputs.problem.forest.classes, inputs.problem.in_memory, request.positive)
 
 
 def say_frontier(lines: list[str], output: Path, console: Console) -> None:
     """Print a frontier, the suggested point strong, and where it is written."""
     for line in lines:
-        console.say(line, strong=line.endswith(MARK))
+        console.say(line, strong=line.endswith((MARK, SET)))
     console.say()
     console.say(f"Wrote {output}. To choose a point, open {output / REPORT}.")
 
@@ -251,22 +274,8 @@ def _draw(folder: Path, found: Frontier, inputs: Inputs) -> None:
         ax.plot(x, y, "D", color=VERMILION, markersize=8, label=f"suggested: point {point}")
         ax.legend()
 
-    _picture(folder / "frontier.png", (7, 4.5), frontier)
-    _picture(folder / "bill.png", (8, 6), lambda ax: tw.report.plot_bills(before, after, ax), note)
-    _picture(folder / "tree.png", (12, 6), lambda ax: tw.report.plot_tree(path, point, ax=ax))
-
-
-def _picture(
-    file: Path, size: tuple[float, float], draw: Callable[[Axes], Any], note: str = ""
-) -> None:
-    """Draw on axes of their own: no window is opened, nothing is left over."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=size, layout="constrained")
-    if note:
-        figure.suptitle(note, fontsize="medium")
-    with warnings.catch_warnings():
-        # Letters that the font lacks are boxes in the picture; the page has them.
-        warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
-        draw(figure.add_subplot())
-        figure.savefig(file, dpi=120)
+    write_picture(folder / "frontier.png", (7, 4.5), frontier)
+    write_picture(
+        folder / "bill.png", (8, 6), lambda ax: tw.report.plot_bills(before, after, ax), note
+    )
+    write_picture(folder / "tree.png", (12, 6), lambda ax: tw.report.plot_tree(path, point, ax=ax))

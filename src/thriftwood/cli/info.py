@@ -9,7 +9,8 @@ import numpy as np
 from thriftwood.cli.console import Console
 from thriftwood.cli.inputs import check_file, read_model
 from thriftwood.cli.options import Request, command
-from thriftwood.cli.text import listed
+from thriftwood.cli.text import amount, listed
+from thriftwood.support.validation import six_digits
 
 if TYPE_CHECKING:
     from thriftwood.forest import Forest
@@ -36,24 +37,49 @@ def info(request: Request, console: Console) -> None:
 
 def _facts(model: Any) -> dict[str, Any]:
     """Return what there is to know about a model before any sample is seen."""
-    from thriftwood.adapters import read_stages
+    from thriftwood.adapters import buying_stages
+    from thriftwood.forest import Forest, NestedStages
 
-    stages = read_stages(model)
+    stages = buying_stages(model)
     forest = stages.richest
     used = np.unique(forest.feature[forest.is_split])
     names = forest.feature_names
+    trees, more = [forest], {}
+    nested = getattr(model, "stages_", None)
+    if isinstance(nested, NestedStages):
+        members = [member for members in nested.members for member in members]
+        trees = [member for member in members if isinstance(member, Forest)]
+        more = _thrifty_facts(model)
     return {
         "type": type(model).__name__,
         "task": "classification" if forest.is_classifier else "regression",
         "classes": None if forest.classes is None else forest.classes.tolist(),
-        "n_trees": forest.n_trees,
-        "n_splits": forest.n_splits,
-        "depth": _depth(forest),
+        "n_trees": sum(one.n_trees for one in trees),
+        "n_splits": sum(one.n_splits for one in trees),
+        "depth": max(map(_depth, trees), default=0),
         "n_features": forest.n_features,
         "feature_names": None if names is None else list(names),
         "used_features": [int(one) if names is None else names[one] for one in used],
         "n_stages": len(stages),
-        "can_be_pruned": len(stages) == 1 and forest.n_splits > 0,
+        "can_be_pruned": len(stages) == 1 and forest.n_splits > 0 and not more,
+        **more,
+    }
+
+
+def _thrifty_facts(model: Any) -> dict[str, Any]:
+    """Return what a thrifty model was fitted for, and what it came to on samples not seen."""
+    names = model.purchase_plan.richest.feature_names
+    return {
+        "budget": model.budget,
+        "max_cost": model.max_cost,
+        "cost": model.cost_,
+        "unit": model.prices.unit,
+        "scoring": model.frontier_.scoring,
+        "score": model.score_,
+        "stages_in_use": model.stages_.in_use,
+        "sets": [
+            [k if names is None else names[k] for k in sorted(own)] for own in model.stages_.sets
+        ],
     }
 
 
@@ -76,10 +102,29 @@ def _lines(facts: dict[str, Any]) -> dict[str, str]:
     if facts["feature_names"] is None:
         lines["names"] = "none: features go by their columns, 0, 1, ..., also in price lists"
     lines["used"] = listed(used, 20) if used else "none"
-    if facts["can_be_pruned"]:
+    if "sets" in facts:
+        lines |= _stage_lines(facts)
+    elif facts["can_be_pruned"]:
         lines["can be pruned"] = "yes"
     elif facts["n_stages"] > 1:
         lines["can be pruned"] = "no, a cascade is made of prunings already"
     else:
         lines["can be pruned"] = "no, its trees are single leaves already"
     return lines
+
+
+def _stage_lines(facts: dict[str, Any]) -> dict[str, str]:
+    """Return what each stage buys, and what samples pay."""
+    lines, bought = {}, []
+    for number in facts["stages_in_use"]:
+        new = [str(one) for one in facts["sets"][number] if one not in bought]
+        bought = facts["sets"][number]
+        lines[f"stage {number} buys"] = listed(new, 8) if new else "nothing"
+    limits = {"a budget of": facts["budget"], "no bill above": facts["max_cost"]}
+    asked = [f"{words} {six_digits(limit)}" for words, limit in limits.items() if limit is not None]
+    return lines | {
+        "set to": " and ".join(asked) or "its own choice of a budget",
+        "mean bill": f"{amount(facts['cost'], facts['unit'])}, {facts['scoring']} "
+        f"{facts['score']:.4g}, on samples not trained on",
+        "can be pruned": "no: ask it for another budget, model.at(budget=...)",
+    }

@@ -1,13 +1,20 @@
 """Outputs of a command: checked before the work begins, written whole or not at all."""
 
+from __future__ import annotations
+
 import os
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from thriftwood.errors import InputError
 from thriftwood.formats import READ, suffixes_of
 from thriftwood.support import writing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MODELS = suffixes_of(READ)
 CASCADES = suffixes_of(tuple(one for one in READ if one.module == "own"))
@@ -118,3 +125,19 @@ def _check_room(place: Path) -> None:
         raise InputError(f"There is no folder {place.parent}: make it first.")
     if not os.access(folder, os.W_OK):
         raise InputError(f"{place} cannot be written: you may not write into {folder}.")
+
+
+def write_picture(
+    file: Path, size: tuple[float, float], draw: Callable[[Axes], Any], note: str = ""
+) -> None:
+    """Draw on axes of their own: no window is opened, nothing is left over."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    if note:
+        figure.suptitle(note, fontsize="medium")
+    with warnings.catch_warnings():
+        # Letters that the font lacks are boxes in the picture; the page has them.
+        warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
+        draw(figure.add_subplot())
+        figure.savefig(file, dpi=120)

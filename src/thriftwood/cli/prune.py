@@ -14,6 +14,7 @@ from thriftwood.cli.inputs import Inputs, Samples, check_limit, check_request, r
 from thriftwood.cli.options import Request, command, flag, optional
 from thriftwood.cli.outputs import check_apart, check_new_model, new_file
 from thriftwood.cli.text import amount, share, wrapped
+from thriftwood.cli.thrifty import read_thrifty, refuse_options, write_within
 from thriftwood.errors import InputError
 from thriftwood.support.validation import six_digits
 
@@ -69,7 +70,8 @@ def prune(
     """Prune to a budget, a tradeoff or a rise of the error.
 
     Pass exactly one of --budget, --tradeoff and --max-error-increase; or --error-costs alone, for
-    the least sum of tests and errors.
+    the least sum of tests and errors. A thrifty model is set to another --budget, and measured on
+    DATA, or on --validation.
 
     \b
     Examples:
@@ -83,6 +85,11 @@ def prune(
     _check_choice(request, max_error_increase, cascade)
     check_request(request, request.model)
     check_apart(output, request.model, request.data, request.validation, request.costs)
+    thrifty = read_thrifty(request.model, console)
+    if thrifty is not None:
+        refuse_options(request, "costs", "loss", "class_weight", "error_costs", "tradeoff")
+        write_within(thrifty, output, request, console)
+        return
     check_new_model(output, request.force, cascade)
     inputs = read_inputs(request, console)
     _check_model(inputs, output, refit, cascade)

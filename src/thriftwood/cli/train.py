@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -20,44 +21,59 @@ from thriftwood.cli.frontier import (
     write_frontier,
 )
 from thriftwood.cli.inputs import check_limit, check_request, read_inputs
-from thriftwood.cli.options import OutputFolder, Request, command, one_of
+from thriftwood.cli.options import OutputFolder, Request, command, one_of, optional
 from thriftwood.cli.outputs import check_apart, check_new_folder, new_folder
 from thriftwood.cli.prune import point_of, write_model
+from thriftwood.cli.thrifty import THRIFTY_FILES, samples_to_judge, write_thrifty
 from thriftwood.cli.training import (
+    EFFORTS,
     KINDS,
     MODEL,
     TASKS,
+    THRIFTY,
+    THRIFTY_MODEL,
     TRAIN,
     VALIDATION,
+    Trained,
+    Wish,
     baseline_note,
-    write_model_and_samples,
+    train_model,
 )
 from thriftwood.errors import InputError
 
 PRUNED = "pruned.skops"
 LARGEST_SEED = 2**32 - 1
-TRAINED = (*FILES, MODEL, PRUNED, TRAIN, VALIDATION)
+PARTS = (TRAIN, VALIDATION)
+Answer = tuple[list[str], dict[str, Any], str | None]
 
 
 @command(
-    "data output target costs budget kind task validation title noun positive seed weight "
-    "weigh_bills drop loss class_weight error_costs metric jobs force json quiet debug"
+    "data output target costs budget max_cost kind effort task validation title noun positive seed "
+    "weight weigh_bills drop loss class_weight error_costs metric jobs force json quiet debug"
 )
 def train(
     request: Request,
     console: Console,
     output: OutputFolder = Path("trained"),
+    max_cost: Annotated[
+        float | None, optional("NUMBER", "What no sample may exceed.", "--max-cost")
+    ] = None,
     kind: Annotated[
-        str | None,
+        str,
         typer.Option(
             "--model",
             parser=one_of(KINDS),
             metavar="KIND",
-            help="What to train: budget-forest (classes only), forest or boosting; by default all "
-            "are tried, and the best in cross-validation is taken.",
-            show_default=False,
+            help="What to train: thrifty, or a model of scikit-learn that is pruned then: forest, "
+            "boosting or budget-forest (classes only).",
         ),
-    ] = None,
+    ] = THRIFTY,
+    effort: Annotated[
+        str,
+        typer.Option(
+            parser=one_of(EFFORTS), metavar="EFFORT", help="full, or quick for a first look."
+        ),
+    ] = EFFORTS[0],
     task: Annotated[
         str | None,
         typer.Option(
@@ -71,12 +87,12 @@ def train(
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Of all that is drawn at random.")] = 0,
 ) -> None:
-    """Train a model where there is none yet, and prune it.
+    """Train a model that buys features as long as a sample needs them.
 
-    Takes all columns but the target as features, save those to --drop; they must be numbers. Tries
-    a forest, boosting and a forest grown with prices in mind, and takes the best. A quarter of the
-    samples is held out to choose a point by, unless --validation is given. With a --budget the
-    folder also gets pruned.skops.
+    Takes all columns but the target as features, save those to --drop; they must be numbers. A
+    quarter of the samples is held out to measure on, unless --validation is given. The folder gets
+    model.tw, which holds every budget, report.html, frontier.csv and frontier.png; of another
+    --model what frontier writes, and with a --budget pruned.skops.
 
     \b
     Examples:
@@ -86,27 +102,61 @@ def train(
     if not 0 <= seed <= LARGEST_SEED:
         raise InputError(f"--seed is {seed}: pass a whole number from 0 to {LARGEST_SEED}.")
     check_limit("--budget", request.budget)
+    check_limit("--max-cost", max_cost)
+    _check_kind(request, kind, max_cost, effort)
+    names = (*THRIFTY_FILES, THRIFTY_MODEL) if kind == THRIFTY else (*FILES, MODEL, PRUNED)
     check_apart(output, request.data, request.validation, request.costs)
-    check_new_folder(output, TRAINED, request.force)
+    check_new_folder(output, (*names, *PARTS), request.force)
     check_request(request)
     check_metric(request, holds_out=True)
-    with new_folder(output, TRAINED, request.force) as folder:
-        trained, lines = write_model_and_samples(request, folder, kind, task, seed, console)
-        inputs = read_inputs(trained, console)
-        check_page(request, inputs)
-        path = tw.prune_path(inputs.problem)
-        found = write_frontier(folder, path, inputs, _moved(trained, folder, output), console)
-        note = baseline_note(found.evaluation, inputs, kind)
-        lines, facts = [*lines, "", *frontier_lines(found)], frontier_facts(found)
-        if request.budget is not None:
-            limits = (request.budget, None)
-            model, more, pruned = point_of(path, inputs, limits, False)
-            write_model(model, folder / PRUNED, False, console)
-            lines, facts = [*lines, "", *more], facts | {"pruned": pruned}
+    wish = Wish(kind, task, seed, effort, max_cost)
+    with new_folder(output, (*names, *PARTS), request.force) as folder:
+        trained = train_model(request, folder, wish, console)
+        finish = _finish_thrifty if kind == THRIFTY else partial(_prune, output, wish)
+        lines, facts, note = finish(folder, trained, console)
     if note is not None:
         console.note(note)
-    say_frontier(lines, output, console)
-    console.answer(facts | {"type": type(inputs.problem.model).__name__, "output": str(output)})
+    say_frontier([*trained.lines, "", *lines], output, console)
+    console.answer(facts | {"type": type(trained.model).__name__, "output": str(output)})
+
+
+def _check_kind(request: Request, kind: str, max_cost: float | None, effort: str) -> None:
+    """Refuse options that are for models of another kind."""
+    if kind == THRIFTY and request.loss is not None:
+        raise InputError("--loss is for pruning: pass --model forest or --model boosting as well.")
+    if kind != THRIFTY and (max_cost is not None or effort != EFFORTS[0]):
+        raise InputError("--max-cost and --effort are for thrifty models: leave out --model.")
+
+
+def _finish_thrifty(folder: Path, trained: Trained, console: Console) -> Answer:
+    """Measure a thrifty model on samples that were held out, and write what every budget buys."""
+    held_out, _ = samples_to_judge(trained.model, trained.request, console)
+    request = trained.request
+    lines, facts = write_thrifty(folder, trained.model, held_out, request, console)
+    note = None
+    if not (request.class_weight or request.error_costs):
+        error, is_class = facts["original"]["error"], hasattr(trained.model, "classes_")
+        note = baseline_note(error, trained.samples, held_out, THRIFTY, is_class)
+    return lines, facts, note
+
+
+def _prune(output: Path, wish: Wish, folder: Path, trained: Trained, console: Console) -> Answer:
+    """Prune a model of scikit-learn, and write all optimal prunings."""
+    request = trained.request
+    inputs = read_inputs(request, console)
+    check_page(request, inputs)
+    path = tw.prune_path(inputs.problem)
+    found = write_frontier(folder, path, inputs, _moved(request, folder, output), console)
+    lines, facts, note = frontier_lines(found), frontier_facts(found), None
+    # Classes that weigh more are worth some errors on others: errors alone say little then.
+    if found.evaluation is not None and inputs.validation is not None and not request.class_weight:
+        error, is_class = found.evaluation.original.error, inputs.problem.forest.is_classifier
+        note = baseline_note(error, inputs.samples, inputs.validation, wish.kind, is_class)
+    if request.budget is not None:
+        model, more, pruned = point_of(path, inputs, (request.budget, None), False)
+        write_model(model, folder / PRUNED, False, console)
+        lines, facts = [*lines, "", *more], facts | {"pruned": pruned}
+    return lines, facts, note
 
 
 def _moved(request: Request, old: Path, new: Path) -> Request:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 import thriftwood as tw
 from thriftwood.cli.console import Console
 from thriftwood.cli.inputs import (
-    Inputs,
     Samples,
     check_prices,
     read_class_weight,
     read_costs,
+    read_error_costs,
     with_target,
     without,
 )
@@ -27,82 +26,73 @@ from thriftwood.errors import InputError, ThriftwoodError
 
 if TYPE_CHECKING:
     from thriftwood.costs import Costs
-    from thriftwood.evaluation import Evaluation
 
 MODEL, TRAIN, VALIDATION = "model.skops", "train.parquet", "validation.parquet"
+THRIFTY_MODEL = "model.tw"
 TARGET = "y"  # the target of an .npz file
-BUDGET_FOREST, FOREST, BOOSTING = KINDS = ("budget-forest", "forest", "boosting")
+THRIFTY, BUDGET_FOREST, FOREST, BOOSTING = KINDS = (
+    "thrifty",
+    "budget-forest",
+    "forest",
+    "boosting",
+)
 CLASSIFICATION, REGRESSION = TASKS = ("classification", "regression")
+EFFORTS = ("full", "quick")
 MOST_CLASSES = 20  # distinct whole numbers that are still taken for classes
 N_TREES = 40  # of a forest
-N_FOLDS = 5
-LOSS_NAMES = {CLASSIFICATION: "log loss", REGRESSION: "mean squared error"}
 
 
-def write_model_and_samples(
-    request: Request, folder: Path, kind: str | None, task: str | None, seed: int, console: Console
-) -> tuple[Request, list[str]]:
-    """Train, and write the model; without a validation set hold one out, and write both parts.
+class Wish(NamedTuple):
+    """What to train, in the words of the options."""
 
-    Returns a request for what was written, and lines that say what was done.
-    """
+    kind: str
+    task: str | None
+    seed: int
+    effort: str
+    max_cost: float | None
+
+
+class Trained(NamedTuple):
+    """A model that is written, a request for the files, and lines that say what was done."""
+
+    model: Any
+    request: Request
+    samples: Samples
+    lines: list[str]
+
+
+def train_model(request: Request, folder: Path, wish: Wish, console: Console) -> Trained:
+    """Train, and write the model; without a validation set hold one out, and write both parts."""
     costs, samples = read_costs(request), _read(request, console)
-    usual = task or usual_task(samples.y)
-    kinds = [kind] if kind is not None else _kinds(usual, request.loss)
-    _check_target(samples.y, usual, kind)
-    _check_features(samples.X, kinds)
+    task = wish.task or usual_task(samples.y)
+    _check_target(samples.y, task, wish.kind)
+    _check_features(samples.X, wish.kind)
     check_prices(costs, request.costs, samples.X)
     lines = []
-    if task is None:
+    if wish.task is None:
         n_classes = len(np.unique(samples.y))
-        taken = "numbers" if usual == REGRESSION else f"{n_classes} classes"
+        taken = "numbers" if task == REGRESSION else f"{n_classes} classes"
         lines.append(f"Took {request.target or TARGET} for {taken}; --task says otherwise.")
     held_out = ""
     if request.validation is None:
-        train, valid = _held_out_quarter(samples.y, usual, seed)
+        train, valid = _held_out_quarter(samples.y, task, wish.seed)
         request = _with_names(request, samples)
         for name, some in ((TRAIN, train), (VALIDATION, valid)):
             _write_samples(_taken(samples, some), request, folder / name)
         samples = _taken(samples, train)
         held_out = f"; {count(len(valid), 'sample')} held out for validation"
         request = replace(request, data=folder / TRAIN, validation=folder / VALIDATION, drop=None)
-    classes = sorted(set(samples.y.tolist())) if usual == CLASSIFICATION else None
-    class_weight = read_class_weight(request.class_weight or [], classes)
-    tried = [_untrained(one, usual, seed, request.jobs) for one in kinds]
-    for model in tried:
-        if class_weight is not None:
-            model.set_params(class_weight=class_weight)
+    model = _untrained(request, task, wish, samples)
     with console.step("Training"):
-        losses = [0.0]  # of the only one
-        if len(tried) > 1:
-            losses = [
-                _cross_validated(one, samples, costs, classes, seed, request.metric)
-                for one in tried
-            ]
-        model = tried[int(np.argmin(losses))]
         _fit(model, samples, costs)
-    tw.export.to_skops(model, folder / MODEL)
-    best = ""
-    if len(tried) > 1:
-        best = ", the best of them,"
-        for name, loss in zip(kinds, losses, strict=True):
-            found = f"{LOSS_NAMES[usual]} {loss:.4g}"
-            if request.metric is not None:
-                found = f"{request.metric} {0.0 - loss:.4g}"
-            lines.append(f"Tried {name}: {found} in cross-validation.")
+    place = folder / (THRIFTY_MODEL if wish.kind == THRIFTY else MODEL)
+    if wish.kind == THRIFTY:
+        model.save(place)
+    else:
+        tw.export.to_skops(model, place)
     n_samples = count(len(samples.y), "sample")
-    lines.append(f"Trained a {type(model).__name__}{best} on {n_samples}{held_out}.")
-    return replace(request, model=folder / MODEL), lines
-
-
-def _kinds(task: str, loss: str | None) -> list[str]:
-    """Return the kinds of models to try: those that can be pruned by the loss, if one is named."""
-    from thriftwood.problem import RECORDED_GAIN
-
-    forests = [FOREST] if task == REGRESSION else [BUDGET_FOREST, FOREST]
-    if loss is not None:
-        return [BOOSTING] if loss == RECORDED_GAIN else forests
-    return [*forests, BOOSTING]
+    lines.append(f"Trained a {type(model).__name__} on {n_samples}{held_out}.")
+    return Trained(model, replace(request, model=place), samples, lines)
 
 
 def _read(request: Request, console: Console) -> Samples:
@@ -123,7 +113,7 @@ def usual_task(y: Any) -> str:
     return CLASSIFICATION if is_few else REGRESSION
 
 
-def _check_target(y: Any, task: str, kind: str | None) -> None:
+def _check_target(y: Any, task: str, kind: str) -> None:
     """Refuse a target that cannot be learnt."""
     if task == REGRESSION and y.dtype.kind not in "iufb":
         raise InputError("The target holds text, so that --task can only be classification.")
@@ -135,9 +125,9 @@ def _check_target(y: Any, task: str, kind: str | None) -> None:
         raise InputError("All samples have the same class, so that there is nothing to learn.")
 
 
-def _check_features(X: Any, kinds: Sequence[str]) -> None:
+def _check_features(X: Any, kind: str) -> None:
     """Refuse numbers beyond those of a float32, which the trees of a forest cannot compare."""
-    if list(kinds) == [BOOSTING]:
+    if kind == BOOSTING:
         return
     for name in X.columns:
         values = X[name].to_numpy()
@@ -149,71 +139,35 @@ def _check_features(X: Any, kinds: Sequence[str]) -> None:
             )
 
 
-def _untrained(kind: str, task: str, seed: int, jobs: int | None) -> Any:
+def _untrained(request: Request, task: str, wish: Wish, samples: Samples) -> Any:
     from sklearn import ensemble
 
-    if kind == BUDGET_FOREST:
+    is_class = task == CLASSIFICATION
+    classes = sorted(set(samples.y.tolist())) if is_class else None
+    class_weight = read_class_weight(request.class_weight or [], classes)
+    error_costs = read_error_costs(request.error_costs or [], classes)
+    ending = "Classifier" if is_class else "Regressor"
+    shared: dict[str, Any] = {"random_state": wish.seed}
+    if class_weight is not None:
+        shared["class_weight"] = class_weight
+    if wish.kind == BOOSTING:
+        return getattr(ensemble, f"HistGradientBoosting{ending}")(**shared)
+    shared["n_jobs"] = request.jobs
+    if wish.kind == THRIFTY:
+        own = {"budget": request.budget, "max_cost": wish.max_cost, "effort": wish.effort}
+        if error_costs is not None:
+            own["error_costs"] = error_costs
+        return getattr(tw, f"Thrifty{ending}")(scoring=request.metric, **own, **shared)
+    if wish.kind == BUDGET_FOREST:
         # Information per price: with prices that differ it beats the other measures.
-        return tw.BudgetForestClassifier(
-            N_TREES, impurity="entropy", n_jobs=jobs, random_state=seed
-        )
-    ending = "Classifier" if task == CLASSIFICATION else "Regressor"
-    if kind == BOOSTING:
-        return getattr(ensemble, f"HistGradientBoosting{ending}")(random_state=seed)
+        return tw.BudgetForestClassifier(N_TREES, impurity="entropy", **shared)
     # Trees that may choose among all features agree on the good ones: more can be saved.
-    forest = getattr(ensemble, f"RandomForest{ending}")
-    return forest(N_TREES, max_features=None, n_jobs=jobs, random_state=seed)
-
-
-def _cross_validated(
-    model: Any,
-    samples: Samples,
-    costs: Costs | None,
-    classes: list[Any] | None,
-    seed: int,
-    metric: str | None,
-) -> float:
-    """Return the loss of models of a kind on folds they have not seen.
-
-    The log loss, the squared error, or minus the metric.
-    """
-    from sklearn.base import clone
-    from sklearn.model_selection import KFold, StratifiedKFold
-
-    n_folds, is_class = min(N_FOLDS, len(samples.y)), classes is not None
-    if is_class:
-        n_folds = max(2, min(n_folds, np.unique(samples.y, return_counts=True)[1].min()))
-    folds = (StratifiedKFold if is_class else KFold)(n_folds, shuffle=True, random_state=seed)
-    losses = np.empty(len(samples.y))
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "The least populated class")
-        for train, held_out in folds.split(samples.X, samples.y):
-            fitted = clone(model)
-            _fit(fitted, _taken(samples, train), costs)
-            losses[held_out] = _losses(fitted, _taken(samples, held_out), metric)
-    return float(np.average(losses, weights=samples.weight))
-
-
-def _losses(model: Any, samples: Samples, metric: str | None) -> Any:
-    """Return the log loss of each sample, or the squared error; a class not seen has no chance."""
-    if metric is not None:
-        from thriftwood.adapters import read_scorer, score_predictions
-
-        is_class = hasattr(model, "predict_proba")
-        found = model.predict_proba(samples.X) if is_class else model.predict(samples.X)[:, None]
-        classes = model.classes_ if is_class else None
-        return -score_predictions(*read_scorer(metric), found, classes, *samples)
-    if not hasattr(model, "predict_proba"):
-        return (model.predict(samples.X) - samples.y) ** 2
-    place = np.searchsorted(model.classes_, samples.y).clip(max=len(model.classes_) - 1)
-    chance = model.predict_proba(samples.X)[np.arange(len(place)), place]
-    chance = np.where(model.classes_[place] == samples.y, chance, 0.0)
-    return -np.log(np.maximum(chance, np.finfo(np.float64).eps))
+    return getattr(ensemble, f"RandomForest{ending}")(N_TREES, max_features=None, **shared)
 
 
 def _fit(model: Any, samples: Samples, costs: Costs | None) -> None:
     """Fit a model, or say in a sentence why scikit-learn does not."""
-    prices = {"costs": costs} if isinstance(model, tw.BudgetForestClassifier) else {}
+    prices = {"costs": costs} if hasattr(model, "costs") else {}
     try:
         model.fit(samples.X, samples.y, samples.weight, **prices)
     except ThriftwoodError:
@@ -274,13 +228,11 @@ def _write_samples(samples: Samples, request: Request, file: Path) -> None:
     frame.to_parquet(file, index=False)
 
 
-def baseline_note(evaluation: Evaluation | None, inputs: Inputs, kind: str | None) -> str | None:
+def baseline_note(
+    error: float, samples: Samples, validation: Samples, kind: str, is_class: bool
+) -> str | None:
     """Return a sentence where the model is no better than the same prediction for all samples."""
-    # Classes that weigh more are worth some errors on others: errors alone say little then.
-    if evaluation is None or inputs.validation is None or inputs.class_weight is not None:
-        return None
-    is_class = inputs.problem.forest.is_classifier
-    (_, y, weight), (_, y_valid, weight_valid) = inputs.samples, inputs.validation
+    (_, y, weight), (_, y_valid, weight_valid) = samples, validation
     if is_class:
         labels, numbers = np.unique(y, return_inverse=True)
         constant = labels[np.bincount(numbers, weights=weight).argmax()]
@@ -288,10 +240,10 @@ def baseline_note(evaluation: Evaluation | None, inputs: Inputs, kind: str | Non
     else:
         constant = np.average(y, weights=weight)
         losses = (y_valid - constant) ** 2
-    if evaluation.original.error < np.average(losses, weights=weight_valid):
+    if error < np.average(losses, weights=weight_valid):
         return None
     same = f"the class {constant}, the commonest" if is_class else "the mean"
-    advice = "" if kind is None else "; without --model all kinds are tried"
+    advice = "" if kind == THRIFTY else "; without --model a thrifty model is trained"
     if kind == BUDGET_FOREST:
         advice += ", while a budget-forest may see nothing but features that are free"
     return f"On the validation set the model is no better than always saying {same}{advice}."

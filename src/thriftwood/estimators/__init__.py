@@ -6,12 +6,19 @@ path, so whatever it does can be done by hand.
 
 from thriftwood.estimators.budget_forest import BudgetForestClassifier
 from thriftwood.estimators.pruned_ensemble import PrunedEnsembleClassifier, PrunedEnsembleRegressor
-from thriftwood.estimators.thrifty import ThriftyClassifier, ThriftyRegressor
+from thriftwood.estimators.thrifty import (
+    THRIFTY_FORMAT,
+    ThriftyClassifier,
+    ThriftyRegressor,
+    load_thrifty,
+)
 
 __all__ = [
+    "THRIFTY_FORMAT",
     "BudgetForestClassifier",
     "PrunedEnsembleClassifier",
     "PrunedEnsembleRegressor",
     "ThriftyClassifier",
     "ThriftyRegressor",
+    "load_thrifty",
 ]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from thriftwood.adapters import read_scorer, score_predictions
-from thriftwood.billing import FeatureBill, FeatureUse, bills_of, make_bill
+from thriftwood.billing import FeatureBill
 from thriftwood.cascade import CLOSE, RULE_ARRAYS, StoppingRules
 from thriftwood.costs import (
     AnyCosts,
@@ -29,13 +27,13 @@ from thriftwood.costs import (
 )
 from thriftwood.errors import InputError
 from thriftwood.estimators.options import class_weights, prices_for, refuse_text
+from thriftwood.evaluation import Evaluation
 from thriftwood.forest import (
     NestedStages,
     StagePredictions,
     Stages,
     files,
     load_stages,
-    mask_of,
     purchase_plan,
     save_stages,
 )
@@ -48,6 +46,7 @@ from thriftwood.problem import (
 )
 from thriftwood.support.arrays import FloatArray
 from thriftwood.support.columns import Columns
+from thriftwood.support.files import File
 from thriftwood.support.progress import progress_bar
 from thriftwood.support.text import unit_behind
 from thriftwood.support.validation import check_mask, chosen, one_number_from_zero
@@ -57,11 +56,14 @@ from thriftwood.thrifty import (
     Effort,
     Frontier,
     LabelledData,
+    MeasuredStages,
     Objective,
     PricedUnits,
     StageOutputs,
     TunedStages,
     auto_learners,
+    bill_of_sets,
+    bills_of_sets,
     fit_stages,
     model_costs_of,
     order_sets,
@@ -72,12 +74,13 @@ from thriftwood.thrifty import (
     usual_frontier,
 )
 
-FORMAT = "thriftwood thrifty"
+THRIFTY_FORMAT = "thriftwood thrifty"
 VERSION = 1
 EFFORTS = {"full": Effort(), "quick": QUICK}
 AUTO = "auto"
 Score = Callable[[FloatArray], FloatArray]
 MOST_SEED = np.iinfo(np.int32).max
+SAVED = ("budget", "max_cost", "effort")  # parameters that a file has
 # How samples are read; NaN is missing.
 AS_READ: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
 
@@ -126,7 +129,7 @@ class _Thrifty(BaseEstimator):
             found = StageOutputs(
                 fitted.outputs,
                 fitted.gate_outputs,
-                _bills_of_sets(prices, sets, len(data.y))[held_out],
+                bills_of_sets(prices, sets, len(data.y))[held_out],
                 prices.bill_weights(own_weights)[held_out],
                 model_costs_of(prices, sets),
             )
@@ -175,15 +178,36 @@ class _Thrifty(BaseEstimator):
         columns = Columns(self.n_features_in_, names)
         prices = prices_of_samples(self.prices_, "model", costs, columns, len(rows))
         stage = self.stages_.predict(rows, self.n_jobs).stage
-        last = self.stages_.sets[self.stages_.last_in_use]
-        return make_bill(
-            prices,
-            self.stages_.used(stage),
-            np.zeros(len(rows)),
-            partial(_uses_of, self.stages_, stage, rows),
-            prices.model_cost(mask_of(last, prices.n_features), 0),
-            names,
-        )
+        return bill_of_sets(self.stages_, self.stages_.in_use, prices, stage, rows, names)
+
+    def evaluate(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        quantiles: Sequence[float] = (0.1, 0.5, 0.9),
+        sample_weight: ArrayLike | None = None,
+        costs: AnyCosts = None,
+    ) -> Evaluation:
+        """Measure errors and bills at every budget on samples that the model was not trained on.
+
+        The score is that by which rules were chosen: accuracy or minus the squared error where
+        nothing else was said. Points go from dear to cheap; the original is the full model, all
+        features for every sample.
+
+        Parameters
+        ----------
+        X, y
+            Samples and their targets.
+        quantiles : sequence of float
+            Of the bills.
+        sample_weight : array-like, optional
+            How often samples like each one occur.
+        costs : array-like, mapping or Costs, optional
+            What these samples pay; None means the prices that the model was fitted with.
+        """
+        check_is_fitted(self, "stages_")
+        return MeasuredStages.of(self, X, y, sample_weight, costs).evaluate(quantiles)
 
     @property
     def prices(self) -> PriceList:
@@ -205,7 +229,7 @@ class _Thrifty(BaseEstimator):
         rows = self._rows(X)
         return self.stages_.predict(rows, self.n_jobs)
 
-    def save(self, file: str | os.PathLike[str]) -> None:
+    def save(self, file: File) -> None:
         """Write the model to a file, all of it or nothing; `load` reads it.
 
         The file holds arrays and text, nothing that could be run.
@@ -217,49 +241,26 @@ class _Thrifty(BaseEstimator):
         names = getattr(self, "feature_names_in_", None)
         classes = getattr(self, "classes_", None)
         header = {
-            "format": FORMAT,
+            "format": THRIFTY_FORMAT,
             "version": VERSION,
             "kind": type(self).__name__,
             "prices": about_prices,
             "feature_names": None if names is None else list(names),
             "classes": None if classes is None else classes.tolist(),
             "scoring": self.frontier_.scoring,
-            "budget": self.budget,
-            "effort": self.effort,
+            "own_scoring": self.scoring is not None,
+            "own_error_costs": getattr(self, "error_costs", None) is not None,
+            **{name: getattr(self, name) for name in SAVED},
         }
         save_stages(file, self.stages_, header, arrays)
 
     @classmethod
-    def load(cls, file: str | os.PathLike[str], n_jobs: int | None = None) -> Self:
+    def load(cls, file: File, n_jobs: int | None = None) -> Self:
         """Read a model that `save` wrote; refuse a file that is damaged."""
-        otherwise = f"no model that `{cls.__name__}.save` wrote"
-        header, arrays = files.load_arrays(file, FORMAT, VERSION, otherwise)
-        if header["kind"] != cls.__name__:
-            raise InputError(f"{file} holds a {header['kind']}: use `{header['kind']}.load`.")
-        try:
-            model = cls(budget=header["budget"], effort=header["effort"], n_jobs=n_jobs)
-            model.stages_ = load_stages(header, arrays)
-            model.prices_ = prices_from(header["prices"], arrays)
-            rules: Any = {name: arrays[f"rule_{name}"] for name in RULE_ARRAYS}
-            model.rules_ = StoppingRules(**rules)
-            measured: Any = {name: arrays[f"frontier_{name}"] for name in FRONTIER_ARRAYS}
-            measured |= {"scoring": header["scoring"], "unit": model.prices_.unit}
-            model.frontier_ = Frontier(**measured)
-            model.n_features_in_ = model.stages_.n_features
-            if header["feature_names"] is not None:
-                model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
-            if header["classes"] is not None:
-                model.classes_ = np.array(header["classes"])
-            fits = (
-                model.prices_.n_features == model.n_features_in_
-                and model.rules_.thresholds.shape == (len(model.rules_), len(model.stages_))
-                and len(model.frontier_) == len(model.rules_) > 0
-                and len(model.stages_.error_costs) == len(header["classes"] or ())
-            )
-            if not fits:
-                raise ValueError
-        except files.DAMAGE:
-            raise InputError(f"{file} is damaged: copy it again.") from None
+        model: Any = load_thrifty(file, n_jobs)
+        if not isinstance(model, cls):
+            kind = type(model).__name__
+            raise InputError(f"{file} holds a {kind}: use `{kind}.load`.")
         return model
 
     def __sklearn_tags__(self) -> Any:
@@ -350,11 +351,17 @@ class _Thrifty(BaseEstimator):
     def _set_rule(self, budget: float | None) -> None:
         """Take the rule for a budget."""
         rule = self.rules_.within(budget)
-        if getattr(self, "error_costs", None) is not None and self.scoring is None:
+        if self.adds_up:
             rule = self._of_least_total(len(self.rules_) if budget is None else rule + 1)
+        self.rule_ = rule
         self.stages_ = replace(self.stages_, thresholds=self.rules_.thresholds[rule])
         self.cost_ = float(self.rules_.costs[rule])
         self.score_ = float(self.frontier_.score[rule])
+
+    @property
+    def adds_up(self) -> bool:
+        """True where rules are chosen by the sum of bill and errors."""
+        return getattr(self, "error_costs", None) is not None and self.scoring is None
 
     def _of_least_total(self, n_rules: int) -> int:
         """Return the cheapest rule whose bill and errors cost hardly more than the least."""
@@ -415,6 +422,8 @@ class ThriftyClassifier(ClassifierMixin, _Thrifty):
         The sets, their models, and how sure samples must be to stop.
     rules_ : StoppingRules
         All rules to choose from.
+    rule_ : int
+        Which of them was taken.
     prices_ : PriceList
     cost_, score_ : float
         Of the rule that was taken, on samples that models did not see.
@@ -565,6 +574,45 @@ class ThriftyRegressor(RegressorMixin, _Thrifty):
         return lambda losses: 1.0 - losses / (variance or 1.0)
 
 
+def load_thrifty(file: File, n_jobs: int | None = None) -> ThriftyClassifier | ThriftyRegressor:
+    """Read a model that `save` wrote, of either kind; refuse a file that is damaged."""
+    otherwise = "no model that `ThriftyClassifier.save` wrote"
+    header, arrays = files.load_arrays(file, THRIFTY_FORMAT, VERSION, otherwise)
+    kinds: dict[str, Any] = {one.__name__: one for one in (ThriftyClassifier, ThriftyRegressor)}
+    try:
+        own = {name: header[name] for name in SAVED}
+        model: ThriftyClassifier | ThriftyRegressor
+        model = kinds[header["kind"]](**own, n_jobs=n_jobs)
+        model.stages_ = load_stages(header, arrays)
+        model.prices_ = prices_from(header["prices"], arrays)
+        rules: Any = {name: arrays[f"rule_{name}"] for name in RULE_ARRAYS}
+        model.rules_ = StoppingRules(**rules)
+        measured: Any = {name: arrays[f"frontier_{name}"] for name in FRONTIER_ARRAYS}
+        measured |= {"scoring": header["scoring"], "unit": model.prices_.unit}
+        model.frontier_ = Frontier(**measured)
+        model.n_features_in_ = model.stages_.n_features
+        if header["feature_names"] is not None:
+            model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
+        if header["classes"] is not None:
+            model.classes_ = np.array(header["classes"])
+        if header["own_scoring"]:
+            model.scoring = header["scoring"]
+        if header["own_error_costs"]:
+            model.error_costs = model.stages_.error_costs
+        fits = (
+            model.prices_.n_features == model.n_features_in_
+            and model.rules_.thresholds.shape == (len(model.rules_), len(model.stages_))
+            and len(model.frontier_) == len(model.rules_) > 0
+            and len(model.stages_.error_costs) == len(header["classes"] or ())
+        )
+        if not fits:
+            raise ValueError
+        model._set_rule(model.budget)
+    except files.DAMAGE:
+        raise InputError(f"{file} is damaged: copy it again.") from None
+    return model
+
+
 def _prices_of(prices: PriceList, counted: NDArray[np.bool_]) -> PriceList:
     """Return the prices of the samples that count."""
     if counted.all() or not prices.is_tied_to_samples:
@@ -576,28 +624,3 @@ def _prices_of(prices: PriceList, counted: NDArray[np.bool_]) -> PriceList:
         masks=prices.masks[:, counted] if len(prices.masks) else prices.masks,
         batch_of=prices.batch_of[:, counted] if len(prices.batch_of) else prices.batch_of,
     )
-
-
-def _bills_of_sets(prices: PriceList, sets: list[frozenset[int]], n_samples: int) -> FloatArray:
-    """Return what each sample pays for each set."""
-    masks = [mask_of(own, prices.n_features) for own in sets]
-    if not prices.is_tied_to_samples:
-        paid = bills_of(prices, np.array(masks)).per_sample
-        return np.tile(paid, (n_samples, 1))
-    return np.column_stack(
-        [bills_of(prices, np.tile(mask, (n_samples, 1))).per_sample for mask in masks]
-    )
-
-
-def _uses_of(stages: NestedStages, stage: Any, rows: FloatArray, sample: int) -> list[FeatureUse]:
-    """Return what a sample buys, stage after stage."""
-    passed = [number for number in stages.in_use if number <= stage[sample]]
-    return [
-        (feature, number, _shown(rows[sample, feature]))
-        for number in passed
-        for feature in sorted(stages.sets[number])
-    ]
-
-
-def _shown(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)

@@ -11,7 +11,7 @@ from thriftwood.evaluation.choosing import (
     read_rule,
     warn_of_constant,
 )
-from thriftwood.evaluation.evaluation import Evaluation, Measures, evaluate
+from thriftwood.evaluation.evaluation import Evaluation, Measures, Meter, evaluate
 from thriftwood.evaluation.scores import (
     Predicted,
     Score,
@@ -25,6 +25,7 @@ __all__ = [
     "Choice",
     "Evaluation",
     "Measures",
+    "Meter",
     "Predicted",
     "Score",
     "check_statistic",

@@ -226,7 +226,7 @@ def evaluate(
     shares = shares_of_one(quantiles, "quantiles")
     routes = route_samples(forest, data.table, n_jobs)
     score = read_score(scoring, forest, data, data.table.values if X is None else X)
-    measure = _Meter(path, data, score, shares, len(visited))
+    measure = Meter(path, data, score, shares, len(visited))
     predicted_along = _predicted_along(forest, routes, data, _nested(path, visited))
     bills_along: Iterable[FloatArray] = repeat(data.weights)  # nobody looks
     if shares:
@@ -253,7 +253,7 @@ def evaluate(
     )
 
 
-class _Meter:
+class Meter:
     """Measures predictions and bills of one point after the other."""
 
     def __init__(

@@ -3,7 +3,7 @@
 import os
 from typing import Any
 
-from thriftwood.adapters import forest_model, read_stages, unwrapped
+from thriftwood.adapters import buying_stages, forest_model, unwrapped
 from thriftwood.errors import (
     ForestError,
     InputError,
@@ -45,8 +45,8 @@ def read_model(file: File, *, trust_pickle: bool = False) -> Any:
     -------
     model
         Of the library that wrote the file: a `Booster` of LightGBM or XGBoost, an estimator of
-        CatBoost, whatever a file of skops or a pickle holds, a `ForestModel` or a
-        `CascadeClassifier`. Thriftwood can read its trees.
+        CatBoost, whatever a file of skops or a pickle holds, a `ForestModel`, a
+        `CascadeClassifier` or a `Thrifty*`. Thriftwood can read its trees.
     """
     content = _content(file)
     own = _format_of(content)
@@ -61,7 +61,7 @@ def read_model(file: File, *, trust_pickle: bool = False) -> Any:
         model = own.code.read(content)
         if isinstance(model, Forest):
             return forest_model(model)
-        read_stages(model)
+        buying_stages(model)
     except (ForestError, RangeError, UnfittedModelError, UnsupportedModelError) as error:
         raise type(error)(f"{content.place}: {error}") from None  # these do not know of the file
     except ThriftwoodError:
@@ -128,7 +128,7 @@ def _format_of(content: Content) -> Format:
 
 
 def _format_for(model: Any, file: File) -> Format:
-    read_stages(model)  # what cannot be read again is not written
+    buying_stages(model)  # what cannot be read again is not written
     place = place_of(file)
     suffix = place.suffix.lower()
     can = tuple(own for own in READ if own.code.holds(unwrapped(model)))

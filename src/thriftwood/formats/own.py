@@ -1,4 +1,4 @@
-"""Cascades and forest models as they save themselves: arrays in a zip."""
+"""Cascades, forest models and thrifty models as they save themselves: arrays in a zip."""
 
 import io
 import json
@@ -11,11 +11,14 @@ import numpy as np
 from thriftwood.adapters import ForestModel
 from thriftwood.cascade import CascadeClassifier
 from thriftwood.errors import InputError
+from thriftwood.estimators import THRIFTY_FORMAT, load_thrifty
+from thriftwood.forest import NestedStages
 from thriftwood.formats.content import Content
 
 LOADERS: dict[str, Callable[[Path], Any]] = {
     "thriftwood cascade": CascadeClassifier.load,
     "thriftwood forest": ForestModel.load,
+    THRIFTY_FORMAT: load_thrifty,
 }
 
 
@@ -35,7 +38,8 @@ def read(content: Content) -> Any:
 
 
 def holds(model: object) -> bool:
-    return isinstance(model, (CascadeClassifier, ForestModel))
+    is_thrifty = isinstance(getattr(model, "stages_", None), NestedStages)
+    return is_thrifty or isinstance(model, (CascadeClassifier, ForestModel))
 
 
 def write(model: Any, place: Path) -> None:

@@ -16,9 +16,10 @@ from thriftwood.thrifty.frontier import (
     usual_frontier,
 )
 from thriftwood.thrifty.learners import QUICK, Effort, auto_learners, own_learner
+from thriftwood.thrifty.measuring import MeasuredStages, bill_of_sets
 from thriftwood.thrifty.ordering import order_sets
 from thriftwood.thrifty.tuning import Objective, StageOutputs, TunedStages, tune_stages
-from thriftwood.thrifty.units import PricedUnits, model_costs_of, spread_sets
+from thriftwood.thrifty.units import PricedUnits, bills_of_sets, model_costs_of, spread_sets
 
 __all__ = [
     "FRONTIER_ARRAYS",
@@ -26,11 +27,14 @@ __all__ = [
     "Effort",
     "Frontier",
     "LabelledData",
+    "MeasuredStages",
     "Objective",
     "PricedUnits",
     "StageOutputs",
     "TunedStages",
     "auto_learners",
+    "bill_of_sets",
+    "bills_of_sets",
     "fit_stages",
     "model_costs_of",
     "order_sets",

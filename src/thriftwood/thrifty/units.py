@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from thriftwood.billing import bills_of
 from thriftwood.costs import MODEL, PriceList
 from thriftwood.errors import InputError
 from thriftwood.forest import FeatureSet, mask_of
@@ -121,3 +122,14 @@ def model_costs_of(prices: PriceList, sets: Sequence[FeatureSet]) -> FloatArray:
     if not (prices.payer == MODEL).any():
         return np.zeros(len(sets))
     return np.array([prices.model_cost(mask_of(own, prices.n_features), 0) for own in sets])
+
+
+def bills_of_sets(prices: PriceList, sets: list[frozenset[int]], n_samples: int) -> FloatArray:
+    """Return what each sample pays for each set."""
+    masks = [mask_of(own, prices.n_features) for own in sets]
+    if not prices.is_tied_to_samples:
+        paid = bills_of(prices, np.array(masks)).per_sample
+        return np.tile(paid, (n_samples, 1))
+    return np.column_stack(
+        [bills_of(prices, np.tile(mask, (n_samples, 1))).per_sample for mask in masks]
+    )

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from thriftwood.adapters import read_stages
+from thriftwood.adapters import buying_stages
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest
 from thriftwood.formats.tables.cells import (
@@ -80,7 +80,7 @@ def samples_for(
     """
     import pandas as pd
 
-    forest = read_stages(model).richest
+    forest = buying_stages(model).richest
     y, counts = _target_and_weight(table, target, weight)
     columns, names = _columns_for(table, forest, (target, weight), like)
     check_names(names, "A table")

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thriftwood.errors import InputError
 from thriftwood.evaluation import Evaluation
-from thriftwood.problem import PruningProblem
+from thriftwood.problem import SampleData
+from thriftwood.report.page.subject import Subject
 from thriftwood.support.arrays import FloatArray
 from thriftwood.support.axes import shortened
 
@@ -39,9 +41,11 @@ class ClassErrors:
     measured: Evaluation | None = None
 
     @classmethod
-    def of(cls, measured: Evaluation | None, problem: PruningProblem, positive: Any) -> ClassErrors:
-        """Read the errors of an evaluation; `positive` is a label, or None for the rarer class."""
-        number, classes = read_positive(problem, positive), problem.forest.classes
+    def of(cls, subject: Subject, positive: Any) -> ClassErrors:
+        """Read the errors of points; `positive` is a label, or None for the rarer class."""
+        classes = subject.forest.classes
+        number = read_positive(classes, subject.data, positive)
+        measured = subject.validation or subject.own
         confusion = None if measured is None else measured.original.confusion
         if measured is None or confusion is None or classes is None:
             return cls([], [], None, {})
@@ -64,9 +68,8 @@ class ClassErrors:
         return _errors(one.confusion[index]) | _sums(one.cost[index], one.score[index], is_money)
 
 
-def read_positive(problem: PruningProblem, positive: Any) -> int | None:
+def read_positive(classes: NDArray[Any] | None, data: SampleData, positive: Any) -> int | None:
     """Return the number of the class to be found: of two the rarer one, unless another is named."""
-    classes, data = problem.forest.classes, problem.in_memory
     if classes is None or len(classes) != 2:
         if positive is not None:
             raise InputError(

@@ -1,4 +1,4 @@
-"""The page: one JSON object, collected from the path, bills, evaluations and certificates.
+"""The page: one JSON object, collected from its subject: bills, evaluations, certificates.
 
 Its keys are those that the scripts in `assets` read.
 """
@@ -7,30 +7,21 @@ from __future__ import annotations
 
 import math
 import reprlib
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from thriftwood.billing import FeatureBill, Receipt, bill_of_stages, value_in_words
+from thriftwood.billing import FeatureBill, Receipt, value_in_words
 from thriftwood.costs import MODEL, PriceList
 from thriftwood.errors import InputError
-from thriftwood.evaluation import Evaluation, evaluate
-from thriftwood.forest import Forest, collapse, one_stage
-from thriftwood.problem import (
-    ErrorCosts,
-    PruningProblem,
-    interval_in_words,
-    times_counted,
-    tradeoff_inside,
-    tradeoffs_of,
-)
-from thriftwood.pruning import PruningPath
+from thriftwood.evaluation import Evaluation
+from thriftwood.forest import NestedStages
 from thriftwood.report.page.class_errors import ClassErrors
-from thriftwood.report.page.document import ROUNDING, Page, write_document
-from thriftwood.report.page.proofs import proofs_of
-from thriftwood.report.points import drawn_points, first_point, shown_points
+from thriftwood.report.page.document import Page, write_document
+from thriftwood.report.page.pruned import Commands, pruned_subject
+from thriftwood.report.page.subject import Subject, Version
+from thriftwood.report.page.thrifty import thrifty_subject
+from thriftwood.report.points import drawn_points, shown_points
 from thriftwood.support.arrays import FloatArray, IntArray
 from thriftwood.support.files import File
 from thriftwood.support.progress import progress_bar
@@ -42,7 +33,6 @@ FEWEST_POINTS = 3  # the first, the last and the suggested one
 MOST_DRAWN = 1500
 MOST_NUMBERS = 150_000
 MOST_BILL_BARS = 30
-MOST_TREE_BARS = 100
 # Parts of a mean bill that are no groups of features.
 OTHER_FEATURES, ALL_FEATURES = "features without a group", "features"
 MODEL_COST, SEVERAL = "what is paid once for the model", "counted in several groups"
@@ -51,15 +41,15 @@ TYPICAL = {"A cheap {}": 0.1, "A {} in the middle": 0.5, "A dear {}": 0.9}
 
 
 def write_page(
-    path: PruningPath,
+    path: Any,
     file: File,
-    problem: PruningProblem,
+    problem: Any,
     evaluation: Evaluation | None = None,
     *,
     title: str | None = None,
     noun: str = "sample",
     positive: Any = None,
-    commands: Callable[[int, float], str] | None = None,
+    commands: Commands | None = None,
     max_points: int = 40,
     receipts: bool = True,
 ) -> Page:
@@ -67,16 +57,19 @@ def write_page(
 
     It shows cost against error, and for the point that is chosen on it: which errors it makes, what
     samples pay, which features they buy, what is saved, how small the trees get, receipts of three
-    samples, and the proof that no pruning of this model is better.
+    samples, and the proof that no pruning of this model is better. A thrifty model is compared with
+    its last stage, which buys all features for every sample.
 
     Parameters
     ----------
-    path : PruningPath
+    path : PruningPath, or a fitted ThriftyClassifier or ThriftyRegressor
     file : path
         Usually named `.html`; one that is there already is replaced.
-    problem : PruningProblem
+    problem : PruningProblem, or (X, y) or (X, y, sample_weight)
         The problem that the path solves, with its samples in memory. Bills, receipts and proofs are
-        those of these samples. Its `n_jobs` and `progress` are the page's.
+        those of these samples. Its `n_jobs` and `progress` are the page's. For a thrifty model
+        the tuple of samples that it was not trained on: all that
+        the page shows is measured on these.
     evaluation : Evaluation, optional
         What `path.evaluate` measured on samples that the model was not trained on. With it the page
         shows their errors, and suggests the cheapest point within one standard error of the best.
@@ -117,90 +110,95 @@ def write_page(
     ...     page.file.read_text()[:15]
     '<!DOCTYPE html>'
     """
-    _check_arguments(path, problem, evaluation, title, commands)
+    _check_title(title)
     noun, nouns = _singular_and_plural(noun)
     most_points = whole_number(max_points, "max_points", FEWEST_POINTS)
-    forest, prices, weights = path.forest, problem.prices, problem.in_memory.weights
-    before = _bill(problem, forest)
-    _check_cost(before.mean, path.original.cost)
-    is_judged = forest.is_classifier or forest.statistic != "other"
-    training = _on_own_samples(path, problem, evaluation) if is_judged else None
-    errors = ClassErrors.of(evaluation or training, problem, positive)
-    start, why = first_point(path, training, evaluation, nouns)
-    typical = _typical_samples(before, weights, noun) if truth(receipts, "receipts") else []
-    numbers = 2 * len(prices.names) + sum(len(one["lines"]) for one in typical)
+    with_receipts = truth(receipts, "receipts")
+    if isinstance(getattr(path, "stages_", None), NestedStages):
+        _check_nothing_else(evaluation, commands)
+        subject = thrifty_subject(path, problem, nouns)
+        progress = None
+    else:
+        subject = pruned_subject(path, problem, evaluation, commands, nouns)
+        progress = problem.progress
+    errors = ClassErrors.of(subject, positive)
+    before = subject.version(None)
+    edges = _bill_edges(before.bill.per_sample)
+    typical = _typical_samples(subject, before.bill, noun) if with_receipts else []
+    numbers = 2 * len(subject.prices.names) + sum(len(one["lines"]) for one in typical)
     numbers += 2 * len(errors.names)
     most = max(FEWEST_POINTS, min(most_points, MOST_NUMBERS // numbers))
-    shown = shown_points(path.costs, [start], most)
-    drawn = drawn_points(path.costs, shown, MOST_DRAWN)
-    edges = _bill_edges(before.per_sample)
+    shown = shown_points(subject.costs, [subject.start], most)
+    drawn = drawn_points(subject.costs, shown, MOST_DRAWN)
     points = []
-    with progress_bar("Writing the page", problem.progress) as bar:
-        for index, proof in zip(shown, proofs_of(path, problem, shown, start), strict=True):
-            pruned = collapse(forest, path.kept_nodes(index))[0]
-            after = _bill(problem, pruned)
-            _check_cost(after.mean, float(path.costs[index]))
-            point = _point(path, index, commands)
-            point["place"] = int(np.searchsorted(drawn, index)) + 1
-            point["details"] = _details(after, problem, pruned, edges) | errors.at(index)
-            point["receipts"] = [_still_paid(after, one) for one in typical]
-            points.append(point | {"proof": proof})
+    with progress_bar("Writing the page", progress) as bar:
+        for index, recipe in zip(shown, subject.recipes(shown), strict=True):
+            version = subject.version(index)
+            point = {"index": index, "place": int(np.searchsorted(drawn, index)) + 1, **recipe}
+            point["details"] = _details(subject, version, edges) | errors.at(index)
+            point["receipts"] = [_still_paid(version.bill, one) for one in typical]
+            points.append(point)
             bar(len(points) / len(shown))
+    data = _about(subject, before.bill, noun, nouns) | {
+        "title": title or f"What this {subject.name} could cost",
+        "classes": errors.names,
+        "class_counts": errors.counts,
+        "positive": errors.positive,
+        "edges": edges,
+        "typical": typical,
+        "curve": _curve(subject, drawn),
+        "before": _details(subject, before, edges) | errors.before,
+        "points": points,
+    }
+    return Page(subject.start, subject.why, write_document(data, file))
+
+
+def _about(subject: Subject, before: FeatureBill, noun: str, nouns: str) -> dict[str, Any]:
+    """Return what the page says whatever the point."""
+    prices = subject.prices
     members = [feature for _, features in prices.groups for feature in features]
     rest = OTHER_FEATURES if prices.groups else ALL_FEATURES
     tests = f"splits that {'an' if noun[0] in 'aeiouAEIOU' else 'a'} {noun} passes"
     in_groups = set(members) if prices.groups else set(range(prices.n_columns))
-    data = {
-        "title": title or f"What this {type(path.model).__name__} could cost",
+    return {
         "noun": noun,
         "nouns": nouns,
-        "model": type(path.model).__name__,
+        "model": subject.name,
         "unit": prices.unit,
-        "loss": path.loss_in_words,
-        "error": "none" if not is_judged else "share" if forest.is_classifier else "squared",
-        "method": f"{len(path):,} {path.points_in_words}",
-        "weighting": _weighting(problem, nouns),
-        "n_samples": len(weights),
-        "n_validation": 0 if evaluation is None else evaluation.n_samples,
-        "n_trees": forest.n_trees,
-        "trees_per_bar": _trees_per_bar(forest.n_trees),
-        "n_points": len(path),
+        "words": subject.words,
+        "error": subject.error,
+        "n_samples": len(subject.data.weights),
+        "n_validation": 0 if subject.validation is None else subject.validation.n_samples,
+        "n_points": len(subject.costs),
         "features": prices.names[: prices.n_columns],
         "fees": list(before.fees),
         "prices": prices.prices[prices.payer != MODEL],
-        "classes": errors.names,
-        "class_counts": errors.counts,
-        "positive": errors.positive,
         "lines": [*before.by_group, rest, tests, MODEL_COST, SEVERAL],
         "rest_line": len(before.by_group),
         "ungrouped": [k for k in range(prices.n_columns) if k not in in_groups],
         "in_several_groups": len(set(members)) < len(members),
-        "edges": edges,
-        "typical": typical,
-        "curve": _curve(path, training, evaluation, drawn),
-        "before": _details(before, problem, forest, edges) | errors.before,
-        "points": points,
-        "start": {"point": start, "why": why, "is_suggested": evaluation is not None},
+        "start": {
+            "point": subject.start,
+            "why": subject.why,
+            "is_suggested": subject.is_suggested,
+        },
     }
-    return Page(start, why, write_document(data, file))
 
 
-def _check_arguments(path: Any, problem: Any, evaluation: Any, title: Any, commands: Any) -> None:
-    if not isinstance(path, PruningPath) or np.isnan(path.tradeoffs).any():
-        raise InputError("`path` has no tradeoffs: pass what prune_path returned.", "path")
-    if not isinstance(problem, PruningProblem) or problem.subsample is not None:
-        words = "pass what pruning_problem(model, X, y, ...) returned, without `subsample`."
-        raise InputError(f"`problem` is not of all samples of the path: {words}", "problem")
-    if evaluation is not None and (
-        not isinstance(evaluation, Evaluation) or len(evaluation.points) != len(path)
-    ):
-        words = "pass what path.evaluate(X, y) returned."
-        raise InputError(f"`evaluation` is none of all points of the path: {words}", "evaluation")
+def _check_nothing_else(evaluation: Any, commands: Any) -> None:
+    """Refuse what a page about a thrifty model has no place for."""
+    for name, value in (("evaluation", evaluation), ("commands", commands)):
+        if value is not None:
+            raise InputError(
+                f"`{name}` is for paths of prunings: leave it out, a thrifty model is measured on "
+                "the samples that you pass.",
+                name,
+            )
+
+
+def _check_title(title: Any) -> None:
     if title is not None and (not isinstance(title, str) or not title.strip()):
         raise InputError(f"`title` is {reprlib.repr(title)}: pass some words, or nothing.", "title")
-    if commands is not None and not callable(commands):
-        words = "pass a function of a point and a tradeoff that returns a command."
-        raise InputError(f"`commands` is {reprlib.repr(commands)}: {words}", "commands")
 
 
 def _singular_and_plural(noun: Any) -> tuple[str, str]:
@@ -214,55 +212,12 @@ def _singular_and_plural(noun: Any) -> tuple[str, str]:
     return noun, f"{noun}es" if noun.endswith(("s", "x", "z", "ch", "sh")) else f"{noun}s"
 
 
-def _on_own_samples(
-    path: PruningPath, problem: PruningProblem, evaluation: Evaluation | None
-) -> Evaluation:
-    """Measure all points on the samples that they were pruned on, by answers of the same kind."""
-    data = problem.in_memory
-    times = times_counted(path.forest.n_trees, data.table.n_samples)
-    in_all_trees = replace(data, times=times, loss_weights=data.sample_weights)
-    money = None if evaluation is None else evaluation.error_costs
-    return evaluate(
-        path,
-        in_all_trees,
-        problem.prices,
-        n_jobs=problem.n_jobs,
-        progress=problem.progress,
-        scoring=None if money is None else ErrorCosts(money),
-    )
-
-
-def _check_cost(measured: float, of_path: float) -> None:
-    if abs(measured - of_path) > ROUNDING * max(abs(of_path), ROUNDING):
-        raise InputError(
-            f"A sample of `problem` pays {measured:.6g} on average, but {of_path:.6g} on the "
-            "samples that the path was computed on: pass the problem that the path solves.",
-            "problem",
-        )
-
-
-def _point(
-    path: PruningPath, index: int, commands: Callable[[int, float], str] | None
-) -> dict[str, Any]:
-    """Return how a point is made again."""
-    tradeoff = tradeoff_inside(path.tradeoffs, index)
-    command = None if commands is None else commands(index, tradeoff)
-    if commands is not None and not isinstance(command, str):
-        raise InputError(
-            f"`commands` returned {command!r} for point {index}: it must be text.", "commands"
-        )
-    return {
-        "index": index,
-        "interval": interval_in_words(*tradeoffs_of(path.tradeoffs, index)),
-        "command": command,
-        "python": f"model = path.at(tradeoff={tradeoff!r}).model",
-    }
-
-
-def _curve(
-    path: PruningPath, training: Evaluation | None, validation: Evaluation | None, drawn: IntArray
-) -> dict[str, Any]:
-    """Return cost, loss and errors: of the model before pruning, and then of points."""
+def _curve(subject: Subject, drawn: IntArray) -> dict[str, Any]:
+    """Return cost, loss and errors: before, and then of points."""
+    own, costs, losses = subject.own, subject.costs[drawn], subject.losses
+    first = subject.version(None).bill.mean
+    if subject.losses is None and own is not None:
+        costs = own.cost[drawn]  # where rules were tuned others paid
 
     def errors(measured: Evaluation | None) -> dict[str, Any] | None:
         if measured is None:
@@ -271,53 +226,35 @@ def _curve(
         return {
             "error": [before.error, *measured.error[drawn]],
             "spread": [before.standard_error, *measured.standard_error[drawn]],
-            # On the samples it was pruned on it is that of the curve.
-            "cost": None if measured is training else [before.cost, *measured.cost[drawn]],
+            # On its own samples it is that of the curve.
+            "cost": None if measured is own else [before.cost, *measured.cost[drawn]],
         }
 
     return {
-        "cost": [path.original.cost, *path.costs[drawn]],
-        "loss": [path.original.loss, *path.losses[drawn]],
-        "training": errors(training),
-        "validation": errors(validation),
+        "cost": [first, *costs],
+        "loss": None if losses is None else [losses[0], *losses[1][drawn]],
+        "training": errors(own),
+        "validation": errors(subject.validation),
     }
 
 
-def _weighting(problem: PruningProblem, nouns: str) -> str:
-    """Say how samples count, where they do not all count alike."""
-    data, words = problem.in_memory, []
-    counted = data.sample_weights > 0
-    if np.ptp(data.sample_weights):
-        where = "every share, mean and error" if problem.prices.weigh_bills else "every error"
-        words.append(f"The {nouns} it was pruned on count by their weights, in {where}.")
-    if np.ptp(data.loss_weights[counted] / data.sample_weights[counted]) > ROUNDING:
-        words.append("The loss that pruning weighs counts classes by their weights; errors do not.")
-    return " ".join(words)
-
-
-def _bill(problem: PruningProblem, forest: Forest) -> FeatureBill:
-    """Return what the samples of a problem pay for a forest, each as much as it counts."""
-    data, stages = problem.in_memory, one_stage(forest)
-    return bill_of_stages(stages, data.table, problem.prices, problem.n_jobs, data.weights)
-
-
-def _details(
-    bill: FeatureBill, problem: PruningProblem, forest: Forest, edges: FloatArray
-) -> dict[str, Any]:
-    """Return what the page says about one model: the one before pruning, or a point."""
-    bills, weights = np.minimum(bill.per_sample, edges[-1]), problem.in_memory.weights
+def _details(subject: Subject, version: Version, edges: FloatArray) -> dict[str, Any]:
+    """Return what the page says about one model: the one before, or a point."""
+    bill = version.bill
+    bills = np.minimum(bill.per_sample, edges[-1])
     return {
         "cost": bill.mean,
-        "n_splits": forest.n_splits,
-        "n_features": problem.prices.n_columns_of(forest.feature[forest.is_split]),
+        "n_splits": version.n_splits,
+        "n_features": version.n_features,
         "quantiles": bill.quantiles((0.1, 0.5, 0.9)),
-        "bills": np.histogram(bills, edges, weights=weights)[0],
+        "bills": np.histogram(bills, edges, weights=subject.data.weights)[0],
         "bought": [*bill.bought, *bill.fee_payers.values()],
         "spent": [*bill.by_feature, *bill.fees.values()],
         "test_cost": bill.test_cost,
         "model_cost": bill.model_cost,
-        "by_line": _by_line(bill, problem.prices),
-        "trees": _tree_bars(forest, problem.forest),
+        "by_line": _by_line(bill, subject.prices),
+        "bars": version.bars,
+        "bars_hint": version.bars_hint,
     }
 
 
@@ -344,30 +281,14 @@ def _bill_edges(bills: FloatArray) -> FloatArray:
     return np.linspace(0.0, n_bars * width, n_bars + 1)
 
 
-def _tree_bars(forest: Forest, before: Forest) -> FloatArray:
-    """Return the splits of each tree, or of some trees on average, the largest before first."""
-    now, was = (
-        np.bincount(one.tree_of(np.flatnonzero(one.is_split)), minlength=one.n_trees)
-        for one in (forest, before)
-    )
-    in_order = now[np.argsort(-was, kind="stable")].astype(np.float64)
-    per_bar = _trees_per_bar(forest.n_trees)
-    return np.array([bar.mean() for bar in np.split(in_order, range(per_bar, len(now), per_bar))])
-
-
-def _trees_per_bar(n_trees: int) -> int:
-    """Return how many trees a bar stands for: one, unless there are very many."""
-    return -(-n_trees // MOST_TREE_BARS)
-
-
-def _typical_samples(before: FeatureBill, weights: FloatArray, noun: str) -> list[dict[str, Any]]:
-    """Return samples by what they pay before pruning, with the lines of their receipts.
+def _typical_samples(subject: Subject, before: FeatureBill, noun: str) -> list[dict[str, Any]]:
+    """Return samples by what they pay, with the lines of their receipts before.
 
     Points are nested, so that at every point a sample pays for some of these lines.
     """
     chosen: dict[int, str] = {}
-    by_bill = np.argsort(before.per_sample, kind="stable")
-    counted = np.cumsum(weights[by_bill])
+    by_bill = np.argsort(subject.bills_for_receipts, kind="stable")
+    counted = np.cumsum(subject.data.weights[by_bill])
     for label, share in TYPICAL.items():
         sample = int(by_bill[np.searchsorted(counted, share * counted[-1])])
         chosen.setdefault(sample, label.format(noun))  # fewer where there are very few samples

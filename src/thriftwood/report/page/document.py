@@ -104,18 +104,23 @@ def _short(number: float) -> float | int | None:
 def _table(data: dict[str, Any]) -> str:
     """Return the points as a table that needs no scripts."""
     bill = f"Mean bill ({shown(data['unit'])})" if data["unit"] else "Mean bill"
-    heads = ["Point", bill, "Saved", *_error_heads(data), "Splits", "Features"]
+    splits = ["Splits"] if _has_splits(data) else []
+    heads = ["Point", bill, "Saved", *_error_heads(data), *splits, "Features"]
     head = "".join(f'<th scope="col">{html.escape(words)}</th>' for words in heads)
-    before = {"index": "before", "place": 0, "details": data["before"]}
+    before = {"index": data["words"]["was"], "place": 0, "details": data["before"]}
     body = "\n".join(_table_line(data, one) for one in (before, *data["points"]))
     return f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>"
+
+
+def _has_splits(data: dict[str, Any]) -> bool:
+    return data["before"]["n_splits"] is not None
 
 
 def _error_heads(data: dict[str, Any]) -> list[str]:
     if data["error"] == "none":
         return ["Loss"]
     words = {"share": "Wrong", "squared": "Squared error"}[data["error"]]
-    heads = [f"{words}, {data['nouns']} pruned on"]
+    heads = [f"{words}, {data['words']['own_head']}"]
     if data["curve"]["validation"] is not None:
         heads.append(f"{words}, validation set, ± one standard error")
     return heads
@@ -128,9 +133,9 @@ def _table_line(data: dict[str, Any], point: dict[str, Any]) -> str:
         saved = 0.0  # what is left of two sums that should be the same
     cells = [
         amount(details["cost"]),
-        "" if point["index"] == "before" else amount(saved),
+        "" if point["place"] == 0 else amount(saved),
         *_errors(data, point["place"]),
-        f"{details['n_splits']:,}",
+        *([f"{details['n_splits']:,}"] if _has_splits(data) else []),
         f"{details['n_features']:,}",
     ]
     others = "".join(f"<td>{html.escape(words)}</td>" for words in cells)
@@ -145,8 +150,12 @@ def _errors(data: dict[str, Any], place: int) -> list[str]:
     def write(error: float) -> str:
         return f"{100 * error:.1f} %" if data["error"] == "share" else amount(error)
 
-    cells = [write(curve["training"]["error"][place])]
+    def write_with_spread(measured: dict[str, Any]) -> str:
+        spread = write(measured["spread"][place]).removesuffix(" %")
+        return f"{write(measured['error'][place])} ± {spread}"
+
     if curve["validation"] is not None:
-        error, spread = (curve["validation"][name][place] for name in ("error", "spread"))
-        cells.append(f"{write(error)} ± {write(spread).removesuffix(' %')}")
-    return cells
+        return [write(curve["training"]["error"][place]), write_with_spread(curve["validation"])]
+    if curve["loss"] is None:  # of samples that nothing was fitted to
+        return [write_with_spread(curve["training"])]
+    return [write(curve["training"]["error"][place])]

@@ -10,12 +10,12 @@ function drawCards(point) {
     card(`Saved per ${page.noun}`, amount(rounded(before.cost - after.cost)), less(before.cost, after.cost) || "nothing to save", page.unit),
   ];
   if (curve.validation) cards.push(errorCard("the validation set", curve.validation, point.place));
-  if (curve.training) cards.push(errorCard(prunedOn(), curve.training, point.place, "; too rosy, pruning saw them"));
-  if (!curve.training) cards.push(card(capital(page.loss), amount(curve.loss[point.place]), `was ${amount(curve.loss[0])}`));
+  if (curve.training) cards.push(errorCard(prunedOn(), curve.training, point.place, page.words.caution));
+  if (!curve.training) cards.push(card(capital(page.words.loss), amount(curve.loss[point.place]), `was ${amount(curve.loss[0])}`));
   cards.push(
     card("Features asked for", whole(after.n_features), `was ${whole(before.n_features)}, of ${whole(page.features.length)}`),
-    card("Splits", whole(after.n_splits), `was ${whole(before.n_splits)}`),
   );
+  if (after.n_splits !== null) cards.push(card("Splits", whole(after.n_splits), `was ${whole(before.n_splits)}`));
   refill("cards", ...cards);
 }
 
@@ -52,13 +52,13 @@ function drawBills(point) {
   const drawing = frame(width, height, margin, x, y, {
     x: `bill of ${aNoun()}${unitInBrackets()}`,
     y: `share of ${page.nouns}`,
-    label: `How many ${page.nouns} pay how much, before and after pruning.`,
+    label: `How many ${page.nouns} pay how much, ${page.words.before} and at this point.`,
     xTicks: ticks(edges[0], edges[edges.length - 1], 5),
     yTick: percentTick,
   });
   pairedBars(drawing, edges.slice(0, -1).map(x), x(edges[1]) - x(edges[0]) - 1, y, before, after);
   refill("bills", drawing);
-  barLegend("bills-legend", "before pruning", "at this point");
+  barLegend("bills-legend", page.words.before, "at this point");
   drawQuantiles(point);
 }
 
@@ -73,7 +73,7 @@ function drawQuantiles(point) {
   const write = columnAmount([...before, ...after]);
   refill(
     "quantiles",
-    tableHead([shortUnit() || "Bill", "before", "after"]),
+    tableHead([shortUnit() || "Bill", page.words.was, page.words.is]),
     element("tbody", {}, ...names.map((name, i) => tableRow([name, write(before[i]), write(after[i])]))),
   );
   byId("bills-hint").textContent = modelCostWords(point, " The mean includes it.");
@@ -83,7 +83,7 @@ function drawQuantiles(point) {
 function modelCostWords(point, more) {
   const [before, after] = [page.before.model_cost, point.details.model_cost];
   if (before === 0) return "";
-  return `Without what is paid once for the model: ${amount(before)} ${aNoun()} before, ${amount(after)} after.${more}`;
+  return `Without what is paid once for the model: ${amount(before)} ${aNoun()} ${page.words.before}, ${amount(after)} at this point.${more}`;
 }
 
 // The mean bill in parts; parts that are 0 before and after are left out, and all if there is one.
@@ -97,7 +97,7 @@ function drawLines(point) {
   byId("lines-panel").hidden = rows.length < 2;
   refill(
     "lines",
-    tableHead([`${shortUnit()} per ${page.noun}`.trim(), "before", "after", "saved"]),
+    tableHead([`${shortUnit()} per ${page.noun}`.trim(), page.words.was, page.words.is, "saved"]),
     element("tbody", {}, ...rows),
     element("tfoot", {}, spendingRow("mean bill", page.before.cost, point.details.cost, write)),
   );
@@ -133,27 +133,26 @@ function rounded(difference) {
   return Math.abs(difference) < 1e-6 * page.before.cost ? 0 : difference;
 }
 
-function drawTrees(point) {
-  const [before, after] = [page.before.trees, point.details.trees];
-  const width = Math.max(260, byId("trees").clientWidth);
+function drawBars(point) {
+  const [before, after] = [page.before.bars, point.details.bars];
+  const width = Math.max(260, byId("bars").clientWidth);
   const height = 200;
   const high = Math.max(...before, 1);
-  const margin = { left: roomFor(0, high, tickWords), right: 8, top: 24, bottom: 24 };
+  const yTick = page.words.bars_y === "splits" ? tickWords : percentTick;
+  const margin = { left: roomFor(0, high, yTick), right: 8, top: 24, bottom: 24 };
   const x = scale(0, before.length, margin.left, width - margin.right);
   const y = scale(0, high, height - margin.bottom, margin.top);
-  const what = page.trees_per_bar === 1 ? "each bar is a tree" : `each bar is ${page.trees_per_bar} trees, their mean`;
   const drawing = frame(width, height, margin, x, y, {
-    x: `${what}, the largest first`,
-    y: "splits",
-    label: "Splits of the trees before and after pruning.",
+    x: page.words.bars_x,
+    y: page.words.bars_y,
+    label: `${page.words.bars}, ${page.words.before} and at this point.`,
     xTicks: [],
-    yTick: tickWords,
+    yTick,
   });
   const room = x(1) - x(0);
   const thickness = Math.min(room * 0.8, 60);
   pairedBars(drawing, before.map((_, i) => x(i) + (room - thickness) / 2), thickness, y, before, after);
-  refill("trees", drawing);
-  barLegend("trees-legend", "before pruning", "at this point");
-  byId("trees-hint").textContent = `${counted(page.n_trees, "tree")}: `
-    + `${(point.details.n_splits / page.n_trees).toFixed(1)} splits each on average, were ${(page.before.n_splits / page.n_trees).toFixed(1)}.`;
+  refill("bars", drawing);
+  barLegend("bars-legend", page.words.before, "at this point");
+  byId("bars-hint").textContent = point.details.bars_hint;
 }

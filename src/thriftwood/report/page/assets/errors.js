@@ -23,7 +23,7 @@ function drawMissed(before, after, where) {
     [`sensitivity: share of ${one} that is recognised`, found(before, ill), found(after, ill)],
     [`specificity: share of ${other} that is recognised`, found(before, well), found(after, well)],
   ];
-  fillErrors([`of 1,000 ${page.nouns}`, "before", "after"], [...rows, ...sums(before, after)]);
+  fillErrors([`of 1,000 ${page.nouns}`, page.words.was, page.words.is], [...rows, ...sums(before, after)]);
   const counts = [ill, well].map((k) => `${amountOf(page.class_counts[k])} are ${page.classes[k]}`);
   byId("errors-hint").textContent = `Measured on ${where}, of which ${counts.join(" and ")}.`;
 }
@@ -51,7 +51,7 @@ function drawClassErrors(before, after, where) {
   const rows = order.slice(0, MOST_CLASSES).map((k) => [
     page.classes[k], errors(before, k), errors(after, k), page.classes[after.taken_for[k]] ?? "–",
   ]);
-  fillErrors(["errors of 1,000 in each class", "before", "after", "mostly taken for"], [...rows, ...sums(before, after)]);
+  fillErrors(["errors of 1,000 in each class", page.words.was, page.words.is, "mostly taken for"], [...rows, ...sums(before, after)]);
   const more = order.length - rows.length;
   byId("errors-hint").textContent = `Measured on ${where}, the worst class first.${more > 0 ? ` ${counted(more, "class", "classes")} with fewer errors not shown.` : ""}`;
 }

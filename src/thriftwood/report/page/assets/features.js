@@ -18,7 +18,7 @@ function drawFeatures(point) {
   byId("features-hint").textContent = page.fees.length > 0
     ? `A fee is paid once by ${aNoun()} that buys any feature of its group; it is no part of their prices.`
     : "";
-  barLegend("features-legend", `${page.nouns} that buy it before pruning`, "at this point");
+  barLegend("features-legend", `${page.nouns} that buy it ${page.words.before === "before pruning" ? page.words.before : `in ${page.words.before}`}`, "at this point");
 }
 
 // Features and fees that some sample pays before pruning, the dearest first.
@@ -45,7 +45,7 @@ function fillFeatures(id, lines, writers) {
   const names = ["", "price", "bars", "share", "share", "spent", "spent"];
   refill(
     id,
-    tableHead(["Feature", "price", "bought by", "before", "after", "spent before", "after"], names),
+    tableHead(["Feature", "price", "bought by", page.words.was, page.words.is, `spent ${page.words.was}`, page.words.is], names),
     element("tbody", {}, ...lines.map((line) => featureRow(line, writers))),
   );
 }

@@ -3,7 +3,7 @@
 const GROWS = 1.25; // how much higher a chart must get before points that are far off are left out
 
 function prunedOn() {
-  return `the ${page.nouns} it was pruned on`;
+  return page.words.own;
 }
 
 // The curves to draw: name, cost and height of the model before pruning and of every point.
@@ -17,7 +17,7 @@ function series() {
 
 function frontierWords() {
   const y = state.shows === "loss"
-    ? page.loss
+    ? page.words.loss
     : page.error === "share" ? `share of ${page.nouns} that are wrong` : "mean squared error";
   const yTick = state.shows !== "loss" && page.error === "share" ? percentTick : tickWords;
   return { x: `mean bill of ${aNoun()}${unitInBrackets()}`, y, yTick, label: `Mean bill of ${aNoun()} against ${y}.` };
@@ -116,14 +116,14 @@ function drawChosen(drawing, spots, bottom) {
 }
 
 function drawLegend(curves) {
-  const names = { training: `the ${whole(page.n_samples)} ${page.nouns} it was pruned on`, validation: `the validation set of ${whole(page.n_validation)}` };
+  const names = { training: page.words.own.replace("the ", `the ${whole(page.n_samples)} `), validation: `the validation set of ${whole(page.n_validation)}` };
   const entries = curves.map((curve) => legendEntry(
     names[curve.name] + (curve.spread ? ", ± one standard error" : ""),
     shape("path", { class: `curve ${curve.name}`, d: "M0 7H26" }),
     MARKS[curve.name](13, 7, 4),
   ));
   entries.push(
-    legendEntry("before pruning", MARKS.original(13, 7, 5)),
+    legendEntry(page.words.before, MARKS.original(13, 7, 5)),
     legendEntry("chosen", shape("circle", { class: "halo", cx: 13, cy: 7, r: 6 })),
   );
   refill("legend", ...entries);
@@ -173,6 +173,6 @@ function errorLines(i) {
   if (curve.validation) {
     lines.push(`${errorWords(curve.validation.error[i])} ± ${spreadWords(curve.validation.spread[i])} ${noun} on the validation set`);
   }
-  lines.push(`loss ${amount(curve.loss[i])}`);
+  if (curve.loss) lines.push(`loss ${amount(curve.loss[i])}`);
   return lines;
 }

@@ -6,6 +6,7 @@ const page = JSON.parse(document.getElementById("data").textContent);
 const state = { position: 0, shows: page.error === "none" ? "loss" : "error", showsAll: false, spots: [], width: innerWidth };
 
 function begin() {
+  sayWords();
   byId("about").textContent = aboutWords();
   byId("why").textContent = startWords();
   byId("all-points").open = false;
@@ -17,6 +18,13 @@ function begin() {
   setUpPrinting();
 }
 
+// Titles that differ with what the page is about.
+function sayWords() {
+  byId("bars-title").textContent = page.words.bars;
+  byId("proof-title").textContent = page.words.proof;
+  byId("receipts-by").textContent = `Chosen by what they pay ${page.words.by}, from cheaper than most to dearer than most.`;
+}
+
 // Charts are as wide as their panels; everything else follows by itself.
 function redrawCharts() {
   if (innerWidth === state.width) return;
@@ -24,7 +32,7 @@ function redrawCharts() {
   const point = page.points[state.position];
   drawFrontier();
   drawBills(point);
-  drawTrees(point);
+  drawBars(point);
 }
 
 // On paper only what is very long stays folded; afterwards all is as it was.
@@ -47,8 +55,8 @@ function setUpPrinting() {
 
 function aboutWords() {
   const validation = page.n_validation ? `, ${counted(page.n_validation, `validation ${page.noun}`, `validation ${page.nouns}`)}` : "";
-  return `${withArticle(page.model)} of ${counted(page.n_trees, "tree")} and ${counted(page.features.length, "feature")}; `
-    + `${counted(page.n_samples, page.noun, page.nouns)}${validation}; ${page.method}. ${page.weighting}`.trim();
+  return `${withArticle(page.model)} of ${page.words.made_of} and ${counted(page.features.length, "feature")}; `
+    + `${counted(page.n_samples, page.noun, page.nouns)}${validation}; ${page.words.method}. ${page.words.weighting}`.trim();
 }
 
 function startWords() {
@@ -72,7 +80,7 @@ function positionInAddress() {
 }
 
 function setUpSwitch() {
-  if (page.error === "none") return;
+  if (page.error === "none" || page.curve.loss === null) return;
   const names = { error: page.error === "share" ? "Wrong predictions" : "Squared error", loss: "Loss that pruning weighs" };
   const buttons = Object.entries(names).map(([key, words]) => {
     const button = element("button", { type: "button", "aria-pressed": key === state.shows }, words);
@@ -152,7 +160,7 @@ function draw() {
   drawBills(point);
   drawFeatures(point);
   drawReceipts(point);
-  drawTrees(point);
+  drawBars(point);
   drawProof(point);
   drawRecipes(point);
   markInTable();
@@ -176,7 +184,7 @@ function drawVerdict(point) {
       parts.push("; the mean squared error on ", where, " is ", element("strong", {}, errorWords(now)), `${spread} instead of ${errorWords(was)}.`);
     }
   } else {
-    parts.push(`; the ${page.loss} is ${amount(curve.loss[point.place])} instead of ${amount(curve.loss[0])}.`);
+    parts.push(`; the ${page.words.loss} is ${amount(curve.loss[point.place])} instead of ${amount(curve.loss[0])}.`);
   }
   refill("verdict", ...parts);
 }
@@ -221,7 +229,7 @@ function smallPrint(point) {
   const chosen = validation
     ? `Bills are those of ${prunedOn()}; the validation set pays ${money(validation.cost[point.place])} on average. `
       + "It also chose the suggested point, which flatters it a little."
-    : "Samples that training and pruning did not see would show larger errors.";
+    : page.words.judged;
   return `± is the uncertainty of ${what}, not of the change. ${chosen}`;
 }
 

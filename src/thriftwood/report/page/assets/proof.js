@@ -17,7 +17,7 @@ function drawProof(point) {
 function proofWords(reached, gap) {
   if (reached === null) return "";
   const worth = page.unit ? `1 ${page.unit}` : "a bill of 1";
-  const better = `Better means a smaller sum of loss (${page.loss}) and tradeoff × mean bill; the tradeoff is the loss that ${worth} is worth.`;
+  const better = `Better means a smaller sum of loss (${page.words.loss}) and tradeoff × mean bill; the tradeoff is the loss that ${worth} is worth.`;
   const meaning = gap === "0" ? "A gap of 0 is a proof." : "The gap is how much better another pruning of this model could be, at the most.";
   return `${better} The numbers are whole and were checked by additions alone, without trusting what found the pruning. ${meaning}`;
 }
@@ -26,7 +26,7 @@ function drawRecipes(point) {
   const recipes = [recipe("In Python", point.python)];
   if (point.command !== null) recipes.unshift(recipe("On the command line", point.command));
   refill("recipes", ...recipes);
-  byId("recipe-hint").textContent = `Any tradeoff ${point.interval} gives this point. In Python, path is the path that this page shows, and path[${point.index}] the same point.`;
+  byId("recipe-hint").textContent = point.hint;
 }
 
 function recipe(name, code) {

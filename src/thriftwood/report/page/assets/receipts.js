@@ -19,7 +19,7 @@ function receipt(sample, after, isOpen = false) {
   const shown = element(
     "table",
     {},
-    tableHead([shortUnit() || "Feature", "before", "after"]),
+    tableHead([shortUnit() || "Feature", page.words.was, page.words.is]),
     element("tbody", {}, ...lines.slice(0, FIRST_LINES).map((draw) => draw())),
   );
   const title = element("h3", {}, sample.label, element("small", {}, `row ${sample.sample}`));

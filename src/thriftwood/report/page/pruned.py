@@ -1,0 +1,205 @@
+"""A path of prunings as the subject of a page."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from thriftwood.billing import FeatureBill, bill_of_stages
+from thriftwood.errors import InputError
+from thriftwood.evaluation import Evaluation, evaluate
+from thriftwood.forest import Forest, collapse, one_stage
+from thriftwood.problem import (
+    ErrorCosts,
+    PruningProblem,
+    interval_in_words,
+    times_counted,
+    tradeoff_inside,
+    tradeoffs_of,
+)
+from thriftwood.pruning import PruningPath
+from thriftwood.report.page.document import ROUNDING
+from thriftwood.report.page.proofs import proofs_of
+from thriftwood.report.page.subject import Subject, Version
+from thriftwood.report.points import first_point
+from thriftwood.support.arrays import FloatArray
+
+MOST_TREE_BARS = 100
+# What makes a point again on the command line: of its number and a tradeoff.
+Commands = Callable[[int, float], str]
+
+
+def pruned_subject(
+    path: PruningPath,
+    problem: PruningProblem,
+    evaluation: Evaluation | None,
+    commands: Commands | None,
+    nouns: str,
+) -> Subject:
+    """Return a path with the problem that it solves, checked; parameters as in `write_page`."""
+    _check_arguments(path, problem, evaluation, commands)
+    forest = path.forest
+    is_judged = forest.is_classifier or forest.statistic != "other"
+    training = _on_own_samples(path, problem, evaluation) if is_judged else None
+    start, why = first_point(path, training, evaluation, nouns)
+
+    def version(index: int | None) -> Version:
+        pruned = forest if index is None else collapse(forest, path.kept_nodes(index))[0]
+        bill = _bill(problem, pruned)
+        _check_cost(bill.mean, float(path.original.cost if index is None else path.costs[index]))
+        return Version(
+            bill,
+            problem.prices.n_columns_of(pruned.feature[pruned.is_split]),
+            _tree_bars(pruned, forest),
+            _splits_in_words(pruned, forest),
+            pruned.n_splits,
+        )
+
+    def recipes(points: list[int]) -> Iterator[dict[str, Any]]:
+        for index, proof in zip(points, proofs_of(path, problem, points, start), strict=True):
+            yield _recipe(path, index, commands) | {"proof": proof}
+
+    return Subject(
+        name=type(path.model).__name__,
+        forest=forest,
+        data=problem.in_memory,
+        prices=problem.prices,
+        costs=path.costs,
+        losses=(path.original.loss, path.losses),
+        own=training,
+        validation=evaluation,
+        start=start,
+        why=why,
+        is_suggested=evaluation is not None,
+        version=version,
+        recipes=recipes,
+        words=_words(path, nouns) | {"weighting": _weighting(problem, nouns)},
+    )
+
+
+def _words(path: PruningPath, nouns: str) -> dict[str, str]:
+    n_trees = path.forest.n_trees
+    per_bar = _trees_per_bar(n_trees)
+    bars = "each bar is a tree" if per_bar == 1 else f"each bar is {per_bar} trees, their mean"
+    return {
+        "made_of": f"{n_trees:,} tree{'' if n_trees == 1 else 's'}",
+        "method": f"{len(path):,} {path.points_in_words}",
+        "before": "before pruning",
+        "was": "before",
+        "is": "after",
+        "own": f"the {nouns} it was pruned on",
+        "own_head": f"{nouns} pruned on",
+        "caution": "; too rosy, pruning saw them",
+        "judged": "Samples that training and pruning did not see would show larger errors.",
+        "loss": path.loss_in_words,
+        "by": "before pruning",
+        "bars": "Size of the trees",
+        "bars_x": f"{bars}, the largest first",
+        "bars_y": "splits",
+        "proof": "Can this model be pruned better?",
+    }
+
+
+def _check_arguments(path: Any, problem: Any, evaluation: Any, commands: Any) -> None:
+    if not isinstance(path, PruningPath) or np.isnan(path.tradeoffs).any():
+        raise InputError("`path` has no tradeoffs: pass what prune_path returned.", "path")
+    if not isinstance(problem, PruningProblem) or problem.subsample is not None:
+        words = "pass what pruning_problem(model, X, y, ...) returned, without `subsample`."
+        raise InputError(f"`problem` is not of all samples of the path: {words}", "problem")
+    if evaluation is not None and (
+        not isinstance(evaluation, Evaluation) or len(evaluation.points) != len(path)
+    ):
+        words = "pass what path.evaluate(X, y) returned."
+        raise InputError(f"`evaluation` is none of all points of the path: {words}", "evaluation")
+    if commands is not None and not callable(commands):
+        words = "pass a function of a point and a tradeoff that returns a command."
+        raise InputError(f"`commands` is {reprlib.repr(commands)}: {words}", "commands")
+
+
+def _on_own_samples(
+    path: PruningPath, problem: PruningProblem, evaluation: Evaluation | None
+) -> Evaluation:
+    """Measure all points on the samples that they were pruned on, by answers of the same kind."""
+    data = problem.in_memory
+    times = times_counted(path.forest.n_trees, data.table.n_samples)
+    in_all_trees = replace(data, times=times, loss_weights=data.sample_weights)
+    money = None if evaluation is None else evaluation.error_costs
+    return evaluate(
+        path,
+        in_all_trees,
+        problem.prices,
+        n_jobs=problem.n_jobs,
+        progress=problem.progress,
+        scoring=None if money is None else ErrorCosts(money),
+    )
+
+
+def _check_cost(measured: float, of_path: float) -> None:
+    if abs(measured - of_path) > ROUNDING * max(abs(of_path), ROUNDING):
+        raise InputError(
+            f"A sample of `problem` pays {measured:.6g} on average, but {of_path:.6g} on the "
+            "samples that the path was computed on: pass the problem that the path solves.",
+            "problem",
+        )
+
+
+def _recipe(path: PruningPath, index: int, commands: Commands | None) -> dict[str, Any]:
+    """Return how a point is made again."""
+    tradeoff = tradeoff_inside(path.tradeoffs, index)
+    command = None if commands is None else commands(index, tradeoff)
+    if commands is not None and not isinstance(command, str):
+        raise InputError(
+            f"`commands` returned {command!r} for point {index}: it must be text.", "commands"
+        )
+    interval = interval_in_words(*tradeoffs_of(path.tradeoffs, index))
+    return {
+        "command": command,
+        "python": f"model = path.at(tradeoff={tradeoff!r}).model",
+        "hint": f"Any tradeoff {interval} gives this point. In Python, path is the path that this "
+        f"page shows, and path[{index}] the same point.",
+    }
+
+
+def _weighting(problem: PruningProblem, nouns: str) -> str:
+    """Say how samples count, where they do not all count alike."""
+    data, words = problem.in_memory, []
+    counted = data.sample_weights > 0
+    if np.ptp(data.sample_weights):
+        where = "every share, mean and error" if problem.prices.weigh_bills else "every error"
+        words.append(f"The {nouns} it was pruned on count by their weights, in {where}.")
+    if np.ptp(data.loss_weights[counted] / data.sample_weights[counted]) > ROUNDING:
+        words.append("The loss that pruning weighs counts classes by their weights; errors do not.")
+    return " ".join(words)
+
+
+def _bill(problem: PruningProblem, forest: Forest) -> FeatureBill:
+    """Return what the samples of a problem pay for a forest, each as much as it counts."""
+    data, stages = problem.in_memory, one_stage(forest)
+    return bill_of_stages(stages, data.table, problem.prices, problem.n_jobs, data.weights)
+
+
+def _tree_bars(forest: Forest, before: Forest) -> FloatArray:
+    """Return the splits of each tree, or of some trees on average, the largest before first."""
+    now, was = (
+        np.bincount(one.tree_of(np.flatnonzero(one.is_split)), minlength=one.n_trees)
+        for one in (forest, before)
+    )
+    in_order = now[np.argsort(-was, kind="stable")].astype(np.float64)
+    per_bar = _trees_per_bar(forest.n_trees)
+    return np.array([bar.mean() for bar in np.split(in_order, range(per_bar, len(now), per_bar))])
+
+
+def _trees_per_bar(n_trees: int) -> int:
+    """Return how many trees a bar stands for: one, unless there are very many."""
+    return -(-n_trees // MOST_TREE_BARS)
+
+
+def _splits_in_words(forest: Forest, before: Forest) -> str:
+    n_trees = forest.n_trees
+    mean, was = (one.n_splits / n_trees for one in (forest, before))
+    trees = f"{n_trees:,} tree{'' if n_trees == 1 else 's'}"
+    return f"{trees}: {mean:.1f} splits each on average, were {was:.1f}."

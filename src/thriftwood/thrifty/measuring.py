@@ -1,0 +1,193 @@
+"""Rules of a thrifty model on samples that it was not trained on: errors, bills, who stops where.
+
+Points go from dear to cheap, as those of a path of prunings: point `i` is the rule `-1 - i`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from thriftwood.billing import FeatureBill, FeatureUse, make_bill
+from thriftwood.cascade import at_stop
+from thriftwood.costs import AnyCosts, PriceList
+from thriftwood.evaluation import Evaluation, Meter, Predicted, class_losses, read_score
+from thriftwood.forest import Forest, NestedStages, mask_of
+from thriftwood.problem import ErrorCosts, SampleData, read_validation
+from thriftwood.support.arrays import FloatArray, IntArray, read_only
+from thriftwood.support.validation import shares_of_one
+from thriftwood.thrifty.units import bills_of_sets
+
+
+class _Judged(NamedTuple):
+    """What is measured: a model, by the trees that stand for its purchases."""
+
+    model: Any
+    forest: Forest
+    prices: PriceList
+    samples: str = "all"
+
+
+@dataclass(frozen=True)
+class MeasuredStages:
+    """What every stage of a thrifty model predicts for some samples, and how sure it is.
+
+    Attributes
+    ----------
+    model : a fitted thrifty model
+    data : SampleData
+    prices : PriceList
+    outputs : shape (n_samples, n_stages, n_outputs)
+    margins : shape (n_samples, n_stages)
+    """
+
+    model: Any
+    data: SampleData
+    prices: PriceList
+    outputs: FloatArray
+    margins: FloatArray
+
+    @classmethod
+    def of(
+        cls, model: Any, X: Any, y: Any, sample_weight: Any = None, costs: AnyCosts = None
+    ) -> MeasuredStages:
+        judged = _judged(model)
+        data, prices = read_validation(judged, X, y, "all", sample_weight, costs)
+        stages: NestedStages = model.stages_
+        rows = data.table.values.astype(np.float64, copy=False)
+        outputs = [stages.outputs(number, rows, model.n_jobs) for number in range(len(stages))]
+        margins = [
+            stages.margins(number, rows, own, model.n_jobs) for number, own in enumerate(outputs)
+        ]
+        return cls(model, data, prices, np.stack(outputs, axis=1), np.column_stack(margins))
+
+    @property
+    def costs(self) -> FloatArray:
+        """The mean bill of each point where it was tuned, from dear to cheap."""
+        costs: FloatArray = self.model.rules_.costs[::-1]
+        return costs
+
+    def stage_at(self, point: int | None) -> IntArray:
+        """Return where samples stop at a point; None is the full model, the last stage for all."""
+        return at_stop(self.margins, self._numbers, self._rule(point))
+
+    def bill_at(self, point: int | None) -> FeatureBill:
+        """Return what samples pay at a point, or for the full model."""
+        stage, in_use = self.stage_at(point), self.in_use(point)
+        rows, names = self.data.table.values, self.model.purchase_plan.richest.feature_names
+        return bill_of_sets(
+            self.model.stages_, in_use, self.prices, stage, rows, names, self.data.weights
+        )
+
+    def in_use(self, point: int | None) -> list[int]:
+        """Return the stages that samples may reach at a point."""
+        rule = self._rule(point)
+        return np.flatnonzero(np.isfinite(rule[: int(np.argmax(rule == 0)) + 1])).tolist()
+
+    def evaluate(self, quantiles: Sequence[float] = ()) -> Evaluation:
+        """Measure all points: errors, scores and bills."""
+        judged, shares = _judged(self.model), shares_of_one(quantiles, "quantiles")
+        scoring = _scoring_of(self.model)
+        score = read_score(scoring, judged.forest, self.data, self.data.table.values)
+        points = [None, *range(len(self.costs))]
+        meter = Meter(judged, self.data, score, shares, len(points))
+        return Evaluation.of(
+            [
+                meter(predicted, bill)._replace(cost=cost)
+                for predicted, bill, cost in self._along(points)
+            ],
+            points=read_only(np.arange(len(self.costs))),
+            tradeoffs=read_only(np.full(len(self.costs), np.nan)),
+            quantiles=shares,
+            n_samples=int(np.count_nonzero(self.data.sample_weights)),
+            scoring=score.name,
+            error_costs=score.error_costs,
+        )
+
+    @property
+    def _numbers(self) -> IntArray:
+        return np.tile(np.arange(self.margins.shape[1]), (len(self.margins), 1))
+
+    def _along(self, points: Sequence[int | None]) -> Iterator[tuple[Predicted, FloatArray, float]]:
+        """Yield predictions, bills and the mean bill of points."""
+        sets, weights = self.model.stages_.sets, self.data.weights
+        bills = bills_of_sets(self.prices, sets, len(weights))
+        for point in points:
+            rule = self._rule(point)
+            outputs = at_stop(self.margins, self.outputs, rule)
+            losses = (
+                class_losses(outputs, self.data.target)
+                if self.model.purchase_plan.richest.is_classifier
+                else (outputs.T - self.data.target) ** 2
+            )
+            bill = at_stop(self.margins, bills, rule)
+            once = _model_cost(self.prices, sets[self.in_use(point)[-1]])
+            cost = float(weights @ bill / weights.sum() + once)
+            yield Predicted(losses, outputs, outputs.argmax(axis=1)), bill, cost
+
+    def _rule(self, point: int | None) -> FloatArray:
+        """Return the thresholds of a point."""
+        rule: FloatArray
+        if point is None:
+            rule = np.append(np.full(self.margins.shape[1] - 1, np.inf), 0.0)
+        else:
+            rule = self.model.rules_.thresholds[-1 - point]
+        return rule
+
+
+def bill_of_sets(
+    stages: NestedStages,
+    in_use: Sequence[int],
+    prices: PriceList,
+    stage: IntArray,
+    rows: FloatArray,
+    names: tuple[str, ...] | None,
+    weights: FloatArray | None = None,
+) -> FeatureBill:
+    """Return what samples pay that stop at these stages, of those that are in use."""
+    return make_bill(
+        prices,
+        stages.used(stage),
+        np.zeros(len(rows)),
+        partial(_uses_of, stages, in_use, stage, rows),
+        _model_cost(prices, stages.sets[in_use[-1]]),
+        names,
+        weights,
+        part="stage",
+    )
+
+
+def _judged(model: Any) -> Any:
+    return _Judged(model, model.purchase_plan.richest, model.prices)
+
+
+def _scoring_of(model: Any) -> Any:
+    """Return the score by which rules were chosen; where errors cost something, what they cost."""
+    if getattr(model, "error_costs", None) is not None:
+        return ErrorCosts(model.error_costs_)
+    usual = "accuracy" if hasattr(model, "classes_") else "neg_mean_squared_error"
+    return usual if model.scoring is None else model.scoring
+
+
+def _model_cost(prices: PriceList, features: frozenset[int]) -> float:
+    return prices.model_cost(mask_of(features, prices.n_features), 0)
+
+
+def _uses_of(
+    stages: NestedStages, in_use: Sequence[int], stage: IntArray, rows: FloatArray, sample: int
+) -> list[FeatureUse]:
+    """Return what a sample buys, stage after stage."""
+    return [
+        (feature, number, _shown(rows[sample, feature]))
+        for number in in_use
+        if number <= stage[sample]
+        for feature in sorted(stages.sets[number])
+    ]
+
+
+def _shown(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
