@@ -333,7 +333,7 @@ def excess_and_traffic(problem, to_required, to_item):
     return excess, traffic
 
 
-@kernel
+@small_kernel
 def move(excess, traffic, tail, head, amount):
     """Send an amount over an arc."""
     excess[tail] -= amount

@@ -59,7 +59,7 @@ def leaf_of(splits, root, x):
     return h
 
 
-@kernel
+@small_kernel
 def find_leaves(layout, tree, X, leaf):
     """Fill in the leaf of a tree that each sample ends in.
 

@@ -6,7 +6,7 @@ threads can share a pass; a sum over all samples is the sum of the blocks in the
 
 import numpy as np
 
-from thriftwood.support.compiling import kernel
+from thriftwood.support.compiling import kernel, small_kernel
 
 NO_LEAF = -1
 SQUARED, LOGISTIC, SOFTMAX = range(3)
@@ -54,7 +54,7 @@ def add_leaves(leaves, values, bias, block, scores):
             add_one(leaves[i], values, bias, k, scores[i])
 
 
-@kernel
+@small_kernel
 def add_four(leaves, values, bias, k, scores):
     a, b, c, d = bias[k], bias[k + 1], bias[k + 2], bias[k + 3]
     for j in leaves:
@@ -66,7 +66,7 @@ def add_four(leaves, values, bias, k, scores):
     scores[k], scores[k + 1], scores[k + 2], scores[k + 3] = a, b, c, d
 
 
-@kernel
+@small_kernel
 def add_two(leaves, values, bias, k, scores):
     a, b = bias[k], bias[k + 1]
     for j in leaves:
@@ -76,7 +76,7 @@ def add_two(leaves, values, bias, k, scores):
     scores[k], scores[k + 1] = a, b
 
 
-@kernel
+@small_kernel
 def add_one(leaves, values, bias, k, scores):
     a = bias[k]
     for j in leaves:

@@ -5,7 +5,7 @@ from collections import namedtuple
 import numpy as np
 
 from thriftwood.closure.kernels import NOTHING, arcs_by_item
-from thriftwood.support.compiling import kernel
+from thriftwood.support.compiling import kernel, small_kernel
 
 
 @kernel
@@ -139,7 +139,7 @@ def payments(pieces, group, merged):
     return payment
 
 
-@kernel
+@small_kernel
 def pay(shares, slot, j, amount):
     """Move an amount from a payment to item `j`, as far as there is any and it is needed."""
     amount = min(amount, shares.deficit[j], shares.left[shares.payment[slot]])

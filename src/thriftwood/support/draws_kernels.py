@@ -12,7 +12,7 @@ def draw(rows, columns, seed, drawn):
         drawn[i] = uniform(rows[i], columns, seed)
 
 
-@kernel
+@small_kernel
 def uniform(row, columns, seed):
     """Return a number between 0 and 1, from the values of a row in some columns."""
     state = seed

@@ -4,7 +4,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from thriftwood.support.compiling import kernel
+from thriftwood.support.compiling import kernel, small_kernel
 
 NOTHING = -1
 PAIRS, POWERS, ENTROPY = 0, 1, 2  # impurities
@@ -118,7 +118,7 @@ def take_sample(order, is_new, number, samples):
                 n_taken += 1
 
 
-@kernel
+@small_kernel
 def put_leaf(nodes, samples, node, parent, is_right, start, stop):
     """Write a leaf with its class weights, and tell its parent."""
     nodes.parent[node] = parent
@@ -138,7 +138,7 @@ def put_leaf(nodes, samples, node, parent, is_right, start, stop):
         children[parent] = node
 
 
-@kernel
+@small_kernel
 def mark_bought(nodes, rules, node, features):
     """Mark the features that were tested above a node, and take what was paid there off the prices.
 
@@ -163,7 +163,7 @@ def mark_bought(nodes, rules, node, features):
         features.prices[k] = max(features.prices[k], 0.0)
 
 
-@kernel
+@small_kernel
 def shuffle(drawn, n_tried, seed):
     """Draw an order in which to try the features, where not all of them are tried."""
     if n_tried >= len(drawn):
@@ -177,7 +177,7 @@ def shuffle(drawn, n_tried, seed):
     return seed
 
 
-@kernel
+@small_kernel
 def random_number(seed):
     """Return the next seed and a number of 64 random bits (Vigna's splitmix64)."""
     seed = np.uint64(seed) + np.uint64(0x9E3779B97F4A7C15)
@@ -187,7 +187,7 @@ def random_number(seed):
     return seed, bits ^ (bits >> np.uint64(31))
 
 
-@kernel
+@small_kernel
 def best_split(samples, rules, features, work, node, n_live):
     """Return the split to take, and how many features are still live.
 
@@ -224,7 +224,7 @@ def best_split(samples, rules, features, work, node, n_live):
     return cheapest, n_live
 
 
-@kernel
+@small_kernel
 def costs_less(split, other, price, other_price):
     """Tell whether a split costs less per gain; of equals one that gains more, or the lower."""
     if other.feature == NOTHING:
@@ -237,7 +237,7 @@ def costs_less(split, other, price, other_price):
     return split.feature < other.feature
 
 
-@kernel
+@small_kernel
 def forget(features, feature, last):
     """Move a feature to place `last` of the live ones, which then are one fewer."""
     place, moved = features.place[feature], features.live[last]
@@ -247,7 +247,7 @@ def forget(features, feature, last):
     features.place[feature] = last
 
 
-@kernel
+@small_kernel
 def end_of_known(samples, feature, node):
     """Return where missing values begin among the samples of a node: they come last."""
     stop = node.stop
@@ -256,7 +256,7 @@ def end_of_known(samples, feature, node):
     return stop
 
 
-@kernel
+@small_kernel
 def is_constant(codes, node, known):
     """Tell whether the samples of a node have the same value, or all miss it."""
     if known == node.start:
@@ -264,7 +264,7 @@ def is_constant(codes, node, known):
     return known == node.stop and codes[node.start] == codes[known - 1]
 
 
-@kernel
+@small_kernel
 def best_threshold(samples, rules, work, node, feature, known):
     """Return the least impurity that a threshold leaves, and the threshold.
 
@@ -302,7 +302,7 @@ def best_threshold(samples, rules, work, node, feature, known):
     return least, below, above, missing_left
 
 
-@kernel
+@small_kernel
 def impurity_left(left, counts, right, n_left, n_samples, rules):
     """Return the impurity after a split, infinity where a side is too small; fill `right`."""
     if min(n_left, n_samples - n_left) < rules.min_samples_leaf:
@@ -314,7 +314,7 @@ def impurity_left(left, counts, right, n_left, n_samples, rules):
     return impurity_after(left, right, rules)
 
 
-@kernel
+@small_kernel
 def partition(samples, split, live, start, stop, work):
     """Move the samples that go left before the others, in order; return where they meet."""
     missing = samples.missing[split.feature]
@@ -330,7 +330,7 @@ def partition(samples, split, live, start, stop, work):
     return middle
 
 
-@kernel
+@small_kernel
 def move_sorted(codes, order, start, stop, work):
     """Move codes and their samples, those that go left first; both sides stay sorted."""
     n_left, n_right = start, 0
@@ -347,7 +347,7 @@ def move_sorted(codes, order, start, stop, work):
         order[n_left + place] = work.moved_samples[place]
 
 
-@kernel
+@small_kernel
 def move_members(members, start, stop, work):
     """Move samples, those that go left first."""
     n_left, n_right = start, 0
@@ -361,7 +361,7 @@ def move_members(members, start, stop, work):
         members[n_left + place] = work.moved_samples[place]
 
 
-@kernel
+@small_kernel
 def impurity_of(counts, rules):
     """Return the impurity of samples with these class weights."""
     if rules.impurity == PAIRS:
@@ -371,7 +371,7 @@ def impurity_of(counts, rules):
     return entropy(counts, rules.alpha)
 
 
-@kernel
+@small_kernel
 def impurity_after(left, right, rules):
     """Return what a split leaves: the worse of its sides, but of entropies the mean."""
     of_left, of_right = impurity_of(left, rules), impurity_of(right, rules)
@@ -381,7 +381,7 @@ def impurity_after(left, right, rules):
     return max(of_left, of_right)
 
 
-@kernel
+@small_kernel
 def pairs(counts, alpha):
     """Return the sum over pairs of classes of [[n_i - alpha]+ [n_j - alpha]+ - alpha^2]+."""
     total = 0.0
@@ -398,7 +398,7 @@ def pairs(counts, alpha):
     return total
 
 
-@kernel
+@small_kernel
 def powers(counts, power):
     """Return (sum n)^power - sum n^power."""
     total, own = 0.0, 0.0
@@ -408,7 +408,7 @@ def powers(counts, power):
     return total**power - own
 
 
-@kernel
+@small_kernel
 def entropy(counts, alpha):
     """Return the entropy in nats; below alpha it counts as 0."""
     total = counts.sum()
