@@ -403,3 +403,22 @@ def test_pages_of_regressors(visit, tmp_path, loss):
     words = "mean squared error" if loss == "squared_error" else "recorded gain given up"
     assert words in page.locator("#frontier svg").text_content()
     assert words in shown(page, "#verdict")
+
+
+def test_a_page_of_a_thrifty_model_shows_what_each_budget_buys(visit, tmp_path):
+    model = tw.ThriftyClassifier(costs=COSTS, budget=60, effort="quick", random_state=0).fit(X, Y)
+    start = tw.report.write_page(model, tmp_path / "page.html", VALIDATION, noun="patient").point
+    page = visit((tmp_path / "page.html").as_uri(), viewport={"width": 360, "height": 740})
+    assert point_shown(page) == start
+    found = model.evaluate(*VALIDATION)
+    for press in ("#cheaper", "#dearer", "#dearer"):
+        page.click(press)
+        point = point_shown(page)
+        assert amount(found.cost[point], "CAD") in shown(page, "#verdict")
+        assert percent(found.error[point]) in shown(page, "#verdict")
+    assert shown(page, "#bars-title") == "Where patients stop"
+    assert "stage" in shown(page, "#bars-hint")
+    assert shown(page, "#claim").startswith("Nothing is proven here")
+    assert "model.at(budget=" in shown(page, "#recipes")
+    assert shown(page, "#switch") == ""
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360

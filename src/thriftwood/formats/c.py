@@ -69,7 +69,7 @@ def to_c(model: object, file: File | None = None, *, name: str = "forest") -> st
     if isinstance(stages, NestedStages):
         from thriftwood.formats.c_stages import stages_in_c
 
-        text = stages_in_c(stages, name)
+        text = stages_in_c(stages, name, model.purchase_plan.richest)  # type: ignore[attr-defined]
     else:
         text = forest_in_c(trees_to_export(model), name)
     if file is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.resources import files
 from string import Template
 from typing import Any
@@ -39,12 +40,12 @@ ${gates}
     return log1p(${unit} / (expected + ${least}));"""
 
 
-def stages_in_c(stages: NestedStages, name: str) -> str:
+def stages_in_c(stages: NestedStages, name: str, plan: Forest) -> str:
     """Return nested stages as C source; those that no sample reaches are left out.
 
     ``int name_predict(const double *row, double *out)`` and ``int name_predict_lazily(get, context,
     out)`` return the number of the stage where the sample stops; `out` gets class probabilities, or
-    the number.
+    the number. `plan` knows the names of columns and the classes.
     """
     in_use, n_out = stages.in_use, max(1, len(stages.error_costs))
     parts, cases, gates = [], [], []
@@ -52,12 +53,12 @@ def stages_in_c(stages: NestedStages, name: str) -> str:
         calls = []
         for member_number, member in enumerate(stages.members[number]):
             own = f"{name}_{place}_{member_number}"
-            parts.append(_forest(member, own))
+            parts.append(_forest(member, own, plan))
             calls.append(_call(own, member_number, n_out))
         cases.append(f"    case {place}:\n" + "".join(calls) + "        break;")
         if stages.gates:
             own = f"{name}_gate_{place}"
-            parts.append(_forest(stages.gates[number], own))
+            parts.append(_forest(stages.gates[number], own, plan))
             gates.append(
                 f"    case {place}:\n        {own}_predict(row, &expected);\n        break;"
             )
@@ -77,16 +78,32 @@ def stages_in_c(stages: NestedStages, name: str) -> str:
     words |= {"margin": margin, "cases": "\n".join(cases)}
     template = files("thriftwood.formats").joinpath("stages.c.template").read_text()
     head = "#include <math.h>\n#include <stdint.h>\n\n"
+    head = _head(stages, name, plan) + head
     return head + "".join(parts) + _arrays(stages, name) + Template(template).substitute(words)
 
 
-def _forest(member: Any, name: str) -> str:
+def _head(stages: NestedStages, name: str, plan: Forest) -> str:
+    """Say in a comment what each stage buys, and what comes out."""
+    lines = [f"{name}: {len(stages.in_use)} stages, which buy these numbers of a row:"]
+    bought: frozenset[int] = frozenset()
+    for number in stages.in_use:
+        new = [(k, c.quoted(plan.columns.label(k))) for k in sorted(stages.sets[number] - bought)]
+        lines += [f"  stage {number}  [{feature}] {label}" for feature, label in new]
+        bought = stages.sets[number]
+    if plan.classes is not None:
+        labels = [f"[{k}] {c.quoted(str(label))}" for k, label in enumerate(plan.classes.tolist())]
+        lines.append(f"Out come the probabilities of classes: {', '.join(labels)}.")
+    return "/* " + "\n * ".join(lines) + "\n */\n\n"
+
+
+def _forest(member: Any, name: str, plan: Forest) -> str:
     if not isinstance(member, Forest):
         raise UnsupportedModelError(
             f"The stages are of {type(member.model).__name__} models, which are no trees that can "
             "be written as C."
         )
-    return c.forest_in_c(member, name)
+    classes = None if member.classes is None else plan.classes
+    return c.forest_in_c(replace(member, feature_names=plan.feature_names, classes=classes), name)
 
 
 def _call(own: str, number: int, n_out: int) -> str:
