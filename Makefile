@@ -40,6 +40,7 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/one_tradeoff.py
 	$(BIN)/python benchmarks/whole_path.py
 	$(BIN)/python benchmarks/memory.py
+	$(BIN)/python benchmarks/first_call.py
 	$(BIN)/python benchmarks/budget_forest.py
 	$(BIN)/python benchmarks/boosters.py
 	$(BIN)/python benchmarks/cascade.py

@@ -17,6 +17,7 @@ SCRIPTS = [
     ("memory.py", ["estimate", "deep", "Worst ratios"]),
     ("counted_rows.py", ["out of bag", "validation samples", "within 20"]),
     ("budget_forest.py", ["of the first", "splits"]),
+    ("first_call.py", ["first prune_path", "--help", "again"]),
     ("export.py", ["ONNX, float32", "of scikit-learn"]),
     ("boosters.py", ["CEGB alone", "Area between the curves", "Where to start", "descended"]),
     ("predict.py", ["its library", "treelite"]),

@@ -235,6 +235,7 @@ def cost_of_tests(
     n_tests = np.zeros(routes.n_samples)
     if prices.per_split > 0:
         passed = routes.order, routes.start, routes.stop
+        splits = splits.astype(np.int64, copy=False)
         kernels.count_tests(splits, forest.tree_of(splits), *passed, n_tests)
     return prices.per_split * n_tests
 

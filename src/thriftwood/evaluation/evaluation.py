@@ -357,8 +357,8 @@ def _predicted_along(
     before = np.zeros(forest.n_nodes, dtype=np.bool_)
     for step, n_points in prunings:
         last = step >= n_points - 1
-        kernels.put_in(trees, state, np.flatnonzero(before & ~last), -1)
-        kernels.put_in(trees, state, np.flatnonzero(last & ~before), 1)
+        for changes, sign in ((before & ~last, -1), (last & ~before, 1)):
+            kernels.put_in(trees, state, np.flatnonzero(changes).astype(np.int32), sign)
         splits, start = sorted_by_step(step, n_points)
         for point in range(n_points - 1, -1, -1):
             if point < n_points - 1:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from thriftwood.forest import kernels
 from thriftwood.forest.forest import Forest
 from thriftwood.forest.links import predictions
-from thriftwood.support.arrays import FloatArray, IndexArray
+from thriftwood.support.arrays import FloatArray, IndexArray, read_only
 from thriftwood.support.parallel import for_each, n_threads
 
 # Samples that go down one tree before they go down the next. Fetching a tree for fewer would take
@@ -31,7 +31,7 @@ def scores(forest: Forest, X: NDArray[Any], n_jobs: int | None = None) -> FloatA
     total = np.zeros((len(X), forest.n_outputs))
 
     def add(block: slice) -> None:
-        kernels.add_values(forest.layout, forest.values, X[block], total[block])
+        kernels.add_values(forest.layout, forest.values, read_only(X[block]), total[block])
         if forest.combine == "mean":
             total[block] /= forest.n_trees
         total[block] += forest.bias
@@ -45,7 +45,7 @@ def leaves(forest: Forest, X: NDArray[Any], n_jobs: int | None = None) -> IndexA
     found = np.empty((len(X), forest.n_trees), dtype=np.int32)
 
     def find(block: slice) -> None:
-        kernels.leaves_of(forest.layout, X[block], found[block])
+        kernels.leaves_of(forest.layout, read_only(X[block]), found[block])
 
     for_each(find, _blocks(len(X), n_jobs), n_jobs)
     return found

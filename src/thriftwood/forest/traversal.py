@@ -40,7 +40,7 @@ class Routes:
 def route_samples(forest: Forest, table: Table, n_jobs: int | None = None) -> Routes:
     """Send every sample of a table, with the columns of the forest, through every tree."""
     with np.errstate(over="ignore"):
-        X = table.values.astype(forest.input_dtype, copy=False)
+        X = read_only(table.values.astype(forest.input_dtype, copy=False).view())
     order = np.empty((forest.n_trees, len(X)), dtype=np.int32)
     start = np.empty(forest.n_nodes, dtype=np.int32)
     stop = np.empty(forest.n_nodes, dtype=np.int32)

@@ -25,7 +25,7 @@ from thriftwood.problem import (
     majorised_losses,
 )
 from thriftwood.solvers import Solver, parametric_cut
-from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
+from thriftwood.support.arrays import BoolArray, FloatArray, IntArray, read_only
 
 # How many prunings by recorded gains may be the start.
 MOST_STARTS = 60
@@ -81,7 +81,7 @@ class _Iterate:
     def of(cls, problem: PruningProblem, kept: BoolArray) -> _Iterate:
         forest, origin = collapse(problem.forest, kept)
         order, start, stop = problem.routes.order, problem.routes.start, problem.routes.stop
-        routes = Routes(order, start[origin], stop[origin])
+        routes = Routes(order, read_only(start[origin]), read_only(stop[origin]))
         scores = _scores(forest, routes)
         lost = ensemble_losses(forest, scores, problem.in_memory.target)
         weights = problem.in_memory.loss_weights

@@ -43,7 +43,7 @@ def add_leaves(leaves, values, bias, block, scores):
     """
     n_outputs = len(bias)
     for i in range(block[0], block[1]):
-        k = 0
+        k = np.int64(0)  # no literal: nothing is compiled twice
         while k + 4 <= n_outputs:
             add_four(leaves[i], values, bias, k, scores[i])
             k += 4

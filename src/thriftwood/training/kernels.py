@@ -75,7 +75,7 @@ def grow_nodes(samples, rules, seed, nodes):
     # many features are live.
     waiting = np.empty((n_samples + 1, 6), dtype=np.int64)
     waiting[0] = (NOTHING, 0, 0, n_samples, 0, n_features)
-    n_waiting, n_nodes = 1, 0
+    n_waiting, n_nodes = 1, np.int64(0)  # no literal: nothing is compiled twice
     while n_waiting > 0:
         n_waiting -= 1
         parent, is_right, start, stop, depth, n_live = waiting[n_waiting]
