@@ -23,8 +23,13 @@ heart = tw.datasets.load_heart()
 forest = RandomForestClassifier(40, max_features=None, max_depth=4, random_state=0)
 tw.prune_path(forest.fit(heart.X, heart.y), heart.X, heart.y, costs=heart.prices)
 """
+GIVEN = """
+import thriftwood as tw
+heart = tw.datasets.load_heart()
+patients, ill = heart.frame(), heart.y
+"""
 BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-TEN_LINES = next(block for block in BLOCKS if "prune_path(" in block)
+TEN_LINES = GIVEN + next(block for block in BLOCKS if "prune_path(" in block)
 COMPILING = {
     "first prune_path": (["-c", FIRST_PATH], 8),
     "ten lines of the README": (["-c", TEN_LINES], 10),
