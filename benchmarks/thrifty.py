@@ -1,10 +1,10 @@
 """Thrifty models within a budget, beside CEGB, fixed sets of features and cascades of prunings.
 
 Everybody has the same samples, to train and to choose. Thrifty models take both parts together and
-choose by cross-fitting; CEGB and fixed sets choose on the second part and are trained again on both
-with what was chosen; cascades of prunings need the second part to tune. Errors and bills are those
-of test samples. Every feature costs 1, and one meter counts for all. Then: how long fitting and
-predicting take, beside one plain LightGBM model.
+choose by cross-fitting; CEGB, CatBoost with penalties and fixed sets choose on the second part and
+are trained again on both with what was chosen; cascades of prunings need the second part to tune.
+Errors and bills are those of test samples. Every feature costs 1, and one meter counts for all.
+Then: how long fitting and predicting take, beside one plain LightGBM model.
 
 What thrifty models do by default was settled on splits of the seeds 0 to 2 of both data sets.
 """
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import lightgbm
 import numpy as np
+from catboost import CatBoostClassifier
 from cegb import train, with_prefixes
 from held_out import Rows, Split, draw_split, line, log_odds
 from measure import alternate, arguments, seconds_of
@@ -29,6 +30,10 @@ BUDGETS = {"covertype": (3, 4.2, 5, 6, 6.9, 8, 12), "miniboone_tiny": (3, 4, 5, 
 SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12)
 N_CANDIDATES = 22
 ROWS_TO_PREDICT = 100_000
+PENALTIES = {
+    "per_object_feature_penalties": (1e-4, 3e-4, 7e-4, 1e-3, 2e-3, 4e-3),
+    "first_feature_use_penalties": (0.1, 0.3, 1.0, 2.0, 4.0, 8.0),
+}
 
 THRIFTY = "thrifty"
 QUICK = "thrifty, quick"
@@ -66,6 +71,8 @@ def all_ways(task: Task, split: Split, quick: bool) -> Iterator[tuple[str, list[
     yield THRIFTY, thrifty(task, split, both, "full")
     yield QUICK, thrifty(task, split, both, "quick")
     yield "CEGB", best(list(cegb(task, split, both)), task.budgets)
+    for name, models in catboost(split, both, quick).items():
+        yield name, best(models, task.budgets)
     for name, order in orders(split, quick).items():
         sizes = [size for size in SIZES if size <= len(order)]
         sets = [fixed_set(order[:size], split, both) for size in sizes]
@@ -102,6 +109,27 @@ def cegb(task: Task, split: Split, both: Rows) -> Iterator[Measured]:
             bill = tw.feature_bill(again, split.test.X).mean
             errors = error(first, split.validation), error(again, split.test)
             yield Measured(cost, errors[0], bill, errors[1])
+
+
+def catboost(split: Split, both: Rows, quick: bool) -> dict[str, list[Measured]]:
+    """Return CatBoost's models of every price, for features of a sample or of all samples."""
+    found: dict[str, list[Measured]] = {}
+    for kind, prices in PENALTIES.items():
+        for price in prices[1:3] if quick else prices:
+            options = {kind: [price] * both.X.shape[1]}
+            first, again = (
+                CatBoostClassifier(
+                    iterations=N_TREES, random_seed=0, verbose=0, thread_count=2, **options
+                ).fit(*rows)
+                for rows in (split.train, both)
+            )
+            cost = tw.feature_bill(first, split.validation.X).mean
+            bill = tw.feature_bill(again, split.test.X).mean
+            errors = error(first, split.validation), error(again, split.test)
+            found.setdefault(f"CatBoost, {kind.split('_')[0]}", []).append(
+                Measured(cost, errors[0], bill, errors[1])
+            )
+    return found
 
 
 def error(model: Any, rows: Rows) -> float:

@@ -18,9 +18,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import thriftwood as tw
+from thriftwood.costs import read_prices
 from thriftwood.errors import InputError, UnsupportedModelError
 from thriftwood.forest import predict_member
-from thriftwood.thrifty import LabelledData, PricedUnits, spread_sets
+from thriftwood.support.columns import Columns
+from thriftwood.thrifty import Effort, LabelledData, PricedUnits, order_sets, spread_sets
 from thriftwood.thrifty.learners import (
     Learner,
     histogram_booster,
@@ -517,6 +519,53 @@ def test_other_tools_know_its_bill_and_say_what_they_cannot_do(fitted, samples):
     assert tw.feature_bill(fitted, X).mean == fitted.bill(X).mean
     with pytest.raises(UnsupportedModelError, match="several models"):
         tw.prune_path(fitted, X, y)
+
+
+def test_cheap_features_come_before_dear_ones_that_tell_the_same():
+    random = np.random.default_rng(0)
+    y = random.integers(2, size=500)
+    X = np.column_stack([y + random.normal(0, 0.7, 500), y, random.normal(size=500)])
+    data = LabelledData(X, y, np.ones(500), 2)
+    prices = read_prices([1, 100, 1], Columns(3, None), 500)
+    sets = order_sets(data, PricedUnits(prices), Effort(), np.inf, 0)
+    assert sets[:3] == [frozenset(), frozenset([0]), frozenset([0, 1])]
+
+
+@pytest.mark.parametrize("kind", ["classes", "numbers"])
+def test_threads_change_nothing_with_weights_missing_values_and_many_classes(kind):
+    random = np.random.default_rng(3)
+    X = random.normal(size=(160, 5))
+    target = X[:, 0] + X[:, 1] ** 2
+    X[random.random(X.shape) < 0.1] = np.nan
+    weights = random.integers(1, 4, size=160).astype(float)
+    own = {"effort": "quick", "costs": [1, 2, 3, 1, 0], "random_state": 5}
+    if kind == "classes":  # of very different sizes
+        make, y = tw.ThriftyClassifier, np.digitize(target, [0.0, 4.0])
+    else:
+        make, y = tw.ThriftyRegressor, target
+    one = make(**own).fit(X, y, sample_weight=weights)
+    other = make(**own, n_jobs=2).fit(X, y, sample_weight=weights)
+    assert np.array_equal(one.predict(X), other.predict(X))
+    assert np.array_equal(one.frontier_.cost, other.frontier_.cost)
+    assert one.at(budget=np.inf).score(X, y) > one.at(budget=0).score(X, y)
+
+
+def test_it_stands_at_the_end_of_a_pipeline(samples):
+    X, y = samples
+    line = make_pipeline(StandardScaler(), thrifty(costs=PRICES, budget=5.0)).fit(X, y)
+    assert line[-1].bill(line[:-1].transform(X)).mean == pytest.approx(5.0, rel=0.3)
+    assert line.score(X, y) > 0.8
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_no_set_exceeds_the_limit(seed):
+    X, y = make_classification(120, 7, n_informative=4, random_state=seed)
+    own = np.random.default_rng(seed).integers(1, 9, 7).astype(float)
+    units = PricedUnits(read_prices(own, Columns(7, None), 120))
+    data = LabelledData(X, y, np.ones(120), 2)
+    sets = order_sets(data, units, Effort(core=3), 12.0, seed)
+    assert all(small < large for small, large in pairwise(sets))
+    assert 0 < max(units.price(one) for one in sets) <= 12.0
 
 
 def test_stages_are_spread_over_prices():

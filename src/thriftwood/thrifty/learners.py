@@ -30,7 +30,6 @@ OPENMP = ThreadpoolController()
 # Few samples are learnt better by small trees: a booster has a leaf for so many of them.
 SAMPLES_PER_LEAF = 150
 FEWEST_LEAVES, MOST_LEAVES = 4, 63
-MOST_BINS = 255
 # With few samples leaves of a forest hold several; with many, too, since memory grows with leaves.
 FEW_SAMPLES, LEAF_OF_FEW = 2_000, 3
 SAMPLES_PER_FOREST_LEAF = 10_000
@@ -143,7 +142,7 @@ class Learner:
         ]
 
 
-def lightgbm_booster(leaves: int, bins: int = MOST_BINS) -> Callable[[TrainingJob], Any]:
+def lightgbm_booster(leaves: int) -> Callable[[TrainingJob], Any]:
     """Return what makes boosters of LightGBM: the same model whatever the number of threads."""
     import lightgbm
 
@@ -152,7 +151,6 @@ def lightgbm_booster(leaves: int, bins: int = MOST_BINS) -> Callable[[TrainingJo
         return kind(
             n_estimators=job.rounds,
             num_leaves=leaves,
-            max_bin=bins,
             min_child_samples=job.least_leaf,
             random_state=job.seed,
             n_jobs=1,
@@ -164,7 +162,7 @@ def lightgbm_booster(leaves: int, bins: int = MOST_BINS) -> Callable[[TrainingJo
     return make
 
 
-def histogram_booster(leaves: int, bins: int = MOST_BINS) -> Callable[[TrainingJob], Any]:
+def histogram_booster(leaves: int) -> Callable[[TrainingJob], Any]:
     """Return what makes boosters of scikit-learn, for where LightGBM is not installed."""
 
     def make(job: TrainingJob) -> Any:
@@ -173,7 +171,6 @@ def histogram_booster(leaves: int, bins: int = MOST_BINS) -> Callable[[TrainingJ
         return kind(
             max_iter=job.rounds,
             max_leaf_nodes=leaves,
-            max_bins=bins,
             min_samples_leaf=job.least_leaf,
             early_stopping=False,
             random_state=job.seed,
@@ -217,10 +214,10 @@ def usual_leaves(n_samples: int) -> int:
     return max(FEWEST_LEAVES, min(MOST_LEAVES, n_samples // SAMPLES_PER_LEAF))
 
 
-def best_booster(rounds: tuple[int, ...], leaves: int, bins: int = MOST_BINS) -> Learner:
+def best_booster(rounds: tuple[int, ...], leaves: int) -> Learner:
     """Return LightGBM where it is installed, and scikit-learn's booster elsewhere."""
     has_lightgbm = importlib.util.find_spec("lightgbm") is not None
-    return Learner((lightgbm_booster if has_lightgbm else histogram_booster)(leaves, bins), rounds)
+    return Learner((lightgbm_booster if has_lightgbm else histogram_booster)(leaves), rounds)
 
 
 def as_member(model: Any, data: LabelledData, features: list[int]) -> Any:

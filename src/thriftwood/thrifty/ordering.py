@@ -22,7 +22,7 @@ from thriftwood.thrifty.learners import Effort, best_booster, feature_gains, usu
 from thriftwood.thrifty.units import PricedUnits
 
 # Sets are tried by small boosters, on so many samples to train and as many to compare on.
-ROUNDS, LEAVES, BINS = 40, 15, 63
+ROUNDS, LEAVES = 40, 15
 N_SAMPLES = 4_000
 # With fewer samples, folds of them take turns.
 FOLDS = {1_500: 4, 2 * N_SAMPLES: 2}
@@ -49,9 +49,12 @@ def order_sets(
     down = [own for own in down if units.price(own) <= max_cost]
     sets = sorted({*down, units.free}, key=len)
     core = [own for own in sets if len(own - units.free) <= max(effort.core, 1)]
+    if effort.core:
+        core = list(trial.dearer_last(core, everything, max_cost))
     upward = list(trial.added(core[-1], everything, max_cost)) if effort.core else []
-    beyond = [own for own in sets if len(own) > len(core[-1])]
-    return _nested([*core, *upward, *beyond])
+    beyond = [own for own in sets if not own <= core[-1]]
+    sets = _nested([*core, *upward, *beyond])
+    return [own for own in sets if units.price(own) <= max_cost]  # together they may cost more
 
 
 def _nested(sets: list[FeatureSet]) -> list[FeatureSet]:
@@ -71,9 +74,9 @@ class Trial:
         self, data: LabelledData, units: PricedUnits, seed: int, n_jobs: int | None
     ) -> None:
         self._data, self._units, self._seed, self._n_jobs = data, units, seed, n_jobs
-        self._booster = best_booster((ROUNDS,), min(LEAVES, usual_leaves(len(data.y))), BINS)
+        self._booster = best_booster((ROUNDS,), min(LEAVES, usual_leaves(len(data.y))))
         self._folds = trial_folds(data, seed)
-        self.loss = cache(self._loss)
+        self.loss, self.gains = cache(self._loss), cache(self._gains)
 
     def _loss(self, features: FeatureSet) -> float:
         """Return the loss of a set, the mean over folds."""
@@ -98,7 +101,7 @@ class Trial:
             features = fewer
             yield features
 
-    def gains(self, features: FeatureSet) -> FloatArray:
+    def _gains(self, features: FeatureSet) -> FloatArray:
         """Return what each feature gains in a booster that has all of these."""
         columns = sorted(features)
         gains = np.zeros(self._units.n_features)
@@ -112,20 +115,35 @@ class Trial:
     def left_out(self, features: FeatureSet) -> Iterator[FeatureSet]:
         """Leave out units one by one, each time the one that is missed least per price saved."""
         units = self._units
-        missed: dict[FeatureSet, float] = {}
         while features - units.free:
             fewer = self._distinct(units.with_free(features - unit) for unit in units.units)
             fewer = [own for own in fewer if own < features]
-            # What was missed much beside more features will be missed beside fewer.
-            fewer.sort(key=lambda own: missed.get(features - own, 0.0))
-            fewer = fewer[: NEXT if missed else None]
             self._measure([features, *fewer])
             now, all_of_it = self.loss(features), units.price(features)
             # Less loss without a feature is chance: of features like that the dearest goes first.
             saved = {own: all_of_it - units.price(own) for own in fewer}
-            missed |= {features - own: max(self.loss(own) - now, 0.0) / saved[own] for own in fewer}
-            features = min(fewer, key=lambda own: (missed[features - own], -saved[own]))
+            missed = {own: max(self.loss(own) - now, 0.0) / saved[own] for own in fewer}
+            features = min(fewer, key=lambda own: (missed[own], -saved[own]))
             yield features
+
+    def dearer_last(
+        self, sets: list[FeatureSet], everything: FeatureSet, max_cost: float
+    ) -> Iterator[FeatureSet]:
+        """Put units that cost less than the next step, and bring more per price, before it."""
+        units, features, last, n_put = self._units, sets[0], sets[-1], 0
+        worth: dict[FeatureSet, float] = {}
+        yield features
+        for step in sets[1:]:
+            own = units.with_free(step | features)
+            while own > features:
+                most = units.price(own) if n_put < STEPS else 0.0
+                more = [one for one in self._larger(features) if units.price(one) < most]
+                more = [one for one in more if units.price(one | last) <= max_cost]
+                tried = self._promising(features, more, everything, worth)
+                features = self._best(features, [own, *tried], worth) if tried else own
+                n_put += features != own
+                yield features
+                own, last = units.with_free(own | features), last | features
 
     def added(
         self, features: FeatureSet, everything: FeatureSet, max_cost: float
@@ -133,26 +151,47 @@ class Trial:
         """Add units, each time the one that brings most per price, as long as they are allowed."""
         units = self._units
         worth: dict[FeatureSet, float] = {}
-        gains = self.gains(everything) if features < everything else np.empty(0)
-        for step in range(STEPS):
-            more = self._distinct(units.with_free(features | unit) for unit in units.units)
-            more = [own for own in more if own > features and units.price(own) <= max_cost]
+        for _ in range(STEPS):
+            more = [own for own in self._larger(features) if units.price(own) <= max_cost]
             if not more:
                 return
-            extra = {own: units.price(own) - units.price(features) for own in more}
-            if step == 0:  # half by what they gain per price, half by what they gain
-                rough = {own: gains[list(own - features)].sum() for own in more}
-                per_price = sorted(more, key=lambda own: -rough[own] / extra[own])[: FIRST // 2]
-                tried = self._distinct([*per_price, *sorted(more, key=lambda own: -rough[own])])
-                tried = tried[:FIRST]
-            else:
-                tried = sorted(more, key=lambda own: -worth.get(own - features, -np.inf))[:NEXT]
-            self._measure([features, *tried])
-            for own in tried:
-                fall = max(self.loss(features) - self.loss(own), 0.0)
-                worth[own - features] = fall / extra[own]
-            features = max(tried, key=lambda own: (worth[own - features], -extra[own]))
+            tried = self._promising(features, more, everything, worth)
+            features = self._best(features, sorted(tried, key=units.price), worth)
             yield features
+
+    def _larger(self, features: FeatureSet) -> list[FeatureSet]:
+        """Return a set with one unit more, each in turn."""
+        more = self._distinct(self._units.with_free(features | own) for own in self._units.units)
+        return [own for own in more if own > features]
+
+    def _promising(
+        self,
+        features: FeatureSet,
+        more: list[FeatureSet],
+        everything: FeatureSet,
+        worth: dict[FeatureSet, float],
+    ) -> list[FeatureSet]:
+        """Return the larger sets to try: by what units brought before, or gain among all."""
+        if worth:
+            return sorted(more, key=lambda own: -worth.get(own - features, -np.inf))[:NEXT]
+        gains = self.gains(everything) if more else np.empty(0)
+        rough = {own: gains[list(own - features)].sum() for own in more}
+        extra = {own: self._extra(own, features) for own in more}
+        per_price = sorted(more, key=lambda own: -rough[own] / extra[own])[: FIRST // 2]
+        return self._distinct([*per_price, *sorted(more, key=lambda own: -rough[own])])[:FIRST]
+
+    def _best(
+        self, features: FeatureSet, tried: list[FeatureSet], worth: dict[FeatureSet, float]
+    ) -> FeatureSet:
+        """Return the first of those larger sets that lower the loss most per price."""
+        self._measure([features, *tried])
+        for own in tried:
+            fall = max(self.loss(features) - self.loss(own), 0.0)
+            worth[own - features] = fall / self._extra(own, features)
+        return max(tried, key=lambda own: worth[own - features])
+
+    def _extra(self, own: FeatureSet, features: FeatureSet) -> float:
+        return self._units.price(own) - self._units.price(features)
 
     def _measure(self, sets: list[FeatureSet]) -> None:
         for_each(self.loss, sets, self._n_jobs)
