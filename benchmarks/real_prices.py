@@ -127,8 +127,11 @@ def streed(task: Task, cost: float) -> float:
     model.fit(binary(X, cuts), task.train.y, CostSpecifier(matrix.tolist(), features))
     rows = binary(task.test.X.to_numpy(np.float64), cuts)
     column_of = np.repeat(np.arange(X.shape[1]), np.diff(first))
-    bills = [bought(model.get_tree(), row, column_of, units) for row in rows]
-    return float(np.mean(bills) + cost * np.mean(model.predict(rows) != task.test.y))
+    tree = model.get_tree()
+    bills = [bought(tree, row, column_of, units) for row in rows]
+    # A tree that is a single leaf was seen to answer with the rarer class.
+    answers = np.bincount(task.train.y).argmax() if tree.is_leaf_node() else model.predict(rows)
+    return float(np.mean(bills) + cost * np.mean(answers != task.test.y))
 
 
 def binary(X: np.ndarray, cuts: list[np.ndarray]) -> np.ndarray:
