@@ -119,7 +119,12 @@ def catboost(split: Split, both: Rows, quick: bool) -> dict[str, list[Measured]]
             options = {kind: [price] * both.X.shape[1]}
             first, again = (
                 CatBoostClassifier(
-                    iterations=N_TREES, random_seed=0, verbose=0, thread_count=2, **options
+                    iterations=N_TREES,
+                    random_seed=0,
+                    verbose=0,
+                    allow_writing_files=False,
+                    thread_count=2,
+                    **options,
                 ).fit(*rows)
                 for rows in (split.train, both)
             )
