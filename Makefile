@@ -39,6 +39,7 @@ fuzz: .venv/.dev
 bench: .venv/.dev
 	$(BIN)/python benchmarks/one_tradeoff.py
 	$(BIN)/python benchmarks/whole_path.py
+	$(BIN)/python benchmarks/shapes.py
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/first_call.py
 	$(BIN)/python benchmarks/budget_forest.py

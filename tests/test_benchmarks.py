@@ -30,6 +30,7 @@ SCRIPTS = [
     ("refit.py", ["of growing", "validation samples"]),
     ("choosing.py", ["ROC AUC alone, paired", "best in hindsight", "was judged on"]),
     ("subsampling.py", ["covered", "Losses and bills of the subsample", "all samples"]),
+    ("shapes.py", ["one deep tree", "Worst: the path takes"]),
     ("dantzig_wolfe.py", ["two workers", "Gap after each round", "The textbook's master, for"]),
     ("scale_out.py", ["same drop steps True", "of one process", "Extrapolation, not measured"]),
 ]
