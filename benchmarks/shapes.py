@@ -24,9 +24,7 @@ def main() -> None:
     options = arguments(__doc__.splitlines()[0])
     repeats = 1 if options.quick else options.repeats
     print(f"{'shape':44s} {'splits':>8s} {'points':>7s} {'fit':>8s} {'1 thread':>9s} {'2':>6s}")
-    worst = max(
-        ratios(title, make, repeats) for title, make in shapes(options.quick, options.data)
-    )
+    worst = max(ratios(title, make, repeats) for title, make in shapes(options.quick, options.data))
     print(f"Worst: the path takes {worst:.2f} of the time of training, on one thread.")
 
 
