@@ -11,8 +11,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from thriftwood.closure import LARGEST_TOTAL, NOTHING, ClosureProblem, ParametricCut
+from thriftwood.closure.kernels import best_alone
 from thriftwood.errors import RangeError
 from thriftwood.solvers import parametric_cut_kernels as kernels
+from thriftwood.solvers.pseudoflow_kernels import Arcs, pay_from_below
 from thriftwood.support.parallel import Progress, stopping, work_off
 
 
@@ -58,21 +60,31 @@ def parametric_cut(
         return () if drops_as_one else sides
 
     # Copies can be written to, like the parts to come: nothing is compiled twice.
-    first = kernels.first_part(
-        kernels.Part(
-            np.arange(problem.n_projects, dtype=np.int32),
-            problem.gains.copy(),
-            problem.requires.copy(),
-            problem.arc_start.copy(),
-            problem.arc_item.copy(),
-            problem.costs.copy(),
-            np.full(problem.n_projects + problem.n_items, NOTHING, dtype=np.int32),
-            0,
-        )
+    whole = kernels.Part(
+        np.arange(problem.n_projects, dtype=np.int32),
+        problem.gains.copy(),
+        problem.requires.copy(),
+        problem.arc_start.copy(),
+        problem.arc_item.copy(),
+        problem.costs.copy(),
+        np.full(problem.n_projects + problem.n_items, NOTHING, dtype=np.int32),
+        0,
     )
     with stopping(drops.stop, deadline):
-        work_off([first], divide, n_jobs, lambda part: len(part.arc_item), progress)
+        work_off([_first_part(whole)], divide, n_jobs, lambda part: len(part.arc_item), progress)
     return _in_order(drops)
+
+
+def _first_part(whole: kernels.Part) -> kernels.Part:
+    """Return all projects that ever pay and what they need, each paying from below what it can."""
+    _, hopeful = best_alone(whole.gains, whole.requires)
+    wanted = np.concatenate([hopeful, whole.costs > 0])
+    part = kernels.restrict(whole, wanted, whole.parent, whole.place)
+    _, _, gain_scale, cost_scale = kernels.balance(part)
+    excess = np.concatenate([part.gains * gain_scale, -part.costs * cost_scale])
+    arcs = Arcs(part.requires, part.arc_start, part.arc_item)
+    first: kernels.Part = part._replace(parent=pay_from_below(arcs, excess))
+    return first
 
 
 def _in_order(drops: kernels.Drops) -> ParametricCut:

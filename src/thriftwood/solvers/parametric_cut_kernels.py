@@ -9,8 +9,8 @@ from collections import namedtuple
 
 import numpy as np
 
-from thriftwood.closure.kernels import NOTHING, best_alone, merge_costs, merge_twins
-from thriftwood.solvers.pseudoflow_kernels import Arcs, initialise, leads_up, pay_from_below, run
+from thriftwood.closure.kernels import NOTHING, merge_costs, merge_twins
+from thriftwood.solvers.pseudoflow_kernels import Arcs, initialise, leads_up, run
 from thriftwood.support.compiling import kernel, small_kernel
 
 # Parts with fewer arcs than this are solved in one go, without coming back to Python.
@@ -32,18 +32,6 @@ Drops = namedtuple("Drops", "gain cost place slack stop")
 
 
 @kernel
-def first_part(whole):
-    """Return all projects that ever pay and what they need, each paying from below what it can."""
-    _, hopeful = best_alone(whole.gains, whole.requires)
-    wanted = np.concatenate((hopeful, whole.costs > 0))
-    part = restrict(whole, wanted, whole.parent, whole.place)
-    _, _, gain_scale, cost_scale = balance(part)
-    excess = np.concatenate((part.gains * gain_scale, -part.costs * cost_scale))
-    part.parent[:] = pay_from_below(Arcs(part.requires, part.arc_start, part.arc_item), excess)
-    return part
-
-
-@kernel
 def solve(part, drops):
     """Find with which part each project drops."""
     while True:
@@ -62,8 +50,11 @@ def solve(part, drops):
 def divide(part, drops):
     """Note a part that drops as one; cut any other: (drops as one, what drops later, the rest)."""
     gain, cost, gain_scale, cost_scale = balance(part)
-    trees = cut(part, part.parent, gain_scale, part.costs * cost_scale, drops.stop)
-    if cost > 0 and not drops.stop[0] and (trees.excess < 0).any():
+    demand = np.empty_like(part.costs)
+    for item in range(len(demand)):
+        demand[item] = part.costs[item] * cost_scale
+    trees = cut(part, part.parent, gain_scale, demand, drops.stop)
+    if cost > 0 and not drops.stop[0] and has_deficit(trees):
         return False, *sides(part, trees)
     # At the exact lambda a better set would gain at least 1 / cost more; what the excesses leave
     # over hides less than that. Doubles decide this but for the last digits.
@@ -71,7 +62,7 @@ def divide(part, drops):
     if slack * float(cost) >= 0.99 and 0 < cost < MOST_SHARED and not drops.stop[0]:
         scale, shares = shares_of_gain(part, gain, cost)
         trees = cut(part, trees.parent, scale, shares, drops.stop)
-        if not drops.stop[0] and (trees.excess < 0).any():
+        if not drops.stop[0] and has_deficit(trees):
             # Every share is less than one unit too low, which a set that was left out may gain.
             drops.slack[part.origin[0]] += len(shares) / scale
             return False, *sides(part, trees)
@@ -91,7 +82,12 @@ def cut(part, parent, gain_scale, demand, stop):
 
     It starts from the trees of `parent`.
     """
-    excess = np.concatenate((part.gains * gain_scale, -demand))
+    n_projects = len(part.gains)
+    excess = np.empty(n_projects + len(demand), dtype=np.int64)
+    for h in range(n_projects):
+        excess[h] = part.gains[h] * gain_scale
+    for item in range(len(demand)):
+        excess[n_projects + item] = -demand[item]
     trees = initialise(Arcs(part.requires, part.arc_start, part.arc_item), excess, parent)
     run(trees, stop)
     return trees
@@ -101,11 +97,23 @@ def cut(part, parent, gain_scale, demand, stop):
 def sides(part, trees):
     """Return what drops later, as a part of its own, and the rest."""
     later = strong_side(trees)
-    n_later = np.count_nonzero(later[: len(part.gains)])
+    earlier, n_later = np.empty_like(later), 0
+    for v in range(len(later)):
+        earlier[v] = not later[v]
+        n_later += v < len(part.gains) and later[v]
     return (
         restrict(part, later, trees.parent, part.place),
-        restrict(part, ~later, trees.parent, part.place + n_later),
+        restrict(part, earlier, trees.parent, part.place + n_later),
     )
+
+
+@small_kernel
+def has_deficit(trees):
+    """Tell whether somebody asks for more than the excesses can pay."""
+    lowest = np.int64(0)
+    for amount in trees.excess:
+        lowest = min(lowest, amount)
+    return lowest < 0
 
 
 @small_kernel
@@ -194,10 +202,11 @@ def strong_side(trees):
 
     This is the smallest best set at the lambda of the cut, as in `closure.smallest_optimum`.
     """
-    reached = trees.excess > 0
+    reached = np.empty(len(trees.excess), dtype=np.bool_)
     stack = np.empty(len(reached), dtype=np.int32)
     size = 0
     for v in range(len(reached)):
+        reached[v] = trees.excess[v] > 0
         if reached[v]:
             stack[size] = v
             size += 1
@@ -244,32 +253,28 @@ def restrict(part, inside, parent, place):
 
     The trees of `parent` go with them.
     """
-    n_projects = len(part.gains)
-    projects = np.flatnonzero(inside[:n_projects])
+    n_projects, n_inside = len(part.gains), 0
+    number = np.empty(len(inside), dtype=np.int32)
+    for h in range(n_projects):
+        number[h] = n_inside if inside[h] else NOTHING
+        n_inside += inside[h]
+    projects = np.empty(n_inside, dtype=np.int64)
+    origin, requires = np.empty(n_inside, dtype=np.int32), np.empty(n_inside, dtype=np.int32)
+    gains = np.empty(n_inside, dtype=np.int64)
+    for h in range(n_projects):
+        if inside[h]:
+            k, above = number[h], part.requires[h]
+            projects[k], origin[k], gains[k] = h, part.origin[h], part.gains[h]
+            requires[k] = number[above] if above != NOTHING else NOTHING
     arc_start, arc_item, group, n_groups = merge_twins(
         part.arc_start, part.arc_item, projects, inside[n_projects:]
     )
-    number = np.full(len(inside), NOTHING, dtype=np.int32)
-    requires = np.empty(len(projects), dtype=np.int32)
-    for k in range(len(projects)):
-        number[projects[k]] = k
-        above = part.requires[projects[k]]
-        requires[k] = number[above] if above != NOTHING else NOTHING
     for j in range(len(group)):
-        if group[j] != NOTHING:
-            number[n_projects + j] = len(projects) + group[j]
-    new_parent = np.full(len(projects) + n_groups, NOTHING, dtype=np.int32)
+        number[n_projects + j] = n_inside + group[j] if group[j] != NOTHING else NOTHING
+    new_parent = np.full(n_inside + n_groups, NOTHING, dtype=np.int32)
     trees_between(parent, number, np.arange(len(new_parent)), new_parent)
-    return Part(
-        part.origin[projects],
-        part.gains[projects],
-        requires,
-        arc_start,
-        arc_item,
-        merge_costs(part.costs, group, n_groups, MOST),
-        new_parent,
-        place,
-    )
+    costs = merge_costs(part.costs, group, n_groups, MOST)
+    return Part(origin, gains, requires, arc_start, arc_item, costs, new_parent, place)
 
 
 @small_kernel
