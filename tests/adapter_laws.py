@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from models import random_kept
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 
 from thriftwood import feature_bill
-from thriftwood.adapters import read_forest, write_model
+from thriftwood.adapters import compact_model, read_forest, required_columns, write_model
 from thriftwood.errors import UnsupportedModelError
 from thriftwood.forest import (
     Forest,
@@ -84,8 +85,25 @@ def check_writing(model: Any, X: Any, score: Says, seed: int = 0, share: float =
     assert type(written) is type(model)
     check_same(read_forest(written), collapse(forest, kept)[0])
     check_reading(written, X, score)
+    check_compact(written, X, score)
     np.testing.assert_array_equal(np.asarray(score(model, X)), before)  # it is not changed
     return written
+
+
+def check_compact(model: Any, X: Any, score: Says) -> None:
+    """A model that takes fewer columns, and is no pipeline, has the same trees over these."""
+    forest, compact = read_forest(model), compact_model(model)
+    if isinstance(compact, Pipeline):
+        return
+    columns = required_columns(forest)
+    assert type(compact) is type(model)
+    found, place = read_forest(compact), np.searchsorted(columns, forest.feature)
+    check_same(found, replace(forest, feature=np.where(forest.is_split, place, -1)), rtol=1e-12)
+    names = forest.feature_names
+    assert found.n_features == len(columns)
+    assert found.feature_names == (names and tuple(names[column] for column in columns))
+    only = X.iloc[:, columns] if hasattr(X, "iloc") else X[:, columns]
+    np.testing.assert_array_equal(score(compact, only), score(model, X))
 
 
 def check_new_values(model: Any, X: Any, score: Says, seed: int = 0, rtol: float = 1e-6) -> Any:

@@ -525,10 +525,21 @@ def test_a_compact_model_takes_only_what_is_still_used(name, as_frame):
     used = list(pruned.required_features)
     only = X[used] if as_frame else X[:, used]
     assert only.shape[1] < X.shape[1]
-    np.testing.assert_array_equal(pruned.compact().predict(only), pruned.model.predict(X))
+    compact = pruned.compact()
+    np.testing.assert_array_equal(compact.predict(only), pruned.model.predict(X))
+    assert compact.n_features_in_ == len(used)
+    prices = np.arange(1.0, X.shape[1] + 1)
+    of_used = [prices[column] for column in (map(list(X).index, used) if as_frame else used)]
+    bill = tw.feature_bill(compact, only, of_used).per_sample
+    np.testing.assert_allclose(bill, tw.feature_bill(pruned, X, prices).per_sample)
     if as_frame:
+        assert compact.feature_names_in_.tolist() == used
+    if name != "catboost":
+        assert type(compact) is type(pruned.model)
+        assert tw.export.from_json(tw.export.to_json(compact)).n_features == len(used)
+    elif as_frame:
         with pytest.raises(InputError, match=f"X lacks '{used[0]}'"):
-            pruned.compact().predict(only.drop(columns=used[0]))
+            compact.predict(only.drop(columns=used[0]))
 
 
 def bodies(X):

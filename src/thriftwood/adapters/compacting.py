@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import make_pipeline
 
-from thriftwood.adapters.registry import read_forest, unwrapped
+from thriftwood.adapters.registry import narrow_model, read_forest, unwrapped
 from thriftwood.errors import InputError
-from thriftwood.forest import Forest
+from thriftwood.forest import NO_SET, Forest
 from thriftwood.forest.table import column_names
 from thriftwood.support.arrays import IntArray
 from thriftwood.support.libraries import frame_of, library
@@ -100,15 +100,28 @@ def required_columns(forest: Forest) -> IntArray:
 
 
 def compact_model(model: Any) -> Any:
-    """Return a pipeline around a model that takes only the columns that the model looks at."""
+    """Return a model that takes only the columns that a model looks at.
+
+    It has the model's type; but where a pipeline, CatBoost, or columns of categories are to take
+    less, or a model that looks at nothing, it is a pipeline that fills in the other columns.
+    """
     forest, model = read_forest(model), unwrapped(model)
-    columns = forest.columns
+    columns, kept = forest.columns, required_columns(forest)
+    if kept.size and not _looks_at_categories(forest, kept):
+        narrow = narrow_model(model, kept)
+        if narrow is not None:
+            return narrow
     if forest.inputs is not None:
         blanks = list(forest.inputs.blanks)
     else:
         blanks = [forest.category_labels.get(k, NOTHING) for k in range(forest.n_features)]
     names = None if columns.names is None else list(columns.names)
-    return make_pipeline(ColumnFiller(required_columns(forest).tolist(), blanks, names), model)
+    return make_pipeline(ColumnFiller(kept.tolist(), blanks, names), model)
+
+
+def _looks_at_categories(forest: Forest, kept: IntArray) -> bool:
+    by_set = (forest.category_set != NO_SET).any()
+    return bool(by_set or forest.category_labels.keys() & set(kept.tolist()))
 
 
 def _filled(blank: Any, n_samples: int) -> Any:

@@ -16,9 +16,9 @@ from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 
 from thriftwood.errors import InputError, UnsupportedModelError
-from thriftwood.forest import Forest, collapse, files, leaves, predict, scores
+from thriftwood.forest import LEAF, Forest, collapse, files, leaves, predict, scores
 from thriftwood.forest.table import in_blocks, read_rows
-from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray
+from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
 
 
 def read(model: Any) -> Forest:
@@ -31,6 +31,20 @@ def write(model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any:
     forest = forest if values is None else replace(forest, values=values)
     collapsed = collapse(forest, kept)[0]
     return collapsed if isinstance(model, Forest) else forest_model(collapsed, model.n_jobs)
+
+
+def with_columns(model: Any, columns: IntArray) -> Any:
+    """Return a model that takes only these columns, none of them of categories."""
+    forest = read(model)
+    names = forest.feature_names
+    narrow = replace(
+        forest,
+        feature=np.where(forest.is_split, np.searchsorted(columns, forest.feature), LEAF),
+        n_features=len(columns),
+        feature_names=None if names is None else tuple(names[k] for k in columns),
+        category_labels={},
+    )
+    return narrow if isinstance(model, Forest) else forest_model(narrow, model.n_jobs)
 
 
 def _has_classes(model: FittedModel) -> bool:

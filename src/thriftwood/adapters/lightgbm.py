@@ -87,15 +87,33 @@ def write(model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any:
         own = own_column(values, source.forest) / source.scale
     left = collapsed_trees(source.forest, kept, own)
     trees = [_written_tree(source, number, tree) for number, tree in enumerate(left)]
+    pruned = _with_text(model, source.text._replace(trees=trees))
+    if pruned is not _booster(pruned):
+        pruned._best_score = {}  # measured on the unpruned trees
+    return pruned
+
+
+def with_columns(model: Any, columns: IntArray) -> Any:
+    """Return a copy of a model that takes only these columns, none of them of categories."""
+    source = _source(model)
+    text, names = texts.with_columns(source.text, columns), source.forest.feature_names
+    if names is None:
+        text.header["feature_names"] = " ".join(_made_up(len(columns)))
+    narrow = _with_text(model, text)
+    if names is not None:
+        setattr(narrow, OWN_NAMES, tuple(names[k] for k in columns))
+    if narrow is not _booster(narrow):
+        narrow._n_features = narrow._n_features_in = len(columns)
+    return narrow
+
+
+def _with_text(model: Any, text: ModelText) -> Any:
+    """Return a copy of a model that predicts what another text says."""
     booster = _booster(model)
-    new = type(booster)(model_str=texts.join_text(source.text._replace(trees=trees)))
+    new = type(booster)(model_str=texts.join_text(text))
     new.params = deepcopy(booster.params)
     new.best_iteration = booster.best_iteration
-    if booster is model:
-        return new
-    pruned = deepcopy(model, {id(booster): new})
-    pruned._best_score = {}  # measured on the unpruned trees
-    return pruned
+    return new if booster is model else deepcopy(model, {id(booster): new})
 
 
 def _booster(model: Any) -> Any:
@@ -189,8 +207,12 @@ def _classes(model: Any, objective: str, n_outputs: int) -> NDArray[Any] | None:
 def _names(model: Any, text: ModelText) -> tuple[str, ...] | None:
     """Return the names of the columns, unless LightGBM made them up."""
     names = tuple((text.header["feature_names"] or "").split(" "))
-    made_up = tuple(f"Column_{number}" for number in range(len(names)))
-    return None if names == made_up else in_own_words(names, getattr(model, OWN_NAMES, ()))
+    is_made_up = names == _made_up(len(names))
+    return None if is_made_up else in_own_words(names, getattr(model, OWN_NAMES, ()))
+
+
+def _made_up(n_columns: int) -> tuple[str, ...]:
+    return tuple(f"Column_{number}" for number in range(n_columns))
 
 
 def _labels(kind: str, text: ModelText) -> dict[int, tuple[Any, ...]]:

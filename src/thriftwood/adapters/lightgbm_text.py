@@ -8,6 +8,7 @@ splits and the leaves of a tree are numbered apart, both from 0, and a child bel
     right_child -2 -3   ->    0        1        2       3       4
 """
 
+import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -73,6 +74,22 @@ def join_text(model: ModelText) -> str:
     for number, tree in enumerate(model.trees):
         lines += ["", f"Tree={number}", *(f"{key}={what}" for key, what in tree.items()), ""]
     return "\n".join([*lines, "", END_OF_TREES]) + model.tail
+
+
+def with_columns(model: ModelText, columns: IntArray) -> ModelText:
+    """Return the text of a model over these columns alone, none of them of categories."""
+    header = {**model.header, "max_feature_idx": str(len(columns) - 1)}
+    for key in ("feature_names", "feature_infos", "monotone_constraints"):
+        if key in header:
+            words = (header[key] or "").split(" ")
+            header[key] = " ".join(words[column] for column in columns)
+    trees = []
+    for tree in model.trees:
+        features = np.array(tree["split_feature"].split(), dtype=np.int64)
+        trees.append({**tree, "split_feature": row(np.searchsorted(columns, features))})
+    tail = re.sub(r"(\[categorical_feature: ).*\]", r"\1]", model.tail)
+    tail = re.sub(r"(pandas_categorical:).*", r"\1null", tail)
+    return ModelText(header, trees, tail)
 
 
 def nodes_of(trees: list[dict[str, str]]) -> Nodes:

@@ -1,7 +1,8 @@
 """Find the adapter that knows a model, and read or write it.
 
 An adapter is a module with `read(model) -> Forest`, `write(model, kept, values) -> model` and,
-where the model knows on which samples a tree was grown, `samples(model)`.
+where the model knows on which samples a tree was grown, `samples(model)`; where the library can
+say so, `with_columns(model, columns)`, a model that takes fewer columns.
 """
 
 import re
@@ -24,7 +25,7 @@ from thriftwood.adapters.common import BootstrapSamples, unfitted
 from thriftwood.costs import PriceList
 from thriftwood.errors import InputError, UnsupportedModelError
 from thriftwood.forest import Forest, Stages, one_stage
-from thriftwood.support.arrays import BoolArray, FloatArray
+from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
 
 Model = TypeVar("Model")
 
@@ -182,6 +183,13 @@ def write_model(
     if adapter is lightgbm and names is not None:
         setattr(written, lightgbm.OWN_NAMES, names)
     return written
+
+
+def narrow_model(model: Any, columns: IntArray) -> Any | None:
+    """Return a model of the same type over these columns; None where its adapter makes none."""
+    adapter, inside = _adapter_for(model)
+    with_columns = getattr(adapter, "with_columns", None)
+    return None if with_columns is None else with_columns(inside, columns)
 
 
 def read_bootstrap(model: object) -> BootstrapSamples | None:

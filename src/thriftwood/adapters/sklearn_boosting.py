@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from thriftwood.adapters.common import in_columns, is_marked, mark, own_column, unfitted
-from thriftwood.adapters.sklearn_trees import forest_of, written_trees
+from thriftwood.adapters.sklearn_trees import forest_of, with_columns, written_trees
 from thriftwood.errors import UnsupportedModelError
 from thriftwood.forest import Forest, Link, Statistic, leaf_means
 from thriftwood.support.arrays import BoolArray, FloatArray
@@ -37,6 +37,8 @@ STATISTICS: dict[str, Statistic] = {
     "HuberLoss": "median",
     "PinballLoss": "other",
 }
+
+__all__ = ["read", "with_columns", "write"]
 
 # Measured on the unpruned trees; a warm start wants them to be there.
 STALE = ("train_score_", "oob_improvement_", "oob_scores_", "oob_score_")

@@ -115,6 +115,24 @@ def write(model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any:
     return pruned
 
 
+def with_columns(model: Any, columns: IntArray) -> Any | None:
+    """Return a copy of a model that takes only these columns; None where some had categories."""
+    if model.is_categorical_ is not None:
+        return None
+    narrow = deepcopy(model)
+    for tree in _nodes_of(narrow)[0]:
+        features = np.searchsorted(columns, tree.nodes["feature_idx"])
+        tree.nodes["feature_idx"] = np.where(tree.nodes["is_leaf"], 0, features)
+    bins = narrow._bin_mapper
+    bins.bin_thresholds_ = [bins.bin_thresholds_[column] for column in columns]
+    bins.n_bins_non_missing_ = bins.n_bins_non_missing_[columns]
+    bins.is_categorical_ = bins.is_categorical_[columns]
+    narrow.n_features_in_ = narrow._n_features = len(columns)
+    if hasattr(narrow, "feature_names_in_"):
+        narrow.feature_names_in_ = narrow.feature_names_in_[columns]
+    return narrow
+
+
 def _nodes_of(model: Any) -> tuple[list[Any], NDArray[Any]]:
     """Return the model's own trees, and their nodes one tree after the other."""
     trees = [tree for stage in getattr(model, "_predictors", ()) for tree in stage]

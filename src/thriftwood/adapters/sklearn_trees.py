@@ -17,7 +17,7 @@ from thriftwood.adapters.common import (
 )
 from thriftwood.errors import ForestError, UnsupportedModelError
 from thriftwood.forest import Forest
-from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray
+from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
 
 # scikit-learn marks leaves so: no child, and this in place of feature and threshold.
 SKLEARN_LEAF = -1
@@ -73,6 +73,24 @@ def write(model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any:
     for name in STALE:
         vars(pruned).pop(name, None)
     return pruned
+
+
+def with_columns(model: Any, columns: IntArray) -> Any:
+    """Return a copy of a model that takes only these columns; boosted ones, too."""
+    trees = _trees_of(model)
+    seen = getattr(model, "estimators_features_", [None] * len(trees))
+    new_for_old = {
+        id(tree.tree_): _renumbered(tree.tree_, columns, own)
+        for tree, own in zip(trees, seen, strict=True)
+    }
+    narrow = deepcopy(model, new_for_old)
+    for one in (narrow, *_trees_of(narrow)):
+        one.n_features_in_ = len(columns)
+        if hasattr(one, "feature_names_in_"):
+            one.feature_names_in_ = one.feature_names_in_[columns]
+    if hasattr(narrow, "estimators_features_"):
+        narrow.estimators_features_ = [np.arange(len(columns)) for _ in trees]
+    return narrow
 
 
 def samples(model: Any) -> BootstrapSamples | None:
@@ -176,6 +194,22 @@ def decision_tree(
     model.n_features_in_ = tree.n_features
     model.max_features_ = min(n_features_tried, tree.n_features)
     return model
+
+
+def _trees_of(model: Any) -> list[Any]:
+    return [model] if isinstance(model, BaseDecisionTree) else [*np.ravel(model.estimators_)]
+
+
+def _renumbered(tree: Any, columns: IntArray, seen: IntArray | None) -> Any:
+    """Return a tree of scikit-learn over these columns alone; it saw all, or only some."""
+    make, (_, *arguments), state = tree.__reduce__()
+    split = state["nodes"]["feature"] >= 0
+    feature = state["nodes"]["feature"][split]
+    nodes = state["nodes"].copy()
+    nodes["feature"][split] = np.searchsorted(columns, feature if seen is None else seen[feature])
+    new = make(len(columns), *arguments)
+    new.__setstate__({**state, "nodes": nodes})
+    return new
 
 
 def _made(tree: Any, state: dict[str, Any], nodes: Any, values: Any, depth: IndexArray) -> Any:

@@ -57,24 +57,45 @@ def read(model: Any) -> Forest:
 
 
 def write(model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any:
-    import xgboost
-
-    booster = _booster_of(model)
     forest, document, orders = _read(model)
     grown = _grown_part(document["learner"])
     new_trees = [
         written_tree(grown["trees"][t], orders[t], own, own.values[:, grown["tree_info"][t]])
         for t, own in enumerate(collapsed_trees(forest, kept, values))
     ]
-    pruned = xgboost.Booster()
+    return _with_document(model, _with_trees(document, new_trees))
+
+
+def with_columns(model: Any, columns: IntArray) -> Any:
+    """Return a copy of a model that takes only these columns, none of them of categories."""
+    document = _document_of(_booster_of(model))
+    learner, grown = document["learner"], _grown_part(document["learner"])
+    for name in ("feature_names", "feature_types"):
+        if learner.get(name):
+            learner[name] = [learner[name][k] for k in columns]
+    learner["learner_model_param"]["num_feature"] = str(len(columns))
+    for tree in grown["trees"]:
+        # Leaves have a number, too, which nobody looks at.
+        places = np.searchsorted(columns, tree["split_indices"])
+        tree["split_indices"] = np.where(places < len(columns), places, 0).tolist()
+    for key in grown.get("cats", {}):
+        grown["cats"][key] = []
+    return _with_document(model, document)
+
+
+def _with_document(model: Any, document: Document) -> Any:
+    """Return a copy of a model that predicts what another document says."""
+    import xgboost
+
+    booster, new = _booster_of(model), xgboost.Booster()
     # XGBoost takes an escaped letter in a name for six letters.
-    text = json.dumps(_with_trees(document, new_trees), ensure_ascii=False)
-    pruned.load_model(bytearray(text.encode()))
-    pruned.load_config(booster.save_config())  # how it was trained, and its number of threads
-    if booster is model:
-        return pruned
+    new.load_model(bytearray(json.dumps(document, ensure_ascii=False).encode()))
+    config = json.loads(booster.save_config())  # how it was trained, and its number of threads
+    n_features = document["learner"]["learner_model_param"]["num_feature"]
+    config["learner"]["learner_model_param"]["num_feature"] = n_features
+    new.load_config(json.dumps(config))
     # The copy takes the new booster wherever the old one stood.
-    return deepcopy(model, {id(booster): pruned})
+    return new if booster is model else deepcopy(model, {id(booster): new})
 
 
 def _booster_of(model: Any) -> Any:

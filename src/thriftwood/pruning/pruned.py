@@ -120,10 +120,11 @@ class Pruned(Summarised, Figures):
         return tuple(names[column] for column in required_columns(forest).tolist())
 
     def compact(self) -> Any:
-        """Return a pipeline that predicts as the model does, of `required_features` alone.
+        """Return a model that predicts as this one does, of `required_features` alone.
 
-        It takes a table of just these columns, so that the others need no longer be made: what
-        stands in their place inside is never looked at.
+        It takes a table of just these columns, in this order, so that the others need no longer be
+        made. It has the model's own type; but of a pipeline, of CatBoost and where categories are
+        looked at it is a pipeline that first fills in the other columns, with anything.
         """
         return compact_model(self.model)
 
