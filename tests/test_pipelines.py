@@ -542,6 +542,16 @@ def test_a_compact_model_takes_only_what_is_still_used(name, as_frame):
             compact.predict(only.drop(columns=used[0]))
 
 
+def test_a_compact_model_of_leaves_alone_takes_no_column():
+    X, y = patients(100)
+    X = X[NUMBERS].fillna(0.0).to_numpy()
+    pruned = tw.prune_path(LEARNERS["forest"]().fit(X, y), X, y).at(budget=0)
+    nothing = X[:, :0]
+    assert pruned.required_features == ()
+    np.testing.assert_array_equal(pruned.compact().predict(nothing), pruned.model.predict(X))
+    assert tw.feature_bill(pruned.compact(), nothing, np.array([])).mean == 0.0
+
+
 def bodies(X):
     """Outputs of a function of somebody's own: each looks at some of its columns."""
     return pd.DataFrame(
