@@ -12,17 +12,26 @@ from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris, make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import thriftwood as tw
+from thriftwood.cascade import StoppingRules
 from thriftwood.costs import read_prices
 from thriftwood.errors import InputError, UnsupportedModelError
 from thriftwood.forest import predict_member
 from thriftwood.support.columns import Columns
-from thriftwood.thrifty import Effort, LabelledData, PricedUnits, order_sets, spread_sets
+from thriftwood.thrifty import (
+    Effort,
+    LabelledData,
+    PricedUnits,
+    TunedStages,
+    order_sets,
+    spread_sets,
+)
 from thriftwood.thrifty.learners import (
     Learner,
     histogram_booster,
@@ -257,6 +266,7 @@ def test_a_file_knows_by_what_rules_were_chosen(samples, tmp_path, options):
     again = tw.ThriftyClassifier.load(tmp_path / "model.tw")
     assert (again.cost_, again.max_cost) == (model.cost_, 12.0)
     assert again.at(budget=6.0).cost_ == model.at(budget=6.0).cost_
+    assert again.rules_.suggested == model.rules_.suggested
     one, other = again.evaluate(*samples), model.evaluate(*samples)
     assert one.scoring == other.scoring
     assert np.array_equal(one.score, other.score)
@@ -397,6 +407,37 @@ def test_class_weights_raise_the_share_of_a_class():
     plain = thrifty().fit(X, y)
     heavy = thrifty(class_weight={0: 1, 1: 8}).fit(X, y)
     assert heavy.predict(X).mean() > plain.predict(X).mean()
+
+
+@pytest.mark.parametrize(("log_loss", "suggested"), [(0.69, 1), (0.41, 0)])
+def test_the_cheapest_rule_is_suggested_that_is_not_clearly_worse(log_loss, suggested):
+    rules = StoppingRules(
+        thresholds=np.array([[0.0, 0.0], [np.inf, 0.0]]),
+        costs=np.array([1.0, 10.0]),
+        losses=np.array([0.2, 0.1]),
+        errors=np.array([0.2, 0.1]),
+        standard_errors=np.zeros(2),
+    )
+    random = np.random.default_rng(0)
+    errors = np.zeros((100, 2))
+    errors[:10, 0] = errors[9:18, 1] = 1.0  # 10 and 9 of them, seldom the same
+    log_losses = np.column_stack([np.full(100, log_loss), 0.4 + 0.2 * random.normal(size=100)])
+    weights = np.full(100, 0.01)
+    margins = np.ones((100, 2))
+    tuned = TunedStages.of(rules, margins, errors, log_losses, weights)
+    assert tuned.rules.suggested == suggested
+    errors[10:30, 0] = 1.0
+    assert TunedStages.of(rules, margins, errors, log_losses, weights).rules.suggested == 1
+
+
+def test_rare_classes_do_not_make_it_end_in_a_constant():
+    X, y = make_classification(
+        2800, 8, n_informative=4, n_redundant=0, weights=[0.92], class_sep=0.8, random_state=0
+    )
+    model = thrifty(costs=PRICES).fit(X[:800], y[:800])
+    within_one_error = np.argmax(model.rules_.losses <= model.rules_.standard_errors)
+    assert model.rule_ > within_one_error
+    assert roc_auc_score(y[800:], model.predict_proba(X[800:])[:, 1]) > 0.75
 
 
 def test_scores_of_the_user_choose(samples):

@@ -169,7 +169,7 @@ def _set_to(model: Any) -> str:
     if model.adds_up:
         return "The model is set to where bill and errors cost least in sum, in cross-fitting."
     return (
-        "The model is set to the cheapest rule that was hardly worse than the best in "
+        "The model is set to the cheapest rule that was not clearly worse than the best in "
         f"cross-fitting, where it cost {amount(model.cost_, unit)}; --budget sets it to another."
     )
 

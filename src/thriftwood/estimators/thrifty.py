@@ -248,6 +248,7 @@ class _Thrifty(BaseEstimator):
             "feature_names": None if names is None else list(names),
             "classes": None if classes is None else classes.tolist(),
             "scoring": self.frontier_.scoring,
+            "suggested": self.rules_.suggested,
             "own_scoring": self.scoring is not None,
             "own_error_costs": getattr(self, "error_costs", None) is not None,
             **{name: getattr(self, name) for name in SAVED},
@@ -333,11 +334,10 @@ class _Thrifty(BaseEstimator):
         unit: str,
     ) -> tuple[StoppingRules, Frontier]:
         """Return the rules to choose from, and the frontier."""
-        rules, margins, observed = tuned
         if self.scoring is None:
             about = self._usual_score, unit
             score = self._as_score(samples.y, own_weights)
-            return rules, usual_frontier(rules, margins, observed, own_weights, score, about)
+            return tuned.rules, usual_frontier(tuned, own_weights, score, about)
         name, scorer = read_scorer(self.scoring)
         classes = getattr(self, "classes_", None)
         y = samples.y if classes is None else classes[samples.y]
@@ -346,7 +346,7 @@ class _Thrifty(BaseEstimator):
             own = samples.X[some], y[some], own_weights[some]
             return score_predictions(name, scorer, outputs, classes, *own)
 
-        return scored_frontier(rules, margins, found.outputs, score_of, seed, (name, unit))
+        return scored_frontier(tuned, found.outputs, score_of, seed, (name, unit))
 
     def _set_rule(self, budget: float | None) -> None:
         """Take the rule for a budget."""
@@ -392,9 +392,10 @@ class ThriftyClassifier(ClassifierMixin, _Thrifty):
     costs : array-like, mapping from feature name to price, Costs, or None
         What it costs one sample to look at each feature. None means 1 each; names need data frames.
     budget : float, optional
-        What a sample may cost on average. None takes the cheapest rule whose errors are within a
-        quarter of a standard error of the least; with `error_costs` the total of bill and errors
-        counts in their place.
+        What a sample may cost on average. None takes the cheapest rule that is not clearly worse
+        than the best, by more than one standard error of the paired difference: neither by its
+        score nor, of classes, by the log loss. With `error_costs` and no `scoring` it takes the
+        least total of bill and errors, or hardly more.
     max_cost : float, optional
         What no sample may exceed, apart from what is paid once for the model.
     error_costs : float, mapping from class to cost, or matrix, optional
@@ -586,7 +587,7 @@ def load_thrifty(file: File, n_jobs: int | None = None) -> ThriftyClassifier | T
         model.stages_ = load_stages(header, arrays)
         model.prices_ = prices_from(header["prices"], arrays)
         rules: Any = {name: arrays[f"rule_{name}"] for name in RULE_ARRAYS}
-        model.rules_ = StoppingRules(**rules)
+        model.rules_ = StoppingRules(**rules, suggested=header["suggested"])
         measured: Any = {name: arrays[f"frontier_{name}"] for name in FRONTIER_ARRAYS}
         measured |= {"scoring": header["scoring"], "unit": model.prices_.unit}
         model.frontier_ = Frontier(**measured)
@@ -601,8 +602,8 @@ def load_thrifty(file: File, n_jobs: int | None = None) -> ThriftyClassifier | T
             model.error_costs = model.stages_.error_costs
         fits = (
             model.prices_.n_features == model.n_features_in_
-            and model.rules_.thresholds.shape == (len(model.rules_), len(model.stages_))
-            and len(model.frontier_) == len(model.rules_) > 0
+            and model.rules_.fits(len(model.stages_))
+            and len(model.frontier_) == len(model.rules_)
             and len(model.stages_.error_costs) == len(header["classes"] or ())
         )
         if not fits:

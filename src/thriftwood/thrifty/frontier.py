@@ -13,6 +13,7 @@ from thriftwood.support.arrays import FloatArray, read_only_copy
 from thriftwood.support.axes import axes_or_new, tidy, with_unit
 from thriftwood.support.summary import Chart, Summarised, Summary
 from thriftwood.support.text import unit_behind
+from thriftwood.thrifty.tuning import TunedStages, cheapest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,14 +91,13 @@ class Frontier(Summarised):
 
 
 def usual_frontier(
-    rules: StoppingRules,
-    margins: FloatArray,
-    observed: FloatArray,
+    tuned: TunedStages,
     weights: FloatArray,
     as_score: Callable[[FloatArray], FloatArray],
     about: tuple[str, str],
 ) -> Frontier:
     """Measure rules by the mean of losses; `as_score` makes a linear score of them."""
+    rules, margins, observed, _ = tuned
     shares = weights / weights.sum()
     score, spread = np.empty(len(rules)), np.empty(len(rules))
     for number, rule in enumerate(rules.thresholds):
@@ -108,8 +108,7 @@ def usual_frontier(
 
 
 def scored_frontier(
-    rules: StoppingRules,
-    margins: FloatArray,
+    tuned: TunedStages,
     outputs: FloatArray,
     score_of: Callable[[FloatArray, Any], float],
     seed: int,
@@ -117,24 +116,37 @@ def scored_frontier(
 ) -> tuple[StoppingRules, Frontier]:
     """Measure rules by a score of predictions; leave out those that a cheaper one beats.
 
+    The one to take without a budget is not clearly worse than the best by this score, as the
+    jackknife tells, nor by the log loss.
+
     `score_of` is given predictions of some samples and their numbers.
     """
+    rules, margins, _, as_likely = tuned
     some = np.unique(np.linspace(0, len(rules) - 1, min(len(rules), MOST_SCORED)).astype(int))
     group = np.random.default_rng(seed).permutation(len(margins)) % N_GROUPS
     everyone = np.arange(len(margins))
-    score, spread = np.empty(len(some)), np.empty(len(some))
+    n_groups = min(N_GROUPS, len(margins) - 1)
+    score, without = np.empty(len(some)), np.zeros((len(some), max(n_groups, 1)))
     for place, number in enumerate(some):
         stopped = at_stop(margins, outputs, rules.thresholds[number])
         score[place] = score_of(stopped, everyone)
-        without = [
-            score_of(stopped[group != one], everyone[group != one])
-            for one in range(min(N_GROUPS, len(margins) - 1))
-        ]
-        # The jackknife: how much the score hangs on single groups.
-        spread[place] = np.sqrt((N_GROUPS - 1) * np.var(without)) if without else 0.0
+        for one in range(n_groups):
+            without[place, one] = score_of(stopped[group != one], everyone[group != one])
     best = not_beaten(rules.costs[some], -score)
-    kept = some[best]
+    kept, score, without = some[best], score[best], without[best]
     fewer = {name: getattr(rules, name)[kept] for name in ("thresholds", "costs", "errors")}
-    shifted = score[best].max() - score[best]
-    chosen = replace(rules, **fewer, losses=shifted, standard_errors=spread[best])
-    return chosen, Frontier(rules.costs[kept], score[best], spread[best], *about)
+    shifted, paired = score[-1] - score, _jackknife(without - without[-1])
+    chosen = replace(
+        rules,
+        **fewer,
+        losses=shifted,
+        standard_errors=paired,
+        suggested=cheapest((shifted <= paired) & as_likely[kept]),
+    )
+    return chosen, Frontier(rules.costs[kept], score, _jackknife(without), *about)
+
+
+def _jackknife(without: FloatArray) -> FloatArray:
+    """Return standard errors: how much scores hang on single groups, which are left out in turn."""
+    spread: FloatArray = np.sqrt((without.shape[1] - 1) * without.var(axis=1))
+    return spread

@@ -7,11 +7,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thriftwood.cascade import StageResults, StoppingRules, temperature_scaling, tune_rules
+from thriftwood.cascade import (
+    StageResults,
+    StoppingRules,
+    at_stop,
+    temperature_scaling,
+    tune_rules,
+)
 from thriftwood.forest import gate_margins, margins_of
-from thriftwood.support.arrays import FloatArray, IntArray
+from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
 from thriftwood.thrifty.data import LEAST_CHANCE, LabelledData
 
+# Means of losses may differ in their last digits where they should be equal.
+ROUNDING = 1e-12
 NO_LABELS = np.empty((0, 0), dtype=np.int64)
 
 
@@ -67,11 +75,31 @@ class Objective(NamedTuple):
 
 
 class TunedStages(NamedTuple):
-    """Rules to stop, and what they were measured by: margins and losses at each stage."""
+    """Rules to stop, and what they were measured by: margins and losses at each stage.
+
+    `as_likely` marks rules whose probabilities of classes are not clearly worse than the best.
+    """
 
     rules: StoppingRules
     margins: FloatArray
     observed: FloatArray
+    as_likely: BoolArray
+
+    @classmethod
+    def of(
+        cls,
+        rules: StoppingRules,
+        margins: FloatArray,
+        observed: FloatArray,
+        log_losses: FloatArray,
+        weights: FloatArray,
+    ) -> TunedStages:
+        """Suggest the cheapest rule that is not clearly worse than the best, neither by its losses
+        nor by its log losses: rules of few errors may know little of who is at risk.
+        """
+        as_likely = near_best(rules, margins, log_losses, weights)
+        as_good = near_best(rules, margins, observed, weights) & as_likely
+        return cls(replace(rules, suggested=cheapest(as_good)), margins, observed, as_likely)
 
 
 def tune_stages(found: StageOutputs, data: LabelledData, objective: Objective) -> TunedStages:
@@ -101,7 +129,9 @@ def tune_stages(found: StageOutputs, data: LabelledData, objective: Objective) -
             error_costs=objective.error_costs,
             **shared,
         )
-        return TunedStages(tune_rules(results), margins, observed)
+        right = found.outputs[np.arange(len(data.y)), :, data.y]
+        log_losses = -np.log(np.maximum(right, LEAST_CHANCE))
+        return TunedStages.of(tune_rules(results), margins, observed, log_losses, weights)
     expected = np.zeros(margins.shape) if data.n_classes else _expected(found, data, weights)
     unit = float(weights @ expected[:, 0]) or 1.0  # rules are tuned for losses of about 1
     results = StageResults(
@@ -115,7 +145,29 @@ def tune_stages(found: StageOutputs, data: LabelledData, objective: Objective) -
     )
     rules = tune_rules(results)
     scaled = {name: unit * getattr(rules, name) for name in ("losses", "errors", "standard_errors")}
-    return TunedStages(replace(rules, **scaled), margins, observed)
+    return TunedStages.of(replace(rules, **scaled), margins, observed, observed, weights)
+
+
+def near_best(
+    rules: StoppingRules, margins: FloatArray, losses: FloatArray, weights: FloatArray
+) -> BoolArray:
+    """Mark rules whose mean loss is above the least by at most a standard error of the difference.
+
+    The difference is paired, sample by sample; weights add up to 1.
+    """
+    means = np.array([weights @ at_stop(margins, losses, rule) for rule in rules.thresholds])
+    best = at_stop(margins, losses, rules.thresholds[means.argmin()])
+    found = []
+    for rule in rules.thresholds:
+        more = at_stop(margins, losses, rule) - best
+        mean = weights @ more
+        found.append(mean <= np.sqrt((more - mean) ** 2 @ weights**2) + ROUNDING)
+    return np.array(found)
+
+
+def cheapest(as_good: BoolArray) -> int:
+    """Return the first rule that is marked, or the last where none is."""
+    return int(as_good.argmax()) if as_good.any() else len(as_good) - 1
 
 
 def _calibrated(found: StageOutputs, data: LabelledData, weights: FloatArray) -> FloatArray:

@@ -62,7 +62,7 @@ def thrifty_subject(model: Any, samples: Any, nouns: str) -> Subject:
 
     unit = unit_behind(model.prices.unit)
     why = (
-        "the cheapest that was hardly worse than the best in cross-fitting, where it cost "
+        "the cheapest that was not clearly worse than the best in cross-fitting, where it cost "
         f"{six_digits(model.cost_)}{unit}"
     )
     if model.budget is not None:
