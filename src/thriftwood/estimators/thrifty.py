@@ -602,8 +602,8 @@ def load_thrifty(file: File, n_jobs: int | None = None) -> ThriftyClassifier | T
             model.error_costs = model.stages_.error_costs
         fits = (
             model.prices_.n_features == model.n_features_in_
-            and model.rules_.fits(len(model.stages_))
-            and len(model.frontier_) == len(model.rules_)
+            and model.rules_.thresholds.shape == (len(model.rules_), len(model.stages_))
+            and len(model.frontier_) == len(model.rules_) > header["suggested"] >= 0
             and len(model.stages_.error_costs) == len(header["classes"] or ())
         )
         if not fits:
