@@ -299,12 +299,15 @@ def test_what_is_known_is_known_or_not(ask, value):
 
 
 @pytest.mark.parametrize("call", [tw.prune_path, lambda *a, **k: tw.prune(*a, tradeoff=0.1, **k)])
-def test_rows_of_a_batch_must_weigh_the_same(call):
+def test_rows_of_a_batch_must_weigh_the_same_where_bills_are_weighed(call):
     weights = [1, 2, 1, 1]
     for shared in (["a", "a", "b", "b"], {"chol": ["a", "a", "b", "b"]}):
+        weighed = tw.Costs(shared_by=shared, weigh_bills=True)
         with refused("shared_by", "a"):
-            call(FOREST, FRAME, Y, costs=tw.Costs(shared_by=shared), sample_weight=weights)
-    alone = tw.Costs(shared_by=["a", "c", "b", "b"])
+            call(FOREST, FRAME, Y, costs=weighed, sample_weight=weights)
+        # Where bills are not weighed, weights need not agree.
+        call(FOREST, FRAME, Y, costs=tw.Costs(shared_by=shared), sample_weight=weights)
+    alone = tw.Costs(shared_by=["a", "c", "b", "b"], weigh_bills=True)
     call(FOREST, FRAME, Y, costs=alone, sample_weight=weights)
 
 
