@@ -227,7 +227,7 @@ def test_json_has_numbers_and_nothing_that_is_none(folder):
 def documented_keys(command):
     """Return the keys that the document names for a command, without those of inner objects."""
     text = (Path(__file__).parents[1] / "docs" / "command_line.md").read_text()
-    (line,) = re.findall(rf"^\| `{command}`(?:, `train`)? \| (.*) \|$", text, re.M)
+    (line,) = re.findall(rf"^\| `{command}`(?:, `train --model`)? \| (.*) \|$", text, re.M)
     return set(re.findall(r"`(\w+)`", re.sub(r"\(.*?\)", "", line.partition(";")[0])))
 
 

@@ -123,7 +123,10 @@ def test_missing_prices_are_told_with_their_file(folder, tmp_path):
     [
         ("bill m d --sample abc", "Invalid value for '--sample'"),
         ("prune m d -o x.skops --budget abc", "Invalid value for '--budget'"),
-        ("train d -o x --model tree", "'tree' is not one of budget-forest, forest, boosting."),
+        (
+            "train d -o x --model tree",
+            "'tree' is not one of thrifty, budget-forest, forest, boosting.",
+        ),
         ("export m -o x --to pmml", "'pmml' is not one of lightgbm, json,"),
     ],
 )

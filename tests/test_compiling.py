@@ -68,8 +68,8 @@ def test_kernels_compile_where_there_is_no_place_to_keep_them(monkeypatch, name)
         raise RuntimeError("cannot cache function: no locator available")
 
     monkeypatch.setattr(compiling, "KernelCache", without_a_place)
-    double = getattr(compiling, name)(lambda values: values * 2)
-    np.testing.assert_array_equal(double(np.arange(3)), [0, 2, 4])
+    double = getattr(compiling, name)(lambda values: values[1] * 2)
+    assert double(np.arange(3)) == 2
 
 
 def kernels_of_the_package():

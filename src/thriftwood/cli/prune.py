@@ -85,12 +85,12 @@ def prune(
     _check_choice(request, max_error_increase, cascade)
     check_request(request, request.model)
     check_apart(output, request.model, request.data, request.validation, request.costs)
+    check_new_model(output, request.force, cascade)
     thrifty = read_thrifty(request.model, console)
     if thrifty is not None:
         refuse_options(request, "costs", "loss", "class_weight", "error_costs", "tradeoff")
         write_within(thrifty, output, request, console)
         return
-    check_new_model(output, request.force, cascade)
     inputs = read_inputs(request, console)
     _check_model(inputs, output, refit, cascade)
     if cascade:

@@ -27,11 +27,12 @@ SET = "<- set"
 
 def read_thrifty(file: Path, console: Console) -> Any:
     """Return the thrifty model in a file, or None if it is something else."""
-    from thriftwood.estimators import ThriftyClassifier, ThriftyRegressor
     from thriftwood.formats.models import model_format
 
     if model_format(file) != "Thriftwood":
         return None
+    from thriftwood.estimators import ThriftyClassifier, ThriftyRegressor
+
     model = read_model(file, False, console)
     return model if isinstance(model, (ThriftyClassifier, ThriftyRegressor)) else None
 

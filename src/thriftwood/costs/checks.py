@@ -61,7 +61,12 @@ def check_prices(prices: Any, key: str, place: Place) -> None:
     if prices is None:
         return
     check_mask(prices, key)
-    if isinstance(prices, np.ndarray) and prices.ndim and prices.size and prices.dtype.kind in "fiu":
+    if (
+        isinstance(prices, np.ndarray)
+        and prices.ndim
+        and prices.size
+        and prices.dtype.kind in "fiu"
+    ):
         wrong = np.flatnonzero(
             ~(np.isfinite(prices) & (prices >= 0)).reshape(len(prices), -1)[:, 0]
         )

@@ -19,6 +19,8 @@ ClassWeight = str | Mapping[Any, float] | None
 UNIFORM = "uniform"
 CountArray = NDArray[np.uint16]
 MOST_WEIGHT = 2**50  # all together
+# Weights beyond two to this, either way, are divided by a power of two before all else.
+MOST_EXPONENT = 500
 SAMPLES = ("all", "in_bag", "out_of_bag")
 
 
@@ -133,6 +135,9 @@ def in_whole_numbers(weights: FloatArray) -> FloatArray:
 
     Weights of more digits stay as they are, but for a power of two.
     """
+    exponent = math.frexp(float(weights.max()))[1]
+    if abs(exponent) > MOST_EXPONENT:
+        weights = np.ldexp(weights, -exponent)
     whole, unit, lost = whole_numbers(weights, MOST_WEIGHT)
     if lost or (whole * unit.numerator / unit.denominator != weights).any():
         return read_only(np.ldexp(weights, -math.frexp(float(weights.max()))[1]))
