@@ -46,6 +46,7 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/boosters.py
 	$(BIN)/python benchmarks/cascade.py
 	$(BIN)/python benchmarks/thrifty.py
+	$(BIN)/python benchmarks/real_prices.py
 	$(BIN)/python benchmarks/counted_rows.py
 	$(BIN)/python benchmarks/refit.py
 	$(BIN)/python benchmarks/lazy.py

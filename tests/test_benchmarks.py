@@ -25,6 +25,7 @@ SCRIPTS = [
     ("cascade.py", ["CEGB alone", "best base, cascade", "Bases chosen"]),
     ("thrifty.py", ["fixed set, forward selection", "less the best of the others", "times that"]),
     ("guarantee.py", ["passed in the world", "among the others", "whole model"]),
+    ("real_prices.py", ["one tree, pruned", "random forest, pruned"]),
     ("gaps.py", ["node's value", "NHANES, median, then forest"]),
     ("limits.py", ["budget, cascade", "limit, whole model", "highest bill"]),
     ("refit.py", ["of growing", "validation samples"]),
