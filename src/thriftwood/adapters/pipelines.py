@@ -251,7 +251,7 @@ def _n_outputs(transformer: Any, n_inputs: int) -> int:
         names = getattr(transformer, "feature_names_in_", None)
         sample = np.array([blanks]) if names is None else frame_of([blanks], list(names))
         return int(np.shape(transformer.transform(sample))[1])
-    except Exception:
+    except Exception:  # whatever a transformer of somebody else does
         raise UnsupportedModelError(
             f"It cannot be found out how many features {type(transformer).__name__} makes: give it "
             "a method `get_feature_names_out`, as transformers of scikit-learn have; a "
