@@ -3,11 +3,13 @@
 import ctypes
 import shutil
 import subprocess
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
+from receipts import Tariff
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris, make_classification
 from sklearn.exceptions import NotFittedError
@@ -137,19 +139,103 @@ def test_samples_alike_do_not_part_where_their_folds_differ(seed):
         assert own.bill(X[400:]).mean == pytest.approx(own.cost_, rel=0.25, abs=0.1)
 
 
-def test_a_hard_limit_holds_for_every_sample(samples):
-    X, y = samples
-    model = thrifty(costs=PRICES, max_cost=6.0).fit(X, y)
-    assert model.at(budget=np.inf).bill(X).per_sample.max() <= 6.0
-    assert model.stages_.sets[-1] > model.stages_.sets[0]
+OWN_PRICES = np.random.default_rng(7).integers(1, 9, size=(400, 8)).astype(float)
+KNOWN = np.random.default_rng(8).random((400, 8)) < 0.2
+FEES = {"groups": {"blood": [1, 2, 5], "lab": ["blood", 4]}, "group_fee": {"blood": 3, "lab": 2}}
+PREREQUISITES = {"requires": {3: [0, 1], 6: [3], 7: [5]}}
+KINDS = {
+    "prices": tw.Costs(per_feature=PRICES),
+    "fees": tw.Costs(per_feature=PRICES, **FEES),
+    "prerequisites": tw.Costs(per_feature=PRICES, **PREREQUISITES),
+    "known": tw.Costs(per_feature=PRICES, known=KNOWN),
+    "own prices": tw.Costs(per_sample=OWN_PRICES),
+    "upkeep": tw.Costs(per_feature=PRICES, per_model={1: 30, 3: 50}, predictions=100),
+    "all": tw.Costs(
+        per_sample={0: OWN_PRICES[:, 0]},
+        per_feature=dict(enumerate(PRICES)),
+        known={2: KNOWN[:, 2]},
+        per_model={"lab": 40},
+        predictions=100,
+        **FEES,
+        **PREREQUISITES,
+    ),
+}
 
 
-def test_prices_and_budget_in_another_unit_change_nothing(samples):
+def times(costs, factor):
+    """Return prices in another unit."""
+    changed = {}
+    for name in ("per_feature", "per_sample", "group_fee", "per_model"):
+        own = getattr(costs, name)
+        if own is not None:
+            is_table = isinstance(own, dict)
+            changed[name] = {k: factor * v for k, v in own.items()} if is_table else factor * own
+    return replace(costs, **changed)
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def any_prices(request, samples):
+    costs = KINDS[request.param]
+    return thrifty().fit(*samples, costs=costs), costs
+
+
+def test_bills_are_what_a_walk_through_the_stages_pays(any_prices, samples):
+    (model, costs), (X, _) = any_prices, samples
+    tariff = Tariff(costs, list(range(8)), len(X))
+    for budget in (0.3, 0.6, 1.0):
+        own = model.at(budget=model.rules_.costs[0] + budget * np.ptp(model.rules_.costs))
+        bill, stage = own.bill(X, costs), own.decision_path(X).stage
+        lazy = tw.LazyPredictor(own, acquire=lambda i, k: X[i, k], costs=costs)
+        few = None if costs.per_sample is not None or costs.known is not None else range(40)
+        for i in range(0, 400, 23):
+            passed = [n for n in own.stages_.in_use if n <= stage[i]]
+            lines = set().union(*(tariff.lines(own.stages_.sets[n], i) for n in passed))
+            paid = sum(tariff.part(line) for line in lines)
+            assert bill.per_sample[i] == pytest.approx(paid)
+            assert bill.receipt(i).total == pytest.approx(paid)
+        if few is not None:
+            assert lazy.predict(few).bill.per_sample == pytest.approx(bill.per_sample[:40])
+        bought = set().union(*(own.stages_.sets[n] for n in own.stages_.in_use))
+        bought |= {group for k in bought for group in tariff.groups_of(k)}
+        once = sum(map(tariff.upkeep, bought)) / (costs.predictions or 1)
+        assert bill.mean == pytest.approx(bill.per_sample.mean() + once)
+
+
+def test_what_costs_nothing_more_is_always_bought(any_prices):
+    model, costs = any_prices
+    tariff = Tariff(costs, list(range(8)), 400)
+
+    def price(features, i):
+        return sum(map(tariff.part, tariff.lines(features, i)))
+
+    for own in model.stages_.sets:
+        for k in set(range(8)) - own:
+            assert any(price(own | {k}, i) > price(own, i) for i in range(400))
+
+
+def test_free_features_are_used_without_any_budget(samples):
     X, y = samples
-    one = thrifty(costs=PRICES, budget=4.0).fit(X, y)
-    other = thrifty(costs=1024 * PRICES, budget=1024 * 4.0).fit(X, y)
-    assert np.array_equal(one.predict_proba(X), other.predict_proba(X))
-    assert np.allclose(1024 * one.frontier_.cost, other.frontier_.cost)
+    prices = np.ones(8)
+    prices[[1, 4]] = 0
+    free = LogisticRegression().fit(X[:, [1, 4]], y).score(X[:, [1, 4]], y)
+    assert thrifty(costs=prices, budget=0.0).fit(X, y).score(X, y) >= free - 0.02
+
+
+def test_a_hard_limit_holds_for_every_sample(any_prices, samples):
+    (X, y), (_, costs) = samples, any_prices
+    model = thrifty(max_cost=14.0).fit(X, y, costs=costs).at(budget=np.inf)
+    assert 0 < model.bill(X, costs).per_sample.max() <= 14.0
+
+
+@pytest.mark.parametrize("factor", [1024.0, 0.1, 3.0])
+def test_prices_and_budget_in_another_unit_change_nothing(any_prices, samples, factor):
+    (X, y), (one, costs) = samples, any_prices
+    other = thrifty().fit(X, y, costs=times(costs, factor))
+    assert one.stages_.sets == other.stages_.sets
+    assert np.allclose(factor * one.frontier_.cost, other.frontier_.cost)
+    for budget in np.linspace(*one.rules_.costs[[0, -1]], 7) + 0.01:
+        cheap, same = one.at(budget=budget), other.at(budget=factor * budget)
+        assert np.array_equal(cheap.predict_proba(X), same.predict_proba(X))
 
 
 def test_a_feature_dearer_than_all_errors_is_never_bought(samples):
@@ -498,6 +584,7 @@ def test_searches_and_clones(samples):
 @pytest.mark.parametrize("kind", ["classes", "numbers"])
 def test_exported_c_buys_and_predicts_the_same(kind, fitted, samples, regressor, tmp_path):
     model, X = (fitted.at(budget=5.0), samples[0]) if kind == "classes" else regressor[:2]
+    X = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
     tw.export.to_c(model, tmp_path / "it.c", name="thrifty")
     strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]
     command = [COMPILER, *strict, "-O1", "-shared", "-fPIC", "it.c", "-o", "it.so", "-lm"]
@@ -521,6 +608,9 @@ def test_exported_c_buys_and_predicts_the_same(kind, fitted, samples, regressor,
         assert out == pytest.approx(path.predictions[i], abs=1e-12)
         assert compiled.thrifty_predict_lazily(get_type(get), None, out) == path.stage[i]
         assert sorted(asked) == np.flatnonzero(used[i]).tolist()
+    lazy = tw.LazyPredictor(model, acquire=lambda i, k: X[i, k]).predict(range(100))
+    assert np.array_equal(lazy.stages, path.stage)
+    assert np.array_equal(lazy.bill.used, used)
 
 
 def test_a_single_class_is_predicted():

@@ -11,7 +11,8 @@ from thriftwood.support.arrays import FloatArray, IntArray, read_only_copy
 from thriftwood.support.validation import one_number_from_zero
 
 # Means of bills may differ in their last digits where they should be equal.
-ROUNDING = 1e-12
+DIGITS = 12
+ROUNDING = 10.0**-DIGITS
 # Losses closer than this part of their standard error are as good as equal.
 CLOSE = 0.25
 RULE_ARRAYS = ("thresholds", "costs", "losses", "errors", "standard_errors")
@@ -95,6 +96,8 @@ class StoppingRules:
 
 def not_beaten(costs: FloatArray, losses: FloatArray) -> IntArray:
     """Return the rules, from cheap to dear, that no other one beats in both cost and loss."""
-    order = np.lexsort((losses, costs))
+    # In another unit, the last digits of costs that are equal may differ.
+    unit = costs.max(initial=0.0) or 1.0
+    order = np.lexsort((losses, np.round(costs / unit, DIGITS)))
     lowest_before = np.minimum.accumulate(np.concatenate([[np.inf], losses[order][:-1]]))
     return order[losses[order] < lowest_before]

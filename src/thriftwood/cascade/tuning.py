@@ -19,7 +19,7 @@ TRADEOFFS = np.geomspace(4.0, 4e-4, 60)
 MOST_SWEEPS = 6
 # Between two rules there are others, about this part of the last stage's bill apart.
 BILL_STEP = 1 / 200
-# Sums of values that should be equal may differ by this.
+# Sums and quotients that should be equal may differ by this.
 ROUNDING = 1e-12
 
 
@@ -177,7 +177,7 @@ def _between(results: StageResults, rules: StoppingRules) -> Iterator[FloatArray
     step = BILL_STEP * float(results.weights @ results.bills[:, -1])
     for number, (cheap, dear) in enumerate(pairwise(n_above)):
         gap = rules.costs[number + 1] - rules.costs[number]
-        n_steps = int(min(np.ceil(gap / step), 1 / BILL_STEP)) if step > 0 else 0
+        n_steps = int(min(np.ceil(gap / step - ROUNDING), 1 / BILL_STEP)) if step > 0 else 0
         for share in np.arange(1, n_steps) / max(n_steps, 1):
             wanted = np.rint(cheap + share * (dear - cheap)).astype(np.int64)
             rule = [_threshold(falling[:, s], n_stop) for s, n_stop in enumerate(wanted)]

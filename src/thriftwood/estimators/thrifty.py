@@ -295,8 +295,8 @@ class _Thrifty(BaseEstimator):
         if self.scoring is not None:
             read_scorer(self.scoring)
         for name in ("budget", "max_cost"):
-            if getattr(self, name) is not None:
-                one_number_from_zero(getattr(self, name), name, "Or pass None for no limit.")
+            if getattr(self, name) not in (None, np.inf):
+                one_number_from_zero(getattr(self, name), name, "Infinity is no limit.")
 
     def _read_samples(
         self, X: Any, y: Any, sample_weight: Any
@@ -397,7 +397,8 @@ class ThriftyClassifier(ClassifierMixin, _Thrifty):
         score nor, of classes, by the log loss. With `error_costs` and no `scoring` it takes the
         least total of bill and errors, or hardly more.
     max_cost : float, optional
-        What no sample may exceed, apart from what is paid once for the model.
+        What no sample may exceed, apart from what is paid once for the model. Where samples have
+        prices of their own, as long as none is above the dearest that the model was fitted with.
     error_costs : float, mapping from class to cost, or matrix, optional
         What wrong answers cost, in the unit of the prices, as in `prune`.
     scoring : str or callable, optional

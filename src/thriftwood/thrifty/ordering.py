@@ -46,7 +46,7 @@ def order_sets(
     down = [everything, *trial.thinned(everything, effort.core)]
     if effort.core:
         down += trial.left_out(down[-1])
-    down = [own for own in down if units.price(own) <= max_cost]
+    down = [own for own in down if units.most(own) <= max_cost]
     sets = sorted({*down, units.free}, key=len)
     core = [own for own in sets if len(own - units.free) <= max(effort.core, 1)]
     if effort.core:
@@ -54,7 +54,7 @@ def order_sets(
     upward = list(trial.added(core[-1], everything, max_cost)) if effort.core else []
     beyond = [own for own in sets if not own <= core[-1]]
     sets = _nested([*core, *upward, *beyond])
-    return [own for own in sets if units.price(own) <= max_cost]  # together they may cost more
+    return [own for own in sets if units.most(own) <= max_cost]  # together they may cost more
 
 
 def _nested(sets: list[FeatureSet]) -> list[FeatureSet]:
@@ -138,7 +138,7 @@ class Trial:
             while own > features:
                 most = units.price(own) if n_put < STEPS else 0.0
                 more = [one for one in self._larger(features) if units.price(one) < most]
-                more = [one for one in more if units.price(one | last) <= max_cost]
+                more = [one for one in more if units.most(one | last) <= max_cost]
                 tried = self._promising(features, more, everything, worth)
                 features = self._best(features, [own, *tried], worth) if tried else own
                 n_put += features != own
@@ -152,7 +152,7 @@ class Trial:
         units = self._units
         worth: dict[FeatureSet, float] = {}
         for _ in range(STEPS):
-            more = [own for own in self._larger(features) if units.price(own) <= max_cost]
+            more = [own for own in self._larger(features) if units.most(own) <= max_cost]
             if not more:
                 return
             tried = self._promising(features, more, everything, worth)

@@ -33,6 +33,7 @@ class PricedUnits:
         self.n_features = prices.n_features
         amounts = prices.amounts().tolist()
         items = prices.cost_item.tolist()
+        self._dearest = _dearest(prices).tolist()
         self._entries = [
             [(items[entry], amounts[entry]) for entry in range(first, last)]
             for first, last in zip(prices.start[:-1].tolist(), prices.start[1:], strict=True)
@@ -49,6 +50,11 @@ class PricedUnits:
     def price(self, features: Iterable[int]) -> float:
         """Return what a set of features costs, each cost item once."""
         return sum(self._paid(features).values())
+
+    def most(self, features: Iterable[int]) -> float:
+        """Return what a set costs a sample that knows no value and pays the highest prices."""
+        items = {item for feature in features for item, _ in self._entries[feature]}
+        return sum(self._dearest[item] for item in items)
 
     def with_free(self, features: Iterable[int]) -> FeatureSet:
         """Return a set with all features that cost nothing more."""
@@ -81,6 +87,14 @@ class PricedUnits:
             for item, amount in self._entries[feature]:
                 paid[item] = max(paid.get(item, 0.0), amount)
         return paid
+
+
+def _dearest(prices: PriceList) -> FloatArray:
+    """Return the highest price of each cost item; what is paid once is no part of any bill."""
+    dearest = np.where(prices.payer == MODEL, 0.0, prices.prices)
+    if prices.own_prices is not None:
+        dearest[: prices.n_columns] = prices.own_prices.max(axis=0)
+    return dearest
 
 
 def spread_sets(sets: Sequence[FeatureSet], prices: FloatArray, n_stages: int) -> list[int]:
