@@ -160,7 +160,7 @@ def test_other_commands_take_a_thrifty_model(folder, thrifty, tmp_path):
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        (("export", "--to", "onnx"), "ThriftyClassifier"),
+        (("export", "--to", "treelite"), "ThriftyClassifier"),
         (("export", "--to", "lightgbm"), "ThriftyClassifier"),
         (("prune", "DATA", "--target", "ill", "--budget", "1", "-o", "x.skops"), "end in .tw"),
         (("prune", "DATA", "--target", "ill", "--error-costs", "3", "-o", "x.tw"), "train again"),

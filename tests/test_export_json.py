@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import fitted
 
+import thriftwood as tw
 from thriftwood.adapters import read_forest
 from thriftwood.errors import InputError, UnsupportedModelError
 from thriftwood.forest.forest import ARRAYS
@@ -202,3 +203,70 @@ def test_a_file_with_any_damage_is_read_or_refused(data):
     damaged = text[:at] + other + text[at + 1 :]
     with suppress(InputError):
         export.from_json(damaged).check()
+
+
+@pytest.mark.parametrize("kind", ["classes", "numbers"])
+def test_what_json_says_of_stages_is_enough_to_predict(kind):
+    random = np.random.default_rng(2)
+    X = random.normal(size=(300, 5))
+    y = X[:, 0] + X[:, 1] * X[:, 2]
+    X[random.random(X.shape) < 0.1] = np.nan
+    if kind == "numbers":
+        model = tw.ThriftyRegressor(effort="quick", random_state=0).fit(X, y)
+    else:
+        labels = np.array(["a", "b", "c"])[np.digitize(y, [-1, 1])]
+        costs = {"a": 50, "b": 150, "c": 50}
+        model = tw.ThriftyClassifier(error_costs=costs, random_state=0).fit(X, labels)
+    model = model.at(budget=2.0)
+    document = strict(export.to_json(model))
+    said = model.decision_path(X[:60])
+    assert len(np.unique(said.stage)) > 1
+    for i, row in enumerate(X[:60]):
+        stage, predicted = walked(document, row)
+        assert stage == said.stage[i]
+        assert predicted == pytest.approx(said.predictions[i], abs=1e-12)
+    for stage in document["stages"]:
+        assert all(follows_the_schema(forest) for forest in stage["forests"])
+    with pytest.raises(InputError, match="thriftwood forest"):
+        export.from_json(export.to_json(model))
+
+
+def walked(document, row):
+    """Return where a row stops and what is predicted there, by the words of docs/export.md."""
+    for stage in document["stages"]:
+        bought = np.full(document["n_features"], np.nan)
+        bought[stage["features"]] = row[stage["features"]]
+        predicted = np.mean([said_of(forest, bought) for forest in stage["forests"]], axis=0)
+        if stage["gate"] is None:
+            costs = np.array(document["error_costs"])
+            least, second = np.sort(predicted @ costs)[:2]
+            more = document["least_share"] * costs.max()
+            margin = np.log((second + more) / (least + more))
+        else:
+            unit = document["gate_unit"]
+            expected = max(said_of(stage["gate"], bought)[0], 0.0)
+            margin = np.log(1 + unit / (expected + document["least_share"] * unit))
+        if margin >= stage["threshold"]:
+            return stage["number"], predicted
+    raise AssertionError("no stage stops it")
+
+
+def said_of(forest, row):
+    row = row.astype(forest["input_dtype"]).astype(float)
+    total = np.zeros(len(forest["bias"]))
+    for tree in forest["trees"]:
+        node = 0
+        while tree["feature"][node] >= 0:
+            value = row[tree["feature"][node]]
+            left = (
+                tree["missing_left"][node] if np.isnan(value) else value <= tree["threshold"][node]
+            )
+            node = tree["left" if left else "right"][node]
+        total += tree["values"][node]
+    score = total / (len(forest["trees"]) if forest["combine"] == "mean" else 1) + forest["bias"]
+    if forest["link"] == "softmax":
+        return np.exp(score) / np.exp(score).sum()
+    if forest["link"] == "logistic":
+        likely = 1 / (1 + np.exp(-score[0]))
+        return np.array([1 - likely, likely])
+    return score

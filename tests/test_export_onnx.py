@@ -9,6 +9,7 @@ from export_cases import CASES, any_forests, case, drawn_rows, rows_for, said_by
 from hypothesis import given, settings
 from models import NAMES, fitted
 
+import thriftwood as tw
 from thriftwood.adapters import read_forest
 from thriftwood.errors import InputError, UnsupportedModelError
 from thriftwood.formats import export
@@ -142,3 +143,32 @@ def test_refusals():
     dates = np.array(["2020-01-01", "2020-01-02", "2020-01-03"], dtype="M8[D]")
     with pytest.raises(UnsupportedModelError, match="neither numbers nor text"):
         export.to_onnx(replace(read_forest(forest), classes=dates))
+
+
+@pytest.mark.parametrize("kind", ["two classes", "three classes", "numbers"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_thrifty_models_stop_at_the_same_stage(kind, dtype):
+    random = np.random.default_rng(1)
+    X = random.normal(size=(300, 5))
+    y = X[:, 0] + X[:, 1] * X[:, 2]
+    X[random.random(X.shape) < 0.1] = np.nan
+    X = X.astype(np.float32).astype(np.float64)
+    if kind == "numbers":
+        model = tw.ThriftyRegressor(effort="quick", random_state=0).fit(X, y)
+    else:
+        labels = np.array(["a", "b", "c"])[np.digitize(y, [0.0] if kind[1] == "w" else [-1, 1])]
+        costs = {"a": 50, "b": 150, "c": 50}
+        costs = {label: costs[label] for label in np.unique(labels)}
+        model = tw.ThriftyClassifier(error_costs=costs, effort="full", random_state=0)
+        model.fit(X, labels)
+    model = model.at(budget=2.0)
+    said = model.decision_path(X)
+    assert len(np.unique(said.stage)) > 2
+    exported = export.to_onnx(model, dtype=dtype)
+    onnx.checker.check_model(exported, full_check=True)
+    found = run(exported, X.astype(dtype))
+    assert np.array_equal(found["stage"], said.stage)
+    exact = 1e-12 if dtype == "float64" else 1e-5
+    np.testing.assert_allclose(numbers_of(found), said.predictions, rtol=exact, atol=exact)
+    if kind != "numbers":
+        assert found["label"].tolist() == model.predict(X).tolist()

@@ -77,8 +77,8 @@ REASONS = {
     "OneVsRestClassifier": f"it is a model for each class; {ONE_AT_A_TIME}",
     "CascadeClassifier": "it is several forests; pass one of its `stages.forests`",
     "_Thrifty": "it is several models, bought stage by stage; `at(budget=...)` makes it cheaper, "
-    "`bill(X)` is its bill, `save` keeps it and `export.to_c` writes it. For other formats export "
-    "the model of a PrunedEnsemble*",
+    "`bill(X)` is its bill, `save` keeps it, and C, JSON and ONNX can say what it does. For other "
+    "formats export the model of a PrunedEnsemble*",
     "PruningPath": "pick a point, such as path.at(budget=...)",
     "Mixture": "it draws between two points; pass its `cheap` or `rich`",
 }

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from thriftwood.adapters import ForestModel
 from thriftwood.errors import InputError, UnsupportedModelError
-from thriftwood.forest import LEAF, NO_SET, Forest
+from thriftwood.forest import LEAF, LEAST_SHARE, NO_SET, Forest, NestedStages
 from thriftwood.formats.content import Content
 from thriftwood.formats.layout import trees_to_export
 from thriftwood.support.files import File, read_whole, write_whole
@@ -63,7 +63,9 @@ def to_json(model: object, file: File | None = None) -> str:
     """Return the trees of a model as JSON, and write them to a file if one is named.
 
     Every number is there to the last bit, and what inner nodes say as well, so that the forest can
-    be pruned after `from_json`. `thriftwood/formats/forest.schema.json` describes the format.
+    be pruned after `from_json`. `thriftwood/formats/forest.schema.json` describes the format. Of a
+    `ThriftyClassifier` or a `ThriftyRegressor` it is the stages in use, each with its forests, for
+    programs of your own: its `save` writes what can be read again.
 
     Parameters
     ----------
@@ -71,7 +73,11 @@ def to_json(model: object, file: File | None = None) -> str:
     file : optional
         Where to write it; a file that is there is replaced.
     """
-    text = _text(_document(trees_to_export(model)))
+    stages = getattr(model, "stages_", None)
+    if isinstance(stages, NestedStages):
+        text = _stages_text(stages, model.purchase_plan.richest)  # type: ignore[attr-defined]
+    else:
+        text = _text(_document(trees_to_export(model)))
     if file is not None:
         write_whole(file, text)
     return text
@@ -126,6 +132,40 @@ def _document(forest: Forest) -> dict[str, Any]:
         ],
         "trees": [_tree(forest, tree) for tree in range(forest.n_trees)],
     }
+
+
+def _stages_text(stages: NestedStages, plan: Forest) -> str:
+    """Return stages as JSON; margins and thresholds as `NestedStages` has them."""
+    head = {
+        "format": "thriftwood stages",
+        "version": VERSION,
+        "n_features": stages.n_features,
+        "feature_names": None if plan.feature_names is None else list(plan.feature_names),
+        "classes": None if plan.classes is None else _written_classes(plan.classes),
+        "error_costs": stages.error_costs.tolist(),
+        "gate_unit": stages.gate_unit,
+        "least_share": LEAST_SHARE,
+    }
+    lines = [f"  {_plain(key)}: {_plain(value)}" for key, value in head.items()]
+    own = ",\n".join(_stage_text(stages, number) for number in stages.in_use)
+    return "{\n" + ",\n".join(lines) + ',\n  "stages": [\n' + own + "]\n}\n"
+
+
+def _stage_text(stages: NestedStages, number: int) -> str:
+    forests = ",\n".join(_member_text(member) for member in stages.members[number])
+    gate = _member_text(stages.gates[number]) if stages.gates else "null"
+    threshold = 0.0 if number == stages.in_use[-1] else float(stages.thresholds[number])
+    head = {"number": number, "features": sorted(stages.sets[number]), "threshold": threshold}
+    return _plain(head)[:-1] + f', "forests": [\n{forests}], "gate": {gate}}}'
+
+
+def _member_text(member: Any) -> str:
+    if not isinstance(member, Forest):
+        raise UnsupportedModelError(
+            f"The stages are of {type(member.model).__name__} models, which are no trees that can "
+            "be written as JSON."
+        )
+    return _text(_document(member))
 
 
 def _written_classes(classes: NDArray[Any]) -> dict[str, Any]:

@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.errors import InputError, UnsupportedModelError
-from thriftwood.forest import Forest
+from thriftwood.forest import Forest, NestedStages
 from thriftwood.formats.layout import trees_to_export
-from thriftwood.formats.onnx_trees import TREES, TREES_VERSION, Dtype, Graph, add_trees
+from thriftwood.formats.onnx_stages import STAGE, add_answers, add_stages
+from thriftwood.formats.onnx_trees import TREES, TREES_VERSION, Dtype, Graph, add_predictions
 from thriftwood.support.files import File, write_whole
 from thriftwood.support.text import check_names
 from thriftwood.support.validation import chosen
@@ -22,7 +23,9 @@ def to_onnx(
 ) -> Any:
     """Return a model as an ONNX model, and write it to a file if one is named.
 
-    It is right on missing values, categories and zeros that stand for missing values, too.
+    It is right on missing values, categories and zeros that stand for missing values, too. ONNX
+    has no word for buying: of a `ThriftyClassifier` or a `ThriftyRegressor` it takes rows that have
+    what their stage asks for, with NaN for the rest, and says at which stage each stops.
 
     Parameters
     ----------
@@ -40,15 +43,23 @@ def to_onnx(
     onnx.ModelProto
         Its input is `X`, shape (n_samples, n_features); a categorical column holds numbers of
         categories. A classifier's outputs are `label`, shape (n_samples,), and `probabilities`,
-        shape (n_samples, n_classes); a
-        regressor's is `prediction`, shape (n_samples, 1).
+        shape (n_samples, n_classes); a regressor's is `prediction`, shape (n_samples, 1). Thrifty
+        models have a further one, `stage`, shape (n_samples,).
     """
     graph = Graph()
     _check_options(graph, dtype, opset)
-    forest = trees_to_export(model)
-    number = np.dtype(dtype)
-    score = _add_scores(graph, forest, number)
-    outputs = _add_outputs(graph, forest, _add_link(graph, forest, score, number), number)
+    number, stages = np.dtype(dtype), getattr(model, "stages_", None)
+    if isinstance(stages, NestedStages):
+        forest: Forest = model.purchase_plan.richest  # type: ignore[attr-defined]
+        prediction = add_stages(graph, stages, number)
+        answer = add_answers(graph, stages, prediction, number) if stages.error_costs.size else ""
+        outputs = _add_outputs(graph, forest, prediction, number, answer)
+        stage_type = graph.type_of(np.dtype(np.int64))
+        outputs.append(graph.onnx.helper.make_tensor_value_info(STAGE, stage_type, [None]))
+    else:
+        forest = trees_to_export(model)
+        prediction = add_predictions(graph, forest, number)
+        outputs = _add_outputs(graph, forest, prediction, number)
     made = _model(graph, forest, number, outputs, opset)
     if file is not None:
         write_whole(file, made.SerializeToString())
@@ -65,41 +76,20 @@ def _check_options(graph: Graph, dtype: object, opset: Any) -> None:
         )
 
 
-def _add_scores(graph: Graph, forest: Forest, dtype: np.dtype[Any]) -> str:
-    rows = "X"
-    if forest.input_dtype == np.float32 and dtype == np.float64:
-        rows = graph.cast(graph.cast(rows, np.float32), np.float64)
-    score = add_trees(graph, forest, rows, dtype)
-    if forest.combine == "mean":
-        score = graph.add("Div", score, graph.constant(np.array(forest.n_trees, dtype)))
-    if forest.bias.any():
-        score = graph.add("Add", score, graph.constant(forest.bias.astype(dtype)))
-    return score
+def _add_outputs(
+    graph: Graph, forest: Forest, prediction: str, dtype: np.dtype[Any], answer: str = ""
+) -> list[Any]:
+    """Give the results their names, and return how ONNX describes them.
 
-
-def _add_link(graph: Graph, forest: Forest, score: str, dtype: np.dtype[Any]) -> str:
-    if forest.link == "softmax":
-        return graph.add("Softmax", score, axis=1)
-    if forest.link == "exp":
-        return graph.add("Exp", score)
-    if forest.link == "identity":
-        return score
-    probability = graph.add("Sigmoid", score)
-    if forest.n_outputs > 1 or not forest.is_classifier:
-        return probability
-    other = graph.add("Sub", graph.constant(np.array(1.0, dtype)), probability)
-    return graph.add("Concat", other, probability, axis=1)
-
-
-def _add_outputs(graph: Graph, forest: Forest, prediction: str, dtype: np.dtype[Any]) -> list[Any]:
-    """Give the results their names, and return how ONNX describes them."""
+    The answer is the number of the likeliest class where nothing else is said.
+    """
     describe = graph.onnx.helper.make_tensor_value_info
     if forest.classes is None:
         graph.add("Identity", prediction, name="prediction")
         return [describe("prediction", graph.type_of(dtype), [None, 1])]
     labels = _labels(forest.classes)
-    best = graph.add("ArgMax", prediction, axis=1, keepdims=0)
-    graph.add("Gather", graph.constant(labels), best, axis=0, name="label")
+    answer = answer or graph.add("ArgMax", prediction, axis=1, keepdims=0)
+    graph.add("Gather", graph.constant(labels), answer, axis=0, name="label")
     graph.add("Identity", prediction, name="probabilities")
     shape = [None, len(labels)]
     return [

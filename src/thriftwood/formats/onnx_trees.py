@@ -39,11 +39,16 @@ class Graph:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
-    def add(self, operation: str, *inputs: str, name: str = "", **options: Any) -> str:
-        """Add an operation with one result; return the name of that."""
+    def add(
+        self, operation: str, *inputs: str, name: str = "", n_more: int = 0, **options: Any
+    ) -> str:
+        """Add an operation; return the name of its first result, which others follow."""
         name = name or f"{operation.lower()}_{len(self.nodes)}"
+        results = [name, *(f"{name}_{number}" for number in range(1, n_more + 1))]
         domain = TREES if operation == "TreeEnsemble" else ""
-        node = self.onnx.helper.make_node(operation, inputs, [name], name, domain=domain, **options)
+        node = self.onnx.helper.make_node(
+            operation, inputs, results, name, domain=domain, **options
+        )
         self.nodes.append(node)
         return name
 
@@ -65,7 +70,38 @@ class Graph:
         return number
 
 
-def add_trees(graph: Graph, forest: Forest, rows: str, dtype: np.dtype[Any]) -> str:
+def add_predictions(graph: Graph, forest: Forest, dtype: np.dtype[Any]) -> str:
+    """Add what a forest predicts for the rows `X`; return the name of that result."""
+    return _add_link(graph, forest, _add_scores(graph, forest, dtype), dtype)
+
+
+def _add_scores(graph: Graph, forest: Forest, dtype: np.dtype[Any]) -> str:
+    rows = "X"
+    if forest.input_dtype == np.float32 and dtype == np.float64:
+        rows = graph.cast(graph.cast(rows, np.float32), np.float64)
+    score = _add_trees(graph, forest, rows, dtype)
+    if forest.combine == "mean":
+        score = graph.add("Div", score, graph.constant(np.array(forest.n_trees, dtype)))
+    if forest.bias.any():
+        score = graph.add("Add", score, graph.constant(forest.bias.astype(dtype)))
+    return score
+
+
+def _add_link(graph: Graph, forest: Forest, score: str, dtype: np.dtype[Any]) -> str:
+    if forest.link == "softmax":
+        return graph.add("Softmax", score, axis=1)
+    if forest.link == "exp":
+        return graph.add("Exp", score)
+    if forest.link == "identity":
+        return score
+    probability = graph.add("Sigmoid", score)
+    if forest.n_outputs > 1 or not forest.is_classifier:
+        return probability
+    other = graph.add("Sub", graph.constant(np.array(1.0, dtype)), probability)
+    return graph.add("Concat", other, probability, axis=1)
+
+
+def _add_trees(graph: Graph, forest: Forest, rows: str, dtype: np.dtype[Any]) -> str:
     """Add the sum over all trees of what they say; return the name of that result."""
     single = np.count_nonzero(forest.values[~forest.is_split], axis=1).max() <= 1
     nodes, leaves, number = number_nodes(forest)

@@ -33,7 +33,7 @@ class PricedUnits:
         self.n_features = prices.n_features
         amounts = prices.amounts().tolist()
         items = prices.cost_item.tolist()
-        self._dearest = _dearest(prices).tolist()
+        self._dearest = _dearest(prices)
         self._entries = [
             [(items[entry], amounts[entry]) for entry in range(first, last)]
             for first, last in zip(prices.start[:-1].tolist(), prices.start[1:], strict=True)
@@ -54,7 +54,7 @@ class PricedUnits:
     def most(self, features: Iterable[int]) -> float:
         """Return what a set costs a sample that knows no value and pays the highest prices."""
         items = {item for feature in features for item, _ in self._entries[feature]}
-        return sum(self._dearest[item] for item in items)
+        return float(sum(self._dearest[item] for item in items))
 
     def with_free(self, features: Iterable[int]) -> FeatureSet:
         """Return a set with all features that cost nothing more."""
