@@ -10,6 +10,8 @@ from paths import HEART, NHANES, PATH, TRAIN, VALID, heart_path, nhanes_forest_a
 from sklearn.base import clone, is_classifier
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -77,6 +79,45 @@ def test_without_a_budget_it_is_as_good_as_the_model_and_cheaper():
     assert cascade.bill(X_TEST).mean < 0.9 * tw.feature_bill(forest, X_TEST, NHANES.costs).mean
     noise = 3 * np.sqrt(0.25 / len(Y_TEST))
     assert cascade.score(X_TEST, Y_TEST) > forest.score(X_TEST, Y_TEST) - noise
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_a_rare_class_is_not_given_up(seed, class_weight):
+    y = NHANES.y == 2
+    X, X_rest, y, y_rest = train_test_split(
+        NHANES.X, y, train_size=350, random_state=seed, stratify=y
+    )
+    X_valid, X_new, y_valid, y_new = train_test_split(
+        X_rest, y_rest, train_size=155, random_state=seed, stratify=y_rest
+    )
+    forest = RandomForestClassifier(
+        30, min_samples_leaf=5, class_weight=class_weight, random_state=seed
+    ).fit(X, y)
+    cascade = tw.prune_path(forest, X, y, costs=NHANES.costs).cascade(X_valid, y_valid)
+    before = roc_auc_score(y_new, forest.predict_proba(X_new)[:, 1])
+    assert roc_auc_score(y_new, cascade.predict_proba(X_new)[:, 1]) > before - 0.06
+    assert cascade.bill(X_new).mean < tw.feature_bill(forest, X_new, NHANES.costs).mean
+    cheap = cascade.at(budget=60)
+    assert roc_auc_score(y_new, cheap.predict_proba(X_new)[:, 1]) > 0.6
+
+
+def test_class_weights_of_the_model_weigh_what_a_cascade_is_tuned_by():
+    forest = RandomForestClassifier(20, min_samples_leaf=5, class_weight={0: 1, 1: 4})
+    X, X_valid, y, y_valid = train_test_split(NHANES.X, NHANES.y == 2, random_state=0)
+    path = tw.prune_path(forest.set_params(random_state=0).fit(X, y), X, y, costs=NHANES.costs)
+    own = path.cascade(X_valid, y_valid).rules
+    weights = {False: 1, True: 4}
+    given = path.cascade(X_valid, y_valid, class_weight=weights).rules
+    uniform = path.cascade(X_valid, y_valid, class_weight="uniform").rules
+    np.testing.assert_array_equal(own.thresholds, given.thresholds)
+    np.testing.assert_allclose(own.errors, given.errors)
+    assert uniform.errors[-1] != own.errors[-1]
+    money = [
+        path.cascade(X_valid, y_valid, error_costs=50, class_weight=one).rules.errors
+        for one in (None, "uniform")
+    ]
+    np.testing.assert_array_equal(*money)
 
 
 @pytest.mark.parametrize("refitted", [False, True])

@@ -16,7 +16,9 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 import thriftwood as tw
 from thriftwood.adapters import read_class_weight, read_forest
+from thriftwood.adapters.scoring import Predicted as Scored
 from thriftwood.errors import ConstantPredictionWarning, InputError
+from thriftwood.evaluation.scores import KNOWN, Predicted, Samples
 
 TRAIN, OTHERS = np.arange(0, 600), np.arange(600, 900)
 ALL = np.nan_to_num(NHANES.X, nan=-1.0)
@@ -39,7 +41,7 @@ SCORES = {
     ],
     "three": [
         *("accuracy", "balanced_accuracy", "neg_log_loss", "roc_auc_ovr", "f1_macro"),
-        "roc_auc_ovo",
+        *("roc_auc_ovo", "average_precision", "f1_weighted"),
     ],
     "numbers": [
         *("neg_mean_squared_error", "neg_mean_absolute_error", "r2", "explained_variance"),
@@ -73,6 +75,8 @@ def test_scores_are_those_of_scikit_learn_on_each_written_model(case, weighed):
     for name in SCORES[kind]:
         if weighed and name == "roc_auc_ovo":
             continue  # scikit-learn has none
+        if name == "average_precision" and kind == "three" and not path.forest.is_averaged:
+            continue  # scikit-learn ranks by scores, which probabilities of three classes do not
         measured = path.evaluate(X, y, scoring=name, points=points, sample_weight=weights)
         assert measured.scoring == name
         models = [path.model, *(path[index].model for index in points)]
@@ -172,6 +176,50 @@ def test_the_error_of_an_area_is_delongs():
     variance = sum(np.var(a - b, ddof=1) / len(a) for a, b in (own, others))
     error = np.linalg.norm(measured.deviations[10] - measured.deviations[13])
     assert error == pytest.approx(np.sqrt(variance), rel=0.01)
+
+
+@pytest.mark.parametrize("name", ["average_precision", "f1", "f1_macro", "roc_auc", "accuracy"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_what_a_sample_adds_to_a_score_is_its_derivative(name, n_classes):
+    if n_classes == 3 and name in ("f1", "roc_auc"):
+        return
+    random = np.random.default_rng(0)
+    target = random.integers(0, n_classes, 40)
+    weights = random.integers(1, 4, 40).astype(float)
+    outputs = np.round(random.dirichlet(np.ones(n_classes), 40) + np.eye(n_classes)[target] / 3, 1)
+    outputs /= outputs.sum(axis=1, keepdims=True)  # many are equally likely
+    labels = outputs.argmax(axis=1)
+    one = {"own_class": 1} if n_classes == 2 and name in ("average_precision", "f1") else {}
+    samples = Samples(target, weights / weights.sum(), n_classes, {})
+    score, adds = KNOWN[name](samples, Predicted((labels != target)[None], outputs, labels), **one)
+
+    def by_hand(weights):
+        model = Scored(outputs, np.arange(n_classes))
+        return get_scorer(name)(model, np.empty((40, 1)), target, sample_weight=weights)
+
+    assert score == pytest.approx(by_hand(weights))
+    for k, step in enumerate(1e-6 * np.eye(40)):
+        slope = (by_hand(weights + step) - by_hand(weights - step)) / 2e-6
+        assert adds[k] == pytest.approx(slope * weights[k], abs=1e-7)
+
+
+def test_errors_of_numbers_follow_from_squared_errors():
+    """R2 is a ratio and its variance is estimated, too; the root is as sure as what is below it."""
+    X, y = X_NEW[:, 1:], TARGETS["numbers"][OTHERS]
+    forest = RandomForestRegressor(n_estimators=7, random_state=0).fit(X[:150], y[:150])
+    path = tw.prune_path(forest, X[:150], y[:150])
+    plain, share, root = (
+        path.evaluate(X[150:], y[150:], scoring=name)
+        for name in ("neg_mean_squared_error", "r2", "neg_root_mean_squared_error")
+    )
+    np.testing.assert_allclose(share.score, 1 + plain.score / y[150:].var())
+    np.testing.assert_allclose(root.score_error, plain.score_error / (-2 * root.score))
+    spread, losses = (
+        (y[150:] - y[150:].mean()) ** 2,
+        (path[0].model.predict(X[150:]) - y[150:]) ** 2,
+    )
+    by_hand = np.std(losses - (1 - share.score[0]) * spread, ddof=1) / spread.mean() / np.sqrt(150)
+    assert share.score_error[0] == pytest.approx(by_hand, rel=1e-3)
 
 
 def test_groups_of_samples_give_about_the_same_error():
@@ -274,17 +322,14 @@ def test_estimators_choose_by_any_score():
     [
         ("roc_au", "no score of scikit-learn. Did you mean 'roc_auc'"),
         (3, "`scoring` is 3: pass the name of a score"),
-        ("r2", None),
         ("neg_mean_squared_error", "judges numbers, and this model predicts classes"),
+        ("r2", "judges numbers, and this model predicts classes"),
         (lambda model, X, _: model.predict_proba(X[:5]).sum(), "of other samples"),
         (lambda *_: np.nan, "not defined on these samples"),
         (lambda *_: 1 / 0, "cannot be computed on these samples: division by zero"),
     ],
 )
 def test_scores_that_make_no_sense_are_refused(scoring, words):
-    if words is None:
-        PATH.evaluate(HEART.X, HEART.y, scoring=scoring)  # labels that are numbers
-        return
     with pytest.raises(InputError, match=words) as found:
         PATH.evaluate(HEART.X, HEART.y, scoring=scoring)
     assert found.value.argument == "scoring"
@@ -293,8 +338,18 @@ def test_scores_that_make_no_sense_are_refused(scoring, words):
 def test_samples_of_one_class_have_no_curve():
     one = HEART.y == 1
     with pytest.raises(InputError, match="none of these is of class 0"):
-        PATH.choose(HEART.X[one], HEART.y[one], scoring="roc_auc")
+        PATH.evaluate(HEART.X[one], HEART.y[one], scoring="roc_auc")
     assert PATH.evaluate(HEART.X[one], HEART.y[one]).scoring == "neg_brier_score"
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"scoring": "balanced_accuracy"}, {"error_costs": 100}, {"scoring": "f1"}]
+)
+def test_samples_of_one_class_choose_nothing(options):
+    one = HEART.y == 1
+    for choose in (PATH.choose, PATH.cascade):
+        with pytest.raises(InputError, match="139 samples that are to choose are of one class"):
+            choose(HEART.X[one], HEART.y[one], **options)
 
 
 def test_models_without_probabilities_have_no_log_loss(case):
@@ -302,10 +357,12 @@ def test_models_without_probabilities_have_no_log_loss(case):
     if kind == "three":
         with pytest.raises(InputError, match="judges two classes, and this model has 3"):
             path.evaluate(X, y, scoring="roc_auc")
+        with pytest.raises(InputError, match="this model has 3 classes: pass 'f1_macro'"):
+            path.evaluate(X, y, scoring="f1")
     if kind == "numbers":
         with pytest.raises(InputError, match="this model predicts numbers"):
             path.evaluate(X, y, scoring="neg_log_loss")
-        with pytest.raises(InputError, match="'average_precision' cannot be computed"):
+        with pytest.raises(InputError, match="'average_precision', which judges classes"):
             path.evaluate(X, y, scoring="average_precision")
 
 

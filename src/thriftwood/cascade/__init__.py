@@ -7,10 +7,21 @@ vain.
 """
 
 from thriftwood.cascade.building import N_STAGES, build_cascade, check_cascade
-from thriftwood.cascade.calibration import expected_errors, temperature_scaling
+from thriftwood.cascade.calibration import (
+    brier_scores,
+    expected_errors,
+    is_lopsided,
+    temperature_scaling,
+)
 from thriftwood.cascade.model import CascadeClassifier
 from thriftwood.cascade.rules import CLOSE, RULE_ARRAYS, StoppingRules, not_beaten
-from thriftwood.cascade.tuning import StageResults, at_stop, tune_rules
+from thriftwood.cascade.tuning import (
+    StageResults,
+    at_stop,
+    cheapest,
+    rules_near_best,
+    tune_rules,
+)
 
 __all__ = [
     "CLOSE",
@@ -20,10 +31,14 @@ __all__ = [
     "StageResults",
     "StoppingRules",
     "at_stop",
+    "brier_scores",
     "build_cascade",
+    "cheapest",
     "check_cascade",
     "expected_errors",
+    "is_lopsided",
     "not_beaten",
+    "rules_near_best",
     "temperature_scaling",
     "tune_rules",
 ]

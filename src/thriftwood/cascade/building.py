@@ -9,13 +9,26 @@ import numpy as np
 
 from thriftwood.adapters import Scoring, forest_model, read_forest, read_scorer
 from thriftwood.billing import bill_of_stages, model_cost_of
-from thriftwood.cascade.calibration import temperature_scaling
+from thriftwood.cascade.calibration import brier_scores, is_lopsided, temperature_scaling
 from thriftwood.cascade.model import CascadeClassifier
 from thriftwood.cascade.rules import StoppingRules
-from thriftwood.cascade.tuning import StageResults, at_stop, tune_rules
+from thriftwood.cascade.tuning import (
+    StageResults,
+    at_stop,
+    cheapest,
+    rules_near_best,
+    tune_rules,
+)
 from thriftwood.costs import PriceList
 from thriftwood.errors import InputError
-from thriftwood.evaluation import Predicted, Score, class_losses, near_best, read_score
+from thriftwood.evaluation import (
+    Predicted,
+    Score,
+    check_several_classes,
+    class_losses,
+    near_best,
+    read_score,
+)
 from thriftwood.forest import (
     Forest,
     Stages,
@@ -80,6 +93,9 @@ def build_cascade(
             "told when to stop. Leave it out of `costs`.",
             "costs",
         )
+    if len(np.asarray(path.forest.classes)) > 1:
+        judged = data.counted(data.loss_weights) > 0
+        check_several_classes(np.unique(data.target[judged]), int(judged.sum()))
     forests = _forests(path, stages)
     if refit is not None:
         training = read_labelled(refit, "refit")
@@ -97,9 +113,9 @@ def build_cascade(
         rules = tune_rules(results)
     if error_costs is not None:
         rules = replace(rules, suggested=int(np.argmin(rules.costs + rules.losses)))
-    elif scoring is not None:
+    else:
         score = read_score(scoring, path.forest, data, data.table.columns)
-        rules = replace(rules, suggested=_by_score(rules, results, outputs, score))
+        rules = replace(rules, suggested=_suggested(rules, results, outputs, score))
     last = replace(tried, thresholds=rules.thresholds[-1])
     return CascadeClassifier(last, prices.without_samples(), rules, n_jobs).at(budget=None)
 
@@ -176,6 +192,9 @@ def _results(
         probability, loss = temperature_scaling(found, target, loss_weights)
         if loss < least:
             best, least = probability, loss
+    expected = None
+    if not len(stages.error_costs) and is_lopsided(target, loss_weights):
+        expected = brier_scores(outputs, best)
     results = StageResults(
         margins=margins,
         margins_of_all=margins_of_all,
@@ -187,14 +206,19 @@ def _results(
         loss_weights=loss_weights,
         model_costs=np.array([model_cost_of(forest, prices) for forest in stages.forests]),
         error_costs=error_costs,
+        expected=expected,
     )
     return results, outputs
 
 
-def _by_score(
+def _suggested(
     rules: StoppingRules, results: StageResults, outputs: FloatArray, score: Score
 ) -> int:
-    """Return the cheapest rule that is not clearly worse than the best by a score of the user's."""
+    """Return the cheapest rule that is not clearly worse than the best by a score.
+
+    The area under a ROC curve sees only the order of probabilities: with it their Brier score must
+    not be clearly worse, either.
+    """
     measured = []
     for rule in rules.thresholds:
         predicted = at_stop(results.margins, outputs, rule)
@@ -202,7 +226,11 @@ def _by_score(
         losses = class_losses(predicted, results.target)
         measured.append(score.of(Predicted(losses, predicted, labels)))
     found, deviations = (np.array(part) for part in zip(*measured, strict=True))
-    return int(near_best(found, deviations).argmax())
+    as_good = near_best(found, deviations)
+    if score.name.startswith("roc_auc"):
+        briers = brier_scores(outputs, np.eye(outputs.shape[2])[results.target])
+        as_good &= rules_near_best(rules, results.margins, briers, results.loss_weights)
+    return cheapest(as_good)
 
 
 def _scores_of_some(forest: Forest, data: SampleData, n_jobs: int | None) -> FloatArray:

@@ -1,8 +1,12 @@
-"""Expected errors of stages: less noisy than counting which samples they get wrong.
+"""Expected losses of stages: less noisy than counting which samples they get wrong.
 
 Thresholds that are tuned on counted errors overfit single samples. So the stage with the least log
 loss is trusted, once its scores are calibrated by temperature scaling (Guo, Pleiss, Sun and
 Weinberger, ICML 2017), and all others err where they disagree with it.
+
+Where nearly all samples are of one class, errors are blind: whoever names that class is mostly
+right, and what a stage knows of the others shows in its probabilities alone. Their Brier score is
+the loss then.
 """
 
 import numpy as np
@@ -15,6 +19,8 @@ from thriftwood.support.arrays import FloatArray, IndexArray, IntArray
 WIDTHS = np.geomspace(0.02, 2.0, 25)
 # How much of the disagreement is taken where it was observed, the rest is smoothed.
 OBSERVED_SHARE = 0.5
+# A class with more than this share of all samples leaves errors little to tell.
+MOST_OF_ALL = 0.75
 
 
 def expected_errors(
@@ -40,6 +46,22 @@ def expected_errors(
     )
     errors: FloatArray = least + OBSERVED_SHARE * seen + (1.0 - OBSERVED_SHARE) * smooth
     return errors
+
+
+def is_lopsided(target: IndexArray, weights: FloatArray) -> bool:
+    """Return True if nearly all samples are of one class; weights add up to 1."""
+    return bool(np.bincount(target, weights).max() > MOST_OF_ALL)
+
+
+def brier_scores(outputs: FloatArray, probability: FloatArray) -> FloatArray:
+    """Return the Brier score that stages are expected to have, shape (n_samples, n_stages).
+
+    `outputs` has the shape (n_samples, n_stages, n_classes), and `probability` how likely classes
+    are, or which is true.
+    """
+    agreed = np.einsum("isk,ik->is", outputs, probability)
+    scores: FloatArray = 1.0 - 2.0 * agreed + (outputs**2).sum(axis=2)
+    return scores
 
 
 def temperature_scaling(

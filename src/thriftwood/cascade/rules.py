@@ -30,9 +30,10 @@ class StoppingRules:
         Mean bill of a sample of the validation set.
     losses : shape (n_rules,)
         Expected share of misclassified samples, by which rules were tuned; see `expected_errors`.
-        With `error_costs` the expected cost of errors.
+        Where nearly all samples are of one class, the expected Brier score. With `error_costs` the
+        expected cost of errors.
     errors : shape (n_rules,)
-        Share of misclassified samples, or what errors cost.
+        Share of misclassified samples, weighed as classes were in tuning, or what errors cost.
     standard_errors : shape (n_rules,)
         Of the difference in error to the last rule.
     suggested : int, optional

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from thriftwood.cascade.calibration import expected_errors
 from thriftwood.cascade.rules import StoppingRules, not_beaten
 from thriftwood.forest import SKIPPED
-from thriftwood.support.arrays import FloatArray, IndexArray, IntArray
+from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
 
 # Parts of the dearest error that are worth the whole bill of the last stage; from dear to cheap.
 TRADEOFFS = np.geomspace(4.0, 4e-4, 60)
@@ -39,7 +39,8 @@ class StageResults(NamedTuple):
     loss_weights: FloatArray  # (n_samples,), of errors; they add up to 1
     model_costs: FloatArray  # (n_stages,), paid once for a cascade that ends with a stage
     error_costs: FloatArray  # (n_classes, n_classes), of answers (columns) where rows are true
-    # Of numbers, which have no answers: expected losses to tune by, and losses that were observed.
+    # Expected losses to tune by in place of errors, and of numbers, which have no answers, losses
+    # that were observed.
     expected: FloatArray | None = None
     observed: FloatArray | None = None
 
@@ -112,6 +113,28 @@ def at_stop(margins: FloatArray, amounts: NDArray[Any], rule: FloatArray) -> NDA
     stage = (margins >= rule).argmax(axis=1)
     stopped: NDArray[Any] = amounts[np.arange(len(amounts)), stage]
     return stopped
+
+
+def rules_near_best(
+    rules: StoppingRules, margins: FloatArray, losses: FloatArray, weights: FloatArray
+) -> BoolArray:
+    """Mark rules whose mean loss is above the least by at most a standard error of the difference.
+
+    The difference is paired, sample by sample; weights add up to 1.
+    """
+    means = np.array([weights @ at_stop(margins, losses, rule) for rule in rules.thresholds])
+    best = at_stop(margins, losses, rules.thresholds[means.argmin()])
+    found = []
+    for rule in rules.thresholds:
+        more = at_stop(margins, losses, rule) - best
+        mean = weights @ more
+        found.append(mean <= np.sqrt((more - mean) ** 2 @ weights**2) + ROUNDING)
+    return np.array(found)
+
+
+def cheapest(as_good: BoolArray) -> int:
+    """Return the first rule that is marked, or the last where none is."""
+    return int(as_good.argmax()) if as_good.any() else len(as_good) - 1
 
 
 def _descents(results: StageResults, losses: FloatArray) -> Iterator[FloatArray]:

@@ -510,7 +510,8 @@ class ThriftyClassifier(ClassifierMixin, _Thrifty):
     def _objective(self, found: StageOutputs) -> Objective:  # noqa: ARG002
         if self.error_costs is None:
             return Objective(1.0 - np.eye(len(self.classes_)))
-        return Objective(read_error_costs(ErrorCosts(self.error_costs), self.classes_))
+        matrix = read_error_costs(ErrorCosts(self.error_costs), self.classes_)
+        return Objective(matrix, is_money=True)
 
     def _as_score(self, y: NDArray[Any], weights: FloatArray) -> Score:  # noqa: ARG002
         return (lambda losses: 1.0 - losses) if self.error_costs is None else np.negative

@@ -5,6 +5,7 @@ Law: the errors, scores and bills of a point are those of the model that the poi
 
 from thriftwood.evaluation.choosing import (
     Choice,
+    check_several_classes,
     check_statistic,
     choose_point,
     near_best,
@@ -28,6 +29,7 @@ __all__ = [
     "Meter",
     "Predicted",
     "Score",
+    "check_several_classes",
     "check_statistic",
     "choose_point",
     "class_losses",

@@ -15,7 +15,7 @@ from thriftwood.evaluation.evaluation import Evaluation
 from thriftwood.evaluation.scores import NEG_ERROR_COSTS, standard_errors_to
 from thriftwood.forest import Forest
 from thriftwood.problem import ErrorCosts
-from thriftwood.support.arrays import BoolArray, FloatArray
+from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
 from thriftwood.support.validation import chosen, one_number_from_zero
 
 # Means of losses and bills may differ in their last digits where they should be equal.
@@ -108,6 +108,16 @@ def check_statistic(forest: Forest, scoring: Scoring | ErrorCosts = None) -> Non
         )
 
 
+def check_several_classes(found: IntArray, n_samples: int) -> None:
+    """Refuse to choose on samples of a single class, where a constant is never wrong."""
+    if len(found) == 1:
+        raise InputError(
+            f"All {n_samples} samples that are to choose are of one class: whatever names it looks "
+            "perfect on them, and a constant looks best. Pass samples of every class.",
+            "y",
+        )
+
+
 def read_rule(rule: str | None, limit: float | None, is_money: bool = False) -> str:
     """Return the rule, or the usual one; raise where it does not exist, or lacks what it needs."""
     if rule is None:
@@ -124,6 +134,9 @@ def read_rule(rule: str | None, limit: float | None, is_money: bool = False) -> 
 
 def choose_point(measured: Evaluation, rule: str, limit: float | None = None) -> Choice:
     """Return the point of the path that a rule chooses; of equally cheap ones the last."""
+    confusion = measured.original.confusion
+    if confusion is not None and len(confusion) > 1:
+        check_several_classes(np.flatnonzero(confusion.sum(axis=1)), measured.n_samples)
     good_enough = np.flatnonzero(RULES[rule](measured, 0.0 if limit is None else limit))
     cost = measured.cost[good_enough]
     place = int(good_enough[_at_most(cost, cost.min())][-1])

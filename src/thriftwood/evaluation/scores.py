@@ -138,9 +138,13 @@ def _known(
     name: str, forest: Forest, data: SampleData, weights: FloatArray
 ) -> Callable[[Predicted], tuple[float, FloatArray]]:
     """Return a score of scikit-learn whose deviations follow from what each sample adds to it."""
-    if name.startswith("roc_auc"):
+    score_of = KNOWN[name]
+    if name in OF_CLASSES:
         _check_classes(name, forest, data.target[weights > 0])
-    return _deviating(KNOWN[name], forest, data, weights)
+    has_two = forest.classes is not None and len(forest.classes) == 2
+    if name == "f1" or (name == "average_precision" and has_two):
+        score_of = partial(score_of, own_class=_class_one(name, forest))
+    return _deviating(score_of, forest, data, weights)
 
 
 def _deviating(
@@ -180,6 +184,30 @@ def _check_classes(name: str, forest: Forest, target: NDArray[Any]) -> None:
             "'neg_brier_score'.",
             "scoring",
         )
+
+
+def _class_one(name: str, forest: Forest) -> int:
+    """Return the number of the class 1, which scores of one of two classes are about."""
+    assert forest.classes is not None
+    labels = forest.classes.tolist()
+    if len(labels) == 2 and 1 in labels:
+        return int(labels.index(1))
+    has = f"has {len(labels)} classes" if len(labels) != 2 else "has {!r} and {!r}".format(*labels)
+    raise InputError(
+        f"`scoring` is {name!r}, which judges how the class 1 is told from another, and this model "
+        f"{has}: pass 'f1_macro' or 'roc_auc_ovr', which judge all classes, or {_made(name)}.",
+        "scoring",
+    )
+
+
+def _made(name: str) -> str:
+    """Return how to make such a score of a class of the user's choice."""
+    if name == "f1":
+        return "`sklearn.metrics.make_scorer(sklearn.metrics.f1_score, pos_label=...)`"
+    return (
+        "`sklearn.metrics.make_scorer(sklearn.metrics.average_precision_score, pos_label=..., "
+        "response_method='predict_proba')`"
+    )
 
 
 def _groups(weights: FloatArray, most: int) -> tuple[IntArray, int]:
@@ -246,6 +274,77 @@ def roc_auc_ovr(samples: Samples, predicted: Predicted) -> Judged:
     return float(np.mean([area for area, _ in areas])), np.mean([own for _, own in areas], axis=0)
 
 
+def average_precision(
+    samples: Samples, predicted: Predicted, own_class: int | None = None
+) -> Judged:
+    """Mean precision at the samples of a class, from the likeliest on down; or its mean of all."""
+    if own_class is None:
+        found = [average_precision(samples, predicted, k) for k in range(samples.n_classes)]
+        return float(np.mean([one for one, _ in found])), np.mean([own for _, own in found], axis=0)
+    values, shares = predicted.outputs[:, own_class], samples.shares
+    before = samples.orders.get(own_class, np.arange(len(values)))
+    order = samples.orders[own_class] = sorted_from(before, values)
+    own = np.where(samples.target == own_class, shares, 0.0)
+    size = own.sum()
+    # Of each sample, the first in the order that is as likely: it and all behind it come together.
+    first = np.searchsorted(values[order], values)
+    above = np.maximum(np.cumsum(shares[order][::-1])[::-1][first], SMALLEST)
+    own_above = np.cumsum(own[order][::-1])[::-1][first]
+    precision = own_above / above
+    average = float(own @ precision) / size
+    # What one more sample changes for those of the class that are as likely or less.
+    last = np.searchsorted(values[order], values, side="right") - 1
+    gained = np.cumsum((own / above)[order])[last]
+    diluted = np.cumsum((own * precision / above)[order])[last]
+    is_own = own > 0
+    influence = is_own * (precision - average + gained) - diluted
+    return average, shares * influence / size
+
+
+def f1(samples: Samples, predicted: Predicted, own_class: int) -> Judged:
+    """Harmonic mean of precision and recall of a class."""
+    return _f1_of(samples, predicted, own_class) or (0.0, np.zeros(len(samples.target)))
+
+
+def f1_macro(samples: Samples, predicted: Predicted) -> Judged:
+    """Mean of F1 over the classes that are true or predicted."""
+    found = [_f1_of(samples, predicted, k) for k in range(samples.n_classes)]
+    scores, influence = zip(*(one for one in found if one is not None), strict=True)
+    return float(np.mean(scores)), np.mean(influence, axis=0)
+
+
+def _f1_of(samples: Samples, predicted: Predicted, own_class: int) -> Judged | None:
+    """Return F1 of a class, or None where it is neither true nor predicted."""
+    is_true, is_named = samples.target == own_class, predicted.labels == own_class
+    both, either = 2.0 * (is_true & is_named), is_true.astype(np.float64) + is_named
+    size = samples.shares @ either
+    if size == 0:
+        return None
+    score = float(samples.shares @ both / size)
+    return score, samples.shares * (both - score * either) / size
+
+
+def r2(samples: Samples, predicted: Predicted) -> Judged:
+    """Share of the variance that is explained."""
+    mean = samples.shares @ samples.target
+    spread = (samples.target - mean) ** 2
+    variance = float(samples.shares @ spread)
+    if variance == 0:
+        raise InputError(
+            "`scoring` is 'r2', and all samples have the same number, so that there is no variance "
+            "to explain: pass other samples, or scoring='neg_mean_squared_error'.",
+            "scoring",
+        )
+    score = 1.0 - float(samples.shares @ predicted.losses[0]) / variance
+    return score, samples.shares * ((1.0 - score) * spread - predicted.losses[0]) / variance
+
+
+def neg_root_mean_squared_error(samples: Samples, predicted: Predicted) -> Judged:
+    mean, influence = _mean(predicted.losses[0], samples.shares)
+    root = math.sqrt(mean)
+    return -root, -influence / (2.0 * root or 1.0)
+
+
 def neg_mean_squared_error(samples: Samples, predicted: Predicted) -> Judged:
     return _mean(-predicted.losses[0], samples.shares)
 
@@ -260,7 +359,7 @@ def _cost_of_errors(matrix: FloatArray, samples: Samples, predicted: Predicted) 
     return _mean(-matrix[samples.target, answers], samples.shares)
 
 
-KNOWN: dict[str, Callable[[Samples, Predicted], Judged]] = {
+KNOWN: dict[str, Callable[..., Judged]] = {
     one.__name__: one
     for one in (
         accuracy,
@@ -269,11 +368,23 @@ KNOWN: dict[str, Callable[[Samples, Predicted], Judged]] = {
         neg_brier_score,
         roc_auc,
         roc_auc_ovr,
+        average_precision,
+        f1,
+        f1_macro,
         neg_mean_squared_error,
+        neg_root_mean_squared_error,
         neg_mean_absolute_error,
+        r2,
     )
 }
-OF_NUMBERS = ("neg_mean_squared_error", "neg_mean_absolute_error")
+OF_NUMBERS = (
+    "neg_mean_squared_error",
+    "neg_root_mean_squared_error",
+    "neg_mean_absolute_error",
+    "r2",
+)
+# Those that need samples of every class.
+OF_CLASSES = ("roc_auc", "roc_auc_ovr", "average_precision")
 
 
 def _area(samples: Samples, values: FloatArray, own_class: int) -> Judged:

@@ -39,6 +39,7 @@ from thriftwood.problem import (
     read_tradeoff,
     read_validation,
     tradeoff_inside,
+    with_own_class_weights,
 )
 from thriftwood.pruning import plot, storage
 from thriftwood.pruning.mixture import Mixture, mixture_of
@@ -405,14 +406,14 @@ class PruningPath(Summarised):
         X, y
             Samples that the model was not trained on.
         budget : float, optional
-            What a sample may cost on average, measured on these samples. None means as little as
-            possible within a quarter of a standard error of the best that was found; or what
-            `scoring` or `error_costs` say.
+            What a sample may cost on average, measured on these samples. None means the cheapest
+            rule that is not clearly worse than the best, by `scoring` or `error_costs`.
         max_cost : float
             What no sample may pay more than, as in `LazyPredictor`. Rules are tuned without it.
         scoring : str or callable, optional
-            As in `evaluate`: without a budget the cheapest rule is taken whose score is lower than
-            the best by at most one standard error of the difference.
+            As in `evaluate` and `choose`: without a budget the cheapest rule is taken whose score
+            is lower than the best by at most one standard error of the difference. None means the
+            area under the ROC curve, with which probabilities must not be clearly worse, either.
         error_costs : float, mapping from class to cost, or matrix, optional
             In place of `scoring`: what wrong answers cost, as in `pruning_problem`. Rules minimise
             what these cost in place of their number, without a budget that of least mean bill and
@@ -429,8 +430,11 @@ class PruningPath(Summarised):
             With "out_of_bag" pass the samples that the model was trained on: each is then judged by
             the trees that were not grown on it. It needs a path of
             `prune_path(..., samples="in_bag")`, and goes without `refit`.
-        sample_weight, class_weight
-            As in `evaluate`: class weights weigh errors only.
+        sample_weight : array-like, optional
+            As in `evaluate`.
+        class_weight : as in `prune_path`
+            How much errors on each class count; bills do not know of it. None takes the weights
+            that the model was trained with, but for `error_costs`; "uniform" weighs all alike.
         costs : array-like, mapping or Costs, optional
             What these samples pay; None means the prices of the path.
         n_jobs : int, optional
@@ -441,6 +445,8 @@ class PruningPath(Summarised):
         check_cascade(self.forest, samples, refit)
         scoring = score_or_money(scoring, error_costs)
         data, prices = read_validation(self, X, y, samples, sample_weight, costs, class_weight)
+        if class_weight is None and not isinstance(scoring, ErrorCosts):
+            data = with_own_class_weights(data, self.model, self.forest) or data
         cascade = build_cascade(self, data, prices, stages, refit, n_jobs, progress, scoring)
         return cascade.at(budget=budget, max_cost=max_cost)
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from thriftwood.cascade import StoppingRules, at_stop, not_beaten
+from thriftwood.cascade import StoppingRules, at_stop, cheapest, not_beaten
 from thriftwood.support.arrays import FloatArray, read_only_copy
 from thriftwood.support.axes import axes_or_new, tidy, with_unit
 from thriftwood.support.summary import Chart, Summarised, Summary
 from thriftwood.support.text import unit_behind
-from thriftwood.thrifty.tuning import TunedStages, cheapest
+from thriftwood.thrifty.tuning import TunedStages
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

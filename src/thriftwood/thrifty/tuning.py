@@ -10,7 +10,10 @@ import numpy as np
 from thriftwood.cascade import (
     StageResults,
     StoppingRules,
-    at_stop,
+    brier_scores,
+    cheapest,
+    is_lopsided,
+    rules_near_best,
     temperature_scaling,
     tune_rules,
 )
@@ -18,8 +21,6 @@ from thriftwood.forest import gate_margins, margins_of
 from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
 from thriftwood.thrifty.data import LEAST_CHANCE, LabelledData
 
-# Means of losses may differ in their last digits where they should be equal.
-ROUNDING = 1e-12
 NO_LABELS = np.empty((0, 0), dtype=np.int64)
 
 
@@ -48,11 +49,12 @@ class StageOutputs(NamedTuple):
 class Objective(NamedTuple):
     """What wrong answers cost: true class, answer; nothing for squared errors.
 
-    `unit` is what margins of numbers are compared with.
+    `unit` is what margins of numbers are compared with, `is_money` that errors were given a price.
     """
 
     error_costs: FloatArray
     unit: float = 1.0
+    is_money: bool = False
 
     def observed(self, data: LabelledData, outputs: FloatArray) -> FloatArray:
         """Return the loss of each sample, by its true class or number."""
@@ -97,8 +99,8 @@ class TunedStages(NamedTuple):
         """Suggest the cheapest rule that is not clearly worse than the best, neither by its losses
         nor by its log losses: rules of few errors may know little of who is at risk.
         """
-        as_likely = near_best(rules, margins, log_losses, weights)
-        as_good = near_best(rules, margins, observed, weights) & as_likely
+        as_likely = rules_near_best(rules, margins, log_losses, weights)
+        as_good = rules_near_best(rules, margins, observed, weights) & as_likely
         return cls(replace(rules, suggested=cheapest(as_good)), margins, observed, as_likely)
 
 
@@ -106,7 +108,7 @@ def tune_stages(found: StageOutputs, data: LabelledData, objective: Objective) -
     """Return rules from cheap to dear, each dearer and better than the one before.
 
     Losses are expected ones, as in `cascade`: the best stage is trusted, and others err where they
-    disagree with it.
+    disagree with it; where nearly all samples are of one class they are Brier scores.
     """
     stages = range(found.outputs.shape[1])
     margins = np.column_stack([objective.margins(found, s) for s in stages])
@@ -122,11 +124,15 @@ def tune_stages(found: StageOutputs, data: LabelledData, objective: Objective) -
     }
     if data.n_classes > 1:
         answers = np.column_stack([objective.answers(found.outputs[:, s]) for s in stages])
+        probability, expected = _calibrated(found, data, weights), None
+        if not objective.is_money and is_lopsided(data.y, weights):
+            expected = brier_scores(found.outputs, probability)
         results = StageResults(
             labels=answers,
-            probability=_calibrated(found, data, weights),
+            probability=probability,
             target=data.y.astype(np.int32),
             error_costs=objective.error_costs,
+            expected=expected,
             **shared,
         )
         right = found.outputs[np.arange(len(data.y)), :, data.y]
@@ -146,28 +152,6 @@ def tune_stages(found: StageOutputs, data: LabelledData, objective: Objective) -
     rules = tune_rules(results)
     scaled = {name: unit * getattr(rules, name) for name in ("losses", "errors", "standard_errors")}
     return TunedStages.of(replace(rules, **scaled), margins, observed, observed, weights)
-
-
-def near_best(
-    rules: StoppingRules, margins: FloatArray, losses: FloatArray, weights: FloatArray
-) -> BoolArray:
-    """Mark rules whose mean loss is above the least by at most a standard error of the difference.
-
-    The difference is paired, sample by sample; weights add up to 1.
-    """
-    means = np.array([weights @ at_stop(margins, losses, rule) for rule in rules.thresholds])
-    best = at_stop(margins, losses, rules.thresholds[means.argmin()])
-    found = []
-    for rule in rules.thresholds:
-        more = at_stop(margins, losses, rule) - best
-        mean = weights @ more
-        found.append(mean <= np.sqrt((more - mean) ** 2 @ weights**2) + ROUNDING)
-    return np.array(found)
-
-
-def cheapest(as_good: BoolArray) -> int:
-    """Return the first rule that is marked, or the last where none is."""
-    return int(as_good.argmax()) if as_good.any() else len(as_good) - 1
 
 
 def _calibrated(found: StageOutputs, data: LabelledData, weights: FloatArray) -> FloatArray:
