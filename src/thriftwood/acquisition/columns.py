@@ -80,6 +80,8 @@ class ColumnBuyer(Buyer):
 
     def _lose(self, i: int, column: int, status: int) -> None:
         self._lost[i, column] = status
+        if status == MISSED:  # as in a table, for imputers and encoders
+            self.bought[i][column] = np.nan
 
     def _settle(self, _samples: list[int]) -> None:
         """Make the features that samples have requested, of the columns that they have bought."""

@@ -14,7 +14,7 @@ from thriftwood.errors import InputError
 from thriftwood.forest import Forest
 from thriftwood.forest.table import read_table
 from thriftwood.support.arrays import BoolArray
-from thriftwood.support.validation import did_you_mean
+from thriftwood.support.validation import did_you_mean, is_missing
 
 # What samples know beforehand: for each a mapping from feature to value, or None.
 Known = Sequence[Mapping[Any, Any] | None]
@@ -77,7 +77,7 @@ class ValueReader:
         """
         kind = type(value)
         if self.forest.inputs is not None:
-            return np.nan if value is None or kind.__name__ in ("NAType", "NaTType") else value
+            return value
         if column not in self._number_of:
             if kind is float:
                 if not abs(value) > self._most:  # NaN is missing
@@ -131,7 +131,7 @@ class ValueReader:
                 f"The value of {self.names[column]!r} is a coroutine, not a number: pass a "
                 "function made by `async def` itself, and await `predict_async`."
             )
-        if type(value).__name__ in ("NAType", "NaTType"):
+        if is_missing(value):
             value = None
         labels = self._labels.get(column, ())
         # Beside labels that are all text a number is that of a category, as it is in an array.

@@ -12,9 +12,10 @@ from sklearn.pipeline import make_pipeline
 from thriftwood.adapters.registry import narrow_model, read_forest, unwrapped
 from thriftwood.errors import InputError
 from thriftwood.forest import NO_SET, Forest
+from thriftwood.forest.inputs import column_of
 from thriftwood.forest.table import column_names
 from thriftwood.support.arrays import IntArray
-from thriftwood.support.libraries import frame_of, library
+from thriftwood.support.libraries import frame_of
 from thriftwood.support.validation import some
 
 # What stands in a column of numbers that no split looks at.
@@ -73,7 +74,7 @@ class ColumnFiller(TransformerMixin, BaseEstimator):
             raise InputError(f"X lacks {some(missing)}.")
         return frame_of(
             {
-                name: X[name] if k in self.kept else _filled(self.blanks[k], len(X))
+                name: X[name] if k in self.kept else column_of([self.blanks[k]] * len(X), self.blanks[k])
                 for k, name in enumerate(self.names)
             }
         )
@@ -123,8 +124,3 @@ def _looks_at_categories(forest: Forest, kept: IntArray) -> bool:
     by_set = (forest.category_set != NO_SET).any()
     return bool(by_set or forest.category_labels.keys() & set(kept.tolist()))
 
-
-def _filled(blank: Any, n_samples: int) -> Any:
-    if isinstance(blank, tuple):
-        return library("pandas").Categorical([blank[0]] * n_samples, categories=list(blank))
-    return np.full(n_samples, blank)

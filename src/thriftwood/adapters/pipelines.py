@@ -7,9 +7,10 @@ inputs for each output, which is never too few, unless prices say by `encoded` w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,8 @@ from sklearn.pipeline import make_pipeline
 from thriftwood.adapters.common import is_a, unfitted
 from thriftwood.errors import UnsupportedModelError
 from thriftwood.forest import Forest, Inputs
+from thriftwood.forest.inputs import table_of
 from thriftwood.support.columns import Columns
-from thriftwood.support.libraries import frame_of
 
 # The columns that something is computed from.
 Needs = frozenset[int]
@@ -37,6 +38,8 @@ ONE_TO_ONE = (
 ENCODERS = ("OneHotEncoder", "OrdinalEncoder", "TargetEncoder")
 # A number that all transformers of numbers take, logarithms too.
 BLANK = 1.0
+# What else is tried: functions of users take text and dates, too.
+OTHER_BLANKS = ("", np.datetime64("2000-01-01", "ns"))
 
 
 def last_step(pipeline: Any) -> Any:
@@ -56,7 +59,8 @@ def with_last_step(pipeline: Any, model: Any) -> Any:
 
 def with_inputs(forest: Forest, pipeline: Any) -> Forest:
     """Return the forest of a pipeline's model, which knows how its features are made."""
-    inputs = read_inputs(pipeline, forest.n_features)
+    own = dict(enumerate(forest.inputs.blanks)) if forest.inputs else forest.category_labels
+    inputs = read_inputs(pipeline, forest.n_features, own)
     if inputs is None:
         return forest
     names = forest.feature_names
@@ -81,8 +85,13 @@ class _Both:
         return self.second(self.first(X))
 
 
-def read_inputs(pipeline: Any, n_features: int) -> Inputs | None:
-    """Return how the features of a pipeline's model are made; None where they are the columns."""
+def read_inputs(
+    pipeline: Any, n_features: int, blanks: Mapping[int, Any] = MappingProxyType({})
+) -> Inputs | None:
+    """Return how the features of a pipeline's model are made; None where they are the columns.
+
+    `blanks` are values, or all labels, of features for which the model does not take any number.
+    """
     transformers = [one for one in _before_the_model(pipeline) if not _does_nothing(one)]
     if not transformers:
         return None
@@ -98,6 +107,11 @@ def read_inputs(pipeline: Any, n_features: int) -> Inputs | None:
             "pipeline."
         )
     names = getattr(first, "feature_names_in_", None)
+    known = _known_values(first, n_columns)
+    for feature, blank in blanks.items():
+        column = min(needs[feature], default=0)
+        if len(needs[feature]) == 1 and not len(known[column]):  # it is passed on as it is
+            known[column] = (blank,)
     return Inputs(
         columns=Columns(
             n_columns,
@@ -105,7 +119,8 @@ def read_inputs(pipeline: Any, n_features: int) -> Inputs | None:
             tuple(tuple(sorted(one)) for one in needs),
         ),
         transform=make_pipeline(*transformers).transform,
-        blanks=_blanks(first, n_columns),
+        blanks=_blanks(first, known),
+        nones=frozenset(k for k, own in enumerate(known) if any(one is None for one in own)),
     )
 
 
@@ -246,11 +261,9 @@ def _n_outputs(transformer: Any, n_inputs: int) -> int:
     """Return how many outputs any transformer has: names, or else columns made of one sample."""
     with suppress(Exception):  # whatever a transformer of somebody else does
         return len(transformer.get_feature_names_out())
-    blanks = _blanks(transformer, n_inputs)
+    blanks = _blanks(transformer, _known_values(transformer, n_inputs))
     try:
-        names = getattr(transformer, "feature_names_in_", None)
-        sample = np.array([blanks]) if names is None else frame_of([blanks], list(names))
-        return int(np.shape(transformer.transform(sample))[1])
+        return int(np.shape(transformer.transform(_one_sample(transformer, blanks)))[1])
     except Exception:  # whatever a transformer of somebody else does
         raise UnsupportedModelError(
             f"It cannot be found out how many features {type(transformer).__name__} makes: give it "
@@ -259,25 +272,46 @@ def _n_outputs(transformer: Any, n_inputs: int) -> int:
         ) from None
 
 
-def _blanks(transformer: Any, n_inputs: int) -> list[Any]:
+def _blanks(transformer: Any, known: Sequence[Sequence[Any]]) -> list[Any]:
     """Return a value for each input with which a transformer works."""
+    for blank in (BLANK, *OTHER_BLANKS):  # what a function of somebody else takes can only be tried
+        blanks = [own[0] if len(own) else blank for own in known]
+        with suppress(Exception):
+            transformer.transform(_one_sample(transformer, blanks))
+            return blanks
+    return [own[0] if len(own) else BLANK for own in known]
+
+
+def _one_sample(transformer: Any, cells: list[Any]) -> Any:
+    names = getattr(transformer, "feature_names_in_", None)
+    return table_of([[cell] for cell in cells], None if names is None else list(names), cells)
+
+
+def _known_values(transformer: Any, n_inputs: int) -> list[Sequence[Any]]:
+    """Return the values that a transformer knows of each input, none where it learns none."""
     if _is_pipeline(transformer):
         following = [one for _, one in transformer.steps if not _does_nothing(one)]
-        return _blanks(following[0], n_inputs) if following else [BLANK] * n_inputs
+        return _known_values(following[0], n_inputs) if following else [()] * n_inputs
     if is_a(transformer, "sklearn", "FeatureUnion"):
-        return _blanks(transformer.transformer_list[0][1], n_inputs)
+        parts = [(one, range(n_inputs)) for _, one in transformer.transformer_list]
+        return _known_by_parts(parts, n_inputs)
     if is_a(transformer, "sklearn", "ColumnTransformer"):
-        found = [BLANK] * n_inputs
-        for _, part, columns in transformer.transformers_:
-            if not _does_nothing(part):
-                places = _places_of(columns, transformer)
-                for place, blank in zip(places, _blanks(part, len(places)), strict=True):
-                    found[place] = blank
-        return found
+        taken = [(one, _places_of(own, transformer)) for _, one, own in transformer.transformers_]
+        return _known_by_parts(taken, n_inputs)
     if is_a(transformer, "thriftwood", "ColumnFiller"):
-        return [transformer.blanks[k] for k in transformer.kept]
+        return [(transformer.blanks[k],) for k in transformer.kept]
     if is_a(transformer, "sklearn", *ENCODERS):
-        return [known[0] for known in transformer.categories_]
+        return list(transformer.categories_)
     if is_a(transformer, "sklearn", "SimpleImputer"):
-        return list(transformer.statistics_)
-    return [BLANK] * n_inputs
+        return [(one, transformer.missing_values) for one in transformer.statistics_]
+    return [()] * n_inputs
+
+
+def _known_by_parts(parts: Iterable[tuple[Any, Sequence[int]]], n_inputs: int) -> Any:
+    """Return what the first part that knows values of an input knows."""
+    found: list[Sequence[Any]] = [()] * n_inputs
+    for part, places in parts:
+        if not _does_nothing(part):
+            for place, own in zip(places, _known_values(part, len(places)), strict=True):
+                found[place] = own if len(found[place]) == 0 else found[place]
+    return found

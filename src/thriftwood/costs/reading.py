@@ -17,7 +17,14 @@ from thriftwood.costs.price_list import MODEL, NO_MASK, SAMPLE, PriceList, plain
 from thriftwood.errors import InputError, UnusedPriceWarning
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, read_only
 from thriftwood.support.columns import Columns, ColumnsOf
-from thriftwood.support.validation import check_mask, did_you_mean, is_whole, numbers, some
+from thriftwood.support.validation import (
+    check_mask,
+    did_you_mean,
+    is_missing,
+    is_whole,
+    numbers,
+    some,
+)
 
 # The samples that must pay for something; None means all.
 Payers = BoolArray | None
@@ -305,16 +312,10 @@ def _numbered(ids: Any, n_samples: int, name: str) -> IndexArray:
     number_of: dict[Any, int] = {}
     batch_of = np.empty(n_samples, dtype=np.int32)
     for sample, one in enumerate(given):
-        if _is_missing(one):
+        if is_missing(one):
             raise InputError(f"`{name}` is missing in row {sample}: every sample has an id.")
         batch_of[sample] = number_of.setdefault((type(one), one), len(number_of))
     return batch_of
-
-
-def _is_missing(value: Any) -> bool:
-    """Tell what Python, NumPy or pandas put where there is no value."""
-    is_nan = isinstance(value, float) and value != value
-    return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
 def _items_of_features(

@@ -131,3 +131,9 @@ def six_digits(value: float) -> str:
     rounded off before.
     """
     return f"{float(f'{value:.12g}'):.6g}"
+
+
+def is_missing(value: Any) -> bool:
+    """Tell what Python, NumPy or pandas put where there is no value."""
+    is_nan = isinstance(value, float | np.floating) and value != value
+    return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
