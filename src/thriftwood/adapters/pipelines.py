@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -54,7 +55,9 @@ def with_last_step(pipeline: Any, model: Any) -> Any:
     """Return a pipeline of the same transformers around another model."""
     name, last = pipeline.steps[-1]
     model = with_last_step(last, model) if _is_pipeline(last) else model
-    return type(pipeline)([*pipeline.steps[:-1], (name, model)])
+    other = copy(pipeline)
+    other.steps = [*pipeline.steps[:-1], (name, model)]
+    return other
 
 
 def with_inputs(forest: Forest, pipeline: Any) -> Forest:

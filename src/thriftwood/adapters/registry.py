@@ -75,6 +75,8 @@ REASONS = {
     "_BaseStacking": f"it is a model of models; {ONE_AT_A_TIME}",
     "_MultiOutputEstimator": f"it predicts several outputs; {ONE_AT_A_TIME}",
     "OneVsRestClassifier": f"it is a model for each class; {ONE_AT_A_TIME}",
+    "TransformedTargetRegressor": "its trees predict other numbers than it does; pass its "
+    "`regressor_`, and y as `transformer_` makes it",
     "CascadeClassifier": "it is several forests; pass one of its `stages.forests`",
     "_Thrifty": "it is several models, bought stage by stage; `at(budget=...)` makes it cheaper, "
     "`bill(X)` is its bill, `save` keeps it, and C, JSON and ONNX can say what it does. For other "

@@ -214,12 +214,11 @@ class _PrunedEnsemble(BaseEstimator):
         for name, values in (("y", y), ("sample_weight", sample_weight)):
             check_mask(values, name)
         template = self._template()
-        knows_text = (
-            library_of(template) == "catboost" or without_pipeline(template) is not template
-        )
-        if not knows_text:
+        is_pipeline = without_pipeline(template) is not template
+        if not is_pipeline and library_of(template) != "catboost":
             refuse_text(X, template)
-        if _has_labels(X):  # categories are for the model to accept or refuse
+        # What a pipeline takes, and categories, are for the model to accept or refuse.
+        if _has_labels(X) or (is_pipeline and hasattr(X, "shape")):
             y = column_or_1d(y, warn=True)
             check_consistent_length(X, y)
             validate_data(self, X, skip_check_array=True)
