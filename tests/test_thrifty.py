@@ -11,13 +11,14 @@ import pandas as pd
 import pytest
 from receipts import Tariff
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_diabetes, load_iris, make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import thriftwood as tw
@@ -401,6 +402,39 @@ def test_pipelines_end_in_thrifty_models(samples):
     whole = make_pipeline(StandardScaler(), thrifty(costs=PRICES, budget=4.0)).fit(X, y)
     assert whole.score(X, y) > 0.8
     assert whole[-1].cost_ <= 4.0
+
+
+def test_columns_that_are_encoded_before_it_are_bought_together_under_their_own_name():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {"age": rng.normal(50, 9, 300), "pain": rng.choice(["no", "mild", "bad"], 300)}
+    )
+    y = (X["age"] > 50) ^ (X["pain"] == "bad")
+    parts = [
+        ("pain", OneHotEncoder(sparse_output=False), ["pain"]),
+        ("rest", "passthrough", ["age"]),
+    ]
+    encode = ColumnTransformer(parts, verbose_feature_names_out=False).set_output(
+        transform="pandas"
+    )
+    prices = {"age": 1.0, "pain": 6.0}
+    with pytest.raises(InputError, match=r"made of 'pain'\? Say so by Costs"):
+        make_pipeline(encode, thrifty(costs=prices)).fit(X, y)
+    made = {"pain": ["pain_bad", "pain_mild", "pain_no"]}
+    costs = tw.Costs(per_feature=prices, encoded=made)
+    whole = make_pipeline(encode, thrifty(costs=costs, budget=7.0)).fit(X, y)
+    bill = whole[-1].bill(whole[:-1].transform(X))
+    assert bill.feature_names == ("pain", "age")
+    assert bill.mean == pytest.approx((bill.used @ [6.0, 1.0]).mean())
+    assert bill.used[:, 0].any()
+
+
+def test_a_model_that_buys_nothing_asks_for_nothing(samples):
+    X, y = samples
+    model = thrifty(costs=PRICES + 1, budget=0.0).fit(X, y)
+    answer = tw.LazyPredictor(model, acquire=lambda i, k: X[i, k]).predict(range(9))
+    assert answer.n_requests == 0
+    np.testing.assert_array_equal(answer.labels, model.predict(X[:9]))
 
 
 def test_damaged_files_are_refused(fitted, tmp_path):

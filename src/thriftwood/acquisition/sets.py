@@ -51,7 +51,7 @@ class SetTraversal:
         shape = n_samples, nested.n_features
         self._nested, self._one_by_one = nested, one_by_one
         self._in_use = nested.in_use
-        self._columns = [np.array(sorted(nested.sets[number])) for number in self._in_use]
+        self._columns = [np.array(sorted(nested.sets[number]), int) for number in self._in_use]
         self.first_uses = [b""] * n_samples
         self._uses: list[list[tuple[int, int]]] = [[] for _ in range(n_samples)]
         self._is_done = np.zeros(n_samples, dtype=np.bool_)

@@ -74,7 +74,9 @@ class ColumnFiller(TransformerMixin, BaseEstimator):
             raise InputError(f"X lacks {some(missing)}.")
         return frame_of(
             {
-                name: X[name] if k in self.kept else column_of([self.blanks[k]] * len(X), self.blanks[k])
+                name: X[name]
+                if k in self.kept
+                else column_of([self.blanks[k]] * len(X), self.blanks[k])
                 for k, name in enumerate(self.names)
             }
         )
@@ -123,4 +125,3 @@ def compact_model(model: Any) -> Any:
 def _looks_at_categories(forest: Forest, kept: IntArray) -> bool:
     by_set = (forest.category_set != NO_SET).any()
     return bool(by_set or forest.category_labels.keys() & set(kept.tolist()))
-

@@ -39,7 +39,7 @@ ONE_TO_ONE = (
 ENCODERS = ("OneHotEncoder", "OrdinalEncoder", "TargetEncoder")
 # A number that all transformers of numbers take, logarithms too.
 BLANK = 1.0
-# What else is tried: functions of users take text and dates, too.
+# What is tried where numbers are not taken.
 OTHER_BLANKS = ("", np.datetime64("2000-01-01", "ns"))
 
 
@@ -122,7 +122,7 @@ def read_inputs(
             tuple(tuple(sorted(one)) for one in needs),
         ),
         transform=make_pipeline(*transformers).transform,
-        blanks=_blanks(first, known),
+        blanks=_blanks(known),
         nones=frozenset(k for k, own in enumerate(known) if any(one is None for one in own)),
     )
 
@@ -264,7 +264,7 @@ def _n_outputs(transformer: Any, n_inputs: int) -> int:
     """Return how many outputs any transformer has: names, or else columns made of one sample."""
     with suppress(Exception):  # whatever a transformer of somebody else does
         return len(transformer.get_feature_names_out())
-    blanks = _blanks(transformer, _known_values(transformer, n_inputs))
+    blanks = _blanks(_known_values(transformer, n_inputs))
     try:
         return int(np.shape(transformer.transform(_one_sample(transformer, blanks)))[1])
     except Exception:  # whatever a transformer of somebody else does
@@ -275,13 +275,8 @@ def _n_outputs(transformer: Any, n_inputs: int) -> int:
         ) from None
 
 
-def _blanks(transformer: Any, known: Sequence[Sequence[Any]]) -> list[Any]:
-    """Return a value for each input with which a transformer works."""
-    for blank in (BLANK, *OTHER_BLANKS):  # what a function of somebody else takes can only be tried
-        blanks = [own[0] if len(own) else blank for own in known]
-        with suppress(Exception):
-            transformer.transform(_one_sample(transformer, blanks))
-            return blanks
+def _blanks(known: Sequence[Sequence[Any]]) -> list[Any]:
+    """Return a value for each input with which a transformer works, given those that it knows."""
     return [own[0] if len(own) else BLANK for own in known]
 
 
@@ -304,13 +299,24 @@ def _known_values(transformer: Any, n_inputs: int) -> list[Sequence[Any]]:
     if is_a(transformer, "thriftwood", "ColumnFiller"):
         return [(transformer.blanks[k],) for k in transformer.kept]
     if is_a(transformer, "sklearn", *ENCODERS):
-        return list(transformer.categories_)
+        return [*transformer.categories_]
     if is_a(transformer, "sklearn", "SimpleImputer"):
         return [(one, transformer.missing_values) for one in transformer.statistics_]
-    return [()] * n_inputs
+    return [_tried(transformer, n_inputs)] * n_inputs
 
 
-def _known_by_parts(parts: Iterable[tuple[Any, Sequence[int]]], n_inputs: int) -> Any:
+def _tried(transformer: Any, n_inputs: int) -> Sequence[Any]:
+    """Return what a transformer of somebody else works with, if it does not work with numbers."""
+    for blank in (BLANK, *OTHER_BLANKS):
+        with suppress(Exception):
+            transformer.transform(_one_sample(transformer, [blank] * n_inputs))
+            return () if blank is BLANK else (blank,)
+    return ()
+
+
+def _known_by_parts(
+    parts: Iterable[tuple[Any, Sequence[int]]], n_inputs: int
+) -> list[Sequence[Any]]:
     """Return what the first part that knows values of an input knows."""
     found: list[Sequence[Any]] = [()] * n_inputs
     for part, places in parts:

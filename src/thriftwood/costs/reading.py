@@ -223,7 +223,8 @@ def _in_order_of_columns(
     if names is None:
         raise InputError(
             "The prices go by feature names, but neither the model nor X has column names that are "
-            "text: pass X as a data frame, or prices in the order of the columns.",
+            "text: pass X as a data frame, or prices in the order of the columns. Transformers "
+            "hand on arrays, but after .set_output(transform='pandas').",
             argument,
         )
     own = Counter(names)
@@ -234,11 +235,22 @@ def _in_order_of_columns(
     missing = [name for name in names if name not in given]
     hint = f" The list has {some(unknown)}, unknown to the model." if unknown else ""
     if missing:
-        hint += did_you_mean(unknown[0], missing) if unknown else ""
+        hint += _encoding(unknown, missing) or did_you_mean(unknown[0], missing) if unknown else ""
         hint = f"There is no price for {some(missing)}: give 0 to what is free.{hint}"
     if hint:
         raise InputError(hint.strip(), argument)
     return [given[name] for name in names]
+
+
+def _encoding(unknown: Sequence[Any], missing: Sequence[Any]) -> str:
+    """Return what to say of columns that are encoded, going by their names."""
+    made = {
+        str(name): [one for one in missing if str(one).startswith(f"{name}_")] for name in unknown
+    }
+    name, columns = max(made.items(), key=lambda one: len(one[1]))
+    if len(columns) < 2:
+        return ""
+    return f" Are {some(columns)} made of {name!r}? Say so by Costs(per_feature=..., encoded=...)."
 
 
 def _features_of_groups(costs: Costs, columns: Columns) -> dict[Feature, frozenset[int]]:

@@ -155,7 +155,7 @@ def bill_of_sets(
         np.zeros(len(rows)),
         partial(_uses_of, stages, in_use, stage, rows),
         _model_cost(prices, stages.sets[in_use[-1]]),
-        names,
+        names if prices.made_of is None else prices.made_of.names,
         weights,
         part="stage",
     )
