@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 from hypothesis import strategies as st
+from numba import njit
 
 from thriftwood import paper
 from thriftwood.billing import list_purchases
@@ -14,6 +15,11 @@ from thriftwood.forest.table import read_rows
 from thriftwood.problem import node_losses, read_loss, times_counted
 from thriftwood.problem.closure import build_closure
 from thriftwood.support.columns import Columns
+
+
+def from_python(small_kernel):
+    """Return what calls a kernel that only kernels call, with the arguments of Python."""
+    return njit(lambda *arguments: small_kernel(*arguments))
 
 
 def closure(gains, requires, needs, costs) -> ClosureProblem:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from builders import from_python
 from numba.core.registry import CPUDispatcher
 
 import thriftwood as tw
@@ -69,7 +70,13 @@ def test_kernels_compile_where_there_is_no_place_to_keep_them(monkeypatch, name)
 
     monkeypatch.setattr(compiling, "KernelCache", without_a_place)
     double = getattr(compiling, name)(lambda values: values[1] * 2)
-    assert double(np.arange(3)) == 2
+    assert from_python(double)(np.arange(3)) == 2
+
+
+def test_a_kernel_for_kernels_refuses_to_be_called_by_anybody_else():
+    small = compiling.small_kernel(lambda values: values[1] * 2)
+    with pytest.raises(TypeError, match="by kernels alone"):
+        small(np.arange(3))
 
 
 def kernels_of_the_package():

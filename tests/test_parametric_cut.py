@@ -6,7 +6,7 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from builders import closure, closures
+from builders import closure, closures, from_python
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -115,10 +115,13 @@ def test_neither_threads_nor_the_size_of_pieces_matter(problem):
         assert_same_path(parametric_cut(problem, n_jobs=2), path)
 
 
+fraction_from_below = from_python(kernels.fraction_from_below)
+
+
 @settings(max_examples=300)
 @given(st.integers(1, 2**34), st.integers(1, 2**44), st.integers(1, 2**26))
 def test_prices_are_rounded_down_to_a_fraction_that_fits(gain, cost, most):
-    scale, price = kernels.fraction_from_below(gain, cost, most)
+    scale, price = fraction_from_below(gain, cost, most)
     exact, rounded = Fraction(gain, cost), Fraction(int(price), int(scale))
     assert 1 <= scale <= most
     assert rounded <= exact
@@ -129,7 +132,7 @@ def test_prices_are_rounded_down_to_a_fraction_that_fits(gain, cost, most):
 @settings(max_examples=300)
 @given(st.integers(1, 2**12), st.integers(1, 2**12), st.integers(1, 60))
 def test_no_fraction_that_fits_is_nearer_from_below(gain, cost, most):
-    scale, price = kernels.fraction_from_below(gain, cost, most)
+    scale, price = fraction_from_below(gain, cost, most)
     nearest = max(Fraction(gain * a // cost, a) for a in range(1, most + 1))
     assert Fraction(int(price), int(scale)) == nearest
 

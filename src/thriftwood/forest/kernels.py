@@ -79,7 +79,7 @@ def find_leaves(layout, tree, X, leaf):
                 h = leaf[i]
                 value, threshold, left = X[i, nodes[h].feature], nodes[h].threshold, nodes[h].left
                 if np.isnan(value) or np.isnan(threshold):
-                    to_right = left != h and not goes_left(splits, index[h], value)
+                    to_right = left != h and not goes_left(splits, np.int64(index[h]), value)
                 else:
                     to_right = value > threshold
                 below = np.uint32(left + np.uint32(to_right))

@@ -29,8 +29,6 @@ def maximum_flow(problem: ClosureProblem) -> Flow:
     # Copies can be written to, like the parts of the parametric cut: nothing is compiled twice.
     arcs = kernels.Arcs(problem.requires.copy(), problem.arc_start.copy(), problem.arc_item.copy())
     excess = np.concatenate([problem.gains, -problem.costs])
-    trees = kernels.initialise(arcs, excess, kernels.pay_from_below(arcs, excess))
     stop = np.zeros(1, dtype=np.bool_)
     with stopping(stop):
-        kernels.run(trees, stop)
-    return Flow(*kernels.flow_over_arcs(trees))
+        return Flow(*kernels.maximum_flow(arcs, excess, stop))

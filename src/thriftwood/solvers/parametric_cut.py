@@ -14,7 +14,6 @@ from thriftwood.closure import LARGEST_TOTAL, NOTHING, ClosureProblem, Parametri
 from thriftwood.closure.kernels import best_alone
 from thriftwood.errors import RangeError
 from thriftwood.solvers import parametric_cut_kernels as kernels
-from thriftwood.solvers.pseudoflow_kernels import Arcs, pay_from_below
 from thriftwood.support.parallel import Progress, stopping, work_off
 
 
@@ -56,8 +55,12 @@ def parametric_cut(
         if len(part.arc_item) < kernels.FEW_ARCS:
             kernels.solve(part, drops)
             return ()
-        drops_as_one, *sides = kernels.divide(part, drops)
-        return () if drops_as_one else sides
+        drops_as_one, inside, parent = kernels.divide(part, drops)
+        if drops_as_one:
+            return ()
+        later = kernels.restrict(part, inside, parent, part.place)
+        place = part.place + len(later.origin)
+        return later, kernels.restrict(part, ~inside, parent, place)
 
     # Copies can be written to, like the parts to come: nothing is compiled twice.
     whole = kernels.Part(
@@ -80,10 +83,7 @@ def _first_part(whole: kernels.Part) -> kernels.Part:
     _, hopeful = best_alone(whole.gains, whole.requires)
     wanted = np.concatenate([hopeful, whole.costs > 0])
     part = kernels.restrict(whole, wanted, whole.parent, whole.place)
-    _, _, gain_scale, cost_scale = kernels.balance(part)
-    excess = np.concatenate([part.gains * gain_scale, -part.costs * cost_scale])
-    arcs = Arcs(part.requires, part.arc_start, part.arc_item)
-    first: kernels.Part = part._replace(parent=pay_from_below(arcs, excess))
+    first: kernels.Part = part._replace(parent=kernels.first_parents(part))
     return first
 
 

@@ -10,7 +10,7 @@ from collections import namedtuple
 import numpy as np
 
 from thriftwood.closure.kernels import NOTHING, merge_costs, merge_twins
-from thriftwood.solvers.pseudoflow_kernels import Arcs, initialise, leads_up, run
+from thriftwood.solvers.pseudoflow_kernels import Arcs, initialise, leads_up, pay_from_below, run
 from thriftwood.support.compiling import kernel, small_kernel
 
 # Parts with fewer arcs than this are solved in one go, without coming back to Python.
@@ -32,30 +32,46 @@ Drops = namedtuple("Drops", "gain cost place slack stop")
 
 
 @kernel
+def first_parents(part):
+    """Return parents to start from, where each project pays from below what it can."""
+    _, _, gain_scale, cost_scale = balance(part)
+    n_projects = len(part.gains)
+    excess = np.empty(n_projects + len(part.costs), dtype=np.int64)
+    for h in range(n_projects):
+        excess[h] = part.gains[h] * gain_scale
+    for item in range(len(part.costs)):
+        excess[n_projects + item] = -part.costs[item] * cost_scale
+    return pay_from_below(Arcs(part.requires, part.arc_start, part.arc_item), excess)
+
+
+@kernel
 def solve(part, drops):
     """Find with which part each project drops."""
     while True:
-        drops_as_one, later, earlier = divide(part, drops)
+        drops_as_one, inside, parent = divide(part, drops)
         if drops_as_one:
             return
-        if len(later.arc_item) < len(earlier.arc_item):
+        later = restrict(part, inside, parent, part.place)
+        for v in range(len(inside)):
+            inside[v] = not inside[v]
+        part = restrict(part, inside, parent, part.place + len(later.origin))
+        if len(later.arc_item) < len(part.arc_item):
             solve(later, drops)
-            part = earlier
         else:
-            solve(earlier, drops)
+            solve(part, drops)
             part = later
 
 
 @kernel
 def divide(part, drops):
-    """Note a part that drops as one; cut any other: (drops as one, what drops later, the rest)."""
+    """Note a part that drops as one; cut any other: (drops as one, who drops later, the trees)."""
     gain, cost, gain_scale, cost_scale = balance(part)
     demand = np.empty_like(part.costs)
     for item in range(len(demand)):
         demand[item] = part.costs[item] * cost_scale
     trees = cut(part, part.parent, gain_scale, demand, drops.stop)
     if cost > 0 and not drops.stop[0] and has_deficit(trees):
-        return False, *sides(part, trees)
+        return False, strong_side(trees), trees.parent
     # At the exact lambda a better set would gain at least 1 / cost more; what the excesses leave
     # over hides less than that. Doubles decide this but for the last digits.
     slack = left_over(trees) / gain_scale
@@ -65,15 +81,21 @@ def divide(part, drops):
         if not drops.stop[0] and has_deficit(trees):
             # Every share is less than one unit too low, which a set that was left out may gain.
             drops.slack[part.origin[0]] += len(shares) / scale
-            return False, *sides(part, trees)
+            return False, strong_side(trees), trees.parent
         slack = min(slack, np.inf if drops.stop[0] else left_over(trees) / scale)
-    if slack * float(cost) >= 0.99:
+    note(part, drops, gain, cost, slack if slack * float(cost) >= 0.99 else 0.0)
+    return True, np.empty(0, dtype=np.bool_), trees.parent
+
+
+@small_kernel
+def note(part, drops, gain, cost, slack):
+    """Note that a part drops as one; it may be empty."""
+    if slack > 0:
         drops.slack[part.origin[0]] += slack
     for project in part.origin:
         drops.gain[project] = gain
         drops.cost[project] = cost
         drops.place[project] = part.place
-    return True, part, part
 
 
 @kernel
@@ -91,20 +113,6 @@ def cut(part, parent, gain_scale, demand, stop):
     trees = initialise(Arcs(part.requires, part.arc_start, part.arc_item), excess, parent)
     run(trees, stop)
     return trees
-
-
-@kernel
-def sides(part, trees):
-    """Return what drops later, as a part of its own, and the rest."""
-    later = strong_side(trees)
-    earlier, n_later = np.empty_like(later), 0
-    for v in range(len(later)):
-        earlier[v] = not later[v]
-        n_later += v < len(part.gains) and later[v]
-    return (
-        restrict(part, later, trees.parent, part.place),
-        restrict(part, earlier, trees.parent, part.place + n_later),
-    )
 
 
 @small_kernel
@@ -204,7 +212,7 @@ def strong_side(trees):
     """
     reached = np.empty(len(trees.excess), dtype=np.bool_)
     stack = np.empty(len(reached), dtype=np.int32)
-    size = 0
+    size = np.int64(0)
     for v in range(len(reached)):
         reached[v] = trees.excess[v] > 0
         if reached[v]:

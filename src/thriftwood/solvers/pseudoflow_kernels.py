@@ -39,6 +39,14 @@ Trees = namedtuple(
 
 
 @kernel
+def maximum_flow(arcs, excess, stop):
+    """Return the flow of a minimum cut; see `flow_over_arcs`."""
+    trees = initialise(arcs, excess, pay_from_below(arcs, excess))
+    run(trees, stop)
+    return flow_over_arcs(trees)
+
+
+@kernel
 def pay_from_below(arcs, excess):
     """Return parents to start from: each project, the last first, pays what it can and hands on."""
     n_projects = len(arcs.requires)

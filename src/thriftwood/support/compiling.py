@@ -2,6 +2,7 @@
 # mypy: allow-untyped-calls
 # numba has no types.
 
+import gc
 import os
 from collections.abc import Callable
 from contextlib import suppress
@@ -28,6 +29,13 @@ class Kernel(CPUDispatcher):
         return aside(super().__call__, *args)
 
 
+class InnerKernel(CPUDispatcher):
+    """A compiled function for other kernels: nothing that Python could call it by is compiled."""
+
+    def __call__(self, *_: Any) -> Any:
+        raise TypeError(f"{self.py_func.__name__} is called by kernels alone: it is a small_kernel")
+
+
 class KernelCache(FunctionCache):
     """Compiled code on disk: what is damaged is compiled anew, what cannot be kept is not kept."""
 
@@ -47,26 +55,34 @@ class KernelCache(FunctionCache):
 class Announcer(event.Listener):
     """Says in a line on a terminal, or in a notebook, which kernel is compiled.
 
-    One kernel has others compiled meanwhile; numba compiles in one thread at a time.
+    One kernel has others compiled meanwhile; numba compiles in one thread at a time. Until it is
+    done garbage is not collected: numba makes so many objects that it takes a tenth of the time.
     """
 
     def __init__(self) -> None:
         self._depth = 0
         self._show: Line | None = None
+        self._collects = False
 
     def on_start(self, begun: event.Event) -> None:
         self._depth += 1
         function = begun.data["dispatcher"].py_func
         if self._depth == 1 and function.__module__.startswith("thriftwood."):
+            self._collects = gc.isenabled()
+            gc.disable()
             self._show = new_line()
             if self._show is not None:
                 self._show(f"Compiling {function.__name__}, once on this machine ...")
 
     def on_end(self, _: event.Event) -> None:
         self._depth -= 1
-        if self._depth == 0 and self._show is not None:
+        if self._depth > 0:
+            return
+        if self._collects:
+            gc.enable()
+        if self._show is not None:
             self._show("")
-            self._show = None
+        self._show, self._collects = None, False
 
 
 event.register("numba:compile", Announcer())
@@ -91,7 +107,7 @@ def kernel(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
 
 def quick_kernel(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     """Compile a function that takes microseconds and returns numbers: it is not run aside."""
-    compiled: Any = njit(nogil=True, **options)(function)
+    compiled: Any = njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
     with suppress(RuntimeError):  # neither the package's folder nor the user's home is writable
         compiled._cache = KernelCache(function)
         _folders.add(compiled._cache.cache_path)
@@ -102,6 +118,9 @@ def small_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function of loops that other kernels call often, without functions of arrays.
 
     Otherwise each array of a bundle that it is given would be counted as used and unused again at
-    every call (by numba's runtime, NRT), which took most of the time of a minimum cut.
+    every call (by numba's runtime, NRT), which took most of the time of a minimum cut. Python does
+    not call it.
     """
-    return kernel(function, _nrt=False)
+    compiled = quick_kernel(function, _nrt=False, no_cpython_wrapper=True)
+    compiled.__class__ = InnerKernel
+    return compiled
