@@ -69,22 +69,22 @@ def divide(part, drops):
     demand = np.empty_like(part.costs)
     for item in range(len(demand)):
         demand[item] = part.costs[item] * cost_scale
-    trees = cut(part, part.parent, gain_scale, demand, drops.stop)
-    if cost > 0 and not drops.stop[0] and has_deficit(trees):
-        return False, strong_side(trees), trees.parent
+    is_cut, later, parent, left = cut(part, part.parent, gain_scale, demand, drops.stop)
+    if is_cut and cost > 0 and not drops.stop[0]:
+        return False, later, parent
     # At the exact lambda a better set would gain at least 1 / cost more; what the excesses leave
     # over hides less than that. Doubles decide this but for the last digits.
-    slack = left_over(trees) / gain_scale
+    slack = left / gain_scale
     if slack * float(cost) >= 0.99 and 0 < cost < MOST_SHARED and not drops.stop[0]:
         scale, shares = shares_of_gain(part, gain, cost)
-        trees = cut(part, trees.parent, scale, shares, drops.stop)
-        if not drops.stop[0] and has_deficit(trees):
+        is_cut, later, parent, left = cut(part, parent, scale, shares, drops.stop)
+        if is_cut and not drops.stop[0]:
             # Every share is less than one unit too low, which a set that was left out may gain.
             drops.slack[part.origin[0]] += len(shares) / scale
-            return False, strong_side(trees), trees.parent
-        slack = min(slack, np.inf if drops.stop[0] else left_over(trees) / scale)
+            return False, later, parent
+        slack = min(slack, np.inf if drops.stop[0] else left / scale)
     note(part, drops, gain, cost, slack if slack * float(cost) >= 0.99 else 0.0)
-    return True, np.empty(0, dtype=np.bool_), trees.parent
+    return True, later, parent
 
 
 @small_kernel
@@ -100,9 +100,10 @@ def note(part, drops, gain, cost, slack):
 
 @kernel
 def cut(part, parent, gain_scale, demand, stop):
-    """Return the trees of the minimum cut, where every item asks for its demand.
+    """Cut a part, where every item asks for its demand, from the trees of `parent`.
 
-    It starts from the trees of `parent`.
+    Returns whether somebody asks for more than the excesses can pay, the smallest best set then,
+    the trees, and what excesses are left over, in doubles.
     """
     n_projects = len(part.gains)
     excess = np.empty(n_projects + len(demand), dtype=np.int64)
@@ -112,25 +113,12 @@ def cut(part, parent, gain_scale, demand, stop):
         excess[n_projects + item] = -demand[item]
     trees = initialise(Arcs(part.requires, part.arc_start, part.arc_item), excess, parent)
     run(trees, stop)
-    return trees
-
-
-@small_kernel
-def has_deficit(trees):
-    """Tell whether somebody asks for more than the excesses can pay."""
-    lowest = np.int64(0)
-    for amount in trees.excess:
+    lowest, left = np.int64(0), 0.0
+    for amount in excess:
         lowest = min(lowest, amount)
-    return lowest < 0
-
-
-@small_kernel
-def left_over(trees):
-    """Add up the excesses, in doubles."""
-    total = 0.0
-    for amount in trees.excess:
-        total += max(amount, 0)
-    return total
+        left += max(amount, 0)
+    is_cut = lowest < 0
+    return is_cut, strong_side(trees, is_cut), trees.parent, left
 
 
 @kernel
@@ -205,27 +193,24 @@ def fraction_from_below(gain, cost, most):
 
 
 @kernel
-def strong_side(trees):
+def strong_side(trees, is_cut):
     """Mark what an excess reaches: along arcs, and back over arcs that carry flow.
 
     This is the smallest best set at the lambda of the cut, as in `closure.smallest_optimum`.
     """
-    reached = np.empty(len(trees.excess), dtype=np.bool_)
-    stack = np.empty(len(reached), dtype=np.int32)
-    size = np.int64(0)
-    for v in range(len(reached)):
-        reached[v] = trees.excess[v] > 0
-        if reached[v]:
-            stack[size] = v
-            size += 1
-    reach(trees, reached, stack, size)
+    reached = np.zeros(len(trees.excess), dtype=np.bool_)
+    if is_cut:
+        reach(trees, reached, np.empty(len(reached), dtype=np.int32))
     return reached
 
 
 @small_kernel
-def reach(trees, reached, stack, size):
-    """Mark what is reached from the first vertices of the stack."""
-    n_projects = len(trees.arcs.requires)
+def reach(trees, reached, stack):
+    """Mark what is reached from positive excesses."""
+    n_projects, size = len(trees.arcs.requires), np.int64(0)
+    for v in range(len(reached)):
+        if trees.excess[v] > 0:
+            size = visit(v, reached, stack, size)
     while size > 0:
         size -= 1
         v = stack[size]

@@ -107,7 +107,9 @@ def kernel(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
 
 def quick_kernel(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     """Compile a function that takes microseconds and returns numbers: it is not run aside."""
-    compiled: Any = njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
+    # Nobody calls kernels from C.
+    options = {"nogil": True, "no_cfunc_wrapper": True, **options}
+    compiled: Any = njit(**options)(function)
     with suppress(RuntimeError):  # neither the package's folder nor the user's home is writable
         compiled._cache = KernelCache(function)
         _folders.add(compiled._cache.cache_path)
