@@ -1,5 +1,7 @@
 """What stands in the columns of a pipeline: gaps, categories, dates and text as it knows them."""
 
+import pickle
+
 import catboost
 import lightgbm
 import numpy as np
@@ -7,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import xgboost
+from cli_files import answer, refused
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -212,3 +215,34 @@ def test_models_of_transformed_targets_say_what_to_pass():
         read_forest(model)
     made = model.transformer_.transform(y[:, None])[:, 0]
     assert len(tw.prune_path(model.regressor_, X, made, costs=PRICES)) > 1
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("name", ["dates", "LightGBM's categories", "a column in two parts"])
+def test_the_command_line_reads_columns_as_the_pipeline_does(name, kind, tmp_path):
+    X, y = people()
+    pipeline = PIPELINES[name]().fit(X, y)
+    with open(tmp_path / "it.pkl", "wb") as file:
+        pickle.dump(pipeline, file)
+    data = tmp_path / f"data.{kind}"
+    if kind == "csv":
+        X.assign(ill=y).to_csv(data, index=False)
+    else:
+        X.assign(ill=y).to_parquet(data)
+    tw.Costs(per_feature=PRICES).to_file(tmp_path / "prices.csv")
+    asked = (tmp_path / "it.pkl", data, "--target", "ill", "--trust-pickle")
+    bill = answer("bill", *asked, "--costs", tmp_path / "prices.csv")
+    assert bill["mean"] == pytest.approx(tw.feature_bill(pipeline, X, PRICES).mean)
+    facts = answer("info", tmp_path / "it.pkl", "--trust-pickle")
+    assert facts["feature_names"] == list(X.columns)
+    needed = tw.prune_path(pipeline, X, y, costs=PRICES).at(index=0).required_features
+    assert set(needed) <= set(facts["used_features"]) <= set(X.columns)
+
+
+def test_a_column_of_no_dates_is_refused_by_name(tmp_path):
+    X, y = people()
+    with open(tmp_path / "it.pkl", "wb") as file:
+        pickle.dump(PIPELINES["dates"]().fit(X, y), file)
+    X.astype({"day": object}).assign(day="soon", ill=y).to_csv(tmp_path / "data.csv", index=False)
+    said = refused("bill", tmp_path / "it.pkl", tmp_path / "data.csv", "--trust-pickle")
+    assert "the column 'day' is no column of dates, but the pipeline was trained on dates" in said

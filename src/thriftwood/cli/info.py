@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from thriftwood.cli.console import Console
 from thriftwood.cli.inputs import check_file, read_model
 from thriftwood.cli.options import Request, command
@@ -37,13 +35,12 @@ def info(request: Request, console: Console) -> None:
 
 def _facts(model: Any) -> dict[str, Any]:
     """Return what there is to know about a model before any sample is seen."""
-    from thriftwood.adapters import buying_stages
+    from thriftwood.adapters import buying_stages, required_columns
     from thriftwood.forest import Forest, NestedStages
 
     stages = buying_stages(model)
     forest = stages.richest
-    used = np.unique(forest.feature[forest.is_split])
-    names = forest.feature_names
+    names = forest.columns.names
     trees, more = [forest], {}
     nested = getattr(model, "stages_", None)
     if isinstance(nested, NestedStages):
@@ -57,9 +54,11 @@ def _facts(model: Any) -> dict[str, Any]:
         "n_trees": sum(one.n_trees for one in trees),
         "n_splits": sum(one.n_splits for one in trees),
         "depth": max(map(_depth, trees), default=0),
-        "n_features": forest.n_features,
+        "n_features": forest.columns.n_columns,
         "feature_names": None if names is None else list(names),
-        "used_features": [int(one) if names is None else names[one] for one in used],
+        "used_features": [
+            int(one) if names is None else names[one] for one in required_columns(forest)
+        ],
         "n_stages": len(stages),
         "can_be_pruned": len(stages) == 1 and forest.n_splits > 0 and not more,
         **more,

@@ -45,6 +45,17 @@ def numbers_of(
     return numbers
 
 
+def dates_of(table: FileTable, column: Any) -> Any:
+    """Return a column as dates and times."""
+    import pandas as pd
+
+    try:
+        return pd.to_datetime(column)
+    except (ValueError, TypeError) as error:
+        why = "the pipeline was trained on dates there"
+        raise table.refusal(column.name, f"is no column of dates, but {why}: {error}") from None
+
+
 def categories_of(table: FileTable, column: Any, labels: tuple[Any, ...], notes: list[str]) -> Any:
     """Return a column of categories; a label that the model does not know is missing."""
     import pandas as pd

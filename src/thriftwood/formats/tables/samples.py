@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.adapters import buying_stages
 from thriftwood.errors import InputError
-from thriftwood.forest import Forest
+from thriftwood.forest import Forest, Inputs
 from thriftwood.formats.tables.cells import (
     categories_of,
+    dates_of,
     numbers_of,
     target_for,
     target_to_learn,
@@ -102,13 +104,23 @@ def samples_for(
 def _cells(table: FileTable, column: Any, forest: Forest, place: int, notes: list[str]) -> Any:
     """Return a column as the model takes it: numbers, categories, or text for a pipeline."""
     if forest.inputs is not None:
-        is_text = isinstance(forest.inputs.blanks[place], str)
-        if not is_text:
-            return numbers_of(table, column, "the pipeline was trained on numbers there")
-        return table.as_written(column).where(column.notna(), None).astype(object)
+        return _cells_for(forest.inputs, table, column, place, notes)
     if place in forest.category_labels:
         return categories_of(table, column, forest.category_labels[place], notes)
     return numbers_of(table, column)
+
+
+def _cells_for(inputs: Inputs, table: FileTable, column: Any, place: int, notes: list[str]) -> Any:
+    """Return a column as the first transformer of a pipeline takes it."""
+    blank = inputs.blanks[place]
+    if isinstance(blank, tuple):
+        return categories_of(table, column, blank, notes)
+    is_needed = any(place in own for own in inputs.columns.of_features or ())
+    if is_needed and isinstance(blank, np.datetime64):
+        return dates_of(table, column)
+    if is_needed and not isinstance(blank, str):
+        return numbers_of(table, column, "the pipeline was trained on numbers there")
+    return table.as_written(column).where(column.notna(), None).astype(object)
 
 
 def samples_to_learn(
