@@ -427,6 +427,8 @@ def test_columns_that_are_encoded_before_it_are_bought_together_under_their_own_
     assert bill.feature_names == ("pain", "age")
     assert bill.mean == pytest.approx((bill.used @ [6.0, 1.0]).mean())
     assert bill.used[:, 0].any()
+    with pytest.raises(UnsupportedModelError, match=r"At the end of a Pipeline that is `pipeline"):
+        tw.feature_bill(whole, X)
 
 
 def test_a_model_that_buys_nothing_asks_for_nothing(samples):

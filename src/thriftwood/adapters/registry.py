@@ -79,7 +79,8 @@ REASONS = {
     "`regressor_`, and y as `transformer_` makes it",
     "CascadeClassifier": "it is several forests; pass one of its `stages.forests`",
     "_Thrifty": "it is several models, bought stage by stage; `at(budget=...)` makes it cheaper, "
-    "`bill(X)` is its bill, `save` keeps it, and C, JSON and ONNX can say what it does. For other "
+    "`bill(X)` is its bill, `save` keeps it, and C, JSON and ONNX can say what it does. At the end "
+    "of a Pipeline that is `pipeline[-1]`, and X what `pipeline[:-1].transform` makes. For other "
     "formats export the model of a PrunedEnsemble*",
     "PruningPath": "pick a point, such as path.at(budget=...)",
     "Mixture": "it draws between two points; pass its `cheap` or `rich`",
