@@ -10,7 +10,7 @@ from collections import namedtuple
 import numpy as np
 
 from thriftwood.closure.kernels import NOTHING, merge_costs, merge_twins
-from thriftwood.solvers.pseudoflow_kernels import Arcs, initialise, leads_up, pay_from_below, run
+from thriftwood.solvers.pseudoflow_kernels import Arcs, initialise, pay_from_below, run, strong_side
 from thriftwood.support.compiling import kernel, small_kernel
 
 # Parts with fewer arcs than this are solved in one go, without coming back to Python.
@@ -118,7 +118,8 @@ def cut(part, parent, gain_scale, demand, stop):
         lowest = min(lowest, amount)
         left += max(amount, 0)
     is_cut = lowest < 0
-    return is_cut, strong_side(trees, is_cut), trees.parent, left
+    later = strong_side(trees) if is_cut else np.empty(0, dtype=np.bool_)
+    return is_cut, later, trees.parent, left
 
 
 @kernel
@@ -190,54 +191,6 @@ def fraction_from_below(gain, cost, most):
             best_a, best_b = next_a, next_b
         is_below = not is_below
     return best_a, best_b
-
-
-@kernel
-def strong_side(trees, is_cut):
-    """Mark what an excess reaches: along arcs, and back over arcs that carry flow.
-
-    This is the smallest best set at the lambda of the cut, as in `closure.smallest_optimum`.
-    """
-    reached = np.zeros(len(trees.excess), dtype=np.bool_)
-    if is_cut:
-        reach(trees, reached, np.empty(len(reached), dtype=np.int32))
-    return reached
-
-
-@small_kernel
-def reach(trees, reached, stack):
-    """Mark what is reached from positive excesses."""
-    n_projects, size = len(trees.arcs.requires), np.int64(0)
-    for v in range(len(reached)):
-        if trees.excess[v] > 0:
-            size = visit(v, reached, stack, size)
-    while size > 0:
-        size -= 1
-        v = stack[size]
-        p = trees.parent[v]
-        if p != NOTHING and (trees.flow[v] > 0 or leads_up(trees, v, p)):
-            size = visit(p, reached, stack, size)
-        child = trees.first_child[v]
-        while child != NOTHING:
-            if trees.flow[child] > 0 or not leads_up(trees, child, v):
-                size = visit(child, reached, stack, size)
-            child = trees.next_child[child]
-        if v >= n_projects:
-            continue
-        if trees.arcs.requires[v] != NOTHING:
-            size = visit(trees.arcs.requires[v], reached, stack, size)
-        for arc in range(trees.arcs.start[v], trees.arcs.start[v + 1]):
-            size = visit(n_projects + trees.arcs.item[arc], reached, stack, size)
-
-
-@small_kernel
-def visit(v, reached, stack, size):
-    """Mark a vertex and put it on the stack, if it is new; return the size of the stack."""
-    if not reached[v]:
-        reached[v] = True
-        stack[size] = v
-        size += 1
-    return size
 
 
 @kernel

@@ -40,10 +40,10 @@ Trees = namedtuple(
 
 @kernel
 def maximum_flow(arcs, excess, stop):
-    """Return the flow of a minimum cut; see `flow_over_arcs`."""
+    """Return what is kept, and the flow to the required project of each and over each arc."""
     trees = initialise(arcs, excess, pay_from_below(arcs, excess))
     run(trees, stop)
-    return flow_over_arcs(trees)
+    return strong_side(trees), *flow_over_arcs(trees)
 
 
 @kernel
@@ -301,6 +301,53 @@ def remove_arc(trees, v):
     if after != NOTHING:
         trees.prev_child[after] = before
     trees.parent[v] = NOTHING
+
+
+@kernel
+def strong_side(trees):
+    """Mark what an excess reaches: along arcs, and back over arcs that carry flow.
+
+    Of projects this is the smallest best set, as in `closure.smallest_optimum`.
+    """
+    reached = np.zeros(len(trees.excess), dtype=np.bool_)
+    reach(trees, reached, np.empty(len(reached), dtype=np.int32))
+    return reached
+
+
+@small_kernel
+def reach(trees, reached, stack):
+    """Mark what is reached from positive excesses."""
+    n_projects, size = len(trees.arcs.requires), np.int64(0)
+    for v in range(len(reached)):
+        if trees.excess[v] > 0:
+            size = visit(v, reached, stack, size)
+    while size > 0:
+        size -= 1
+        v = stack[size]
+        p = trees.parent[v]
+        if p != NOTHING and (trees.flow[v] > 0 or leads_up(trees, v, p)):
+            size = visit(p, reached, stack, size)
+        child = trees.first_child[v]
+        while child != NOTHING:
+            if trees.flow[child] > 0 or not leads_up(trees, child, v):
+                size = visit(child, reached, stack, size)
+            child = trees.next_child[child]
+        if v >= n_projects:
+            continue
+        if trees.arcs.requires[v] != NOTHING:
+            size = visit(trees.arcs.requires[v], reached, stack, size)
+        for arc in range(trees.arcs.start[v], trees.arcs.start[v + 1]):
+            size = visit(n_projects + trees.arcs.item[arc], reached, stack, size)
+
+
+@small_kernel
+def visit(v, reached, stack, size):
+    """Mark a vertex and put it on the stack, if it is new; return the size of the stack."""
+    if not reached[v]:
+        reached[v] = True
+        stack[size] = v
+        size += 1
+    return size
 
 
 @kernel
