@@ -1,5 +1,6 @@
 """A hard limit: no bill passes it, and the answer is that of the nodes that could be paid for."""
 
+import warnings
 from dataclasses import replace
 
 import boosters_lightgbm
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from lazy_twin import FORMS, Cascade, Shop, ask, lazy_for, run
 from limit_twin import Wallet, scores_at, within_limit
 from models import KINDS, fitted
-from paths import FOREST, HEART, NHANES
+from paths import FOREST, HEART, NHANES, PATH
 from sklearn.ensemble import HistGradientBoostingClassifier
 from test_bad_input import assert_refused
 from test_lazy_decided import forests_with_links
@@ -22,12 +23,15 @@ from test_stages import stages_of
 import thriftwood as tw
 from thriftwood.adapters import read_forest, read_stages
 from thriftwood.costs import read_prices
+from thriftwood.errors import ConstantPredictionWarning
 from thriftwood.forest import SKIPPED
 from thriftwood.forest.table import read_rows
 from thriftwood.support.columns import Columns
 
 LIMITS = st.sampled_from([0.0, 0.1, 0.35, 0.6, 1.0, 1.1, 2.1, 3.3, 5.17, 7.5, 100.0])
 ALL_FORMS = (*FORMS, "table")
+# Drawn limits may be below every price.
+pytestmark = pytest.mark.filterwarnings("ignore:`max_cost` is:UserWarning")
 all_forms = pytest.mark.parametrize("form", ALL_FORMS)
 
 
@@ -292,6 +296,22 @@ def test_ids_without_a_source_are_refused():
     assert_refused(lambda: lazy.predict(HEART.X[:, :3]), "3 columns", "table")
     with pytest.raises(tw.errors.InputError, match="plain function"):
         run(lazy, HEART.X, "async")
+
+
+@pytest.mark.parametrize("form", ["table", "each", "cascade"])
+def test_a_limit_below_every_first_value_is_told(form):
+    models = {"cascade": PATH.cascade(HEART.X, HEART.y)}
+    sources = {"each": lambda i, k: HEART.X[i, k]}
+    rows = range(3) if form == "each" else HEART.X[:3]
+    options = {"acquire": sources.get(form), "costs": np.full(13, 2.0)}
+    model = models.get(form, FOREST)
+    with pytest.warns(ConstantPredictionWarning, match="max_cost` is 1.5, which is less than any"):
+        answer = tw.LazyPredictor(model, max_cost=1.5, **options).predict(rows)
+    assert np.ptp(answer.proba, axis=0).max() == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for max_cost in (0, 2.0):  # nothing is to be bought; one value is
+            tw.LazyPredictor(model, max_cost=max_cost, **options).predict(rows)
 
 
 def test_the_limit_is_seen():

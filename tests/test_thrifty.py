@@ -3,6 +3,7 @@
 import ctypes
 import shutil
 import subprocess
+import warnings
 from dataclasses import replace
 from itertools import pairwise
 
@@ -13,18 +14,20 @@ from receipts import Tariff
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_diabetes, load_iris, make_classification
+from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import thriftwood as tw
 from thriftwood.cascade import StoppingRules
 from thriftwood.costs import read_prices
-from thriftwood.errors import InputError, UnsupportedModelError
+from thriftwood.errors import ConstantPredictionWarning, InputError, UnsupportedModelError
 from thriftwood.forest import predict_member
 from thriftwood.support.columns import Columns
 from thriftwood.thrifty import (
@@ -129,6 +132,7 @@ def test_bills_of_new_samples_are_near_the_budget():
     assert model.score(X[1500:], y[1500:]) == pytest.approx(model.score_, abs=0.05)
 
 
+@pytest.mark.filterwarnings("ignore:.*every sample gets the same answer:UserWarning")
 @pytest.mark.parametrize("seed", range(3))
 def test_samples_alike_do_not_part_where_their_folds_differ(seed):
     random = np.random.default_rng(seed)
@@ -180,6 +184,7 @@ def any_prices(request, samples):
     return thrifty().fit(*samples, costs=costs), costs
 
 
+@pytest.mark.filterwarnings("ignore:.*every sample gets the same answer:UserWarning")
 def test_bills_are_what_a_walk_through_the_stages_pays(any_prices, samples):
     (model, costs), (X, _) = any_prices, samples
     tariff = Tariff(costs, list(range(8)), len(X))
@@ -228,6 +233,7 @@ def test_a_hard_limit_holds_for_every_sample(any_prices, samples):
     assert 0 < model.bill(X, costs).per_sample.max() <= 14.0
 
 
+@pytest.mark.filterwarnings("ignore:.*every sample gets the same answer:UserWarning")
 @pytest.mark.parametrize("factor", [1024.0, 0.1, 3.0])
 def test_prices_and_budget_in_another_unit_change_nothing(any_prices, samples, factor):
     (X, y), (one, costs) = samples, any_prices
@@ -550,6 +556,51 @@ def test_the_cheapest_rule_is_suggested_that_is_not_clearly_worse(log_loss, sugg
     assert tuned.rules.suggested == suggested
     errors[10:30, 0] = 1.0
     assert TunedStages.of(rules, margins, errors, log_losses, weights).rules.suggested == 1
+
+
+@pytest.mark.parametrize("options", [{"budget": 0.5}, {"max_cost": 0.5}])
+def test_who_can_buy_nothing_is_told(samples, options):
+    with pytest.warns(ConstantPredictionWarning, match="Within 0.5 this model buys nothing"):
+        model = thrifty(costs=np.ones(8), **options).fit(*samples)
+    assert len(np.unique(model.predict_proba(samples[0]), axis=0)) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConstantPredictionWarning)
+        thrifty(costs=np.ones(8), **dict.fromkeys(options, 0)).fit(*samples)  # as it was asked for
+
+
+def test_where_nothing_tells_classes_apart_it_is_said():
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    with pytest.warns(ConstantPredictionWarning, match="No set of features predicted clearly"):
+        thrifty().fit(X, np.arange(200) % 40 == 0)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5])
+def test_rules_are_tuned_by_probabilities_where_a_class_is_rare(share):
+    X, y = make_classification(
+        *(3000, 8), n_informative=4, weights=[1 - share], class_sep=0.5, random_state=1
+    )
+    forest = ExtraTreesClassifier(30, min_samples_leaf=20, random_state=0)
+    model = thrifty(costs=PRICES, estimator=forest).fit(X[:800], y[:800])
+    cheap = model.at(budget=0.4 * model.rules_.costs[-1])
+    assert cheap.cost_ > 0.2 * model.rules_.costs[-1]  # it has something to spend money on
+    full = roc_auc_score(y[800:], model.at(budget=np.inf).predict_proba(X[800:])[:, 1])
+    assert roc_auc_score(y[800:], cheap.predict_proba(X[800:])[:, 1]) > full - 0.12
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"error_costs": np.ones((3, 3))}, "shape"),
+        ({"scoring": "neg_mean_poisson_deviance"}, "cannot be computed"),
+        ({"estimator": SVC()}, "no `predict_proba`"),
+    ],
+)
+def test_what_would_fail_after_the_work_is_refused_before_it(options, words, samples, monkeypatch):
+    from thriftwood.estimators import thrifty as room
+
+    monkeypatch.setattr(room, "order_sets", None)
+    with pytest.raises(InputError, match=words):
+        thrifty(costs=PRICES, **options).fit(*samples)
 
 
 def test_rare_classes_do_not_make_it_end_in_a_constant():

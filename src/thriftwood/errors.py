@@ -89,4 +89,4 @@ class UnusedPriceWarning(UserWarning):
 
 
 class ConstantPredictionWarning(UserWarning):
-    """A point was chosen that predicts one class for all samples, of a model that does not."""
+    """All samples get the same class or answer, by a choice or a limit; the model knows more."""

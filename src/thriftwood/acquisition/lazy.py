@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import reprlib
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, Literal
@@ -15,12 +16,13 @@ from thriftwood.acquisition import buying
 from thriftwood.acquisition.answer import LazyAnswer
 from thriftwood.acquisition.buying import Buyer, Request
 from thriftwood.acquisition.columns import ColumnBuyer
+from thriftwood.acquisition.kernels import KNOWN
 from thriftwood.acquisition.sets import CompiledSets
 from thriftwood.acquisition.traversal import compile_stages, price_arrays
 from thriftwood.acquisition.values import Known, ValueReader, read_ids
 from thriftwood.adapters import own_prices, read_stages, unwrapped
 from thriftwood.costs import AnyCosts, Costs, PriceList, as_costs, read_prices, with_known
-from thriftwood.errors import AcquisitionError, InputError
+from thriftwood.errors import AcquisitionError, ConstantPredictionWarning, InputError
 from thriftwood.forest import NestedStages
 from thriftwood.forest.table import Table, read_rows
 from thriftwood.support.validation import chosen, one_number_from_zero, whole_number
@@ -270,6 +272,13 @@ class LazyPredictor:
 
     def _end(self, buyer: Buyer, costs: AnyCosts, prices: PriceList) -> LazyAnswer:
         """Return the answer, or raise where samples had to be given up."""
+        if self._is_below_all(buyer):
+            warnings.warn(
+                f"`max_cost` is {self._max_cost:g}, which is less than any value costs that the "
+                "model asks for first: nothing was bought, and all samples got the same answer.",
+                ConstantPredictionWarning,
+                stacklevel=3,
+            )
         if not buyer.dropped:
             return self._answer(buyer, prices, slice(None))
         good = np.delete(np.arange(len(buyer.ids)), list(buyer.dropped))
@@ -278,6 +287,13 @@ class LazyPredictor:
         answer = self._answer(buyer, prices, good)
         error = AcquisitionError(_failed(buyer, len(good)), answer.failures, answer)
         raise error from answer.failures[0].error
+
+    def _is_below_all(self, buyer: Buyer) -> bool:
+        """Return True where the limit alone, if there is one, kept every sample at the roots."""
+        if not 0 < self._max_cost < math.inf or self._on_failure == "node" or not len(buyer.ids):
+            return False
+        knows = bool((buyer.traversal.state.status == KNOWN).any())
+        return self._forest.richest.n_splits > 0 and not buyer.n_requests and not knows
 
     def _answer(self, buyer: Buyer, prices: PriceList, good: Any) -> LazyAnswer:
         """Return the answer for samples that were not given up."""

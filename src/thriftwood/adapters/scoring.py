@@ -64,6 +64,12 @@ def score_predictions(
         raise
     except Exception as error:
         words = str(error) or type(error).__name__
+        if classes is None and isinstance(error, AttributeError):
+            words = "it judges probabilities of classes, and this model predicts numbers."
+        if "pos_label" in words:
+            words += (
+                ". Say which class is meant, by `sklearn.metrics.make_scorer(..., pos_label=...)`."
+            )
         raise InputError(
             f"The score {name!r} cannot be computed on these samples: {words}", "scoring"
         ) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -25,7 +26,7 @@ from thriftwood.costs import (
     prices_from,
     prices_of_samples,
 )
-from thriftwood.errors import InputError
+from thriftwood.errors import ConstantPredictionWarning, InputError
 from thriftwood.estimators.options import class_weights, prices_for, refuse_text
 from thriftwood.evaluation import Evaluation
 from thriftwood.forest import (
@@ -111,6 +112,8 @@ class _Thrifty(BaseEstimator):
         """
         self._check_parameters()
         data, own_weights, counted = self._read_samples(X, y, sample_weight)
+        if self.scoring is not None:  # refused before the work
+            self._score_of(data, own_weights)(data.perfect(), slice(None))
         prices = prices_for(self, self.costs if costs is None else costs, len(counted))
         prices = _prices_of(prices, counted)
         seed = int(check_random_state(self.random_state).randint(MOST_SEED))
@@ -292,6 +295,13 @@ class _Thrifty(BaseEstimator):
                 "kind that is not trained yet.",
                 "estimator",
             )
+        elif isinstance(self, ClassifierMixin) and not hasattr(self.estimator, "predict_proba"):
+            raise InputError(
+                f"`estimator` is a {type(self.estimator).__name__}, which has no `predict_proba`: "
+                "pass one that predicts probabilities, such as a forest, or put it into "
+                "scikit-learn's `CalibratedClassifierCV`.",
+                "estimator",
+            )
         if self.scoring is not None:
             read_scorer(self.scoring)
         for name in ("budget", "max_cost"):
@@ -338,15 +348,23 @@ class _Thrifty(BaseEstimator):
             about = self._usual_score, unit
             score = self._as_score(samples.y, own_weights)
             return tuned.rules, usual_frontier(tuned, own_weights, score, about)
+        about = read_scorer(self.scoring)[0], unit
+        score_of = self._score_of(samples, own_weights)
+        return scored_frontier(tuned, found.outputs, score_of, seed, about)
+
+    def _score_of(
+        self, samples: LabelledData, weights: FloatArray
+    ) -> Callable[[FloatArray, Any], float]:
+        """Return the user's score of predictions of some samples."""
         name, scorer = read_scorer(self.scoring)
         classes = getattr(self, "classes_", None)
         y = samples.y if classes is None else classes[samples.y]
 
         def score_of(outputs: FloatArray, some: Any) -> float:
-            own = samples.X[some], y[some], own_weights[some]
+            own = samples.X[some], y[some], weights[some]
             return score_predictions(name, scorer, outputs, classes, *own)
 
-        return scored_frontier(tuned, found.outputs, score_of, seed, (name, unit))
+        return score_of
 
     def _set_rule(self, budget: float | None) -> None:
         """Take the rule for a budget."""
@@ -357,6 +375,21 @@ class _Thrifty(BaseEstimator):
         self.stages_ = replace(self.stages_, thresholds=self.rules_.thresholds[rule])
         self.cost_ = float(self.rules_.costs[rule])
         self.score_ = float(self.frontier_.score[rule])
+        self._warn_of_constant()
+
+    def _warn_of_constant(self) -> None:
+        """Warn where nothing is bought though something may be, so that all get one answer."""
+        limits = [one for one in (self.budget, self.max_cost) if one is not None]
+        n_classes = len(getattr(self, "classes_", "12"))
+        buys = bool(self.stages_.sets[0]) or self.stages_.thresholds[0] > 0
+        if buys or n_classes == 1 or 0 in limits or self.adds_up:
+            return
+        why = "No set of features predicted clearly better samples that models did not see"
+        if limits:
+            why = f"Within {min(limits):g}{unit_behind(self.prices_.unit)} this model buys nothing"
+        warnings.warn(
+            f"{why}: every sample gets the same answer.", ConstantPredictionWarning, stacklevel=3
+        )
 
     @property
     def adds_up(self) -> bool:
@@ -504,6 +537,8 @@ class ThriftyClassifier(ClassifierMixin, _Thrifty):
             raise InputError("All samples have a weight of 0.", "sample_weight")
         if self.class_weight is not None:
             weights = weights * class_weights(self.class_weight, y)
+        if self.error_costs is not None:
+            read_error_costs(ErrorCosts(self.error_costs), self.classes_)  # refused before the work
         target = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
         return target, weights, len(self.classes_)
 

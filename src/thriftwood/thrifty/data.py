@@ -44,6 +44,10 @@ class LabelledData(NamedTuple):
             return shares
         return np.array([self.weights @ self.y / total])
 
+    def perfect(self) -> FloatArray:
+        """Return predictions that are right for every sample."""
+        return np.eye(self.n_classes)[self.y] if self.n_classes else self.y[:, None]
+
     @property
     def is_constant(self) -> bool:
         """True where all samples are of one class."""
