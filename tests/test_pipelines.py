@@ -324,7 +324,13 @@ def test_encoded_columns_are_bought_together_as_a_group_for_one_price():
     assert bill.feature_names == ("age", "weight", "pain", "town")
     np.testing.assert_allclose(bill.per_sample, tw.feature_bill(path[0], X, same).per_sample)
     assert path.n_features[0] <= 4
-    assert {one.name for one in bill.receipt(0).purchases} <= set(named)
+    found = {one.name: one.value for one in bill.receipt(0).purchases}
+    assert set(found) <= set(named)
+    assert set(found) & {"pain", "town"}
+    for name in set(found) & {"pain", "town"}:
+        value, of_feature = found[name].split(" in ")
+        assert float(value) == X[of_feature][0]
+        assert of_feature in dummies[name]
     lazy = tw.LazyPredictor(forest, acquire=source(X, []), costs=costs).predict(range(9))
     np.testing.assert_allclose(
         lazy.bill.per_sample, tw.feature_bill(forest, X, costs).per_sample[:9]

@@ -433,6 +433,10 @@ def test_columns_that_are_encoded_before_it_are_bought_together_under_their_own_
     assert bill.feature_names == ("pain", "age")
     assert bill.mean == pytest.approx((bill.used @ [6.0, 1.0]).mean())
     assert bill.used[:, 0].any()
+    rich = int(np.argmax(bill.used[:, 0]))
+    found = {one.name: one.value for one in bill.receipt(rich).purchases}
+    assert found["pain"] == f"{int(X['pain'][rich] == 'bad')} in pain_bad"
+    assert found["age"] == X["age"][rich]
     with pytest.raises(UnsupportedModelError, match=r"At the end of a Pipeline that is `pipeline"):
         tw.feature_bill(whole, X)
 

@@ -42,7 +42,8 @@ class Purchase:
         sample's equal part. Nothing, if the value was known or came with another feature.
     value : float, label or None
         What the sample turns out to have there, as the model compares it; the label of a category
-        where the model knows labels; None where it is missing.
+        where the model knows labels; None where it is missing. Of a column that was encoded before,
+        text: what was found in which encoding.
     """
 
     feature: int
@@ -132,8 +133,9 @@ def make_receipt(
     paid: set[int] = set()
     for feature, tree, value in in_order:
         own = prices.columns_of(feature)
-        values = value if isinstance(value, tuple) else [value] * len(own)
-        value_of = dict(zip(own, values, strict=True))
+        if not isinstance(value, tuple):
+            value = tuple(_in_column(prices, column, feature, value) for column in own)
+        value_of = dict(zip(own, value, strict=True))
         new = [column for column in own if column not in purchases]
         due = [item for item in items_needed(prices, feature, sample) if item not in paid]
         for column in new:
@@ -198,6 +200,14 @@ def _written(prices: PriceList, items: Iterable[int], sample: int) -> tuple[Cost
 
 def _sum(items: tuple[CostItem, ...]) -> float:
     return float(sum(amount for _, amount in items))
+
+
+def _in_column(prices: PriceList, column: int, feature: int, value: Value) -> Value:
+    """Return the value of a feature as that of its column, of which it may be an encoding."""
+    made = prices.made_of
+    name = made.feature_names[feature] if made is not None and made.feature_names else None
+    is_column = name is None or name == prices.names[column]
+    return value if is_column else f"{value_in_words(value)} in {name}"
 
 
 def value_in_words(value: Value) -> str:

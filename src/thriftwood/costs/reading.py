@@ -150,7 +150,7 @@ def _with_encoded(costs: Costs, columns: Columns) -> Columns:
     names = tuple(dict.fromkeys(name for names in own for name in names))
     place = {name: number for number, name in enumerate(names)}
     of_features = tuple(tuple(place[name] for name in names) for names in own)
-    return Columns(len(names), names, of_features)
+    return Columns(len(names), names, of_features, columns.names)
 
 
 def _as_declared(
