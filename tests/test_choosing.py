@@ -295,6 +295,15 @@ def test_who_gives_up_everything_is_told():
     assert len(set(chosen.model.predict(HEART.X))) == 1
 
 
+def test_few_samples_of_a_class_are_told():
+    rows = np.concatenate([np.flatnonzero(HEART.y == 0)[:30], np.flatnonzero(HEART.y == 1)[:10]])
+    enough = PATH.choose(HEART.X[rows], HEART.y[rows], rule="best_score").choice
+    few = PATH.choose(HEART.X[rows[:-1]], HEART.y[rows[:-1]], rule="best_score").choice
+    assert (enough.fewest, few.fewest) == (10, 9)
+    assert "Of one class there are only 9, which tell little." in str(few)
+    assert "there are only" not in str(enough)
+
+
 def test_a_point_of_one_class_is_told_from_a_constant():
     X, y, X_val, y_val = rare(1)
     forest = RandomForestClassifier(30, min_samples_leaf=3, random_state=1).fit(X, y)

@@ -525,6 +525,7 @@ def thrifty_page(thrifty, tmp_path_factory):
     return file.read_text("utf-8")
 
 
+@pytest.mark.filterwarnings("ignore:.*every sample gets the same answer:UserWarning")
 def test_a_thrifty_model_has_the_same_page(thrifty, thrifty_page):
     X_valid, y_valid = VALIDATION
     data, rules = data_in(thrifty_page), thrifty.rules_

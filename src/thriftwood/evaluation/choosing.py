@@ -23,6 +23,8 @@ ROUNDING = 1e-12
 LEAST_TOTAL_COST = "least_total_cost"
 # Of standard errors: by more than this are probabilities said to be worse.
 CLEARLY = 2.0
+# Fewer samples of a class than this tell little of it.
+FEW = 10
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ class Choice:
     brier, brier_before, brier_error : float, optional
         Brier scores of probabilities, the lower the better, and the standard error of their
         difference; not of regressors.
+    fewest : int, optional
+        How many samples the rarest class has; not of regressors, nor where samples have weights.
     """
 
     point: int
@@ -64,6 +68,7 @@ class Choice:
     brier: float | None = None
     brier_before: float | None = None
     brier_error: float | None = None
+    fewest: int | None = None
 
     @property
     def given_up(self) -> float:
@@ -85,9 +90,12 @@ class Choice:
 
     @property
     def _what_is_lost(self) -> str:
+        lost = ""
+        if self.fewest is not None and self.fewest < FEW:
+            lost = f" Of one class there are only {self.fewest}, which tell little."
         if self.is_constant:
-            return " It predicts the same for every sample."
-        lost = " It predicts one class for every sample." if self.one_class else ""
+            return f"{lost} It predicts the same for every sample."
+        lost += " It predicts one class for every sample." if self.one_class else ""
         if self.brier is None or self.brier_before is None or self.brier_error is None:
             return lost
         if self.brier - self.brier_before > CLEARLY * self.brier_error:
@@ -134,9 +142,12 @@ def read_rule(rule: str | None, limit: float | None, is_money: bool = False) -> 
 
 def choose_point(measured: Evaluation, rule: str, limit: float | None = None) -> Choice:
     """Return the point of the path that a rule chooses; of equally cheap ones the last."""
-    confusion = measured.original.confusion
+    confusion, fewest = measured.original.confusion, None
     if confusion is not None and len(confusion) > 1:
-        check_several_classes(np.flatnonzero(confusion.sum(axis=1)), measured.n_samples)
+        of_class = confusion.sum(axis=1)
+        check_several_classes(np.flatnonzero(of_class), measured.n_samples)
+        if of_class.sum() == measured.n_samples:
+            fewest = int(of_class[of_class > 0].min())
     good_enough = np.flatnonzero(RULES[rule](measured, 0.0 if limit is None else limit))
     cost = measured.cost[good_enough]
     place = int(good_enough[_at_most(cost, cost.min())][-1])
@@ -159,6 +170,7 @@ def choose_point(measured: Evaluation, rule: str, limit: float | None = None) ->
         n_samples=measured.n_samples,
         is_constant=bool(measured.is_constant[place]) and not before.is_constant,
         one_class=bool(measured.one_class[place]) and not before.one_class,
+        fewest=fewest,
         **brier,
     )
 
