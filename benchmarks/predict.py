@@ -1,4 +1,4 @@
-"""Predicting many samples: our ForestModel against the model's own library and treelite.
+"""Predicting one sample, and many: our ForestModel against the model's own library and treelite.
 
 Ratios within one run, alternating, medians, two threads on every side; each side gets samples in
 the type it likes best. Before its times count, every side must predict the same.
@@ -21,9 +21,10 @@ N_TREES = 40
 N_THREADS = 2
 # It refuses to have more than OpenMP was told to use.
 N_TREELITE = min(N_THREADS, int(os.environ.get("OMP_NUM_THREADS", N_THREADS)))
-BATCHES = (100_000, 1_000)  # samples to predict
-QUICK_BATCHES = (10_000, 1_000)
-ROWS_TIMED = 20_000  # at least, so that a small batch is predicted often enough to be timed
+BATCHES = (1_000_000, 10_000, 100, 1)  # samples to predict
+QUICK_BATCHES = BATCHES[1:]
+ROWS_TIMED = 20_000  # so that a small batch is predicted often enough to be timed,
+MOST_OFTEN = 200  # but not more often than this
 
 Predict = Callable[[], np.ndarray]
 
@@ -36,7 +37,7 @@ def main() -> None:
     batches = QUICK_BATCHES if options.quick else BATCHES
     others, _, _ = covertype(max(batches), options.data)
     print(f"trained on {title}; seconds for ours, other columns are ours divided by theirs")
-    print("                        splits    rows     ours  its library  treelite")
+    print(f"{'':33s} splits  samples       ours  its library   treelite")
     for name, model in models(X, y).items():
         for n_samples in batches:
             rows = np.ascontiguousarray(
@@ -45,7 +46,7 @@ def main() -> None:
             ours, *theirs = times(sides(model, rows), n_samples, repeats)
             ratios = "".join(f"{ours / their:11.2f}" for their in theirs)
             n_splits = read_forest(model).n_splits
-            print(f"{name:22s} {n_splits:7d} {n_samples:7d} {ours:8.4f} {ratios}")
+            print(f"{name:33s} {n_splits:6d} {n_samples:8d} {ours:10.6f} {ratios}")
 
 
 def models(X, y) -> dict[str, Any]:
@@ -80,7 +81,7 @@ def sides(model: Any, rows: np.ndarray) -> list[Predict]:
 
 def times(made: list[Predict], n_samples: int, repeats: int) -> list[float]:
     """Return the median seconds of each way to predict."""
-    often = range(max(1, ROWS_TIMED // n_samples))
+    often = range(min(max(1, ROWS_TIMED // n_samples), MOST_OFTEN))
 
     def timed(predict: Predict) -> Callable[[], float]:
         return lambda: seconds_of(lambda: [predict() for _ in often]) / len(often)
