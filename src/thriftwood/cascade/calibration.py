@@ -11,7 +11,7 @@ the loss then.
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax, softmax
+from scipy.special import softmax
 
 from thriftwood.support.arrays import FloatArray, IndexArray, IntArray
 
@@ -76,9 +76,12 @@ def temperature_scaling(
     centred = scores - scores.max(axis=1, keepdims=True)
     unit = float(weights @ np.abs(centred).max(axis=1)) or 1.0
 
+    own = centred[np.arange(len(centred)), target]
+
     def log_loss(log_slope: float) -> float:
-        logs = log_softmax(np.exp(log_slope) / unit * centred, axis=1)
-        return float(-weights @ logs[np.arange(len(logs)), target])
+        slope = np.exp(log_slope) / unit
+        likelihoods = np.exp(slope * centred).sum(axis=1)  # at least 1, that of the largest score
+        return float(np.einsum("i,i", weights, np.log(likelihoods) - slope * own))
 
     fit = minimize_scalar(log_loss, bounds=(-8.0, 8.0), method="bounded")
     return softmax(np.exp(fit.x) / unit * centred, axis=1), float(fit.fun)

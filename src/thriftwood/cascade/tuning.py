@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from thriftwood.cascade import kernels
 from thriftwood.cascade.calibration import expected_errors
 from thriftwood.cascade.rules import StoppingRules, not_beaten
 from thriftwood.forest import SKIPPED
@@ -77,41 +79,49 @@ def tune_rules(results: StageResults) -> StoppingRules:
 def _measured(results: StageResults, losses: FloatArray, tried: list[FloatArray]) -> StoppingRules:
     """Return the best of many rules with what they cost and lose."""
     thresholds = np.array(tried)
-    costs = _means(results.weights, results.margins_of_all, results.bills, thresholds)
+    means = [_cost_and_loss(results, losses, rule) for rule in thresholds]
+    costs, mean_losses = np.array(means).T
     costs += results.model_costs[(thresholds == 0).argmax(axis=1)]
-    mean_losses = _means(results.loss_weights, results.margins, losses, thresholds)
     best = not_beaten(costs, mean_losses)
+    lost, weights = results.lost, results.loss_weights
+    last = at_stop(results.margins, lost, thresholds[best][-1])
+    errors, standard_errors = [], []
+    for rule in thresholds[best]:
+        own = at_stop(results.margins, lost, rule)
+        errors.append(_mean(weights, own))
+        standard_errors.append(_standard_error(weights, own - last))
     return StoppingRules(
         thresholds=thresholds[best],
         costs=costs[best],
         losses=mean_losses[best],
-        errors=_means(results.loss_weights, results.margins, results.lost, thresholds[best]),
-        standard_errors=_standard_errors(results, thresholds[best]),
+        errors=np.array(errors),
+        standard_errors=np.array(standard_errors),
     )
 
 
-def _means(
-    weights: FloatArray, margins: FloatArray, amounts: FloatArray, thresholds: FloatArray
-) -> FloatArray:
-    """Return the mean of amounts at the stage where samples stop, for each rule."""
-    return np.array([weights @ at_stop(margins, amounts, rule) for rule in thresholds])
+def _cost_and_loss(
+    results: StageResults, losses: FloatArray, rule: FloatArray
+) -> tuple[float, float]:
+    """Return the mean bill of a rule, and its mean loss."""
+    bills = at_stop(results.margins_of_all, results.bills, rule)
+    lost = at_stop(results.margins, losses, rule)
+    return _mean(results.weights, bills), _mean(results.loss_weights, lost)
 
 
-def _standard_errors(results: StageResults, thresholds: FloatArray) -> FloatArray:
-    """Return the standard error of the difference in error between each rule and the last."""
-    lost, weights = results.lost, results.loss_weights
-    last = at_stop(results.margins, lost, thresholds[-1])
-    found = []
-    for rule in thresholds:
-        more = at_stop(results.margins, lost, rule) - last
-        found.append(np.sqrt((more - weights @ more) ** 2 @ weights**2))
-    return np.array(found)
+def _mean(weights: FloatArray, amounts: FloatArray) -> float:
+    """Return a mean, by weights that add up to 1, in one thread: those of BLAS wait for others."""
+    return float(np.einsum("i,i", weights, amounts))
+
+
+def _standard_error(weights: FloatArray, differences: FloatArray) -> float:
+    """Return the standard error of a mean."""
+    deviations = weights * (differences - _mean(weights, differences))
+    return math.sqrt(np.einsum("i,i", deviations, deviations))
 
 
 def at_stop(margins: FloatArray, amounts: NDArray[Any], rule: FloatArray) -> NDArray[Any]:
     """Return the amount of each sample at the stage where it stops."""
-    stage = (margins >= rule).argmax(axis=1)
-    stopped: NDArray[Any] = amounts[np.arange(len(amounts)), stage]
+    stopped: NDArray[Any] = amounts[np.arange(len(amounts)), kernels.stops_at(margins, rule)]
     return stopped
 
 
@@ -122,13 +132,12 @@ def rules_near_best(
 
     The difference is paired, sample by sample; weights add up to 1.
     """
-    means = np.array([weights @ at_stop(margins, losses, rule) for rule in rules.thresholds])
-    best = at_stop(margins, losses, rules.thresholds[means.argmin()])
+    means = [_mean(weights, at_stop(margins, losses, rule)) for rule in rules.thresholds]
+    best = at_stop(margins, losses, rules.thresholds[int(np.argmin(means))])
     found = []
     for rule in rules.thresholds:
         more = at_stop(margins, losses, rule) - best
-        mean = weights @ more
-        found.append(mean <= np.sqrt((more - mean) ** 2 @ weights**2) + ROUNDING)
+        found.append(_mean(weights, more) <= _standard_error(weights, more) + ROUNDING)
     return np.array(found)
 
 

@@ -285,14 +285,14 @@ class Meter:
             self._row = data.target.astype(np.int64) * self._n_classes
 
     def __call__(self, predicted: Predicted, bill: FloatArray) -> Measures:
-        means = predicted.losses @ self._weights / self._total
+        means = np.einsum("ki,i->k", predicted.losses, self._weights) / self._total
         score, deviations = self._score.of(predicted)
         answers, wrong = predicted.labels, predicted.losses[0]
         if self._score.error_costs is not None:
             answers = least_cost_answers(predicted.outputs, self._score.error_costs)
             wrong = (answers != self._target).astype(np.float64)
             means[0] = wrong @ self._weights / self._total
-        spread = self._weights @ (wrong - means[0]) ** 2
+        spread = np.einsum("i,i", self._weights, (wrong - means[0]) ** 2)
         measures = Measures(
             error=float(means[0]),
             standard_error=math.sqrt(spread * self._per_sample),
