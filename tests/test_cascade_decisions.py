@@ -182,6 +182,7 @@ def test_no_bill_passes_the_limit_of_a_cascade(max_cost):
     np.testing.assert_array_equal(again.proba, lazy.proba)
 
 
+@pytest.mark.filterwarnings("ignore::thriftwood.errors.ConstantPredictionWarning")
 def test_a_limit_includes_fees():
     X, y = HEART.X, HEART.y
     path = tw.prune_path(FOREST, X, y, costs=HEART.prices)
