@@ -4,13 +4,15 @@ Everybody has the same samples, to train and to choose. Thrifty models take both
 choose by cross-fitting; CEGB, CatBoost with penalties and fixed sets choose on the second part and
 are trained again on both with what was chosen; cascades of prunings need the second part to tune.
 Errors and bills are those of test samples. Every feature costs 1, and one meter counts for all.
-Then: how long fitting and predicting take, beside one plain LightGBM model.
+Then: how long fitting and predicting take, in CPU seconds of one thread, beside one plain LightGBM
+model, and how both grow with samples and features.
 
-What thrifty models do by default was settled on splits of the seeds 0 to 2 of both data sets.
+What thrifty models do by default was settled on splits of other seeds.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
+from time import process_time
 from typing import Any, NamedTuple
 
 import lightgbm
@@ -18,18 +20,20 @@ import numpy as np
 from catboost import CatBoostClassifier
 from cegb import train, with_prefixes
 from held_out import Rows, Split, draw_split, line, log_odds
-from measure import alternate, arguments, seconds_of
+from measure import alternate, arguments
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from tasks import Task, heading, tasks
 
 import thriftwood as tw
 
-FIRST_SEED = 500
+FIRST_SEED = 1500
 N_TREES = 200
 BUDGETS = {"covertype": (3, 4.2, 5, 6, 6.9, 8, 12), "miniboone_tiny": (3, 4, 5, 6, 8, 12)}
 SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12)
 N_CANDIDATES = 22
 ROWS_TO_PREDICT = 100_000
+# Budgets between which features at equal errors are looked for.
+CURVE = np.geomspace(1, 100, 200)
 PENALTIES = {
     "per_object_feature_penalties": (1e-4, 3e-4, 7e-4, 1e-3, 2e-3, 4e-3),
     "first_feature_use_penalties": (0.1, 0.3, 1.0, 2.0, 4.0, 8.0),
@@ -37,6 +41,7 @@ PENALTIES = {
 
 THRIFTY = "thrifty"
 QUICK = "thrifty, quick"
+ALL = "thrifty, many budgets"
 
 
 class Measured(NamedTuple):
@@ -68,8 +73,11 @@ def in_full(task: Task) -> Task:
 def all_ways(task: Task, split: Split, quick: bool) -> Iterator[tuple[str, list[Measured]]]:
     """Yield what each way has within each budget."""
     both = joined(split)
-    yield THRIFTY, thrifty(task, split, both, "full")
-    yield QUICK, thrifty(task, split, both, "quick")
+    model = tw.ThriftyClassifier(random_state=0, n_jobs=2).fit(*both)
+    yield THRIFTY, thrifty(model, split.test, task.budgets)
+    yield ALL, thrifty(model, split.test, CURVE)
+    model = tw.ThriftyClassifier(effort="quick", random_state=0, n_jobs=2).fit(*both)
+    yield QUICK, thrifty(model, split.test, task.budgets)
     yield "CEGB", best(list(cegb(task, split, both)), task.budgets)
     for name, models in catboost(split, both, quick).items():
         yield name, best(models, task.budgets)
@@ -84,14 +92,17 @@ def joined(split: Split) -> Rows:
     return Rows(*(np.concatenate(pair) for pair in zip(split.train, split.validation, strict=True)))
 
 
-def thrifty(task: Task, split: Split, both: Rows, effort: str) -> list[Measured]:
-    model = tw.ThriftyClassifier(effort=effort, random_state=0, n_jobs=2).fit(*both)
+def thrifty(
+    model: tw.ThriftyClassifier, test: Rows, budgets: Sequence[float] | np.ndarray
+) -> list[Measured]:
+    """Return what a model has within each budget."""
+    on_test = model.evaluate(*test, quantiles=())
     found = []
-    for budget in task.budgets:
-        own = model.at(budget=budget)
-        test_error = float(np.mean(own.predict(split.test.X) != split.test.y))
-        bill = own.bill(split.test.X).mean
-        found.append(Measured(own.cost_, 1 - own.score_, bill, test_error))
+    for budget in budgets:
+        rule = model.rules_.within(budget)
+        measured = on_test.cost[-1 - rule], on_test.error[-1 - rule]
+        known = model.rules_.costs[rule], 1 - model.frontier_.score[rule]
+        found.append(Measured(*map(float, (*known, *measured))))
     return found
 
 
@@ -220,46 +231,82 @@ def best(models: Sequence[Measured], budgets: Sequence[float]) -> list[Measured]
 
 def show(task: Task, found: dict[str, list[list[Measured]]]) -> None:
     heading(task)
-    errors = {}
-    for name, splits in found.items():
-        figures = np.array(splits).mean(axis=0)
-        errors[name] = figures[:, 3]
+    mean = {name: np.array(splits).mean(axis=0) for name, splits in found.items()}
+    curve = mean.pop(ALL)
+    for name, figures in mean.items():
         line(name, [f"{one:.4f}" for one in figures[:, 3]])
         line("   features bought", [f"{one:.1f}" for one in figures[:, 2]])
-    peers = np.array([own for name, own in errors.items() if name not in (THRIFTY, QUICK)])
-    line("less the best of the others", [f"{one:+.4f}" for one in errors[THRIFTY] - peers.min(0)])
+    peers = np.array([own for name, own in mean.items() if name not in (THRIFTY, QUICK)])
+    best_of_peers = peers[peers[:, :, 3].argmin(axis=0), np.arange(len(task.budgets))]
+    less = mean[THRIFTY][:, 3] - best_of_peers[:, 3]
+    line("less the best of the others", [f"{one:+.4f}" for one in less])
+    needed = [features_needed(curve, error) for error in best_of_peers[:, 3]]
+    line("features, at its error", [f"{one:.1f}" for one in needed])
+    line("   as part of its own", [f"{one:.2f}" for one in needed / best_of_peers[:, 2]])
+
+
+def features_needed(curve: np.ndarray, error: float) -> float:
+    """Return how many features are bought where errors are no more than that; NaN for never."""
+    return float(min(curve[curve[:, 3] <= error, 2], default=np.nan))
 
 
 def show_speed(task: Task, quick: bool) -> None:
     """Print how long fitting takes, in fits of one LightGBM model, and predicting."""
-    n_train = task.sizes[0]
-    rows = Rows(task.X[:n_train], task.y[:n_train])
-    order = np.random.default_rng(0).permutation(len(task.y))[:n_train]
-    rows = Rows(task.X[order], task.y[order])
-    fitted: dict[str, Any] = {}
-
-    def fit(effort: str) -> float:
-        model = tw.ThriftyClassifier(effort=effort, random_state=0, n_jobs=2)
-        return seconds_of(lambda: fitted.update({effort: model.fit(*rows)}))
-
-    plain = lightgbm.LGBMClassifier(n_estimators=N_TREES, n_jobs=2, verbose=-1)
-    tw.ThriftyClassifier(effort="quick").fit(rows.X[:200], rows.y[:200])  # compile kernels
+    n_train, n_features = task.sizes[0], task.X.shape[1]
+    order = np.random.default_rng(0).permutation(len(task.y))
+    rows = Rows(task.X[order[:n_train]], task.y[order[:n_train]])
+    plain = lightgbm.LGBMClassifier(n_estimators=N_TREES, n_jobs=1, verbose=-1)
+    fit("quick", Rows(rows.X[:200], rows.y[:200]))  # compile kernels
     times = alternate(
         1 if quick else 3,
-        lambda: seconds_of(lambda: plain.fit(*rows)),
-        lambda: fit("quick"),
-        lambda: fit("full"),
+        lambda: cpu_seconds_of(lambda: plain.fit(*rows)),
+        lambda: cpu_seconds_of(lambda: fit("quick", rows)),
+        lambda: cpu_seconds_of(lambda: fit("full", rows)),
     )
     print(
-        f"  {n_train} samples, {task.X.shape[1]} features: one LightGBM model {times[0]:.2f} s, "
+        f"  {n_train} samples, {n_features} features: one LightGBM model {times[0]:.2f} s, "
         f"quick {times[1] / times[0]:.0f} times that, full {times[2] / times[0]:.0f} times"
     )
     many = np.random.default_rng(1).integers(len(task.y), size=2_000 if quick else ROWS_TO_PREDICT)
-    model, X = fitted["full"].set_params(n_jobs=2), task.X[many].astype(np.float64)
-    stages = range(len(model.stages_))
-    whole = seconds_of(lambda: model.at(budget=np.inf).predict_proba(X))
-    every = sum(seconds_of(lambda s=s: model.stages_.outputs(s, X, 2)) for s in stages)
-    print(f"  {len(X)} predictions: {whole:.2f} s; all stages for all of them: {every:.2f} s")
+    X = task.X[many].astype(np.float64)
+    show_prediction("all of it", fit("full", rows), X)
+    if quick:
+        return
+    by_gain = np.argsort(-plain.booster_.feature_importance("gain"), kind="stable")
+    for part in (4, 2):
+        fewer = Rows(rows.X[: n_train // part], rows.y[: n_train // part])
+        show_growth(f"{n_train // part} samples", fewer, X)
+    for part in (4, 2):
+        columns = np.sort(by_gain[: n_features // part])
+        fewer = Rows(np.ascontiguousarray(rows.X[:, columns]), rows.y)
+        show_growth(f"{n_features // part} features", fewer, X[:, columns])
+
+
+def show_growth(name: str, rows: Rows, X: np.ndarray) -> None:
+    fitted: list[Any] = []
+    seconds = cpu_seconds_of(lambda: fitted.append(fit("full", rows)))
+    print(f"  {name}: fitted in {seconds:.1f} s")
+    show_prediction(name, fitted[0], X)
+
+
+def show_prediction(name: str, model: tw.ThriftyClassifier, X: np.ndarray) -> None:
+    stages = model.stages_
+    taken = [cpu_seconds_of(lambda s=s: stages.outputs(s, X)) for s in range(len(stages))]
+    whole = cpu_seconds_of(lambda: model.at(budget=np.inf).predict_proba(X))
+    print(
+        f"  {name}: {len(stages)} stages; {len(X)} predictions without a limit {whole:.2f} s, by "
+        f"all stages {sum(taken):.2f} s"
+    )
+
+
+def fit(effort: str, rows: Rows) -> tw.ThriftyClassifier:
+    return tw.ThriftyClassifier(effort=effort, random_state=0, n_jobs=1).fit(*rows)
+
+
+def cpu_seconds_of(work: Callable[[], object]) -> float:
+    begin = process_time()
+    work()
+    return process_time() - begin
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from receipts import Tariff
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_diabetes, load_iris, make_classification
-from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
@@ -283,6 +283,18 @@ def test_full_effort_averages_boosters_and_forests(samples):
     kinds = {member.combine for members in model.stages_.members for member in members}
     assert kinds == {"mean", "sum"}
     assert model.score(X, y) > 0.9
+
+
+def test_without_a_limit_it_is_not_clearly_worse_than_models_of_all_features():
+    X, y = classes(1500, seed=2)
+    model = thrifty(costs=PRICES, effort="full").fit(X[:500], y[:500]).at(budget=np.inf)
+    wrong = model.predict(X[500:]) != y[500:]
+    for other in (
+        HistGradientBoostingClassifier(random_state=0),
+        ExtraTreesClassifier(random_state=0),
+    ):
+        more = wrong.astype(float) - (other.fit(X[:500], y[:500]).predict(X[500:]) != y[500:])
+        assert more.mean() <= 2 * more.std() / np.sqrt(len(more))
 
 
 def test_lazy_predictors_buy_stage_by_stage_and_agree(fitted, samples):

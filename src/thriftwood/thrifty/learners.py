@@ -30,6 +30,8 @@ OPENMP = ThreadpoolController()
 # Few samples are learnt better by small trees: a booster has a leaf for so many of them.
 SAMPLES_PER_LEAF = 150
 FEWEST_LEAVES, MOST_LEAVES = 4, 63
+# How far each tree of a booster goes; from so many samples on, larger steps, and fewer of them.
+RATE, MANY_SAMPLES, LARGER = 0.1, 8_000, 1.5
 # With few samples leaves of a forest hold several; with many, too, since memory grows with leaves.
 FEW_SAMPLES, LEAF_OF_FEW = 2_000, 3
 SAMPLES_PER_FOREST_LEAF = 10_000
@@ -48,7 +50,7 @@ class Effort:
     n_trees : int
         Of the forest of a stage; 0 is no forest.
     rounds : tuple of int
-        Of the booster of a stage; the best number is taken.
+        Of the booster of a stage, in usual steps; the best number is taken.
     core : int
         So many features are put in order one by one.
     """
@@ -142,7 +144,7 @@ class Learner:
         ]
 
 
-def lightgbm_booster(leaves: int) -> Callable[[TrainingJob], Any]:
+def lightgbm_booster(leaves: int, rate: float = RATE) -> Callable[[TrainingJob], Any]:
     """Return what makes boosters of LightGBM: the same model whatever the number of threads."""
     import lightgbm
 
@@ -150,6 +152,7 @@ def lightgbm_booster(leaves: int) -> Callable[[TrainingJob], Any]:
         kind = lightgbm.LGBMClassifier if job.n_classes else lightgbm.LGBMRegressor
         return kind(
             n_estimators=job.rounds,
+            learning_rate=rate,
             num_leaves=leaves,
             min_child_samples=job.least_leaf,
             random_state=job.seed,
@@ -162,7 +165,7 @@ def lightgbm_booster(leaves: int) -> Callable[[TrainingJob], Any]:
     return make
 
 
-def histogram_booster(leaves: int) -> Callable[[TrainingJob], Any]:
+def histogram_booster(leaves: int, rate: float = RATE) -> Callable[[TrainingJob], Any]:
     """Return what makes boosters of scikit-learn, for where LightGBM is not installed."""
 
     def make(job: TrainingJob) -> Any:
@@ -170,6 +173,7 @@ def histogram_booster(leaves: int) -> Callable[[TrainingJob], Any]:
         kind = HistGradientBoostingClassifier if is_class else HistGradientBoostingRegressor
         return kind(
             max_iter=job.rounds,
+            learning_rate=rate,
             max_leaf_nodes=leaves,
             min_samples_leaf=job.least_leaf,
             early_stopping=False,
@@ -205,19 +209,19 @@ def own_learner(estimator: Any) -> Learner:
 
 def auto_learners(effort: Effort, n_samples: int) -> list[Learner]:
     """Return a booster and a forest, which together predict better than either."""
-    booster = best_booster(effort.rounds, usual_leaves(n_samples))
+    booster = best_booster(effort.rounds, n_samples)
     return [booster, Learner(extra_trees(effort.n_trees))] if effort.n_trees else [booster]
 
 
-def usual_leaves(n_samples: int) -> int:
-    """Return how many leaves the trees of a booster have."""
-    return max(FEWEST_LEAVES, min(MOST_LEAVES, n_samples // SAMPLES_PER_LEAF))
-
-
-def best_booster(rounds: tuple[int, ...], leaves: int) -> Learner:
+def best_booster(
+    rounds: tuple[int, ...], n_samples: int, most_leaves: int = MOST_LEAVES
+) -> Learner:
     """Return LightGBM where it is installed, and scikit-learn's booster elsewhere."""
+    leaves = max(FEWEST_LEAVES, min(most_leaves, n_samples // SAMPLES_PER_LEAF))
+    larger = LARGER if n_samples >= MANY_SAMPLES else 1.0
     has_lightgbm = importlib.util.find_spec("lightgbm") is not None
-    return Learner((lightgbm_booster if has_lightgbm else histogram_booster)(leaves), rounds)
+    make = lightgbm_booster if has_lightgbm else histogram_booster
+    return Learner(make(leaves, larger * RATE), tuple(round(own / larger) for own in rounds))
 
 
 def as_member(model: Any, data: LabelledData, features: list[int]) -> Any:
@@ -236,7 +240,7 @@ def as_member(model: Any, data: LabelledData, features: list[int]) -> Any:
         classes=classes,
         feature_names=None,
         gains=None,
-    ).check()
+    )
 
 
 def constant_forest(data: LabelledData) -> Forest:

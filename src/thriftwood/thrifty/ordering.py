@@ -18,7 +18,7 @@ from thriftwood.forest import FeatureSet
 from thriftwood.support.arrays import FloatArray, IntArray
 from thriftwood.support.parallel import for_each
 from thriftwood.thrifty.data import LabelledData
-from thriftwood.thrifty.learners import Effort, best_booster, feature_gains, usual_leaves
+from thriftwood.thrifty.learners import Effort, best_booster, feature_gains
 from thriftwood.thrifty.units import PricedUnits
 
 # Sets are tried by small boosters, on so many samples to train and as many to compare on.
@@ -74,7 +74,7 @@ class Trial:
         self, data: LabelledData, units: PricedUnits, seed: int, n_jobs: int | None
     ) -> None:
         self._data, self._units, self._seed, self._n_jobs = data, units, seed, n_jobs
-        self._booster = best_booster((ROUNDS,), min(LEAVES, usual_leaves(len(data.y))))
+        self._booster = best_booster((ROUNDS,), len(data.y), LEAVES)
         self._folds = trial_folds(data, seed)
         self.loss, self.gains = cache(self._loss), cache(self._gains)
 
@@ -108,7 +108,7 @@ class Trial:
         for train, _ in self._folds:
             some = self._data.take(train)
             if not some.is_constant:
-                model = self._booster.train(some, columns, ROUNDS, self._seed)
+                model = self._booster.train(some, columns, self._booster.rounds[-1], self._seed)
                 gains[columns] += feature_gains(model, len(columns))
         return gains
 
