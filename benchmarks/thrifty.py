@@ -74,8 +74,9 @@ def all_ways(task: Task, split: Split, quick: bool) -> Iterator[tuple[str, list[
     """Yield what each way has within each budget."""
     both = joined(split)
     model = tw.ThriftyClassifier(random_state=0, n_jobs=2).fit(*both)
-    yield THRIFTY, thrifty(model, split.test, task.budgets)
-    yield ALL, thrifty(model, split.test, CURVE)
+    found = thrifty(model, split.test, [*task.budgets, *CURVE])
+    yield THRIFTY, found[: len(task.budgets)]
+    yield ALL, found[len(task.budgets) :]
     model = tw.ThriftyClassifier(effort="quick", random_state=0, n_jobs=2).fit(*both)
     yield QUICK, thrifty(model, split.test, task.budgets)
     yield "CEGB", best(list(cegb(task, split, both)), task.budgets)
@@ -92,9 +93,7 @@ def joined(split: Split) -> Rows:
     return Rows(*(np.concatenate(pair) for pair in zip(split.train, split.validation, strict=True)))
 
 
-def thrifty(
-    model: tw.ThriftyClassifier, test: Rows, budgets: Sequence[float] | np.ndarray
-) -> list[Measured]:
+def thrifty(model: tw.ThriftyClassifier, test: Rows, budgets: Sequence[float]) -> list[Measured]:
     """Return what a model has within each budget."""
     on_test = model.evaluate(*test, quantiles=())
     found = []
