@@ -6,9 +6,11 @@ import catboost
 import lightgbm
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 import xgboost
-from cli_files import answer
+from cli_files import answer, refused
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.decomposition import PCA
@@ -380,6 +382,50 @@ def test_columns_that_are_missing_are_named():
         tw.feature_bill(pipeline, some_order, PRICES).per_sample,
         tw.feature_bill(pipeline, X, PRICES).per_sample,
     )
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas])
+def test_columns_that_a_pipeline_drops_may_be_missing(kind):
+    X, y = patients()
+    parts = [("texts", OneHotEncoder(), TEXTS), ("weight", "drop", ["weight"])]
+    prepare = ColumnTransformer(
+        [*parts, ("none", OneHotEncoder(), []), ("age", "passthrough", [0])]
+    )
+    for first in (prepare, make_pipeline(prepare, StandardScaler(with_mean=False))):
+        pipeline = make_pipeline(first, RandomForestClassifier(5, max_depth=4, random_state=0))
+        few = kind(X[["town", "age", "pain"]])
+        expected = tw.prune_path(pipeline.fit(X, y), X, y, costs=PRICES)
+        path = tw.prune_path(pipeline, few, y, costs=PRICES)
+        np.testing.assert_array_equal(path.costs, expected.costs)
+        np.testing.assert_array_equal(path.evaluate(few, y).error, path.evaluate(X, y).error)
+        bill = tw.feature_bill(path[0], few)
+        np.testing.assert_array_equal(bill.used, tw.feature_bill(path[0], X).used)
+        answer = tw.LazyPredictor(path[0]).predict(few)
+        np.testing.assert_array_equal(answer.proba, path[0].model.predict_proba(X))
+        np.testing.assert_allclose(answer.bill.per_sample, bill.per_sample)
+        with pytest.raises(InputError, match="X lacks 'pain'"):
+            path.evaluate(kind(X[["town", "age", "weight"]]), y)
+
+
+@pytest.mark.parametrize("dropped", [[], ["weight", "pulse"], ["weight", "pulse", "ill"]])
+def test_the_command_line_takes_tables_without_columns_that_a_pipeline_drops(dropped, tmp_path):
+    X, y = patients()
+    prepare = ColumnTransformer(
+        [("texts", OneHotEncoder(), TEXTS), ("age", "passthrough", ["age"])]
+    )
+    forest = RandomForestClassifier(5, max_depth=4, random_state=0)
+    trained_on = X.assign(ill=y) if "ill" in dropped else X
+    pipeline = make_pipeline(prepare, forest).fit(trained_on, y)
+    tw.export.to_skops(pipeline, tmp_path / "it.skops")
+    prices = PRICES | {"ill": 0.0} if "ill" in dropped else PRICES
+    tw.Costs(per_feature=prices).to_file(tmp_path / "prices.csv")
+    X.drop(columns=dropped, errors="ignore").assign(ill=y).to_csv(tmp_path / "few.csv", index=False)
+    asked = ("--target", "ill", "--costs", tmp_path / "prices.csv")
+    bill = answer("bill", tmp_path / "it.skops", tmp_path / "few.csv", *asked)
+    assert bill["mean"] == pytest.approx(tw.feature_bill(pipeline, trained_on, prices).mean)
+    X.drop(columns="age").assign(ill=y).to_csv(tmp_path / "few.csv", index=False)
+    said = refused("bill", tmp_path / "it.skops", tmp_path / "few.csv", *asked)
+    assert "no column 'age', which the model asks for" in said
 
 
 def test_pipelines_in_pipelines():

@@ -7,6 +7,8 @@ import lightgbm
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import xgboost
 from cli_files import answer, refused
@@ -81,6 +83,25 @@ def test_gaps_are_what_encoders_know_as_missing(encoder, library, missing):
 
     answer = tw.LazyPredictor(pipeline, acquire=acquire).predict(range(len(y)))
     np.testing.assert_array_equal(answer.proba, pipeline.predict_proba(X))
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_gaps_of_arrow_tables_are_what_encoders_know_as_missing(encoder, library, tmp_path):
+    X, y = people()
+    X = X[["Straße, Ort", *NUMBERS]]
+    arrow = pa.Table.from_pandas(X)
+    X = pl.from_pandas(X) if library == "polars" else X
+    pipeline = encoded(ENCODERS[encoder]()).fit(X, y)
+    answered = tw.LazyPredictor(pipeline).predict(arrow)
+    np.testing.assert_array_equal(answered.proba, pipeline.predict_proba(X))
+    path = tw.prune_path(pipeline, arrow, y)
+    np.testing.assert_array_equal(path.costs, tw.prune_path(pipeline, X, y).costs)
+    pq.write_table(arrow.append_column("ill", [y]), tmp_path / "data.parquet")
+    with open(tmp_path / "it.pkl", "wb") as file:
+        pickle.dump(pipeline, file)
+    asked = (tmp_path / "it.pkl", tmp_path / "data.parquet", "--target", "ill", "--trust-pickle")
+    assert answer("bill", *asked)["mean"] == pytest.approx(tw.feature_bill(pipeline, X).mean)
 
 
 @pytest.mark.parametrize("column", ["Straße, Ort", "größe"])

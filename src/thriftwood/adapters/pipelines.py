@@ -124,6 +124,7 @@ def read_inputs(
         transform=make_pipeline(*transformers).transform,
         blanks=_blanks(known),
         nones=frozenset(k for k, own in enumerate(known) if any(one is None for one in own)),
+        dropped=_dropped(first),
     )
 
 
@@ -227,6 +228,17 @@ def _imputed(imputer: Any, needs: list[Needs]) -> list[Needs]:
     return filled + _outputs(imputer.indicator_, needs)
 
 
+def _dropped(transformer: Any) -> Needs:
+    """Return the columns by name without which a transformer works as well."""
+    if _is_pipeline(transformer):
+        return _dropped(transformer.steps[0][1])
+    if not is_a(transformer, "sklearn", "ColumnTransformer"):
+        return frozenset()
+    taken = [own for _, part, own in transformer.transformers_ if part != "drop"]
+    kept = {place for own in taken for place in _places_of(own, transformer)}
+    return frozenset(range(transformer.n_features_in_)) - kept
+
+
 def _of_columns(transformer: Any, needs: list[Needs]) -> list[Needs]:
     """Return what the outputs of a ColumnTransformer need: its parts stand side by side."""
     places = transformer.output_indices_
@@ -251,6 +263,8 @@ def _places_of(columns: Any, transformer: Any) -> list[int]:
             columns = slice(first, last, columns.step)  # by names the last one is included
         return [int(one) for one in every[columns]]
     found = np.atleast_1d(np.asarray(columns))
+    if not found.size:
+        return []
     if found.dtype.kind in "OUT":
         return [names.index(name) for name in found]
     return [int(one) for one in every[found]]
@@ -320,7 +334,7 @@ def _known_by_parts(
     """Return what the first part that knows values of an input knows."""
     found: list[Sequence[Any]] = [()] * n_inputs
     for part, places in parts:
-        if not _does_nothing(part):
+        if places and not _does_nothing(part):
             for place, own in zip(places, _known_values(part, len(places)), strict=True):
                 found[place] = own if len(found[place]) == 0 else found[place]
     return found

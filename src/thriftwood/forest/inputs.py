@@ -29,12 +29,15 @@ class Inputs:
         labels of a column of categories.
     nones : frozenset of int
         The columns in which None is what is missing, NaN in the others: encoders tell them apart.
+    dropped : frozenset of int
+        The columns that `transform` does without: samples may lack them.
     """
 
     columns: Columns
     transform: Callable[[Any], Any]
     blanks: Sequence[Any]
     nones: frozenset[int] = frozenset()
+    dropped: frozenset[int] = frozenset()
 
     def features(self, bought: Sequence[Mapping[int, Any]]) -> Any:
         """Return the features of samples that have bought some columns.

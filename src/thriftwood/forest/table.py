@@ -1,6 +1,6 @@
 """Samples as the user has them: arrays, lists, sparse matrices, pandas or polars data frames."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from thriftwood.errors import InputError, OutOfMemoryError
 from thriftwood.forest.forest import Forest
 from thriftwood.forest.inputs import Inputs
 from thriftwood.support.arrays import BoolArray, read_only
-from thriftwood.support.columns import Columns, in_own_words
+from thriftwood.support.columns import in_own_words
 from thriftwood.support.memory import available_memory, memory_in_words
 from thriftwood.support.validation import COMPLEX_OR_TIME, some
 
@@ -89,11 +89,12 @@ def read_table(
 
 def read_rows(X: object, forest: Forest) -> Table:
     """Read samples for a model; refuse those with other columns than it was trained on."""
-    X = readable(X)
+    given, X = X, readable(X)
     names = column_names(X)
     how = forest.input_dtype, forest.category_labels, forest.absent
     if forest.inputs is not None:
-        raw = _columns(X, names, forest.inputs.columns)
+        raw = _columns(X, names, forest.inputs)
+        raw = _with_nones(raw, forest.inputs.nones) if _is_arrow(given) else raw
         return Table(read_table(_features(raw, forest.inputs), *how).values, names, raw)
     if names is not None:  # before what is in them, which may be no numbers in the wrong place
         _check_columns(len(names), names, forest)
@@ -149,14 +150,20 @@ def _refuse_containers(X: Any) -> None:
             )
 
 
-def _columns(X: Any, names: tuple[str, ...] | None, columns: Columns) -> Any:
-    """Return the columns that a pipeline was trained on, in its order."""
+def _columns(X: Any, names: tuple[str, ...] | None, inputs: Inputs) -> Any:
+    """Return the columns that a pipeline was trained on, in its order; what it drops may lack."""
+    columns = inputs.columns
     if names is not None and columns.names is not None:
-        missing = [name for name in columns.names if name not in names]
-        if missing:
+        missing = {k: name for k, name in enumerate(columns.names) if name not in names}
+        needed = [name for k, name in missing.items() if k not in inputs.dropped]
+        if needed:
             raise InputError(
-                f"X lacks {some(missing)}: pass all columns that the pipeline was trained on."
+                f"X lacks {some(needed)}: pass all columns that the pipeline was trained on and "
+                "does not drop."
             )
+        if missing:  # pandas or polars
+            added = X.assign if hasattr(X, "assign") else X.with_columns
+            X = added(**dict.fromkeys(missing.values()))
         return X if names == columns.names else X[list(columns.names)]
     X = X if hasattr(X, "shape") else np.asarray(X)
     if len(X.shape) == 2 and X.shape[1] != columns.n_columns:
@@ -164,6 +171,15 @@ def _columns(X: Any, names: tuple[str, ...] | None, columns: Columns) -> Any:
             f"X has {X.shape[1]} columns, but the pipeline was trained on {columns.n_columns}."
         )
     return X
+
+
+def _with_nones(frame: Any, columns: Iterable[int]) -> Any:
+    """Return a frame of pandas in which None is what is missing in some columns."""
+    frame = frame.copy(deep=False)
+    for column in columns:
+        cells = frame.iloc[:, column].astype(object)
+        frame.isetitem(column, cells.where(cells.notna(), None))
+    return frame
 
 
 def _features(X: Any, inputs: Inputs) -> Any:
@@ -232,13 +248,17 @@ def _numbers_of(texts: list[Any], known: tuple[Any, ...]) -> NDArray[np.float64]
 def readable(X: Any) -> Any:
     """Return samples in which what NumPy masks is missing: NaN; Arrow tables as data frames."""
     _refuse_containers(X)
-    if type(X).__module__.startswith("pyarrow") and hasattr(X, "to_pandas"):
+    if _is_arrow(X):
         return X.to_pandas()
     if not isinstance(X, np.ma.MaskedArray):
         return X
     kind = X.dtype.kind
     array: Any = X.astype(X.dtype if kind == "f" else float if kind in "biu" else object)
     return array.filled(np.nan)
+
+
+def _is_arrow(X: Any) -> bool:
+    return type(X).__module__.startswith("pyarrow") and hasattr(X, "to_pandas")
 
 
 def _as_numbers(

@@ -89,9 +89,10 @@ def samples_for(
     notes: list[str] = []
     X = pd.DataFrame(
         {
-            place: _cells(table, table.frame[column], forest, place, notes)
+            place: None if column is None else _cells(table, column, forest, place, notes)
             for place, column in enumerate(columns)
-        }
+        },
+        index=table.frame.index,
     )
     return Samples(
         X.set_axis(names, axis=1),
@@ -101,8 +102,9 @@ def samples_for(
     )
 
 
-def _cells(table: FileTable, column: Any, forest: Forest, place: int, notes: list[str]) -> Any:
+def _cells(table: FileTable, name: Any, forest: Forest, place: int, notes: list[str]) -> Any:
     """Return a column as the model takes it: numbers, categories, or text for a pipeline."""
+    column = table.frame[name]
     if forest.inputs is not None:
         return _cells_for(forest.inputs, table, column, place, notes)
     if place in forest.category_labels:
@@ -120,7 +122,8 @@ def _cells_for(inputs: Inputs, table: FileTable, column: Any, place: int, notes:
         return dates_of(table, column)
     if is_needed and not isinstance(blank, str):
         return numbers_of(table, column, "the pipeline was trained on numbers there")
-    return table.as_written(column).where(column.notna(), None).astype(object)
+    missing = None if place in inputs.nones else np.nan
+    return table.as_written(column).astype(object).where(column.notna(), missing)
 
 
 def samples_to_learn(
@@ -188,15 +191,24 @@ def _column(table: FileTable, name: str | None, usual: str) -> Any:
 def _columns_for(
     table: FileTable, forest: Forest, taken: Sequence[str | None], like: Sequence[str] | None
 ) -> tuple[list[Any], Sequence[str]]:
-    """Return the columns of a model, in its order, and what they are called."""
+    """Return the columns of a model, in its order, and what they are called.
+
+    One that a pipeline drops is None where the table lacks it, or has the target there.
+    """
     wanted = forest.columns.names
     if wanted is not None and table.names is not None:
         own = in_own_words(tuple(name.strip() for name in wanted), table.names)
         found = [name if name in table.names else None for name in own]
         invented = ([name.format(k) for k in range(len(wanted))] for name in INVENTED)
         if None not in found or list(wanted) not in invented:
-            _check_found(table, wanted, found, taken)
-            return found, wanted
+            dropped = forest.inputs.dropped if forest.inputs is not None else frozenset()
+            _check_found(
+                table,
+                [name for k, name in enumerate(wanted) if k not in dropped],
+                [name for k, name in enumerate(found) if k not in dropped],
+                taken,
+            )
+            return [None if name in taken else name for name in found], wanted
     columns = [column for column in table.frame.columns if column not in taken]
     if len(columns) != forest.columns.n_columns:
         named = " and ".join(repr(name) for name in taken if name is not None)
