@@ -236,7 +236,10 @@ def show(task: Task, found: dict[str, list[list[Measured]]]) -> None:
         line(name, [f"{one:.4f}" for one in figures[:, 3]])
         line("   features bought", [f"{one:.1f}" for one in figures[:, 2]])
     peers = np.array([own for name, own in mean.items() if name not in (THRIFTY, QUICK)])
-    best_of_peers = peers[peers[:, :, 3].argmin(axis=0), np.arange(len(task.budgets))]
+    # Those that have no model within a budget are shown by their cheapest; it is no match.
+    beyond = peers[:, :, 2] > 1.2 * np.array(task.budgets)
+    best = np.where(beyond, np.inf, peers[:, :, 3]).argmin(axis=0)
+    best_of_peers = peers[best, np.arange(len(task.budgets))]
     less = mean[THRIFTY][:, 3] - best_of_peers[:, 3]
     line("less the best of the others", [f"{one:+.4f}" for one in less])
     needed = [features_needed(curve, error) for error in best_of_peers[:, 3]]
