@@ -93,6 +93,7 @@ BAD_LABELS = {
     "unknown_label": (np.where(LABELS, 1, 7), ["label 7", "classes are 0, 1"]),
     "text_for_numbers": (LABELS.astype(str), ["label '0'", "classes are 0, 1"]),
     "missing_label": (np.where(LABELS, 1.0, np.nan), ["`y` is missing in row"]),
+    "missing_text": (np.array([*LABELS[:-2], "a", None], dtype=object), ["missing in row 89"]),
     "too_short": (LABELS[:-1], ["`y` has shape (89,)", "90 samples"]),
     "too_long": (np.r_[LABELS, 0], ["`y` has shape (91,)", "90 samples"]),
     "two_columns": (np.c_[LABELS, LABELS], ["`y` has shape (90, 2)", "90 samples"]),
@@ -100,7 +101,7 @@ BAD_LABELS = {
     "nothing": (None, ["`y` is None"]),
     "ragged": ([[0]] * 89 + [[0, 1]], ["y"]),
     "mixed_types": (
-        np.array([*LABELS[:-2], "a", None], dtype=object),
+        np.array([*LABELS[:-2], "a", "b"], dtype=object),
         ["`y` mixes labels", "types"],
     ),
 }
@@ -219,6 +220,28 @@ def test_estimators_take_what_is_masked_for_missing() -> None:
         assert_refused(
             lambda model=model: model.fit(X, LABELS, sample_weight=masked(ONES)), "`sample_weight`"
         )
+
+
+BAD_TO_FIT = {
+    "missing": (np.where(LABELS, 1.0, np.nan), "`y` is missing in row"),
+    "missing_text": (np.array([*LABELS[:-1], None], dtype=object), "`y` is missing in row 89"),
+    "infinite": (np.array([np.inf, *LABELS[1:]]), "`y` is infinite in row 0"),
+    "too_short": (LABELS[:-1], "`y` has shape (89,), but X has 90 samples"),
+    "ragged": ([[0]] * 89 + [[0, 1]], "`y` is a list of lists of different lengths"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_TO_FIT)
+def test_estimators_refuse_bad_targets_in_our_words(name: str) -> None:
+    y, words = BAD_TO_FIT[name]
+    for model in (
+        tw.ThriftyClassifier(effort="quick"),
+        tw.ThriftyRegressor(effort="quick"),
+        tw.BudgetForestClassifier(3),
+        tw.PrunedEnsembleClassifier(budget=2.0),
+        tw.PrunedEnsembleRegressor(budget=2.0),
+    ):
+        assert_refused(lambda model=model: model.fit(ROWS, y), words)
 
 
 MASKED = {

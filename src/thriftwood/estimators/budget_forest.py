@@ -26,6 +26,7 @@ from thriftwood.estimators.options import (
     n_features_tried,
     prices_for,
     refuse_text,
+    target_in_words,
 )
 from thriftwood.forest.table import readable
 from thriftwood.problem import (
@@ -290,8 +291,9 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
         for name, values in (("y", y), ("sample_weight", sample_weight)):
             check_mask(values, name)
         refuse_text(X, self)
-        X, y = validate_data(self, readable(X), y, **AS_READ)
-        check_classification_targets(y)
+        with target_in_words(X, y):
+            X, y = validate_data(self, readable(X), y, **AS_READ)
+            check_classification_targets(y)
         self.classes_, label = np.unique(y, return_inverse=True)
         self.error_costs_ = None
         if self.error_costs is not None:

@@ -1,14 +1,18 @@
 """Parameters of estimators, read as scikit-learn reads them."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.validation import _num_samples
 
 from thriftwood.costs import AnyCosts, PriceList, read_prices
 from thriftwood.errors import InputError
 from thriftwood.forest.table import columns_of_text
+from thriftwood.problem import check_known, one_target_each
 from thriftwood.support.arrays import FloatArray
 from thriftwood.support.columns import Columns
 from thriftwood.support.validation import is_whole, some
@@ -34,6 +38,26 @@ def refuse_text(X: Any, model: Any) -> None:
             f"handle_unknown='ignore'), {list(found[:5])!r}), remainder='passthrough'), model).",
             "X",
         )
+
+
+@contextmanager
+def target_in_words(X: Any, y: Any) -> Iterator[None]:
+    """Where scikit-learn refuses samples for their targets, say in a sentence what is wrong."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (TypeError, ValueError):
+        if y is not None:
+            with suppress(TypeError):  # X has no samples at all
+                target = one_target_each(y, _num_samples(X))
+                check_known(target)
+                if target.dtype.kind == "f" and np.isinf(target).any():
+                    row = np.flatnonzero(np.isinf(target))[0]
+                    raise InputError(
+                        f"`y` is infinite in row {row}: pass finite numbers."
+                    ) from None
+        raise
 
 
 def class_weights(class_weight: Any, y: NDArray[Any]) -> FloatArray:

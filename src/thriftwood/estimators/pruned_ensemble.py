@@ -33,7 +33,7 @@ from thriftwood.adapters import (
 from thriftwood.costs import AnyCosts
 from thriftwood.errors import InputError, UnfittedModelError, UnsupportedModelError
 from thriftwood.estimators.cross_validation import Fold, Samples, cross_validate, make_folds
-from thriftwood.estimators.options import prices_for, refuse_text
+from thriftwood.estimators.options import prices_for, refuse_text, target_in_words
 from thriftwood.evaluation import (
     Evaluation,
     check_statistic,
@@ -47,6 +47,7 @@ from thriftwood.problem import (
     AnyLoss,
     ClassWeight,
     ErrorCosts,
+    check_known,
     least_cost_answers,
     read_error_costs,
     read_weights,
@@ -217,24 +218,26 @@ class _PrunedEnsemble(BaseEstimator):
         is_pipeline = without_pipeline(template) is not template
         if not is_pipeline and library_of(template) != "catboost":
             refuse_text(X, template)
-        # What a pipeline takes, and categories, are for the model to accept or refuse.
-        if _has_labels(X) or (is_pipeline and hasattr(X, "shape")):
-            y = column_or_1d(y, warn=True)
-            check_consistent_length(X, y)
-            validate_data(self, X, skip_check_array=True)
-        else:  # so are missing values, and values beyond float32
-            X, y = validate_data(
-                self,
-                X,
-                y,
-                accept_sparse="csr",
-                dtype=[np.float64, np.float32],
-                ensure_all_finite="allow-nan",
-                y_numeric=not is_classifier(self),
-            )
-        if is_classifier(self):
-            check_classification_targets(y)
-            self.classes_ = np.unique(y)
+        with target_in_words(X, y):
+            # What a pipeline takes, and categories, are for the model to accept or refuse.
+            if _has_labels(X) or (is_pipeline and hasattr(X, "shape")):
+                y = column_or_1d(y, warn=True)
+                check_consistent_length(X, y)
+                validate_data(self, X, skip_check_array=True)
+            else:  # so are missing values, and values beyond float32
+                X, y = validate_data(
+                    self,
+                    X,
+                    y,
+                    accept_sparse="csr",
+                    dtype=[np.float64, np.float32],
+                    ensure_all_finite="allow-nan",
+                    y_numeric=not is_classifier(self),
+                )
+            check_known(y)  # scikit-learn makes NaN of None among numbers
+            if is_classifier(self):
+                check_classification_targets(y)
+                self.classes_ = np.unique(y)
         if sample_weight is None:
             return Samples(X, y, None)
         weights = _check_sample_weight(sample_weight, y)

@@ -27,7 +27,7 @@ from thriftwood.costs import (
     prices_of_samples,
 )
 from thriftwood.errors import ConstantPredictionWarning, InputError
-from thriftwood.estimators.options import class_weights, prices_for, refuse_text
+from thriftwood.estimators.options import class_weights, prices_for, refuse_text, target_in_words
 from thriftwood.evaluation import Evaluation
 from thriftwood.forest import (
     NestedStages,
@@ -41,6 +41,7 @@ from thriftwood.forest import (
 from thriftwood.forest.table import readable
 from thriftwood.problem import (
     ErrorCosts,
+    check_known,
     least_cost_answers,
     read_error_costs,
     read_weights,
@@ -316,7 +317,11 @@ class _Thrifty(BaseEstimator):
             check_mask(values, name)
         is_class = isinstance(self, ClassifierMixin)
         refuse_text(X, self)
-        X, y = validate_data(self, readable(X), y, y_numeric=not is_class, **AS_READ)
+        with target_in_words(X, y):
+            X, y = validate_data(self, readable(X), y, y_numeric=not is_class, **AS_READ)
+            check_known(y)  # scikit-learn makes NaN of None among numbers
+            if is_class:
+                check_classification_targets(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
         read_weights(weights, len(y))  # refuses what cannot be a weight
         target, trained_by, n_classes = self._read_target(y, weights)
@@ -530,7 +535,6 @@ class ThriftyClassifier(ClassifierMixin, _Thrifty):
             return np.log(self.predict_proba(X))
 
     def _read_target(self, y: NDArray[Any], weights: FloatArray) -> tuple[Any, FloatArray, int]:
-        check_classification_targets(y)
         counted = y[weights > 0]
         self.classes_ = np.unique(counted)
         if not len(counted):

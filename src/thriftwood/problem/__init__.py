@@ -45,8 +45,10 @@ from thriftwood.problem.problem import (
 )
 from thriftwood.problem.targets import (
     ClassWeight,
+    check_known,
     in_whole_numbers,
     is_uniform,
+    one_target_each,
     read_class_weights,
     read_target,
     read_weights,
@@ -81,6 +83,7 @@ __all__ = [
     "build_closure",
     "build_complexity",
     "check_gains_count",
+    "check_known",
     "check_problem",
     "ensemble_losses",
     "in_whole_numbers",
@@ -90,6 +93,7 @@ __all__ = [
     "majorised_losses",
     "nested_figures",
     "node_losses",
+    "one_target_each",
     "own_class_weight",
     "read_class_weights",
     "read_error_costs",

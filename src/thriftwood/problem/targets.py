@@ -13,7 +13,13 @@ from thriftwood.errors import InputError
 from thriftwood.forest import Forest
 from thriftwood.problem.scaling import whole_numbers
 from thriftwood.support.arrays import FloatArray, IndexArray, read_only
-from thriftwood.support.validation import check_mask, chosen, numbers, one_number_from_zero
+from thriftwood.support.validation import (
+    check_mask,
+    chosen,
+    is_missing,
+    numbers,
+    one_number_from_zero,
+)
 
 ClassWeight = str | Mapping[Any, float] | None
 UNIFORM = "uniform"
@@ -26,6 +32,25 @@ SAMPLES = ("all", "in_bag", "out_of_bag")
 
 def read_target(y: ArrayLike, forest: Forest, n_samples: int) -> IndexArray | FloatArray:
     """Return class numbers for a classifier, numbers for a regressor, checked."""
+    target = one_target_each(y, n_samples)
+    if forest.classes is None:
+        targets = numbers(target, "y")
+        if not np.isfinite(targets).all():
+            raise InputError(
+                "`y` holds NaN or infinity: leave out samples whose target is not known."
+            )
+        return read_only(targets)
+    check_known(target)
+    try:
+        found, inverse = np.unique(target, return_inverse=True)
+    except TypeError:
+        raise InputError("`y` mixes labels of different types, such as text and 1.") from None
+    class_of = np.array(class_numbers(found.tolist(), forest.classes, "y"), dtype=np.int32)
+    return read_only(class_of[inverse.reshape(-1)])
+
+
+def one_target_each(y: ArrayLike, n_samples: int) -> NDArray[Any]:
+    """Return targets as an array, or refuse those that are not one for each sample."""
     if y is None:
         raise InputError("`y` is None: pass the target of every sample.")
     check_mask(y, "y")
@@ -42,24 +67,19 @@ def read_target(y: ArrayLike, forest: Forest, n_samples: int) -> IndexArray | Fl
             f"`y` has shape {target.shape}, but X has {n_samples} samples: pass one label or "
             "number each."
         )
-    if forest.classes is None:
-        targets = numbers(target, "y")
-        if not np.isfinite(targets).all():
-            raise InputError(
-                "`y` holds NaN or infinity: leave out samples whose target is not known."
-            )
-        return read_only(targets)
-    unlabelled = np.flatnonzero(target != target)  # only NaN differs from itself
-    if len(unlabelled):
+    return target
+
+
+def check_known(target: NDArray[Any]) -> None:
+    """Refuse targets of which some are missing."""
+    if target.dtype == object:
+        unknown = np.flatnonzero([is_missing(one) for one in target])
+    else:
+        unknown = np.flatnonzero(target != target)  # only NaN differs from itself
+    if len(unknown):
         raise InputError(
-            f"`y` is missing in row {unlabelled[0]}: leave out samples whose label is not known."
+            f"`y` is missing in row {unknown[0]}: leave out samples whose target is not known."
         )
-    try:
-        found, inverse = np.unique(target, return_inverse=True)
-    except TypeError:
-        raise InputError("`y` mixes labels of different types, such as text and None.") from None
-    class_of = np.array(class_numbers(found.tolist(), forest.classes, "y"), dtype=np.int32)
-    return read_only(class_of[inverse.reshape(-1)])
 
 
 def read_weights(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray:
