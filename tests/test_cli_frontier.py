@@ -1,5 +1,6 @@
 """`thriftwood frontier`: a folder with all that the path holds, whole or not there."""
 
+import re
 import shlex
 
 import pandas as pd
@@ -17,6 +18,7 @@ from cli_files import (
 )
 from report_pages import data_in
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.metrics import average_precision_score, f1_score, make_scorer, recall_score
 
 import thriftwood as tw
 from thriftwood.adapters import read_forest
@@ -59,6 +61,29 @@ def test_a_point_is_suggested_by_any_metric(asked, path, tmp_path):
     assert said["suggested"]["point"] == path.choose(*valid_rows(), scoring="accuracy").index
     words = refused("frontier", *asked, "-o", tmp_path / "no", "--metric", "accurate")
     assert "--metric is 'accurate'" in words
+
+
+@pytest.mark.parametrize("metric", ["f1", "average_precision", "recall"])
+@pytest.mark.parametrize("positive", ["yes", "no"])
+def test_a_metric_about_a_class_is_about_the_one_to_be_found(
+    asked, path, tmp_path, metric, positive
+):
+    words = (*asked, "--metric", metric)
+    said = answer("frontier", *words, "--positive", positive, "-o", tmp_path / "out")
+    scorer = {
+        "f1": make_scorer(f1_score, pos_label=positive),
+        "recall": make_scorer(recall_score, pos_label=positive),
+        "average_precision": make_scorer(
+            average_precision_score, pos_label=positive, response_method="predict_proba"
+        ),
+    }[metric]
+    X, y = valid_rows()
+    point = path[said["suggested"]["point"]]
+    told = re.search(rf"{metric} is ([\d.]+),", said["reason"])
+    assert float(told[1]) == pytest.approx(scorer(point.model, X, y), abs=6e-4)
+    assert "of the classes no and yes: say by --positive" in refused(
+        "frontier", *words, "-o", tmp_path / "no"
+    )
 
 
 @pytest.mark.usefixtures("facts")

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cli_files import HEART, PRICES, answer, heart_folder, heart_frame, names_in, refused, run
+from sklearn.metrics import f1_score, precision_score
 
 import thriftwood as tw
 from thriftwood.cli import training
@@ -131,6 +132,22 @@ def test_a_thrifty_model_is_trained_by_default(thrifty):
     assert error == pytest.approx(1 - model.score(X, y), abs=6e-5)
     assert "The model is set to a budget of 2 CAD." in text
     assert "What patients pay" in (place / "report.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("metric", ["f1", "precision"])
+def test_a_thrifty_model_is_tuned_for_the_class_to_be_found(folder, tmp_path, metric):
+    words = (folder / "rows.csv", "--target", "ill", "--effort", "quick", "--metric", metric)
+    said = refused("train", *words, "-o", tmp_path / "no")
+    assert f"--metric {metric} is about one of the classes no and yes" in said
+    said = answer("train", *words, "--positive", "yes", "-o", tmp_path / "out")
+    assert said["scoring"] == metric
+    model = tw.ThriftyClassifier.load(tmp_path / "out/model.tw")
+    held_out = pd.read_parquet(tmp_path / "out/validation.parquet")
+    X, y = held_out.drop(columns="ill"), held_out["ill"]
+    score_of = {"f1": f1_score, "precision": precision_score}[metric]
+    expected = [score_of(y, model.at(budget=one).predict(X), pos_label="yes") for one in (9, 3)]
+    rules = [len(model.rules_) - 1 - model.at(budget=one).rule_ for one in (9, 3)]
+    np.testing.assert_allclose(model.evaluate(X, y).score[rules], expected)
 
 
 def test_other_commands_take_a_thrifty_model(folder, thrifty, tmp_path):

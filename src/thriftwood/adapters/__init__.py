@@ -24,11 +24,20 @@ from thriftwood.adapters.registry import (
     without_threshold,
     write_model,
 )
-from thriftwood.adapters.scoring import Scorer, Scoring, read_scorer, score_predictions
+from thriftwood.adapters.scoring import (
+    ABOUT_ONE,
+    ClassScore,
+    Scorer,
+    Scoring,
+    read_scorer,
+    score_predictions,
+)
 from thriftwood.adapters.sklearn_trees import decision_tree
 
 __all__ = [
+    "ABOUT_ONE",
     "BootstrapSamples",
+    "ClassScore",
     "FittedModel",
     "ForestModel",
     "Scorer",

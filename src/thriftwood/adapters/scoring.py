@@ -6,12 +6,21 @@ import math
 import reprlib
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.metrics import (
+    average_precision_score,
+    f1_score,
+    get_scorer,
+    get_scorer_names,
+    jaccard_score,
+    make_scorer,
+    precision_score,
+    recall_score,
+)
 from sklearn.utils.metaestimators import available_if
 
 from thriftwood.errors import InputError
@@ -20,11 +29,31 @@ from thriftwood.support.parallel import check_wanted
 from thriftwood.support.validation import did_you_mean
 
 Scorer = Callable[..., float]
-Scoring = str | Scorer | None
+# Scores about one of two classes, which is the class 1 where nothing else is said.
+ABOUT_ONE: dict[str, tuple[Scorer, str]] = {
+    "average_precision": (average_precision_score, "predict_proba"),
+    "f1": (f1_score, "predict"),
+    "jaccard": (jaccard_score, "predict"),
+    "precision": (precision_score, "predict"),
+    "recall": (recall_score, "predict"),
+}
+
+
+class ClassScore(NamedTuple):
+    """A score about one of two classes, by its name, and the label of this class."""
+
+    name: str
+    label: Any
+
+
+Scoring = str | Scorer | ClassScore | None
 
 
 def read_scorer(scoring: Any) -> tuple[str, Scorer]:
     """Return what a user passed as `scoring` as a name and a scorer, or refuse it."""
+    if isinstance(scoring, ClassScore):
+        score, method = ABOUT_ONE[scoring.name]
+        return scoring.name, make_scorer(score, response_method=method, pos_label=scoring.label)
     if isinstance(scoring, str):
         names = get_scorer_names()
         if scoring not in names:

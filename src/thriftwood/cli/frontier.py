@@ -215,7 +215,7 @@ def write_frontier(
         evaluation = path.evaluate(
             X,
             y,
-            scoring=request.metric,
+            scoring=inputs.scoring,
             error_costs=inputs.error_costs,
             sample_weight=weight,
             n_jobs=inputs.problem.n_jobs,

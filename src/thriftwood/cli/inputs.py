@@ -80,6 +80,7 @@ class Inputs:
     costs: Costs | None  # None where every feature costs 1
     class_weight: Any
     error_costs: Any
+    scoring: Any
     suffix: str  # of files in the format of the model
 
     @property
@@ -107,6 +108,7 @@ def read_inputs(request: Request, console: Console) -> Inputs:
     classes = None if forest.classes is None else forest.classes.tolist()
     class_weight = read_class_weight(request.class_weight or [], classes)
     error_costs = read_error_costs(request.error_costs or [], classes)
+    scoring = read_scoring(request, classes)
     samples = with_target(read_samples(request.data, model, request, console), request.data)
     check_prices(costs, request.costs, samples.X)
     if classes is not None and len(set(samples.y.tolist())) == 1:
@@ -132,7 +134,7 @@ def read_inputs(request: Request, console: Console) -> Inputs:
         progress=console.progress,
     )
     suffix = suffix_for(request.model)
-    return Inputs(problem, samples, validation, costs, class_weight, error_costs, suffix)
+    return Inputs(problem, samples, validation, costs, class_weight, error_costs, scoring, suffix)
 
 
 def with_target(rows: FileSamples, file: Path) -> Samples:
@@ -249,6 +251,24 @@ def read_error_costs(parts: Sequence[str], classes: Sequence[Any] | None) -> Any
     if len(parts) == 1 and classes is not None and (number := _number(parts[0])) is not None:
         return number
     return _by_class(parts, classes, *ERROR_COSTS)
+
+
+def read_scoring(request: Request, classes: Sequence[Any] | None) -> Any:
+    """Return the score to judge by; one that is about a class is about that of --positive."""
+    from thriftwood.adapters import ABOUT_ONE, ClassScore
+
+    if request.metric not in ABOUT_ONE or classes is None or len(classes) != 2:
+        return request.metric
+    labels = {name: label for label in classes for name in _names(label)}
+    if request.positive in labels:
+        return ClassScore(request.metric, labels[request.positive])
+    if request.positive is None and 1 in classes:
+        return request.metric
+    known = " and ".join(map(str, classes))
+    raise InputError(
+        f"--metric {request.metric} is about one of the classes {known}: say by --positive which "
+        "is to be found."
+    )
 
 
 def _by_class(

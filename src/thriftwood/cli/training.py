@@ -17,6 +17,7 @@ from thriftwood.cli.inputs import (
     read_class_weight,
     read_costs,
     read_error_costs,
+    read_scoring,
     with_target,
     without,
 )
@@ -146,6 +147,7 @@ def _untrained(request: Request, task: str, wish: Wish, samples: Samples) -> Any
     classes = sorted(set(samples.y.tolist())) if is_class else None
     class_weight = read_class_weight(request.class_weight or [], classes)
     error_costs = read_error_costs(request.error_costs or [], classes)
+    scoring = read_scoring(request, classes)
     ending = "Classifier" if is_class else "Regressor"
     shared: dict[str, Any] = {"random_state": wish.seed}
     if class_weight is not None:
@@ -157,7 +159,7 @@ def _untrained(request: Request, task: str, wish: Wish, samples: Samples) -> Any
         own = {"budget": request.budget, "max_cost": wish.max_cost, "effort": wish.effort}
         if error_costs is not None:
             own["error_costs"] = error_costs
-        return getattr(tw, f"Thrifty{ending}")(scoring=request.metric, **own, **shared)
+        return getattr(tw, f"Thrifty{ending}")(scoring=scoring, **own, **shared)
     if wish.kind == BUDGET_FOREST:
         # Information per price: with prices that differ it beats the other measures.
         return tw.BudgetForestClassifier(N_TREES, impurity="entropy", **shared)

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from thriftwood.adapters import read_scorer, score_predictions
+from thriftwood.adapters import ClassScore, read_scorer, score_predictions
 from thriftwood.billing import FeatureBill
 from thriftwood.cascade import CLOSE, RULE_ARRAYS, StoppingRules
 from thriftwood.costs import (
@@ -254,6 +254,7 @@ class _Thrifty(BaseEstimator):
             "scoring": self.frontier_.scoring,
             "suggested": self.rules_.suggested,
             "own_scoring": self.scoring is not None,
+            "scored_class": self.scoring.label if isinstance(self.scoring, ClassScore) else None,
             "own_error_costs": getattr(self, "error_costs", None) is not None,
             **{name: getattr(self, name) for name in SAVED},
         }
@@ -638,7 +639,8 @@ def load_thrifty(file: File, n_jobs: int | None = None) -> ThriftyClassifier | T
         if header["classes"] is not None:
             model.classes_ = np.array(header["classes"])
         if header["own_scoring"]:
-            model.scoring = header["scoring"]
+            name, label = header["scoring"], header.get("scored_class")
+            model.scoring = name if label is None else ClassScore(name, label)
         if header["own_error_costs"]:
             model.error_costs = model.stages_.error_costs
         fits = (
@@ -646,6 +648,7 @@ def load_thrifty(file: File, n_jobs: int | None = None) -> ThriftyClassifier | T
             and model.rules_.thresholds.shape == (len(model.rules_), len(model.stages_))
             and len(model.frontier_) == len(model.rules_) > header["suggested"] >= 0
             and len(model.stages_.error_costs) == len(header["classes"] or ())
+            and header.get("scored_class") in (None, *(header["classes"] or ()))
         )
         if not fits:
             raise ValueError

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.adapters import Scorer, Scoring, read_scorer, score_predictions
+from thriftwood.adapters import ClassScore, Scorer, Scoring, read_scorer, score_predictions
 from thriftwood.errors import InputError
 from thriftwood.evaluation import kernels
 from thriftwood.forest import Forest
@@ -71,9 +71,10 @@ def read_score(scoring: Scoring | ErrorCosts, forest: Forest, data: SampleData, 
         return Score(NEG_ERROR_COSTS, of, matrix)
     if scoring is None:
         scoring = default_scoring(forest, data.target[weights > 0])
-    if isinstance(scoring, str) and scoring in KNOWN:
-        _check_kind(scoring, forest)
-        return Score(scoring, _known(scoring, forest, data, weights))
+    name, label = scoring if isinstance(scoring, ClassScore) else (scoring, 1)
+    if isinstance(name, str) and name in KNOWN:
+        _check_kind(name, forest)
+        return Score(name, _known(name, label, forest, data, weights))
     name, scorer = read_scorer(scoring)
     return Score(name, _left_out(name, scorer, forest, data, weights, X))
 
@@ -135,7 +136,7 @@ def _check_kind(name: str, forest: Forest) -> None:
 
 
 def _known(
-    name: str, forest: Forest, data: SampleData, weights: FloatArray
+    name: str, label: Any, forest: Forest, data: SampleData, weights: FloatArray
 ) -> Callable[[Predicted], tuple[float, FloatArray]]:
     """Return a score of scikit-learn whose deviations follow from what each sample adds to it."""
     score_of = KNOWN[name]
@@ -143,7 +144,7 @@ def _known(
         _check_classes(name, forest, data.target[weights > 0])
     has_two = forest.classes is not None and len(forest.classes) == 2
     if name == "f1" or (name == "average_precision" and has_two):
-        score_of = partial(score_of, own_class=_class_one(name, forest))
+        score_of = partial(score_of, own_class=_own_class(name, label, forest))
     return _deviating(score_of, forest, data, weights)
 
 
@@ -186,16 +187,17 @@ def _check_classes(name: str, forest: Forest, target: NDArray[Any]) -> None:
         )
 
 
-def _class_one(name: str, forest: Forest) -> int:
-    """Return the number of the class 1, which scores of one of two classes are about."""
+def _own_class(name: str, label: Any, forest: Forest) -> int:
+    """Return the number of the class that scores of one of two classes are about."""
     assert forest.classes is not None
     labels = forest.classes.tolist()
-    if len(labels) == 2 and 1 in labels:
-        return int(labels.index(1))
+    if len(labels) == 2 and label in labels:
+        return int(labels.index(label))
     has = f"has {len(labels)} classes" if len(labels) != 2 else "has {!r} and {!r}".format(*labels)
     raise InputError(
-        f"`scoring` is {name!r}, which judges how the class 1 is told from another, and this model "
-        f"{has}: pass 'f1_macro' or 'roc_auc_ovr', which judge all classes, or {_made(name)}.",
+        f"`scoring` is {name!r}, which judges how the class {label!r} is told from another, and "
+        f"this model {has}: pass 'f1_macro' or 'roc_auc_ovr', which judge all classes, or "
+        f"{_made(name)}.",
         "scoring",
     )
 
