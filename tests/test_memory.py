@@ -47,15 +47,15 @@ def test_the_estimate_has_room_for_all_arcs_and_items(costs):
     problem = problem_of(None, costs=costs)
     bought = problem.purchases
     n_arcs, n_items = len(bought.arc_item), len(bought.item_cost)
-    assert problem.memory_estimate > problem.routes.order.nbytes + 12 * n_arcs + 93 * n_items
+    assert problem.memory_estimate > problem.routes.order.nbytes + 12 * n_arcs + 70 * n_items
 
 
-def test_the_estimate_is_near_what_is_there_without_merging():
+def test_the_estimate_is_near_what_is_there():
     problem = problem_of(None)
     forest, bought = problem.forest, problem.purchases
     n_arcs, n_items = len(bought.arc_item), len(bought.item_cost)
     per_node = 41 * forest.n_nodes + 113 * forest.n_splits
-    merging = max(93 * n_items, 61 * n_items + 8 * n_arcs)
+    merging = max(70 * n_items, 45 * n_items + 4 * n_arcs)
     there = problem.routes.order.nbytes + per_node + 12 * n_arcs + merging
     assert there <= problem.memory_estimate < 1.25 * there
 

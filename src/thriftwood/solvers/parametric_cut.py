@@ -62,6 +62,13 @@ def parametric_cut(
         place = part.place + len(later.origin)
         return later, kernels.restrict(part, ~inside, parent, place)
 
+    with stopping(drops.stop, deadline):
+        work_off([_first_part(problem)], divide, n_jobs, lambda part: len(part.arc_item), progress)
+    return _in_order(drops)
+
+
+def _first_part(problem: ClosureProblem) -> kernels.Part:
+    """Return all projects that ever pay and what they need, each paying from below what it can."""
     # Copies can be written to, like the parts to come: nothing is compiled twice.
     whole = kernels.Part(
         np.arange(problem.n_projects, dtype=np.int32),
@@ -73,13 +80,6 @@ def parametric_cut(
         np.full(problem.n_projects + problem.n_items, NOTHING, dtype=np.int32),
         0,
     )
-    with stopping(drops.stop, deadline):
-        work_off([_first_part(whole)], divide, n_jobs, lambda part: len(part.arc_item), progress)
-    return _in_order(drops)
-
-
-def _first_part(whole: kernels.Part) -> kernels.Part:
-    """Return all projects that ever pay and what they need, each paying from below what it can."""
     _, hopeful = best_alone(whole.gains, whole.requires)
     wanted = np.concatenate([hopeful, whole.costs > 0])
     part = kernels.restrict(whole, wanted, whole.parent, whole.place)
