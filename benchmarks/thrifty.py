@@ -100,7 +100,7 @@ def thrifty(model: tw.ThriftyClassifier, test: Rows, budgets: Sequence[float]) -
     for budget in budgets:
         rule = model.rules_.within(budget)
         measured = on_test.cost[-1 - rule], on_test.error[-1 - rule]
-        known = model.rules_.costs[rule], 1 - model.frontier_.score[rule]
+        known = model.rules_.costs[rule], model.rules_.errors[rule]
         found.append(Measured(*map(float, (*known, *measured))))
     return found
 

@@ -17,7 +17,7 @@ from sklearn.datasets import load_diabetes, load_iris, make_classification
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import brier_score_loss, roc_auc_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -627,6 +627,35 @@ def test_rare_classes_do_not_make_it_end_in_a_constant():
     within_one_error = np.argmax(model.rules_.losses <= model.rules_.standard_errors)
     assert model.rule_ > within_one_error
     assert roc_auc_score(y[800:], model.predict_proba(X[800:])[:, 1]) > 0.75
+
+
+@pytest.mark.parametrize(
+    ("share", "options", "scoring"),
+    [
+        (0.4, {}, "accuracy"),
+        (0.1, {}, "neg_brier_score"),
+        (0.1, {"class_weight": "balanced"}, "accuracy"),
+        (0.1, {"error_costs": 30.0}, "neg_error_costs"),
+    ],
+)
+def test_the_frontier_shows_what_tells_models_apart(share, options, scoring, tmp_path):
+    X, y = make_classification(
+        *(2400, 8), n_informative=4, weights=[1 - share], class_sep=0.8, random_state=0
+    )
+    forest = ExtraTreesClassifier(20, min_samples_leaf=10, random_state=0)
+    model = thrifty(costs=PRICES, estimator=forest, **options).fit(X[:800], y[:800])
+    assert model.frontier_.scoring == scoring
+    score_of = {
+        "accuracy": lambda one: one.score(X[800:], y[800:]),
+        "neg_brier_score": lambda one: -brier_score_loss(y[800:], one.predict_proba(X[800:])[:, 1]),
+        "neg_error_costs": lambda one: 30.0 * (one.score(X[800:], y[800:]) - 1.0),
+    }[scoring]
+    model.save(tmp_path / "model.tw")
+    for one in (model, tw.ThriftyClassifier.load(tmp_path / "model.tw")):
+        measured = one.evaluate(X[800:], y[800:])
+        assert measured.scoring == scoring
+        assert measured.score[-1 - one.rule_] == pytest.approx(score_of(one))
+        assert one.score_ == pytest.approx(score_of(one), rel=0.35)  # on other samples
 
 
 def test_scores_of_the_user_choose(samples):

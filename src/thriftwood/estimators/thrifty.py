@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from thriftwood.adapters import ClassScore, read_scorer, score_predictions
 from thriftwood.billing import FeatureBill
-from thriftwood.cascade import CLOSE, RULE_ARRAYS, StoppingRules
+from thriftwood.cascade import CLOSE, RULE_ARRAYS, StoppingRules, brier_scores, is_lopsided
 from thriftwood.costs import (
     AnyCosts,
     PriceList,
@@ -28,7 +28,7 @@ from thriftwood.costs import (
 )
 from thriftwood.errors import ConstantPredictionWarning, InputError
 from thriftwood.estimators.options import class_weights, prices_for, refuse_text, target_in_words
-from thriftwood.evaluation import Evaluation
+from thriftwood.evaluation import NEG_ERROR_COSTS, Evaluation
 from thriftwood.forest import (
     NestedStages,
     StagePredictions,
@@ -80,7 +80,6 @@ THRIFTY_FORMAT = "thriftwood thrifty"
 VERSION = 1
 EFFORTS = {"full": Effort(), "quick": QUICK}
 AUTO = "auto"
-Score = Callable[[FloatArray], FloatArray]
 MOST_SEED = np.iinfo(np.int32).max
 SAVED = ("budget", "max_cost", "effort")  # parameters that a file has
 # How samples are read; NaN is missing.
@@ -89,8 +88,6 @@ AS_READ: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"
 
 class _Thrifty(BaseEstimator):
     """What both estimators have in common: sets, stages, rules, the choice among them, bills."""
-
-    _usual_score: ClassVar[str]
 
     def fit(
         self,
@@ -195,9 +192,9 @@ class _Thrifty(BaseEstimator):
     ) -> Evaluation:
         """Measure errors and bills at every budget on samples that the model was not trained on.
 
-        The score is that by which rules were chosen: accuracy or minus the squared error where
-        nothing else was said. Points go from dear to cheap; the original is the full model, all
-        features for every sample.
+        The score is your `scoring`, or else accuracy, minus the Brier score where nearly all
+        samples are of one class, minus what errors cost, or minus the squared error. Points go from
+        dear to cheap; the original is the full model, all features for every sample.
 
         Parameters
         ----------
@@ -283,8 +280,13 @@ class _Thrifty(BaseEstimator):
         """Return the target as numbers, the weights to train by, and the number of classes."""
 
     @abstractmethod
-    def _as_score(self, y: NDArray[Any], weights: FloatArray) -> Score:
-        """Return what makes a score of losses, more is better."""
+    def _usual_scores(
+        self, tuned: TunedStages, found: StageOutputs, samples: LabelledData, weights: FloatArray
+    ) -> tuple[str, FloatArray]:
+        """Return the score that the frontier shows, and what each sample has of it at each stage.
+
+        More is better, shape (n_samples, n_stages).
+        """
 
     def _check_parameters(self) -> None:
         """Refuse before any work what would be refused after it."""
@@ -351,9 +353,8 @@ class _Thrifty(BaseEstimator):
     ) -> tuple[StoppingRules, Frontier]:
         """Return the rules to choose from, and the frontier."""
         if self.scoring is None:
-            about = self._usual_score, unit
-            score = self._as_score(samples.y, own_weights)
-            return tuned.rules, usual_frontier(tuned, own_weights, score, about)
+            name, scores = self._usual_scores(tuned, found, samples, own_weights)
+            return tuned.rules, usual_frontier(tuned, scores, own_weights, (name, unit))
         about = read_scorer(self.scoring)[0], unit
         score_of = self._score_of(samples, own_weights)
         return scored_frontier(tuned, found.outputs, score_of, seed, about)
@@ -485,8 +486,6 @@ class ThriftyClassifier(ClassifierMixin, _Thrifty):
     True
     """
 
-    _usual_score = "accuracy"
-
     def __init__(
         self,
         *,
@@ -553,8 +552,20 @@ class ThriftyClassifier(ClassifierMixin, _Thrifty):
         matrix = read_error_costs(ErrorCosts(self.error_costs), self.classes_)
         return Objective(matrix, is_money=True)
 
-    def _as_score(self, y: NDArray[Any], weights: FloatArray) -> Score:  # noqa: ARG002
-        return (lambda losses: 1.0 - losses) if self.error_costs is None else np.negative
+    def _usual_scores(
+        self,
+        tuned: TunedStages,
+        found: StageOutputs,
+        samples: LabelledData,
+        weights: FloatArray,  # noqa: ARG002
+    ) -> tuple[str, FloatArray]:
+        if self.error_costs is not None:
+            return NEG_ERROR_COSTS, -tuned.observed
+        n_classes = len(self.classes_)
+        if n_classes == 1 or not is_lopsided(samples.y, samples.weights / samples.weights.sum()):
+            return "accuracy", 1.0 - tuned.observed
+        briers = brier_scores(found.outputs, np.eye(n_classes)[samples.y])
+        return "neg_brier_score", -briers / (2 if n_classes == 2 else 1)  # as scikit-learn has it
 
 
 class ThriftyRegressor(RegressorMixin, _Thrifty):
@@ -574,8 +585,6 @@ class ThriftyRegressor(RegressorMixin, _Thrifty):
     >>> bool(model.fit(X, age).cost_ <= 20)
     True
     """
-
-    _usual_score = "r2"
 
     def __init__(
         self,
@@ -611,10 +620,16 @@ class ThriftyRegressor(RegressorMixin, _Thrifty):
         unit = float(found.gates[:, 0].mean())
         return Objective(np.empty((0, 0)), unit if unit > 0 else 1.0)
 
-    def _as_score(self, y: NDArray[Any], weights: FloatArray) -> Score:
-        mean = np.average(y, weights=weights)
-        variance = float(np.average((y - mean) ** 2, weights=weights))
-        return lambda losses: 1.0 - losses / (variance or 1.0)
+    def _usual_scores(
+        self,
+        tuned: TunedStages,
+        found: StageOutputs,  # noqa: ARG002
+        samples: LabelledData,
+        weights: FloatArray,
+    ) -> tuple[str, FloatArray]:
+        mean = np.average(samples.y, weights=weights)
+        variance = float(np.average((samples.y - mean) ** 2, weights=weights))
+        return "r2", 1.0 - tuned.observed / (variance or 1.0)
 
 
 def load_thrifty(file: File, n_jobs: int | None = None) -> ThriftyClassifier | ThriftyRegressor:

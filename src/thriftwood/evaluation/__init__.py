@@ -14,6 +14,7 @@ from thriftwood.evaluation.choosing import (
 )
 from thriftwood.evaluation.evaluation import Evaluation, Measures, Meter, evaluate
 from thriftwood.evaluation.scores import (
+    NEG_ERROR_COSTS,
     Predicted,
     Score,
     class_losses,
@@ -23,6 +24,7 @@ from thriftwood.evaluation.scores import (
 )
 
 __all__ = [
+    "NEG_ERROR_COSTS",
     "Choice",
     "Evaluation",
     "Measures",

@@ -92,16 +92,16 @@ class Frontier(Summarised):
 
 def usual_frontier(
     tuned: TunedStages,
+    scores: FloatArray,
     weights: FloatArray,
-    as_score: Callable[[FloatArray], FloatArray],
     about: tuple[str, str],
 ) -> Frontier:
-    """Measure rules by the mean of losses; `as_score` makes a linear score of them."""
-    rules, margins, observed, _ = tuned
+    """Measure rules by the mean of what samples score, shape (n_samples, n_stages)."""
+    rules, margins = tuned.rules, tuned.margins
     shares = weights / weights.sum()
     score, spread = np.empty(len(rules)), np.empty(len(rules))
     for number, rule in enumerate(rules.thresholds):
-        gained = as_score(at_stop(margins, observed, rule))
+        gained = at_stop(margins, scores, rule)
         score[number] = shares @ gained
         spread[number] = np.sqrt((gained - score[number]) ** 2 @ shares**2)
     return Frontier(rules.costs, score, spread, *about)

@@ -166,10 +166,11 @@ def _judged(model: Any) -> Any:
 
 
 def _scoring_of(model: Any) -> Any:
-    """Return the score by which rules were chosen; where errors cost something, what they cost."""
+    """Return the score of the frontier, of numbers the squared error; or what errors cost."""
     if getattr(model, "error_costs", None) is not None:
         return ErrorCosts(model.error_costs_)
-    usual = "accuracy" if hasattr(model, "classes_") else "neg_mean_squared_error"
+    is_class = hasattr(model, "classes_")
+    usual = model.frontier_.scoring if is_class else "neg_mean_squared_error"
     return usual if model.scoring is None else model.scoring
 
 
