@@ -63,6 +63,12 @@ def test_forests_come_back_to_the_last_bit(name):
     assert_same(export.from_json(text), case(name))
 
 
+def test_zero_bytes_at_the_end_of_a_name_stay():
+    names = ("a\0", "\0", "", "b")
+    forest = replace(read_forest(fitted("stump").model), feature_names=names)
+    assert export.from_json(export.to_json(forest)).feature_names == names
+
+
 @given(any_forests(), st.data())
 @settings(max_examples=60)
 def test_any_forest_comes_back(forest, data):

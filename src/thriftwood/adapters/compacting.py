@@ -11,8 +11,7 @@ from sklearn.pipeline import make_pipeline
 
 from thriftwood.adapters.registry import narrow_model, read_forest, unwrapped
 from thriftwood.errors import InputError
-from thriftwood.forest import NO_SET, Forest
-from thriftwood.forest.inputs import column_of
+from thriftwood.forest import NO_SET, Forest, column_of
 from thriftwood.forest.table import column_names
 from thriftwood.support.arrays import IntArray
 from thriftwood.support.libraries import frame_of

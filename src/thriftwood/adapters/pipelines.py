@@ -19,8 +19,7 @@ from sklearn.pipeline import make_pipeline
 
 from thriftwood.adapters.common import is_a, unfitted
 from thriftwood.errors import UnsupportedModelError
-from thriftwood.forest import Forest, Inputs
-from thriftwood.forest.inputs import table_of
+from thriftwood.forest import Forest, Inputs, table_of
 from thriftwood.support.columns import Columns
 
 # The columns that something is computed from.

@@ -7,7 +7,7 @@ every node, inner or leaf, carries the value that the model would predict there.
 from thriftwood.forest import files
 from thriftwood.forest.collapse import collapse, kept_by
 from thriftwood.forest.forest import Forest, levels_of
-from thriftwood.forest.inputs import Inputs
+from thriftwood.forest.inputs import Inputs, column_of, table_of
 from thriftwood.forest.kernels import LEAF, NEXT_TO_ZERO, NO_SET, class_weights, first_tests
 from thriftwood.forest.links import Link, Statistic, predictions
 from thriftwood.forest.margin_kernels import LEAST_SHARE
@@ -59,6 +59,7 @@ __all__ = [
     "Statistic",
     "class_weights",
     "collapse",
+    "column_of",
     "files",
     "first_tests",
     "first_uses",
@@ -81,5 +82,6 @@ __all__ = [
     "save_stages",
     "scores",
     "sums_below",
+    "table_of",
     "value_ranges",
 ]

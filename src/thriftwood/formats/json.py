@@ -237,7 +237,7 @@ def _forest(document: Any) -> Forest:
     names, classes = document["feature_names"], document["classes"]
     return Forest(
         n_features=index(document["n_features"]),
-        feature_names=None if names is None else tuple(_array(names, "U").tolist()),
+        feature_names=None if names is None else _names(names),
         input_dtype=_input_dtype(document["input_dtype"]),
         bias=_array(document["bias"], "if"),
         classes=None if classes is None else _array(classes["labels"], *LABELS[classes["type"]]),
@@ -249,6 +249,11 @@ def _forest(document: Any) -> Forest:
         **_sets(document["category_sets"]),
         **_nodes(document["trees"]),
     )
+
+
+def _names(names: Any) -> tuple[str, ...]:
+    _array(names, "U")
+    return tuple(names)  # an array of NumPy would drop zero bytes at their end
 
 
 def _input_dtype(name: Any) -> np.dtype[Any]:
