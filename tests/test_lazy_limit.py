@@ -314,6 +314,13 @@ def test_a_limit_below_every_first_value_is_told(form):
             tw.LazyPredictor(model, max_cost=max_cost, **options).predict(rows)
 
 
+def test_a_limit_is_not_blamed_for_what_was_never_asked_for():
+    stays = PATH.cascade(HEART.X, HEART.y, budget=0, max_cost=110)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert stays.bill(HEART.X).mean == 0
+
+
 def test_the_limit_is_seen():
     assert "max_cost=2.5" in repr(tw.LazyPredictor(FOREST, max_cost=2.5))
     assert "max_cost" not in repr(tw.LazyPredictor(FOREST))

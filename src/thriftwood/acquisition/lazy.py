@@ -16,7 +16,7 @@ from thriftwood.acquisition import buying
 from thriftwood.acquisition.answer import LazyAnswer
 from thriftwood.acquisition.buying import Buyer, Request
 from thriftwood.acquisition.columns import ColumnBuyer
-from thriftwood.acquisition.kernels import KNOWN
+from thriftwood.acquisition.kernels import KNOWN, LOST
 from thriftwood.acquisition.sets import CompiledSets
 from thriftwood.acquisition.traversal import compile_stages, price_arrays
 from thriftwood.acquisition.values import Known, ValueReader, read_ids
@@ -290,10 +290,10 @@ class LazyPredictor:
 
     def _is_below_all(self, buyer: Buyer) -> bool:
         """Return True where the limit alone, if there is one, kept every sample at the roots."""
-        if not 0 < self._max_cost < math.inf or self._on_failure == "node" or not len(buyer.ids):
+        if not 0 < self._max_cost < math.inf or self._on_failure == "node" or buyer.n_requests:
             return False
-        knows = bool((buyer.traversal.state.status == KNOWN).any())
-        return self._forest.richest.n_splits > 0 and not buyer.n_requests and not knows
+        status = buyer.traversal.state.status
+        return bool((status == LOST).any()) and not (status == KNOWN).any()
 
     def _answer(self, buyer: Buyer, prices: PriceList, good: Any) -> LazyAnswer:
         """Return the answer for samples that were not given up."""
