@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import reprlib
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,8 +49,11 @@ class ClassScore(NamedTuple):
 Scoring = str | Scorer | ClassScore | None
 
 
-def read_scorer(scoring: Any) -> tuple[str, Scorer]:
-    """Return what a user passed as `scoring` as a name and a scorer, or refuse it."""
+def read_scorer(scoring: Any, others: Sequence[str] = ()) -> tuple[str, Scorer]:
+    """Return what a user passed as `scoring` as a name and a scorer, or refuse it.
+
+    `others` are names that may have been meant, too.
+    """
     if isinstance(scoring, ClassScore):
         score, method = ABOUT_ONE[scoring.name]
         return scoring.name, make_scorer(score, response_method=method, pos_label=scoring.label)
@@ -59,7 +62,8 @@ def read_scorer(scoring: Any) -> tuple[str, Scorer]:
         if scoring not in names:
             raise InputError(
                 f"`scoring` is {scoring!r}, which is no score of scikit-learn."
-                f"{did_you_mean(scoring, names)} `sklearn.metrics.get_scorer_names()` lists them.",
+                f"{did_you_mean(scoring, [*names, *others])} "
+                "`sklearn.metrics.get_scorer_names()` lists them.",
                 "scoring",
             )
         return scoring, get_scorer(scoring)

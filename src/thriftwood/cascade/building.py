@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from thriftwood.adapters import Scoring, forest_model, read_forest, read_scorer
+from thriftwood.adapters import Scoring, forest_model, read_forest
 from thriftwood.billing import bill_of_stages, model_cost_of
 from thriftwood.cascade.calibration import brier_scores, is_lopsided, temperature_scaling
 from thriftwood.cascade.model import CascadeClassifier
@@ -24,6 +24,7 @@ from thriftwood.errors import InputError
 from thriftwood.evaluation import (
     Predicted,
     Score,
+    check_scoring,
     check_several_classes,
     class_losses,
     near_best,
@@ -86,7 +87,7 @@ def build_cascade(
     if isinstance(scoring, ErrorCosts):
         error_costs = read_error_costs(scoring, path.forest.classes)
     elif scoring is not None:
-        read_scorer(scoring)  # refused before the work
+        check_scoring(scoring)  # refused before the work
     if (prices.payer >= 0).any():
         raise InputError(
             "With `shared_by` what a sample pays depends on where others stop, so that none can be "

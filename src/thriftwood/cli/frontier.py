@@ -196,9 +196,9 @@ def check_metric(request: Request, holds_out: bool) -> None:
     """Refuse, before any work, a metric that does not exist, or has nothing to judge."""
     if request.metric is None:
         return
-    from thriftwood.adapters import read_scorer
+    from thriftwood.evaluation import check_scoring
 
-    read_scorer(request.metric)
+    check_scoring(request.metric)
     if not holds_out:
         raise InputError("--metric judges samples that training did not see: add --validation.")
 

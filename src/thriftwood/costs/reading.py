@@ -20,8 +20,8 @@ from thriftwood.support.columns import Columns, ColumnsOf
 from thriftwood.support.validation import (
     check_mask,
     did_you_mean,
-    is_missing,
     is_whole,
+    numbered,
     numbers,
     some,
 )
@@ -305,29 +305,12 @@ def _read_batches(
         return [], {}
     if not isinstance(shared, Mapping):
         everything = [*range(columns.n_columns), *groups]
-        return [_numbered(shared, n_samples, "shared_by")], dict.fromkeys(everything, 0)
+        return [numbered(shared, n_samples, "shared_by")], dict.fromkeys(everything, 0)
     payer_of = {
         name if name in groups else columns.find(name, "shared_by", also=groups): number
         for number, name in enumerate(shared)
     }
-    return [_numbered(ids, n_samples, f"shared_by[{n!r}]") for n, ids in shared.items()], payer_of
-
-
-def _numbered(ids: Any, n_samples: int, name: str) -> IndexArray:
-    """Return batches numbered from 0."""
-    # A list is not made an array, which would turn numbers beside text or NaN into something else.
-    given = ids.tolist() if hasattr(ids, "tolist") else list(ids)
-    if len(given) != n_samples or any(isinstance(one, list) for one in given):
-        raise InputError(
-            f"`{name}` must be {n_samples} ids, one for each of the samples that are to pay."
-        )
-    number_of: dict[Any, int] = {}
-    batch_of = np.empty(n_samples, dtype=np.int32)
-    for sample, one in enumerate(given):
-        if is_missing(one):
-            raise InputError(f"`{name}` is missing in row {sample}: every sample has an id.")
-        batch_of[sample] = number_of.setdefault((type(one), one), len(number_of))
-    return batch_of
+    return [numbered(ids, n_samples, f"shared_by[{n!r}]") for n, ids in shared.items()], payer_of
 
 
 def _items_of_features(

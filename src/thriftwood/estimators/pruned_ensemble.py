@@ -26,7 +26,6 @@ from thriftwood.adapters import (
     check_names,
     library_of,
     read_forest,
-    read_scorer,
     weight_name,
     without_pipeline,
 )
@@ -36,6 +35,7 @@ from thriftwood.estimators.cross_validation import Fold, Samples, cross_validate
 from thriftwood.estimators.options import prices_for, refuse_text, target_in_words
 from thriftwood.evaluation import (
     Evaluation,
+    check_scoring,
     check_statistic,
     choose_point,
     read_rule,
@@ -181,7 +181,7 @@ class _PrunedEnsemble(BaseEstimator):
         """Refuse before any work what would be refused after it."""
         read_rule(self.rule, self.limit, self.error_costs is not None)
         if self.scoring is not None:
-            read_scorer(self.scoring)
+            check_scoring(self.scoring)
             if self.error_costs is not None:
                 raise InputError("Pass either `scoring` or `error_costs`.", "scoring")
         if self.budget is not None and self.tradeoff is not None:

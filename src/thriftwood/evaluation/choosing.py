@@ -11,7 +11,7 @@ import numpy as np
 
 from thriftwood.adapters import Scoring
 from thriftwood.errors import ConstantPredictionWarning, InputError
-from thriftwood.evaluation.evaluation import Evaluation
+from thriftwood.evaluation.evaluation import Evaluation, samples_in_words
 from thriftwood.evaluation.scores import NEG_ERROR_COSTS, standard_errors_to
 from thriftwood.forest import Forest
 from thriftwood.problem import ErrorCosts
@@ -52,6 +52,8 @@ class Choice:
         difference; not of regressors.
     fewest : int, optional
         How many samples the rarest class has; not of regressors, nor where samples have weights.
+    n_queries : int, optional
+        Where samples are documents of queries.
     """
 
     point: int
@@ -69,6 +71,7 @@ class Choice:
     brier_before: float | None = None
     brier_error: float | None = None
     fewest: int | None = None
+    n_queries: int | None = None
 
     @property
     def given_up(self) -> float:
@@ -84,8 +87,8 @@ class Choice:
         if self.scoring == NEG_ERROR_COSTS:
             found = f"errors cost {0.0 - self.score:.6g} instead of {0.0 - self.score_before:.6g}"
         return (
-            f"On {self.n_samples} samples {found}, and the mean bill {self.cost:.6g} instead of "
-            f"{self.cost_before:.6g}.{self._what_is_lost}"
+            f"On {samples_in_words(self.n_samples, self.n_queries)} {found}, and the mean bill "
+            f"{self.cost:.6g} instead of {self.cost_before:.6g}.{self._what_is_lost}"
         )
 
     @property
@@ -106,12 +109,16 @@ class Choice:
         return lost
 
 
-def check_statistic(forest: Forest, scoring: Scoring | ErrorCosts = None) -> None:
+def check_statistic(
+    forest: Forest, scoring: Scoring | ErrorCosts = None, has_queries: bool = False
+) -> None:
     """Refuse to judge by squared errors what was trained for something else."""
-    if not forest.is_classifier and forest.statistic == "other" and scoring is None:
+    is_numbers = not forest.is_classifier and not has_queries
+    if is_numbers and forest.statistic == "other" and scoring is None:
         raise InputError(
             "This model predicts a quantile, a rank or something of your own, which squared errors "
-            "do not judge: pass a `scoring` that does, or take a point by `path.at(...)`.",
+            "do not judge: pass a `scoring` that does, for a ranker `qid`, the query of each "
+            "sample, or take a point by `path.at(...)`.",
             "scoring",
         )
 
@@ -171,6 +178,7 @@ def choose_point(measured: Evaluation, rule: str, limit: float | None = None) ->
         is_constant=bool(measured.is_constant[place]) and not before.is_constant,
         one_class=bool(measured.one_class[place]) and not before.one_class,
         fewest=fewest,
+        n_queries=measured.n_queries,
         **brier,
     )
 

@@ -15,6 +15,7 @@ from thriftwood.adapters import Scoring
 from thriftwood.billing import mean_costs, nested_bills, sorted_by_step, steps_of
 from thriftwood.costs import PriceList
 from thriftwood.evaluation import kernels
+from thriftwood.evaluation.rankings import read_ranking
 from thriftwood.evaluation.scores import (
     CLASS_LOSSES,
     NEG_ERROR_COSTS,
@@ -74,6 +75,7 @@ class Measures(NamedTuple):
     own_brier: float | None = None
     own_brier_deviations: FloatArray | None = None
     confusion: FloatArray | None = None
+    query_cost_quantiles: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,6 +132,11 @@ class Evaluation(Summarised):
         of regressors, nor where there are very many points and classes.
     error_costs : shape (n_classes, n_classes), optional
         What answers (columns) cost where rows are true, as it was given.
+    query_cost_quantiles : shape (n_points, n_quantiles), optional
+        Of the bills of queries, each that of all its documents together, where samples have `qid`.
+    n_queries : int, optional
+    documents_per_query : float, optional
+        On average, as they count in mean bills.
     """
 
     points: IntArray
@@ -154,6 +161,9 @@ class Evaluation(Summarised):
     own_brier_deviations: FloatArray | None = None
     confusion: FloatArray | None = None
     error_costs: FloatArray | None = None
+    query_cost_quantiles: FloatArray | None = None
+    n_queries: int | None = None
+    documents_per_query: float | None = None
 
     @classmethod
     def of(cls, measured: Sequence[Measures], **about: Any) -> Evaluation:
@@ -168,19 +178,31 @@ class Evaluation(Summarised):
 
     def _summary(self) -> Summary:
         best, was = int(self.score.argmax()), self.original
+        value, label, spread, before = self.error, "error", self.standard_error, was.error
+        if self.judges_rankings:
+            value, label, spread, before = self.score, self.scoring, self.score_error, was.score
         return Summary(
-            f"Evaluation of {len(self.points)} points on {self.n_samples} samples: best "
+            f"Evaluation of {len(self.points)} points on {self.samples_in_words}: best "
             f"{self.scoring} {self.score[best]:.4g} at point {self.points[best]}, mean cost "
             f"{self.cost[best]:.6g}",
             chart=Chart(
-                self.cost,
-                self.error,
-                "mean bill",
-                "error",
-                self.standard_error,
-                mark=(was.cost, was.error, "before pruning"),
+                self.cost, value, "mean bill", label, spread, (was.cost, before, "before pruning")
             ),
         )
+
+    @property
+    def samples_in_words(self) -> str:
+        return samples_in_words(self.n_samples, self.n_queries)
+
+    @property
+    def judges_rankings(self) -> bool:
+        """True where the score is one of rankings, beside which errors of numbers mean nothing."""
+        return read_ranking(self.scoring) is not None
+
+    @property
+    def cost_per_query(self) -> FloatArray | None:
+        """Mean bill of a query, where samples have `qid`."""
+        return None if self.documents_per_query is None else self.cost * self.documents_per_query
 
     @property
     def score_error(self) -> FloatArray:
@@ -198,9 +220,11 @@ class Evaluation(Summarised):
         for name in ("error", "standard_error", "vote_error", "log_loss", "brier"):
             columns[name] = getattr(self, name)
         columns |= {"score": self.score, "score_error": self.score_error, "cost": self.cost}
-        columns["total_cost"] = self.total_cost
+        columns |= {"cost_per_query": self.cost_per_query, "total_cost": self.total_cost}
         for column, quantile in enumerate(self.quantiles):
             columns[f"cost_q{quantile:g}"] = self.cost_quantiles[:, column]
+            if self.query_cost_quantiles is not None:
+                columns[f"query_cost_q{quantile:g}"] = self.query_cost_quantiles[:, column]
         return frame_of({name: column for name, column in columns.items() if column is not None})
 
 
@@ -250,6 +274,7 @@ def evaluate(
         n_samples=int(np.count_nonzero(data.times.any(axis=0))),
         scoring=score.name,
         error_costs=score.error_costs,
+        **measure.about_queries,
     )
 
 
@@ -270,6 +295,7 @@ class Meter:
         self._per_sample = (self._weights**2).sum() / self._total**3
         self._judged = np.flatnonzero(self._weights > 0)
         self._quantiles = _Quantiles(data.weights, shares) if shares else None
+        self._queries = None if data.query is None else _Queries(data, shares)
         self._briers: dict[str, Score] = {}
         self._n_classes, forest = 0, path.forest
         if forest.classes is None:
@@ -303,6 +329,8 @@ class Meter:
         )
         if self._quantiles is not None:
             measures = measures._replace(cost_quantiles=self._quantiles.of(bill))
+            if self._queries is not None:
+                measures = measures._replace(query_cost_quantiles=self._queries.quantiles(bill))
         if not self._briers:
             return measures
         found = dict(zip(self._names, means.tolist(), strict=False))
@@ -311,6 +339,11 @@ class Meter:
             found.setdefault(name, -own)
         return measures._replace(**found, confusion=self._confusion(answers))
 
+    @property
+    def about_queries(self) -> dict[str, Any]:
+        """Numbers of queries and of their documents, if samples have queries."""
+        return {} if self._queries is None else self._queries.about
+
     def _confusion(self, labels: IntArray) -> FloatArray | None:
         """Return how much the samples of each class (rows) weigh that are predicted as each."""
         if not self._n_classes:
@@ -318,6 +351,11 @@ class Meter:
         shape = self._n_classes, self._n_classes
         counted = np.bincount(self._row + labels, self._counted, math.prod(shape))
         return counted.astype(np.float64).reshape(shape)
+
+
+def samples_in_words(n_samples: int, n_queries: int | None) -> str:
+    """Return how many samples there are, and of how many queries."""
+    return f"{n_samples} samples{'' if n_queries is None else f' of {n_queries} queries'}"
 
 
 def _nested(path: Prunings, visited: IntArray) -> Iterator[Nested]:
@@ -429,6 +467,27 @@ def _losses(
         return squared
     vote_error = state.votes[samples].argmax(axis=1) != y_true
     return np.vstack([class_losses(outputs, y_true), vote_error])
+
+
+class _Queries:
+    """Bills of queries: a query pays what its documents pay, and counts as they do on average."""
+
+    def __init__(self, data: SampleData, shares: tuple[float, ...]) -> None:
+        assert data.query is not None
+        self._documents = np.flatnonzero(data.weights > 0)
+        query = np.unique(data.query[self._documents], return_inverse=True)[1]
+        weights = np.bincount(query, data.weights[self._documents]) / np.bincount(query)
+        self._query, self._quantiles = query, _Quantiles(weights, shares)
+        self.about = {
+            "n_queries": len(weights),
+            "documents_per_query": float(data.weights.sum() / weights.sum()),
+        }
+
+    def quantiles(self, bill: FloatArray) -> FloatArray:
+        """Return those of the bills of queries at one point, of which bills of documents come."""
+        return self._quantiles.of(
+            np.bincount(self._query, bill[self._documents]).astype(np.float64)
+        )
 
 
 class _Quantiles:

@@ -19,6 +19,14 @@ from numpy.typing import NDArray
 from thriftwood.adapters import ClassScore, Scorer, Scoring, read_scorer, score_predictions
 from thriftwood.errors import InputError
 from thriftwood.evaluation import kernels
+from thriftwood.evaluation.rankings import (
+    NDCG,
+    RankingScore,
+    grades_of,
+    ranking_names,
+    ranking_values,
+    read_ranking,
+)
 from thriftwood.forest import Forest
 from thriftwood.problem import (
     AnyErrorCosts,
@@ -70,12 +78,15 @@ def read_score(scoring: Scoring | ErrorCosts, forest: Forest, data: SampleData, 
         of = _deviating(partial(_cost_of_errors, matrix), forest, data, weights)
         return Score(NEG_ERROR_COSTS, of, matrix)
     if scoring is None:
-        scoring = default_scoring(forest, data.target[weights > 0])
+        scoring = default_scoring(forest, data.target[weights > 0], data.query is not None)
     name, label = scoring if isinstance(scoring, ClassScore) else (scoring, 1)
+    ranking = read_ranking(name)
+    if ranking is not None:
+        return Score(ranking.name, _ranking(ranking, forest, data, weights))
     if isinstance(name, str) and name in KNOWN:
         _check_kind(name, forest)
         return Score(name, _known(name, label, forest, data, weights))
-    name, scorer = read_scorer(scoring)
+    name, scorer = check_scoring(scoring)
     return Score(name, _left_out(name, scorer, forest, data, weights, X))
 
 
@@ -88,15 +99,25 @@ def score_or_money(scoring: Scoring | ErrorCosts, error_costs: AnyErrorCosts) ->
     return ErrorCosts(error_costs)
 
 
-def default_scoring(forest: Forest, target: NDArray[Any]) -> str:
+def check_scoring(scoring: Any) -> tuple[str, Any]:
+    """Return the name of a score, and a scorer; refuse what is none.
+
+    Scores of rankings have no scorer.
+    """
+    if read_ranking(scoring) is not None:
+        return scoring, None
+    return read_scorer(scoring, ranking_names())
+
+
+def default_scoring(forest: Forest, target: NDArray[Any], has_queries: bool = False) -> str:
     """Return the score that chooses where none is named.
 
     For classifiers that is the area under the ROC curve, of more than two classes the mean over
     each against the rest, or where a class is missing the Brier score; for regressors the squared
-    error.
+    error, or NDCG where samples are documents of queries.
     """
     if forest.classes is None:
-        return "neg_mean_squared_error"
+        return NDCG if has_queries else "neg_mean_squared_error"
     if len(np.unique(target)) < len(forest.classes) or len(forest.classes) < 2:
         return "neg_brier_score"
     return "roc_auc" if len(forest.classes) == 2 else "roc_auc_ovr"
@@ -148,6 +169,33 @@ def _known(
     return _deviating(score_of, forest, data, weights)
 
 
+def _ranking(
+    score: RankingScore, forest: Forest, data: SampleData, weights: FloatArray
+) -> Callable[[Predicted], tuple[float, FloatArray]]:
+    """Return the mean of a score over queries, each weighed as its documents are on average."""
+    if data.query is None:
+        raise InputError(
+            f"`scoring` is {score.name!r}, which judges the documents of each query: pass `qid`, "
+            "the query of each sample.",
+            "qid",
+        )
+    grades, value_of = grades_of(score, forest, data.target), ranking_values(score, forest)
+    documents = np.flatnonzero(weights > 0)
+    documents = documents[np.argsort(data.query[documents], kind="stable")]
+    _, first, query = np.unique(data.query[documents], return_index=True, return_inverse=True)
+    shares = np.bincount(query, weights[documents]) / np.bincount(query)
+    shares /= shares.sum()
+    influence = np.zeros(len(weights))
+
+    def score_of(_: Samples, predicted: Predicted) -> Judged:
+        values = value_of(predicted.outputs)[documents]
+        mean, of_queries = _mean(score.of_queries(grades[documents], values, query), shares)
+        influence[documents[first]] = of_queries
+        return mean, influence
+
+    return _deviating(score_of, forest, data, weights)
+
+
 def _deviating(
     score_of: Callable[[Samples, Predicted], Judged],
     forest: Forest,
@@ -157,7 +205,7 @@ def _deviating(
     """Return a score with its deviations, added up over groups of samples."""
     n_classes = 0 if forest.classes is None else len(forest.classes)
     samples = Samples(data.target, weights / weights.sum(), n_classes, {})
-    group, n_groups = _groups(weights, N_GROUPS)
+    group, n_groups = _groups(weights, N_GROUPS, data.query)
     correction = math.sqrt(n_groups / max(n_groups - 1, 1))
 
     def measure(predicted: Predicted) -> tuple[float, FloatArray]:
@@ -212,13 +260,19 @@ def _made(name: str) -> str:
     )
 
 
-def _groups(weights: FloatArray, most: int) -> tuple[IntArray, int]:
-    """Return the group of each sample, drawn at random, and how many there are."""
+def _groups(weights: FloatArray, most: int, query: IndexArray | None) -> tuple[IntArray, int]:
+    """Return the group of each sample, drawn at random, and how many there are.
+
+    Documents of a query stay together: what they score hangs together.
+    """
     counted = np.flatnonzero(weights > 0)
-    n_groups = min(most, len(counted))
+    units, unit = counted, np.arange(len(counted))
+    if query is not None:
+        units, unit = np.unique(query[counted], return_inverse=True)
+    n_groups = min(most, len(units))
     group = np.zeros(len(weights), dtype=np.int64)
-    drawn = np.random.default_rng(SEED).permutation(len(counted))
-    group[counted[drawn]] = np.arange(len(counted)) % n_groups
+    drawn = np.argsort(np.random.default_rng(SEED).permutation(len(units)))
+    group[counted] = (drawn % n_groups)[unit]
     return group, n_groups
 
 
@@ -413,7 +467,7 @@ def _left_out(
 ) -> Callable[[Predicted], tuple[float, FloatArray]]:
     """Return any score, with deviations by the jackknife: computed again without each group."""
     counted = np.flatnonzero(weights > 0)
-    group, n_groups = _groups(weights, N_LEFT_OUT)
+    group, n_groups = _groups(weights, N_LEFT_OUT, data.query)
     y_true = data.target if forest.classes is None else forest.classes[data.target]
     is_weighed = bool((weights[counted] != weights[counted[0]]).any())
     factor = math.sqrt(max(n_groups - 1, 0) / n_groups)

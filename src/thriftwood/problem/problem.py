@@ -69,6 +69,8 @@ class SampleData:
         How much it counts in the mean bill, and in the loss.
     times : shape (n_trees, n_samples)
         How often each sample counts in each tree.
+    query : shape (n_samples,), optional
+        The number of each sample's query, where samples are documents of queries.
     """
 
     table: Table
@@ -77,6 +79,7 @@ class SampleData:
     weights: FloatArray
     loss_weights: FloatArray
     times: CountArray
+    query: IndexArray | None = None
 
     def counted(self, weights: FloatArray) -> FloatArray:
         """Return weights of the samples that some tree counts, 0 for the others."""
@@ -92,6 +95,7 @@ class SampleData:
             weights=read_only(self.weights[rows]),
             loss_weights=read_only(self.loss_weights[rows]),
             times=times_counted(len(self.times), table.n_samples),
+            query=None if self.query is None else read_only(self.query[rows]),
         )
 
 

@@ -17,6 +17,7 @@ from thriftwood.support.validation import (
     check_mask,
     chosen,
     is_missing,
+    numbered,
     numbers,
     one_number_from_zero,
 )
@@ -80,6 +81,11 @@ def check_known(target: NDArray[Any]) -> None:
         raise InputError(
             f"`y` is missing in row {unknown[0]}: leave out samples whose target is not known."
         )
+
+
+def read_queries(qid: ArrayLike | None, n_samples: int) -> IndexArray | None:
+    """Return the number of each sample's query, if samples are documents of queries."""
+    return None if qid is None else read_only(numbered(qid, n_samples, "qid"))
 
 
 def read_weights(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray:

@@ -17,6 +17,7 @@ from thriftwood.problem.problem import SampleData
 from thriftwood.problem.targets import (
     ClassWeight,
     read_loss_weights,
+    read_queries,
     read_target,
     read_weights,
     times_counted,
@@ -67,6 +68,7 @@ def read_validation(
     sample_weight: ArrayLike | None = None,
     costs: AnyCosts = None,
     class_weight: ClassWeight = None,
+    qid: ArrayLike | None = None,
 ) -> tuple[SampleData, PriceList]:
     """Read samples to measure a path on, and their prices; as in `PruningPath.evaluate`."""
     forest = path.forest
@@ -78,7 +80,8 @@ def read_validation(
     bill_weights = prices.bill_weights(weights)
     prices.batch_weights(bill_weights)  # refuses weights that differ within a batch
     loss_weights = read_loss_weights(class_weight, forest, target, weights)
-    data = SampleData(table, target, weights, bill_weights, loss_weights, times)
+    query = read_queries(qid, table.n_samples)
+    data = SampleData(table, target, weights, bill_weights, loss_weights, times, query)
     if not data.counted(loss_weights).any():
         raise InputError(f"With samples={samples!r} no sample counts that has any weight.")
     return data, prices

@@ -261,6 +261,7 @@ class PruningPath(Summarised):
         sample_weight: ArrayLike | None = None,
         class_weight: ClassWeight = None,
         costs: AnyCosts = None,
+        qid: ArrayLike | None = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
     ) -> Evaluation:
@@ -297,12 +298,17 @@ class PruningPath(Summarised):
         costs : array-like, mapping or Costs, optional
             What these samples pay; None means the prices of the path. Needed where those belong to
             the samples that the path was computed on.
+        qid : array-like, optional
+            The query of each sample, where samples are documents that queries found. `scoring` may
+            then be a score of rankings: "ndcg@10" (of regressors the usual one), "map", "map@10" or
+            "mrr", with any number. Standard errors are those over queries, and bills of queries
+            have quantiles, too.
         n_jobs : int, optional
             Threads to route the samples with.
         progress : bool, optional
             As in `prune_path`.
         """
-        data, prices = read_validation(self, X, y, samples, sample_weight, costs, class_weight)
+        data, prices = read_validation(self, X, y, samples, sample_weight, costs, class_weight, qid)
         scoring = score_or_money(scoring, error_costs)
         options = points, quantiles, n_threads(n_jobs), progress, scoring, X
         return aside(evaluate, self, data, prices, *options)
@@ -321,13 +327,14 @@ class PruningPath(Summarised):
         sample_weight: ArrayLike | None = None,
         class_weight: ClassWeight = None,
         costs: AnyCosts = None,
+        qid: ArrayLike | None = None,
         n_jobs: int | None = None,
     ) -> Pruned:
         """Choose a point by its score and its bills on samples that training did not see.
 
         Parameters
         ----------
-        X, y, scoring, error_costs, samples, sample_weight, class_weight, costs, n_jobs
+        X, y, scoring, error_costs, samples, sample_weight, class_weight, costs, qid, n_jobs
             As in `evaluate`.
         rule : str, optional
             With `error_costs` "least_total_cost" is the usual one, the least mean bill plus mean
@@ -353,7 +360,7 @@ class PruningPath(Summarised):
         """
         is_money = error_costs is not None or isinstance(scoring, ErrorCosts)
         rule = read_rule(rule, limit, is_money)
-        check_statistic(self.forest, scoring)
+        check_statistic(self.forest, scoring, qid is not None)
         measured = self.evaluate(
             X,
             y,
@@ -364,6 +371,7 @@ class PruningPath(Summarised):
             sample_weight=sample_weight,
             class_weight=class_weight,
             costs=costs,
+            qid=qid,
             n_jobs=n_jobs,
         )
         choice = choose_point(measured, rule, limit)

@@ -36,19 +36,22 @@ def draw_losses(path: Any, ax: Axes | None, style: str) -> Axes:
 def draw_errors(measured: Evaluation, ax: Axes | None, style: str, what: str, unit: str) -> Axes:
     """Draw mean bill against measured errors."""
     drawn = _axes(ax)
-    (line,) = drawn.plot(measured.cost, measured.error, style, markersize=6, label="error")
+    found, spread, label = measured.error, measured.standard_error, "error"
+    if measured.judges_rankings:
+        found, spread, label = measured.score, measured.score_error, measured.scoring
+        what = measured.scoring
+    (line,) = drawn.plot(measured.cost, found, style, markersize=6, label=label)
     by_cost = np.argsort(measured.cost, kind="stable")
-    cost, error = measured.cost[by_cost], measured.error[by_cost]
     drawn.fill_between(
-        cost,
-        error - measured.standard_error[by_cost],
-        error + measured.standard_error[by_cost],
+        measured.cost[by_cost],
+        (found - spread)[by_cost],
+        (found + spread)[by_cost],
         color=line.get_color(),
         alpha=0.2,
         linewidth=0,
         label="one standard error",
     )
-    return _labelled(drawn, with_unit(f"mean bill of {measured.n_samples} samples", unit), what)
+    return _labelled(drawn, with_unit(f"mean bill of {measured.samples_in_words}", unit), what)
 
 
 def _axes(ax: Axes | None) -> Axes:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from thriftwood.errors import InputError
-from thriftwood.support.arrays import FloatArray
+from thriftwood.support.arrays import FloatArray, IndexArray
 
 # Complex numbers, times and dates, text: NumPy would turn them into numbers, with or without sense.
 COMPLEX_OR_TIME = "cmM"
@@ -40,6 +40,22 @@ def check_mask(values: object, name: str) -> None:
             f"`{name}` is masked{where}: pass a value for every entry; only in `X` what is "
             "masked is a missing value."
         )
+
+
+def numbered(ids: Any, n_samples: int, name: str) -> IndexArray:
+    """Return the number of each sample's id, in the order of their first samples, from 0."""
+    # A list is not made an array, which would turn numbers beside text or NaN into something else.
+    given = ids.tolist() if hasattr(ids, "tolist") else ids
+    given = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else []
+    if len(given) != n_samples or any(isinstance(one, list) for one in given):
+        raise InputError(f"`{name}` must be {n_samples} ids, one for each of the samples.", name)
+    number_of: dict[Any, int] = {}
+    number = np.empty(n_samples, dtype=np.int32)
+    for sample, one in enumerate(given):
+        if is_missing(one):
+            raise InputError(f"`{name}` is missing in row {sample}: every sample has an id.", name)
+        number[sample] = number_of.setdefault((type(one), one), len(number_of))
+    return number
 
 
 def one_number(value: object, name: str) -> float:

@@ -1,0 +1,207 @@
+"""Scores of rankings: documents of a query, in the order of falling predictions.
+
+Documents with equal predictions, of which pruned trees make many, come in every order alike: a
+score is its mean over these orders (McSherry and Najork, ECIR 2008). A query without a relevant
+document scores 0. So "ndcg@10" is scikit-learn's `ndcg_score`. Names that begin with "lightgbm_"
+are what LightGBM prints: gains of 2**grade - 1, equal predictions in the order of the samples, and
+1 for a query without a relevant document.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from thriftwood.errors import InputError
+from thriftwood.forest import Forest
+from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
+
+NDCG = "ndcg@10"
+LIGHTGBM = "lightgbm_"
+MOST_GRADE = 30  # of LightGBM's gains
+
+
+@dataclass(frozen=True)
+class RankingScore:
+    """A score of rankings: `measure` is "ndcg", "map" or "mrr", `k` how many documents count."""
+
+    name: str
+    measure: str
+    k: float
+    is_lightgbm: bool
+
+    def of_queries(self, grades: FloatArray, values: FloatArray, query: IntArray) -> FloatArray:
+        """Return the score of each query; documents come query by query."""
+        places = Places.of(values, query, one_by_one=self.is_lightgbm)
+        gains = self._gains(grades)
+        found = MEASURES[self.measure](places, gains, self.k)
+        has_relevant = np.bincount(query, gains) > 0
+        return np.where(has_relevant, found, float(self.is_lightgbm))
+
+    def _gains(self, grades: FloatArray) -> FloatArray:
+        if self.measure == "ndcg":
+            return np.exp2(grades) - 1 if self.is_lightgbm else grades
+        return (grades > 0).astype(np.float64)
+
+
+def read_ranking(name: Any) -> RankingScore | None:
+    """Return the score of rankings that a name stands for, or None if it is none."""
+    known = "|".join(MEASURES)
+    found = re.fullmatch(
+        rf"({LIGHTGBM})?({known})(?:@(.*))?", name if isinstance(name, str) else ""
+    )
+    if found is None or (found[1] and found[2] == "mrr"):
+        return None
+    if found[3] is not None and not re.fullmatch("[1-9][0-9]*", found[3]):
+        raise InputError(
+            f"`scoring` is {name!r}: behind @ stands how many documents count, such as {NDCG!r}.",
+            "scoring",
+        )
+    return RankingScore(name, found[2], float(found[3] or np.inf), bool(found[1]))
+
+
+def ranking_names() -> list[str]:
+    """Return the names of scores of rankings, some of them with a number behind @."""
+    return [NDCG, "map", "map@10", "mrr", f"{LIGHTGBM}{NDCG}", f"{LIGHTGBM}map@10"]
+
+
+def grades_of(score: RankingScore, forest: Forest, target: NDArray[Any]) -> FloatArray:
+    """Return the grades that targets stand for, or refuse what is no grade."""
+    grades = _class_values(score, forest)[target] if forest.is_classifier else target
+    wrong = grades < 0
+    if score.is_lightgbm:
+        wrong = wrong | (grades != np.rint(grades)) | (grades > MOST_GRADE)
+    if wrong.any():
+        whole = f"whole numbers from 0 to {MOST_GRADE}" if score.is_lightgbm else "at least 0"
+        row = int(np.flatnonzero(wrong)[0])
+        raise InputError(
+            f"`y` is {grades[row]:g} in row {row}, and {score.name!r} judges by grades of "
+            f"relevance: they are {whole}, 0 for what is not relevant.",
+            "y",
+        )
+    return np.asarray(grades, dtype=np.float64)
+
+
+def ranking_values(score: RankingScore, forest: Forest) -> Callable[[FloatArray], FloatArray]:
+    """Return what documents are ranked by, given outputs: the number, or the expected grade."""
+    if not forest.is_classifier:
+        return lambda outputs: outputs[:, -1]
+    values = _class_values(score, forest)
+    return lambda outputs: outputs @ values
+
+
+def _class_values(score: RankingScore, forest: Forest) -> FloatArray:
+    classes = np.asarray(forest.classes)
+    if classes.dtype.kind not in "biuf":
+        raise InputError(
+            f"`scoring` is {score.name!r}, which judges by grades of relevance, and the classes of "
+            f"this model are no numbers ({classes[0].item()!r}): train it on grades, 0 for what is "
+            "not relevant.",
+            "scoring",
+        )
+    return classes.astype(np.float64)
+
+
+class Places(NamedTuple):
+    """The places of documents, query after query, and the ties that they are part of.
+
+    Attributes
+    ----------
+    query, order : shape (n_samples,)
+        The query and the document of each place, if ties are in the order of documents.
+    rank : shape (n_samples,)
+        From 0 in each query.
+    tie : shape (n_samples,)
+        The number of the tie of each place; it goes from the rank `first` on.
+    first, size : shape (n_ties,)
+    """
+
+    query: IntArray
+    order: IntArray
+    rank: IntArray
+    tie: IntArray
+    first: IntArray
+    size: IntArray
+
+    @classmethod
+    def of(cls, values: FloatArray, query: IntArray, one_by_one: bool = False) -> Places:
+        """Rank documents, which come query by query; `one_by_one` makes no ties."""
+        order = np.lexsort((-values, query))
+        sizes = np.bincount(query)
+        rank = np.arange(len(query)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        falls = np.append(True, np.diff(values[order]) != 0)
+        begins = np.flatnonzero((rank == 0) | falls | one_by_one)
+        size = np.diff(np.append(begins, len(query)))
+        tie = np.repeat(np.arange(len(begins)), size)
+        return cls(query, order, rank, tie, rank[begins], size)
+
+    def in_ties(self, amounts: FloatArray) -> FloatArray:
+        """Return the sum of amounts of documents over each tie."""
+        return np.bincount(self.tie, amounts[self.order]).astype(np.float64)
+
+
+def ndcg(places: Places, gains: FloatArray, k: float) -> FloatArray:
+    """Normalised discounted cumulative gain (Jarvelin and Kekalainen, 2002)."""
+    discount = np.where(places.rank < k, 1 / np.log2(places.rank + 2), 0.0)
+    mean = places.in_ties(gains) / places.size
+    found = np.bincount(places.query, mean[places.tie] * discount)
+    ideal = gains[np.lexsort((-gains, places.query))]
+    best = np.bincount(places.query, ideal * discount)
+    return np.divide(found, best, out=np.zeros_like(best), where=best > 0)
+
+
+def average_precision(places: Places, relevant: FloatArray, k: float) -> FloatArray:
+    """Mean precision at the relevant documents, those behind the first k with 0."""
+    in_tie = places.in_ties(relevant)
+    before = _sums_before(places, in_tie)
+    size, found = places.size[places.tie], in_tie[places.tie]
+    within = places.rank - places.first[places.tie]
+    # Of the others of a tie, so many relevant ones are expected before a relevant one.
+    beside = within * np.divide(found - 1, size - 1, out=np.zeros(len(size)), where=size > 1)
+    precision = found / size * (before[places.tie] + 1 + beside) / (places.rank + 1)
+    sums = np.bincount(places.query, np.where(places.rank < k, precision, 0.0))
+    n_relevant = np.minimum(np.bincount(places.query, relevant), k)
+    return np.divide(sums, n_relevant, out=np.zeros_like(sums), where=n_relevant > 0)
+
+
+def reciprocal_rank(places: Places, relevant: FloatArray, k: float) -> FloatArray:
+    """One divided by the place of the first relevant document, 0 behind the first k."""
+    in_tie = places.in_ties(relevant)
+    is_first = (_sums_before(places, in_tie) == 0) & (in_tie > 0)
+    size, found = places.size[places.tie], in_tie[places.tie]
+    left = size - 1 - (places.rank - places.first[places.tie])
+    fits: BoolArray = is_first[places.tie] & (left >= found - 1)
+    left, found, size = left[fits], found[fits], size[fits]
+    # In how many of all orders of the tie is the first relevant document here?
+    chance = np.exp(_log_ways(left, found - 1) - _log_ways(size, found))
+    here = places.rank[fits]
+    chance = np.where(here < k, chance / (here + 1), 0.0)
+    return np.bincount(places.query[fits], chance, places.query.max() + 1).astype(np.float64)
+
+
+def _sums_before(places: Places, in_tie: FloatArray) -> FloatArray:
+    """Return for each tie the sum over those before it in its query."""
+    before = np.cumsum(in_tie) - in_tie
+    begins = np.flatnonzero(places.first == 0)
+    n_ties = np.diff(np.append(begins, len(in_tie)))
+    sums: FloatArray = before - np.repeat(before[begins], n_ties)
+    return sums
+
+
+def _log_ways(n: NDArray[Any], k: NDArray[Any]) -> FloatArray:
+    """Return the logarithm of the number of ways to choose k of n."""
+    ways: FloatArray = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    return ways
+
+
+MEASURES: dict[str, Callable[[Places, FloatArray, float], FloatArray]] = {
+    "ndcg": ndcg,
+    "map": average_precision,
+    "mrr": reciprocal_rank,
+}
