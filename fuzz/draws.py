@@ -34,6 +34,8 @@ class Case:
     class_weight: dict | str | None = None
     samples: str = "all"
     chunks: list = field(default_factory=list)  # where to cut samples into partitions
+    time_limit: float | None = None
+    subsample: int | None = None
     is_plain: bool = True  # whether all numbers are counts, or decimals of up to six digits
 
     @property
@@ -79,6 +81,7 @@ class Case:
 
     def __repr__(self):
         names = ("loss", "class_weight", "samples", "sample_weight", "chunks", "prices")
+        names += ("time_limit", "subsample")
         lines = [f"{self.model}", *(f"{name} = {getattr(self, name)!r}" for name in names)]
         for tree in self.trees:
             lines.append(f"tree: left {tree.left} right {tree.right} feature {tree.feature}")
@@ -125,6 +128,10 @@ def draw_case(seed):
     if can_be_cut and rng.random() < 0.25:
         case.chunks = sorted(set(rng.integers(1, len(X), rng.integers(1, 4)).tolist()))
     prices["weigh_bills"] = bool(rng.random() < 0.5)
+    if rng.random() < 0.1:
+        case.time_limit = float(rng.choice([0, 0, 0.001]))
+    if not tied and not case.chunks and case.samples == "all" and rng.random() < 0.15:
+        case.subsample = int(rng.integers(2, len(X)))
     return case
 
 

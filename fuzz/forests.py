@@ -12,6 +12,7 @@ import thriftwood as tw
 from fuzz.draws import draw_case
 from fuzz.oracle import Oracle, TooLargeError
 from fuzz.trees import kept_by, trees_of
+from thriftwood.distributed.subsampling import draw_samples
 
 SAME = 1e-13  # figures in doubles agree to this part
 # Losses are differences of sums, of weights of about 1 for classes, of the largest losses for
@@ -59,9 +60,11 @@ class Check:
 
     def run(self):
         with self._problem() as problem:
-            path = tw.prune_path(problem)
+            path = tw.prune_path(problem, time_limit=self.case.time_limit)
             self.offsets = path.forest.tree_start.tolist()
-            self._rounding_is_small(path.proof)
+            self.cost_gap = path.proof.cost_gap
+            if path.proof.is_exact:
+                self._rounding_is_small(path.proof)
             points = [self._point(path, index) for index in range(len(path))]
             self._nested(path, points)
             for index, place in enumerate(points):
@@ -74,8 +77,10 @@ class Check:
             pruned = self._pruned(problem, tradeoff)
             in_memory = self._in_memory() if self.case.chunks else problem
             self._verified(in_memory, path, pruned, tradeoff)
-            if self.case.chunks:
+            if self.case.chunks and path.proof.is_exact:
                 self._as_in_memory(path, in_memory)
+            if self.case.subsample is not None:
+                self._subsampled()
 
     def _options(self):
         case = self.case
@@ -84,7 +89,7 @@ class Check:
             options["loss"] = case.loss
         return options
 
-    def _in_memory(self):
+    def _in_memory(self, **options):
         case = self.case
         return tw.pruning_problem(
             case.model,
@@ -93,6 +98,7 @@ class Check:
             sample_weight=case.sample_weight,
             samples=case.samples,
             **self._options(),
+            **options,
         )
 
     @contextmanager
@@ -143,7 +149,6 @@ class Check:
     def _rounding_is_small(self, proof):
         """What is claimed to be lost to rounding is little: else nearly everything is optimal."""
         largest, dearest = self.oracle.size_of_losses, self.oracle.cost(-1)
-        self.cost_gap = proof.cost_gap
         self._claim(proof.gap <= MOST_LOST * largest, f"rounded: {proof}")
         # In partitions all prices are rounded together, those that nobody pays, too.
         most = MOST_COST_LOST * float(dearest) + 1e-14 * (1 + self._largest_price)
@@ -324,3 +329,33 @@ class Check:
         other = tw.prune_path(problem)
         same = len(path) == len(other) and np.allclose(path.costs, other.costs, rtol=SAME)
         self._claim(same, f"in partitions costs are {path.costs}, in memory {other.costs}")
+
+    def _subsampled(self):
+        """What is estimated from a subsample is at least what the subsample promises.
+
+        It promises the least objective, by the losses of all samples and the bills of those drawn.
+        """
+        case = self.case
+        drawn = set(draw_samples(len(case.y), case.subsample).tolist())
+        if not any(case.weights[one] for one in drawn):
+            return
+        problem = self._in_memory(subsample=case.subsample)
+        path = tw.prune_path(problem, time_limit=case.time_limit)
+        of_drawn = self.oracle.of_drawn(case, drawn)
+        for index, ends in enumerate(pairwise([*path.tradeoffs.tolist(), path.tradeoffs[-1]])):
+            place = self._point(path, index)
+            self._figures(path, index, place)
+            for tradeoff in map(float, ends):
+                missed, best = of_drawn.excess(place, tradeoff)
+                off = self.oracle.cost(place) - of_drawn.cost(place)
+                missed += Fraction(tradeoff) * off
+                noise = self.oracle.rounding(place, best, tradeoff) + 1e-12 * self._size(tradeoff)
+                self.counts["estimates"] += 1
+                self._claim(
+                    missed <= path.proof.gaps[index] + noise,
+                    f"point {index} of {path.proof} misses {float(missed)!r} at {tradeoff!r}",
+                )
+
+    def _size(self, tradeoff):
+        dearest = Fraction(int(max(self.oracle.costs)), self.oracle.cost_unit)
+        return self.oracle.size_of_losses + tradeoff * float(dearest)

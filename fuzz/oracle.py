@@ -1,6 +1,7 @@
 """Every pruning of a small forest with its exact cost and loss: what is optimal, by brute force."""
 
 import math
+from copy import copy
 from fractions import Fraction
 
 import numpy as np
@@ -31,15 +32,12 @@ class Oracle:
                 self.bit_of[number, node] = len(self.bit_of)
         self.masks = self._all_masks(most)
         self.kept = (self.masks[:, None] >> np.arange(len(self.bit_of)) & 1).astype(np.int64)
-        splits = [
+        self.splits = [
             (self.trees[tree].feature[node], np.flatnonzero(self.trees[tree].passed[node]).tolist())
             for tree, node in self.bit_of
         ]
-        self.features = [feature for feature, _ in splits]
-        due, self.cost_unit = payables(case.prices, splits, case.weights, case.n_features)
-        self.due_bits, self.due = np.array(list(due), dtype=np.int64), list(due.values())
-        is_due = ((self.masks[:, None] & self.due_bits) != 0).astype(np.int64)
-        self.costs = dot(is_due, self.due)
+        self.features = [feature for feature, _ in self.splits]
+        self.count_costs(case, case.weights)
         self.node_losses, self.magnitudes, self.loss_unit = node_losses(case, self.trees)
         gains = [self._gain(tree, node) for tree, node in self.bit_of]
         self.terms = [term for _, term in gains]
@@ -52,6 +50,20 @@ class Oracle:
         sizes = sum(abs(one) for own in self.magnitudes for one in own)
         self.size_of_losses = float(Fraction(sizes, self.loss_unit))
         self.hull = self._hull()
+
+    def of_drawn(self, case, drawn):
+        """Return an oracle for the losses of all samples and the bills of those drawn."""
+        other = copy(self)
+        other.count_costs(case, [w * (n in drawn) for n, w in enumerate(case.weights)])
+        other.hull = other._hull()
+        return other
+
+    def count_costs(self, case, weights):
+        """Count what samples of these weights pay."""
+        due, self.cost_unit = payables(case.prices, self.splits, weights, case.n_features)
+        self.due_bits, self.due = np.array(list(due), dtype=np.int64), list(due.values())
+        is_due = ((self.masks[:, None] & self.due_bits) != 0).astype(np.int64)
+        self.costs = dot(is_due, self.due)
 
     def mask(self, kept):
         """Return sets of kept nodes, one a tree, as bits."""

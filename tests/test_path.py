@@ -137,7 +137,9 @@ def test_a_path_that_had_no_time_says_what_it_may_miss(nhanes, seconds):
         found = (path.losses + tradeoff * path.costs).min()
         assert found <= least + path.proof.gap + 1e-12
     pruned = path.at(budget=path.costs[0] / 2)
-    assert pruned.proof.words == ("optimal" if path.proof.is_exact else "proven within its gap")
+    within = f"proven within {path.proof.gap:.3g} of the least objective"
+    assert pruned.proof.words == ("optimal" if path.proof.is_exact else within)
+    assert pruned.proof.words in repr(path.at(tradeoff=0.0005))
     best = exact.at(budget=path.costs[0] / 2)
     assert pruned.loss - pruned.proof.gap <= best.loss + 1e-12
 

@@ -200,6 +200,22 @@ def test_on_average_a_subsample_promises_too_much_and_the_estimate_covers_what_i
     np.testing.assert_allclose(np.std(promised, axis=0), np.mean(errors, axis=0), rtol=0.7)
 
 
+def test_the_estimate_counts_what_a_path_that_had_no_time_misses():
+    X, y = NHANES.X, NHANES.y
+    model = RandomForestClassifier(20, max_features=None, min_samples_leaf=5, random_state=0)
+    whole = tw.pruning_problem(model.fit(X, y), X, y, costs=NHANES.costs)
+    exact = tw.prune_path(whole)
+    for seed in range(4):
+        path = tw.prune_path(subsampled_problem(whole, 1000, seed), time_limit=0)
+        assert not path.proof.is_finished
+        for tradeoff in exact.tradeoffs.tolist():
+            found, best = path.at(tradeoff=tradeoff), exact.at(tradeoff=tradeoff)
+            assert found.objective - best.objective <= found.proof.gap
+        budgeted = path.at(budget=20)
+        assert budgeted.loss - exact.at(budget=20).loss <= budgeted.proof.gap
+        assert "from a subsample whose path was stopped early" in repr(budgeted)
+
+
 def test_the_estimate_is_that_at_both_ends_of_a_point():
     problem = heart_problem(subsample=150)
     ends_of = zip(SUBSAMPLED.tradeoffs[:-1], SUBSAMPLED.tradeoffs[1:], strict=True)

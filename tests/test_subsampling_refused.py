@@ -44,10 +44,12 @@ def test_a_subsample_without_any_weight_is_refused():
         heart_problem(subsample=3, sample_weight=weights)
 
 
-def test_a_subsampled_path_comes_back_from_its_file(tmp_path):
-    path = heart_path(subsample=100)
+@pytest.mark.parametrize("seconds", [None, 0])
+def test_a_subsampled_path_comes_back_from_its_file(tmp_path, seconds):
+    path = tw.prune_path(heart_problem(subsample=100), time_limit=seconds)
     path.save(tmp_path / "path")
     loaded = tw.PruningPath.load(tmp_path / "path", FOREST)
+    assert loaded.proof.is_finished == path.proof.is_finished == (seconds is None)
     assert_same_path(loaded, path)
     np.testing.assert_array_equal(loaded.proof.gaps, path.proof.gaps)
     assert (loaded.proof.n_drawn, loaded.proof.n_samples) == (100, 303)

@@ -561,7 +561,7 @@ class PruningPath(Summarised):
         slack: float = 0.0,
     ) -> Pruned:
         """Return a point with its model; `slack` is what the rest of a budget could buy."""
-        since = float(self.tradeoffs[index])
+        at = float(self.tradeoffs[index]) if tradeoff is None else tradeoff
         return Pruned(
             **vars(self._figures(index)),
             model=write_model(
@@ -569,8 +569,8 @@ class PruningPath(Summarised):
             ),
             original=self.original,
             loss_name=self.loss_name,
-            proof=self.proof.of_point(index, since, slack),
-            tradeoff=since if tradeoff is None else tradeoff,
+            proof=self.proof.of_point(index, at, slack),
+            tradeoff=at,
             budget=budget,
             index=index,
         )

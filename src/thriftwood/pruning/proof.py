@@ -12,6 +12,8 @@ from typing import Any
 from thriftwood.closure import Certificate
 from thriftwood.support.arrays import FloatArray
 
+UNFINISHED = " whose path was stopped early"
+
 
 @dataclass(frozen=True)
 class Certified:
@@ -52,20 +54,21 @@ class Bounded:
         How samples in partitions came to it; empty for samples in memory.
     is_exact : bool
         Whether the path is exact, or proven within a gap.
-    rounded : float
-        The part of the gap that is due to rounding.
+    missed : float
+        The part of the gap by which loss + tradeoff * cost may be above the least: 0 but for
+        rounding, or where the path had to stop early.
     """
 
     gap: float
     rounds: tuple[Any, ...] = ()
     is_exact: bool = True
-    rounded: float = 0.0
+    missed: float = 0.0
 
     @property
     def words(self) -> str:
         if not self.is_exact:
-            return "proven within its gap"
-        return "optimal" + (f" but for rounding, {self.rounded:.1g}" if self.rounded else "")
+            return f"proven within {self.missed:.3g} of the least objective"
+        return "optimal" + (f" but for rounding, {self.missed:.1g}" if self.missed else "")
 
 
 @dataclass(frozen=True)
@@ -78,13 +81,18 @@ class Estimated:
         By how much loss + tradeoff * cost of the best pruning may be less than here; with a budget,
         how much less the best pruning within it may lose. Too low about once in forty draws.
     n_drawn, n_samples : int
+    is_finished : bool
+        False where time was up before the path of the subsample was complete.
     """
 
     gap: float
     n_drawn: int
     n_samples: int
+    is_finished: bool = True
 
-    words = "from a subsample"
+    @property
+    def words(self) -> str:
+        return "from a subsample" + ("" if self.is_finished else UNFINISHED)
 
 
 @dataclass(frozen=True)
@@ -179,16 +187,22 @@ class Sampled:
         at the tradeoffs where the point is the best on the path. Estimated, not proven: too low
         about once in forty draws.
     n_drawn, n_samples : int
+    is_finished : bool
+        False where time was up before the path of the subsample was complete.
     """
 
     gaps: FloatArray
     n_drawn: int
     n_samples: int
+    is_finished: bool = True
 
-    points = "pruning{s} from a subsample"
+    @property
+    def points(self) -> str:
+        return "pruning{s} from a subsample" + ("" if self.is_finished else UNFINISHED)
 
     def of_point(self, index: int, _tradeoff: float, slack: float) -> Estimated:
-        return Estimated(float(self.gaps[index]) + slack, self.n_drawn, self.n_samples)
+        gap = float(self.gaps[index]) + slack
+        return Estimated(gap, self.n_drawn, self.n_samples, self.is_finished)
 
 
 Proof = Certified | Bounded | Estimated | Descended | Baseline

@@ -8,7 +8,8 @@ Wood (1999)::
     E[F_s(x_s)] <= F* <= F(x_s)        F with the cost of all samples, F* its least
 
 So F(x_s) - F_s(x_s) is on average at least what x_s misses. F_s is off its mean by chance, the more
-the more bills differ; 1.96 standard errors are added for that. It is an estimate, not a proof.
+the more bills differ; 1.96 standard errors are added for that. Where time was up, x_s is not the
+optimum of F_s: what it may miss is added, too. It is an estimate, not a proof.
 """
 
 from dataclasses import replace
@@ -19,7 +20,7 @@ from thriftwood.billing import nested_bills
 from thriftwood.distributed import lower_hull, slopes_of
 from thriftwood.problem import Figures, PruningProblem, nested_figures
 from thriftwood.pruning.path import PruningPath
-from thriftwood.pruning.proof import Sampled
+from thriftwood.pruning.proof import Optimal, Sampled
 from thriftwood.support.arrays import FloatArray, IndexArray, read_only
 
 # Standard errors that chance stays within, 39 times out of 40 on one side.
@@ -33,7 +34,8 @@ def best_on_all_samples(problem: PruningProblem, path: PruningPath) -> PruningPa
     """
     assert problem.subsample is not None
     assert path.drop_step is not None
-    forest, total = path.forest, problem.node_losses.total
+    assert isinstance(path.proof, Optimal)
+    forest, total, proof = path.forest, problem.node_losses.total, path.proof
     step = _after_the_whole_forest(problem, path.drop_step, len(path))
     costs, losses = problem.subsample.measure(step, len(path) + 1)
     best = lower_hull(costs, losses)
@@ -42,15 +44,18 @@ def best_on_all_samples(problem: PruningProblem, path: PruningPath) -> PruningPa
     starts = np.append(0.0, slopes_of(costs[best], losses[best]))
     ends = np.append(starts[1:], max(starts[-1], path.tradeoffs[-1]))
     chance = STANDARD_ERRORS * standard_errors(problem, path.drop_step, len(path))
+    if not proof.is_exact:  # the optimum of the subsample is not among the points
+        chance[:] = chance.max()
 
     def estimate(at: FloatArray) -> FloatArray:
         """Estimate how much better than each of the best some pruning may be at a tradeoff."""
         point = np.searchsorted(path.tradeoffs, at, side="right") - 1
-        least = path.losses[point] + at * (path.costs[point] - chance[point])
+        least = path.losses[point] + at * (path.costs[point] - chance[point]) - proof.gap_at(at)
         missed: FloatArray = losses[best] + at * costs[best] - least
         return missed
 
-    gaps = np.maximum(np.maximum(estimate(starts), estimate(ends)), 0.0)
+    gaps = read_only(np.maximum(np.maximum(estimate(starts), estimate(ends)), 0.0))
+    drawn = problem.subsample
     n_used = problem.prices.n_columns_of(forest.feature[forest.is_split])
     return replace(
         path,
@@ -59,7 +64,7 @@ def best_on_all_samples(problem: PruningProblem, path: PruningPath) -> PruningPa
         n_splits=read_only(n_splits),
         n_features=read_only(n_features),
         original=Figures(float(costs[0]), float(losses[0]), forest.n_splits, n_used),
-        proof=Sampled(read_only(gaps), problem.subsample.n_drawn, problem.subsample.n_samples),
+        proof=Sampled(gaps, drawn.n_drawn, drawn.n_samples, proof.is_exact),
         tradeoffs=read_only(starts),
         drop_step=read_only(drop_step),
     )

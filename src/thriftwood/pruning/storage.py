@@ -84,7 +84,8 @@ def load_path(file: str | os.PathLike[str], model: Any = None) -> dict[str, Any]
 def _about_proof(proof: PathProof) -> dict[str, Any]:
     kind = {"kind": type(proof).__name__}
     if isinstance(proof, Sampled):
-        return kind | {"n_drawn": proof.n_drawn, "n_samples": proof.n_samples}
+        names = ("n_drawn", "n_samples", "is_finished")
+        return kind | {name: getattr(proof, name) for name in names}
     if isinstance(proof, Baseline):
         return kind | {"criterion": proof.criterion}
     return kind | {
@@ -157,6 +158,7 @@ def _laws_of_proof(proof: PathProof) -> Iterator[tuple[Any, str]]:
         counts = (proof.n_drawn, proof.n_samples)
         right = all(type(one) is int for one in counts)
         yield right and 0 < proof.n_drawn <= proof.n_samples, "it has no number of samples"
+        yield type(proof.is_finished) is bool, "it does not say whether its path is complete"
     else:
         yield proof.criterion in CRITERIA, "it names no criterion"
 
