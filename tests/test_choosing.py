@@ -277,6 +277,26 @@ def test_few_samples_of_a_rare_class_do_not_throw_the_model_away(seed, class_wei
     assert after > 0.55
 
 
+@pytest.mark.parametrize("cv", [None, 5, "out_of_bag"])
+def test_where_every_point_is_clearly_worse_the_model_stays_as_it_is(cv):
+    X, y, X_val, y_val = rare(0)
+    # No leaf says that anybody is ill, so that by errors no split gains anything.
+    forest = RandomForestClassifier(30, min_samples_leaf=40, random_state=0).fit(X, y)
+    path = tw.prune_path(forest, X, y, costs=NHANES.costs)
+    assert path[0].n_splits == 0
+    if cv is None:
+        chosen = path.choose(X_val, y_val)
+        assert chosen.model is forest
+    else:
+        options = {"costs": NHANES.costs, "cv": cv}
+        model = tw.PrunedEnsembleClassifier(forest, **options).fit(X, y)
+        chosen = model.pruned_
+        assert chosen.model is model.estimator_
+    assert chosen.choice.point is None
+    assert chosen.n_splits == path.original.n_splits
+    assert "the model stays as it was: roc_auc" in str(chosen.choice)
+
+
 @pytest.mark.filterwarnings("ignore:.*Only its probabilities tell:UserWarning")
 @pytest.mark.parametrize("cv", [5, "out_of_bag"])
 def test_nor_does_the_estimator(cv):
@@ -289,10 +309,18 @@ def test_nor_does_the_estimator(cv):
 
 
 def test_who_gives_up_everything_is_told():
-    with pytest.warns(ConstantPredictionWarning, match="predicts the same for every sample"):
+    match = "predicts the same for every sample"
+    with pytest.warns(ConstantPredictionWarning, match=match) as told:
         chosen = PATH.choose(HEART.X, HEART.y, rule="max_error_increase", limit=0.5)
+    assert [one.filename for one in told] == [__file__]
     assert chosen.choice.is_constant
     assert len(set(chosen.model.predict(HEART.X))) == 1
+
+
+def test_so_is_who_pays_for_no_test_because_none_is_worth_it():
+    with pytest.warns(ConstantPredictionWarning, match="no test is worth its price"):
+        chosen = PATH.choose(HEART.X, HEART.y, error_costs=0.01)
+    assert (chosen.cost, chosen.choice.is_constant) == (0, True)
 
 
 def test_few_samples_of_a_class_are_told():

@@ -17,9 +17,9 @@ from report_pages import data_in
 
 import thriftwood as tw
 
-COSTS = {"no": 400, "yes": 3000}
-MATRIX = np.array([[0, 400], [3000, 0]])
-GIVEN = ("--error-costs", "no=400", "--error-costs", "yes=3000")
+COSTS = {"no": 9000, "yes": 30_000}
+MATRIX = np.array([[0, 9000], [30_000, 0]])
+GIVEN = ("--error-costs", "no=9000", "--error-costs", "yes=30000")
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_a_frontier_suggests_the_least_sum_and_shows_both(asked, chosen, tmp_pat
         found = details["tests"], details["errors_cost"]
         assert found == pytest.approx(sums(model))
     commands = [point["command"] for point in page["points"]]
-    assert all("--error-costs yes=3000" in one for one in commands)
+    assert all("--error-costs yes=30000" in one for one in commands)
     assert "tests + errors" in run("frontier", *asked, *GIVEN, "-o", tmp_path / "again").stdout
 
 
@@ -66,7 +66,7 @@ def test_prune_takes_the_least_sum_where_nothing_else_is_said(asked, chosen, tmp
     assert (now["cost"], now["errors_cost"]) == pytest.approx(sums(chosen.model))
     words = run("prune", *asked, *GIVEN, "-o", tmp_path / "again.skops").stdout
     assert "for errors =" in words
-    assert "says yes from a probability of 0.118 on" in " ".join(words.split())
+    assert "says yes from a probability of 0.231 on" in " ".join(words.split())
 
 
 def test_a_cascade_is_tuned_by_them(asked, tmp_path):
@@ -76,9 +76,9 @@ def test_a_cascade_is_tuned_by_them(asked, tmp_path):
 
 
 def test_one_number_is_for_all_errors(asked, tmp_path):
-    said = answer("frontier", *asked, "--error-costs", "500", "-o", tmp_path / "out")
-    path = tw.prune_path(heart_forest(), *train_rows(), costs=PRICES, error_costs=500)
-    assert said["suggested"]["point"] == path.choose(*valid_rows(), error_costs=500).index
+    said = answer("frontier", *asked, "--error-costs", "5000", "-o", tmp_path / "out")
+    path = tw.prune_path(heart_forest(), *train_rows(), costs=PRICES, error_costs=5000)
+    assert said["suggested"]["point"] == path.choose(*valid_rows(), error_costs=5000).index
 
 
 @pytest.mark.parametrize(

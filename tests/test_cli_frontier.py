@@ -17,6 +17,7 @@ from cli_files import (
     valid_rows,
 )
 from report_pages import data_in
+from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import average_precision_score, f1_score, make_scorer, recall_score
 
@@ -54,6 +55,26 @@ def test_the_folder_has_tables_pictures_and_the_report(folder, facts):
     for name in ("frontier.png", "bill.png", "tree.png"):
         assert (folder / "out" / name).read_bytes().startswith(b"\x89PNG")
     assert (folder / "out/report.html").read_text().startswith("<!DOCTYPE html>")
+
+
+def test_where_every_point_is_clearly_worse_none_is_suggested(tmp_path):
+    X, y = make_classification(1500, 6, weights=[0.9], class_sep=0.6, random_state=0)
+    forest = RandomForestClassifier(20, min_samples_leaf=80, random_state=0).fit(X[:700], y[:700])
+    tw.export.to_skops(forest, tmp_path / "forest.skops")
+    for name, some in (("rows.csv", slice(700)), ("valid.csv", slice(700, None))):
+        pd.DataFrame(X[some]).assign(ill=y[some]).to_csv(tmp_path / name, index=False)
+    words = ("frontier", tmp_path / "forest.skops", tmp_path / "rows.csv", "--target", "ill")
+    words += ("--validation", tmp_path / "valid.csv")
+    said = answer(*words, "-o", tmp_path / "out")
+    assert said["suggested"]["point"] is None
+    assert said["suggested"]["cost"] == said["original"]["cost"]
+    printed = run(*words, "-o", tmp_path / "again").stdout
+    (marked,) = [line for line in printed.splitlines() if line.endswith("<- suggested")]
+    assert marked.startswith("before")
+    assert "Suggested is no pruning, since none is as good" in printed
+    page = data_in((tmp_path / "out/report.html").read_text("utf-8"))
+    assert page["start"]["point"] == 0
+    assert not page["start"]["is_suggested"]
 
 
 def test_a_point_is_suggested_by_any_metric(asked, path, tmp_path):
@@ -273,4 +294,4 @@ def test_the_report_counts_validation_rows_as_the_tables_do(folder, tmp_path):
     table = pd.read_csv(tmp_path / "out/path.csv")
     errors = report["curve"]["validation"]["error"][1:]
     assert errors == pytest.approx(table["validation_error"], rel=1e-6)
-    assert report["start"]["point"] == facts["suggested"]["point"]
+    assert report["start"]["point"] == (facts["suggested"]["point"] or 0)

@@ -90,14 +90,17 @@ def test_the_error_may_rise_on_validation_rows(asked, folder, path, tmp_path):
     assert facts["validation"]["cost"] == tw.feature_bill(chosen.model, X, PRICES).mean
 
 
-def test_a_rise_that_no_pruning_keeps_to_is_refused(asked, forest, tmp_path):
+def test_a_rise_that_no_pruning_keeps_to_leaves_the_model_as_it_is(asked, forest, tmp_path):
     rows, _ = valid_rows()
     rows[TARGET] = forest.predict(rows)  # the model gets all of them right
     rows.to_csv(tmp_path / "easy.csv", index=False)
     words = ("--validation", tmp_path / "easy.csv", "--max-error-increase", "0")
-    sentence = refused(*asked, *words, "-o", tmp_path / "pruned.skops")
-    assert "no pruning stays within 0: the nearest comes to" in sentence
-    assert names_in(tmp_path) == {"easy.csv"}
+    said = answer(*asked, *words, "-o", tmp_path / "pruned.skops")
+    assert (said["point"], said["certificate"]) == (None, None)
+    assert same_trees(read_model(tmp_path / "pruned.skops"), forest)
+    assert "so that the model stays as it was" in spoken(
+        run(*asked, *words, "-o", tmp_path / "again.skops")
+    )
 
 
 def test_rows_of_one_class_are_refused(asked, folder, tmp_path):

@@ -188,7 +188,10 @@ def test_a_threshold_around_a_model_asks_for_the_same_features():
 
 # --- choosing, and answers
 
+no_test_pays = pytest.mark.filterwarnings("ignore:.*no test is worth its price:UserWarning")
 
+
+@no_test_pays
 def test_the_score_is_what_answers_of_the_written_model_cost():
     X, y = drawn(3, 400, 3)
     matrix = np.array([[0.0, 1, 5], [2, 0, 1], [9, 3, 0]])
@@ -210,6 +213,7 @@ def test_the_score_is_what_answers_of_the_written_model_cost():
     assert chosen.choice.cost - chosen.choice.score == pytest.approx(best)
 
 
+@no_test_pays
 @pytest.mark.parametrize(
     ("kind", "cv"),
     [
@@ -231,6 +235,7 @@ def test_the_estimator_answers_with_the_class_of_least_expected_cost(kind, cv):
     assert model.pruned_.choice.cost - model.pruned_.choice.score == pytest.approx(total.min())
 
 
+@no_test_pays
 def test_a_fold_that_lacks_a_class_is_measured_on_the_others():
     X, y = drawn(5, 60, 3)
     y[y == 2] = 0

@@ -179,12 +179,16 @@ def test_rules_choose_what_they_say(nhanes):
     assert measured.score[affordable.index] == measured.score[measured.cost <= budget].max()
 
 
-def test_a_rise_that_no_point_keeps_to_is_refused(nhanes):
+def test_a_rise_that_no_point_keeps_to_leaves_the_model_as_it_is(nhanes):
     forest, path, X, _ = nhanes
     y = forest.predict(X)  # the model gets all of them right, but for ties
     measured = path.evaluate(X, y)
-    with pytest.raises(InputError, match=f"the nearest comes to {measured.error.min():.4g}"):
-        path.choose(X, y, rule="max_error_increase", limit=0)
+    kept = path.choose(X, y, rule="max_error_increase", limit=0)
+    assert kept.model is forest
+    assert kept.index is None
+    assert (kept.cost, kept.choice.given_up) == (path.original.cost, 0)
+    assert "the model stays as it was" in str(kept)
+    assert kept.proof.gap >= path.original.loss - path.losses[0]
     nearest = measured.error.min() - measured.original.error
     chosen = path.choose(X, y, rule="max_error_increase", limit=nearest).index
     assert measured.error[chosen] == measured.error.min()

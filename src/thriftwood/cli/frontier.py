@@ -47,11 +47,14 @@ MARK = "<- suggested"
 
 
 class Frontier(NamedTuple):
-    """A path, its evaluation on the validation set if there is one, and the suggested point."""
+    """A path, its evaluation on the validation set if there is one, and the suggested point.
+
+    None is the model before pruning.
+    """
 
     path: PruningPath
     evaluation: Evaluation | None
-    point: int
+    point: int | None
     reason: str
 
 
@@ -130,10 +133,10 @@ def frontier_lines(found: Frontier) -> list[str]:
     from thriftwood.report.points import shown_points
 
     path = found.path
-    points = shown_points(path.costs, [found.point], MOST_POINTS)
+    points = shown_points(path.costs, [found.point or 0], MOST_POINTS)
     columns = _columns(found, points)
     title, *body = table(list(columns), list(zip(*columns.values(), strict=True)))
-    body[1 + points.index(found.point)] += f"  {MARK}"
+    body[0 if found.point is None else 1 + points.index(found.point)] += f"  {MARK}"
     unit = f", costs in {path.prices.unit}" if path.prices.unit else ""
     shown = "" if len(points) == len(path) else f" ({len(points)} shown)"
     prunings = path.proof.points.format(s="" if len(path) == 1 else "s")
@@ -173,6 +176,7 @@ def _saved(cost: float, before: float) -> str:
 def frontier_facts(found: Frontier) -> dict[str, Any]:
     """Return all points for JSON."""
     path, original = found.path, figures(found.path.original)
+    suggested = path.original if found.point is None else path[found.point]
     if found.evaluation is not None:
         before = found.evaluation.original
         original |= {"validation_error": before.error, "validation_cost": before.cost}
@@ -182,7 +186,7 @@ def frontier_facts(found: Frontier) -> dict[str, Any]:
         "n_points": len(path),
         "points": frame_of(path, found.evaluation).to_dict("records"),
         "original": original,
-        "suggested": {"point": found.point, **figures(path[found.point])},
+        "suggested": {"point": found.point, **figures(suggested)},
         "reason": found.reason,
         "loss_name": path.loss_name,
         "unit": path.prices.unit,
@@ -258,8 +262,9 @@ def frame_of(path: PruningPath, evaluation: Evaluation | None) -> pd.DataFrame:
 
 
 def _draw(folder: Path, found: Frontier, inputs: Inputs) -> None:
-    """Draw the frontier, and for the suggested point the bills and a tree."""
-    path, evaluation, point, _ = found
+    """Draw the frontier, and for the suggested point, or the first, the bills and a tree."""
+    path, evaluation, suggested, _ = found
+    point = suggested or 0
     before, after = (
         tw.feature_bill(model, inputs.samples.X, inputs.costs, n_jobs=inputs.problem.n_jobs)
         for model in (inputs.problem.model, path[point].model)
@@ -268,10 +273,11 @@ def _draw(folder: Path, found: Frontier, inputs: Inputs) -> None:
 
     def frontier(ax: Axes) -> None:
         path.plot(ax, measured=evaluation)
-        x, y = path.costs[point], path.losses[point]
-        if evaluation is not None:
-            x, y = evaluation.cost[point], evaluation.error[point]
-        ax.plot(x, y, "D", color=VERMILION, markersize=8, label=f"suggested: point {point}")
+        if suggested is not None:
+            x, y = path.costs[point], path.losses[point]
+            if evaluation is not None:
+                x, y = evaluation.cost[point], evaluation.error[point]
+            ax.plot(x, y, "D", color=VERMILION, markersize=8, label=f"suggested: point {point}")
         ax.legend()
 
     write_picture(folder / "frontier.png", (7, 4.5), frontier)

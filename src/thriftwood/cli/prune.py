@@ -171,7 +171,10 @@ def point_of(
     else:
         pruned = _by_errors(path, inputs, max_error_increase)
         notes = [] if inputs.validation else [wrapped(NO_VALIDATION)]
-    point = pruned.index or 0
+    if pruned.index is None:  # the model before pruning, which is no optimum
+        model, lines, facts = _answer(pruned, inputs, refit, None, "")
+        return model, [*lines, *notes], facts
+    point = pruned.index
     (checked,) = path.certify(inputs.problem, [point])
     tradeoff = tradeoff_inside(path.tradeoffs, point)
     interval = interval_in_words(*tradeoffs_of(path.tradeoffs, point))
@@ -265,7 +268,7 @@ def _answer(
             sample_weight=inputs.samples.weight,
             n_jobs=inputs.problem.n_jobs,
         )
-    lines = [*str(pruned).splitlines(), proof]
+    lines = [*str(pruned).splitlines(), *filter(None, [proof])]
     now, before = type(pruned.model).__name__, type(inputs.problem.model).__name__
     if now != before:
         lines.append(wrapped(f"Refitted, a {before} becomes a {now}, which only Thriftwood reads."))

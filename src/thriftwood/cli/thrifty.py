@@ -64,14 +64,15 @@ def write_thrifty(
     X, y, weight = samples
     with console.step("Measuring"):
         evaluation = model.evaluate(X, y, sample_weight=weight)
-        point = write_page(
+        write_page(
             model,
             folder / REPORT,
             (X, y, weight),
             title=request.title,
             noun=request.noun,
             positive=request.positive,
-        ).point
+        )
+    point = len(model.rules_) - 1 - model.rule_  # from dear to cheap
     budgets = model.rules_.costs[::-1]
     frame = evaluation.to_frame().drop(columns="tradeoff")
     frame.insert(1, "budget", budgets)

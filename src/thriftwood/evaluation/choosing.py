@@ -1,13 +1,16 @@
 """Rules to choose a point of a path by what was measured on samples.
 
-A rule marks the points that are good enough; of these the cheapest is chosen.
+Candidates are the model before pruning and then the points. A rule marks those that are good
+enough; of these the cheapest is chosen.
 """
 
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thriftwood.adapters import Scoring
 from thriftwood.errors import ConstantPredictionWarning, InputError
@@ -33,8 +36,8 @@ class Choice:
 
     Attributes
     ----------
-    point : int
-        Of the path.
+    point : int, optional
+        Of the path, or the rule of a cascade; None is the model before pruning.
     rule, scoring : str
         By which rule, and by which score.
     score, score_before : float
@@ -56,7 +59,7 @@ class Choice:
         Where samples are documents of queries.
     """
 
-    point: int
+    point: int | None
     rule: str
     scoring: str
     score: float
@@ -79,6 +82,12 @@ class Choice:
         return self.score_before - self.score
 
     def __str__(self) -> str:
+        if self.point is None:
+            return (
+                f"On {samples_in_words(self.n_samples, self.n_queries)} nothing cheaper was good "
+                f"enough, so that the model stays as it was: {self.scoring} {self.score:.4g}, mean "
+                f"bill {self.cost:.6g}."
+            )
         side = "below" if self.given_up >= 0 else "above"
         found = (
             f"{self.scoring} is {self.score:.4g}, {abs(self.given_up):.2g} ± "
@@ -148,53 +157,79 @@ def read_rule(rule: str | None, limit: float | None, is_money: bool = False) -> 
 
 
 def choose_point(measured: Evaluation, rule: str, limit: float | None = None) -> Choice:
-    """Return the point of the path that a rule chooses; of equally cheap ones the last."""
-    confusion, fewest = measured.original.confusion, None
+    """Return the point that a rule chooses, or the model before pruning; of equal ones the last."""
+    confusion = measured.original.confusion
     if confusion is not None and len(confusion) > 1:
-        of_class = confusion.sum(axis=1)
-        check_several_classes(np.flatnonzero(of_class), measured.n_samples)
-        if of_class.sum() == measured.n_samples:
-            fewest = int(of_class[of_class > 0].min())
+        check_several_classes(np.flatnonzero(confusion.sum(axis=1)), measured.n_samples)
     good_enough = np.flatnonzero(RULES[rule](measured, 0.0 if limit is None else limit))
-    cost = measured.cost[good_enough]
-    place = int(good_enough[_at_most(cost, cost.min())][-1])
+    cost = _of_candidates(measured, "cost")[good_enough]
+    candidate = int(good_enough[_at_most(cost, cost.min())][-1])
+    return choice_of(measured, None if candidate == 0 else candidate - 1, rule)
+
+
+def choice_of(measured: Evaluation, place: int | None, rule: str) -> Choice:
+    """Return what is given up for what is saved; None is the model before pruning."""
     before, brier = measured.original, {}
-    if measured.brier is not None and measured.brier_deviations is not None:
+    candidate = 0 if place is None else 1 + place
+
+    def own(name: str) -> Any:
+        return _of_candidates(measured, name)[candidate].item()
+
+    def was(name: str) -> float:
+        return float(getattr(measured.original, name))
+
+    if measured.brier_deviations is not None:
         brier = {
-            "brier": float(measured.brier[place]),
-            "brier_before": before.brier,
-            "brier_error": _apart(measured.brier_deviations, place),
+            "brier": own("brier"),
+            "brier_before": was("brier"),
+            "brier_error": _apart(measured.brier_deviations, candidate),
         }
     return Choice(
-        point=int(measured.points[place]),
+        point=None if place is None else int(measured.points[place]),
         rule=rule,
         scoring=measured.scoring,
-        score=float(measured.score[place]),
-        score_before=before.score,
-        standard_error=_apart(measured.deviations, place),
-        cost=float(measured.cost[place]),
-        cost_before=before.cost,
+        score=own("score"),
+        score_before=was("score"),
+        standard_error=_apart(measured.deviations, candidate),
+        cost=own("cost"),
+        cost_before=was("cost"),
         n_samples=measured.n_samples,
-        is_constant=bool(measured.is_constant[place]) and not before.is_constant,
-        one_class=bool(measured.one_class[place]) and not before.one_class,
-        fewest=fewest,
+        is_constant=own("is_constant") and not before.is_constant,
+        one_class=own("one_class") and not before.one_class,
+        fewest=_fewest(measured),
         n_queries=measured.n_queries,
         **brier,
     )
 
 
-def _apart(deviations: FloatArray, place: int) -> float:
-    """Return the standard error of the difference between a point and the model before pruning."""
-    return float(standard_errors_to(deviations[[1 + place]], deviations[0])[0])
+def _of_candidates(measured: Evaluation, name: str) -> NDArray[Any]:
+    """Return a measure of the model before pruning, and then of the points."""
+    return np.append(getattr(measured.original, name), getattr(measured, name))
+
+
+def _fewest(measured: Evaluation) -> int | None:
+    """Return how many samples the rarest class has, where they have no weights."""
+    confusion = measured.original.confusion
+    if confusion is None or confusion.sum() != measured.n_samples:
+        return None
+    of_class = confusion.sum(axis=1)
+    return int(of_class[of_class > 0].min())
+
+
+def _apart(deviations: FloatArray, candidate: int) -> float:
+    """Return the standard error of the difference to the model before pruning."""
+    return float(standard_errors_to(deviations[[candidate]], deviations[0])[0])
 
 
 def warn_of_constant(choice: Choice, stacklevel: int) -> None:
     """Warn where a model that predicts several classes was given up for one that does not."""
-    is_least = choice.rule == LEAST_TOTAL_COST  # money says that it is better so
-    if is_least or not (choice.is_constant or choice.one_class):
+    is_least = choice.rule == LEAST_TOTAL_COST  # and weighs answers by what they cost
+    if not (choice.is_constant or (choice.one_class and not is_least)):
         return
     advice = "Choose by another `rule`, `limit` or `scoring` to keep what the model knows."
-    if not choice.is_constant:
+    if is_least:
+        advice = "By these costs of errors no test is worth its price."
+    elif not choice.is_constant:
         advice = (
             "Only its probabilities tell samples apart: set a threshold on these that suits you, "
             'or choose by scoring="balanced_accuracy".'
@@ -205,41 +240,33 @@ def warn_of_constant(choice: Choice, stacklevel: int) -> None:
 
 
 def best_score(measured: Evaluation, _limit: float) -> BoolArray:
-    return _at_least(measured.score, measured.score.max())
+    score = _of_candidates(measured, "score")
+    return _at_least(score, score.max())
 
 
 def one_standard_error(measured: Evaluation, _limit: float) -> BoolArray:
-    """Mark points that are not clearly worse than the best, the model before pruning included.
+    """Mark candidates that are not clearly worse than the best.
 
     The standard error is that of the paired difference, not of a score alone.
     """
-    score = np.append(measured.original.score, measured.score)
-    good_enough = near_best(score, measured.deviations)[1:]
-    if not good_enough.any():
-        good_enough = best_score(measured, 0.0)
+    good_enough = near_best(_of_candidates(measured, "score"), measured.deviations)
     if measured.scoring.startswith("roc_auc") and measured.brier is not None:
         return _with_good_probabilities(measured, good_enough)
     return good_enough
 
 
 def _with_good_probabilities(measured: Evaluation, good_enough: BoolArray) -> BoolArray:
-    """Mark those of some points whose Brier score is not clearly worse, or else the best of it.
+    """Mark those of some candidates whose Brier score is not clearly worse, or the best of it.
 
     The area under a ROC curve sees only the order of probabilities. Those of a model with class
     weights are judged with these.
     """
-    before, after, deviations = measured.original.brier, measured.brier, measured.brier_deviations
-    if measured.own_brier is not None:
-        before, after = measured.original.own_brier, measured.own_brier
-        deviations = measured.own_brier_deviations
-    assert before is not None
-    assert after is not None
-    assert deviations is not None
-    score = -np.append(before, after)
-    as_good = good_enough & near_best(score, deviations)[1:]
+    own = "brier" if measured.own_brier is None else "own_brier"
+    score = -_of_candidates(measured, own)
+    as_good = good_enough & near_best(score, getattr(measured, f"{own}_deviations"))
     if as_good.any():
         return as_good
-    return good_enough & _at_least(score[1:], score[1:][good_enough].max())
+    return good_enough & _at_least(score, score[good_enough].max())
 
 
 def near_best(score: FloatArray, deviations: FloatArray) -> BoolArray:
@@ -249,43 +276,27 @@ def near_best(score: FloatArray, deviations: FloatArray) -> BoolArray:
 
 
 def least_total_cost(measured: Evaluation, _limit: float) -> BoolArray:
-    total = measured.total_cost
-    assert total is not None
+    total = _of_candidates(measured, "cost") - _of_candidates(measured, "score")
     return _at_most(total, float(total.min()))
 
 
 def max_score_decrease(measured: Evaluation, limit: float) -> BoolArray:
-    before = measured.original.score
-    good_enough = _at_least(measured.score, before - limit)
-    if not good_enough.any():
-        raise InputError(
-            f"The {measured.scoring} of the model is {before:.4g} on these samples, and no pruning "
-            f"stays above {before - limit:.4g}: the nearest comes to {measured.score.max():.4g}. "
-            "Allow more, or leave the model as it is."
-        )
-    return good_enough
+    return _at_least(_of_candidates(measured, "score"), measured.original.score - limit)
 
 
 def max_error_increase(measured: Evaluation, limit: float) -> BoolArray:
-    before = measured.original.error
-    good_enough = _at_most(measured.error, before + limit)
-    if not good_enough.any():
-        raise InputError(
-            f"The error of the model is {before:.4g} on these samples, and no pruning stays within "
-            f"{before + limit:.4g}: the nearest comes to {measured.error.min():.4g}. Allow more, "
-            "or leave the model as it is."
-        )
-    return good_enough
+    return _at_most(_of_candidates(measured, "error"), measured.original.error + limit)
 
 
 def budget(measured: Evaluation, limit: float) -> BoolArray:
-    affordable = measured.cost <= limit
+    score, cost = _of_candidates(measured, "score"), _of_candidates(measured, "cost")
+    affordable = cost <= limit
     if not affordable.any():
         raise InputError(
             f"No point has a mean bill of at most {limit:g} on these samples; the cheapest has "
-            f"{measured.cost.min():g}."
+            f"{cost.min():g}."
         )
-    return affordable & _at_least(measured.score, measured.score[affordable].max())
+    return affordable & _at_least(score, score[affordable].max())
 
 
 def _at_most(values: FloatArray, most: float) -> BoolArray:

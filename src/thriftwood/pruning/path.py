@@ -375,12 +375,13 @@ class PruningPath(Summarised):
             n_jobs=n_jobs,
         )
         choice = choose_point(measured, rule, limit)
-        warn_of_constant(choice, stacklevel=2)
+        warn_of_constant(choice, stacklevel=3)  # past `tells_memory`
         return self.chosen(choice)
 
     def chosen(self, choice: Choice) -> Pruned:
-        """Return the point of a choice, which stays with it."""
-        return replace(self._pruned(choice.point), choice=choice)
+        """Return the point of a choice, which stays with it; or the model before pruning."""
+        pruned = self._unpruned() if choice.point is None else self._pruned(choice.point)
+        return replace(pruned, choice=choice)
 
     @tells_memory
     def cascade(
@@ -573,6 +574,17 @@ class PruningPath(Summarised):
             tradeoff=at,
             budget=budget,
             index=index,
+        )
+
+    def _unpruned(self) -> Pruned:
+        """Return the model before pruning, and how much less the best pruning loses."""
+        was = self.original
+        return Pruned(
+            **vars(was),
+            model=self.unchanged_model(),
+            original=was,
+            loss_name=self.loss_name,
+            proof=self.proof.of_point(0, 0.0, max(was.loss - float(self.losses[0]), 0.0)),
         )
 
     def _read_index(self, index: Any) -> int:

@@ -37,7 +37,7 @@ class Pruned(Summarised, Figures):
     budget : float, optional
         What the model was to cost at most.
     index : int, optional
-        The point of the path.
+        The point of the path; None also where the model before pruning was chosen.
     choice : Choice, optional
         What is given up for what is saved, on the samples by which the point was chosen.
     refitted : Refit, optional
@@ -141,7 +141,9 @@ class Pruned(Summarised, Figures):
             for was in [self.original]
             for label, name in self._labels.items()
         ]
-        title = f"Pruned {type(self.model).__name__} {self._where}"
+        name = type(self.model).__name__
+        is_whole = self.choice is not None and self.choice.point is None
+        title = f"{name} as it was before pruning" if is_whole else f"Pruned {name} {self._where}"
         return Summary(title, "  {:14s} {:12s} {}", rows, notes=self._notes)
 
     @property

@@ -13,6 +13,7 @@ from thriftwood.support.arrays import FloatArray, IntArray
 GIVEN_UP = 0.05
 CHEAPEST = "the cheapest that is not clearly worse than the best on"
 LEAST = "the one whose tests and errors cost least together on"
+UNPRUNED = "no pruning, since none is as good as the model before pruning on"
 
 
 def shown_points(costs: FloatArray, wanted: Iterable[int], most: int) -> list[int]:
@@ -50,8 +51,11 @@ def first_point(
     training: Evaluation | None,
     validation: Evaluation | None,
     nouns: str = "samples",
-) -> tuple[int, str]:
-    """Return the point to begin with, and why; `training` is None where errors do not judge."""
+) -> tuple[int | None, str]:
+    """Return the point to suggest, and why; None is the model before pruning.
+
+    `training` is None where errors do not judge.
+    """
     if validation is not None:
         return _suggested(validation, "the validation set", nouns)
     if training is not None:
@@ -62,9 +66,10 @@ def first_point(
     return int(np.flatnonzero(path.losses <= most)[-1]), why
 
 
-def _suggested(measured: Evaluation, where: str, nouns: str) -> tuple[int, str]:
+def _suggested(measured: Evaluation, where: str, nouns: str) -> tuple[int | None, str]:
     """Return the point that the usual rule chooses, and why; it is said what is given up."""
     is_money = measured.total_cost is not None
     choice = choose_point(measured, read_rule(None, None, is_money))
     given_up = str(choice).removesuffix(".").replace(" samples ", f" {nouns} ")
-    return choice.point, f"{LEAST if is_money else CHEAPEST} {where}. {given_up}"
+    words = UNPRUNED if choice.point is None else LEAST if is_money else CHEAPEST
+    return choice.point, f"{words} {where}. {given_up}"

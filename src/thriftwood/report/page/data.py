@@ -92,8 +92,9 @@ def write_page(
     Returns
     -------
     page : Page
-        `page.point` is the point that the page begins with, `page.why` the reason. At the end of a
-        cell a notebook shows the page itself.
+        `page.point` is the point that the page begins with, `page.why` the reason; it is None where
+        no pruning is as good as the model before. At the end of a cell a notebook shows the page
+        itself.
 
     Examples
     --------
@@ -128,7 +129,7 @@ def write_page(
     numbers = 2 * len(subject.prices.names) + sum(len(one["lines"]) for one in typical)
     numbers += 2 * len(errors.names)
     most = max(FEWEST_POINTS, min(most_points, MOST_NUMBERS // numbers))
-    shown = shown_points(subject.costs, [subject.start], most)
+    shown = shown_points(subject.costs, [subject.start or 0], most)
     drawn = drawn_points(subject.costs, shown, MOST_DRAWN)
     points = []
     with progress_bar("Writing the page", progress) as bar:
@@ -178,7 +179,7 @@ def _about(subject: Subject, before: FeatureBill, noun: str, nouns: str) -> dict
         "ungrouped": [k for k in range(prices.n_columns) if k not in in_groups],
         "in_several_groups": len(set(members)) < len(members),
         "start": {
-            "point": subject.start,
+            "point": subject.start or 0,
             "why": subject.why,
             "is_suggested": subject.is_suggested,
         },

@@ -41,14 +41,14 @@ class Page:
 
     Attributes
     ----------
-    point : int
-        The point of the path that it begins with.
+    point : int, optional
+        The point of the path that it begins with; None is the model before pruning.
     why : str
         The reason.
     file : Path
     """
 
-    point: int
+    point: int | None
     why: str
     file: Path
 

@@ -60,7 +60,7 @@ def pruned_subject(
         )
 
     def recipes(points: list[int]) -> Iterator[dict[str, Any]]:
-        for index, proof in zip(points, proofs_of(path, problem, points, start), strict=True):
+        for index, proof in zip(points, proofs_of(path, problem, points, start or 0), strict=True):
             yield _recipe(path, index, commands) | {"proof": proof}
 
     return Subject(
@@ -74,7 +74,7 @@ def pruned_subject(
         validation=evaluation,
         start=start,
         why=why,
-        is_suggested=evaluation is not None,
+        is_suggested=evaluation is not None and start is not None,
         version=version,
         recipes=recipes,
         words=_words(path, nouns) | {"weighting": _weighting(problem, nouns)},

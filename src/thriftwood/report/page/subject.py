@@ -60,8 +60,8 @@ class Subject:
         Before, and of the points; None where no loss was weighed.
     own, validation : Evaluation, optional
         Errors on the samples shown, and on others.
-    start : int
-        The point that the page begins with.
+    start : int, optional
+        The point that the page begins with; None is the model before pruning, beside the first.
     why : str
     is_suggested : bool
     version : callable
@@ -80,7 +80,7 @@ class Subject:
     losses: tuple[float, FloatArray] | None
     own: Evaluation | None
     validation: Evaluation | None
-    start: int
+    start: int | None
     why: str
     is_suggested: bool
     version: Callable[[int | None], Version]
@@ -98,4 +98,4 @@ class Subject:
     def bills_for_receipts(self) -> FloatArray:
         """What samples pay before; where all pay the same, at the point shown first."""
         before = self.version(None).bill.per_sample
-        return before if np.ptp(before) else self.version(self.start).bill.per_sample
+        return before if np.ptp(before) else self.version(self.start or 0).bill.per_sample
