@@ -4,7 +4,7 @@ BIN := .venv/bin
 # By the environment, so that the versions hold for building the package too.
 INSTALL := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-benchmarks check lint fuzz bench docs pictures clean
+.PHONY: demo test test-benchmarks check lint fuzz bench docs pictures release clean
 
 demo: .venv/.demo
 	$(BIN)/python examples/heart.py
@@ -70,6 +70,11 @@ pictures: .venv/.dev .venv/.browser
 		$(BIN)/python $$script --picture docs/images/gallery/$$(basename $$script .py).png || exit 1; \
 	done
 
+# Builds the wheel, the sdist and the recipe for conda-forge, and tries them where nothing else is
+# installed. They are in dist/ then, to be uploaded by hand: docs/maintainers.md.
+release: .venv/.release
+	PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python release/artefacts.py
+
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build demo docs/_build docs/_reference
 	find src tests benchmarks examples docs -name __pycache__ -prune -exec rm -rf {} +
@@ -85,6 +90,10 @@ clean:
 .venv/.dev: .venv/bin/python pyproject.toml constraints.txt
 	$(INSTALL) --editable '.[dev]'
 	touch $@ .venv/.demo
+
+.venv/.release: .venv/bin/python pyproject.toml constraints.txt
+	$(INSTALL) --editable '.[release]'
+	touch $@
 
 # For the tests of report pages; they are skipped where there is none.
 .venv/.browser: .venv/bin/python

@@ -216,7 +216,7 @@ def test_without_typer_it_says_what_to_install(monkeypatch, capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main()
     assert ended.value.code == 2
-    assert "pip install 'thriftwood[cli]'" in capsys.readouterr().err
+    assert 'pip install "thriftwood[cli]"' in capsys.readouterr().err
 
 
 def test_steps_show_on_a_terminal_only_and_take_names_as_they_are(monkeypatch, capsys):

@@ -18,7 +18,7 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name != "typer":
             raise
-        sys.stderr.write("Error: The command line needs typer: pip install 'thriftwood[cli]'\n")
+        sys.stderr.write('Error: The command line needs typer: pip install "thriftwood[cli]"\n')
         sys.exit(2)
     except KeyboardInterrupt:  # from here on commands see to that themselves
         sys.exit(130)

@@ -1,5 +1,7 @@
 """Partitions on a Dask cluster: states on its workers, built again by Dask when they are lost."""
 
+from __future__ import annotations  # tasks of older releases of Dask have no type of result
+
 import logging
 from asyncio import run_coroutine_threadsafe
 from collections import Counter
@@ -31,7 +33,7 @@ LARGE_GRAPHS = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
 @contextmanager
 def open_dask_partitions(
     build: Callable[[Partition], Any], X: Any, y: Any, sample_weight: Any, n_threads: int
-) -> Iterator["DaskPartitions"]:
+) -> Iterator[DaskPartitions]:
     """Build a state for each partition of a Dask collection; parameters as in `open_partitions`.
 
     `n_threads` are those of the cluster that is started here if there is no current client.
