@@ -1,6 +1,7 @@
 """Things that hold for the package as a whole."""
 
 import numpy as np
+import public_api
 import pytest
 
 from thriftwood.errors import InputError, RangeError
@@ -31,3 +32,12 @@ def test_frozen_never_wraps_or_rounds(values):
 def test_numbers_are_numbers(values):
     with pytest.raises(InputError, match="`prices` holds something that is not a number"):
         numbers(values, "prices")
+
+
+def test_no_public_name_changes_unnoticed():
+    listed, found = public_api.FILE.read_text(), public_api.public_api()
+    changed = set(listed.splitlines()) ^ set(found.splitlines())
+    assert listed == found, (
+        f"{sorted(changed)}: where this is meant, run `python tests/public_api.py`, and tell of it "
+        "in CHANGELOG.md."
+    )
