@@ -111,7 +111,7 @@ class LazyAnswer:
 
     @cached_property
     def bill(self) -> FeatureBill:
-        """What these samples pay, for what was bought and for nothing else.
+        """The bill of these samples, for what was bought and for nothing else.
 
         It is worked out when it is first looked at, as receipts are.
         """

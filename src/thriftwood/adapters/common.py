@@ -1,4 +1,4 @@
-"""What adapters share: names of classes, trees in and out, values of boosted trees."""
+"""Helpers of several adapters: names of classes, trees in and out, values of boosted trees."""
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType

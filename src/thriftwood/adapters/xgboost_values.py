@@ -1,4 +1,4 @@
-"""What the inner nodes of XGBoost's trees would say as leaves.
+"""Values that the inner nodes of XGBoost's trees would have as leaves.
 
 XGBoost records at each inner node the weight ``w = -G / (H + lambda)`` that it computed there (G
 and H: sums of gradients and hessians over the samples of the node), but not the learning rate that

@@ -1,4 +1,4 @@
-"""What predictions cost: one engine counts it for bills, receipts, paths and closure problems.
+"""Costs of predictions: one engine counts them for bills, receipts, paths and closure problems.
 
 Law: a sample pays each cost item once, while a split that it passes needs it; the receipt of a
 sample adds up to its bill.

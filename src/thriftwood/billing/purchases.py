@@ -1,4 +1,4 @@
-"""What samples buy at which splits: the items of the closure problem, and the arcs to them."""
+"""Purchases of samples at splits: the items of the closure problem, and the arcs to them."""
 
 from dataclasses import dataclass
 

@@ -94,12 +94,12 @@ class CascadeClassifier(Summarised, FittedModel):
 
     @property
     def error_costs(self) -> FloatArray | None:
-        """What answers (columns) cost where rows are true, in the order of the classes."""
+        """Costs of answers (columns) where rows are true, in the order of the classes."""
         return self.stages.error_costs if len(self.stages.error_costs) else None
 
     @property
     def error_costs_(self) -> FloatArray | None:
-        """What answers cost, for whoever answers in place of `predict`."""
+        """Costs of answers, for whoever answers in place of `predict`."""
         return self.error_costs
 
     def predict(self, X: Any) -> NDArray[Any]:

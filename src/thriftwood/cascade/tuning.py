@@ -48,7 +48,7 @@ class StageResults(NamedTuple):
 
     @property
     def lost(self) -> FloatArray:
-        """What each stage's answer costs; 1 for every error where nothing else is said."""
+        """Costs of each stage's answer; 1 for every error where nothing else is said."""
         if self.observed is not None:
             return self.observed
         lost: FloatArray = self.error_costs[self.target[:, None], self.labels]

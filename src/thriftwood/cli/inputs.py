@@ -91,7 +91,7 @@ class Inputs:
 
     @property
     def error_matrix(self) -> FloatArray:
-        """What answers (columns) cost where rows are true."""
+        """Costs of answers (columns) where rows are true."""
         from thriftwood.problem import ErrorCosts, read_error_costs
 
         return read_error_costs(ErrorCosts(self.error_costs), self.problem.forest.classes)

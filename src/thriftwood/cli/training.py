@@ -44,7 +44,7 @@ N_TREES = 40  # of a forest
 
 
 class Wish(NamedTuple):
-    """What to train, in the words of the options."""
+    """Wish for a model, in the words of the options."""
 
     kind: str
     task: str | None

@@ -33,7 +33,7 @@ class Certificate:
 
     @property
     def gap(self) -> int:
-        """How much better another answer could be; 0 means that this one is optimal."""
+        """The most by which another answer could be better; 0 means that this one is optimal."""
         return self.bound - self.profit
 
 

@@ -135,7 +135,7 @@ class PriceList:
 
     @cached_property
     def _is_made_of(self) -> BoolArray:
-        """Which columns (the second axis) each feature is made of."""
+        """Mask of the columns (second axis) that each feature is made of."""
         made = np.zeros((self.n_features, self.n_columns), dtype=np.bool_)
         for feature in range(self.n_features):
             made[feature, list(self.columns_of(feature))] = True

@@ -1,4 +1,4 @@
-"""What is known of the data sets that do not come with the package.
+"""Catalogue of the data sets that do not come with the package.
 
 The checksums are those of the files at their publisher, each recorded by at least two independent
 projects; those of sonar and heart_statlog were also computed anew from the values.

@@ -259,7 +259,7 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def feature_importances_(self) -> FloatArray:
-        """How much each feature lowers the Gini impurity, as in scikit-learn's forests."""
+        """Share of each feature in lowering the Gini impurity, as in scikit-learn's forests."""
         check_is_fitted(self, "estimators_")
         splitting = [tree for tree in self.estimators_ if tree.tree_.node_count > 1]
         if not splitting:

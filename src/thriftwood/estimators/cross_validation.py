@@ -47,7 +47,7 @@ class Samples(NamedTuple):
 
     @property
     def weight_of_bills(self) -> float:
-        """How much they count in mean bills; those without weight are left out of folds."""
+        """Weights in mean bills; samples without weight are left out of folds."""
         is_weighed = isinstance(self.costs, Costs) and self.costs.weigh_bills
         return self.total_weight if is_weighed else float(len(self.y))
 

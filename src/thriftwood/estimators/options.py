@@ -42,7 +42,7 @@ def refuse_text(X: Any, model: Any) -> None:
 
 @contextmanager
 def target_in_words(X: Any, y: Any) -> Iterator[None]:
-    """Where scikit-learn refuses samples for their targets, say in a sentence what is wrong."""
+    """Say in a sentence what is wrong where scikit-learn refuses samples for their targets."""
     try:
         yield
     except InputError:

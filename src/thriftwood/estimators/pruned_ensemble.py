@@ -289,7 +289,7 @@ class _PrunedEnsemble(BaseEstimator):
 
     @property
     def _money(self) -> ErrorCosts | None:
-        """What errors cost, for models that may know only some of the classes."""
+        """Costs of errors, for models that may know only some of the classes."""
         if self.error_costs is None:
             return None
         classes = getattr(self, "classes_", None)
@@ -431,7 +431,7 @@ class PrunedEnsembleClassifier(ClassifierMixin, _PrunedEnsemble):
 
     @property
     def error_costs_(self) -> FloatArray | None:
-        """What answers cost, as a matrix, for whoever answers in place of `predict`."""
+        """Matrix of what answers cost, for whoever answers in place of `predict`."""
         return None if self._money is None else self._money.given
 
     def predict_proba(self, X: Any) -> FloatArray:

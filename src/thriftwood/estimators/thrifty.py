@@ -87,7 +87,7 @@ AS_READ: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"
 
 
 class _Thrifty(BaseEstimator):
-    """What both estimators have in common: sets, stages, rules, the choice among them, bills."""
+    """Common part of both estimators: sets, stages, rules, the choice among them, bills."""
 
     def fit(
         self,
@@ -217,7 +217,7 @@ class _Thrifty(BaseEstimator):
 
     @property
     def purchase_plan(self) -> Stages:
-        """What each stage buys, as trees that bills and lazy predictors can follow."""
+        """Purchases of each stage, as trees that bills and lazy predictors can follow."""
         return purchase_plan(self.stages_, getattr(self, "classes_", None), self._names)
 
     @property
@@ -515,7 +515,7 @@ class ThriftyClassifier(ClassifierMixin, _Thrifty):
 
     @property
     def error_costs_(self) -> FloatArray:
-        """What answers cost: true class, answer; 1 for every error where nothing else was said."""
+        """Costs of answers: true class, answer; 1 for every error where nothing else was said."""
         check_is_fitted(self, "stages_")
         return self.stages_.error_costs
 

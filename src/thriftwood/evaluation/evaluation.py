@@ -58,7 +58,7 @@ Nested = tuple[IndexArray, int]
 
 
 class Measures(NamedTuple):
-    """What was measured of one model, on the samples of an evaluation: as there."""
+    """Measures of one model on the samples of an evaluation, named as there."""
 
     error: float
     standard_error: float

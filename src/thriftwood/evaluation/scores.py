@@ -50,7 +50,7 @@ NEG_ERROR_COSTS = "neg_error_costs"
 
 
 class Predicted(NamedTuple):
-    """What one model predicts for all samples, and what each of them loses.
+    """Predictions of one model for all samples, and the losses of each.
 
     `losses` has the shape (n_losses, n_samples), `outputs` (n_samples, n_classes) or, for
     regressors, (n_samples, 1); `labels` are the numbers of the predicted classes.

@@ -55,7 +55,7 @@ class Table:
 
     @property
     def missing(self) -> BoolArray:
-        """Which cells of the table of columns hold nothing."""
+        """Mask of the cells of the table of columns that hold nothing."""
         raw: Any = self.columns
         cells: Any
         if hasattr(raw, "isna"):

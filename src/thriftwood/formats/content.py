@@ -1,4 +1,4 @@
-"""What is in a file, and files of libraries that write by name only."""
+"""Content of a file, and files of libraries that write by name only."""
 
 import io
 import json
@@ -50,6 +50,6 @@ class Content:
 
     @property
     def looks_like_json(self) -> bool:
-        """Whether it begins like a JSON object, and not like one of binary JSON."""
+        """True if it begins like a JSON object, and not like one of binary JSON."""
         begins = self.data[:100].lstrip(b"\xef\xbb\xbf \t\r\n")
         return begins[:1] == b"{" and begins[1:].lstrip()[:1] in (b'"', b"}", b"")

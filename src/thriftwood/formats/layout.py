@@ -1,4 +1,4 @@
-"""What several formats need: numbers of nodes, and thresholds in numbers of another width."""
+"""Numbers of nodes, and thresholds in numbers of another width, for several formats."""
 
 from typing import Any
 

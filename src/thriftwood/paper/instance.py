@@ -1,4 +1,4 @@
-"""What the paper's programs are written for: trees, samples, losses and prices."""
+"""Instance of the paper's programs: trees, samples, losses and prices."""
 
 from dataclasses import dataclass
 from functools import cached_property

@@ -212,7 +212,7 @@ class PruningProblem:
 
     @cached_property
     def routes(self) -> Routes:
-        """Which samples pass which node."""
+        """Routes: the samples that pass each node."""
         return route_samples(self.forest, self.in_memory.table, self.n_jobs)
 
     @cached_property
@@ -250,7 +250,7 @@ class PruningProblem:
 
     @cached_property
     def memory_estimate(self) -> int:
-        """How many bytes `prune_path` takes at its peak, beyond the model and the samples.
+        """Bytes that `prune_path` takes at its peak, beyond the model and the samples.
 
         The large arrays have entries for *arcs*, the (split, item) pairs, and *items*, one for each
         sample and cost item that it buys, which are counted once samples are routed. Items that the

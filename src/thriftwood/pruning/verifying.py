@@ -36,7 +36,7 @@ SAME_VALUE = 1e-5
 
 @dataclass(frozen=True, repr=False)
 class Verification(Figures):
-    """What a check of a pruned model came to; its figures are counted anew.
+    """Result of the check of a pruned model; its figures are counted anew.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Verification(Figures):
 
     @property
     def is_optimal(self) -> bool:
-        """Whether no pruning has a smaller loss + tradeoff * cost, but for rounding."""
+        """True if no pruning has a smaller loss + tradeoff * cost, but for rounding."""
         return self.certificate.gap == 0
 
     def __repr__(self) -> str:

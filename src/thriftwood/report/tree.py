@@ -25,7 +25,7 @@ WIDEST_FIGURE = 16.0  # inches
 
 
 class Look(NamedTuple):
-    """How nodes of a kind are drawn."""
+    """Look of the nodes of a kind."""
 
     words: str
     edge: str

@@ -30,7 +30,7 @@ class Spot(NamedTuple):
 
     @property
     def room(self) -> float:
-        """How wide it may be, in columns, before it leaves its own."""
+        """Width in columns that it may have before it leaves its own."""
         return 2 * min(self.x - self.first, self.last - self.x) + 1
 
 

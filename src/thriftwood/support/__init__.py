@@ -1,1 +1,1 @@
-"""What every room needs and no room is about: validation, arrays, numba, threads, progress."""
+"""Tools that every room needs: validation, arrays, numba, threads, progress."""

@@ -1,4 +1,4 @@
-"""How kernels are compiled and called, in one place."""
+"""Compilation and calls of kernels, in one place."""
 # mypy: allow-untyped-calls
 # numba has no types.
 

@@ -1,4 +1,4 @@
-"""What an object says of itself in a few lines: as text, and as HTML in a notebook.
+"""Summaries of objects in a few lines: as text, and as HTML in a notebook.
 
 Text and HTML show the same cells. Colours are those of the notebook, light or dark.
 """
@@ -77,7 +77,7 @@ class Chart:
 
 
 class _Axis:
-    """Where numbers are along an axis, in pixels; its ends are the least and the largest."""
+    """Places of numbers along an axis, in pixels; its ends are the least and the largest."""
 
     def __init__(self, values: list[float], begin: float, end: float) -> None:
         self.low, self.high = min(values), max(values)

@@ -41,7 +41,7 @@ LEAF_OF_ONE_FEATURE = 20
 
 @dataclass(frozen=True)
 class Effort:
-    """How much work to spend on fitting.
+    """Work to spend on fitting.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class ColumnModel:
 
 
 class TrainingJob(NamedTuple):
-    """What a model is trained for; of boosters, `rounds` are how many trees they have."""
+    """Training of one model; of boosters, `rounds` are how many trees they have."""
 
     n_classes: int
     n_samples: int
@@ -94,7 +94,7 @@ class TrainingJob(NamedTuple):
 
 @dataclass(frozen=True)
 class Learner:
-    """How one member of a stage is trained.
+    """Way to train one member of a stage.
 
     Attributes
     ----------

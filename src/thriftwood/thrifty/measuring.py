@@ -24,7 +24,7 @@ from thriftwood.thrifty.units import bills_of_sets
 
 
 class _Judged(NamedTuple):
-    """What is measured: a model, by the trees that stand for its purchases."""
+    """Model to measure, by the trees that stand for its purchases."""
 
     model: Any
     forest: Forest
@@ -34,7 +34,7 @@ class _Judged(NamedTuple):
 
 @dataclass(frozen=True)
 class MeasuredStages:
-    """What every stage of a thrifty model predicts for some samples, and how sure it is.
+    """Predictions of every stage of a thrifty model for some samples, and their margins.
 
     Attributes
     ----------

@@ -25,7 +25,7 @@ NO_LABELS = np.empty((0, 0), dtype=np.int64)
 
 
 class StageOutputs(NamedTuple):
-    """What stages predict for samples that their models did not see, and what that costs.
+    """Predictions of stages for samples that their models did not see, and their costs.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class StageOutputs(NamedTuple):
 
 
 class Objective(NamedTuple):
-    """What wrong answers cost: true class, answer; nothing for squared errors.
+    """Costs of wrong answers: true class, answer; nothing for squared errors.
 
     `unit` is what margins of numbers are compared with, `is_money` that errors were given a price.
     """

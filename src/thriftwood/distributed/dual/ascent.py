@@ -57,7 +57,7 @@ class DecomposedClosure:
 
     @cached_property
     def decides(self) -> BoolArray:
-        """Which partitions have something to say on each project."""
+        """Mask of the partitions that have something to say on each project."""
         return self.weight > 0
 
     def map(self, work: Callable[[Any, Any], Any], message: Any = None) -> list[Any]:

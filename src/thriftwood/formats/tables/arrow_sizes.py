@@ -1,4 +1,4 @@
-"""What files of Arrow hold, unpacked: counted from their messages, before anything is unpacked.
+"""Unpacked sizes of Arrow's files, from their messages, before anything is unpacked.
 
 A message has a table of flatbuffers, which says where the buffers of its columns begin in its body.
 A buffer that is packed begins with its length unpacked.

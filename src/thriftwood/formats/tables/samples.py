@@ -1,4 +1,4 @@
-"""What a model asks of a table: its own columns, in its own order."""
+"""Samples for a model from a table: its own columns, in its own order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is proven about points, and what is not, in plain words."""
+"""Proofs of points in plain words: what is proven, and what is not."""
 
 from __future__ import annotations
 

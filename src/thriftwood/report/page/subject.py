@@ -1,4 +1,4 @@
-"""What a page is about: a model that can be had at several prices, from dear to cheap.
+"""Subject of a page: a model that can be had at several prices, from dear to cheap.
 
 Prunings of one model are such, and rules of a thrifty model.
 """
@@ -43,7 +43,7 @@ class Version:
 
 @dataclass(frozen=True)
 class Subject:
-    """What a page is about, apart from the words of its user.
+    """Subject of a page, apart from the words of its user.
 
     Attributes
     ----------
@@ -89,13 +89,13 @@ class Subject:
 
     @property
     def error(self) -> str:
-        """What errors are: a share of samples, squared, or nothing that says something."""
+        """The kind of errors: a share of samples, squared, or nothing that says something."""
         if self.own is None:
             return "none"
         return "share" if self.forest.is_classifier else "squared"
 
     @property
     def bills_for_receipts(self) -> FloatArray:
-        """What samples pay before; where all pay the same, at the point shown first."""
+        """The bills before pruning; where all pay the same, at the point shown first."""
         before = self.version(None).bill.per_sample
         return before if np.ptp(before) else self.version(self.start or 0).bill.per_sample
