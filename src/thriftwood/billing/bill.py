@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from thriftwood.adapters import own_prices, read_stages, unwrapped, without_threshold
 from thriftwood.billing.payments import (
@@ -32,12 +33,12 @@ from thriftwood.forest import (
     route_samples,
 )
 from thriftwood.forest.table import Table, read_rows
-from thriftwood.support.arrays import BoolArray, FloatArray, IntArray, read_only
+from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray, read_only
 from thriftwood.support.memory import tells_memory
 from thriftwood.support.parallel import aside
 from thriftwood.support.summary import Summarised, Summary
 from thriftwood.support.text import shown, unit_behind
-from thriftwood.support.validation import is_whole, shares_of_one
+from thriftwood.support.validation import chosen, is_whole, numbered, shares_of_one
 
 MOST_LINES = 8  # of features in a printed bill, and of groups
 
@@ -72,6 +73,9 @@ class FeatureBill(Summarised):
         Where the model or the data frame has names.
     used : bool array, shape (n_samples, n_features)
         The features that each sample is tested for.
+    per_query : shape (n_queries,), optional
+        The bill of each query, that of all its documents together, in the order of their first
+        documents; with `qid`.
     """
 
     per_sample: FloatArray
@@ -85,6 +89,7 @@ class FeatureBill(Summarised):
     unit: str
     feature_names: tuple[str, ...] | None
     used: BoolArray
+    per_query: FloatArray | None
     # How much samples count, and what receipts are made of, one by one when somebody asks.
     _weights: FloatArray | None
     _prices: PriceList
@@ -98,17 +103,26 @@ class FeatureBill(Summarised):
         """The mean bill of a sample, its part of what the model costs included."""
         return float(np.average(self.per_sample, weights=self._weights)) + self.model_cost
 
-    def quantiles(self, shares: Sequence[float] = (0.1, 0.5, 0.9)) -> FloatArray:
+    def quantiles(
+        self, shares: Sequence[float] = (0.1, 0.5, 0.9), per: str = "sample"
+    ) -> FloatArray:
         """Return quantiles of the bills of samples, without what is paid for the model.
 
         Parameters
         ----------
         shares : sequence of float
             Each between 0 and 1.
+        per : {"sample", "query"}
+            Whose bills: those of queries, for example, say how long users wait.
         """
         wanted = shares_of_one(shares, "shares")
-        method: Any = "linear" if self._weights is None else "inverted_cdf"
         found: FloatArray
+        if chosen(per, ("sample", "query"), "per") == "query":
+            if self.per_query is None:
+                raise InputError("This bill knows no queries: make it with `qid`.", "qid")
+            found = np.quantile(self.per_query, wanted)
+            return found
+        method: Any = "linear" if self._weights is None else "inverted_cdf"
         found = np.quantile(self.per_sample, wanted, method=method, weights=self._weights)
         return found
 
@@ -126,11 +140,17 @@ class FeatureBill(Summarised):
         in_order = self._in_order(sample)
         return make_receipt(self._prices, sample, in_order, test_cost, shared, self._part)
 
+    @property
+    def _of_queries(self) -> str:
+        if self.per_query is None:
+            return ""
+        return f"{self.per_query.mean():.6g}{unit_behind(self.unit)} per query; "
+
     def _summary(self) -> Summary:
         bought = np.flatnonzero(self.bought)
         title = (
             f"FeatureBill: mean {self.mean:.6g}{unit_behind(self.unit)} per sample, from "
-            f"{self.per_sample.min():.6g} to {self.per_sample.max():.6g}; "
+            f"{self.per_sample.min():.6g} to {self.per_sample.max():.6g}; {self._of_queries}"
             f"{len(bought)} of {len(self.bought)} features bought"
         )
         rows = []
@@ -159,6 +179,7 @@ def feature_bill(
     X: Any,
     costs: AnyCosts = None,
     *,
+    qid: ArrayLike | None = None,
     n_jobs: int | None = None,
 ) -> FeatureBill:
     """Measure what predicting samples with a model costs in features.
@@ -172,6 +193,9 @@ def feature_bill(
     costs : array-like, mapping from feature name to price, Costs, or None
         As in `prune`. None means the prices that a cascade or a pruned ensemble was made with; any
         other model, a `Pruned` too, knows none: 1 each, so that the bill counts features.
+    qid : array-like, shape (n_samples,), optional
+        The query of each sample, where samples are documents that queries found: the bill then has
+        those of queries, too. Prices per query need it.
     n_jobs : int, optional
         Threads, as in scikit-learn.
 
@@ -200,11 +224,12 @@ def feature_bill(
     table = read_rows(X, stages.richest).copy()  # for receipts, whatever becomes of X
     columns = stages.richest.named(table.names).columns
     own = own_prices(model)
+    query = None if qid is None else numbered(qid, table.n_samples, "qid")
     if own is None:
-        prices = read_prices(costs, columns, table.n_samples)
+        prices = read_prices(costs, columns, table.n_samples, query)
     else:
-        prices = prices_of_samples(own, "model", costs, columns, table.n_samples)
-    return bill_of_stages(stages, table, prices, n_jobs)
+        prices = prices_of_samples(own, "model", costs, columns, table.n_samples, query)
+    return bill_of_stages(stages, table, prices, n_jobs, query=query)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what is infinite is refused in the end
@@ -214,6 +239,7 @@ def bill_of_stages(
     prices: PriceList,
     n_jobs: int | None = None,
     weights: FloatArray | None = None,
+    query: IndexArray | None = None,
 ) -> FeatureBill:
     """Measure what samples pay on their way through the stages of a cascade, or the only one.
 
@@ -234,7 +260,8 @@ def bill_of_stages(
     in_order = partial(_uses_until, stages, stage, table, prices)
     columns = prices.made_of or stages.richest.named(table.names).columns
     model_cost = model_cost_of(stages.last_in_use, prices)
-    return make_bill(prices, used, test_costs, in_order, model_cost, columns.names, weights)
+    about = prices, used, test_costs, in_order, model_cost, columns.names, weights
+    return make_bill(*about, query=query)
 
 
 def _uses_until(
@@ -280,6 +307,7 @@ def make_bill(
     feature_names: tuple[str, ...] | None,
     weights: FloatArray | None = None,
     part: str = "tree",
+    query: IndexArray | None = None,
 ) -> FeatureBill:
     """Charge samples for the features that they use, whatever model tests them.
 
@@ -311,6 +339,7 @@ def make_bill(
         unit=prices.unit,
         feature_names=feature_names,
         used=read_only(prices.columns_in(used)),
+        per_query=None if query is None else read_only(np.bincount(query, per_sample)),
         _weights=weights,
         _prices=prices,
         _shared=bills.shared,

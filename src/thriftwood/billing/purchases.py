@@ -74,7 +74,8 @@ def list_purchases(
         Whether every tree pays for itself, so that no item is shared by two of them.
     """
     uses, group = _first_uses(forest, routes, prices, each_tree)
-    if each_tree and not prices.is_tied_to_samples and not (prices.payer == MODEL).any():
+    pays_alone = not prices.is_tied_to_samples and (prices.payer == SAMPLE).all()
+    if each_tree and pays_alone:
         return _one_item_each(forest, routes, prices, weights, uses)
     split = np.flatnonzero(forest.is_split)
     has_own = bool(prices.per_split or prices.per_node)

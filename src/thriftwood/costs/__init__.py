@@ -8,6 +8,7 @@ from thriftwood.costs.costs import AnyCosts, Costs, as_costs
 from thriftwood.costs.price_list import (
     MODEL,
     NO_MASK,
+    QUERIES,
     SAMPLE,
     PriceList,
     plain_prices,
@@ -19,6 +20,7 @@ from thriftwood.costs.reading import prices_of_samples, read_prices, with_known
 __all__ = [
     "MODEL",
     "NO_MASK",
+    "QUERIES",
     "SAMPLE",
     "AnyCosts",
     "Costs",

@@ -22,7 +22,7 @@ Place = Callable[..., str]
 A_PRICE = "a price is a finite number of at least 0, without unit and thousands separators"
 # By their keys, which are parameters of `Costs`.
 PRICES = ("per_split", "per_node")
-PRICE_LISTS = ("per_feature", "group_fee", "per_model")
+PRICE_LISTS = ("per_feature", "group_fee", "per_model", "per_query")
 NAME_LISTS = ("groups", "requires", "encoded")
 
 
@@ -142,12 +142,18 @@ def _check_names(values: Mapping[str, Any], place: Place) -> None:
                 where = place("per_feature", group)
                 raise InputError(f"{where}: {group!r} is a group: its fee belongs in `group_fee`.")
         either = {**features, **groups}, "neither a feature nor a group"
-        known |= {"groups": either, "per_model": either, "requires": (features, "no feature")}
+        known |= {
+            "groups": either,
+            "per_model": either,
+            "per_query": either,
+            "requires": (features, "no feature"),
+        }
         named += [("groups", group, members) for group, members in groups.items()]
-        requires, per_model = values.get("requires") or {}, values.get("per_model")
+        requires = values.get("requires") or {}
         named += [("requires", name, [name, *others]) for name, others in requires.items()]
-        if isinstance(per_model, Mapping):
-            named += [("per_model", name, [name]) for name in per_model]
+        for key in ("per_model", "per_query"):
+            if isinstance(values.get(key), Mapping):
+                named += [(key, name, [name]) for name in values[key]]
     for key, owner, names in named:
         for name in names:
             if name not in known[key][0] and not is_whole(name):

@@ -52,6 +52,10 @@ class Costs:
     per_model : array-like of shape (n_features,), mapping from feature or group to price, optional
         Paid once, if any split of the model tests the feature (or one of the group): the upkeep of
         a data source. Needs `predictions`.
+    per_query : array-like of shape (n_features,), mapping from feature or group to price, optional
+        Of documents that queries found: paid once for a query, if any of its documents is tested
+        for the feature (or one of the group), on top of what each pays for itself. Wherever samples
+        pay, `qid` then says which are of one query.
     per_split : float
         Paid for every test that is evaluated, by every sample in every tree.
     per_node : float
@@ -106,6 +110,7 @@ class Costs:
     requires: Mapping[Any, Sequence[Feature]] | None = None
     encoded: Mapping[str, Sequence[Feature]] | None = None
     per_model: ArrayLike | Mapping[Any, float] | None = None
+    per_query: ArrayLike | Mapping[Any, float] | None = None
     per_split: float = 0.0
     per_node: float = 0.0
     predictions: float | None = None
@@ -116,7 +121,7 @@ class Costs:
     weigh_bills: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("per_feature", "per_model"):
+        for name in ("per_feature", "per_model", "per_query"):
             object.__setattr__(self, name, _by_name(getattr(self, name), name))
         check(vars(self), in_python)
         if self.predictions is None and (self.per_model is not None or self.per_node):
@@ -254,8 +259,9 @@ def as_costs(costs: AnyCosts) -> Costs:
 
 def price_left_out(costs: Costs) -> float:
     """Return the price of every feature where `per_feature` is not given."""
-    others = (costs.per_model, costs.per_sample, costs.per_split or None, costs.per_node or None)
-    return 0.0 if costs.group_fee or any(one is not None for one in others) else 1.0
+    others = (costs.group_fee or None, costs.per_model, costs.per_query, costs.per_sample)
+    is_priced = any(one is not None for one in others) or costs.per_split or costs.per_node
+    return 0.0 if is_priced else 1.0
 
 
 def _by_name(prices: Any, argument: str) -> Any:

@@ -23,12 +23,14 @@ SAMPLE = -1
 MODEL = -2
 # Of a cost item that every sample pays.
 NO_MASK = -1
+# The numbering of batches that queries are, where there are prices per query.
+QUERIES = 0
 NO_MASKS = read_only(np.empty((0, 0), dtype=np.bool_))
 NO_BATCHES = read_only(np.empty((0, 0), dtype=np.int32))
 # What files keep, in a line of text and in arrays.
 FACTS = (
     *("names", "per_split", "per_node", "predictions", "unit", "weigh_bills"),
-    *("is_tied_to_samples", "groups"),
+    *("is_tied_to_samples", "groups", "has_queries"),
 )
 ARRAYS = ("prices", "payer", "start", "cost_item", "mask")
 
@@ -64,8 +66,10 @@ class PriceList:
     groups : tuple of (name, features)
         The features of each group, those of groups inside it included. Only reports need them:
         what a fee is paid for stands among the cost items.
+    has_queries : bool
+        Whether queries pay for some cost items: they are the first numbering of batches.
     is_tied_to_samples : bool
-        Whether bills need what follows.
+        Whether bills need what follows, besides queries.
     own_prices : shape (n_samples, n_features), optional
         What each sample pays for a feature of its own.
     masks : bool array, shape (n_masks, n_samples)
@@ -87,6 +91,7 @@ class PriceList:
     unit: str = ""
     weigh_bills: bool = False
     groups: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    has_queries: bool = False
     is_tied_to_samples: bool = False
     own_prices: FloatArray | None = None
     masks: BoolArray = field(default_factory=lambda: NO_MASKS)
@@ -108,7 +113,8 @@ class PriceList:
             and (np.isfinite(self.prices) & (self.prices >= 0)).all()
             and (self.payer >= MODEL).all()
             and (self.mask >= NO_MASK).all()
-            and (self.is_tied_to_samples or ((self.payer < 0).all() and (self.mask < 0).all()))
+            and (self.is_tied_to_samples or (self.payer < self.has_queries).all())
+            and (self.is_tied_to_samples or (self.mask < 0).all())
             and 0 <= self.per_split < np.inf
             and 0 <= self.per_node < np.inf
             and 0 < self.predictions < np.inf
@@ -202,7 +208,8 @@ class PriceList:
             if len(unequal):
                 raise InputError(
                     f"Sample {unequal[0]} shares what it pays with samples of another "
-                    "`sample_weight`: give all that `shared_by` puts together the same weight."
+                    "`sample_weight`: give all that `shared_by` puts together, or all documents of "
+                    "a query that pays, the same weight."
                 )
             found.append(of_batch)
         return found
@@ -227,6 +234,17 @@ class PriceList:
         """Return the list for samples that are not there, such as in a file."""
         return replace(self, own_prices=None, masks=NO_MASKS, batch_of=NO_BATCHES)
 
+    def for_queries(self, query: IndexArray | None) -> PriceList:
+        """Return the list for samples of these queries, if queries pay for anything."""
+        if not self.has_queries:
+            return self
+        return replace(self, batch_of=read_only(query_numbers(query)[None]))
+
+    @property
+    def is_shared(self) -> bool:
+        """True if some samples pay together."""
+        return bool((self.payer >= 0).any())
+
     def amounts(self) -> FloatArray:
         """Return what each entry costs a sample on average; who pays together, pays equal parts."""
         parts = np.ones(len(self.cost_item))
@@ -245,6 +263,17 @@ class PriceList:
         bundles = np.full(self.n_features, self.per_split + self.per_node / self.predictions)
         np.add.at(bundles, feature, self.amounts())
         return bundles
+
+
+def query_numbers(query: IndexArray | None) -> IndexArray:
+    """Return the query of each sample, or say that it is missing."""
+    if query is None:
+        raise InputError(
+            "Some prices are paid `per_query`, by all documents of a query together: pass `qid`, "
+            "the query of each sample.",
+            "qid",
+        )
+    return query
 
 
 def plain_prices(

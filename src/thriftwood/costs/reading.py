@@ -12,8 +12,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thriftwood.costs.checks import A_PRICE, check_prices, in_order, in_python
-from thriftwood.costs.costs import AnyCosts, Costs, Feature, as_costs, by_column, price_left_out
-from thriftwood.costs.price_list import MODEL, NO_MASK, SAMPLE, PriceList, plain_prices
+from thriftwood.costs.costs import (
+    SAMPLE_FIELDS,
+    AnyCosts,
+    Costs,
+    Feature,
+    as_costs,
+    by_column,
+    price_left_out,
+)
+from thriftwood.costs.price_list import (
+    MODEL,
+    NO_MASK,
+    QUERIES,
+    SAMPLE,
+    PriceList,
+    plain_prices,
+    query_numbers,
+)
 from thriftwood.errors import InputError, UnusedPriceWarning
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, read_only
 from thriftwood.support.columns import Columns, ColumnsOf
@@ -32,10 +48,13 @@ Payers = BoolArray | None
 PayerOf = Mapping[Feature, int]
 
 
-def read_prices(costs: AnyCosts, columns: Columns, n_samples: int) -> PriceList:
+def read_prices(
+    costs: AnyCosts, columns: Columns, n_samples: int, query: IndexArray | None = None
+) -> PriceList:
     """Return what the user gave as a price list, checked, for samples that are to pay.
 
-    `costs` are as in `prune`; names of columns are needed where prices go by name.
+    `costs` are as in `prune`; names of columns are needed where prices go by name, and the query of
+    each sample where prices are paid per query.
     """
     if costs is None:
         return plain_prices(np.ones(columns.n_columns), columns)
@@ -54,14 +73,17 @@ def read_prices(costs: AnyCosts, columns: Columns, n_samples: int) -> PriceList:
 
     groups = _features_of_groups(costs, columns)
     own_prices = _own_prices(costs.per_sample, prices, columns, n_samples)
-    batch_of, payer_of = _read_batches(costs, columns, groups, n_samples)
+    has_queries = costs.per_query is not None
+    queries = [query_numbers(query)] if has_queries else []
+    batch_of, payer_of = _read_batches(costs, columns, groups, n_samples, len(queries))
     items = [
         *_items_of_features(prices, own_prices, columns, payer_of),
         *(
             CostItem(str(group), float(fee), payer_of.get(group, SAMPLE), groups[group])
             for group, fee in (costs.group_fee or {}).items()
         ),
-        *_items_of_model(costs, columns, groups),
+        *_items_besides(costs.per_model, "per_model", columns, groups, MODEL),
+        *_items_besides(costs.per_query, "per_query", columns, groups, QUERIES),
     ]
     needed = _of_features(_needed_columns(costs, columns, n_samples), columns)
     start, cost_item, mask, masks = _bought(items, needed)
@@ -78,10 +100,11 @@ def read_prices(costs: AnyCosts, columns: Columns, n_samples: int) -> PriceList:
         unit=costs.unit,
         weigh_bills=costs.weigh_bills,
         groups=tuple((str(group), tuple(sorted(groups[group]))) for group in groups),
+        has_queries=has_queries,
         is_tied_to_samples=costs.is_tied_to_samples,
         own_prices=own_prices,
         masks=read_only(np.array(masks, dtype=np.bool_).reshape(-1, n_samples)),
-        batch_of=read_only(np.array(batch_of, dtype=np.int32).reshape(-1, n_samples)),
+        batch_of=read_only(np.array([*queries, *batch_of], np.int32).reshape(-1, n_samples)),
         made_of=None if columns.of_features is None else columns,
     )
 
@@ -92,20 +115,21 @@ def prices_of_samples(
     costs: AnyCosts,
     columns: Columns,
     n_samples: int,
+    query: IndexArray | None = None,
 ) -> PriceList:
     """Return what samples pay: by the costs given for them, or else by prices from before.
 
     `own` are the prices that a path or a cascade was made with, `whose` is what it was, for words.
     """
     if costs is not None:
-        return read_prices(costs, columns, n_samples)
+        return read_prices(costs, columns, n_samples, query)
     if own.is_tied_to_samples:
         raise InputError(
             f"The prices of the {whose} belong to the samples that it was computed on: pass "
             "`costs` for these samples, made with `costs.for_samples(...)`.",
             "costs",
         )
-    return own
+    return own.for_queries(query)
 
 
 def with_known(costs: AnyCosts, known: BoolArray, columns: Columns) -> Costs:
@@ -190,7 +214,7 @@ def _without_unused(costs: Costs, columns: Columns) -> Costs:
     )
 
     kept: dict[str, Any] = {}
-    for key in ("per_feature", "requires", "per_model", "per_sample", "known", "shared_by"):
+    for key in ("per_feature", "requires", "per_model", "per_query", *SAMPLE_FIELDS):
         kept[key] = by_column(getattr(costs, key))
         if isinstance(kept[key], Mapping):
             kept[key] = {name: one for name, one in kept[key].items() if name not in unused}
@@ -297,18 +321,18 @@ def _own_prices(
 
 
 def _read_batches(
-    costs: Costs, columns: Columns, groups: Mapping[Feature, object], n_samples: int
+    costs: Costs, columns: Columns, groups: Mapping[Feature, object], n_samples: int, first: int
 ) -> tuple[list[IndexArray], PayerOf]:
-    """Return numberings of batches, and which of them features and groups go by."""
+    """Return numberings of batches, from the number `first` on, and who goes by which."""
     shared = costs.shared_by
     if shared is None:
         return [], {}
     if not isinstance(shared, Mapping):
         everything = [*range(columns.n_columns), *groups]
-        return [numbered(shared, n_samples, "shared_by")], dict.fromkeys(everything, 0)
+        return [numbered(shared, n_samples, "shared_by")], dict.fromkeys(everything, first)
     payer_of = {
         name if name in groups else columns.find(name, "shared_by", also=groups): number
-        for number, name in enumerate(shared)
+        for number, name in enumerate(shared, first)
     }
     return [numbered(ids, n_samples, f"shared_by[{n!r}]") for n, ids in shared.items()], payer_of
 
@@ -328,22 +352,26 @@ def _items_of_features(
     return items
 
 
-def _items_of_model(
-    costs: Costs, columns: Columns, groups: Mapping[Feature, frozenset[int]]
+def _items_besides(
+    given: Any,
+    argument: str,
+    columns: Columns,
+    groups: Mapping[Feature, frozenset[int]],
+    payer: int,
 ) -> list[CostItem]:
-    """Return what is paid once for the model, if it uses a feature or one of a group."""
-    given: Any = costs.per_model
+    """Return what a model or a query pays once, if it needs a feature or one of a group."""
     if given is None:
         return []
     if not isinstance(given, Mapping):
-        given = dict(enumerate(_price_of_each(given, "per_model", columns)))
+        given = dict(enumerate(_price_of_each(given, argument, columns)))
     items = []
     for name, price in given.items():
         label, features = name, groups.get(name)
         if features is None:
-            column = columns.find(name, "per_model", also=groups)
+            column = columns.find(name, argument, also=groups)
             label, features = columns.label(column), frozenset([column])
-        items.append(CostItem(f"{label} (model)", float(price), MODEL, features))
+        who = argument.removeprefix("per_")
+        items.append(CostItem(f"{label} ({who})", float(price), payer, features))
     return items
 
 

@@ -12,6 +12,7 @@ import io
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from itertools import chain
 from typing import Any
 
 from thriftwood.costs.checks import check, check_price
@@ -22,7 +23,9 @@ from thriftwood.support.validation import did_you_mean, some
 Values = dict[str, Any]  # of parameters of `Costs`
 Places = dict[tuple[str | int, ...], str]  # of these values, by their keys
 
-COLUMNS = ("name", "price", "group", "requires", "per_model")
+COLUMNS = ("name", "price", "group", "requires", "per_model", "per_query")
+BESIDES = ("per_model", "per_query")
+NUMBERS = ("price", *BESIDES)
 SYNONYMS = {"feature": "name", "test": "name", "column": "name", "cost": "price"}
 # A table has no column for these: they stand in comments above it, such as "# unit = CAD".
 SETTINGS = ("unit", "predictions", "per_split", "per_node", "weigh_bills")
@@ -136,11 +139,11 @@ def printed(values: Values) -> str:
     """Return prices as people read them."""
     rows = [{name: name for name in COLUMNS}]
     for row in _rows(values):
-        prices = {key: f"{row[key]:.6g}" for key in ("price", "per_model") if row[key] != ""}
+        prices = {key: f"{row[key]:.6g}" for key in NUMBERS if row[key] != ""}
         rows.append({key: shown(cell) for key, cell in row.items()} | prices)
     used = [name for name in COLUMNS if any(row[name] for row in rows[1:])]
     width = {name: max(len(row[name]) for row in rows[: MOST_LINES + 1]) for name in used}
-    align = {name: ">" if name in ("price", "per_model") else "<" for name in used}
+    align = {name: ">" if name in NUMBERS else "<" for name in used}
     lines = [
         "  ".join(["", *(f"{row[name]:{align[name]}{width[name]}}" for name in used)]).rstrip()
         for row in rows[: MOST_LINES + 1]
@@ -248,7 +251,7 @@ def _gathered(
     lines: Sequence[tuple[str, Mapping[str, Any]]], read: Callable[[Any, str], Any]
 ) -> tuple[Values, Places]:
     """Return what lines say as parameters of `Costs`, and where each value stands."""
-    keys = ("per_feature", "groups", "group_fee", "requires", "per_model")
+    keys = ("per_feature", "groups", "group_fee", "requires", *BESIDES)
     values: Values = {key: {} for key in keys}
     places: Places = {}
 
@@ -262,7 +265,7 @@ def _gathered(
             values["requires"][name] = requires
             places["requires", name] = f"{where}, column 'requires'"
         own_price = "group_fee" if name in values["groups"] else "per_feature"
-        for column, key in (("price", own_price), ("per_model", "per_model")):
+        for column, key in (("price", own_price), *zip(BESIDES, BESIDES, strict=True)):
             cell = cells.get(column, "")
             if cell != "" or key == "per_feature":
                 places[key, name] = f"{where}, column {column!r}"
@@ -294,8 +297,8 @@ def _number(cell: str, separator: str) -> float | str:
 
 def _rows(values: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the lines of a table: features by name or number, then groups."""
-    given = [values.get(key, {}) for key in ("per_feature", "per_model")]
-    prices, upkeep = (dict(one if isinstance(one, Mapping) else enumerate(one)) for one in given)
+    given = [values.get(key, {}) for key in ("per_feature", *BESIDES)]
+    prices, *besides = (dict(one if isinstance(one, Mapping) else enumerate(one)) for one in given)
     groups_of: dict[Any, list[str]] = {}
     for group, members in (values.get("groups") or {}).items():
         for member in members:
@@ -308,9 +311,9 @@ def _rows(values: Mapping[str, Any]) -> list[dict[str, Any]]:
             "price": prices.get(name, ""),
             "group": "; ".join(groups_of.get(name, ())),
             "requires": "; ".join(map(str, requires.get(name, ()))),
-            "per_model": upkeep.get(name, ""),
+            **{key: own.get(name, "") for key, own in zip(BESIDES, besides, strict=True)},
         }
-        for name in {**prices, **groups_of, **upkeep, **requires}
+        for name in dict.fromkeys(chain(prices, groups_of, *besides, requires))
     ]
 
 

@@ -158,7 +158,13 @@ class ClosureInPartitions:
 
 
 def read_shared(
-    model: Any, X: Any, costs: AnyCosts, loss: AnyLoss, class_weight: ClassWeight, samples: str
+    model: Any,
+    X: Any,
+    costs: AnyCosts,
+    loss: AnyLoss,
+    class_weight: ClassWeight,
+    samples: str,
+    qid: Any = None,
 ) -> tuple[PruningProblem, ReadPartition]:
     """Read what all partitions share: the problem without samples or model, and what reads one.
 
@@ -176,6 +182,12 @@ def read_shared(
         raise InputError(
             f"The {counted.name.replace('_', ' ')} of a boosted model is descended on samples in "
             "memory, not in partitions: leave `loss` out."
+        )
+    if qid is not None or (isinstance(costs, Costs) and costs.per_query is not None):
+        raise InputError(
+            "Documents of a query may lie in several partitions, so that `qid`, and prices per "
+            "query, need all samples in memory: pass arrays, or leave them out.",
+            "qid",
         )
     if isinstance(costs, Costs) and costs.is_tied_to_samples:
         raise InputError(

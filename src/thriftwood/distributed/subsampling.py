@@ -178,7 +178,7 @@ def _check_samples_are_alike(problem: PruningProblem) -> None:
             "With `subsample`, all trees are judged on all samples that are drawn, so samples="
             f"{problem.samples!r} cannot be met: use samples='all', or leave `subsample` out."
         )
-    if problem.prices.is_tied_to_samples:
+    if problem.prices.is_tied_to_samples or problem.prices.has_queries:
         raise InputError(
             "The prices belong to certain samples, know some of their values or are shared, so "
             "that a subsample would pay other prices: leave `subsample` out, or draw samples and "

@@ -43,6 +43,7 @@ from thriftwood.problem.targets import (
     CountArray,
     is_uniform,
     read_loss_weights,
+    read_queries,
     read_target,
     read_weights,
     times_counted,
@@ -342,6 +343,7 @@ def read_problem(
     class_weight: ClassWeight = None,
     sample_weight: ArrayLike | None = None,
     samples: str = "all",
+    qid: ArrayLike | None = None,
 ) -> PruningProblem:
     """Make the problem of samples in memory; parameters as in `pruning_problem`."""
     forest = read_forest(model)
@@ -349,7 +351,8 @@ def read_problem(
     table = read_rows(X, forest)
     n_samples = len(table.values)
     forest = forest.named(table.names)
-    prices = read_prices(costs, forest.columns, n_samples)
+    query = read_queries(qid, n_samples)
+    prices = read_prices(costs, forest.columns, n_samples, query)
     target = read_target(y, forest, n_samples)
     weights = read_weights(sample_weight, n_samples)
     bootstrap = None if samples == "all" else read_bootstrap(model)
@@ -365,6 +368,7 @@ def read_problem(
             weights,
         ),
         times=times_counted(forest.n_trees, n_samples, samples, bootstrap),
+        query=query,
     )
     if counted.kind != SUM:
         check_gains_count(counted.name, class_weight, samples)

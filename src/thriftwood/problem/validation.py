@@ -76,11 +76,11 @@ def read_validation(
     target = read_target(y, forest, table.n_samples)
     weights = read_weights(sample_weight, table.n_samples)
     times = times_counted(forest.n_trees, table.n_samples, samples, _bootstrap(path, samples))
-    prices = prices_of_samples(path.prices, "path", costs, forest.columns, table.n_samples)
+    query = read_queries(qid, table.n_samples)
+    prices = prices_of_samples(path.prices, "path", costs, forest.columns, table.n_samples, query)
     bill_weights = prices.bill_weights(weights)
     prices.batch_weights(bill_weights)  # refuses weights that differ within a batch
     loss_weights = read_loss_weights(class_weight, forest, target, weights)
-    query = read_queries(qid, table.n_samples)
     data = SampleData(table, target, weights, bill_weights, loss_weights, times, query)
     if not data.counted(loss_weights).any():
         raise InputError(f"With samples={samples!r} no sample counts that has any weight.")

@@ -39,6 +39,7 @@ def pruning_problem(
     class_weight: ClassWeight = None,
     sample_weight: ArrayLike | None = None,
     samples: str = "all",
+    qid: ArrayLike | None = None,
     subsample: int | None = None,
     decomposition: DualDecomposition | None = None,
     n_jobs: int | None = None,
@@ -105,6 +106,10 @@ def pruning_problem(
         they were drawn; or the others. The last two need the samples that the model was trained on,
         in their order. Bills always count on all samples. With "in_bag" leave out `sample_weight`
         where the bootstrap was already drawn by it, as new versions of scikit-learn do.
+    qid : array-like, shape (n_samples,), optional
+        The query of each sample, where samples are documents that queries found. Needed for prices
+        per query and for losses of rankings. Samples of a query need not be neighbours, but all be
+        in memory.
     subsample : int, optional
         Where samples are very many: how many of them to prune on, drawn at random, the same every
         time for the same partitions. Losses are those of all samples, and so are all figures of
@@ -140,6 +145,7 @@ def pruning_problem(
         "class_weight": class_weight,
         "sample_weight": sample_weight,
         "samples": samples,
+        "qid": qid,
     }
     check_decomposition(decomposition)
     if decomposition is not None or is_partitioned(X):

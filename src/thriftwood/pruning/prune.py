@@ -46,6 +46,7 @@ def prune(
     class_weight: ClassWeight = None,
     sample_weight: ArrayLike | None = None,
     samples: str = "all",
+    qid: ArrayLike | None = None,
     solver: str | DantzigWolfe = "min_cut",
     n_jobs: int | None = None,
     memory_limit: float | str | None = None,
@@ -63,7 +64,7 @@ def prune(
     model : fitted model, or PruningProblem
         A problem comes alone: it has its own samples and options, those of
         `tw.pruning_problem`, which knows a few more for experts.
-    X, y, costs, loss, error_costs, class_weight, sample_weight, samples, n_jobs
+    X, y, costs, loss, error_costs, class_weight, sample_weight, samples, qid, n_jobs
         As in `pruning_problem`.
     tradeoff : float, optional
         The paper's lambda, at least 0: how much loss one unit of cost is worth. At 0 only splits
@@ -115,6 +116,7 @@ def prune(
         class_weight=class_weight,
         sample_weight=sample_weight,
         samples=samples,
+        qid=qid,
         n_jobs=n_jobs,
         memory_limit=memory_limit,
         decomposition=decomposition,

@@ -44,6 +44,7 @@ def prune_path(
     class_weight: ClassWeight = None,
     sample_weight: ArrayLike | None = None,
     samples: str = "all",
+    qid: ArrayLike | None = None,
     n_jobs: int | None = None,
     progress: bool | None = None,
     time_limit: float | None = None,
@@ -63,7 +64,7 @@ def prune_path(
     model : fitted model, or PruningProblem
         A problem comes alone: it has its own samples and options, those of
         `tw.pruning_problem`, which knows a few more for experts.
-    X, y, costs, loss, error_costs, class_weight, sample_weight, samples, n_jobs, progress
+    X, y, costs, loss, error_costs, class_weight, sample_weight, samples, qid, n_jobs, progress
         As in `pruning_problem`. Where samples come in partitions the path is exact if all distinct
         purchases may be gathered; otherwise its points are nested, their figures exact, and
         `path.proof.gap` is what is proven.
@@ -104,6 +105,7 @@ def prune_path(
         class_weight=class_weight,
         sample_weight=sample_weight,
         samples=samples,
+        qid=qid,
         n_jobs=n_jobs,
         progress=progress,
         memory_limit=memory_limit,
