@@ -125,28 +125,49 @@ def test_prices_per_query_leave_nothing_else_to_pay():
     assert bill.per_sample.tolist() == [1.5, 1.5]
 
 
+def without_queries(X, *_):
+    tw.feature_bill(ranker(), X, PRICES)
+
+
+def path_without_queries(X, y, _):
+    tw.prune_path(ranker(), X, y, costs=PRICES)
+
+
+def other_samples_without_queries(X, y, qid):
+    tw.prune_path(ranker(), X, y, costs=PRICES, qid=qid).evaluate(X, y)
+
+
+def too_few_queries(X, _, qid):
+    tw.feature_bill(ranker(), X, qid=qid[:3])
+
+
+def quantiles_of_queries(X, *_):
+    tw.feature_bill(ranker(), X).quantiles(per="query")
+
+
+def prices_of_nothing(*_):
+    tw.Costs(per_feature={"a": 1.0}, per_query={"b": 1.0})
+
+
+def partitions(X, y, qid):
+    tw.pruning_problem(ranker(), X, y, qid=qid, decomposition=tw.DualDecomposition())
+
+
+def subsamples(X, y, qid):
+    tw.pruning_problem(ranker(), X, y, costs=PRICES, qid=qid, subsample=100)
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda X, y, q: tw.feature_bill(ranker(), X, PRICES), "pass `qid`"),
-        (lambda X, y, q: tw.prune_path(ranker(), X, y, costs=PRICES), "pass `qid`"),
-        (
-            lambda X, y, q: tw.prune_path(ranker(), X, y, costs=PRICES, qid=q).evaluate(X, y),
-            "pass `qid`",
-        ),
-        (lambda X, y, q: tw.feature_bill(ranker(), X, qid=q[:3]), "ids, one for each"),
-        (lambda X, y, q: tw.feature_bill(ranker(), X).quantiles(per="query"), "knows no queries"),
-        (lambda X, y, q: tw.Costs(per_feature={"a": 1.0}, per_query={"b": 1.0}), "neither"),
-        (
-            lambda X, y, q: tw.pruning_problem(
-                ranker(), X, y, qid=q, decomposition=tw.DualDecomposition()
-            ),
-            "several partitions",
-        ),
-        (
-            lambda X, y, q: tw.pruning_problem(ranker(), X, y, costs=PRICES, qid=q, subsample=100),
-            "subsample",
-        ),
+        (without_queries, "pass `qid`"),
+        (path_without_queries, "pass `qid`"),
+        (other_samples_without_queries, "pass `qid`"),
+        (too_few_queries, "ids, one for each"),
+        (quantiles_of_queries, "knows no queries"),
+        (prices_of_nothing, "neither"),
+        (partitions, "several partitions"),
+        (subsamples, "subsample"),
     ],
 )
 def test_what_is_missing_is_said(call, words):
