@@ -29,12 +29,13 @@ def main() -> None:
     print(measured)
 
     ax = path.plot(measured=measured)
-    print(f"\n{'rule':20s}{'point':>6s}{'bill':>8s}{'error':>8s}{'on others':>11s}")
+    print(f"\n{'rule':20s}{'point':>7s}{'bill':>8s}{'error':>8s}{'on others':>11s}")
     for rule, (limit, mark, colour) in RULES.items():
         chosen = path.choose(X_val, y_val, rule=rule, limit=limit)
-        bill, error = measured.cost[chosen.index], measured.error[chosen.index]
+        point = "before" if chosen.index is None else chosen.index  # nothing cheaper was as good
+        bill, error = chosen.choice.cost, 1 - chosen.model.score(X_val, y_val)
         on_others = 1 - chosen.model.score(X_new, y_new)
-        print(f"{rule:20s}{chosen.index:6d}{bill:8.1f}{error:8.3f}{on_others:11.3f}")
+        print(f"{rule:20s}{point!s:>7s}{bill:8.1f}{error:8.3f}{on_others:11.3f}")
         words = "rule: " + rule.replace("_", " ") + (f" of {limit}" if limit else "")
         ax.plot(bill, error, mark, color=colour, markersize=10, label=words)
     ax.set_ylim(0.25, 0.35)  # the forest that buys nothing errs more often

@@ -42,6 +42,7 @@ def test_what_a_stage_buys_is_part_of_what_the_next_buys(refitted):
     assert (used[0].sum(), used[-1].any()) == (0, True)
 
 
+@pytest.mark.filterwarnings("ignore:.*Only its probabilities tell:UserWarning")
 @pytest.mark.parametrize("point", [0, 3, -2])
 def test_a_cascade_of_one_stage_is_the_pruned_model(point):
     _, path, _ = nhanes()
@@ -81,9 +82,8 @@ def test_without_a_budget_it_is_as_good_as_the_model_and_cheaper():
     assert cascade.score(X_TEST, Y_TEST) > forest.score(X_TEST, Y_TEST) - noise
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("class_weight", [None, "balanced"])
-def test_a_rare_class_is_not_given_up(seed, class_weight):
+def rare(seed):
+    """Few samples of NHANES, of which 15 % have diabetes: to train, to tune, and all others."""
     y = NHANES.y == 2
     X, X_rest, y, y_rest = train_test_split(
         NHANES.X, y, train_size=350, random_state=seed, stratify=y
@@ -91,17 +91,25 @@ def test_a_rare_class_is_not_given_up(seed, class_weight):
     X_valid, X_new, y_valid, y_new = train_test_split(
         X_rest, y_rest, train_size=155, random_state=seed, stratify=y_rest
     )
+    return X, y, X_valid, y_valid, X_new, y_new
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_a_rare_class_is_not_given_up(seed, class_weight):
+    X, y, X_valid, y_valid, X_new, y_new = rare(seed)
     forest = RandomForestClassifier(
         30, min_samples_leaf=5, class_weight=class_weight, random_state=seed
     ).fit(X, y)
     cascade = tw.prune_path(forest, X, y, costs=NHANES.costs).cascade(X_valid, y_valid)
     before = roc_auc_score(y_new, forest.predict_proba(X_new)[:, 1])
     assert roc_auc_score(y_new, cascade.predict_proba(X_new)[:, 1]) > before - 0.06
-    assert cascade.bill(X_new).mean < tw.feature_bill(forest, X_new, NHANES.costs).mean
+    assert cascade.bill(X_new).mean <= tw.feature_bill(forest, X_new, NHANES.costs).mean
     cheap = cascade.at(budget=60)
     assert roc_auc_score(y_new, cheap.predict_proba(X_new)[:, 1]) > 0.6
 
 
+@pytest.mark.filterwarnings("ignore:.*no test is worth its price:UserWarning")
 def test_class_weights_of_the_model_weigh_what_a_cascade_is_tuned_by():
     forest = RandomForestClassifier(20, min_samples_leaf=5, class_weight={0: 1, 1: 4})
     X, X_valid, y, y_valid = train_test_split(NHANES.X, NHANES.y == 2, random_state=0)
@@ -319,7 +327,38 @@ def test_stages_that_are_not_nested_are_refused_in_files(tmp_path):
 def test_in_words():
     words = repr(nhanes()[2].at(budget=0))
     assert words.startswith("CascadeClassifier: 1 of 8 stages in use\n")
-    assert "mean bill 0, error 0.4514" in words
+    assert "On 700 samples roc_auc_ovr is 0.5, 0.2 ± 0.015 below the model before pruning" in words
+
+
+def test_a_choice_says_what_a_rule_gives_up_as_that_of_a_point_does():
+    forest, _, cascade = nhanes()
+    for budget in (None, 30.0):
+        rule = cascade.at(budget=budget)
+        choice = rule.choice
+        found = [
+            roc_auc_score(Y_VALID, model.predict_proba(X_VALID), multi_class="ovr")
+            for model in (rule, forest)
+        ]
+        assert (choice.score, choice.score_before) == pytest.approx(tuple(found))
+        bills = [rule.bill(X_VALID).mean, tw.feature_bill(forest, X_VALID, NHANES.costs).mean]
+        assert (choice.cost, choice.cost_before) == pytest.approx(tuple(bills))
+        assert choice.point == cascade.rules.within(budget)
+        assert choice.rule == ("one_standard_error" if budget is None else "budget")
+        assert str(choice) in str(rule)
+    assert cascade.at(budget=30, max_cost=50).choice is None
+
+
+def test_where_every_rule_is_clearly_worse_the_whole_model_answers(tmp_path):
+    X, y, X_valid, y_valid, *_ = rare(0)
+    forest = RandomForestClassifier(30, min_samples_leaf=5, random_state=0).fit(X, y)
+    path = tw.prune_path(forest, X, y, costs=NHANES.costs)
+    cascade = path.cascade(X_valid, y_valid)
+    assert cascade.choice.point is None
+    assert "so that the model stays as it was" in str(cascade)
+    cascade.save(tmp_path / "cascade.tw")
+    for one in (cascade, tw.CascadeClassifier.load(tmp_path / "cascade.tw").at(budget=None)):
+        np.testing.assert_array_equal(one.predict_proba(X_valid), forest.predict_proba(X_valid))
+    assert path.cascade(X_valid, y_valid, stages=[-1, -2]).choice.point is not None
 
 
 def test_in_the_tools_of_scikit_learn():

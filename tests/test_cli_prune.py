@@ -151,6 +151,12 @@ def test_a_cascade_is_tuned_on_validation_rows(asked, folder, path, tmp_path):
     assert facts["n_stages"] == len(expected.stages)
 
 
+def test_a_cascade_says_what_it_gives_up(asked, folder, path, tmp_path):
+    words = ("--validation", folder / "valid.csv", "--cascade", "--budget", "60")
+    said = spoken(run(*asked, *words, "-o", tmp_path / "cascade.tw"))
+    assert str(path.cascade(*valid_rows(), budget=60).choice) in said
+
+
 def test_classes_may_weigh_more(asked, forest, tmp_path):
     weights = ("--class-weight", "yes=5", "--class-weight", "no=1")
     facts = answer(*asked, *weights, "--tradeoff", "0.001", "-o", tmp_path / "pruned.skops")

@@ -10,26 +10,12 @@ import numpy as np
 from thriftwood.adapters import Scoring, forest_model, read_forest
 from thriftwood.billing import bill_of_stages, model_cost_of
 from thriftwood.cascade.calibration import brier_scores, is_lopsided, temperature_scaling
+from thriftwood.cascade.measuring import cost_of_whole, measure_rules
 from thriftwood.cascade.model import CascadeClassifier
-from thriftwood.cascade.rules import StoppingRules
-from thriftwood.cascade.tuning import (
-    StageResults,
-    at_stop,
-    cheapest,
-    rules_near_best,
-    tune_rules,
-)
+from thriftwood.cascade.tuning import StageResults, tune_rules
 from thriftwood.costs import PriceList
 from thriftwood.errors import InputError
-from thriftwood.evaluation import (
-    Predicted,
-    Score,
-    check_scoring,
-    check_several_classes,
-    class_losses,
-    near_best,
-    read_score,
-)
+from thriftwood.evaluation import check_scoring, check_several_classes, choose_point, read_score
 from thriftwood.forest import (
     Forest,
     Stages,
@@ -112,13 +98,21 @@ def build_cascade(
             tried = replace(tried, error_costs=error_costs)
         results, outputs = _results(tried, data, prices, n_jobs)
         rules = tune_rules(results)
-    if error_costs is not None:
-        rules = replace(rules, suggested=int(np.argmin(rules.costs + rules.losses)))
+    whole = predictions(path.forest.link, _scores_of(path.forest, data, n_jobs))
+    score = read_score(scoring, path.forest, data, data.table.columns)
+    before = cost_of_whole(path, data, prices, n_jobs)
+    measured = measure_rules(path, data, score, rules, results, (outputs, whole), before)
+    if error_costs is not None:  # as they are expected: what was counted is noisy
+        suggested = int(np.argmin(rules.costs + rules.losses))
     else:
-        score = read_score(scoring, path.forest, data, data.table.columns)
-        rules = replace(rules, suggested=_suggested(rules, results, outputs, score))
+        chosen_rule = choose_point(measured, "one_standard_error").point
+        ends_whole = forests[-1] is path.forest
+        dearest = len(rules) if ends_whole else len(rules) - 1
+        suggested = dearest if chosen_rule is None else chosen_rule
+    rules = replace(rules, suggested=suggested)
     last = replace(tried, thresholds=rules.thresholds[-1])
-    return CascadeClassifier(last, prices.without_samples(), rules, n_jobs).at(budget=None)
+    cascade = CascadeClassifier(last, prices.without_samples(), rules, n_jobs, evaluation=measured)
+    return cascade.at(budget=None)
 
 
 def _forests(path: Prunings, stages: int | Sequence[int]) -> list[Forest]:
@@ -185,7 +179,7 @@ def _results(
     best, least = np.empty((0, 0)), np.inf
     for s, forest in enumerate(stages.forests):
         of_all = scores(forest, X, n_jobs)
-        found = of_all if data.times.all() else _scores_of_some(forest, data, n_jobs)
+        found = of_all if data.times.all() else _scores_of(forest, data, n_jobs)
         margins[:, s] = stages.margins(s, X, found)
         margins_of_all[:, s] = stages.margins(s, X, of_all)
         outputs[:, s] = predictions(forest.link, found)
@@ -212,30 +206,10 @@ def _results(
     return results, outputs
 
 
-def _suggested(
-    rules: StoppingRules, results: StageResults, outputs: FloatArray, score: Score
-) -> int:
-    """Return the cheapest rule that is not clearly worse than the best by a score.
-
-    The area under a ROC curve sees only the order of probabilities: with it their Brier score must
-    not be clearly worse, either.
-    """
-    measured = []
-    for rule in rules.thresholds:
-        predicted = at_stop(results.margins, outputs, rule)
-        labels = predicted.argmax(axis=1)
-        losses = class_losses(predicted, results.target)
-        measured.append(score.of(Predicted(losses, predicted, labels)))
-    found, deviations = (np.array(part) for part in zip(*measured, strict=True))
-    as_good = near_best(found, deviations)
-    if score.name.startswith("roc_auc"):
-        briers = brier_scores(outputs, np.eye(outputs.shape[2])[results.target])
-        as_good &= rules_near_best(rules, results.margins, briers, results.loss_weights)
-    return cheapest(as_good)
-
-
-def _scores_of_some(forest: Forest, data: SampleData, n_jobs: int | None) -> FloatArray:
-    """Return the mean of the trees that predict a sample; 0 where none does."""
+def _scores_of(forest: Forest, data: SampleData, n_jobs: int | None) -> FloatArray:
+    """Return the scores of samples by the trees that predict each; 0 where none does."""
+    if data.times.all():
+        return scores(forest, data.table.values, n_jobs)
     reached = leaves(forest, data.table.values, n_jobs)
     predicts = data.times > 0
     total = np.zeros((len(reached), forest.n_outputs))

@@ -16,10 +16,11 @@ from thriftwood.acquisition import LazyPredictor, read_limit
 from thriftwood.adapters import FittedModel, read_forest
 from thriftwood.billing import FeatureBill, feature_bill
 from thriftwood.cascade.guarantee import cheapest_guaranteed, fewest_samples, read_part
-from thriftwood.cascade.rules import ROUNDING, RULE_ARRAYS, StoppingRules
+from thriftwood.cascade.rules import ROUNDING, RULE_ARRAYS, StoppingRules, whole_model
 from thriftwood.costs import AnyCosts, PriceList, price_parts, prices_from
 from thriftwood.errors import InputError
-from thriftwood.forest import SKIPPED, Forest, StagePredictions, Stages, files, predict_stages
+from thriftwood.evaluation import LEAST_TOTAL_COST, Choice, Evaluation, choice_of
+from thriftwood.forest import Forest, StagePredictions, Stages, files, predict_stages
 from thriftwood.problem import ErrorCosts, least_cost_answers, read_error_costs, read_target
 from thriftwood.support.arrays import FloatArray
 from thriftwood.support.axes import with_unit
@@ -51,9 +52,15 @@ class CascadeClassifier(Summarised, FittedModel):
         Threads, as in scikit-learn.
     max_cost : float
         What a sample may pay at the most, as in `LazyPredictor`.
+    evaluation : Evaluation, optional
+        Scores, errors and bills of the rules on the samples that tuned them, a point for each; not
+        of a cascade that was read from a file.
 
     Attributes
     ----------
+    choice : Choice, optional
+        What the rule in use gives up for what it saves, on the samples that tuned it, where there
+        is an `evaluation`; not of a rule that `guaranteed` found, nor with a `max_cost`.
     classes_ : array, shape (n_classes,)
     n_features_in_ : int
     feature_names_in_ : array, shape (n_features,)
@@ -67,26 +74,49 @@ class CascadeClassifier(Summarised, FittedModel):
         rules: StoppingRules,
         n_jobs: int | None = None,
         max_cost: float = math.inf,
+        evaluation: Evaluation | None = None,
     ) -> None:
         self.stages = stages
         self.prices = prices
         self.rules = rules
         self.n_jobs = n_jobs
         self.max_cost = max_cost
+        self.evaluation = evaluation
 
     def _summary(self) -> Summary:
         in_use = f"CascadeClassifier: {len(self.stages.in_use)} of {len(self.stages)} stages in use"
-        is_own = (self.rules.thresholds == self.stages.thresholds).all(axis=1)
-        if not is_own.any():  # the whole model, which was not among the best
-            return Summary(in_use)
+        own, choice = self._rule, self.choice
+        notes = [] if choice is None else [str(choice)]
+        if own is None or own == len(self.rules):
+            return Summary(in_use, notes=notes)
         unit = unit_behind(self.prices.unit)
         word = "error" if self.error_costs is None else "errors cost"
-        cost, error = float(self.rules.costs[is_own][0]), float(self.rules.errors[is_own][0])
-        own = f"on the samples that tuned it: mean bill {cost:.6g}{unit}, {word} {error:.4g}"
+        cost, error = float(self.rules.costs[own]), float(self.rules.errors[own])
+        if choice is None:
+            tuned = "on the samples that tuned it"
+            notes = [f"{tuned}: mean bill {cost:.6g}{unit}, {word} {error:.4g}"]
         about = with_unit("mean bill", self.prices.unit), word
         mark = (cost, error, "this rule")
         chart = Chart(self.rules.costs, self.rules.errors, *about, mark=mark)
-        return Summary(in_use, notes=[own], chart=chart)
+        return Summary(in_use, notes=notes, chart=chart)
+
+    @property
+    def _rule(self) -> int | None:
+        """The rule in use, one beyond the last for the whole model; None if it was not tuned."""
+        tried = np.vstack([self.rules.thresholds, whole_model(len(self.stages))])
+        is_own = (tried == self.stages.thresholds).all(axis=1)
+        return int(is_own.argmax()) if is_own.any() else None
+
+    @property
+    def choice(self) -> Choice | None:
+        """What is given up for what is saved, on the samples that tuned the rules."""
+        own = self._rule
+        if self.evaluation is None or own is None or self.max_cost < math.inf:
+            return None
+        place = None if own == len(self.rules) else own
+        suggested = "one_standard_error" if self.error_costs is None else LEAST_TOTAL_COST
+        is_suggested = own == self.rules.suggested
+        return choice_of(self.evaluation, place, suggested if is_suggested else "budget")
 
     @property
     def _trees(self) -> Forest:
@@ -155,7 +185,9 @@ class CascadeClassifier(Summarised, FittedModel):
             What no sample may pay more than. Trees that need a value which does not fit answer with
             the node that they have reached, as in `LazyPredictor`. Rules were tuned without it.
         """
-        limited = self._with_thresholds(np.array(self.rules.thresholds[self.rules.within(budget)]))
+        rule = self.rules.within(budget)
+        whole = whole_model(len(self.stages))
+        limited = self._with_thresholds(np.vstack([self.rules.thresholds, whole])[rule])
         limited.max_cost = read_limit(max_cost)
         return limited
 
@@ -197,7 +229,7 @@ class CascadeClassifier(Summarised, FittedModel):
         limits = limit, sure
         rule = cheapest_guaranteed(self.stages, self.rules, samples, costs, limits, self.n_jobs)
         if rule is None:
-            rule = np.append(np.full(len(self.stages) - 1, SKIPPED), 0.0)
+            rule = whole_model(len(self.stages))
             warnings.warn(
                 f"{len(rows)} samples are too few to show that errors of a cascade are at most "
                 f"{limit:g} above those of the whole model, which is used for all samples: at "

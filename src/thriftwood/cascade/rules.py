@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from thriftwood.errors import InputError
+from thriftwood.forest import SKIPPED
 from thriftwood.support.arrays import FloatArray, IntArray, read_only_copy
 from thriftwood.support.validation import one_number_from_zero
 
@@ -37,9 +38,9 @@ class StoppingRules:
     standard_errors : shape (n_rules,)
         Of the difference in error to the last rule.
     suggested : int, optional
-        The rule to take without a budget, by a score or by the least sum of bills and errors. None
-        means the cheapest whose loss is above the last rule's by no more than a part, `CLOSE`, of
-        the standard error.
+        The rule to take without a budget, by a score or by the least sum of bills and errors; one
+        beyond the last is the whole model, the last stage for all samples. None means the cheapest
+        whose loss is above the last rule's by no more than a part, `CLOSE`, of the standard error.
     """
 
     thresholds: FloatArray
@@ -72,7 +73,7 @@ class StoppingRules:
             and bool((self.thresholds >= 0).all() and (self.thresholds[:, -1] == 0).all())
             and all(one.shape == (n_rules,) and np.isfinite(one).all() for one in per_rule)
             and all(bool((one >= 0).all()) for one in per_rule)
-            and (self.suggested is None or 0 <= self.suggested < n_rules)
+            and (self.suggested is None or 0 <= self.suggested <= n_rules)
             and bool((np.diff(self.costs) > 0).all() and (np.diff(self.losses) < 0).all())
         )
 
@@ -93,6 +94,11 @@ class StoppingRules:
                 "budget",
             )
         return int(affordable[-1])
+
+
+def whole_model(n_stages: int) -> FloatArray:
+    """Return the thresholds with which all samples stop at the last stage."""
+    return np.append(np.full(n_stages - 1, SKIPPED), 0.0)
 
 
 def not_beaten(costs: FloatArray, losses: FloatArray) -> IntArray:

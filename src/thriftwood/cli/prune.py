@@ -252,8 +252,8 @@ def _cascade(inputs: Inputs, request: Request, refit: bool, console: Console) ->
         "n_stages_used": len(cascade.stages.in_use),
         "budget": request.budget,
     }
-    title, *_ = str(cascade).splitlines()  # the other figures are those of the validation set
-    return cascade, [title, wrapped(TUNED)], facts
+    title, *_ = str(cascade).splitlines()
+    return cascade, [title, wrapped(str(cascade.choice)), wrapped(TUNED)], facts
 
 
 def _answer(

@@ -4,9 +4,11 @@ Law: the errors, scores and bills of a point are those of the model that the poi
 """
 
 from thriftwood.evaluation.choosing import (
+    LEAST_TOTAL_COST,
     Choice,
     check_several_classes,
     check_statistic,
+    choice_of,
     choose_point,
     near_best,
     read_rule,
@@ -25,6 +27,7 @@ from thriftwood.evaluation.scores import (
 )
 
 __all__ = [
+    "LEAST_TOTAL_COST",
     "NEG_ERROR_COSTS",
     "Choice",
     "Evaluation",
@@ -35,6 +38,7 @@ __all__ = [
     "check_scoring",
     "check_several_classes",
     "check_statistic",
+    "choice_of",
     "choose_point",
     "class_losses",
     "default_scoring",

@@ -457,7 +457,10 @@ class PruningPath(Summarised):
         if class_weight is None and not isinstance(scoring, ErrorCosts):
             data = with_own_class_weights(data, self.model, self.forest) or data
         cascade = build_cascade(self, data, prices, stages, refit, n_jobs, progress, scoring)
-        return cascade.at(budget=budget, max_cost=max_cost)
+        cascade = cascade.at(budget=budget, max_cost=max_cost)
+        if budget is None and cascade.choice is not None:
+            warn_of_constant(cascade.choice, stacklevel=3)  # past `tells_memory`
+        return cascade
 
     @tells_memory
     def certify(
