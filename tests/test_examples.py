@@ -141,7 +141,7 @@ def one_tree(text: str) -> None:
 
 
 def choosing(text: str) -> None:
-    found = dict(re.findall(r"^(\w+) +\d+ +([\d.]+) ", text, re.MULTILINE))
+    found = dict(re.findall(r"^(\w+) +(?:\d+|before) +([\d.]+) ", text, re.MULTILINE))
     assert float(found["one_standard_error"]) < float(found["best_score"])
     assert float(found["budget"]) <= 50
 
