@@ -15,9 +15,10 @@ from sklearn.metrics import get_scorer, log_loss, make_scorer, roc_auc_score
 from sklearn.utils.class_weight import compute_sample_weight
 
 import thriftwood as tw
-from thriftwood.adapters import read_class_weight, read_forest
+from thriftwood.adapters import ABOUT_ONE, read_class_weight, read_forest
 from thriftwood.adapters.scoring import Predicted as Scored
 from thriftwood.errors import ConstantPredictionWarning, InputError
+from thriftwood.evaluation.confusion import FORMULAS
 from thriftwood.evaluation.scores import KNOWN, Predicted, Samples
 
 TRAIN, OTHERS = np.arange(0, 600), np.arange(600, 900)
@@ -37,11 +38,13 @@ MODELS = {
 SCORES = {
     "two": [
         *("accuracy", "balanced_accuracy", "neg_log_loss", "neg_brier_score", "roc_auc"),
-        *("roc_auc_ovr", "average_precision", "f1", "matthews_corrcoef"),
+        *("roc_auc_ovr", "average_precision", "f1", "matthews_corrcoef", "recall", "precision"),
+        *("jaccard", "recall_macro"),
     ],
     "three": [
         *("accuracy", "balanced_accuracy", "neg_log_loss", "roc_auc_ovr", "f1_macro"),
-        *("roc_auc_ovo", "average_precision", "f1_weighted"),
+        *("roc_auc_ovo", "average_precision", "f1_weighted", "matthews_corrcoef"),
+        *("precision_macro", "recall_weighted", "jaccard_micro", "jaccard_macro"),
     ],
     "numbers": [
         *("neg_mean_squared_error", "neg_mean_absolute_error", "r2", "explained_variance"),
@@ -67,6 +70,7 @@ def case(request):
 # --- scores
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
 @pytest.mark.parametrize("weighed", [False, True])
 def test_scores_are_those_of_scikit_learn_on_each_written_model(case, weighed):
     kind, path, X, y = case
@@ -178,10 +182,10 @@ def test_the_error_of_an_area_is_delongs():
     assert error == pytest.approx(np.sqrt(variance), rel=0.01)
 
 
-@pytest.mark.parametrize("name", ["average_precision", "f1", "f1_macro", "roc_auc", "accuracy"])
+@pytest.mark.parametrize("name", ["average_precision", "roc_auc", *FORMULAS])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_what_a_sample_adds_to_a_score_is_its_derivative(name, n_classes):
-    if n_classes == 3 and name in ("f1", "roc_auc"):
+    if n_classes == 3 and name in (*ABOUT_ONE, "roc_auc") and name != "average_precision":
         return
     random = np.random.default_rng(0)
     target = random.integers(0, n_classes, 40)
@@ -189,7 +193,7 @@ def test_what_a_sample_adds_to_a_score_is_its_derivative(name, n_classes):
     outputs = np.round(random.dirichlet(np.ones(n_classes), 40) + np.eye(n_classes)[target] / 3, 1)
     outputs /= outputs.sum(axis=1, keepdims=True)  # many are equally likely
     labels = outputs.argmax(axis=1)
-    one = {"own_class": 1} if n_classes == 2 and name in ("average_precision", "f1") else {}
+    one = {"own_class": 1} if n_classes == 2 and name in ABOUT_ONE else {}
     samples = Samples(target, weights / weights.sum(), n_classes, {})
     score, adds = KNOWN[name](samples, Predicted((labels != target)[None], outputs, labels), **one)
 
@@ -220,6 +224,21 @@ def test_errors_of_numbers_follow_from_squared_errors():
     )
     by_hand = np.std(losses - (1 - share.score[0]) * spread, ddof=1) / spread.mean() / np.sqrt(150)
     assert share.score_error[0] == pytest.approx(by_hand, rel=1e-3)
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_scores_of_classes_that_are_never_predicted_are_those_of_scikit_learn(name):
+    target = np.array([0, 0, 0, 1, 1, 2])
+    for labels in (np.zeros(6, int), np.array([0, 2, 0, 2, 2, 2]), np.array([0, 0, 3, 1, 1, 1])):
+        if name in ABOUT_ONE:
+            continue
+        samples = Samples(target, np.full(6, 1 / 6), 4, {})
+        found, adds = KNOWN[name](samples, Predicted(None, None, labels))
+        model = Scored(np.eye(4)[labels], np.arange(4))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert found == pytest.approx(get_scorer(name)(model, np.empty((6, 1)), target))
+        assert np.isfinite(adds).all()
 
 
 def test_groups_of_samples_give_about_the_same_error():

@@ -16,9 +16,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.adapters import ClassScore, Scorer, Scoring, read_scorer, score_predictions
+from thriftwood.adapters import (
+    ABOUT_ONE,
+    ClassScore,
+    Scorer,
+    Scoring,
+    read_scorer,
+    score_predictions,
+)
 from thriftwood.errors import InputError
 from thriftwood.evaluation import kernels
+from thriftwood.evaluation.confusion import FORMULAS, judge
 from thriftwood.evaluation.rankings import (
     NDCG,
     RankingScore,
@@ -164,7 +172,7 @@ def _known(
     if name in OF_CLASSES:
         _check_classes(name, forest, data.target[weights > 0])
     has_two = forest.classes is not None and len(forest.classes) == 2
-    if name == "f1" or (name == "average_precision" and has_two):
+    if name in ABOUT_ONE and (has_two or name != "average_precision"):  # that has a mean of all
         score_of = partial(score_of, own_class=_own_class(name, label, forest))
     return _deviating(score_of, forest, data, weights)
 
@@ -244,20 +252,21 @@ def _own_class(name: str, label: Any, forest: Forest) -> int:
     has = f"has {len(labels)} classes" if len(labels) != 2 else "has {!r} and {!r}".format(*labels)
     raise InputError(
         f"`scoring` is {name!r}, which judges how the class {label!r} is told from another, and "
-        f"this model {has}: pass 'f1_macro' or 'roc_auc_ovr', which judge all classes, or "
+        f"this model {has}: pass '{_of_all(name)}' or 'roc_auc_ovr', which judge all classes, or "
         f"{_made(name)}.",
         "scoring",
     )
 
 
+def _of_all(name: str) -> str:
+    """Return the score of all classes that is nearest to one about a class."""
+    return f"{name}_macro" if f"{name}_macro" in FORMULAS else "f1_macro"
+
+
 def _made(name: str) -> str:
     """Return how to make such a score of a class of the user's choice."""
-    if name == "f1":
-        return "`sklearn.metrics.make_scorer(sklearn.metrics.f1_score, pos_label=...)`"
-    return (
-        "`sklearn.metrics.make_scorer(sklearn.metrics.average_precision_score, pos_label=..., "
-        "response_method='predict_proba')`"
-    )
+    of_scores = "" if name in FORMULAS else ", response_method='predict_proba'"
+    return f"`sklearn.metrics.make_scorer(sklearn.metrics.{name}_score, pos_label=...{of_scores})`"
 
 
 def _groups(weights: FloatArray, most: int, query: IndexArray | None) -> tuple[IntArray, int]:
@@ -292,23 +301,6 @@ def _mean(values: FloatArray, shares: FloatArray) -> Judged:
     """Return a mean, and what each sample adds to its deviation."""
     mean = float(np.einsum("i,i", shares, values))  # threads of BLAS would wait for others
     return mean, shares * (values - mean)
-
-
-def accuracy(samples: Samples, predicted: Predicted) -> Judged:
-    return _mean(1.0 - predicted.losses[0], samples.shares)
-
-
-def balanced_accuracy(samples: Samples, predicted: Predicted) -> Judged:
-    """Mean over the classes that occur of the share of each that is found."""
-    target, shares = samples.target, samples.shares
-    hits = 1.0 - predicted.losses[0]
-    size = np.bincount(target, weights=shares, minlength=samples.n_classes)
-    occurs = size > 0
-    found = np.bincount(target, weights=shares * hits, minlength=samples.n_classes)
-    share = np.divide(found, size, out=np.zeros(len(size)), where=occurs)
-    n_classes, size = int(occurs.sum()), np.where(occurs, size, 1.0)
-    influence = shares * (hits - share[target]) / (size[target] * n_classes)
-    return float(share.sum() / n_classes), influence
 
 
 def neg_log_loss(samples: Samples, predicted: Predicted) -> Judged:
@@ -357,29 +349,6 @@ def average_precision(
     return average, shares * influence / size
 
 
-def f1(samples: Samples, predicted: Predicted, own_class: int) -> Judged:
-    """Harmonic mean of precision and recall of a class."""
-    return _f1_of(samples, predicted, own_class) or (0.0, np.zeros(len(samples.target)))
-
-
-def f1_macro(samples: Samples, predicted: Predicted) -> Judged:
-    """Mean of F1 over the classes that are true or predicted."""
-    found = [_f1_of(samples, predicted, k) for k in range(samples.n_classes)]
-    scores, influence = zip(*(one for one in found if one is not None), strict=True)
-    return float(np.mean(scores)), np.mean(influence, axis=0)
-
-
-def _f1_of(samples: Samples, predicted: Predicted, own_class: int) -> Judged | None:
-    """Return F1 of a class, or None where it is neither true nor predicted."""
-    is_true, is_named = samples.target == own_class, predicted.labels == own_class
-    both, either = 2.0 * (is_true & is_named), is_true.astype(np.float64) + is_named
-    size = samples.shares @ either
-    if size == 0:
-        return None
-    score = float(samples.shares @ both / size)
-    return score, samples.shares * (both - score * either) / size
-
-
 def r2(samples: Samples, predicted: Predicted) -> Judged:
     """Share of the variance that is explained."""
     mean = samples.shares @ samples.target
@@ -416,17 +385,15 @@ def _cost_of_errors(matrix: FloatArray, samples: Samples, predicted: Predicted) 
 
 
 KNOWN: dict[str, Callable[..., Judged]] = {
+    name: partial(judge, formula) for name, formula in FORMULAS.items()
+} | {
     one.__name__: one
     for one in (
-        accuracy,
-        balanced_accuracy,
         neg_log_loss,
         neg_brier_score,
         roc_auc,
         roc_auc_ovr,
         average_precision,
-        f1,
-        f1_macro,
         neg_mean_squared_error,
         neg_root_mean_squared_error,
         neg_mean_absolute_error,

@@ -1,0 +1,131 @@
+"""Scores that follow from a confusion matrix: a table of formulas.
+
+A formula takes the shares of samples, of each class: `hit` (rightly predicted), `true` and `named`
+(predicted), with the classes on the last axis. What a sample adds to a score is the derivative of
+its formula, by the complex step (Squire and Trapp 1998), which is exact but for rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thriftwood.support.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from thriftwood.evaluation.scores import Judged, Predicted, Samples
+
+# Shares, with imaginary parts where they are differentiated.
+Shares = NDArray[Any]
+STEP = 1e-30
+# A product of variances below this is rounding.
+NO_VARIANCE = 1e-12
+
+
+def judge(
+    formula: Callable[..., Shares],
+    samples: Samples,
+    predicted: Predicted,
+    own_class: int | None = None,
+) -> Judged:
+    """Return a score, and what each sample adds to its deviation."""
+    target, labels, n_classes = samples.target, predicted.labels, samples.n_classes
+    is_hit = labels == target
+    shares = [
+        np.bincount(of_class, weights, n_classes)
+        for of_class, weights in (
+            (target, samples.shares * is_hit),
+            (target, samples.shares),
+            (labels, samples.shares),
+        )
+    ]
+    of_class = formula if own_class is None else partial(formula, own_class=own_class)
+    by_hit, by_true, by_named = _derivatives(of_class, np.array(shares))
+    slope = by_hit[target] * is_hit + by_true[target] + by_named[labels]
+    return float(of_class(*shares)), samples.shares * (slope - samples.shares @ slope)
+
+
+def _derivatives(formula: Callable[..., Shares], shares: FloatArray) -> FloatArray:
+    """Return the derivative by each share, shape (3, n_classes)."""
+    steps = STEP * 1j * np.eye(shares.size).reshape(shares.size, *shares.shape)
+    slopes: FloatArray = formula(*np.moveaxis(shares + steps, 1, 0)).imag / STEP
+    return slopes.reshape(shares.shape)
+
+
+def _accuracy(hit: Shares, _true: Shares, _named: Shares) -> Shares:
+    return hit.sum(axis=-1)
+
+
+def _balanced_accuracy(hit: Shares, true: Shares, _named: Shares) -> Shares:
+    occurs = true.real > 0
+    mean: Shares = _ratio(hit, true).sum(axis=-1) / occurs.sum(axis=-1)
+    return mean
+
+
+def _matthews_corrcoef(hit: Shares, true: Shares, named: Shares) -> Shares:
+    covariance = hit.sum(axis=-1) - (true * named).sum(axis=-1)
+    variances = (1 - (true**2).sum(axis=-1)) * (1 - (named**2).sum(axis=-1))
+    is_zero = variances.real <= NO_VARIANCE
+    found: Shares = np.where(is_zero, 0, covariance / np.sqrt(np.where(is_zero, 1, variances)))
+    return found
+
+
+def _precision(hit: Shares, _true: Shares, named: Shares) -> tuple[Shares, Shares]:
+    return hit, named
+
+
+def _recall(hit: Shares, true: Shares, _named: Shares) -> tuple[Shares, Shares]:
+    return hit, true
+
+
+def _f1(hit: Shares, true: Shares, named: Shares) -> tuple[Shares, Shares]:
+    return 2 * hit, true + named
+
+
+def _jaccard(hit: Shares, true: Shares, named: Shares) -> tuple[Shares, Shares]:
+    return hit, true + named - hit
+
+
+def _of_one(parts: Callable[..., Any], *shares: Shares, own_class: int) -> Shares:
+    return _ratio(*parts(*(one[..., own_class] for one in shares)))
+
+
+def _macro(parts: Callable[..., Any], hit: Shares, true: Shares, named: Shares) -> Shares:
+    """Return the mean over the classes that are true or predicted."""
+    occurs = (true + named).real > 0
+    mean: Shares = _ratio(*parts(hit, true, named)).sum(axis=-1) / occurs.sum(axis=-1)
+    return mean
+
+
+def _micro(parts: Callable[..., Any], *shares: Shares) -> Shares:
+    return _ratio(*(part.sum(axis=-1) for part in parts(*shares)))
+
+
+def _weighted(parts: Callable[..., Any], hit: Shares, true: Shares, named: Shares) -> Shares:
+    """Return the mean over classes, each as much as it is true."""
+    return (true * _ratio(*parts(hit, true, named))).sum(axis=-1) / true.sum(axis=-1)
+
+
+def _ratio(part: Shares, whole: Shares) -> Shares:
+    """Return quotients, 0 where nothing is divided by nothing."""
+    is_zero = whole.real == 0
+    found: Shares = np.where(is_zero, 0, part / np.where(is_zero, 1, whole))
+    return found
+
+
+_PARTS = {"precision": _precision, "recall": _recall, "f1": _f1, "jaccard": _jaccard}
+_MEANS = {"": _of_one, "_macro": _macro, "_micro": _micro, "_weighted": _weighted}
+# By the names that scikit-learn gives these scores.
+FORMULAS: dict[str, Callable[..., Shares]] = {
+    "accuracy": _accuracy,
+    "balanced_accuracy": _balanced_accuracy,
+    "matthews_corrcoef": _matthews_corrcoef,
+} | {
+    name + mean: partial(average, parts)
+    for name, parts in _PARTS.items()
+    for mean, average in _MEANS.items()
+}
