@@ -57,7 +57,8 @@ def _derivatives(formula: Callable[..., Shares], shares: FloatArray) -> FloatArr
 
 
 def _accuracy(hit: Shares, _true: Shares, _named: Shares) -> Shares:
-    return hit.sum(axis=-1)
+    share: Shares = hit.sum(axis=-1)
+    return share
 
 
 def _balanced_accuracy(hit: Shares, true: Shares, _named: Shares) -> Shares:
@@ -107,7 +108,9 @@ def _micro(parts: Callable[..., Any], *shares: Shares) -> Shares:
 
 def _weighted(parts: Callable[..., Any], hit: Shares, true: Shares, named: Shares) -> Shares:
     """Return the mean over classes, each as much as it is true."""
-    return (true * _ratio(*parts(hit, true, named))).sum(axis=-1) / true.sum(axis=-1)
+    weighed = true * _ratio(*parts(hit, true, named))
+    mean: Shares = weighed.sum(axis=-1) / true.sum(axis=-1)
+    return mean
 
 
 def _ratio(part: Shares, whole: Shares) -> Shares:
@@ -118,7 +121,12 @@ def _ratio(part: Shares, whole: Shares) -> Shares:
 
 
 _PARTS = {"precision": _precision, "recall": _recall, "f1": _f1, "jaccard": _jaccard}
-_MEANS = {"": _of_one, "_macro": _macro, "_micro": _micro, "_weighted": _weighted}
+_MEANS: dict[str, Callable[..., Shares]] = {
+    "": _of_one,
+    "_macro": _macro,
+    "_micro": _micro,
+    "_weighted": _weighted,
+}
 # By the names that scikit-learn gives these scores.
 FORMULAS: dict[str, Callable[..., Shares]] = {
     "accuracy": _accuracy,
