@@ -19,6 +19,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss, roc_auc_score
 from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
@@ -685,6 +686,37 @@ def test_learners_of_the_user_are_cloned_for_each_stage(samples, tmp_path):
     assert lazy.proba == pytest.approx(model.predict_proba(X[:30]))
     with pytest.raises(InputError, match="Pipeline"):
         model.save(tmp_path / "model.tw")
+
+
+def test_learners_that_predict_no_empty_table_predict_and_bill_single_samples(samples):
+    X, y = samples
+    learner = make_pipeline(StandardScaler(), LogisticRegression())
+    model = thrifty(estimator=learner, costs=PRICES, budget=6.0).fit(X, y)
+    whole, stage = model.predict_proba(X[:40]), model.decision_path(X[:40]).stage
+    assert stage.min() < len(model.stages_) - 1
+    for i in range(40):
+        assert model.predict_proba(X[i : i + 1]) == pytest.approx(whole[i : i + 1])
+        assert model.bill(X[i : i + 1]).mean == model.bill(X[:40]).per_sample[i]
+
+
+def test_weights_reach_the_last_step_of_a_pipeline(samples):
+    X, y = samples
+    last = LogisticRegression()
+    line = make_pipeline(StandardScaler(), make_pipeline(StandardScaler(), last))
+    plain = thrifty(estimator=line).fit(X, y).at(budget=np.inf)
+    heavy = thrifty(estimator=line, class_weight={0: 1, 1: 8}).fit(X, y).at(budget=np.inf)
+    assert heavy.predict(X).mean() > plain.predict(X).mean() + 0.05
+
+
+def test_weights_that_a_learner_does_not_take_are_refused(samples):
+    X, y = samples
+    for learner in (
+        KNeighborsClassifier(),
+        make_pipeline(StandardScaler(), KNeighborsClassifier()),
+    ):
+        with pytest.raises(InputError, match=r"KNeighborsClassifier.fit takes no `sample_weight`"):
+            thrifty(estimator=learner, class_weight="balanced").fit(X, y)
+        thrifty(estimator=learner).fit(X, y)
 
 
 def test_numbers_cost_less_and_predict_worse_on_smaller_budgets(regressor):

@@ -74,6 +74,7 @@ from thriftwood.thrifty import (
     spread_sets,
     tune_stages,
     usual_frontier,
+    weight_parameter,
 )
 
 THRIFTY_FORMAT = "thriftwood thrifty"
@@ -110,6 +111,7 @@ class _Thrifty(BaseEstimator):
         """
         self._check_parameters()
         data, own_weights, counted = self._read_samples(X, y, sample_weight)
+        self._check_weights(data)
         if self.scoring is not None:  # refused before the work
             self._score_of(data, own_weights)(data.perfect(), slice(None))
         prices = prices_for(self, self.costs if costs is None else costs, len(counted))
@@ -311,6 +313,19 @@ class _Thrifty(BaseEstimator):
         for name in ("budget", "max_cost"):
             if getattr(self, name) not in (None, np.inf):
                 one_number_from_zero(getattr(self, name), name, "Infinity is no limit.")
+
+    def _check_weights(self, data: LabelledData) -> None:
+        """Refuse weights that the user's learner does not take."""
+        if isinstance(self.estimator, str) or not data.has_weights:
+            return
+        if weight_parameter(self.estimator) is None:
+            model = getattr(self.estimator, "steps", [("", self.estimator)])[-1][1]
+            raise InputError(
+                f"{type(model).__name__}.fit takes no `sample_weight`, and samples have weights, "
+                "by `sample_weight` or `class_weight`: leave these out, or pass an `estimator` "
+                "that takes them.",
+                "estimator",
+            )
 
     def _read_samples(
         self, X: Any, y: Any, sample_weight: Any

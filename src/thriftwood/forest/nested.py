@@ -100,6 +100,8 @@ class NestedStages:
         predicted = np.full((len(X), max(1, len(self.error_costs))), np.nan)
         unsure = np.arange(len(X))
         for number in self.in_use:
+            if not len(unsure):  # not every learner of a user's predicts no samples
+                break
             own = X[unsure]
             found = self.outputs(number, own, n_jobs)
             margins[unsure, number] = self.margins(number, own, found, n_jobs)

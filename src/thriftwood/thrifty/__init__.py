@@ -15,7 +15,7 @@ from thriftwood.thrifty.frontier import (
     scored_frontier,
     usual_frontier,
 )
-from thriftwood.thrifty.learners import QUICK, Effort, auto_learners, own_learner
+from thriftwood.thrifty.learners import QUICK, Effort, auto_learners, own_learner, weight_parameter
 from thriftwood.thrifty.measuring import MeasuredStages, bill_of_sets
 from thriftwood.thrifty.ordering import order_sets
 from thriftwood.thrifty.tuning import Objective, StageOutputs, TunedStages, tune_stages
@@ -43,4 +43,5 @@ __all__ = [
     "spread_sets",
     "tune_stages",
     "usual_frontier",
+    "weight_parameter",
 ]

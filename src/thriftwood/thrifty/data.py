@@ -49,6 +49,11 @@ class LabelledData(NamedTuple):
         return np.eye(self.n_classes)[self.y] if self.n_classes else self.y[:, None]
 
     @property
+    def has_weights(self) -> bool:
+        """True where samples do not all count the same."""
+        return bool(np.ptp(self.weights) > 0)
+
+    @property
     def is_constant(self) -> bool:
         """True where all samples are of one class."""
         return self.n_classes > 0 and len(np.unique(self.y)) < 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
 )
+from sklearn.pipeline import Pipeline
 from threadpoolctl import ThreadpoolController
 
 from thriftwood.adapters import read_forest
@@ -112,9 +114,9 @@ class Learner:
         job = TrainingJob(data.n_classes, len(data.y), len(features), rounds, seed)
         model, rows = self.make(job), data.columns(features)
         with OPENMP.limit(limits=1, user_api="openmp"):  # stages are trained side by side
-            if np.ptp(data.weights) == 0:  # not every learner of a user's takes weights
+            if not data.has_weights:  # not every learner of a user's takes them
                 return model.fit(rows, data.y)
-            return model.fit(rows, data.y, sample_weight=data.weights)
+            return model.fit(rows, data.y, **{str(weight_parameter(model)): data.weights})
 
     def cross_fit(
         self, data: LabelledData, features: list[int], X: FloatArray, seed: int
@@ -205,6 +207,20 @@ def own_learner(estimator: Any) -> Learner:
         return model.set_params(**({"random_state": job.seed} if is_drawn else {}))
 
     return Learner(make)
+
+
+def weight_parameter(model: Any) -> str | None:
+    """Return under which name a model's `fit` takes weights of samples; None where it does not.
+
+    Pipelines take them for their last step.
+    """
+    if isinstance(model, Pipeline):
+        name, last = model.steps[-1]
+        own = weight_parameter(last)
+        return None if own is None else f"{name}__{own}"
+    parameters = signature(model.fit).parameters.values()
+    takes = any(one.name == "sample_weight" or one.kind is one.VAR_KEYWORD for one in parameters)
+    return "sample_weight" if takes else None
 
 
 def auto_learners(effort: Effort, n_samples: int) -> list[Learner]:
