@@ -28,6 +28,7 @@ from sklearn.base import clone
 from sklearn.ensemble import (
     BaggingClassifier,
     ExtraTreesRegressor,
+    HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
@@ -312,3 +313,58 @@ def test_quantiles_are_chosen_by_a_score_that_judges_them():
     pinball = make_scorer(mean_pinball_loss, alpha=0.9, greater_is_better=False)
     model = tw.PrunedEnsembleRegressor(high, cv=2, scoring=pinball).fit(X, y)
     assert 0.6 < np.mean(y <= model.predict(X)) <= 1.0
+
+
+# --- columns that are no numbers
+
+DAYS = pd.date_range("2020-01-01", periods=60)
+NO_NUMBERS = {
+    "words in categories": (pd.Categorical(["fixed", "normal"] * 30), "text"),
+    "words of polars": (pl.Series(["fixed", "normal"] * 30, dtype=pl.Categorical), "text"),
+    "days": (DAYS, "dates or times"),
+    "durations": (DAYS - DAYS[0], "dates or times"),
+    "days of polars": (pl.Series(DAYS.to_list()), "dates or times"),
+}
+TWO = np.arange(60) // 7 % 2
+
+
+def with_column(values):
+    frame = pl.DataFrame if isinstance(values, pl.Series) else pd.DataFrame
+    return frame({"a": np.arange(60.0), "new": values})
+
+
+@pytest.mark.parametrize("name", NO_NUMBERS)
+@pytest.mark.parametrize(
+    "model",
+    [
+        tw.ThriftyClassifier(effort="quick"),
+        tw.BudgetForestClassifier(2),
+        tw.PrunedEnsembleClassifier(RandomForestClassifier(2)),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_columns_that_are_no_numbers_are_refused_by_name(model, name):
+    values, what = NO_NUMBERS[name]
+    with pytest.raises(InputError, match=f"X holds {what} in the column 'new'"):
+        clone(model).fit(with_column(values), TWO)
+
+
+@pytest.mark.parametrize("name", ["days", "days of polars"])
+def test_times_are_no_numbers_for_a_model_either(name):
+    tree = DecisionTreeClassifier(max_depth=2).fit(np.c_[np.arange(60.0), np.arange(60.0)], TWO)
+    with pytest.raises(InputError, match=r"not a number .the type .* in the column 'new'"):
+        tw.prune_path(tree, with_column(NO_NUMBERS[name][0]), TWO)
+
+
+@pytest.mark.parametrize("name", ["words in categories", "words of polars"])
+def test_a_model_that_takes_categories_gets_them(name):
+    frame = with_column(NO_NUMBERS[name][0])
+    boosted = HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=3)
+    model = tw.PrunedEnsembleClassifier(boosted, cv=2, rule="best_score").fit(frame, TWO)
+    assert len(model.predict(frame)) == 60
+    assert tw.feature_bill(model, frame).mean >= 0
+
+
+def test_categories_of_numbers_are_numbers():
+    frame = with_column(pd.Categorical([1, 2] * 30))
+    assert len(tw.BudgetForestClassifier(2).fit(frame, TWO).predict(frame)) == 60

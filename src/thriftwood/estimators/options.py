@@ -11,7 +11,7 @@ from sklearn.utils.validation import _num_samples
 
 from thriftwood.costs import AnyCosts, PriceList, read_prices
 from thriftwood.errors import InputError
-from thriftwood.forest.table import columns_of_text
+from thriftwood.forest.table import columns_of_text, columns_of_times, readable
 from thriftwood.problem import check_known, one_target_each
 from thriftwood.support.arrays import FloatArray
 from thriftwood.support.columns import Columns
@@ -27,13 +27,25 @@ def prices_for(estimator: Any, costs: AnyCosts, n_samples: int) -> PriceList:
     return read_prices(costs, columns, n_samples)
 
 
-def refuse_text(X: Any, model: Any) -> None:
-    """Refuse columns of text that a model cannot be trained on, and say what takes them."""
-    found = columns_of_text(X)
+def refuse_text(X: Any, model: Any, categories: bool = True) -> None:
+    """Refuse columns of text and of times that a model cannot be trained on; say what takes them.
+
+    Without `categories` the model takes those of a categorical type.
+    """
+    X, name = readable(X), type(model).__name__
+    times = columns_of_times(X)
+    if times:
+        raise InputError(
+            f"X holds dates or times in the column{'s' * (len(times) > 1)} {some(times)}, and "
+            f"{name} trains on numbers: make numbers of them that mean something, such as days "
+            "since a visit or the hour of a day, or leave them out.",
+            "X",
+        )
+    found = columns_of_text(X, categories)
     if found:
         raise InputError(
-            f"X holds text in the column{'s' * (len(found) > 1)} {some(found)}, and a "
-            f"{type(model).__name__} trains on numbers: encode them before, or train a Pipeline "
+            f"X holds text in the column{'s' * (len(found) > 1)} {some(found)}, and "
+            f"{name} trains on numbers: encode them before, or train a Pipeline "
             "that does, such as make_pipeline(make_column_transformer((OneHotEncoder("
             f"handle_unknown='ignore'), {list(found[:5])!r}), remainder='passthrough'), model).",
             "X",

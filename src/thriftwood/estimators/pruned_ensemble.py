@@ -41,7 +41,7 @@ from thriftwood.evaluation import (
     read_rule,
     warn_of_constant,
 )
-from thriftwood.forest.table import readable
+from thriftwood.forest.table import has_categories, readable
 from thriftwood.problem import (
     AnyErrorCosts,
     AnyLoss,
@@ -57,6 +57,7 @@ from thriftwood.support.arrays import FloatArray
 from thriftwood.support.validation import check_mask, one_number_from_zero
 
 OUT_OF_BAG = "out_of_bag"
+TAKES_CATEGORIES = ("lightgbm", "xgboost")
 
 
 class _PrunedEnsemble(BaseEstimator):
@@ -216,11 +217,13 @@ class _PrunedEnsemble(BaseEstimator):
             check_mask(values, name)
         template = self._template()
         is_pipeline = without_pipeline(template) is not template
-        if not is_pipeline and library_of(template) != "catboost":
-            refuse_text(X, template)
+        library = library_of(template)
+        if not is_pipeline and library != "catboost":
+            takes = library in TAKES_CATEGORIES or hasattr(template, "categorical_features")
+            refuse_text(X, template, categories=not takes)
         with target_in_words(X, y):
             # What a pipeline takes, and categories, are for the model to accept or refuse.
-            if _has_labels(X) or (is_pipeline and hasattr(X, "shape")):
+            if has_categories(X) or (is_pipeline and hasattr(X, "shape")):
                 y = column_or_1d(y, warn=True)
                 check_consistent_length(X, y)
                 validate_data(self, X, skip_check_array=True)
@@ -330,11 +333,6 @@ class _PrunedEnsemble(BaseEstimator):
         choice = choose_point(self.evaluation_, rule, self.limit)
         warn_of_constant(choice, stacklevel=3)
         return self.path_.chosen(choice)
-
-
-def _has_labels(X: Any) -> bool:
-    """Return True for a pandas data frame with columns of a categorical type or of text."""
-    return hasattr(X, "isetitem") and any(dtype.kind == "O" for dtype in X.dtypes)
 
 
 class PrunedEnsembleClassifier(ClassifierMixin, _PrunedEnsemble):

@@ -18,8 +18,10 @@ from thriftwood.support.validation import COMPLEX_OR_TIME, some
 
 # What libraries of boosted trees keep samples in.
 CONTAINERS = (("catboost", "Pool"), ("lightgbm", "Dataset"), ("xgboost", "DMatrix"))
-# How the types of columns begin that may hold text.
-OBJECTS = ("object", "str", "String")
+# How the types of columns begin that may hold text, in small letters, and those of times.
+OBJECTS = ("object", "str")
+CATEGORIES = ("category", "categorical", "enum", "dictionary")
+TIMES = ("date", "time", "duration", "period")
 # Numbers of a sparse matrix that are made dense at a time, where samples are taken in blocks.
 BLOCK = 2**24
 
@@ -270,6 +272,8 @@ def _as_numbers(
     # Pandas has types and missing values of its own.
     is_pandas = type(X).__module__.startswith("pandas")
     try:
+        for name in columns_of_times(X):
+            raise TypeError(f"the type {X[name].dtype} in the column {name!r}")
         if not is_pandas:
             X = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
         for found in X.dtypes if is_pandas and X.ndim == 2 else [X.dtype]:
@@ -321,15 +325,34 @@ def _refusal(X: Any, reason: object) -> InputError:
     return InputError(words)
 
 
-def columns_of_text(X: Any) -> tuple[Any, ...]:
-    """Return the names, or the numbers, of the columns that hold text which is no number."""
-    names = column_names(X)
-    if names is not None and len(set(names)) == len(names):
-        objects = [name for name in names if str(X[name].dtype).startswith(OBJECTS)]
-        return tuple(name for name in objects if any(map(_is_text, X[name])))
+def columns_of_text(X: Any, categories: bool = True) -> tuple[Any, ...]:
+    """Return the names, or the numbers, of the columns that hold text which is no number.
+
+    Without `categories` those of a categorical type are left out.
+    """
+    of_text = OBJECTS + CATEGORIES * categories
+    names = tuple(name for name in _columns_of_type(X, of_text) if any(map(_is_text, X[name])))
     if getattr(X, "ndim", 0) == 2 and getattr(X, "dtype", np.dtype(float)).kind in "OU":
         return tuple(k for k in range(X.shape[1]) if any(map(_is_text, X[:, k])))
-    return ()
+    return names
+
+
+def columns_of_times(X: Any) -> tuple[str, ...]:
+    """Return the names of the columns of a data frame that hold dates, times or durations."""
+    return _columns_of_type(X, TIMES)
+
+
+def has_categories(X: Any) -> bool:
+    """Return True for a data frame with columns of a categorical type or of text."""
+    return bool(_columns_of_type(X, OBJECTS + CATEGORIES))
+
+
+def _columns_of_type(X: Any, begins: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of the columns of a data frame whose type begins so."""
+    names = column_names(X)
+    if names is None or len(set(names)) < len(names):
+        return ()
+    return tuple(name for name in names if str(X[name].dtype).lower().startswith(begins))
 
 
 def _is_text(cell: Any) -> bool:
