@@ -11,7 +11,7 @@ from sklearn.metrics import average_precision_score, ndcg_score
 
 import thriftwood as tw
 from thriftwood.errors import InputError
-from thriftwood.evaluation.rankings import read_ranking
+from thriftwood.problem import read_ranking
 
 more_examples = settings(deadline=None, max_examples=150)
 NAMES = ["ndcg@3", "ndcg", "map@2", "map", "mrr", "mrr@2", "ndcg@100"]
@@ -183,7 +183,7 @@ def test_pictures_and_notebooks_show_rankings_not_squared_errors():
         ({"scoring": "ndcg@0"}, "how many documents count"),
         ({"scoring": "ndgc@10"}, "Did you mean 'ndcg@10'"),
         ({"negative": True}, "`y` is -1 in row 3"),
-        ({"scoring": "lightgbm_ndcg@3", "fraction": True}, "whole numbers from 0 to 30"),
+        ({"scoring": "lightgbm_ndcg@3", "large": True}, "`y` is 31 .* they are from 0 to 30"),
     ],
 )
 def test_what_cannot_be_judged_is_said(changed, words):
@@ -193,8 +193,8 @@ def test_what_cannot_be_judged_is_said(changed, words):
         given = [None if row == 3 else one for row, one in enumerate(qid.tolist())]
     if "negative" in changed:
         y[3] = -1
-    if "fraction" in changed:
-        y[3] = 0.5
+    if "large" in changed:
+        y[3] = 31
     with pytest.raises(InputError, match=words):
         ranker_path().evaluate(X, y, qid=given, scoring=changed.get("scoring", "ndcg@10"))
 

@@ -87,7 +87,7 @@ def build_cascade(
     if refit is not None:
         training = read_labelled(refit, "refit")
         classes = np.asarray(path.forest.classes)
-        validation = (data.table.columns, classes[data.target], data.sample_weights)
+        validation = data.table.columns, classes[data.target], data.sample_weights
     with progress_bar("Cascading", progress) as bar:
         for number, forest in enumerate(forests):
             bar(number / len(forests))

@@ -15,7 +15,6 @@ from thriftwood.adapters import Scoring
 from thriftwood.billing import mean_costs, nested_bills, sorted_by_step, steps_of
 from thriftwood.costs import PriceList
 from thriftwood.evaluation import kernels
-from thriftwood.evaluation.rankings import read_ranking
 from thriftwood.evaluation.scores import (
     CLASS_LOSSES,
     NEG_ERROR_COSTS,
@@ -33,6 +32,7 @@ from thriftwood.problem import (
     SampleData,
     least_cost_answers,
     read_points,
+    read_ranking,
     with_own_class_weights,
 )
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray, read_only

@@ -27,21 +27,19 @@ from thriftwood.adapters import (
 from thriftwood.errors import InputError
 from thriftwood.evaluation import kernels
 from thriftwood.evaluation.confusion import FORMULAS, judge
-from thriftwood.evaluation.rankings import (
-    NDCG,
-    RankingScore,
-    grades_of,
-    ranking_names,
-    ranking_values,
-    read_ranking,
-)
 from thriftwood.forest import Forest
 from thriftwood.problem import (
+    NDCG,
     AnyErrorCosts,
     ErrorCosts,
+    RankingScore,
     SampleData,
+    grades_of,
     least_cost_answers,
+    ranking_names,
+    ranking_values,
     read_error_costs,
+    read_ranking,
 )
 from thriftwood.support.arrays import FloatArray, IndexArray, IntArray
 

@@ -21,6 +21,7 @@ from thriftwood.problem.error_costs import (
     read_error_costs,
 )
 from thriftwood.problem.majoriser import true_loss_name
+from thriftwood.problem.pairs import LAMBDARANK, ranks
 from thriftwood.problem.targets import CountArray
 from thriftwood.support.arrays import FloatArray, IndexArray
 from thriftwood.support.validation import numbers
@@ -80,6 +81,7 @@ def read_loss(loss: AnyLoss, forest: Forest) -> Loss:
     if not forest.is_averaged:
         true = true_loss_name(forest)
         known += [] if true is None else [Loss(true, JOINT)]
+        known += [Loss(LAMBDARANK, JOINT)] if ranks(forest) else []
     else:
         functions = CLASSIFIER_LOSSES if forest.is_classifier else REGRESSOR_LOSSES
         sums = [Loss(name, SUM, function) for name, function in functions.items()]

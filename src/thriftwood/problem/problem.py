@@ -22,7 +22,7 @@ from thriftwood.closure import (
 )
 from thriftwood.costs import AnyCosts, PriceList, read_prices
 from thriftwood.errors import InputError
-from thriftwood.forest import Forest, Routes, first_uses, route_samples
+from thriftwood.forest import Forest, Routes, first_uses, route_samples, scores
 from thriftwood.forest.table import Table, read_rows
 from thriftwood.problem.closure import ClosureIndex, build_closure
 from thriftwood.problem.error_costs import ERROR_COSTS
@@ -38,6 +38,7 @@ from thriftwood.problem.losses import (
     read_loss,
     recorded_losses,
 )
+from thriftwood.problem.pairs import LAMBDARANK, RankingLoss, ranking_loss
 from thriftwood.problem.targets import (
     ClassWeight,
     CountArray,
@@ -217,6 +218,14 @@ class PruningProblem:
         return route_samples(self.forest, self.in_memory.table, self.n_jobs)
 
     @cached_property
+    def ranking(self) -> RankingLoss:
+        """The loss of rankings, weighed by the ranking of the model before pruning."""
+        data = self.in_memory
+        assert data.query is not None
+        before = scores(self.forest, data.table.values, self.n_jobs)[:, 0]
+        return ranking_loss(data.target, data.query, data.loss_weights, before)
+
+    @cached_property
     def node_losses(self) -> NodeLosses:
         """The loss of each node if it were a leaf, summed over samples."""
         if self.all_losses is not None:
@@ -352,6 +361,12 @@ def read_problem(
     n_samples = len(table.values)
     forest = forest.named(table.names)
     query = read_queries(qid, n_samples)
+    if counted.name == LAMBDARANK and query is None:
+        raise InputError(
+            f"`loss` is {LAMBDARANK!r}, which compares the documents of each query: pass `qid`, "
+            "the query of each sample.",
+            "qid",
+        )
     prices = read_prices(costs, forest.columns, n_samples, query)
     target = read_target(y, forest, n_samples)
     weights = read_weights(sample_weight, n_samples)

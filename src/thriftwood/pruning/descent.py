@@ -18,6 +18,7 @@ from thriftwood.billing import list_purchases
 from thriftwood.closure import check_certificate
 from thriftwood.forest import Forest, Routes, collapse
 from thriftwood.problem import (
+    LAMBDARANK,
     Figures,
     PruningProblem,
     build_closure,
@@ -83,13 +84,20 @@ class _Iterate:
         order, start, stop = problem.routes.order, problem.routes.start, problem.routes.stop
         routes = Routes(order, read_only(start[origin]), read_only(stop[origin]))
         scores = _scores(forest, routes)
-        lost = ensemble_losses(forest, scores, problem.in_memory.target)
-        weights = problem.in_memory.loss_weights
-        figures = replace(problem.figures(kept), loss=float(lost @ weights / weights.sum()))
+        figures = replace(problem.figures(kept), loss=_mean_loss(problem, forest, scores))
         return cls(kept, forest, origin, routes, scores, figures)
 
     def objective(self, tradeoff: float) -> float:
         return self.figures.loss + tradeoff * self.figures.cost
+
+
+def _mean_loss(problem: PruningProblem, forest: Forest, scores: FloatArray) -> float:
+    """Return the loss of all trees together, on average."""
+    if problem.loss.name == LAMBDARANK:
+        return problem.ranking.total(scores) / problem.ranking.weight
+    weights = problem.in_memory.loss_weights
+    lost = ensemble_losses(forest, scores, problem.in_memory.target)
+    return float(lost @ weights / weights.sum())
 
 
 def _by_gains(problem: PruningProblem) -> list[BoolArray]:
@@ -111,17 +119,19 @@ def _step(
 ) -> BoolArray:
     """Return the splits that are best by the bound around the present ones."""
     data = problem.in_memory
+    to_bound = now.scores, data.target, data.loss_weights
+    weight = float(data.loss_weights.sum())
+    if problem.loss.name == LAMBDARANK:
+        to_bound, weight = problem.ranking.as_squares(now.scores), problem.ranking.weight
     losses = majorised_losses(
         now.forest,
         now.routes,
-        now.scores,
-        data.target,
-        data.loss_weights,
+        *to_bound,
         None if toward is None else toward[now.origin],
         problem.n_jobs,
     )
     bought = list_purchases(now.forest, now.routes, problem.prices, data.weights)
-    loss_per_cost = Fraction(data.loss_weights.sum()) / Fraction(bought.scale)
+    loss_per_cost = Fraction(weight) / Fraction(bought.scale)
     closure, index = build_closure(now.forest, bought, losses, loss_per_cost)
     priced, _ = closure.at(index.in_units(tradeoff))
     solution = solve(priced)

@@ -62,15 +62,16 @@ class Pruned(Summarised, Figures):
         validation: LabelledSamples | None = None,
         strength: float | None = None,
         sample_weight: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
         n_jobs: int | None = None,
     ) -> Pruned:
         """Return the same pruning with the values of all leaves fitted again, together.
 
         Splits stay as they are, and so does what a sample pays. Errors fall most at small budgets.
         The new values are those of an L2-regularised regression on the leaves of all trees
-        (logistic for classes, ridge for numbers), held to the old values with a strength that is
-        chosen on samples that the trees have not seen; leaving the values alone is among the
-        choices.
+        (logistic for classes, ridge for numbers, LambdaRank's pairs for rankers), held to the old
+        values with a strength that is chosen on samples that the trees have not seen; leaving the
+        values alone is among the choices.
 
         The model has its own type, if that can hold the result. The averaged probabilities of a
         classification forest cannot: for those it is a `ForestModel`, which predicts in the same
@@ -82,14 +83,16 @@ class Pruned(Summarised, Figures):
             The samples that the model was trained on.
         validation : X and y, optional
             Samples that the model was not trained on, to choose the strength; their weights may
-            come third. Without them, a bagged model takes those out of its trees' bags (which
-            pruning has seen, unless its losses counted with `samples="in_bag"`); other models need
-            them.
+            come third, and their queries fourth. Without them, a bagged model takes those out of
+            its trees' bags (which pruning has seen, unless its losses counted with
+            `samples="in_bag"`); other models need them.
         strength : float, optional
             In place of choosing: above 0, the larger the closer to the old values. 0.03 to 1 is
             usual.
         sample_weight : array-like, optional
             How much each sample of X counts.
+        qid : array-like, optional
+            The query of each sample of X, for rankers, whose loss compares documents of a query.
         n_jobs : int, optional
             Threads, as in scikit-learn.
 
@@ -105,7 +108,7 @@ class Pruned(Summarised, Figures):
         (303, 2)
         """
         model, refitted = refit_model(
-            self.model, (X, y, sample_weight), validation, strength, n_jobs
+            self.model, (X, y, sample_weight, qid), validation, strength, n_jobs
         )
         return replace(self, model=model, refitted=refitted)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from thriftwood.problem.pairs_kernels import apply_pair_hessian
 from thriftwood.refitting import kernels
 from thriftwood.refitting.problem import LOSSES, LeafProblem
 from thriftwood.support.arrays import FloatArray
@@ -38,24 +39,25 @@ class Objective:
         self._run = run
         # The sparse matrix of leaf indicators: the samples of each leaf.
         self._start, self._samples = kernels.sort_by_leaf(problem.leaves, problem.n_leaves)
-        self._sample_blocks = _blocks(np.arange(problem.n_samples + 1), SAMPLES_IN_BLOCK)
+        ends = np.arange(problem.n_samples + 1) if problem.pairs is None else problem.pairs.start
+        self._sample_blocks = [
+            (int(ends[a]), int(ends[b])) for a, b in _blocks(ends, SAMPLES_IN_BLOCK)
+        ]
         # An empty leaf has to be looked at, too.
         work = self._start + np.arange(problem.n_leaves + 1)
         self._leaf_blocks = _blocks(work, ENTRIES_IN_BLOCK)
         self._damping = DAMPING * float(problem.weights.sum())
-        self._loss, self._fill_loss = LOSSES[problem.loss]
+        self._loss = LOSSES[problem.loss][0]
         self._prior = np.vstack([problem.prior, problem.bias])
         self._free = _free_biases(problem) * fit_bias
         shape = (problem.n_samples, problem.n_outputs)
         self._gradient, self._probability, self._changes = (np.empty(shape) for _ in range(3))
+        self._work = np.empty(shape if problem.pairs is not None else (0, 0))
 
     def evaluate(self, params: FloatArray, scores: FloatArray) -> float:
         """Return the objective at parameters whose scores are known."""
-        target, weights = self.problem.target, self.problem.weights
         losses = self.over_samples(
-            lambda block: self._fill_loss(
-                target, weights, scores, block, self._gradient, self._probability
-            )
+            lambda block: self.problem.fill(scores, block, self._gradient, self._probability)
         )
         moved = params[:-1] - self._prior[:-1]
         self.params, self.scores, self.loss = params, scores, float(sum(losses))
@@ -74,11 +76,14 @@ class Objective:
     def diagonal(self) -> FloatArray:
         """Return the diagonal of the Hessian; for biases its mean."""
         per_sample, weights = self._changes, self.problem.weights
-        self.over_samples(
-            lambda block: kernels.hessian_diagonal(
-                self._loss, weights, self._probability, block, per_sample
+        if self.problem.pairs is not None:
+            per_sample = self._probability
+        else:
+            self.over_samples(
+                lambda block: kernels.hessian_diagonal(
+                    self._loss, weights, self._probability, block, per_sample
+                )
             )
-        )
         diagonal = np.empty_like(self._prior)
         self._sum_in_leaves(per_sample, diagonal)
         diagonal[-1] = per_sample.sum(axis=0).mean()
@@ -92,7 +97,10 @@ class Objective:
 
         def forward(block: Block) -> None:
             kernels.add_leaves(leaves, direction, direction[-1], block, changes)
-            kernels.apply_hessian(self._loss, weights, self._probability, block, changes)
+            if self.problem.pairs is not None:
+                apply_pair_hessian(self.problem.pairs, self.scores, block, changes, self._work)
+            else:
+                kernels.apply_hessian(self._loss, weights, self._probability, block, changes)
 
         def back(block: Block) -> float:
             self._sum_in_block(changes, block, product)
@@ -162,6 +170,8 @@ def _blocks(work: Any, size: int) -> list[Block]:
 
 def _free_biases(problem: LeafProblem) -> FloatArray:
     """Return 1 for each bias with an optimum, 0 for that of a class without samples."""
+    if problem.pairs is not None:  # adding the same to all scores changes no ranking
+        return np.zeros(1)
     if problem.loss == "squared":
         return np.ones(1)
     n_classes = max(problem.n_outputs, 2)

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.errors import InputError
+from thriftwood.problem import LAMBDARANK, NDCG, Pairs, read_ranking, take_documents
+from thriftwood.problem.pairs_kernels import pair_losses
 from thriftwood.refitting import kernels
 from thriftwood.refitting.kernels import NO_LEAF
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray, read_only_copy
@@ -17,7 +19,10 @@ LOSSES = {
     "squared": (kernels.SQUARED, kernels.squared_loss),
     "logistic": (kernels.LOGISTIC, kernels.logistic_loss),
     "softmax": (kernels.SOFTMAX, kernels.softmax_loss),
+    LAMBDARANK: (kernels.SQUARED, kernels.squared_loss),  # has pairs and their own kernels
 }
+
+JUDGE: Any = read_ranking(NDCG)
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +38,9 @@ class LeafProblem:
         Class numbers (0 and 1 if the loss is logistic), or numbers if it is squared.
     weights : shape (n_samples,)
         How much each sample counts; 2 is as good as having the sample twice.
-    loss : {"squared", "logistic", "softmax"}
-        Half the squared error, or the log loss. The probability of class 1 is 1 / (1 + exp(-score))
+    loss : {"squared", "logistic", "softmax", "lambdarank"}
+        Half the squared error, the log loss, or the loss of rankings, whose `pairs` are those of
+        samples that come query by query. The probability of class 1 is 1 / (1 + exp(-score))
         if logistic, that of each class proportional to exp(score) if softmax.
     prior : shape (n_leaves, n_outputs)
         The prior mean: old values. One output for each class if the loss is softmax, else one.
@@ -58,12 +64,13 @@ class LeafProblem:
     bias: FloatArray
     trainable: BoolArray | None = None
     scale: FloatArray | None = None
+    pairs: Pairs | None = None
 
     def __post_init__(self) -> None:
         chosen(self.loss, LOSSES, "loss")
         dtypes: dict[str, Any] = {
             "leaves": np.int32,
-            "target": np.float64 if self.loss == "squared" else np.int32,
+            "target": np.int32 if self.loss in ("logistic", "softmax") else np.float64,
             "weights": np.float64,
             "prior": np.float64,
             "bias": np.float64,
@@ -88,7 +95,23 @@ class LeafProblem:
     def take(self, samples: IntArray | BoolArray) -> "LeafProblem":
         """Return the same problem with only some of its samples."""
         own = {name: getattr(self, name)[samples] for name in ("leaves", "target", "weights")}
-        return replace(self, **own)
+        pairs = None if self.pairs is None else take_documents(self.pairs, np.asarray(samples))
+        return replace(self, **own, pairs=pairs)
+
+    def fill(
+        self, scores: FloatArray, block: tuple[int, int], gradient: FloatArray, second: FloatArray
+    ) -> float:
+        """Return the loss of a block of samples; fill what it changes by, see `kernels`.
+
+        `second` has probabilities, or of rankings the second derivatives.
+        """
+        total: float
+        if self.pairs is not None:
+            total = pair_losses(self.pairs, scores, block, gradient, second, False)
+        else:
+            fill = LOSSES[self.loss][1]
+            total = fill(self.target, self.weights, scores, block, gradient, second)
+        return total
 
     def scores(self, values: FloatArray, bias: FloatArray) -> FloatArray:
         """Return the scores of the samples by other values."""
@@ -106,21 +129,24 @@ class LeafProblem:
         The loss is what it would be if all trees scored each sample, as far as the few that do can
         tell; without this, weak strengths would look worse than they are, since values that were
         fitted together err less together. The error is 1 for a sample whose label is wrong, by the
-        trees that score it; if the loss is squared, it is twice the loss.
+        trees that score it; if the loss is squared, it is twice the loss; of rankings it is what
+        their NDCG lacks, in parts for documents.
         """
         values = np.array(values)  # kernels are compiled once more for arrays that are read-only
         scores = self.scores(values, bias)
         gradient, probability = np.empty_like(scores), np.empty_like(scores)
-        number, fill = LOSSES[self.loss]
-        total: float = fill(
-            self.target, self.weights, scores, (0, len(scores)), gradient, probability
-        )
+        number = LOSSES[self.loss][0]
+        total = self.fill(scores, (0, len(scores)), gradient, probability)
         if self.scale is not None:
             total -= kernels.excess_of_few_trees(
                 number, self.leaves, self.scale, self.weights, probability, values
             )
         if self.loss == "squared":
             return total, 2 * total
+        if self.pairs is not None:
+            query = np.repeat(np.arange(len(self.pairs.weight)), np.diff(self.pairs.start))
+            found = JUDGE.of_queries(self.target, scores[:, 0], query)
+            return total, float(self.weights @ (1 - found)[query])
         labels = scores[:, 0] > 0 if self.loss == "logistic" else scores.argmax(axis=1)
         return total, float(self.weights @ (labels != self.target))
 
@@ -140,6 +166,8 @@ class LeafProblem:
         if not all(np.isfinite(one).all() for one in (self.target, self.weights, self.prior)):
             raise InputError("`target`, `weights` and `prior` must be finite.")
         n_classes = max(n_outputs, 2)
-        if self.loss != "squared" and (self.target.min() < 0 or self.target.max() >= n_classes):
+        if self.loss in ("logistic", "softmax") and (
+            self.target.min() < 0 or self.target.max() >= n_classes
+        ):
             raise InputError(f"`target` must hold class numbers from 0 to {n_classes - 1}.")
         return self

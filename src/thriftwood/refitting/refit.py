@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from thriftwood.adapters import (
     ForestModel,
@@ -24,9 +24,17 @@ from thriftwood.adapters import (
     write_model,
 )
 from thriftwood.errors import InputError
-from thriftwood.forest import Forest, Link, leaf_means, leaves, sums_below
+from thriftwood.forest import Forest, Link, leaf_means, leaves, scores, sums_below
 from thriftwood.forest.table import read_rows
-from thriftwood.problem import read_target, read_weights, times_counted
+from thriftwood.problem import (
+    LAMBDARANK,
+    ranking_loss,
+    ranks,
+    read_queries,
+    read_target,
+    read_weights,
+    times_counted,
+)
 from thriftwood.refitting.newton import LeafFit, check_strength, fit_leaf_values
 from thriftwood.refitting.problem import LeafProblem
 from thriftwood.refitting.strength import (
@@ -37,11 +45,20 @@ from thriftwood.refitting.strength import (
     prior_of_probabilities,
     validation_fold,
 )
-from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray
+from thriftwood.support.arrays import BoolArray, IntArray
 
-# X, y and the sample weights, if samples do not count alike.
-LabelledSamples = tuple[Any, ArrayLike] | tuple[Any, ArrayLike, ArrayLike | None]
-LINK_OF: dict[str, Link] = {"squared": "identity", "logistic": "logistic", "softmax": "softmax"}
+# X, y, the sample weights, if samples do not count alike, and queries, if they are documents.
+LabelledSamples = (
+    tuple[Any, ArrayLike]
+    | tuple[Any, ArrayLike, ArrayLike | None]
+    | tuple[Any, ArrayLike, ArrayLike | None, ArrayLike | None]
+)
+LINK_OF: dict[str, Link] = {
+    "squared": "identity",
+    "logistic": "logistic",
+    "softmax": "softmax",
+    LAMBDARANK: "identity",
+}
 # A good strength hardly depends on the number of samples, so that more of them only take time.
 ENOUGH_SAMPLES = 10_000
 # The objective may be this part above its least; predictions move by far less than they are worth.
@@ -97,7 +114,7 @@ def refit_model(
     problem = _problem(forest, training, n_jobs)
     if not forest.n_splits:
         return model, Refit(np.inf, "nothing", None)
-    _check_refittable(forest)
+    _check_refittable(forest, problem.pairs is not None)
     chosen_on, folds = _folds(model, forest, problem, validation, n_jobs)
     if chosen_on == "given" and given is None:
         raise InputError(
@@ -126,26 +143,33 @@ def refit_model(
     return _written(model, forest, problem, fit), refit
 
 
-def read_labelled(samples: Any, name: str) -> tuple[Any, ArrayLike, ArrayLike | None]:
-    """Return the user's argument `name` as X, y and sample weights, or refuse it."""
-    if not isinstance(samples, (tuple, list)) or len(samples) not in (2, 3):
-        raise InputError(f"`{name}` must be a pair: X and y. Sample weights may come third.")
-    return samples[0], samples[1], samples[2] if len(samples) == 3 else None
+def read_labelled(
+    samples: Any, name: str
+) -> tuple[Any, ArrayLike, ArrayLike | None, ArrayLike | None]:
+    """Return the user's argument `name` as X, y, sample weights and queries, or refuse it."""
+    if not isinstance(samples, (tuple, list)) or len(samples) not in (2, 3, 4):
+        raise InputError(
+            f"`{name}` must be a pair: X and y. Sample weights may come third, and fourth the "
+            "query of each sample."
+        )
+    X, y, weights, qid = (*samples, None, None)[:4]
+    return X, y, weights, qid
 
 
-def _check_refittable(forest: Forest) -> None:
+def _check_refittable(forest: Forest, has_queries: bool) -> None:
     what = ""
     if forest.is_classifier:
         if forest.link == "logistic" and forest.n_outputs > 1:
             what = "sets each class against the rest"
     elif forest.link != "identity":
         what = "predicts rates" if forest.link == "exp" else "predicts shares"
-    elif forest.statistic != "mean":
+    elif forest.statistic != "mean" and not has_queries:
         what = "predicts no mean but a median, a quantile, a rank or something of your own"
     if what:
         raise InputError(
-            f"This model {what}. Only models for classes (two, or several by softmax) and for the "
-            "mean of a number can be refitted: use the pruned model as it is."
+            f"This model {what}. Only models for classes (two, or several by softmax), for the "
+            "mean of a number, and rankers with `qid`, the query of each sample, can be refitted: "
+            "use the pruned model as it is."
         )
 
 
@@ -154,14 +178,12 @@ def _problem(forest: Forest, training: LabelledSamples, n_jobs: int | None) -> L
     of_leaves = forest.values[~forest.is_split]
     if forest.combine == "mean":
         of_leaves = of_leaves / forest.n_trees
-    loss = _loss(forest)
+    samples = _in_leaves(forest, training, n_jobs)
+    loss = _loss(forest) if "pairs" not in samples else LAMBDARANK
     n_outputs = forest.n_outputs if loss == "softmax" else 1
-    leaves_of_samples, target, weights = _in_leaves(forest, training, n_jobs)
     return LeafProblem(
-        leaves=leaves_of_samples,
+        **samples,
         n_leaves=len(of_leaves),
-        target=target,
-        weights=weights,
         loss=loss,
         prior=of_leaves[:, -n_outputs:],
         bias=forest.bias[-n_outputs:],
@@ -169,16 +191,29 @@ def _problem(forest: Forest, training: LabelledSamples, n_jobs: int | None) -> L
     )
 
 
-def _in_leaves(
-    forest: Forest, samples: LabelledSamples, n_jobs: int | None
-) -> tuple[IndexArray, NDArray[Any], FloatArray]:
-    """Return the leaves of samples, numbered from 0, their target and their weights."""
-    X, y, weights = samples if len(samples) == 3 else (*samples, None)
+def _in_leaves(forest: Forest, samples: LabelledSamples, n_jobs: int | None) -> dict[str, Any]:
+    """Return the leaves of samples, numbered from 0, targets and weights; of a ranker pairs, too.
+
+    Documents then come query by query.
+    """
+    X, y, sample_weight, qid = read_labelled(samples, "samples")
     table = read_rows(X, forest)
     target = read_target(y, forest, table.n_samples)
+    weights, query = read_weights(sample_weight, table.n_samples), read_queries(qid, len(target))
     number = np.cumsum(~forest.is_split, dtype=np.int32) - 1
-    found = number[leaves(forest, table.values, n_jobs)]
-    return found, target, read_weights(weights, table.n_samples)
+    found = {
+        "leaves": number[leaves(forest, table.values, n_jobs)],
+        "target": target,
+        "weights": weights,
+    }
+    if query is None or not ranks(forest):
+        return found
+    before = scores(forest, table.values, n_jobs)[:, 0]
+    ranking = ranking_loss(target, query, weights, before)
+    found = {name: own[ranking.order] for name, own in found.items()}
+    # Queries count alike, and so do the documents of each.
+    found["weights"] = found["weights"] / np.repeat(sizes := np.diff(ranking.pairs.start), sizes)
+    return found | {"pairs": ranking.pairs}
 
 
 def _loss(forest: Forest) -> str:
@@ -212,20 +247,35 @@ def _folds(
     n_jobs: int | None,
 ) -> tuple[str, list[Fold]]:
     """Return which samples validate a strength, and how; the training samples if there are none."""
-    n_samples = problem.n_samples
-    some = np.arange(n_samples)
-    if n_samples > ENOUGH_SAMPLES:
-        some = np.sort(np.random.default_rng(0).permutation(n_samples)[:ENOUGH_SAMPLES])
+    n_samples, some = problem.n_samples, _some(problem)
     fitted = problem.take(some)
     if validation is not None:
-        labelled = read_labelled(validation, "validation")
-        return "validation", [validation_fold(fitted, *_in_leaves(forest, labelled, n_jobs))]
-    bags = read_bootstrap(model)
+        others = _in_leaves(forest, read_labelled(validation, "validation"), n_jobs)
+        if ("pairs" in others) != (problem.pairs is not None):
+            raise InputError(
+                "Queries are known of some samples only: pass `qid`, and validation=(X, y, None, "
+                "qid)."
+            )
+        return "validation", [validation_fold(fitted, **others)]
+    bags = read_bootstrap(model) if problem.pairs is None else None
     of_trees = bags.of_trees if bags is not None and bags.n_samples == n_samples else ()
     if any(len(np.unique(bag)) < n_samples for bag in of_trees):
         unseen = times_counted(forest.n_trees, n_samples, "out_of_bag", bags) > 0
         return "out_of_bag", out_of_bag_folds(fitted, unseen[:, some])
-    return "given", [validation_fold(fitted, fitted.leaves, fitted.target, fitted.weights)]
+    own = fitted.leaves, fitted.target, fitted.weights, fitted.pairs
+    return "given", [validation_fold(fitted, *own)]
+
+
+def _some(problem: LeafProblem) -> IntArray:
+    """Return the samples to choose a strength on, or those of some queries."""
+    if problem.n_samples <= ENOUGH_SAMPLES:
+        return np.arange(problem.n_samples)
+    unit = np.arange(problem.n_samples)
+    if problem.pairs is not None:
+        unit = np.repeat(np.arange(len(problem.pairs.weight)), np.diff(problem.pairs.start))
+    drawn = np.random.default_rng(0).permutation(unit[-1] + 1)
+    n_taken = np.searchsorted(np.cumsum(np.bincount(unit)[drawn]), ENOUGH_SAMPLES, side="right")
+    return np.flatnonzero(np.isin(unit, drawn[: max(n_taken, 1)]))
 
 
 def _written(model: Any, forest: Forest, problem: LeafProblem, fit: LeafFit) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.errors import InputError
+from thriftwood.problem import LAMBDARANK, Pairs
 from thriftwood.refitting.kernels import NO_LEAF
 from thriftwood.refitting.newton import LeafFit, fit_leaf_values
 from thriftwood.refitting.problem import LeafProblem
@@ -27,6 +28,9 @@ STRENGTHS = (math.inf, 3.0, 1.0, 0.3, 0.1, 0.03)
 # Errors go on falling a little after the log loss has begun to rise, so a loss that is higher by
 # this part is good enough. Squared errors are the loss itself.
 SLACK = {"squared": 0.0, "logistic": 0.03, "softmax": 0.03}
+# Rankings have few documents for each relevant one. Their NDCG is what chooses, and what is noisy:
+# all strengths are tried.
+OF_RANKINGS = (math.inf, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3)
 # Fits that are only validated need not be exact.
 TOLERANCE = 1e-3
 # Stop after so many strengths that are not good enough, once there was a better one.
@@ -38,10 +42,14 @@ Fold = tuple[LeafProblem, LeafProblem]
 
 
 def validation_fold(
-    problem: LeafProblem, leaves: IndexArray, target: NDArray[Any], weights: FloatArray
+    problem: LeafProblem,
+    leaves: IndexArray,
+    target: NDArray[Any],
+    weights: FloatArray,
+    pairs: Pairs | None = None,
 ) -> Fold:
     """Return the fold that fits all samples and validates on others, which no tree has seen."""
-    others = replace(problem, leaves=leaves, target=target, weights=weights)
+    others = replace(problem, leaves=leaves, target=target, weights=weights, pairs=pairs)
     return problem.check(), others.check()
 
 
@@ -132,8 +140,9 @@ def choose_strength(
     """Fit every fold at every strength, from strong to weak, and choose on the validation sets.
 
     The choice is the weakest strength whose loss is at most 3 % above the least (if squared, the
-    least). "No refit", infinity, is chosen if its loss is the least. Trying ends where two in a row
-    are too weak. `folds` is that of `validation_fold`, or all of `out_of_bag_folds`.
+    least); of rankings the strongest with the best NDCG. "No refit", infinity, is chosen if its
+    loss is the least. Trying ends where two in a row are too weak. `folds` is that of
+    `validation_fold`, or all of `out_of_bag_folds`.
     """
     loss = folds[0][0].loss
     total = sum(float(validation.weights.sum()) for _, validation in folds)
@@ -141,7 +150,8 @@ def choose_strength(
     first_fits: list[LeafFit] = []
     tried: list[float] = []
     measured: list[FloatArray] = []  # loss and error at each strength
-    for strength in STRENGTHS:
+    is_ranking = loss == LAMBDARANK
+    for strength in OF_RANKINGS if is_ranking else STRENGTHS:
         sums = np.zeros(2)
         for number, (problem, validation) in enumerate(folds):
             fits[number] = fit = fit_leaf_values(
@@ -153,9 +163,14 @@ def choose_strength(
         tried.append(strength)
         measured.append(sums / total)
         losses, errors = np.transpose(measured)
+        if is_ranking:
+            continue
         good = losses <= losses.min() + SLACK[loss] * abs(losses.min())
         if not good[-MAX_WORSE:].any():
             break
+    if is_ranking:
+        best = int(errors.argmin())
+        return StrengthChoice(tried[best], first_fits[best], np.array(tried), losses, errors)
     best = 0 if losses[0] == losses.min() else int(np.flatnonzero(good)[-1])
     return StrengthChoice(tried[best], first_fits[best], np.array(tried), losses, errors)
 

@@ -20,11 +20,11 @@ from scipy.special import gammaln
 
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest
+from thriftwood.problem.pairs import MOST_GRADE, check_grades
 from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
 
 NDCG = "ndcg@10"
 LIGHTGBM = "lightgbm_"
-MOST_GRADE = 30  # of LightGBM's gains
 
 
 @dataclass(frozen=True)
@@ -74,17 +74,7 @@ def ranking_names() -> list[str]:
 def grades_of(score: RankingScore, forest: Forest, target: NDArray[Any]) -> FloatArray:
     """Return the grades that targets stand for, or refuse what is no grade."""
     grades = _class_values(score, forest)[target] if forest.is_classifier else target
-    wrong = grades < 0
-    if score.is_lightgbm:
-        wrong = wrong | (grades != np.rint(grades)) | (grades > MOST_GRADE)
-    if wrong.any():
-        whole = f"whole numbers from 0 to {MOST_GRADE}" if score.is_lightgbm else "at least 0"
-        row = int(np.flatnonzero(wrong)[0])
-        raise InputError(
-            f"`y` is {grades[row]:g} in row {row}, and {score.name!r} judges by grades of "
-            f"relevance: they are {whole}, 0 for what is not relevant.",
-            "y",
-        )
+    check_grades(grades, repr(score.name), MOST_GRADE if score.is_lightgbm else np.inf)
     return np.asarray(grades, dtype=np.float64)
 
 
