@@ -11,11 +11,11 @@ import numpy as np
 
 import thriftwood as tw
 from fuzz.children import Child
-from fuzz.seeds import write_seeds
+from fuzz.seeds import PRICES, write_seeds
 from fuzz.trees import trees_of
 
 # What is written, by which the next run must not be kept.
-OUTPUTS = ("path", "skops", "json", "prices", "prune", "frontier", "export", "cascade")
+OUTPUTS = ("path", "skops", "json", "prices", "prune", "frontier", "export", "cascade", "train")
 SHARES = {"frontier": 4, "prune": 2}
 
 
@@ -30,6 +30,9 @@ class Kills:
         prices = (self.folder / "prices.csv").read_text()
         (self.folder / "prices0.csv").write_text(prices)
         (self.folder / "prices1.csv").write_text(prices.replace("5.17", "9.25"))
+        for version, chol in enumerate((5.17, 9.25)):  # a thrifty model pays for features alone
+            plain = tw.Costs(per_feature={**PRICES, "chol": chol})
+            plain.to_file(self.folder / f"plain{version}.csv")
         self.child = Child("fuzz.writer", self.folder)
         self.known = {}
         self.steps = {}

@@ -28,6 +28,9 @@ def draw_samples(n_samples):
 def works():
     """Return what can be interrupted, by name."""
     from sklearn.ensemble import RandomForestClassifier
+    from sklearn.tree import DecisionTreeClassifier
+
+    from thriftwood.report.page import write_page
 
     X, y = draw_samples(N_SAMPLES)
     model = RandomForestClassifier(20, max_leaf_nodes=300, random_state=0).fit(X[:6000], y[:6000])
@@ -35,6 +38,9 @@ def works():
     point = path[len(path) // 2]
     problem = tw.pruning_problem(model, X, y, costs=PRICES)
     few = X[:4000], y[:4000]
+    few_problem = tw.pruning_problem(model, X[:3000], y[:3000], costs=PRICES)
+    large_tree = DecisionTreeClassifier(random_state=0)
+    wide = np.tile(X, (5, 1)), np.tile(y, 5)
 
     def chunks():
         for first in range(0, N_SAMPLES, 5000):
@@ -48,6 +54,10 @@ def works():
         with TemporaryDirectory() as folder:
             for _ in range(30):
                 path.save(Path(folder) / "path.npz")
+
+    def page():
+        with TemporaryDirectory() as folder:
+            write_page(path, Path(folder) / "page.html", few_problem, path.evaluate(*few))
 
     def own_score(model, X, y, **_weights):
         scores = model.predict_proba(X)[:, 1].tolist()
@@ -74,6 +84,16 @@ def works():
         "cascade": lambda: path.cascade(*few),
         "budget forest": lambda: tw.BudgetForestClassifier(5, costs=PRICES).fit(X, y),
         "estimator": estimator,
+        "estimator, one tree": lambda: tw.PrunedEnsembleClassifier(
+            large_tree, costs=PRICES, budget=20.0
+        ).fit(*wide),
+        "linear_program": lambda: tw.prune(
+            model, *few, costs=PRICES, tradeoff=0.001, solver="linear_program"
+        ),
+        "thrifty": lambda: tw.ThriftyClassifier(
+            costs=PRICES, budget=5.0, effort="quick", random_state=0
+        ).fit(*few),
+        "page": page,
         "save": save,
         "each_tree": lambda: tw.each_tree_path(problem),
         "lazy": lazily,

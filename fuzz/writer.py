@@ -22,6 +22,7 @@ EVENTS |= {"shutil.rmtree", "os.chmod", "os.truncate", "os.utime", "shutil.move"
 COMMANDS = {
     "prune": "prune forest.skops rows.csv --target ill --budget 5 -o out/model.skops",
     "frontier": "frontier forest.skops rows.csv --target ill -o out/frontier",
+    "train": "train rows.csv --target ill --weight weight --effort quick --budget 5 -o out/trained",
     "export": "export forest.skops --to c -o out/model.c",
     "cascade": "prune forest.skops rows.csv --target ill --cascade --validation rows.csv "
     "-o out/cascade.tw",
@@ -88,7 +89,8 @@ def _is_ours(argument):
 def _run(task, model, path):
     what, version = task["what"], task["version"]
     if what in COMMANDS:
-        costs = f"--costs prices{version}.csv" if what != "export" else ""
+        file = f"plain{version}.csv" if what == "train" else f"prices{version}.csv"
+        costs = f"--costs {file}" if what != "export" else ""
         words = f"{COMMANDS[what]} {costs} --force --quiet"
         sys.argv = ["thriftwood", *words.split()]
         try:

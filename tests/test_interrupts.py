@@ -10,9 +10,14 @@ import time
 import numpy as np
 import pytest
 from joblib import parallel_config
+from joblib.parallel import get_active_backend
 from paths import FOREST, HEART, PATH
+from scipy.optimize import linprog
+from sklearn import config_context, get_config
+from sklearn.tree import DecisionTreeClassifier
 
 import thriftwood as tw
+from thriftwood import paper
 from thriftwood.closure.kernels import best_alone
 from thriftwood.support import parallel
 from thriftwood.support.parallel import aside, for_each, thread_pool
@@ -126,6 +131,68 @@ def test_the_main_thread_lets_others_work():
     assert main not in for_each(lambda _: threading.get_ident(), range(3))
     with pytest.raises(ZeroDivisionError):
         aside(lambda: 1 / 0)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_interrupted_program_does_not_wait_for_the_library_it_is_in(n_jobs):
+    code = f"""
+import signal, time
+from thriftwood.support.parallel import for_each
+signal.signal(signal.SIGINT, signal.default_int_handler)
+print("ready", flush=True)
+for_each(time.sleep, [100.0, 100.0], {n_jobs})
+"""
+    child = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert child.stdout.readline() == "ready\n", child.stderr.read()
+    time.sleep(0.3)
+    child.send_signal(signal.SIGINT)
+    _, said = child.communicate(timeout=50)
+    assert "KeyboardInterrupt" in said
+    assert child.returncode == -signal.SIGINT
+
+
+class Recorder(DecisionTreeClassifier):
+    """Notes which thread fits it, and with which settings."""
+
+    seen = ()
+
+    def fit(self, X, y, **weights):
+        backend, n_jobs = get_active_backend()
+        named = type(backend).__name__, n_jobs, get_config()["assume_finite"]
+        Recorder.seen = (threading.get_ident(), *named)
+        return super().fit(X, y, **weights)
+
+
+def test_models_are_fitted_aside_with_the_settings_of_the_user():
+    estimator = tw.PrunedEnsembleClassifier(Recorder(max_depth=3), budget=50, costs=HEART.costs)
+    estimator.fit(HEART.X, HEART.y)
+    assert Recorder.seen[1:] == ("LokyBackend", None, False)
+    assert Recorder.seen[0] != threading.get_ident()
+    with parallel_config(n_jobs=2):
+        estimator.fit(HEART.X, HEART.y)
+    assert Recorder.seen[1:] == ("LokyBackend", 2, False)
+    with parallel_config("threading", n_jobs=3), config_context(assume_finite=True):
+        estimator.fit(HEART.X, HEART.y)
+    assert Recorder.seen[1:] == ("ThreadingBackend", 3, True)
+
+
+def test_linear_programs_are_solved_aside(monkeypatch):
+    seen = []
+
+    def solve(*args, **options):
+        seen.append(threading.get_ident())
+        return linprog(*args, **options)
+
+    for module in ("solvers.linear_program", "paper.programs"):
+        monkeypatch.setattr(sys.modules[f"thriftwood.{module}"], "linprog", solve)
+    X, y = HEART.X[:20], HEART.y[:20]
+    tree = DecisionTreeClassifier(max_depth=2).fit(X, y)
+    tw.prune(tree, X, y, tradeoff=0.01, solver="linear_program")
+    paper.solve(paper.ip3(paper.read_instance(tree, X, y), 0.01))
+    assert len(seen) == 2
+    assert threading.get_ident() not in seen
 
 
 def test_threads_end_where_their_caller_has_given_up():

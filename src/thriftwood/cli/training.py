@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,6 +25,7 @@ from thriftwood.cli.inputs import (
 from thriftwood.cli.options import Request
 from thriftwood.cli.text import count
 from thriftwood.errors import InputError, ThriftwoodError
+from thriftwood.support.parallel import aside
 
 if TYPE_CHECKING:
     from thriftwood.costs import Costs
@@ -171,7 +173,7 @@ def _fit(model: Any, samples: Samples, costs: Costs | None) -> None:
     """Fit a model, or say in a sentence why scikit-learn does not."""
     prices = {"costs": costs} if hasattr(model, "costs") else {}
     try:
-        model.fit(samples.X, samples.y, samples.weight, **prices)
+        aside(partial(model.fit, samples.X, samples.y, samples.weight, **prices))
     except ThriftwoodError:
         raise
     except ValueError as error:  # of scikit-learn, which sees more than was checked

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.utils import get_tags
@@ -54,6 +55,7 @@ from thriftwood.problem import (
 )
 from thriftwood.pruning import Pruned, PruningPath, prune_path
 from thriftwood.support.arrays import FloatArray
+from thriftwood.support.parallel import aside, joblib_settings
 from thriftwood.support.validation import check_mask, one_number_from_zero
 
 OUT_OF_BAG = "out_of_bag"
@@ -273,7 +275,13 @@ class _PrunedEnsemble(BaseEstimator):
         counted = "in_bag" if self._measures_out_of_bag else "all"
         model = self._new_model()
         weights = {} if samples.weights is None else {weight_name(model): samples.weights}
-        model.fit(samples.X, samples.y, **weights)
+        settings, of_joblib = get_config(), joblib_settings()
+
+        def fit() -> None:
+            with config_context(**settings), of_joblib():
+                model.fit(samples.X, samples.y, **weights)
+
+        aside(fit)  # whatever library it is of: an interrupt does not wait for it
         loss = self.loss
         if loss is None and self._money is not None and read_forest(model).is_averaged:
             loss = self._money

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy.sparse import csr_array, vstack
 
 from thriftwood.errors import CertificateError
 from thriftwood.support.arrays import FloatArray, read_only
+from thriftwood.support.parallel import aside
 
 # What is larger is shown by its size alone.
 MOST_SHOWN = 40
@@ -173,7 +175,8 @@ def solve(program: LinearProgram) -> ProgramSolution:
         options = FEASIBILITY | {"mip_rel_gap": 0.0}
         method = {"method": "highs", "integrality": 1, "options": options}
     sides = _sides(program.constraints)
-    result = linprog(program.objective / unit, **sides, bounds=(0, 1), **method)
+    highs = partial(linprog, **sides, bounds=(0, 1), **method)
+    result = aside(highs, program.objective / unit)
     if result.status != 0:
         raise CertificateError(f"HiGHS did not solve {program.name}: {result.message}")
     return ProgramSolution(program, read_only(np.array(result.x)))

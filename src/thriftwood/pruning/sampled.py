@@ -50,8 +50,9 @@ def best_on_all_samples(problem: PruningProblem, path: PruningPath) -> PruningPa
     def estimate(at: FloatArray) -> FloatArray:
         """Estimate how much better than each of the best some pruning may be at a tradeoff."""
         point = np.searchsorted(path.tradeoffs, at, side="right") - 1
-        least = path.losses[point] + at * (path.costs[point] - chance[point]) - proof.gap_at(at)
+        least = path.losses[point] + at * (path.costs[point] - chance[point])
         missed: FloatArray = losses[best] + at * costs[best] - least
+        missed += proof.gap + at * proof.cost_gap
         return missed
 
     gaps = read_only(np.maximum(np.maximum(estimate(starts), estimate(ends)), 0.0))

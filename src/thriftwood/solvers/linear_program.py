@@ -6,6 +6,8 @@ of the rows are the flow; rounding them to whole numbers removes nothing but flo
 as long as gains and costs stay well below 2**53.
 """
 
+from functools import partial
+
 import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
@@ -19,6 +21,7 @@ from thriftwood.closure import (
 )
 from thriftwood.errors import CertificateError
 from thriftwood.support.arrays import IntArray
+from thriftwood.support.parallel import aside
 
 
 def linear_program(problem: ClosureProblem) -> ClosureSolution:
@@ -43,14 +46,15 @@ def linear_program(problem: ClosureProblem) -> ClosureSolution:
         shape=(len(rows), n_projects + n_items),
     )
     objective, unit = _in_doubles(np.concatenate([-problem.gains, problem.costs]))
-    result = linprog(
-        objective,
+    solve = partial(
+        linprog,
         A_ub=differences,
         b_ub=np.zeros(len(rows)),
         bounds=(0, 1),
         method="highs-ds",
         options={"dual_feasibility_tolerance": 1e-10},
     )
+    result = aside(solve, objective)
     if result.status != 0:
         raise CertificateError(f"HiGHS did not solve the linear program: {result.message}")
     dual = np.rint(-result.ineqlin.marginals * unit).astype(np.int64)

@@ -15,13 +15,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     CancelledError,
+    Executor,
     Future,
-    ThreadPoolExecutor,
     wait,
 )
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
+from functools import partial
 from pickle import dumps, loads
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
@@ -37,12 +39,48 @@ Result = TypeVar("Result")
 Progress = Callable[[float], None]
 # Larger arrays, in bytes, are not sent to processes but written once to memory that they share.
 SMALL_ARRAY = 1000
+PREFERRED = ("threads", "processes")  # what joblib takes where it may choose
 
 
 # Set once the call that a thread works for is given up.
 _never = threading.Event()
 _given_up: ContextVar[threading.Event] = ContextVar("given_up", default=_never)
-_idle: list[ThreadPoolExecutor] = []
+
+
+class DaemonThreads(Executor):
+    """Threads that a process does not wait for at its end, unlike a `ThreadPoolExecutor`'s.
+
+    So an interrupted program ends at once, whatever library code its threads are still in.
+    """
+
+    def __init__(self, n_threads: int, given_up: threading.Event = _never) -> None:
+        self._tasks: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+        self._threads = [
+            threading.Thread(target=_serve, args=(self._tasks, given_up), daemon=True)
+            for _ in range(n_threads)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, work: Callable[..., Result], /, *args: Any, **options: Any) -> Future[Result]:
+        """Return what the result will be in."""
+        future: Future[Result] = Future()
+        self._tasks.put((future, partial(work, *args, **options)))
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the threads when all is done, or as soon as they are out of what they are in."""
+        while cancel_futures and not self._tasks.empty():
+            task = self._tasks.get()
+            if task is not None:
+                task[0].cancel()
+        for _ in self._threads:
+            self._tasks.put(None)
+        for thread in self._threads if wait else ():
+            thread.join()
+
+
+_idle: list[DaemonThreads] = []
 if hasattr(os, "register_at_fork"):  # threads stay behind
     os.register_at_fork(after_in_child=_idle.clear)
 
@@ -53,16 +91,25 @@ def aside(work: Callable[..., Result], *args: Any) -> Result:
         check_wanted()
         return work(*args)
     # Taken out of the list: whoever comes after an interrupt does not wait for what is abandoned.
-    pool = _idle.pop() if _idle else ThreadPoolExecutor(1)
+    pool = _idle.pop() if _idle else DaemonThreads(1)
     given_up, context = threading.Event(), copy_context()
     context.run(_given_up.set, given_up)
     try:
-        result = pool.submit(context.run, work, *args).result()
+        result: Result = pool.submit(context.run, work, *args).result()
     except BaseException:
         given_up.set()
+        pool.shutdown(wait=False)
         raise
     _idle.append(pool)
     return result
+
+
+def joblib_settings() -> Callable[[], AbstractContextManager[Any]]:
+    """Return what sets joblib up in another thread as the user did in this one."""
+    (threads, _), (processes, n_jobs) = (get_active_backend(prefer=p) for p in PREFERRED)
+    if type(threads) is not type(processes):  # nobody has chosen
+        return partial(parallel_config, n_jobs=n_jobs)
+    return partial(parallel_config, processes, n_jobs=n_jobs)
 
 
 def check_wanted() -> None:
@@ -72,11 +119,11 @@ def check_wanted() -> None:
 
 
 @contextmanager
-def thread_pool(n_threads: int) -> Iterator[ThreadPoolExecutor]:
+def thread_pool(n_threads: int) -> Iterator[DaemonThreads]:
     """Yield threads, which end with the kernel they are in if the main thread is interrupted."""
     is_main = threading.current_thread() is threading.main_thread()
     given_up = threading.Event() if is_main else _given_up.get()
-    pool = ThreadPoolExecutor(n_threads, initializer=_given_up.set, initargs=(given_up,))
+    pool = DaemonThreads(n_threads, given_up)
     try:
         yield pool
     except BaseException:
@@ -217,6 +264,19 @@ def n_threads(n_jobs: int | None) -> int:
     except Exception as error:
         raise _lost_workers(error) from error
     return n_effective
+
+
+def _serve(tasks: SimpleQueue[Any], given_up: threading.Event) -> None:
+    """Do what is in the queue, until there is nothing more to come."""
+    _given_up.set(given_up)
+    while (task := tasks.get()) is not None:
+        future, work = task
+        if future.set_running_or_notify_cancel():
+            try:
+                future.set_result(work())
+            except BaseException as error:
+                future.set_exception(error)
+        del task, future, work  # results are the caller's
 
 
 def _work_on(work: Callable[[Any, Any], Any], own: Any, message: bytes) -> Any:
