@@ -20,6 +20,7 @@ from models import (
     numbers,
     plain_rows,
     random_kept,
+    rows_with_missing,
     three_classes,
     trees_of,
     walk,
@@ -39,7 +40,7 @@ from sklearn.tree import (
 )
 from sklearn.utils import get_tags
 
-from thriftwood.adapters import read_forest, write_model
+from thriftwood.adapters import ForestModel, read_forest, write_model
 from thriftwood.errors import ForestError, UnfittedModelError
 from thriftwood.forest import Forest, collapse, route_samples
 from thriftwood.forest.table import read_table
@@ -442,3 +443,15 @@ def test_a_written_model_can_be_trained_again() -> None:
     pruned.fit(case.X, case.y)
     assert_equal_forests(read_forest(pruned), read_forest(case.model))
     assert pickle.dumps(case.model) == before
+
+
+def test_no_value_is_below_a_threshold_that_is_nan() -> None:
+    """scikit-learn before 1.9 writes such where values are missing."""
+    model = fitted("missing_tree_classifier").model
+    tree = pickle.loads(pickle.dumps(model))
+    split = np.flatnonzero(tree.tree_.children_left >= 0)[0]
+    tree.tree_.threshold[split] = np.nan
+    rows = rows_with_missing(200, seed=7)
+    said = ForestModel(read_forest(tree)).predict_proba(rows)
+    np.testing.assert_array_equal(said, tree.predict_proba(rows))
+    assert (said != model.predict_proba(rows)).any()

@@ -116,7 +116,8 @@ def forest_of(trees: list[Any], values: list[FloatArray], model: Any) -> Forest:
                 left=own.children_left,
                 right=own.children_right,
                 feature=own.feature if columns is None else columns[np.maximum(own.feature, 0)],
-                threshold=own.threshold,
+                # Before 1.9 some are NaN, where values are missing: no value is below it.
+                threshold=np.where(np.isnan(own.threshold), -np.inf, own.threshold),
                 missing_left=own.missing_go_to_left,
                 values=own_values,
             )
@@ -140,7 +141,9 @@ def written_trees(
     for tree, own in zip(trees, collapsed_trees(forest, kept, values), strict=True):
         make, arguments, state = tree.tree_.__reduce__()
         check_node_fields(state["nodes"], NODE_FIELDS)
-        nodes = state["nodes"][own.origin]
+        nodes = np.zeros(len(own.origin), dtype=state["nodes"].dtype)
+        for name in NODE_FIELDS:  # and not what the memory between them holds by chance
+            nodes[name] = state["nodes"][name][own.origin]
         nodes["left_child"], nodes["right_child"] = own.left, own.right
         nodes["feature"][~own.is_split] = SKLEARN_UNDEFINED
         nodes["threshold"][~own.is_split] = SKLEARN_UNDEFINED

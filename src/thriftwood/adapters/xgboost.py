@@ -141,8 +141,10 @@ def _read(model: Any) -> tuple[Forest, Document, list[IntArray]]:
     recorded = Recorded(*map(np.concatenate, zip(*(part for _, part, _ in found), strict=True)))
     later = learner["objective"]["name"] in LEAVES_SET_LATER
     own = node_values(shape, recorded, *_penalties(booster), later)
-    # Dart multiplies trees that it had dropped.
-    weights = np.array(learner["gradient_booster"].get("weight_drop", np.ones(n_trees)), float)
+    # Trees that were dropped in some rounds are multiplied; since 3.4 their weights are with them.
+    weights = np.array(
+        grown.get("weight_drop", learner["gradient_booster"].get("weight_drop", np.ones(n_trees)))
+    )
     sizes = np.diff(shape.tree_start)
     values = np.zeros((shape.n_nodes, n_outputs))
     output = np.repeat(grown["tree_info"][:n_trees], sizes)
@@ -287,6 +289,7 @@ def _with_trees(document: Document, trees: list[Document]) -> Document:
         "tree_info": grown["tree_info"][:n_trees],
         "gbtree_model_param": {**grown["gbtree_model_param"], "num_trees": str(n_trees)},
         "iteration_indptr": [first for first in grown["iteration_indptr"] if first <= n_trees],
+        **({"weight_drop": [1.0] * n_trees} if "weight_drop" in grown else {}),
     }
     part = learner["gradient_booster"]
     if "gbtree" in part:

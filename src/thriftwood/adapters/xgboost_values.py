@@ -11,8 +11,8 @@ tells the rate of its tree::
 (An L1 penalty alpha adds its part to each side.) The rate of a tree is the median of what its nodes
 tell, by their gradients: exact where the booster knows its penalties, near it for a model from a
 file, which does not keep them, and where steps were bounded. For losses whose leaves are set to a
-quantile of the samples afterwards an inner node gets the mean of the leaves below it, each weighted
-by its hessian.
+quantile of the samples afterwards, as XGBoost does before 3.4, nodes tell no common rate: there an
+inner node gets the mean of the leaves below it, each weighted by its hessian.
 """
 
 from itertools import pairwise
@@ -23,27 +23,31 @@ from thriftwood.adapters.xgboost_trees import OUR_RATE, Recorded
 from thriftwood.forest import Forest, leaf_means, sums_below
 from thriftwood.support.arrays import FloatArray
 
+# Which share of a tree's gradients must tell the same rate, up to this part of it.
+AGREEMENT = 0.9
+TOLERANCE = 0.01
+
 
 def node_values(
     shape: Forest, recorded: Recorded, l2: float, l1: float, leaves_set_later: bool
 ) -> FloatArray:
     """Return what every node says, as a leaf of its tree would.
 
-    `leaves_set_later` says that the loss sets leaves to something else than the recorded weights.
+    `leaves_set_later` says that the loss may set leaves to something else than recorded weights.
     """
     is_leaf = ~shape.is_split
     by_us = np.where(is_leaf, recorded.condition == OUR_RATE * recorded.weight, True)
     rates = np.where(np.logical_and.reduceat(by_us, shape.tree_start[:-1]), OUR_RATE, np.nan)
-    if not leaves_set_later:
-        rates = np.where(np.isnan(rates), _rates(shape, recorded, l2, l1), rates)
+    told = _rates(shape, recorded, l2, l1, AGREEMENT if leaves_set_later else 0.0)
+    rates = np.where(np.isnan(rates), told, rates)
     rate = np.repeat(rates, np.diff(shape.tree_start))
     means = leaf_means(shape, recorded.condition[:, None], recorded.hessian)[0][:, 0]
     as_leaves = np.where(np.isnan(rate), means, rate * recorded.weight)
     return np.where(shape.is_split, as_leaves, recorded.condition)
 
 
-def _rates(shape: Forest, recorded: Recorded, l2: float, l1: float) -> FloatArray:
-    """Return the rate of each tree, NaN where its nodes tell none."""
+def _rates(shape: Forest, recorded: Recorded, l2: float, l1: float, agreement: float) -> FloatArray:
+    """Return the rate of each tree, NaN where too small a share of its gradients tells the same."""
     value, weight, mass = recorded.condition, recorded.weight, recorded.hessian + l2
     leaves = np.stack([value * mass, np.sign(value), value == 0], axis=1)
     below = sums_below(shape, np.where(shape.is_split[:, None], 0.0, leaves))
@@ -58,5 +62,8 @@ def _rates(shape: Forest, recorded: Recorded, l2: float, l1: float) -> FloatArra
         if len(own):
             own = own[np.argsort(told[own])]
             reached = np.cumsum(np.abs(pull[own]))
-            rates[tree] = told[own[np.searchsorted(reached, reached[-1] / 2)]]
+            rate = told[own[np.searchsorted(reached, reached[-1] / 2)]]
+            agrees = np.abs(told[own] - rate) <= TOLERANCE * rate
+            if np.abs(pull[own[agrees]]).sum() >= agreement * reached[-1]:
+                rates[tree] = rate
     return rates
