@@ -3,6 +3,7 @@
 import json
 import zipfile
 import zlib
+from collections.abc import Callable
 from hashlib import sha256
 from io import BytesIO
 from typing import Any
@@ -14,6 +15,7 @@ from thriftwood.errors import InputError
 from thriftwood.forest.forest import ARRAYS, Forest
 from thriftwood.forest.inputs import Inputs
 from thriftwood.support.files import File, read_whole, write_whole
+from thriftwood.support.validation import listed
 
 FORMAT = "thriftwood forest"
 VERSION = 2
@@ -36,6 +38,9 @@ DAMAGE = (
 )
 
 Arrays = dict[str, NDArray[Any]]
+# By format and version, what changes a header and its arrays into those of the next version: so
+# every release reads the files of the one before. The first that is kept is that of 2.0.0.
+UPDATES: dict[tuple[str, int], Callable[[dict[str, Any], Arrays], None]] = {}
 
 
 def save_forest(forest: Forest, file: File) -> None:
@@ -137,10 +142,14 @@ def load_arrays(
             raise ValueError
     except Exception:  # whatever a file that is none of ours, or damaged, leads NumPy to
         raise InputError(f"{file} is {otherwise}, or is damaged: copy it again.") from None
-    if header["version"] != version:
+    readable = [version, *(older for name, older in UPDATES if name == file_format)]
+    if header["version"] not in readable:
         raise InputError(
-            f"{file} has version {header['version']} of the format; this release reads {version}."
+            f"{file} has version {header['version']} of the format; this release reads "
+            f"{listed(map(str, sorted(readable)), 'and')}."
         )
     if sha256(content[:-LENGTH]).digest() != content[-LENGTH:]:
         raise InputError(f"{file} is damaged: copy it again.")
+    for older in range(header["version"], version):
+        UPDATES[file_format, older](header, arrays)
     return header, arrays

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import sys
 import zipfile
 from collections.abc import Iterable
@@ -38,6 +39,8 @@ TRUSTED_NAMES = {
     ),
     "catboost.core": ("CatBoost", "CatBoostClassifier", "CatBoostRanker", "CatBoostRegressor"),
 }
+SCHEMA = "schema.json"
+ADDRESS = re.compile(r'("__id__": |"file": ")([\w-]+)')  # of an object in memory, or drawn
 BOOSTERS = ("lightgbm.", "xgboost.", "catboost.")
 TRUSTED = {f"{module}.{name}" for module, names in TRUSTED_NAMES.items() for name in names}
 # Rooms whose estimators, dataclasses and named tuples are trusted: they hold data and do nothing.
@@ -48,7 +51,7 @@ OUR_ROOMS = (
 
 
 def recognise(content: Content) -> bool:
-    return "schema.json" in content.zip_names
+    return SCHEMA in content.zip_names
 
 
 def read(content: Content) -> Any:
@@ -109,7 +112,7 @@ def to_skops(model: object, file: File) -> None:
             f"This {type(model).__name__} holds {', '.join(strange)}, which `from_skops` would not "
             "trust: write it with skops itself, and name there what you trust."
         )
-    write_whole(file, content)
+    write_whole(file, _numbered(content))
 
 
 def from_skops(file: File) -> Any:
@@ -129,6 +132,29 @@ def from_skops(file: File) -> Any:
     return read(Content(place_of(file), read_whole(file)))
 
 
+def _numbered(content: bytes) -> bytes:
+    """Return a file of skops that is the same for the same model, whenever it is written.
+
+    skops names objects and their files after addresses in memory; here they are counted.
+    """
+    numbers: dict[str, str] = {}
+    counted = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(content)) as given,
+        zipfile.ZipFile(counted, "w", zipfile.ZIP_DEFLATED) as written,
+    ):
+        schema = ADDRESS.sub(
+            lambda found: found[1] + numbers.setdefault(found[2], str(len(numbers))),
+            given.read(SCHEMA).decode(),
+        )
+        for name in given.namelist():
+            address, dot, suffix = name.partition(".")
+            place = zipfile.ZipInfo(numbers.get(address, address) + dot + suffix)
+            data = schema if name == SCHEMA else given.read(name)
+            written.writestr(place, data, zipfile.ZIP_DEFLATED)
+    return counted.getvalue()
+
+
 def _load(content: Content) -> Any:
     skops = library("skops.io", "skops")
     trusted = skops.get_untrusted_types(data=content.data)  # `read` has looked at them
@@ -141,7 +167,7 @@ _load_booster = tried_first("the library of its model")(_load)
 def _check_trees(content: Content) -> None:
     """Refuse trees of scikit-learn whose nodes are no row: it crashes when it is given them."""
     with zipfile.ZipFile(io.BytesIO(content.data)) as archive:
-        parts: list[Any] = [json.loads(archive.read("schema.json"))]
+        parts: list[Any] = [json.loads(archive.read(SCHEMA))]
         for part in parts:  # it grows while we walk
             if isinstance(part, list):
                 parts += part
