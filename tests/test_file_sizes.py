@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from builders import forest_of, leaf, split
 from cli_files import asked_about, heart_folder, run
-from pyarrow import feather
+from pyarrow import feather, parquet
 
 import thriftwood as tw
 from thriftwood.errors import InputError
@@ -21,6 +22,7 @@ from thriftwood.support import files
 
 UNPACKED = 20_000_000
 FREE = 50_000_000
+TOO_TIGHT = "unpacked, far more than tables and models do"
 TOO_LARGE = "holds .* or more, unpacked, and reading it takes about . times as much memory, but"
 
 
@@ -36,6 +38,12 @@ def npy(shape, data=b"", descr="<f8"):
     header = {"descr": descr, "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(content, header)
     return content.getvalue() + data
+
+
+def npy_of(array):
+    content = io.BytesIO()
+    np.save(content, array)
+    return content.getvalue()
 
 
 def zip_of(file, **members):
@@ -130,6 +138,50 @@ def test_what_columns_of_arrow_take_is_counted(compression):
     content = io.BytesIO()
     feather.write_feather(table, content, compression=compression, chunksize=300)
     assert table.nbytes <= unpacked_bytes(content.getvalue()) <= 1.5 * table.nbytes + 8 * 3000
+
+
+@pytest.fixture
+def little_time(monkeypatch):
+    """Let 1 MB be much: bombs need not be large to be packed too tightly."""
+    monkeypatch.setattr(files, "MUCH", 1e6)
+
+
+@pytest.mark.usefixtures("little_time")
+def test_a_file_that_is_packed_too_tightly_is_refused_whatever_is_free(tmp_path):
+    zeros = npy((UNPACKED // 8, 1), bytes(UNPACKED))
+    zip_of(tmp_path / "rows.npz", X=zeros)
+    (tmp_path / "rows.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"0,0\n" * (UNPACKED // 4)))
+    table = pa.table({"a": pa.nulls(UNPACKED)})
+    feather.write_feather(table, tmp_path / "rows.feather", chunksize=len(table))
+    parquet.write_table(table, tmp_path / "rows.parquet")
+    for name in ("rows.npz", "rows.csv.gz", "rows.feather", "rows.parquet"):
+        with pytest.raises(InputError, match=TOO_TIGHT):
+            read_table(tmp_path / name)
+    for load in (tw.PruningPath.load, tw.ForestModel.load, read_model, tw.export.from_skops):
+        with pytest.raises(InputError, match=TOO_TIGHT):
+            load(zip_of(tmp_path / "model.skops", header=zeros, schema=zeros))
+
+
+@pytest.mark.usefixtures("little_time")
+def test_a_file_that_holds_much_is_read(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (3_000_000, 1)).astype(float)  # a bit each
+    np.savez_compressed(tmp_path / "rows.npz", X=X)
+    pd.DataFrame(X, columns=["a"]).to_parquet(tmp_path / "rows.parquet")
+    for name in ("rows.npz", "rows.parquet"):
+        assert (tmp_path / name).stat().st_size < X.nbytes / 20
+        assert len(read_table(tmp_path / name).frame) == len(X)
+
+
+def test_the_checksum_comes_before_whatever_is_packed(tmp_path):
+    file = tmp_path / "forest.tw"
+    stump = split(0, 0.5, leaf((1, 0)), leaf((0, 1)), (0.5, 0.5))
+    tw.ForestModel(forest_of(stump, n_features=1)).save(file)
+    with np.load(file) as content:
+        arrays = {name: npy_of(array) for name, array in content.items()}
+    arrays["forest_values"] = npy((10**15, 16))  # which NumPy cannot make
+    with pytest.raises(InputError, match=r"forest.tw is damaged: copy it again\.$"):
+        tw.ForestModel.load(zip_of(file, **arrays))
 
 
 # --- plain files

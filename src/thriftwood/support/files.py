@@ -18,6 +18,9 @@ CUT_OFF = "it seems cut off: copy it again"
 TIMES = 3
 TIMES_OF_TEXT = 8
 CHUNK = 2**20
+# What is unpacked to more bytes than these and to more times its size is no table and no model.
+MUCH = 250e6
+MOST_TIMES = 100
 
 
 def place_of(file: object) -> Path:
@@ -50,8 +53,19 @@ def read_whole(file: File) -> bytes:
             unpacked = sum(member.file_size for member in archive.infolist())
     except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError):  # no zip, or refused
         return content
-    check_fits(place, unpacked)
+    check_unpacked(place, len(content), unpacked)
     return content
+
+
+def check_unpacked(place: Path, packed: int, unpacked: float, times: int = TIMES) -> None:
+    """Refuse, before it is unpacked, a file made to take memory and time, and what does not fit."""
+    if unpacked > max(MUCH, MOST_TIMES * packed):
+        raise InputError(
+            f"{place} holds {memory_in_words(unpacked)} or more, unpacked, far more than tables "
+            "and models do: it may be made to do harm. If you know who wrote it, let it be written "
+            "again without packing it."
+        )
+    check_fits(place, unpacked, times)
 
 
 def check_fits(place: Path, n_bytes: float, times: int = TIMES) -> None:
@@ -72,7 +86,7 @@ def unpacked_gzip(place: Path, content: bytes) -> bytes:
         with gzip.open(BytesIO(content)) as stream:
             while chunk := stream.read(CHUNK):
                 size += len(chunk)
-                check_fits(place, size, TIMES_OF_TEXT)
+                check_unpacked(place, len(content), size, TIMES_OF_TEXT)
         return gzip.decompress(content)
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{place} is no whole gzip file: {error}.") from None
