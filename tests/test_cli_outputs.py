@@ -8,6 +8,7 @@ import sys
 import pytest
 from cli_files import HEART, asked_about, heart_folder, names_in, refused, run
 
+import thriftwood as tw
 from thriftwood import cli
 from thriftwood.cli import app as commands
 from thriftwood.cli import export as export_command
@@ -137,6 +138,24 @@ def test_an_answer_that_cannot_be_printed_is_none(folder):
     assert ended.returncode == 74
     assert ended.stderr.count("\n") == 1
     assert "cannot be printed: No space left" in ended.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell of Unix")
+@pytest.mark.parametrize(("closed", "code"), [(">&-", 74), (">&- 2>&-", 74), ("2>&-", 0)])
+def test_a_closed_stream_gets_no_answer_and_no_file(folder, tmp_path, closed, code):
+    """Stdout must hear it; a file that is written must not get what is meant for a stream."""
+    output = tmp_path / "forest.json"
+    command = f"{sys.executable} -m thriftwood export {folder / 'forest.skops'} --to json"
+    ended = subprocess.run(
+        f"{command} -o {output} {closed}",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == code
+    assert ("cannot be printed: Bad file descriptor" in ended.stderr) == (closed == ">&-")
+    assert tw.export.from_json(output).feature_names is not None
 
 
 def test_a_pipe_that_nobody_reads_is_no_answer(folder):

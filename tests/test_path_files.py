@@ -146,6 +146,21 @@ def test_arrays_that_do_not_fit_are_refused(tmp_path, name, change):
             tw.PruningPath.load(file)
 
 
+@pytest.mark.parametrize("loss", ["recorded_gain", "no loss", "\x1b[2J", "", 3, None])
+def test_a_loss_that_no_such_model_has_is_refused(tmp_path, loss):
+    PATH.save(tmp_path / "path.tw")
+    rewrite(tmp_path / "path.tw", lambda _arrays, header: header.update(loss=loss))
+    with pytest.raises(InputError, match="its loss is none of its model"):
+        tw.PruningPath.load(tmp_path / "path.tw")
+
+
+@pytest.mark.parametrize("loss", [lambda values: 1 - values, "expected_error"])
+def test_a_loss_of_the_users_own_comes_back(tmp_path, loss):
+    path = heart_path(loss=loss)
+    path.save(tmp_path / "path.tw")
+    assert tw.PruningPath.load(tmp_path / "path.tw").loss_name == path.loss_name
+
+
 @pytest.mark.parametrize("name", ["tradeoffs", "costs", "losses", "n_splits", "n_features"])
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -1, 5e9, "reversed"])
 def test_figures_mean_what_they_say(tmp_path, name, wrong):

@@ -152,8 +152,16 @@ def guard_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    sys.stdout = cast(TextIO, Stream(sys.stdout or open(os.devnull, "w"), True))  # noqa: SIM115
-    sys.stderr = cast(TextIO, Stream(sys.stderr or open(os.devnull, "w"), False))  # noqa: SIM115
+    sys.stdout = cast(TextIO, Stream(sys.stdout or _closed(), True))
+    sys.stderr = cast(TextIO, Stream(sys.stderr or _closed(), False))
+
+
+def _closed() -> TextIO:
+    """Return a stream that cannot be written, in place of one that was closed before we began.
+
+    It keeps its number, so that no file that is written later gets what is meant for the stream.
+    """
+    return os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
 
 
 def _lead_nowhere(stream: Any) -> None:

@@ -16,7 +16,13 @@ from thriftwood.adapters import forest_model, read_forest
 from thriftwood.costs import PriceList, price_parts, prices_from
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest, files
-from thriftwood.problem import CLASSIFIER_LOSSES, REGRESSOR_LOSSES, Figures, nested_figures
+from thriftwood.problem import (
+    CLASSIFIER_LOSSES,
+    RECORDED_GAIN,
+    REGRESSOR_LOSSES,
+    Figures,
+    nested_figures,
+)
 from thriftwood.problem.targets import SAMPLES
 from thriftwood.pruning.proof import CRITERIA, Baseline, Optimal, PathProof, Sampled
 from thriftwood.support.arrays import read_only
@@ -126,7 +132,8 @@ def _laws(
         yield is_unknown or np.isfinite(array).all(), f"`{name}` has a number that is not finite"
         may_be_less = is_unknown or (name == "losses" and path.loss_name not in NEVER_BELOW_0)
         yield may_be_less or (array >= 0).all(), f"`{name}` has a number below 0"
-    yield path.samples in SAMPLES and isinstance(path.loss_name, str), "it names no loss"
+    yield path.samples in SAMPLES, "it does not say which samples count"
+    yield _is_loss(path.loss_name, forest), "its loss is none of its model"
     yield path.prices.n_features == forest.n_features, "its prices are those of another model"
     yield from _laws_of_proof(proof)
     yield (path.drop_step is None) != (path.masks is None), "it does not say what points keep"
@@ -147,6 +154,13 @@ def _laws(
     yield sizes and own.cost >= 0, "`original` has not the figures of its model"
     if not is_by_size:
         yield from _laws_of_order(path, proof)
+
+
+def _is_loss(name: Any, forest: Forest) -> bool:
+    """Say whether a path of such a model can have this loss; a user's own has a function's name."""
+    if name == RECORDED_GAIN or not forest.is_averaged:
+        return name == RECORDED_GAIN and forest.gains is not None
+    return isinstance(name, str) and (name.isidentifier() or name == "<lambda>")
 
 
 def _laws_of_proof(proof: PathProof) -> Iterator[tuple[Any, str]]:
