@@ -3,6 +3,7 @@
 import re
 import shlex
 
+import numpy as np
 import pandas as pd
 import pytest
 from cli_files import (
@@ -102,9 +103,24 @@ def test_a_metric_about_a_class_is_about_the_one_to_be_found(
     point = path[said["suggested"]["point"]]
     told = re.search(rf"{metric} is ([\d.]+),", said["reason"])
     assert float(told[1]) == pytest.approx(scorer(point.model, X, y), abs=6e-4)
-    assert "of the classes no and yes: say by --positive" in refused(
-        "frontier", *words, "-o", tmp_path / "no"
+    result = run("frontier", *words, "-o", tmp_path / "rarer")
+    assert f"--metric {metric} is about the rarer class, yes; --positive names" in result.stderr
+    assert "--positive is 'maybe': name one of the classes no and yes" in refused(
+        "frontier", *words, "--positive", "maybe", "-o", tmp_path / "no"
     )
+
+
+@pytest.mark.parametrize(("metric", "shown"), [("neg_log_loss", True), ("accuracy", False)])
+def test_people_read_the_score_that_chooses(asked, path, tmp_path, metric, shown):
+    result = run("frontier", *asked, "-o", tmp_path / "out", "--metric", metric)
+    head, before = [line.split() for line in result.stdout.splitlines()[2:4]]
+    assert (metric in head) == shown
+    if shown:
+        measured = path.evaluate(*valid_rows(), scoring=metric)
+        place = head.index(metric)
+        spread = np.linalg.norm(measured.deviations[0])
+        assert before[place + 1] == f"{measured.original.score:.4f}"  # behind "saved" is a blank
+        assert float(before[place + 2]) == pytest.approx(spread, rel=1e-3)
 
 
 @pytest.mark.usefixtures("facts")

@@ -118,6 +118,7 @@ def test_a_thrifty_model_is_trained_by_default(thrifty):
     }
     assert "Trained a ThriftyClassifier on 227 samples; 76 samples held out" in text
     model = tw.ThriftyClassifier.load(place / "model.tw")
+    assert f"It has {len(model.stages_)} stages, each the mean of a booster and a forest." in text
     held_out = pd.read_parquet(place / "validation.parquet")
     X, y = held_out.drop(columns="ill"), held_out["ill"]
     frame = pd.read_csv(place / "frontier.csv")
@@ -137,8 +138,10 @@ def test_a_thrifty_model_is_trained_by_default(thrifty):
 @pytest.mark.parametrize("metric", ["f1", "precision"])
 def test_a_thrifty_model_is_tuned_for_the_class_to_be_found(folder, tmp_path, metric):
     words = (folder / "rows.csv", "--target", "ill", "--effort", "quick", "--metric", metric)
-    said = refused("train", *words, "-o", tmp_path / "no")
-    assert f"--metric {metric} is about one of the classes no and yes" in said
+    result = run("train", *words, "-o", tmp_path / "rarer")
+    assert f"--metric {metric} is about the rarer class, yes; --positive names" in result.stderr
+    (head,) = [line for line in result.stdout.splitlines() if line.startswith("budget ")]
+    assert head.split()[4:6] == [metric, "+-"]
     said = answer("train", *words, "--positive", "yes", "-o", tmp_path / "out")
     assert said["scoring"] == metric
     model = tw.ThriftyClassifier.load(tmp_path / "out/model.tw")

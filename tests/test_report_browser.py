@@ -28,7 +28,7 @@ NOTHING = "\N{EN DASH}"  # where a cell has no number
 
 @pytest.fixture(scope="module")
 def path():
-    return heart_path(20)
+    return heart_path(15, max_depth=5)
 
 
 @pytest.fixture(scope="module")
@@ -46,12 +46,14 @@ def test_the_page_shows_the_suggested_point_first(visit, file, path):
     assert point_shown(page) == chosen.index
     assert page.is_disabled("#suggested")
     errors = path.evaluate(*VALIDATION, points=[chosen.index])
+    area, spread, was = errors.score[0], errors.score_error[0], errors.original.score
     before = (path.model.predict(VALIDATION[0]) != VALIDATION[1]).mean()
     share = 1 - chosen.cost / path.original.cost
     saved = f"{100 * share:.{0 if share >= 0.1 else 1}f} % less"
     assert shown(page, "#verdict") == (
         f"Point {chosen.index}: a sample costs {amount(chosen.cost, 'CAD')} on "
-        f"average instead of {amount(path.original.cost)} ({saved}); "
+        f"average instead of {amount(path.original.cost)} ({saved}); the area under the ROC curve "
+        f"is {area:.3f} ± {spread:.3f} instead of {was:.3f}; "
         f"{percent(errors.error[0])} ± {100 * errors.standard_error[0]:.1f} (one standard "
         f"error) of the validation set are wrong instead of {percent(before)}."
     )
@@ -94,6 +96,7 @@ def test_buttons_go_to_neighbours_and_back_to_the_suggestion(visit, file, path):
 
 def test_clicking_the_chart_chooses_the_point_there(visit, file, path):
     page = visit(file.as_uri())
+    page.click("#switch button:nth-child(2)")  # errors, on both samples
     page.click("#show-all")
     for index in (0, len(path) - 1):
         page.locator("#frontier").scroll_into_view_if_needed()
@@ -106,11 +109,13 @@ def test_clicking_the_chart_chooses_the_point_there(visit, file, path):
         assert point_shown(page) == index
 
 
-def test_single_leaves_that_are_far_off_do_not_stretch_the_chart(visit, file, path):
+@pytest.mark.parametrize("shows", ["score", "error"])
+def test_single_leaves_that_are_far_off_do_not_stretch_the_chart(visit, file, path, shows):
     page = visit(file.as_uri())
+    page.click(f"#switch button:nth-child({1 + (shows == 'error')})")
 
     def n_marks():
-        return page.locator("#frontier circle.mark.training").count()
+        return page.locator("#frontier path.mark.validation").count()
 
     left_out = len(path) - n_marks()
     assert left_out > 0
@@ -180,11 +185,21 @@ def test_the_page_speaks_of_patients(visit, path, tmp_path):
 
 def test_the_chart_can_show_the_loss(visit, file):
     page = visit(file.as_uri())
-    assert page.locator("#frontier .curve.validation").count() == 1
+    assert "area under the ROC curve" in page.locator("#frontier svg").text_content()
+    assert page.locator("#frontier .curve").count() == 1
+    page.click("#switch button:nth-child(2)")
+    assert "share of samples that are wrong" in page.locator("#frontier svg").text_content()
+    assert page.locator("#frontier .curve").count() == 2
     page.click("#switch button:last-child")
     assert page.locator("#frontier .curve").count() == 1
     assert "error per tree" in page.locator("#frontier svg").text_content()
     assert page.get_attribute("#switch button:last-child", "aria-pressed") == "true"
+
+
+def test_probabilities_are_drawn_where_others_judge_them(visit, file, path):
+    page = visit(file.as_uri())
+    tenths = path.evaluate(*VALIDATION).calibration[point_shown(page)]
+    assert page.locator("#calibration circle.mark").count() == (tenths[:, 0] > 0).sum()
 
 
 def test_the_chosen_point_is_kept_in_the_address(visit, file, path):

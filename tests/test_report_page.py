@@ -3,6 +3,8 @@
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -182,6 +184,45 @@ def test_the_page_begins_where_validation_rows_suggest(path, data):
     assert without["points"][0]["command"] is None
 
 
+def test_the_score_that_chooses_is_shown_with_its_errors(path):
+    X_valid, y_valid = VALIDATION
+    problem = tw.pruning_problem(path.model, X, Y, costs=COSTS)
+    shown = {}
+    for scoring in ("average_precision", "neg_log_loss", "accuracy"):
+        measured = path.evaluate(X_valid, y_valid, scoring=scoring)
+        with TemporaryDirectory() as folder:
+            page = tw.report.write_page(path, Path(folder) / "page.html", problem, measured)
+            shown[scoring] = data = data_in(page.file.read_text("utf-8"))
+        if scoring != "accuracy":
+            sign = -1 if scoring.startswith("neg") else 1
+            found = data["curve"]["validation"]["score"]
+            scores = sign * np.append(measured.original.score, measured.score)
+            np.testing.assert_allclose(found["value"], scores, **SHORT)
+            np.testing.assert_allclose(found["spread"][1:], measured.score_error, **SHORT)
+    assert shown["average_precision"]["score"] == {"name": "average precision", "rises": True}
+    assert shown["neg_log_loss"]["score"] == {"name": "log loss", "rises": False}
+    assert shown["accuracy"]["score"] is None  # it is what the share of errors says
+    assert data_of(path)["score"] is None  # of the samples that it was pruned on
+
+
+@pytest.mark.parametrize("positive", [0, 1])
+def test_probabilities_are_held_against_what_happens(path, positive):
+    X_valid, y_valid = VALIDATION
+    data = data_of(path, validation=VALIDATION, positive=positive)
+    for details, model in [
+        (data["before"], path.model),
+        *((one["details"], path[one["index"]].model) for one in data["points"]),
+    ]:
+        probability = model.predict_proba(X_valid)[:, positive]
+        tenth = np.minimum((model.predict_proba(X_valid)[:, 1] * 10).astype(int), 9)
+        by_hand = [
+            (probability[own].mean(), (y_valid[own] == positive).mean(), own.sum())
+            for own in (tenth == one for one in np.unique(tenth))
+        ]
+        np.testing.assert_allclose(details["calibration"], by_hand, rtol=1e-5, atol=1e-6)
+    assert "calibration" not in data_of(path)["before"]
+
+
 def test_the_same_page_every_time_and_nothing_from_elsewhere(path, page):
     again = page_of(path, validation=VALIDATION, commands=lambda i, at: f"prune {i} --at {at}")
     assert again == page
@@ -198,12 +239,14 @@ def test_the_table_without_scripts_shows_the_same(path, page):
     assert cells.rows[0][:2] == ["Point", "Mean bill (CAD)"]
     assert cells.rows[1][:2] == ["before", f"{path.original.cost:,.2f}"]
     assert cells.rows[2][:2] == ["0", f"{path.costs[0]:,.2f}"]
-    assert cells.rows[0][3:5] == [
-        "Wrong, samples pruned on",
+    assert cells.rows[0][3:6] == [
+        "Area under the ROC curve, validation set, ± one standard error",
         "Wrong, validation set, ± one standard error",
+        "Wrong, samples pruned on",
     ]
-    errors = path.evaluate(*VALIDATION, points=[0])
-    error, spread = 100 * errors.error[0], 100 * errors.standard_error[0]
+    measured = path.evaluate(*VALIDATION, points=[0])
+    assert cells.rows[2][3] == f"{measured.score[0]:.3f} ± {measured.score_error[0]:.3f}"
+    error, spread = 100 * measured.error[0], 100 * measured.standard_error[0]
     assert cells.rows[2][4] == f"{error:.1f} % ± {spread:.1f}"
     assert "<noscript>" in page
 

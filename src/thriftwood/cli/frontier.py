@@ -12,7 +12,7 @@ from thriftwood.cli.inputs import Inputs, check_request, read_inputs
 from thriftwood.cli.options import OutputFolder, Request, command
 from thriftwood.cli.outputs import check_apart, check_new_folder, new_folder, write_picture
 from thriftwood.cli.prune import figures
-from thriftwood.cli.text import aligned, table, wrapped
+from thriftwood.cli.text import aligned, score_columns, table, wrapped
 from thriftwood.cli.thrifty import (
     REPORT,
     SET,
@@ -157,6 +157,7 @@ def _columns(found: Frontier, points: list[int]) -> dict[str, list[str]]:
     }
     if found.evaluation is not None:
         model, total = found.evaluation.original, found.evaluation.total_cost
+        columns |= score_columns(found.evaluation, points)
         if total is None:
             errors = [model.error, *found.evaluation.error[points].tolist()]
             columns["validation error"] = aligned(errors)
@@ -180,6 +181,7 @@ def frontier_facts(found: Frontier) -> dict[str, Any]:
     if found.evaluation is not None:
         before = found.evaluation.original
         original |= {"validation_error": before.error, "validation_cost": before.cost}
+        original |= {"validation_score": before.score, "scoring": found.evaluation.scoring}
         if found.evaluation.total_cost is not None:
             original["validation_total_cost"] = before.cost - before.score
     return {

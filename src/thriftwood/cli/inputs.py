@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 import thriftwood as tw
 from thriftwood.cli.console import Console
 from thriftwood.cli.options import Request
@@ -108,8 +110,8 @@ def read_inputs(request: Request, console: Console) -> Inputs:
     classes = None if forest.classes is None else forest.classes.tolist()
     class_weight = read_class_weight(request.class_weight or [], classes)
     error_costs = read_error_costs(request.error_costs or [], classes)
-    scoring = read_scoring(request, classes)
     samples = with_target(read_samples(request.data, model, request, console), request.data)
+    scoring = read_scoring(request, classes, samples, console)
     check_prices(costs, request.costs, samples.X)
     if classes is not None and len(set(samples.y.tolist())) == 1:
         raise InputError(
@@ -253,8 +255,13 @@ def read_error_costs(parts: Sequence[str], classes: Sequence[Any] | None) -> Any
     return _by_class(parts, classes, *ERROR_COSTS)
 
 
-def read_scoring(request: Request, classes: Sequence[Any] | None) -> Any:
-    """Return the score to judge by; one that is about a class is about that of --positive."""
+def read_scoring(
+    request: Request, classes: Sequence[Any] | None, samples: Samples, console: Console
+) -> Any:
+    """Return the score to judge by.
+
+    One that is about a class is about that of --positive, or the class 1, or the rarer one.
+    """
     from thriftwood.adapters import ABOUT_ONE, ClassScore
 
     if request.metric not in ABOUT_ONE or classes is None or len(classes) != 2:
@@ -262,13 +269,18 @@ def read_scoring(request: Request, classes: Sequence[Any] | None) -> Any:
     labels = {name: label for label in classes for name in _names(label)}
     if request.positive in labels:
         return ClassScore(request.metric, labels[request.positive])
-    if request.positive is None and 1 in classes:
+    if request.positive is not None:
+        known = " and ".join(map(str, classes))
+        raise InputError(f"--positive is {request.positive!r}: name one of the classes {known}.")
+    if 1 in classes:
         return request.metric
-    known = " and ".join(map(str, classes))
-    raise InputError(
-        f"--metric {request.metric} is about one of the classes {known}: say by --positive which "
-        "is to be found."
+    weights = np.ones(len(samples.y)) if samples.weight is None else samples.weight
+    first, second = (weights[samples.y == label].sum() for label in classes)
+    rarer = classes[int(second <= first)]
+    console.note(
+        f"--metric {request.metric} is about the rarer class, {rarer}; --positive names another."
     )
+    return ClassScore(request.metric, rarer)
 
 
 def _by_class(

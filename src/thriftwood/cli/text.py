@@ -1,12 +1,17 @@
 """Numbers and tables as text, and values fit for JSON."""
 
+from __future__ import annotations
+
 import math
 import textwrap
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from thriftwood.support.text import shown, unit_behind
 from thriftwood.support.validation import six_digits
+
+if TYPE_CHECKING:
+    from thriftwood.evaluation import Evaluation
 
 WIDTH = 100  # columns of a terminal that is not narrow
 
@@ -45,6 +50,20 @@ def _in_columns(line: Sequence[str], widths: Sequence[int]) -> str:
     first = line[0].ljust(widths[0])
     others = (cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))
     return "  ".join((first, *others)).rstrip()
+
+
+def score_columns(measured: Evaluation, points: Sequence[int]) -> dict[str, list[str]]:
+    """Return columns of the score before pruning and of some points, with its standard error.
+
+    There are none where the score says nothing that errors do not.
+    """
+    if not measured.score_beside_error:
+        return {}
+    before = math.hypot(*measured.deviations[0])
+    return {
+        measured.scoring: aligned([measured.original.score, *measured.score[points].tolist()]),
+        "+-": aligned([before, *measured.score_error[points].tolist()]),
+    }
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:

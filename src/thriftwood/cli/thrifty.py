@@ -9,7 +9,7 @@ from thriftwood.cli.console import Console
 from thriftwood.cli.inputs import Samples, read_model, read_samples, with_target
 from thriftwood.cli.options import Request
 from thriftwood.cli.outputs import new_file, write_picture
-from thriftwood.cli.text import aligned, amount, count, share, table, wrapped
+from thriftwood.cli.text import aligned, amount, count, score_columns, share, table, wrapped
 from thriftwood.errors import InputError
 from thriftwood.support.axes import VERMILION, tidy, with_unit
 from thriftwood.support.validation import six_digits
@@ -83,7 +83,9 @@ def write_thrifty(
         "n_points": len(frame),
         "points": frame.to_dict("records"),
         "suggested": frame.iloc[point].to_dict(),
-        "original": {"cost": evaluation.original.cost, "error": evaluation.original.error},
+        "original": {
+            name: getattr(evaluation.original, name) for name in ("cost", "error", "score")
+        },
         "unit": model.prices.unit,
         "scoring": evaluation.scoring,
         "n_samples": evaluation.n_samples,
@@ -143,10 +145,12 @@ def _lines(model: Any, evaluation: Evaluation, point: int, noun: str) -> list[st
     points = shown_points(evaluation.cost, [point], MOST_POINTS)
     before, unit = evaluation.original, model.prices.unit
     costs = aligned([before.cost, *evaluation.cost[points].tolist()])
-    heads = ["budget", f"a {noun} pays", "error", "+-"]
+    scores = score_columns(evaluation, points)
+    heads = ["budget", f"a {noun} pays", *scores, "error", "+-"]
     columns = [
         ["full model", *map(six_digits, model.rules_.costs[::-1][points])],
         costs,
+        *scores.values(),
         aligned([before.error, *evaluation.error[points].tolist()]),
         aligned([before.standard_error, *evaluation.standard_error[points].tolist()]),
     ]

@@ -40,6 +40,7 @@ THRIFTY, BUDGET_FOREST, FOREST, BOOSTING = KINDS = (
     "boosting",
 )
 CLASSIFICATION, REGRESSION = TASKS = ("classification", "regression")
+OTHER_KINDS = " --model trains a single one, to be pruned; they are not compared."
 EFFORTS = ("full", "quick")
 MOST_CLASSES = 20  # distinct whole numbers that are still taken for classes
 N_TREES = 40  # of a forest
@@ -85,7 +86,7 @@ def train_model(request: Request, folder: Path, wish: Wish, console: Console) ->
         samples = _taken(samples, train)
         held_out = f"; {count(len(valid), 'sample')} held out for validation"
         request = replace(request, data=folder / TRAIN, validation=folder / VALIDATION, drop=None)
-    model = _untrained(request, task, wish, samples)
+    model = _untrained(request, task, wish, samples, console)
     with console.step("Training"):
         _fit(model, samples, costs)
     place = folder / (THRIFTY_MODEL if wish.kind == THRIFTY else MODEL)
@@ -95,6 +96,9 @@ def train_model(request: Request, folder: Path, wish: Wish, console: Console) ->
         tw.export.to_skops(model, place)
     n_samples = count(len(samples.y), "sample")
     lines.append(f"Trained a {type(model).__name__} on {n_samples}{held_out}.")
+    if wish.kind == THRIFTY:
+        n_stages = count(len(model.stages_), "stage")
+        lines.append(f"It has {n_stages}, each the mean of a booster and a forest.{OTHER_KINDS}")
     return Trained(model, replace(request, model=place), samples, lines)
 
 
@@ -142,14 +146,14 @@ def _check_features(X: Any, kind: str) -> None:
             )
 
 
-def _untrained(request: Request, task: str, wish: Wish, samples: Samples) -> Any:
+def _untrained(request: Request, task: str, wish: Wish, samples: Samples, console: Console) -> Any:
     from sklearn import ensemble
 
     is_class = task == CLASSIFICATION
     classes = sorted(set(samples.y.tolist())) if is_class else None
     class_weight = read_class_weight(request.class_weight or [], classes)
     error_costs = read_error_costs(request.error_costs or [], classes)
-    scoring = read_scoring(request, classes)
+    scoring = read_scoring(request, classes, samples, console)
     ending = "Classifier" if is_class else "Regressor"
     shared: dict[str, Any] = {"random_state": wish.seed}
     if class_weight is not None:

@@ -49,6 +49,10 @@ VALUE_BITS = 44
 # More numbers than this are not kept as confusion matrices of all points.
 MOST_CONFUSION = 2**24
 BRIER = "neg_brier_score"
+# Scores that say what errors, or what they cost, say.
+OF_ERRORS = ("accuracy", "neg_mean_squared_error", NEG_ERROR_COSTS)
+# Samples are put together by tenths of what is predicted for them.
+N_TENTHS = 10
 # So many samples are looked at before all the others.
 A_FEW = 100
 # How many samples are measured at a time.
@@ -75,6 +79,7 @@ class Measures(NamedTuple):
     own_brier: float | None = None
     own_brier_deviations: FloatArray | None = None
     confusion: FloatArray | None = None
+    calibration: FloatArray | None = None
     query_cost_quantiles: FloatArray | None = None
 
 
@@ -130,6 +135,9 @@ class Evaluation(Summarised):
         each (columns), with `error_costs` by the answers of least expected cost; with
         `sample_weight` their weights, as whole numbers in the same ratios. Not
         of regressors, nor where there are very many points and classes.
+    calibration : shape (n_points, 10, 3), optional
+        Of two classes: samples by tenths of the probability of the second; what they weigh, the sum
+        of these probabilities, and what those weigh that are of this class.
     error_costs : shape (n_classes, n_classes), optional
         What answers (columns) cost where rows are true, as it was given.
     query_cost_quantiles : shape (n_points, n_quantiles), optional
@@ -160,6 +168,7 @@ class Evaluation(Summarised):
     own_brier: FloatArray | None = None
     own_brier_deviations: FloatArray | None = None
     confusion: FloatArray | None = None
+    calibration: FloatArray | None = None
     error_costs: FloatArray | None = None
     query_cost_quantiles: FloatArray | None = None
     n_queries: int | None = None
@@ -208,6 +217,11 @@ class Evaluation(Summarised):
     def score_error(self) -> FloatArray:
         """The standard error of each point's score."""
         return standard_errors_to(self.deviations[1:], np.zeros(self.deviations.shape[1]))
+
+    @property
+    def score_beside_error(self) -> bool:
+        """True where the score says something that errors, and what they cost, do not."""
+        return self.scoring not in OF_ERRORS
 
     @property
     def total_cost(self) -> FloatArray | None:
@@ -337,7 +351,9 @@ class Meter:
         for name, brier in self._briers.items():
             own, found[f"{name}_deviations"] = brier.of(predicted)
             found.setdefault(name, -own)
-        return measures._replace(**found, confusion=self._confusion(answers))
+        return measures._replace(
+            **found, confusion=self._confusion(answers), calibration=self._calibration(predicted)
+        )
 
     @property
     def about_queries(self) -> dict[str, Any]:
@@ -351,6 +367,16 @@ class Meter:
         shape = self._n_classes, self._n_classes
         counted = np.bincount(self._row + labels, self._counted, math.prod(shape))
         return counted.astype(np.float64).reshape(shape)
+
+    def _calibration(self, predicted: Predicted) -> FloatArray | None:
+        """Return weight, probability and true weight of the second of two classes, by tenths."""
+        if self._n_classes != 2:
+            return None
+        probability = predicted.outputs[:, 1]
+        tenth = np.minimum((probability * N_TENTHS).astype(np.int64), N_TENTHS - 1)
+        parts = np.ones(len(tenth)), probability, self._target == 1
+        sums = [np.bincount(tenth, self._counted * part, N_TENTHS) for part in parts]
+        return np.column_stack(sums)
 
 
 def samples_in_words(n_samples: int, n_queries: int | None) -> str:

@@ -16,6 +16,11 @@ def amount(number: float, unit: str = "") -> str:
     return f"{sign}{_digits(abs(number))}{unit_behind(unit)}"
 
 
+def score_amount(number: float) -> str:
+    """Return a score as pages write it: three decimals, unless it is large."""
+    return f"{number:.3f}".replace("-", "\N{MINUS SIGN}") if abs(number) < 10 else amount(number)
+
+
 def _digits(number: float) -> str:
     if number == 0:
         return "0"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,8 @@ class ClassErrors:
         Of two classes the one to be found.
     before : dict
         Of the model before pruning, as `at` returns it for points.
+    tenths : shape (1 + n_points, 10, 3), optional
+        `Evaluation.calibration` on samples that the model was not trained on, from before pruning.
     """
 
     names: list[str]
@@ -39,6 +41,7 @@ class ClassErrors:
     positive: int | None
     before: dict[str, Any]
     measured: Evaluation | None = None
+    tenths: FloatArray | None = None
 
     @classmethod
     def of(cls, subject: Subject, positive: Any) -> ClassErrors:
@@ -54,7 +57,11 @@ class ClassErrors:
         counts = of_class / of_class.sum() * measured.n_samples
         original, is_money = measured.original, measured.total_cost is not None
         before = _errors(confusion) | _sums(original.cost, original.score, is_money)
-        return cls(names, list(map(float, counts)), number, before, measured)
+        found = cls(names, list(map(float, counts)), number, before, measured)
+        if number is not None and measured is subject.judge and original.calibration is not None:
+            found = replace(found, tenths=np.array([original.calibration, *measured.calibration]))
+            before |= found.calibration(0)
+        return found
 
     def at(self, index: int) -> dict[str, Any]:
         """Return the share of each class that is wrong, and what most of these are taken for.
@@ -65,7 +72,21 @@ class ClassErrors:
         if one is None or one.confusion is None:
             return {}
         is_money = one.total_cost is not None
-        return _errors(one.confusion[index]) | _sums(one.cost[index], one.score[index], is_money)
+        sums = _sums(one.cost[index], one.score[index], is_money)
+        return _errors(one.confusion[index]) | sums | self.calibration(1 + index)
+
+    def calibration(self, place: int) -> dict[str, Any]:
+        """Return tenths of the probability of the class to be found: mean, share that is, weight.
+
+        Place 0 is the model before pruning.
+        """
+        if self.tenths is None:
+            return {}
+        weight, probability, true = self.tenths[place][self.tenths[place][:, 0] > 0].T
+        tenths = np.column_stack([probability / weight, true / weight])
+        if self.positive == 0:
+            tenths = 1.0 - tenths
+        return {"calibration": np.column_stack([tenths, weight]).tolist()}
 
 
 def read_positive(classes: NDArray[Any] | None, data: SampleData, positive: Any) -> int | None:

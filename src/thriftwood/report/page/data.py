@@ -36,6 +36,12 @@ MOST_BILL_BARS = 30
 # Parts of a mean bill that are no groups of features.
 OTHER_FEATURES, ALL_FEATURES = "features without a group", "features"
 MODEL_COST, SEVERAL = "what is paid once for the model", "counted in several groups"
+# Scores whose names do not say what they are.
+SCORES = {
+    "roc_auc": "area under the ROC curve",
+    "roc_auc_ovr": "area under the ROC curve of each class",
+    "roc_auc_ovo": "area under the ROC curve of two classes each",
+}
 # Where typical samples stand among all, ordered by what they pay before pruning.
 TYPICAL = {"A cheap {}": 0.1, "A {} in the middle": 0.5, "A dear {}": 0.9}
 
@@ -168,6 +174,7 @@ def _about(subject: Subject, before: FeatureBill, noun: str, nouns: str) -> dict
         "unit": prices.unit,
         "words": subject.words,
         "error": subject.error,
+        "score": _score(subject.judge),
         "n_samples": len(subject.data.weights),
         "n_validation": 0 if subject.validation is None else subject.validation.n_samples,
         "n_points": len(subject.costs),
@@ -227,6 +234,7 @@ def _curve(subject: Subject, drawn: IntArray) -> dict[str, Any]:
         return {
             "error": [before.error, *measured.error[drawn]],
             "spread": [before.standard_error, *measured.standard_error[drawn]],
+            "score": _scores(measured, drawn) if measured is subject.judge else None,
             # On its own samples it is that of the curve.
             "cost": None if measured is own else [before.cost, *measured.cost[drawn]],
         }
@@ -237,6 +245,23 @@ def _curve(subject: Subject, drawn: IntArray) -> dict[str, Any]:
         "training": errors(own),
         "validation": errors(subject.validation),
     }
+
+
+def _score(measured: Evaluation | None) -> dict[str, Any] | None:
+    """Return what points are chosen by, where that is no error: in words, and whether it rises."""
+    if measured is None or not measured.score_beside_error:
+        return None
+    name = measured.scoring.removeprefix("neg_")
+    words = SCORES.get(name, name.replace("_", " "))
+    return {"name": words, "rises": name == measured.scoring}
+
+
+def _scores(measured: Evaluation, drawn: IntArray) -> dict[str, Any]:
+    """Return scores, those that are losses without their sign, and their standard errors."""
+    sign = -1 if measured.scoring.startswith("neg_") else 1
+    values = np.append(measured.original.score, measured.score[drawn])
+    spread = [math.hypot(*measured.deviations[0]), *measured.score_error[drawn]]
+    return {"value": sign * values, "spread": spread}
 
 
 def _details(subject: Subject, version: Version, edges: FloatArray) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from thriftwood._version import __version__
-from thriftwood.report.amounts import amount
+from thriftwood.report.amounts import amount, score_amount
 from thriftwood.support.files import File, place_of, read_text, write_whole
 from thriftwood.support.text import shown
 
@@ -22,6 +22,7 @@ SCRIPTS = (
     "drawing.js",
     "frontier.js",
     "errors.js",
+    "calibration.js",
     "details.js",
     "features.js",
     "receipts.js",
@@ -120,10 +121,18 @@ def _error_heads(data: dict[str, Any]) -> list[str]:
     if data["error"] == "none":
         return ["Loss"]
     words = {"share": "Wrong", "squared": "Squared error"}[data["error"]]
-    heads = [f"{words}, {data['words']['own_head']}"]
-    if data["curve"]["validation"] is not None:
-        heads.append(f"{words}, validation set, ± one standard error")
-    return heads
+    own = data["words"]["own_head"]
+    if data["curve"]["validation"] is None:
+        return [f"{one}, {own}" for one in (*_score_name(data), words)]
+    measured = [
+        f"{one}, validation set, ± one standard error" for one in (*_score_name(data), words)
+    ]
+    return [*measured, f"{words}, {own}"]
+
+
+def _score_name(data: dict[str, Any]) -> list[str]:
+    name = "" if data["score"] is None else data["score"]["name"]
+    return [f"{name[0].upper()}{name[1:]}"] if name else []
 
 
 def _table_line(data: dict[str, Any], point: dict[str, Any]) -> str:
@@ -150,12 +159,17 @@ def _errors(data: dict[str, Any], place: int) -> list[str]:
     def write(error: float) -> str:
         return f"{100 * error:.1f} %" if data["error"] == "share" else amount(error)
 
-    def write_with_spread(measured: dict[str, Any]) -> str:
-        spread = write(measured["spread"][place]).removesuffix(" %")
-        return f"{write(measured['error'][place])} ± {spread}"
+    def write_with_spread(measured: dict[str, Any]) -> list[str]:
+        scores, spread = measured["score"], write(measured["spread"][place]).removesuffix(" %")
+        found = [f"{write(measured['error'][place])} ± {spread}"]
+        if data["score"] is None:
+            return found
+        value, own = (score_amount(scores[name][place]) for name in ("value", "spread"))
+        return [f"{value} ± {own}", *found]
 
+    own = write(curve["training"]["error"][place])
     if curve["validation"] is not None:
-        return [write(curve["training"]["error"][place]), write_with_spread(curve["validation"])]
+        return [*write_with_spread(curve["validation"]), own]
     if curve["loss"] is None:  # of samples that nothing was fitted to
-        return [write_with_spread(curve["training"])]
-    return [write(curve["training"]["error"][place])]
+        return write_with_spread(curve["training"])
+    return [own]

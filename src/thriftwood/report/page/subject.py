@@ -95,6 +95,11 @@ class Subject:
         return "share" if self.forest.is_classifier else "squared"
 
     @property
+    def judge(self) -> Evaluation | None:
+        """Measures on samples that the model was not trained on, if there are any."""
+        return self.own if self.losses is None else self.validation
+
+    @property
     def bills_for_receipts(self) -> FloatArray:
         """The bills before pruning; where all pay the same, at the point shown first."""
         before = self.version(None).bill.per_sample

@@ -9,8 +9,10 @@ function drawCards(point) {
     card(`Mean bill of ${aNoun()}`, amount(after.cost), `was ${amount(before.cost)}`, page.unit),
     card(`Saved per ${page.noun}`, amount(rounded(before.cost - after.cost)), less(before.cost, after.cost) || "nothing to save", page.unit),
   ];
+  if (page.score) cards.push(scoreCard(curve.validation ?? curve.training, point.place));
   if (curve.validation) cards.push(errorCard("the validation set", curve.validation, point.place));
-  if (curve.training) cards.push(errorCard(prunedOn(), curve.training, point.place, page.words.caution));
+  const isCrowded = page.score && curve.validation; // and these are the better judges
+  if (curve.training && !isCrowded) cards.push(errorCard(prunedOn(), curve.training, point.place, page.words.caution));
   if (!curve.training) cards.push(card(capital(page.words.loss), amount(curve.loss[point.place]), `was ${amount(curve.loss[0])}`));
   cards.push(
     card("Features asked for", whole(after.n_features), `was ${whole(before.n_features)}, of ${whole(page.features.length)}`),
@@ -27,6 +29,12 @@ function card(name, figure, note, small = "") {
     element("dd", { class: "figure" }, figure, small ? " " : "", small ? element("small", {}, small) : ""),
     element("dd", { class: "note-line" }, note),
   );
+}
+
+function scoreCard({ score }, i) {
+  const where = page.curve.validation ? "the validation set" : prunedOn();
+  const note = `± ${scoreAmount(score.spread[i])} (one standard error), was ${scoreAmount(score.value[0])}`;
+  return card(`${capital(page.score.name)} on ${where}`, scoreAmount(score.value[i]), note);
 }
 
 function errorCard(where, measured, i, caution = "") {

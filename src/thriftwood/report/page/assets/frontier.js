@@ -1,4 +1,4 @@
-// The frontier: mean bill against error, or against the loss that pruning minimised.
+// The frontier: mean bill against score, error, or the loss that pruning minimised.
 
 const GROWS = 1.25; // how much higher a chart must get before points that are far off are left out
 
@@ -10,16 +10,23 @@ function prunedOn() {
 function series() {
   const { curve } = page;
   if (state.shows === "loss") return [{ name: "training", cost: curve.cost, height: curve.loss, spread: null }];
-  return Object.entries({ training: curve.training, validation: curve.validation })
-    .filter(([, measured]) => measured !== null)
-    .map(([name, measured]) => ({ name, cost: measured.cost ?? curve.cost, height: measured.error, spread: measured.spread }));
+  const measured = Object.entries({ training: curve.training, validation: curve.validation })
+    .filter(([, one]) => one !== null);
+  if (state.shows === "score") {
+    return measured.filter(([, one]) => one.score).map(([name, { cost, score }]) => (
+      { name, cost: cost ?? curve.cost, height: score.value, spread: score.spread }));
+  }
+  return measured
+    .map(([name, one]) => ({ name, cost: one.cost ?? curve.cost, height: one.error, spread: one.spread }));
 }
 
 function frontierWords() {
-  const y = state.shows === "loss"
-    ? page.words.loss
-    : page.error === "share" ? `share of ${page.nouns} that are wrong` : "mean squared error";
-  const yTick = state.shows !== "loss" && page.error === "share" ? percentTick : tickWords;
+  const y = {
+    score: page.score?.name,
+    loss: page.words.loss,
+    error: page.error === "share" ? `share of ${page.nouns} that are wrong` : "mean squared error",
+  }[state.shows];
+  const yTick = state.shows === "error" && page.error === "share" ? percentTick : tickWords;
   return { x: `mean bill of ${aNoun()}${unitInBrackets()}`, y, yTick, label: `Mean bill of ${aNoun()} against ${y}.` };
 }
 
@@ -30,12 +37,11 @@ function drawFrontier() {
   const left = drawOutside(every);
   const curves = every.map((one) => firstOf(one, one.cost.length - left));
   const costs = curves.flatMap((one) => one.cost);
-  const heights = curves.flatMap((one) => one.height);
-  const tops = curves.flatMap((one) => one.height.map((value, i) => value + (one.spread ? one.spread[i] : 0)));
+  const reach = (sign) => curves.flatMap((one) => one.height.map((value, i) => value + sign * (one.spread ? one.spread[i] : 0)));
+  const [bottoms, tops] = [reach(-1), reach(1)];
   const dearest = Math.max(...costs) || 1;
   const cheapest = left === 0 ? 0 : Math.max(0, Math.min(...costs) - 0.08 * (dearest - Math.min(...costs)));
-  const low = Math.min(0, ...heights) * 1.04;
-  const high = Math.max(0, ...tops) * 1.04 || (low < 0 ? 0 : 1);
+  const { low, high } = endsOf(curves.flatMap((one) => one.height), bottoms, tops);
   const words = frontierWords();
   const margin = { left: roomFor(low, high, words.yTick), right: 18, top: 26, bottom: 46 };
   const x = scale(cheapest, dearest, margin.left, width - margin.right);
@@ -50,6 +56,17 @@ function drawFrontier() {
   drawLegend(curves);
 }
 
+// The ends of the vertical axis. Scores need no 0: what they are where nothing is known differs.
+function endsOf(heights, bottoms, tops) {
+  if (state.shows === "score") {
+    const [least, most] = [Math.min(...bottoms), Math.max(...tops)];
+    const room = 0.04 * (most - least) || 0.5;
+    return { low: least - room, high: most + room };
+  }
+  const low = Math.min(0, ...heights) * 1.04;
+  return { low, high: Math.max(0, ...tops) * 1.04 || (low < 0 ? 0 : 1) };
+}
+
 function firstOf(curve, n) {
   const { name, cost, height, spread } = curve;
   return { name, cost: cost.slice(0, n), height: height.slice(0, n), spread: spread && spread.slice(0, n) };
@@ -57,12 +74,15 @@ function firstOf(curve, n) {
 
 // How many of the cheapest points would squeeze all others into a corner. The start is never one.
 function nFarOff(curves) {
-  const { height } = curves[curves.length - 1];
+  const isScore = state.shows === "score";
+  const sign = isScore && page.score.rises ? -1 : 1; // far off is far worse
+  const height = curves[curves.length - 1].height.map((value) => sign * value);
   const start = page.points[startPosition()].place;
   for (let n = 1; n <= height.length / 2 && height.length - n > start; n += 1) {
     const [near, far] = [height.slice(0, -n), height.slice(-n)];
     const [low, high, jump] = [Math.min(...near), Math.max(...near), Math.min(...far) - Math.max(...near)];
-    if (jump >= high - low && high > 0 && high + jump >= GROWS * high) return n;
+    const grows = isScore || (high > 0 && high + jump >= GROWS * high);
+    if (jump > 0 && jump >= high - low && grows) return n;
   }
   return 0;
 }
@@ -100,7 +120,8 @@ function drawCurve(drawing, curve, x, y) {
 }
 
 function drawSpread(drawing, curve, i, left, y) {
-  const [low, high] = [-1, 1].map((sign) => y(Math.max(0, curve.height[i] + sign * curve.spread[i])));
+  const least = state.shows === "score" ? -Infinity : 0;
+  const [low, high] = [-1, 1].map((sign) => y(Math.max(least, curve.height[i] + sign * curve.spread[i])));
   drawing.append(shape("path", {
     class: `spread ${curve.name}`, d: `M${left} ${low}V${high}M${left - 3} ${low}h6M${left - 3} ${high}h6`,
   }));
@@ -169,6 +190,7 @@ function errorLines(i) {
   const { curve } = page;
   const lines = [];
   const noun = page.error === "share" ? "wrong" : "squared error";
+  if (page.score) lines.push(`${page.score.name} ${scoreWords(curve.validation ?? curve.training, i)}`);
   if (curve.training) lines.push(`${errorWords(curve.training.error[i])} ${noun} on ${prunedOn()}`);
   if (curve.validation) {
     lines.push(`${errorWords(curve.validation.error[i])} ± ${spreadWords(curve.validation.spread[i])} ${noun} on the validation set`);

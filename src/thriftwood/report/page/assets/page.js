@@ -3,7 +3,7 @@
 const MOST_GONE = 8; // names in a sentence
 const MOST_ON_PAPER = 60; // lines of a folded part
 const page = JSON.parse(document.getElementById("data").textContent);
-const state = { position: 0, shows: page.error === "none" ? "loss" : "error", showsAll: false, spots: [], width: innerWidth };
+const state = { position: 0, shows: page.score ? "score" : page.error === "none" ? "loss" : "error", showsAll: false, spots: [], width: innerWidth };
 
 function begin() {
   sayWords();
@@ -33,6 +33,7 @@ function redrawCharts() {
   drawFrontier();
   drawBills(point);
   drawBars(point);
+  drawCalibration(point);
 }
 
 // On paper only what is very long stays folded; afterwards all is as it was.
@@ -80,8 +81,11 @@ function positionInAddress() {
 }
 
 function setUpSwitch() {
-  if (page.error === "none" || page.curve.loss === null) return;
-  const names = { error: page.error === "share" ? "Wrong predictions" : "Squared error", loss: "Loss that pruning weighs" };
+  const names = {};
+  if (page.score) names.score = capital(page.score.name);
+  if (page.error !== "none") names.error = page.error === "share" ? "Wrong predictions" : "Squared error";
+  if (page.curve.loss !== null) names.loss = "Loss that pruning weighs";
+  if (Object.keys(names).length < 2) return;
   const buttons = Object.entries(names).map(([key, words]) => {
     const button = element("button", { type: "button", "aria-pressed": key === state.shows }, words);
     button.addEventListener("click", () => {
@@ -155,6 +159,7 @@ function draw() {
   drawChange(point);
   drawCards(point);
   drawErrors(point);
+  drawCalibration(point);
   drawFrontier();
   drawLines(point); // before the bills, which take its place where it is hidden
   drawBills(point);
@@ -178,6 +183,7 @@ function drawVerdict(point) {
     const where = curve.validation ? "the validation set" : prunedOn();
     const [now, was] = [measured.error[point.place], measured.error[0]];
     const spread = `\u00a0±\u00a0${spreadWords(measured.spread[point.place])} (one standard error)`;
+    if (page.score) parts.push("; the ", page.score.name, " is ", element("strong", {}, scoreWords(measured, point.place)), ` instead of ${scoreAmount(measured.score.value[0])}`);
     if (page.error === "share") {
       parts.push("; ", element("strong", {}, errorWords(now)), `${spread} of ${where} are wrong instead of ${errorWords(was)}.`);
     } else {

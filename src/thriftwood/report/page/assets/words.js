@@ -98,6 +98,16 @@ function errorWords(error) {
   return page.error === "share" ? percent(error) : amount(error);
 }
 
+// A score: three decimals, which tell areas under curves apart, unless it is large.
+function scoreAmount(number) {
+  return Math.abs(number) < 10 ? signed(number, Math.abs(number).toFixed(3)) : amount(number);
+}
+
+// The score that chooses, with its standard error.
+function scoreWords({ score }, place) {
+  return `${scoreAmount(score.value[place])}\u00a0±\u00a0${scoreAmount(score.spread[place])}`;
+}
+
 function spreadWords(spread) {
   return page.error === "share" ? (100 * spread).toFixed(1) : amount(spread);
 }
