@@ -157,6 +157,38 @@ def test_a_cascade_says_what_it_gives_up(asked, folder, path, tmp_path):
     assert str(path.cascade(*valid_rows(), budget=60).choice) in said
 
 
+def test_a_metric_alone_takes_what_choose_takes(asked, folder, path, tmp_path):
+    words = ("--validation", folder / "valid.csv", "--metric", "balanced_accuracy")
+    said = answer(*asked, *words, "-o", tmp_path / "pruned.skops")
+    chosen = path.choose(*valid_rows(), scoring="balanced_accuracy")
+    assert said["point"] == chosen.index
+    assert said["validation"]["scoring"] == "balanced_accuracy"
+    assert said["validation"]["score"] == pytest.approx(chosen.choice.score)
+    assert said["validation"]["original"]["score"] == pytest.approx(chosen.choice.score_before)
+    printed = spoken(run(*asked, *words, "-o", tmp_path / "again.skops"))
+    assert f"balanced_accuracy {chosen.choice.score:.4g}, " in printed
+
+
+def test_a_cascade_takes_a_metric_and_a_limit(asked, folder, path, tmp_path):
+    words = ("--validation", folder / "valid.csv", "--cascade", "--metric", "accuracy")
+    said = answer(*asked, *words, "--max-cost", "150", "-o", tmp_path / "cascade.tw")
+    cascade = read_model(tmp_path / "cascade.tw")
+    X, y = valid_rows()
+    by_hand = path.cascade(X, y, scoring="accuracy", max_cost=150)
+    np.testing.assert_array_equal(cascade.stages.thresholds, by_hand.stages.thresholds)
+    bill = cascade.bill(X)
+    assert bill.per_sample.max() <= 150
+    assert said["validation"]["cost"] == pytest.approx(bill.mean)
+
+
+def test_a_cascade_is_shown_to_err_hardly_more(asked, folder, path, tmp_path):
+    words = ("--validation", folder / "valid.csv", "--cascade", "--max-error-increase", "0.2")
+    answer(*asked, *words, "--unseen", folder / "train.csv", "-o", tmp_path / "cascade.tw")
+    cascade = read_model(tmp_path / "cascade.tw")
+    by_hand = path.cascade(*valid_rows()).guaranteed(*train_rows(), max_error_increase=0.2)
+    np.testing.assert_array_equal(cascade.stages.thresholds, by_hand.stages.thresholds)
+
+
 def test_classes_may_weigh_more(asked, forest, tmp_path):
     weights = ("--class-weight", "yes=5", "--class-weight", "no=1")
     facts = answer(*asked, *weights, "--tradeoff", "0.001", "-o", tmp_path / "pruned.skops")
@@ -187,7 +219,10 @@ def test_what_is_read_is_never_replaced(asked, folder):
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        ((), "Say how far to prune: --budget, --tradeoff, --max-error-increase or --error-costs."),
+        ((), "Say how far to prune: --budget, --tradeoff, --max-error-increase, --error-costs or"),
+        (("--metric", "f1"), "--metric judges samples that training did not see"),
+        (("--max-cost", "9", "--budget", "9"), "--max-cost and --unseen are for a --cascade"),
+        (("--cascade", "--max-error-increase", "0.1"), "pass them as --unseen"),
         (("--budget", "1", "--tradeoff", "1"), "exactly one of"),
         (("--budget", "-1"), "--budget is -1:"),
         (("--max-error-increase", "inf"), "Error: --max-error-increase is inf"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import thriftwood as tw
 from thriftwood.cli.console import Console
-from thriftwood.cli.inputs import Inputs, check_request, read_inputs
+from thriftwood.cli.inputs import Inputs, check_metric, check_request, read_inputs
 from thriftwood.cli.options import OutputFolder, Request, command
 from thriftwood.cli.outputs import check_apart, check_new_folder, new_folder, write_picture
 from thriftwood.cli.prune import figures
@@ -196,17 +196,6 @@ def frontier_facts(found: Frontier) -> dict[str, Any]:
             name: getattr(path.proof, name, None) for name in ("is_exact", "gap", "cost_gap")
         },
     }
-
-
-def check_metric(request: Request, holds_out: bool) -> None:
-    """Refuse, before any work, a metric that does not exist, or has nothing to judge."""
-    if request.metric is None:
-        return
-    from thriftwood.evaluation import check_scoring
-
-    check_scoring(request.metric)
-    if not holds_out:
-        raise InputError("--metric judges samples that training did not see: add --validation.")
 
 
 def write_frontier(

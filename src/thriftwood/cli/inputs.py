@@ -64,6 +64,17 @@ def check_limit(name: str, value: float | None) -> None:
         raise InputError(f"{name} is {value:g}: pass a number of at least 0.")
 
 
+def check_metric(request: Request, holds_out: bool) -> None:
+    """Refuse, before any work, a metric that does not exist, or has nothing to judge."""
+    if request.metric is None:
+        return
+    from thriftwood.evaluation import check_scoring
+
+    check_scoring(request.metric)
+    if not holds_out:
+        raise InputError("--metric judges samples that training did not see: add --validation.")
+
+
 class Samples(NamedTuple):
     """Samples with their target and weights, in the order that the package takes them."""
 

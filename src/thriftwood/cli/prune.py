@@ -9,8 +9,16 @@ import numpy as np
 import typer
 
 import thriftwood as tw
+from thriftwood.cli.cascade import CascadeWish, check_cascade, make_cascade
 from thriftwood.cli.console import Console
-from thriftwood.cli.inputs import Inputs, Samples, check_limit, check_request, read_inputs
+from thriftwood.cli.inputs import (
+    Inputs,
+    Samples,
+    check_limit,
+    check_metric,
+    check_request,
+    read_inputs,
+)
 from thriftwood.cli.options import Request, command, flag, optional
 from thriftwood.cli.outputs import check_apart, check_new_model, new_file
 from thriftwood.cli.text import amount, share, wrapped
@@ -25,10 +33,6 @@ if TYPE_CHECKING:
 # A model, and what there is to say about it: for people, and for JSON.
 Answer = tuple[Any, list[str], dict[str, Any]]
 
-TUNED = (
-    "The validation set also tuned it, which flatters it a little. For less money pass a smaller "
-    "--budget; at small ones --refit helps."
-)
 NO_VALIDATION = (
     "The error was measured on the samples given, where a trained model looks better than it is: "
     "pass samples that it has not seen as --validation."
@@ -37,9 +41,9 @@ NOT_PROVEN = "Nothing is proven: the true loss of a boosted model has no exact o
 
 
 @command(
-    "model data output target costs budget tradeoff max_error_increase validation refit cascade "
-    "weight weigh_bills drop loss class_weight error_costs memory_limit jobs trust_pickle force "
-    "json quiet debug"
+    "model data output target costs budget tradeoff max_error_increase max_cost validation unseen "
+    "refit cascade positive weight weigh_bills drop loss class_weight error_costs metric "
+    "memory_limit jobs trust_pickle force json quiet debug"
 )
 def prune(
     request: Request,
@@ -57,21 +61,33 @@ def prune(
         float | None,
         optional("NUMBER", "How much the error may rise, such as 0.01; best with --validation."),
     ] = None,
+    max_cost: Annotated[
+        float | None,
+        optional("NUMBER", "What no sample may exceed; with --cascade.", "--max-cost"),
+    ] = None,
+    unseen: Annotated[
+        Path | None,
+        optional(
+            "FILE",
+            "Samples that nothing has seen: on these a --cascade is shown to err, with a "
+            "confidence of 0.95, at most --max-error-increase more than the model.",
+        ),
+    ] = None,
     refit: Annotated[bool, flag("--refit", "Fit the values of the leaves again.")] = False,
     cascade: Annotated[
         bool,
         flag(
             "--cascade",
             "Write a classifier in stages that buys more only where it is not sure; needs "
-            "--validation, and may have a --budget.",
+            "--validation, and may have a --budget, or --unseen.",
         ),
     ] = False,
 ) -> None:
     """Prune to a budget, a tradeoff or a rise of the error.
 
-    Pass exactly one of --budget, --tradeoff and --max-error-increase; or --error-costs alone, for
-    the least sum of tests and errors. A thrifty model is set to another --budget, and measured on
-    DATA, or on --validation.
+    Pass exactly one of --budget, --tradeoff and --max-error-increase; or none, and --error-costs,
+    for the least sum of tests and errors, or --metric, for the cheapest point that is not clearly
+    worse. A thrifty model is set to another --budget, and measured on DATA, or on --validation.
 
     \b
     Examples:
@@ -82,19 +98,22 @@ def prune(
       thriftwood prune model.skops train.csv --target ill --costs prices.csv \\
           --validation valid.csv --cascade -o cascade.tw
     """
-    _check_choice(request, max_error_increase, cascade)
-    check_request(request, request.model)
+    wish = CascadeWish(cascade, max_cost, max_error_increase, unseen)
+    _check_choice(request, max_error_increase, wish)
+    check_request(request, request.model, unseen)
+    check_metric(request, holds_out=request.validation is not None)
     check_apart(output, request.model, request.data, request.validation, request.costs)
     check_new_model(output, request.force, cascade)
     thrifty = read_thrifty(request.model, console)
     if thrifty is not None:
-        refuse_options(request, "costs", "loss", "class_weight", "error_costs", "tradeoff")
+        judged_by = ("error_costs", "metric", "tradeoff")
+        refuse_options(request, "costs", "loss", "class_weight", *judged_by)
         write_within(thrifty, output, request, console)
         return
     inputs = read_inputs(request, console)
     _check_model(inputs, output, refit, cascade)
     if cascade:
-        model, lines, facts = _cascade(inputs, request, refit, console)
+        model, lines, facts = make_cascade(inputs, request, wish, refit, console)
     elif request.tradeoff is not None:
         model, lines, facts = _at_tradeoff(inputs, request, refit)
     else:
@@ -110,7 +129,7 @@ def prune(
     console.answer(facts | {"validation": validation, "output": str(output)})
 
 
-def _check_choice(request: Request, max_error_increase: float | None, cascade: bool) -> None:
+def _check_choice(request: Request, max_error_increase: float | None, wish: CascadeWish) -> None:
     """Refuse options that contradict each other."""
     ways = {
         "--budget": request.budget,
@@ -118,18 +137,16 @@ def _check_choice(request: Request, max_error_increase: float | None, cascade: b
         "--max-error-increase": max_error_increase,
     }
     given = [name for name, value in ways.items() if value is not None]
-    for name, value in ways.items():
+    for name, value in (ways | {"--max-cost": wish.max_cost}).items():
         check_limit(name, value)
-    if cascade and not set(given) <= {"--budget"}:
-        raise InputError("A --cascade is chosen by --budget, or without any of the others.")
-    if cascade and request.validation is None:
+    if wish.is_wanted:
+        check_cascade(request, given, wish)
+    elif wish.max_cost is not None or wish.unseen is not None:
+        raise InputError("--max-cost and --unseen are for a --cascade: add it, or leave them out.")
+    elif not given and not request.error_costs and request.metric is None:
         raise InputError(
-            "A --cascade is tuned on samples that the model was not trained on: pass them as "
-            "--validation."
-        )
-    if not cascade and not given and not request.error_costs:
-        raise InputError(
-            "Say how far to prune: --budget, --tradeoff, --max-error-increase or --error-costs."
+            "Say how far to prune: --budget, --tradeoff, --max-error-increase, --error-costs or "
+            "--metric."
         )
     if len(given) > 1:
         raise InputError(
@@ -184,17 +201,19 @@ def point_of(
 
 
 def _by_errors(path: PruningPath, inputs: Inputs, max_error_increase: float | None) -> Pruned:
-    """Return the cheapest point whose error hardly rises, or that of least tests and errors."""
-    if not inputs.is_judged_by_errors:
+    """Return the cheapest point whose error hardly rises, or that --metric or money chooses."""
+    is_limited = max_error_increase is not None
+    scoring = None if is_limited else inputs.scoring
+    if not inputs.is_judged_by_errors and scoring is None:
         raise InputError(
             "This model predicts a quantile, a rank or something of its own, which squared errors "
             "do not judge: use --budget or --tradeoff."
         )
     samples = inputs.validation or inputs.samples
-    is_limited = max_error_increase is not None
     return path.choose(
         samples.X,
         samples.y,
+        scoring=scoring,
         error_costs=None if is_limited else inputs.error_costs,
         rule="max_error_increase" if is_limited else None,
         limit=max_error_increase,
@@ -230,30 +249,6 @@ def _at_tradeoff(inputs: Inputs, request: Request, refit: bool) -> Answer:
     certificate = None if checked is None else checked.certificate
     proof = _proof_in_words(checked, tradeoff)
     return _answer(pruned, inputs, refit, certificate, proof)
-
-
-def _cascade(inputs: Inputs, request: Request, refit: bool, console: Console) -> Answer:
-    """Return a cascade of points of the path, tuned on the validation set."""
-    assert inputs.validation is not None, "`_check_choice` has seen to that."
-    path = tw.prune_path(inputs.problem, memory_limit=request.memory_limit)
-    cascade = path.cascade(
-        inputs.validation.X,
-        inputs.validation.y,
-        budget=request.budget,
-        error_costs=inputs.error_costs,
-        refit=inputs.samples if refit else None,
-        sample_weight=inputs.validation.weight,
-        n_jobs=inputs.problem.n_jobs,
-        progress=console.progress,
-    )
-    facts = {
-        "type": type(cascade).__name__,
-        "n_stages": len(cascade.stages),
-        "n_stages_used": len(cascade.stages.in_use),
-        "budget": request.budget,
-    }
-    title, *_ = str(cascade).splitlines()
-    return cascade, [title, wrapped(str(cascade.choice)), wrapped(TUNED)], facts
 
 
 def _answer(
@@ -337,15 +332,17 @@ def _on_validation(inputs: Inputs, pruned: Any) -> tuple[dict[str, Any] | None, 
     return {"n_samples": len(samples.y), **now, "original": before}, [wrapped(line)]
 
 
-def measured_on(samples: Samples, inputs: Inputs, model: Any) -> dict[str, float]:
+def measured_on(samples: Samples, inputs: Inputs, model: Any) -> dict[str, Any]:
     """Return the error and the mean bill of a model: before pruning, pruned, or a cascade."""
     from thriftwood.adapters import read_forest
     from thriftwood.problem import least_cost_answers
 
     # A bare booster predicts probabilities, not labels.
-    is_cascade = isinstance(model, tw.CascadeClassifier)
-    predictor = model if is_cascade else tw.ForestModel(read_forest(model), inputs.problem.n_jobs)
-    bill = tw.feature_bill(model, samples.X, inputs.costs, n_jobs=inputs.problem.n_jobs)
+    if isinstance(model, tw.CascadeClassifier):
+        predictor, bill = model, model.bill(samples.X, inputs.costs)  # within its limit
+    else:
+        predictor = tw.ForestModel(read_forest(model), inputs.problem.n_jobs)
+        bill = tw.feature_bill(model, samples.X, inputs.costs, n_jobs=inputs.problem.n_jobs)
     weighed = samples.weight if inputs.problem.prices.weigh_bills else None
     cost = float(np.average(bill.per_sample, weights=weighed)) + bill.model_cost
     if inputs.error_costs is None:
@@ -356,20 +353,38 @@ def measured_on(samples: Samples, inputs: Inputs, model: Any) -> dict[str, float
         predicted = classes[answers]
     is_class = inputs.problem.forest.is_classifier
     losses = predicted != samples.y if is_class else (predicted - samples.y) ** 2
-    found = {"error": float(np.average(losses, weights=samples.weight)), "cost": cost}
+    found: dict[str, Any] = {
+        "error": float(np.average(losses, weights=samples.weight)),
+        "cost": cost,
+    }
     if inputs.error_costs is not None:
         lost = matrix[np.searchsorted(classes, samples.y), answers]
         found["errors_cost"] = float(np.average(lost, weights=samples.weight))
+    elif is_class or inputs.scoring is not None:
+        found["scoring"], found["score"] = _score(samples, inputs, predictor)
     return found
 
 
-def _in_words(measured: dict[str, float], inputs: Inputs) -> str:
+def _score(samples: Samples, inputs: Inputs, predictor: Any) -> tuple[str, float]:
+    """Return the name of the score that judges, and what it is."""
+    from thriftwood.adapters import read_scorer
+    from thriftwood.evaluation import default_scoring
+
+    usual = default_scoring(inputs.problem.forest, samples.y)
+    name, scorer = read_scorer(inputs.scoring or usual)
+    weighed = {} if samples.weight is None else {"sample_weight": samples.weight}
+    return name, float(scorer(predictor, samples.X, samples.y, **weighed))
+
+
+def _in_words(measured: dict[str, Any], inputs: Inputs) -> str:
     if inputs.problem.forest.is_classifier:
         error = f"{share(measured['error'])} wrong"
     else:
         error = f"mean squared error {six_digits(measured['error'])}"
     unit = "" if inputs.costs is None else inputs.costs.unit
     tests = amount(measured["cost"], unit)
+    if "score" in measured:
+        error = f"{measured['scoring']} {measured['score']:.4g}, {error}"
     if "errors_cost" not in measured:
         return f"{error} at {tests}"
     errors, total = measured["errors_cost"], measured["cost"] + measured["errors_cost"]

@@ -59,11 +59,10 @@ def score_columns(measured: Evaluation, points: Sequence[int]) -> dict[str, list
     """
     if not measured.score_beside_error:
         return {}
-    before = math.hypot(*measured.deviations[0])
-    return {
-        measured.scoring: aligned([measured.original.score, *measured.score[points].tolist()]),
-        "+-": aligned([before, *measured.score_error[points].tolist()]),
-    }
+    scores = [measured.original.score, *measured.score[points].tolist()]
+    spread = [math.hypot(*measured.deviations[0]), *measured.score_error[points].tolist()]
+    both = aligned([*scores, *spread])
+    return {measured.scoring: both[: len(scores)], "+-": both[len(scores) :]}
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:

@@ -13,14 +13,13 @@ import thriftwood as tw
 from thriftwood.cli.console import Console
 from thriftwood.cli.frontier import (
     FILES,
-    check_metric,
     check_page,
     frontier_facts,
     frontier_lines,
     say_frontier,
     write_frontier,
 )
-from thriftwood.cli.inputs import check_limit, check_request, read_inputs
+from thriftwood.cli.inputs import check_limit, check_metric, check_request, read_inputs
 from thriftwood.cli.options import OutputFolder, Request, command, one_of, optional
 from thriftwood.cli.outputs import check_apart, check_new_folder, new_folder
 from thriftwood.cli.prune import point_of, write_model

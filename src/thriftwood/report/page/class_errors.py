@@ -58,9 +58,11 @@ class ClassErrors:
         original, is_money = measured.original, measured.total_cost is not None
         before = _errors(confusion) | _sums(original.cost, original.score, is_money)
         found = cls(names, list(map(float, counts)), number, before, measured)
-        if number is not None and measured is subject.judge and original.calibration is not None:
-            found = replace(found, tenths=np.array([original.calibration, *measured.calibration]))
-            before |= found.calibration(0)
+        if number is None or measured is not subject.judge or measured.calibration is None:
+            return found
+        tenths = np.concatenate([[original.calibration], measured.calibration])
+        found = replace(found, tenths=tenths)
+        before |= found.calibration(0)
         return found
 
     def at(self, index: int) -> dict[str, Any]:

@@ -1,0 +1,96 @@
+"""`thriftwood prune --cascade`: a classifier in stages, and what is shown of its errors."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import thriftwood as tw
+from thriftwood.cli.console import Console
+from thriftwood.cli.inputs import Inputs, read_samples, with_target
+from thriftwood.cli.options import Request
+from thriftwood.cli.text import wrapped
+from thriftwood.errors import InputError
+
+TUNED = (
+    "The validation set also tuned it, which flatters it a little. For less money pass a smaller "
+    "--budget; at small ones --refit helps."
+)
+
+
+class CascadeWish(NamedTuple):
+    """Whether to make a cascade, and its limits."""
+
+    is_wanted: bool
+    max_cost: float | None
+    max_error_increase: float | None
+    unseen: Path | None
+
+
+def check_cascade(request: Request, given: list[str], wish: CascadeWish) -> None:
+    """Refuse options that a cascade does not go with; `given` are those that decide on a point."""
+    if (wish.unseen is None) != (wish.max_error_increase is None):
+        raise InputError(
+            "--max-error-increase of a --cascade is shown on samples that nothing has seen: pass "
+            "them as --unseen, and both, or neither."
+        )
+    if not set(given) <= {"--budget" if wish.unseen is None else "--max-error-increase"}:
+        raise InputError(
+            "A --cascade is chosen by --budget, by --max-error-increase with --unseen, or by none "
+            "of these."
+        )
+    if request.validation is None:
+        raise InputError(
+            "A --cascade is tuned on samples that the model was not trained on: pass them as "
+            "--validation."
+        )
+    if wish.unseen is not None and wish.max_cost is not None:
+        raise InputError("--unseen shows nothing of a cascade with --max-cost: leave one out.")
+
+
+def make_cascade(
+    inputs: Inputs, request: Request, wish: CascadeWish, refit: bool, console: Console
+) -> tuple[tw.CascadeClassifier, list[str], dict[str, Any]]:
+    """Return a cascade of points of the path, tuned on the validation set."""
+    assert inputs.validation is not None, "`_check_choice` has seen to that."
+    path = tw.prune_path(inputs.problem, memory_limit=request.memory_limit)
+    cascade = path.cascade(
+        inputs.validation.X,
+        inputs.validation.y,
+        budget=request.budget,
+        max_cost=math.inf if wish.max_cost is None else wish.max_cost,
+        scoring=inputs.scoring,
+        error_costs=inputs.error_costs,
+        refit=inputs.samples if refit else None,
+        sample_weight=inputs.validation.weight,
+        n_jobs=inputs.problem.n_jobs,
+        progress=console.progress,
+    )
+    if wish.unseen is not None:
+        cascade = _guaranteed(cascade, inputs, request, wish, console)
+    facts = {
+        "type": type(cascade).__name__,
+        "n_stages": len(cascade.stages),
+        "n_stages_used": len(cascade.stages.in_use),
+        "budget": request.budget,
+    }
+    title, *_ = str(cascade).splitlines()
+    choice = [] if cascade.choice is None else [wrapped(str(cascade.choice))]
+    return cascade, [title, *choice, wrapped(TUNED)], facts
+
+
+def _guaranteed(
+    cascade: tw.CascadeClassifier,
+    inputs: Inputs,
+    request: Request,
+    wish: CascadeWish,
+    console: Console,
+) -> tw.CascadeClassifier:
+    """Return the cheapest rule that fresh samples show to err hardly more than the model."""
+    assert wish.unseen is not None
+    assert wish.max_error_increase is not None
+    names = list(inputs.samples.X.columns)
+    found = read_samples(wish.unseen, inputs.problem.model, request, console, names)
+    X, y, _ = with_target(found, wish.unseen)
+    return cascade.guaranteed(X, y, max_error_increase=wish.max_error_increase)
