@@ -383,6 +383,7 @@ def test_estimators_choose_by_any_score():
         (lambda model, X, _: model.predict_proba(X[:5]).sum(), "of other samples"),
         (lambda *_: np.nan, "not defined on these samples"),
         (lambda *_: 1 / 0, "cannot be computed on these samples: division by zero"),
+        (lambda model, X, y: model.score(X, y), "for `score`. What judges gets predictions in"),
     ],
 )
 def test_scores_that_make_no_sense_are_refused(scoring, words):
@@ -525,3 +526,16 @@ def test_probabilities_are_judged_by_the_weights_of_the_model_and_told_without_t
     choice = chosen.choice
     assert choice.brier - choice.brier_before > 2 * choice.brier_error
     assert f"clearly worse: Brier score {choice.brier:.3g}" in str(choice)
+
+
+# --- models of another statistic
+
+
+def test_squared_errors_do_not_judge_a_quantile():
+    X, y = X_NEW[:, 1:], TARGETS["numbers"][OTHERS]
+    model = GradientBoostingRegressor(loss="quantile", n_estimators=5).fit(X, y)
+    path = tw.prune_path(model, X, y)
+    for measure in (path.evaluate, path.choose):
+        with pytest.raises(InputError, match="which squared errors do not judge: pass a `scoring`"):
+            measure(X, y)
+    assert path.evaluate(X, y, scoring="neg_mean_absolute_error").score.max() < 0

@@ -329,3 +329,41 @@ def test_growing_refuses_what_makes_no_sense():
     ]:
         with pytest.raises(InputError, match=words):
             tw.BudgetForestClassifier(2, **options).fit(X, y)
+
+
+# --- what follows from them elsewhere
+
+
+def test_a_path_of_money_chooses_by_money_also_from_a_file(tmp_path):
+    X, y = drawn(3, 400, 3)
+    matrix = np.array([[0.0, 40, 200], [80, 0, 40], [360, 120, 0]])
+    forest = RandomForestClassifier(8, max_leaf_nodes=20, random_state=0).fit(X[:200], y[:200])
+    path = tw.prune_path(forest, X[:200], y[:200], error_costs=matrix)
+    path.save(tmp_path / "path.npz")
+    X, y = X[200:], y[200:]
+    for own in (path, tw.PruningPath.load(tmp_path / "path.npz", forest)):
+        named, inherited = own.choose(X, y, error_costs=matrix), own.choose(X, y)
+        assert inherited.choice.rule == "least_total_cost"
+        assert inherited.index == named.index
+        np.testing.assert_array_equal(own.evaluate(X, y).error_costs, matrix)
+        np.testing.assert_array_equal(own.cascade(X, y).error_costs, matrix)
+        assert own.evaluate(X, y, scoring="accuracy").scoring == "accuracy"
+    plain = tw.prune_path(forest, X, y)
+    assert plain.choose(X, y).choice.scoring == "roc_auc_ovr"
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_lazy_predictor_answers_by_what_errors_cost(n_classes):
+    X, y = drawn(4, 300, n_classes)
+    rng = np.random.default_rng(4)
+    matrix = rng.integers(1, 90, (n_classes, n_classes)) * (1.0 - np.eye(n_classes))
+    forest = RandomForestClassifier(6, random_state=0).fit(X[:150], y[:150])
+    chosen = tw.prune_path(forest, X[:150], y[:150]).choose(X[150:], y[150:], error_costs=matrix)
+    lazy = tw.LazyPredictor(chosen, acquire=lambda i, k: X[i, k], error_costs=matrix)
+    answers = (chosen.model.predict_proba(X) @ matrix).argmin(axis=1)
+    np.testing.assert_array_equal(lazy.predict(range(300)).labels, answers)
+    assert (answers != chosen.model.predict(X)).any()
+    with pytest.raises(InputError, match="shape"):
+        tw.LazyPredictor(chosen, error_costs=np.ones((5, 5)))
+    with pytest.raises(InputError, match="once the most probable class is"):
+        tw.LazyPredictor(chosen, error_costs=3, stop="decided")

@@ -519,6 +519,8 @@ def test_other_paths_and_places_are_refused(tmp_path, path):
     for place in (tmp_path, tmp_path / "none" / "page.html"):
         with pytest.raises(tw.errors.InputError, match="folder"):
             tw.report.write_page(path, place, problem)
+    with pytest.raises(tw.errors.InputError, match="is for thrifty models"):
+        tw.report.write_page(path, tmp_path / "page.html", VALIDATION)
     chunks = tw.pruning_problem(path.model, iter([(X, Y)]), None, costs=COSTS)
     with chunks, pytest.raises(tw.errors.InputError, match="partitions"):
         tw.report.write_page(path, tmp_path / "page.html", chunks)

@@ -25,6 +25,7 @@ from thriftwood.costs import AnyCosts, Costs, PriceList, as_costs, read_prices, 
 from thriftwood.errors import AcquisitionError, ConstantPredictionWarning, InputError
 from thriftwood.forest import NestedStages
 from thriftwood.forest.table import Table, read_rows
+from thriftwood.problem import AnyErrorCosts, ErrorCosts, read_error_costs
 from thriftwood.support.validation import chosen, one_number_from_zero, whole_number
 
 
@@ -55,6 +56,10 @@ class LazyPredictor:
     costs : array-like, mapping from feature name to price, Costs, or None
         As in `prune`. None means the prices that a cascade or a pruned ensemble was made with; any
         other model, a `Pruned` too, knows none: 1 each, so that bills count features.
+    error_costs : float, mapping from class to cost, or matrix, optional
+        What wrong answers cost, as in `pruning_problem`: labels are then those of least expected
+        cost. None means those of a cascade or an estimator that has some; any other model, a
+        `Pruned` too, answers with the most probable class.
     stop : {None, "decided"}
         "decided" stops as soon as no value that was not read can change the predicted label, and
         requests the most telling value for its price first. Labels stay the same and no bill is
@@ -111,6 +116,7 @@ class LazyPredictor:
         acquire: Callable[[Any, Any], Any] | None = None,
         acquire_many: Callable[[tuple[Request, ...]], Any] | None = None,
         costs: AnyCosts = None,
+        error_costs: AnyErrorCosts = None,
         stop: Literal["decided"] | None = None,
         max_cost: float | None = None,
         on_failure: Literal["raise", "missing", "node"] = "raise",
@@ -144,6 +150,9 @@ class LazyPredictor:
                 "them. Leave `stop` out."
             )
         self._error_costs = getattr(model, "error_costs_", None)
+        if error_costs is not None:
+            classes = self._forest.richest.classes
+            self._error_costs = read_error_costs(ErrorCosts(error_costs), classes)
         if self._stops_early and self._error_costs is not None:
             raise InputError(
                 "`stop` is 'decided', once the most probable class is, and this model answers by "

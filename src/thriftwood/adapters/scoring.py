@@ -99,6 +99,11 @@ def score_predictions(
         words = str(error) or type(error).__name__
         if classes is None and isinstance(error, AttributeError):
             words = "it judges probabilities of classes, and this model predicts numbers."
+        elif isinstance(error, AttributeError) and isinstance(error.obj, Predicted):
+            words = (
+                f"it asks the model for `{error.name}`. What judges gets predictions in place of a "
+                "model, made beforehand: they have `predict`, `predict_proba` and `classes_` alone."
+            )
         if "pos_label" in words:
             words += (
                 ". Say which class is meant, by `sklearn.metrics.make_scorer(..., pos_label=...)`."

@@ -55,6 +55,7 @@ def dynamic_programming_path(problem: PruningProblem) -> PruningPath:
         samples=problem.samples,
         prices=problem.prices.without_samples(),
         loss_name=problem.loss.name,
+        error_costs=problem.loss.error_costs,
         costs=read_only(np.array([one.cost for one in figures])),
         losses=read_only(losses[sizes]),
         n_splits=read_only(np.array([one.n_splits for one in figures])),

@@ -48,11 +48,14 @@ class Loss:
         together, which is no sum over them.
     function : callable, optional
         Of a sum: see the top of this file.
+    error_costs : shape (n_classes, n_classes), optional
+        What answers (columns) cost where rows are true, if that is the loss.
     """
 
     name: str
     kind: str
     function: Callable[..., FloatArray] | None = None
+    error_costs: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +117,7 @@ def _error_costs(loss: ErrorCosts, forest: Forest) -> Loss:
             "errors to pay for: prune by the usual loss, and give `error_costs` to `choose`.",
             "error_costs",
         )
-    return Loss(ERROR_COSTS, SUM, partial(cost_of_answers, matrix))
+    return Loss(ERROR_COSTS, SUM, partial(cost_of_answers, matrix), matrix)
 
 
 def node_losses(

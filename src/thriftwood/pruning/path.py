@@ -98,6 +98,9 @@ class PruningPath(Summarised):
     tradeoffs : shape (n_points,)
         The paper's lambda from which on each point is optimal; 0 for the first. For cost-complexity
         the price of a leaf; NaN for dynamic programming.
+    error_costs : shape (n_classes, n_classes), optional
+        What errors cost, where they were the loss: `evaluate`, `choose` and `cascade` count them,
+        too, unless they are told to judge by something else.
     drop_step : shape (n_nodes,), optional
         Point `i` keeps the splits with a step of at least `i`; -1 at leaves and at splits that gain
         nothing.
@@ -119,6 +122,7 @@ class PruningPath(Summarised):
     tradeoffs: FloatArray
     drop_step: IndexArray | None = None
     masks: NDArray[np.uint8] | None = None
+    error_costs: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.costs)
@@ -309,7 +313,8 @@ class PruningPath(Summarised):
             As in `prune_path`.
         """
         data, prices = read_validation(self, X, y, samples, sample_weight, costs, class_weight, qid)
-        scoring = score_or_money(scoring, error_costs)
+        scoring = self._judged_by(scoring, error_costs)
+        check_statistic(self.forest, scoring, qid is not None)
         options = points, quantiles, n_threads(n_jobs), progress, scoring, X
         return aside(evaluate, self, data, prices, *options)
 
@@ -358,14 +363,12 @@ class PruningPath(Summarised):
         Scores are those of the whole ensemble. Models that predict a quantile or a rank need a
         `scoring` that judges these.
         """
-        is_money = error_costs is not None or isinstance(scoring, ErrorCosts)
-        rule = read_rule(rule, limit, is_money)
-        check_statistic(self.forest, scoring, qid is not None)
+        scoring = self._judged_by(scoring, error_costs)
+        rule = read_rule(rule, limit, isinstance(scoring, ErrorCosts))
         measured = self.evaluate(
             X,
             y,
             scoring=scoring,
-            error_costs=error_costs,
             samples=samples,
             quantiles=(),
             sample_weight=sample_weight,
@@ -452,7 +455,7 @@ class PruningPath(Summarised):
             As in `prune_path`.
         """
         check_cascade(self.forest, samples, refit)
-        scoring = score_or_money(scoring, error_costs)
+        scoring = self._judged_by(scoring, error_costs)
         data, prices = read_validation(self, X, y, samples, sample_weight, costs, class_weight)
         if class_weight is None and not isinstance(scoring, ErrorCosts):
             data = with_own_class_weights(data, self.model, self.forest) or data
@@ -547,6 +550,15 @@ class PruningPath(Summarised):
                 "`index`; point -1 - k has k splits in each tree."
             )
         return self.tradeoffs
+
+    def _judged_by(
+        self, scoring: Scoring | ErrorCosts, error_costs: AnyErrorCosts
+    ) -> Scoring | ErrorCosts:
+        """Return what judges: what is given, or else the costs of errors of the path, if any."""
+        if scoring is None and error_costs is None and self.error_costs is not None:
+            return ErrorCosts(self.error_costs)
+        judge: Scoring | ErrorCosts = score_or_money(scoring, error_costs)
+        return judge
 
     def _figures(self, index: int) -> Figures:
         return Figures(

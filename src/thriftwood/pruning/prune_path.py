@@ -155,6 +155,7 @@ def nested_path(
         samples=problem.samples,
         prices=problem.prices.without_samples(),
         loss_name=problem.loss.name,
+        error_costs=problem.loss.error_costs,
         costs=read_only(problem.mean_costs(drop_step, n_points)),
         losses=read_only(losses / weight),
         n_splits=read_only(sizes[0]),

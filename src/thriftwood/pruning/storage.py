@@ -30,7 +30,7 @@ from thriftwood.support.arrays import read_only
 FORMAT = "thriftwood pruning path"
 VERSION = 7
 PER_POINT = ("tradeoffs", "costs", "losses", "n_splits", "n_features")
-OPTIONAL = ("drop_step", "masks")
+OPTIONAL = ("drop_step", "masks", "error_costs")
 NEVER_BELOW_0 = {*CLASSIFIER_LOSSES, *REGRESSOR_LOSSES}
 ROUNDING = 1e-9  # of sums of doubles, as a part of the largest
 
@@ -134,6 +134,7 @@ def _laws(
         yield may_be_less or (array >= 0).all(), f"`{name}` has a number below 0"
     yield path.samples in SAMPLES, "it does not say which samples count"
     yield _is_loss(path.loss_name, forest), "its loss is none of its model"
+    yield _are_error_costs(path.error_costs, forest), "its costs of errors are none of its model"
     yield path.prices.n_features == forest.n_features, "its prices are those of another model"
     yield from _laws_of_proof(proof)
     yield (path.drop_step is None) != (path.masks is None), "it does not say what points keep"
@@ -161,6 +162,14 @@ def _is_loss(name: Any, forest: Forest) -> bool:
     if name == RECORDED_GAIN or not forest.is_averaged:
         return name == RECORDED_GAIN and forest.gains is not None
     return isinstance(name, str) and (name.isidentifier() or name == "<lambda>")
+
+
+def _are_error_costs(matrix: NDArray[Any] | None, forest: Forest) -> bool:
+    if matrix is None:
+        return True
+    n_classes = 0 if forest.classes is None else len(forest.classes)
+    shape = n_classes, n_classes
+    return matrix.shape == shape and bool((np.isfinite(matrix) & (matrix >= 0)).all())
 
 
 def _laws_of_proof(proof: PathProof) -> Iterator[tuple[Any, str]]:

@@ -107,9 +107,17 @@ def _words(path: PruningPath, nouns: str) -> dict[str, str]:
 def _check_arguments(path: Any, problem: Any, evaluation: Any, commands: Any) -> None:
     if not isinstance(path, PruningPath) or np.isnan(path.tradeoffs).any():
         raise InputError("`path` has no tradeoffs: pass what prune_path returned.", "path")
-    if not isinstance(problem, PruningProblem) or problem.subsample is not None:
-        words = "pass what pruning_problem(model, X, y, ...) returned, without `subsample`."
-        raise InputError(f"`problem` is not of all samples of the path: {words}", "problem")
+    words = "pass what pruning_problem(model, X, y, ...) returned"
+    if not isinstance(problem, PruningProblem):
+        raise InputError(
+            f"`problem` is a {type(problem).__name__}: for a path {words}. (X, y) is for thrifty "
+            "models.",
+            "problem",
+        )
+    if problem.subsample is not None:
+        raise InputError(
+            f"`problem` is not of all samples of the path: {words}, without `subsample`.", "problem"
+        )
     if evaluation is not None and (
         not isinstance(evaluation, Evaluation) or len(evaluation.points) != len(path)
     ):
@@ -127,7 +135,7 @@ def _on_own_samples(
     data = problem.in_memory
     times = times_counted(path.forest.n_trees, data.table.n_samples)
     in_all_trees = replace(data, times=times, loss_weights=data.sample_weights)
-    money = None if evaluation is None else evaluation.error_costs
+    money = path.error_costs if evaluation is None else evaluation.error_costs
     return evaluate(
         path,
         in_all_trees,
