@@ -1,12 +1,15 @@
 """Laws of the estimators: what they do can be done by hand, and scikit-learn's tools take them."""
 
 import pickle
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from models import NAMES, rows_with_missing, words
+from paths import HEART, PATH
 from pruned_ensembles import (
     FOREST,
     NUMBER_FOREST,
@@ -368,3 +371,24 @@ def test_a_model_that_takes_categories_gets_them(name):
 def test_categories_of_numbers_are_numbers():
     frame = with_column(pd.Categorical([1, 2] * 30))
     assert len(tw.BudgetForestClassifier(2).fit(frame, TWO).predict(frame)) == 60
+
+
+# --- where documents are
+
+ROOT = Path(__file__).parents[1]
+MADE = {
+    "choosing.md": [tw.PrunedEnsembleClassifier(), tw.PrunedEnsembleRegressor()],
+    "growing.md": [tw.BudgetForestClassifier()],
+    "thrifty.md": [tw.ThriftyClassifier(), tw.ThriftyRegressor()],
+    "cascade.md": [PATH.cascade(HEART.X, HEART.y, stages=2)],
+    "reference.md": [tw.ForestModel(PATH.forest)],
+}
+
+
+@pytest.mark.parametrize("document", MADE)
+def test_estimators_link_to_our_documents(document):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    folder = project["urls"]["Documentation"].removesuffix("index.md")
+    assert (ROOT / "docs" / document).is_file()
+    for model in MADE[document]:
+        assert model._get_doc_link() == folder + document

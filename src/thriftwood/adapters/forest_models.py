@@ -19,6 +19,7 @@ from thriftwood.errors import InputError, UnsupportedModelError
 from thriftwood.forest import LEAF, Forest, collapse, files, leaves, predict, scores
 from thriftwood.forest.table import in_blocks, read_rows
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
+from thriftwood.support.text import DOCUMENTS
 
 
 def read(model: Any) -> Forest:
@@ -56,6 +57,9 @@ class FittedModel(BaseEstimator):
 
     It is a classifier where its trees predict classes, or else a regressor.
     """
+
+    _doc_link_module = "thriftwood"
+    _doc_link_template = f"{DOCUMENTS}reference.md"
 
     @property
     @abstractmethod

@@ -25,7 +25,7 @@ from thriftwood.problem import ErrorCosts, least_cost_answers, read_error_costs,
 from thriftwood.support.arrays import FloatArray
 from thriftwood.support.axes import with_unit
 from thriftwood.support.summary import Chart, Summarised, Summary
-from thriftwood.support.text import unit_behind
+from thriftwood.support.text import DOCUMENTS, unit_behind
 
 FORMAT = "thriftwood cascade"
 VERSION = 5
@@ -66,6 +66,8 @@ class CascadeClassifier(Summarised, FittedModel):
     feature_names_in_ : array, shape (n_features,)
         Where the model knows the names of its columns.
     """
+
+    _doc_link_template = f"{DOCUMENTS}cascade.md"
 
     def __init__(
         self,

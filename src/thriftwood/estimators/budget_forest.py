@@ -40,6 +40,7 @@ from thriftwood.pruning import prune
 from thriftwood.support.arrays import FloatArray, IndexArray, IntArray
 from thriftwood.support.parallel import for_each, n_threads
 from thriftwood.support.progress import progress_bar
+from thriftwood.support.text import DOCUMENTS
 from thriftwood.support.validation import check_mask, one_number_from_zero, truth, whole_number
 from thriftwood.training import Bundles, Growth, RankedColumns, grow_tree, rank_columns
 
@@ -138,6 +139,9 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
     >>> bills[0] < bills[1]
     True
     """
+
+    _doc_link_module = "thriftwood"
+    _doc_link_template = f"{DOCUMENTS}growing.md"
 
     def __init__(
         self,

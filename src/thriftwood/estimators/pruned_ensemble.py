@@ -56,6 +56,7 @@ from thriftwood.problem import (
 from thriftwood.pruning import Pruned, PruningPath, prune_path
 from thriftwood.support.arrays import FloatArray
 from thriftwood.support.parallel import aside, joblib_settings
+from thriftwood.support.text import DOCUMENTS
 from thriftwood.support.validation import check_mask, one_number_from_zero
 
 OUT_OF_BAG = "out_of_bag"
@@ -65,6 +66,8 @@ TAKES_CATEGORIES = ("lightgbm", "xgboost")
 class _PrunedEnsemble(BaseEstimator):
     """All that the classifier and the regressor share."""
 
+    _doc_link_module = "thriftwood"
+    _doc_link_template = f"{DOCUMENTS}choosing.md"
     _forest: type[Any]
 
     def __init__(

@@ -50,7 +50,7 @@ from thriftwood.support.arrays import FloatArray
 from thriftwood.support.columns import Columns
 from thriftwood.support.files import File
 from thriftwood.support.progress import progress_bar
-from thriftwood.support.text import unit_behind
+from thriftwood.support.text import DOCUMENTS, unit_behind
 from thriftwood.support.validation import check_mask, chosen, one_number_from_zero
 from thriftwood.thrifty import (
     FRONTIER_ARRAYS,
@@ -89,6 +89,9 @@ AS_READ: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"
 
 class _Thrifty(BaseEstimator):
     """Common part of both estimators: sets, stages, rules, the choice among them, bills."""
+
+    _doc_link_module = "thriftwood"
+    _doc_link_template = f"{DOCUMENTS}thrifty.md"
 
     def fit(
         self,

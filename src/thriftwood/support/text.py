@@ -10,6 +10,9 @@ MOST_SAID = 300
 # What a cell begins with that a spreadsheet would run, after quotes that say that it is text.
 RUN = re.compile(r"'*[=+\-@\t\r]")
 
+# Where documents can be read; estimators link to theirs, as scikit-learn's do.
+DOCUMENTS = "https://github.com/thriftwood/thriftwood/blob/main/docs/"
+
 
 def shown(text: object) -> str:
     """Return a name as one line to look at: what a terminal would obey is as Python writes it."""
