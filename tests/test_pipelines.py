@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import skrub
 import xgboost
 from cli_files import answer, refused
 from sklearn.base import clone
@@ -699,3 +700,30 @@ def test_exports_without_transformers_are_refused(own_function, name):
     with pytest.raises(UnsupportedModelError, match=r"export its last step, `pipeline\[-1\]`"):
         write(own_function)
     assert write(own_function[-1])
+
+
+# --- skrub
+
+
+@pytest.mark.parametrize("kind", ["vectorizer", "tabular"])
+def test_tables_that_skrub_vectorises(kind):
+    frame, y = patients(300)
+    frame["seen"] = pd.date_range("2020-01-01", periods=300)
+    forest = RandomForestClassifier(6, max_depth=4, random_state=0)
+    pipeline = make_pipeline(skrub.TableVectorizer(), forest)
+    if kind == "tabular":
+        pipeline = skrub.tabular_pipeline(forest)
+    costs = {name: 1.0 + k for k, name in enumerate(frame)}
+    # Nothing may warn: neither reading nor buying asks encoders for categories that they lack.
+    path = tw.prune_path(pipeline.fit(frame, y), frame, y, costs=costs)
+    pruned = path[len(path) // 2]
+    np.testing.assert_array_equal(path.model.predict(frame), pipeline.predict(frame))
+    lazy = tw.LazyPredictor(pruned, acquire=lambda i, name: frame.at[i, name], costs=costs)
+    answer = lazy.predict(frame.index[:40])
+    np.testing.assert_array_equal(answer.labels, pruned.model.predict(frame[:40]))
+    bill = tw.feature_bill(pruned.model, frame[:40], costs)
+    np.testing.assert_allclose(answer.bill.per_sample, bill.per_sample)
+    needed = list(pruned.required_features)
+    assert 0 < len(needed) < len(costs)
+    small = pruned.compact().predict(frame[needed])
+    np.testing.assert_array_equal(small, pruned.model.predict(frame))

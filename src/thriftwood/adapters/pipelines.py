@@ -7,6 +7,7 @@ inputs for each output, which is never too few, unless prices say by `encoded` w
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
@@ -313,6 +314,10 @@ def _known_values(transformer: Any, n_inputs: int) -> list[Sequence[Any]]:
         return [(transformer.blanks[k],) for k in transformer.kept]
     if is_a(transformer, "sklearn", *ENCODERS):
         return [*transformer.categories_]
+    if hasattr(transformer, "output_to_input_"):  # skrub
+        tried = _tried(transformer, n_inputs)
+        own = [transformer.transformers_.get(name) for name in transformer.feature_names_in_]
+        return [one.categories_[0] if hasattr(one, "categories_") else tried for one in own]
     if is_a(transformer, "sklearn", "SimpleImputer"):
         return [(one, transformer.missing_values) for one in transformer.statistics_]
     return [_tried(transformer, n_inputs)] * n_inputs
@@ -321,7 +326,8 @@ def _known_values(transformer: Any, n_inputs: int) -> list[Sequence[Any]]:
 def _tried(transformer: Any, n_inputs: int) -> Sequence[Any]:
     """Return what a transformer of somebody else works with, if it does not work with numbers."""
     for blank in (BLANK, *OTHER_BLANKS):
-        with suppress(Exception):
+        with suppress(Exception), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of categories that are none
             transformer.transform(_one_sample(transformer, [blank] * n_inputs))
             return () if blank is BLANK else (blank,)
     return ()
