@@ -42,6 +42,13 @@ def test_good_arguments_are_accepted() -> None:
 # --- X
 
 
+class Interchange:
+    """A table that has nothing but the old interchange protocol."""
+
+    def __dataframe__(self, nan_as_null: bool = False, allow_copy: bool = True) -> object:
+        raise NotImplementedError
+
+
 BAD_ROWS = {
     "too_few_columns": (ROWS[:, :3], ["X has 3 columns", "4 features"]),
     "too_many_columns": (np.c_[ROWS, ROWS], ["X has 8 columns", "4 features"]),
@@ -56,6 +63,7 @@ BAD_ROWS = {
         pd.DataFrame(ROWS).astype(object).replace(ROWS[3, 1], "high"),
         ["X holds something that is not a number", "'high'"],
     ),
+    "interchange_alone": (Interchange(), ["X is a Interchange", "`__arrow_c_stream__`"]),
     "complex_numbers": (ROWS + 1j, ["X", "complex"]),
     "ragged_rows": ([[1, 2, 3, 4], [1, 2]], ["X"]),
     "sparse_matrix": (sparse.csr_matrix(ROWS[:, :3]), ["X has 3 columns"]),

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from good_calls import BY_NAME, LABELS, ONES, PRICES, ROWS, TARGETS, bill, prune
 from models import NAMES, fitted
@@ -34,6 +35,16 @@ def unaligned(array: np.ndarray) -> np.ndarray:
     return behind.view(np.float32).reshape(singles.shape)
 
 
+class Capsule:
+    """A table of a library that nobody here knows, which hands out Arrow."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
 FORMS_OF_ROWS: dict[str, Callable[[np.ndarray], Any]] = {
     "lists": np.ndarray.tolist,
     "tuples": lambda rows: tuple(map(tuple, rows)),
@@ -46,6 +57,7 @@ FORMS_OF_ROWS: dict[str, Callable[[np.ndarray], Any]] = {
     "float32_unaligned": unaligned,
     "foreign_bytes": lambda rows: rows.astype(rows.dtype.newbyteorder()),
     "read_only": read_only,
+    "arrow_capsule": lambda rows: Capsule(pa.table(pd.DataFrame(rows, columns=NAMES))),
     "pandas": pd.DataFrame,
     "pandas_names": lambda rows: pd.DataFrame(rows, columns=NAMES),
     "pandas_index": lambda rows: pd.DataFrame(rows, index=np.arange(len(rows))[::-1]),

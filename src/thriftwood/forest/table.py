@@ -13,6 +13,7 @@ from thriftwood.forest.forest import Forest
 from thriftwood.forest.inputs import Inputs
 from thriftwood.support.arrays import BoolArray, read_only
 from thriftwood.support.columns import in_own_words
+from thriftwood.support.libraries import library
 from thriftwood.support.memory import available_memory, memory_in_words
 from thriftwood.support.validation import COMPLEX_OR_TIME, some
 
@@ -251,7 +252,7 @@ def readable(X: Any) -> Any:
     """Return samples in which what NumPy masks is missing: NaN; Arrow tables as data frames."""
     _refuse_containers(X)
     if _is_arrow(X):
-        return X.to_pandas()
+        return library("pyarrow", what="An Arrow table").table(X).to_pandas()
     if not isinstance(X, np.ma.MaskedArray):
         return X
     kind = X.dtype.kind
@@ -260,7 +261,9 @@ def readable(X: Any) -> Any:
 
 
 def _is_arrow(X: Any) -> bool:
-    return type(X).__module__.startswith("pyarrow") and hasattr(X, "to_pandas")
+    """Recognise what hands out an Arrow table: pyarrow's own, DuckDB's relations and others."""
+    is_known = type(X).__module__.startswith(("pandas", "polars")) or hasattr(X, "collect")
+    return hasattr(X, "__arrow_c_stream__") and not is_known
 
 
 def _as_numbers(
@@ -304,6 +307,11 @@ def _refusal(X: Any, reason: object) -> InputError:
         words = "X is a lazy frame: call its .collect() first."
     elif type(X).__module__.startswith(("dask.bag", "dask.delayed")):
         words = f"X is a Dask {type(X).__name__}: pass a Dask array or data frame."
+    elif hasattr(X, "__dataframe__") and not hasattr(X, "to_numpy"):
+        words = (
+            f"X is a {type(X).__name__}, which is no table of pandas, polars or Arrow: make one of "
+            "it, or of `__arrow_c_stream__`, by which any table of Arrow is read."
+        )
     elif callable(X):
         words = "X is a function: pass what it returns, X=chunks() for chunks of samples."
     elif isinstance(first, tuple) and first and getattr(first[0], "ndim", 0) == 2:
