@@ -55,9 +55,8 @@ def test_models_that_cannot_be_read_or_stopped_are_refused():
         error=UnsupportedModelError,
     )
     regressor = fitted("random_forest_regressor").model
-    assert_refused(
-        lambda: tw.LazyPredictor(regressor, acquire=nothing, stop="decided"), "predicts numbers"
-    )
+    lazy = tw.LazyPredictor(regressor, acquire=nothing, stop="decided")
+    assert_refused(lambda: lazy.predict([1]), "predicts numbers", "lazy.rank")
 
 
 def test_two_columns_of_one_name_are_refused():

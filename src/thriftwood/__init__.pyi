@@ -1,9 +1,9 @@
 from . import datasets, errors, report
-from .acquisition import LazyAnswer, LazyPredictor
+from .acquisition import LazyAnswer, LazyPredictor, LazyRanking
 from .adapters import ForestModel
 from .baselines import cost_complexity_path, dynamic_programming_path, each_tree_path
 from .billing import FeatureBill, Receipt, feature_bill
-from .cascade import CascadeClassifier
+from .cascade import CascadeClassifier, CascadeRanker
 from .costs import Costs
 from .distributed import DualDecomposition
 from .estimators import (
@@ -34,6 +34,7 @@ __version__: str
 __all__ = [
     "BudgetForestClassifier",
     "CascadeClassifier",
+    "CascadeRanker",
     "Costs",
     "DantzigWolfe",
     "DualDecomposition",
@@ -42,6 +43,7 @@ __all__ = [
     "ForestModel",
     "LazyAnswer",
     "LazyPredictor",
+    "LazyRanking",
     "Mixture",
     "Pruned",
     "PrunedEnsembleClassifier",

@@ -19,6 +19,7 @@ from thriftwood.acquisition.kernels import LOST, MISSED, NOTHING, USED
 from thriftwood.acquisition.traversal import Traversal
 from thriftwood.acquisition.values import ValueReader
 from thriftwood.errors import InputError
+from thriftwood.forest import ListPredictions
 from thriftwood.forest.table import Table
 from thriftwood.support.arrays import BoolArray, IntArray
 
@@ -44,6 +45,7 @@ class Buyer:
         self.bought: list[dict[int, Any]] | None = None  # by column, where features are made
         self.n_requests = 0
         self.n_rounds = 0  # of requests that depended on each other
+        self.ranking: ListPredictions | None = None  # of the documents of a query
         self._names = reader.names
         self._number = reader.number
         self._forest = reader.forest
@@ -67,27 +69,34 @@ class Buyer:
     def in_batches(self) -> Calls:
         """Request the next needs of all samples together, round after round."""
         for batch in self._batches():
-            in_progress = batch
-            while True:
-                samples, features = self._advance(in_progress, batch)
-                if not len(samples):
-                    break
-                wanted = self._columns_to_buy(samples, features)
-                requests = tuple((self.ids[i], self._names[column]) for i, column in wanted)
-                if requests:
-                    found = yield from _values_or_errors(requests)
-                    for (i, column), value in zip(wanted, found, strict=True):
-                        self._take(i, column, value)
-                    self.n_rounds += 1
-                self._settle(np.unique(samples).tolist())
-                in_progress = np.setdiff1d(samples, list(self.dropped))
+            yield from self.until_scored(batch, batch)
+
+    def until_scored(self, in_progress: IntArray, batch: IntArray) -> Calls:
+        """Request what samples of a batch need until they have their scores."""
+        while True:
+            samples, features = self.advance(in_progress, batch)
+            if not len(samples):
+                break
+            yield from self.buy(samples, features)
+            in_progress = np.setdiff1d(samples, list(self.dropped))
+
+    def buy(self, samples: IntArray, features: IntArray) -> Calls:
+        """Request features of samples, in one round."""
+        wanted = self._columns_to_buy(samples, features)
+        requests = tuple((self.ids[i], self._names[column]) for i, column in wanted)
+        if requests:
+            found = yield from _values_or_errors(requests)
+            for (i, column), value in zip(wanted, found, strict=True):
+                self._take(i, column, value)
+            self.n_rounds += 1
+        self._settle(np.unique(samples).tolist())
 
     def from_table(self, table: Table) -> None:
         """Read what samples request in a table that has everything, or else never will."""
         state, values = self.traversal.state, table.values
         lost = self._never_there(table) if self._on_failure == "node" else None
         for batch in self._batches():
-            samples, features = self._advance(batch, batch)
+            samples, features = self.advance(batch, batch)
             while len(samples):
                 state.values[samples, features] = values[samples, features]
                 state.status[samples, features] = USED
@@ -95,7 +104,7 @@ class Buyer:
                     state.status[samples, features] = np.where(lost[samples, features], LOST, USED)
                 self.n_requests += len(samples)
                 self.n_rounds += 1
-                samples, features = self._advance(np.unique(samples), batch)
+                samples, features = self.advance(np.unique(samples), batch)
 
     def _never_there(self, table: Table) -> BoolArray:
         """Return which features of samples are missing in a table."""
@@ -110,7 +119,7 @@ class Buyer:
             for slot, i in enumerate(batch.tolist()):
                 self.traversal.finish(i, slot)
 
-    def _advance(self, samples: IntArray, batch: IntArray) -> tuple[IntArray, IntArray]:
+    def advance(self, samples: IntArray, batch: IntArray) -> tuple[IntArray, IntArray]:
         """Advance samples of a batch; return the samples and features of all their requests."""
         return self.traversal.advance_batch(samples, samples - batch[0])
 
@@ -149,12 +158,12 @@ class Buyer:
         n_tasks = min(len(needs) - 1, self._spare_calls)
         self._spare_calls -= n_tasks
         in_tasks, here = needs[:n_tasks], needs[n_tasks:]
-        tasks = [asyncio.create_task(_value_or_error(acquire, one, names[k])) for k in in_tasks]
+        tasks = [asyncio.create_task(value_or_error(acquire, one, names[k])) for k in in_tasks]
         try:
             for feature in here:
                 if i in self.dropped:
                     break
-                self._take(i, feature, await _value_or_error(acquire, one, names[feature]))
+                self._take(i, feature, await value_or_error(acquire, one, names[feature]))
             for feature, task in zip(in_tasks, tasks, strict=True):
                 self._take(i, feature, await task)
         except BaseException:
@@ -214,7 +223,7 @@ async def make_calls_async(calls: Calls, source: Coroutine) -> None:
     """Await a coroutine function as often as the generator of its calls wants."""
     arguments = next(calls, None)
     while arguments is not None:
-        arguments = _next_call(calls, await _value_or_error(source, *arguments))
+        arguments = _next_call(calls, await value_or_error(source, *arguments))
 
 
 def _next_call(calls: Calls, answer: Any) -> tuple[Any, ...] | None:
@@ -224,7 +233,7 @@ def _next_call(calls: Calls, answer: Any) -> tuple[Any, ...] | None:
         return None
 
 
-async def _value_or_error(source: Coroutine, *arguments: Any) -> Any:
+async def value_or_error(source: Coroutine, *arguments: Any) -> Any:
     """Return what the source returns or the `Exception` that it raises; let cancelling through."""
     try:
         return await source(*arguments)

@@ -8,25 +8,49 @@ import reprlib
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from thriftwood.acquisition import buying
 from thriftwood.acquisition.answer import LazyAnswer
-from thriftwood.acquisition.buying import Buyer, Request
+from thriftwood.acquisition.buying import Buyer, Calls, Request
 from thriftwood.acquisition.columns import ColumnBuyer
 from thriftwood.acquisition.kernels import KNOWN, LOST
+from thriftwood.acquisition.lists import (
+    LazyRanking,
+    buy_by_stages,
+    buy_until_decided,
+    many_at_a_time,
+    many_from_one,
+    values_of,
+)
 from thriftwood.acquisition.sets import CompiledSets
 from thriftwood.acquisition.traversal import compile_stages, price_arrays
 from thriftwood.acquisition.values import Known, ValueReader, read_ids
 from thriftwood.adapters import own_prices, read_stages, unwrapped
 from thriftwood.costs import AnyCosts, Costs, PriceList, as_costs, read_prices, with_known
 from thriftwood.errors import AcquisitionError, ConstantPredictionWarning, InputError
-from thriftwood.forest import NestedStages
+from thriftwood.forest import ListRule, NestedStages
 from thriftwood.forest.table import Table, read_rows
 from thriftwood.problem import AnyErrorCosts, ErrorCosts, read_error_costs
+from thriftwood.support.arrays import IndexArray
 from thriftwood.support.validation import chosen, one_number_from_zero, whole_number
+
+# Prices are looked at as those of a single document, before there are any.
+ONE_QUERY = np.zeros(1, dtype=np.int32)
+
+
+class _Search(NamedTuple):
+    """Documents of a query that are being ranked."""
+
+    query: Any
+    documents: list[Any]
+    k: int
+    calls: Calls
+    buyer: Buyer
+    costs: AnyCosts
+    prices: PriceList
 
 
 class LazyPredictor:
@@ -63,7 +87,8 @@ class LazyPredictor:
     stop : {None, "decided"}
         "decided" stops as soon as no value that was not read can change the predicted label, and
         requests the most telling value for its price first. Labels stay the same and no bill is
-        higher; probabilities become estimates. For classifiers.
+        higher; probabilities become estimates. For classifiers; and for rankers in `rank`, where
+        documents stop when the first k are decided.
     max_cost : float, optional
         What a sample may pay at the most, apart from what is paid once for the model. No value is
         bought that would raise the bill above it: trees that need one answer with the node that
@@ -127,27 +152,33 @@ class LazyPredictor:
         self._is_async = any(
             map(inspect.iscoroutinefunction, (self._source, type(self._source).__call__))
         )
-        nested = getattr(model, "stages_", None)
+        model = getattr(model, "cascade_", model)
+        # A cascade of lists: how many documents of a query go on is known when all are there.
+        self._ranker = model if callable(getattr(model, "list_rule", None)) else None
+        waits = self._ranker is not None
+        nested = model.stages if waits else getattr(model, "stages_", None)
         is_nested = isinstance(nested, NestedStages)  # and keeps within its limit by itself
-        own_limit = math.inf if is_nested else getattr(unwrapped(model), "max_cost", math.inf)
+        own_limit = (
+            math.inf if is_nested or waits else getattr(unwrapped(model), "max_cost", math.inf)
+        )
         self._max_cost = read_limit(own_limit if max_cost is None else max_cost)
         self._on_failure = chosen(on_failure, ("raise", "missing", "node"), "on_failure")
         self._max_in_flight = whole_number(max_in_flight, "max_in_flight", 1)
         self._forest: Any
         if isinstance(nested, NestedStages):
             _check_sets(model, stop, self._max_cost, self._on_failure)
-            self._forest = CompiledSets(nested, model.purchase_plan)
+            self._forest = CompiledSets(nested, model.purchase_plan, waits)
         else:
             stages = read_stages(model).check()
             if costs is not None:
                 stages = stages.called(as_costs(costs).features)
-            self._forest = compile_stages(stages)
+            self._forest = compile_stages(stages, waits)
         self._reader = ValueReader(self._forest.richest)
         self._stops_early = stop is not None and bool(chosen(stop, ("decided",), "stop"))
-        if self._stops_early and not self._forest.richest.is_classifier:
+        if self._stops_early and waits:
             raise InputError(
-                "`stop` is 'decided', but the model predicts numbers: any value may still change "
-                "them. Leave `stop` out."
+                "`stop` is 'decided', and a cascade goes by its own rules: leave `stop` out.",
+                "stop",
             )
         self._error_costs = getattr(model, "error_costs_", None)
         if error_costs is not None:
@@ -166,7 +197,7 @@ class LazyPredictor:
         if self._own is not None and (self._own.is_plain or self._own.is_tied_to_samples):
             costs, self._own = self._own.as_costs(), None
         self._costs = costs
-        self._prices = self._own or self._read_prices(_without_samples(costs), 1)
+        self._prices = self._own or self._read_prices(_without_samples(costs), 1, ONE_QUERY)
         self._price_arrays = price_arrays(self._prices)
 
     def predict(
@@ -193,6 +224,7 @@ class LazyPredictor:
             raise InputError(
                 "The source is a coroutine function: use `await lazy.predict_async(samples)`."
             )
+        self._check_alone()
         if self._source is None:
             table = self._read_table(samples)
             buyer, costs, prices = self._begin(range(table.n_samples), known, costs)
@@ -216,6 +248,7 @@ class LazyPredictor:
                 "The source is a plain function: use `lazy.predict(samples)`, or pass a function "
                 "made by `async def`."
             )
+        self._check_alone()
         buyer, costs, prices = self._begin(samples, known, costs)
         if self._in_batches:
             await buying.make_calls_async(buyer.in_batches(), self._source)
@@ -223,13 +256,129 @@ class LazyPredictor:
             await buyer.concurrently(self._source, self._max_in_flight)
         return self._end(buyer, costs, prices)
 
+    def rank(
+        self,
+        query: Any,
+        documents: Iterable[Any],
+        k: int = 10,
+        *,
+        known: Known | None = None,
+        costs: AnyCosts = None,
+    ) -> LazyRanking:
+        """Find the first documents of a query, buying what that needs.
+
+        The source is asked for features of pairs: `sample` is ``(query, document)``. All documents
+        are in progress together, so that `acquire_many` is asked in few rounds. A cascade sends the
+        best of each stage on. Of any other model all documents are scored; with ``stop="decided"``
+        documents stop as soon as values that were not read cannot change the first k or their
+        order, and the others buy one value each in a round.
+
+        Parameters
+        ----------
+        query
+            Its id, whatever the source knows it by.
+        documents : sequence, or table of shape (n_documents, n_features)
+            Their ids; without a source, all their values.
+        k : int
+            How many to find; all where there are fewer.
+        known, costs
+            As in `predict`, for the documents.
+        """
+        if self._is_async:
+            raise InputError(
+                "The source is a coroutine function: use `await lazy.rank_async(query, documents)`."
+            )
+        source: Any = self._source
+        if source is not None and not self._in_batches:
+            source = many_from_one(source)
+        elif source is None:
+            table = self._read_table(documents)
+            documents, source = (
+                range(table.n_samples),
+                values_of(table, self._reader.names, self._forest.richest),
+            )
+        search = self._begin_ranking(query, documents, k, known, costs)
+        buying.make_calls(search.calls, source)
+        return self._end_ranking(search)
+
+    async def rank_async(
+        self,
+        query: Any,
+        documents: Iterable[Any],
+        k: int = 10,
+        *,
+        known: Known | None = None,
+        costs: AnyCosts = None,
+    ) -> LazyRanking:
+        """Find the first documents by a source that is a coroutine function; else as `rank`."""
+        if self._source is None or not self._is_async:
+            raise InputError("The source is a plain function: use `lazy.rank(query, documents)`.")
+        source = self._source
+        if not self._in_batches:
+            source = many_at_a_time(source, self._max_in_flight)
+        search = self._begin_ranking(query, documents, k, known, costs)
+        await buying.make_calls_async(search.calls, source)
+        return self._end_ranking(search)
+
+    def _begin_ranking(
+        self, query: Any, documents: Any, k: int, known: Known | None, costs: AnyCosts
+    ) -> _Search:
+        """Return the calls that rank documents, and what is needed when they were made."""
+        n_first, found = whole_number(k, "k", 1), read_ids(documents)
+        if self._forest.richest.is_classifier:
+            raise InputError(
+                "This model predicts classes, and `rank` sorts by numbers: pass a ranker, or a "
+                "regressor of grades."
+            )
+        if self._max_cost < math.inf:
+            raise InputError(
+                "`max_cost` is what a sample may pay, and of a ranking the query pays: give the "
+                "limit to a cascade, by `cascade.at(max_cost=...)`.",
+                "max_cost",
+            )
+        ids = [(query, document) for document in found]
+        buyer, costs, prices = self._begin(ids, known, costs, is_list=True)
+        if self._stops_early:
+            calls = buy_until_decided(buyer, n_first, self._forest.nodes, self._bounds)
+        else:
+            rule = ListRule([0], np.zeros(1))
+            if self._ranker is not None:
+                rule = self._ranker.list_rule()
+            calls = buy_by_stages(buyer, rule)
+        return _Search(query, found, n_first, calls, buyer, costs, prices)
+
+    def _end_ranking(self, search: _Search) -> LazyRanking:
+        answer, found = self._end(search.buyer, search.costs, search.prices), search.buyer.ranking
+        assert found is not None
+        first = np.argsort(-found.predictions, kind="stable")[: search.k]
+        own = tuple(search.documents[i] for i in first.tolist())
+        return LazyRanking(search.query, own, found.scores[first], found.stage, answer)
+
+    def _check_alone(self) -> None:
+        """Refuse to predict samples alone that are ranked together, or pay together."""
+        if self._ranker is not None or self._prices.has_queries:
+            raise InputError(
+                "Documents of a query are ranked, and pay, together: use `lazy.rank(query, "
+                "documents)`."
+            )
+        if self._stops_early and not self._forest.richest.is_classifier:
+            raise InputError(
+                "`stop` is 'decided', but the model predicts numbers: any value may still change "
+                "them. Leave `stop` out, or rank documents by `lazy.rank(query, documents)`.",
+                "stop",
+            )
+
     def __repr__(self) -> str:
         stop = ", stop='decided'" if self._stops_early else ""
         limit = f", max_cost={self._max_cost:g}" if self._max_cost < math.inf else ""
         return f"LazyPredictor({self._forest.richest!r}{stop}{limit})"
 
     def _begin(
-        self, samples: Iterable[Any], known: Known | None, costs: AnyCosts
+        self,
+        samples: Iterable[Any],
+        known: Known | None,
+        costs: AnyCosts,
+        is_list: bool = False,
     ) -> tuple[Buyer, AnyCosts, PriceList]:
         """Return a buyer for samples, and their prices, as given and as a list."""
         ids = read_ids(samples)
@@ -243,8 +392,10 @@ class LazyPredictor:
         prices, weighed = self._prices, self._price_arrays
         is_tied = isinstance(costs, Costs) and costs.is_tied_to_samples
         if is_tied or costs is not self._costs:
-            prices = self._read_prices(costs, len(ids))
+            prices = self._read_prices(costs, len(ids), np.zeros(len(ids), np.int32))
             weighed = price_arrays(prices)
+        elif is_list:
+            prices = prices.for_queries(np.zeros(len(ids), np.int32))
         if self._max_cost < math.inf and (prices.payer >= 0).any():
             raise InputError(
                 "With `shared_by` what a sample pays depends on what others buy, so that no bill "
@@ -253,9 +404,11 @@ class LazyPredictor:
             )
         weighing = None
         if self._weighs:
-            weighing = self._bounds, weighed, (self._stops_early, self._max_cost)
-        one_by_one = not (self._in_batches or self._is_async)
+            by_label = self._stops_early and not is_list
+            weighing = self._bounds, weighed, (by_label, self._max_cost)
+        one_by_one = not (self._in_batches or self._is_async or is_list)
         most = buying.BATCH_SIZE if self._in_batches else 1 if one_by_one else self._max_in_flight
+        most = len(ids) if is_list else most
         traversal = self._forest.traversal(len(ids), min(len(ids), most), one_by_one, weighing)
         inputs = self._forest.richest.inputs
         if inputs is not None and prices.made_of is not None:
@@ -275,9 +428,8 @@ class LazyPredictor:
             hint = "Without `acquire` and `acquire_many`, `predict` takes a table of all values."
             raise InputError(f"{error} {hint}", "samples") from None
 
-    def _read_prices(self, costs: AnyCosts, n_samples: int) -> PriceList:
-        forest = self._forest.richest
-        return read_prices(costs, forest.columns, n_samples)
+    def _read_prices(self, costs: AnyCosts, n_samples: int, query: IndexArray) -> PriceList:
+        return read_prices(costs, self._forest.richest.columns, n_samples, query)
 
     def _end(self, buyer: Buyer, costs: AnyCosts, prices: PriceList) -> LazyAnswer:
         """Return the answer, or raise where samples had to be given up."""
@@ -292,7 +444,7 @@ class LazyPredictor:
             return self._answer(buyer, prices, slice(None))
         good = np.delete(np.arange(len(buyer.ids)), list(buyer.dropped))
         if isinstance(costs, Costs) and len(good):
-            prices = self._read_prices(costs.take(good), len(good))
+            prices = self._read_prices(costs.take(good), len(good), np.zeros(len(good), np.int32))
         answer = self._answer(buyer, prices, good)
         error = AcquisitionError(_failed(buyer, len(good)), answer.failures, answer)
         raise error from answer.failures[0].error

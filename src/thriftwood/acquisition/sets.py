@@ -25,6 +25,7 @@ class CompiledSets:
 
     nested: NestedStages
     stages: Stages
+    wait: bool = False
 
     @property
     def richest(self) -> Forest:
@@ -39,17 +40,22 @@ class CompiledSets:
         return scores
 
     def traversal(self, n_samples: int, n_slots: int, one_by_one: bool, _: None) -> SetTraversal:
-        return SetTraversal(self.nested, n_samples, n_slots, one_by_one)
+        return SetTraversal(self.nested, n_samples, n_slots, one_by_one, self.wait)
 
 
 class SetTraversal:
     """Samples on their way through the stages, with the interface of `Traversal`."""
 
     def __init__(
-        self, nested: NestedStages, n_samples: int, n_slots: int, one_by_one: bool
+        self,
+        nested: NestedStages,
+        n_samples: int,
+        n_slots: int,
+        one_by_one: bool,
+        wait: bool = False,
     ) -> None:
         shape = n_samples, nested.n_features
-        self._nested, self._one_by_one = nested, one_by_one
+        self._nested, self._one_by_one, self._waits = nested, one_by_one, wait
         self._in_use = nested.in_use
         self._columns = [np.array(sorted(nested.sets[number]), int) for number in self._in_use]
         self.first_uses = [b""] * n_samples
@@ -77,6 +83,11 @@ class SetTraversal:
 
     def clear(self, _slots: int | slice) -> None:
         """Do nothing: samples keep their own state."""
+
+    def send_on(self, samples: IntArray) -> None:
+        """Send samples that wait at a stage to the next."""
+        self.state.stage[samples] += 1
+        self._is_done[samples] = False
 
     def requested(self, i: int) -> list[int]:
         """Return all features that a sample has requested."""
@@ -128,7 +139,7 @@ class SetTraversal:
             number, values = self._in_use[stage], self.state.values[own]
             outputs = self._nested.outputs(number, values)
             margins = self._nested.margins(number, values, outputs)
-            stops = margins >= self._nested.thresholds[number]
+            stops = (margins >= self._nested.thresholds[number]) | self._waits
             self.state.scores[own[stops]] = outputs[stops]
             self._is_done[own[stops]] = True
             self.state.stage[own[~stops]] += 1

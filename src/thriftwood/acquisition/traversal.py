@@ -51,7 +51,8 @@ class CompiledForest:
         """Return predictions from scores and the stages in use where samples stopped."""
         if len(self.forests) == 1:
             return predictions(self.forests[0].link, scores)
-        predicted = np.empty((len(scores), len(np.array(self.richest.classes))))
+        classes = self.richest.classes
+        predicted = np.empty((len(scores), 1 if classes is None else len(classes)))
         for number, forest in enumerate(self.forests):
             stopped = stage == number
             predicted[stopped] = predictions(forest.link, scores[stopped])
@@ -63,8 +64,11 @@ class CompiledForest:
         return Traversal(self, n_samples, n_slots, one_by_one, weighing)
 
 
-def compile_stages(stages: Stages) -> CompiledForest:
-    """Put the nodes of the stages in use into arrays, one stage after the other."""
+def compile_stages(stages: Stages, wait: bool = False) -> CompiledForest:
+    """Put the nodes of the stages in use into arrays, one stage after the other.
+
+    Those that `wait` stop at every stage, until they are sent on.
+    """
     in_use = np.array(stages.in_use)
     forests = [stages.forests[number] for number in in_use]
     first_node = np.cumsum([0] + [forest.n_nodes for forest in forests[:-1]])
@@ -81,7 +85,7 @@ def compile_stages(stages: Stages) -> CompiledForest:
         divisor=read_only_copy(divisor, np.float64),
         link=read_only_copy([LINK_NUMBERS.get(forest.link, 0) for forest in forests], np.int64),
         error_costs=read_only_copy(stages.error_costs),
-        threshold=read_only_copy(stages.thresholds[in_use]),
+        threshold=read_only_copy(stages.thresholds[in_use] * (not wait)),
         root_features=read_only_copy(np.concatenate(root_features), np.int64),
         root_feature_start=read_only_copy(np.cumsum([0, *map(len, root_features)]), np.int64),
     )
@@ -134,7 +138,8 @@ class Traversal:
             first_uses=np.empty((n_slots, richest.n_features, 2), np.int32),
             n_first_uses=np.zeros(n_slots, np.int32),
         )
-        self._roots = NodeArrays(*forest.nodes).roots[0]
+        self._roots_of_stages = NodeArrays(*forest.nodes).roots
+        self._roots = self._roots_of_stages[0]
         self._numbers = np.arange(max(n_samples, n_slots))
         state = tuple(self.state)
         if weighing is None:
@@ -160,6 +165,12 @@ class Traversal:
         """Put samples that are about to start in some slots at the roots."""
         self.state.node[slots] = self._roots
         self.state.n_first_uses[slots] = 0
+
+    def send_on(self, samples: IntArray) -> None:
+        """Send samples that wait at a stage to the next, where each has its own slot."""
+        self.state.stage[samples] += 1
+        self.state.n_tests[samples] = 0
+        self.state.node[samples] = self._roots_of_stages[self.state.stage[samples]]
 
     def requested(self, i: int) -> list[int]:
         """Return all features that a sample has requested."""

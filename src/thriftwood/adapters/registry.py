@@ -78,6 +78,8 @@ REASONS = {
     "TransformedTargetRegressor": "its trees predict other numbers than it does; pass its "
     "`regressor_`, and y as `transformer_` makes it",
     "CascadeClassifier": "it is several forests; pass one of its `stages.forests`",
+    "CascadeRanker": "it is several models, which `at(budget=...)` makes cheaper, whose bill is "
+    "`bill(X, qid)` and which `save` keeps",
     "_Thrifty": "it is several models, bought stage by stage; `at(budget=...)` makes it cheaper, "
     "`bill(X)` is its bill, `save` keeps it, and C, JSON and ONNX can say what it does. At the end "
     "of a Pipeline that is `pipeline[-1]`, and X what `pipeline[:-1].transform` makes. For other "

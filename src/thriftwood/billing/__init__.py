@@ -18,6 +18,7 @@ from thriftwood.billing.payments import (
     model_costs,
     nested_bills,
     paid_by_step,
+    payments,
     sorted_by_step,
     steps_of,
 )
@@ -46,6 +47,7 @@ __all__ = [
     "model_costs",
     "nested_bills",
     "paid_by_step",
+    "payments",
     "shown_value",
     "sorted_by_step",
     "steps_of",

@@ -214,6 +214,9 @@ def feature_bill(
       tree 0  cp = 1            1
     """
     model = without_threshold(model)
+    if callable(getattr(model, "list_rule", None)):
+        ranked: FeatureBill = model.bill(X, qid, costs)  # of the stages where documents stop
+        return ranked
     if isinstance(getattr(model, "stages_", None), NestedStages):
         own_bill: FeatureBill = model.bill(X, costs)  # of what its stages buy, whatever trees ask
         return own_bill
@@ -240,19 +243,22 @@ def bill_of_stages(
     n_jobs: int | None = None,
     weights: FloatArray | None = None,
     query: IndexArray | None = None,
+    stage: IntArray | None = None,
 ) -> FeatureBill:
     """Measure what samples pay on their way through the stages of a cascade, or the only one.
 
-    Stages are nested, so that a sample uses what the stage tests where it stops.
+    Stages are nested, so that a sample uses what the stage tests where it stops. `stage` says where
+    that is, if that is known already; at -1 nothing is used.
     """
-    stage = np.zeros(table.n_samples, dtype=np.int64)
-    if len(stages) == 1:
+    if stage is None and len(stages) == 1:
+        stage = np.zeros(table.n_samples, dtype=np.int64)
         used, test_costs = features_used(stages.richest, table, prices, n_jobs)
     else:
-        stage = predict_stages(stages, table.values, n_jobs).stage
-        used = np.empty(table.values.shape, dtype=np.bool_)
-        test_costs = np.empty(table.n_samples)
-        for number in np.unique(stage).tolist():
+        if stage is None:
+            stage = predict_stages(stages, table.values, n_jobs).stage
+        used = np.zeros(table.values.shape, dtype=np.bool_)
+        test_costs = np.zeros(table.n_samples)
+        for number in np.unique(stage[stage >= 0]).tolist():
             here = np.flatnonzero(stage == number)
             part = Table(table.values[here], table.names)
             paid = features_used(stages.forests[number], part, prices, n_jobs)

@@ -13,7 +13,9 @@ from thriftwood.cascade.calibration import (
     is_lopsided,
     temperature_scaling,
 )
+from thriftwood.cascade.list_building import build_list_cascade, ranking_name, tuned
 from thriftwood.cascade.model import CascadeClassifier
+from thriftwood.cascade.ranker import CascadeRanker
 from thriftwood.cascade.rules import CLOSE, RULE_ARRAYS, StoppingRules, not_beaten
 from thriftwood.cascade.tuning import (
     StageResults,
@@ -28,17 +30,21 @@ __all__ = [
     "N_STAGES",
     "RULE_ARRAYS",
     "CascadeClassifier",
+    "CascadeRanker",
     "StageResults",
     "StoppingRules",
     "at_stop",
     "brier_scores",
     "build_cascade",
+    "build_list_cascade",
     "cheapest",
     "check_cascade",
     "expected_errors",
     "is_lopsided",
     "not_beaten",
+    "ranking_name",
     "rules_near_best",
     "temperature_scaling",
     "tune_rules",
+    "tuned",
 ]

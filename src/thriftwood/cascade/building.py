@@ -30,6 +30,7 @@ from thriftwood.problem import (
     Prunings,
     SampleData,
     least_cost_answers,
+    ranks,
     read_error_costs,
     read_points,
 )
@@ -42,13 +43,18 @@ from thriftwood.support.validation import chosen, is_whole, whole_number
 N_STAGES = 18
 
 
-def check_cascade(forest: Forest, samples: str, refit: LabelledSamples | None) -> None:
+def check_cascade(
+    forest: Forest, samples: str, refit: LabelledSamples | None, has_queries: bool = False
+) -> None:
     """Refuse what no cascade can be tuned on, before samples are read."""
-    if not forest.is_classifier:
+    if not (forest.is_classifier or (has_queries and ranks(forest))):
         raise InputError(
             "A cascade stops where the class of a sample is clear, and this model predicts "
-            "numbers. Take a point of the path by `path.at(...)`, or mix two by `path.mix(...)`."
+            "numbers. Take a point of the path by `path.at(...)`, or mix two by `path.mix(...)`; "
+            "for a ranker pass `qid`, the query of each sample."
         )
+    if has_queries and not forest.is_classifier:
+        chosen(samples, ("all",), "samples")
     if chosen(samples, ("all", "out_of_bag"), "samples") == "out_of_bag" and refit is not None:
         raise InputError(
             f"Refitted values have seen every training sample, so that samples={samples!r} has no "
@@ -83,7 +89,7 @@ def build_cascade(
     if len(np.asarray(path.forest.classes)) > 1:
         judged = data.counted(data.loss_weights) > 0
         check_several_classes(np.unique(data.target[judged]), int(judged.sum()))
-    forests = _forests(path, stages)
+    forests = forests_of(path, stages)
     if refit is not None:
         training = read_labelled(refit, "refit")
         classes = np.asarray(path.forest.classes)
@@ -115,7 +121,7 @@ def build_cascade(
     return cascade.at(budget=None)
 
 
-def _forests(path: Prunings, stages: int | Sequence[int]) -> list[Forest]:
+def forests_of(path: Prunings, stages: int | Sequence[int]) -> list[Forest]:
     """Return the forests of the stages, from cheap to rich."""
     if is_whole(stages):
         points = _spread(path.costs, whole_number(stages, "stages", 1) - 1)

@@ -10,6 +10,13 @@ from thriftwood.forest.forest import Forest, levels_of
 from thriftwood.forest.inputs import Inputs, column_of, table_of
 from thriftwood.forest.kernels import LEAF, NEXT_TO_ZERO, NO_SET, class_weights, first_tests
 from thriftwood.forest.links import Link, Statistic, predictions
+from thriftwood.forest.lists import (
+    ListPredictions,
+    ListRule,
+    ListWalk,
+    Places,
+    walk_lists,
+)
 from thriftwood.forest.margin_kernels import LEAST_SHARE
 from thriftwood.forest.nested import (
     FeatureSet,
@@ -52,7 +59,11 @@ __all__ = [
     "Forest",
     "Inputs",
     "Link",
+    "ListPredictions",
+    "ListRule",
+    "ListWalk",
     "NestedStages",
+    "Places",
     "Routes",
     "StagePredictions",
     "Stages",
@@ -84,4 +95,5 @@ __all__ = [
     "sums_below",
     "table_of",
     "value_ranges",
+    "walk_lists",
 ]

@@ -91,6 +91,10 @@ class Stages:
         self.richest.check()
         return self
 
+    def outputs(self, number: int, X: NDArray[Any], n_jobs: int | None = None) -> FloatArray:
+        """Return the scores that a stage gives samples."""
+        return scores(self.forests[number], X, n_jobs)
+
     def margins(self, number: int, X: NDArray[Any], found: FloatArray) -> FloatArray:
         """Return the margins of samples at a stage, of their scores there.
 
@@ -155,11 +159,11 @@ def margins_of(scores: FloatArray, link: Link, error_costs: FloatArray) -> Float
 
 
 def _predict_the_same(small: Forest, large: Forest) -> bool:
-    """Return True if two forests predict the same classes from the same columns."""
+    """Return True if two forests predict the same classes, or numbers, from the same columns."""
     arrays = ("classes", "set_start", "in_set")
     others = ("n_features", "n_outputs", "input_dtype", "feature_names", "category_labels")
     return (
-        small.is_classifier
+        small.is_classifier == large.is_classifier
         and all(np.array_equal(getattr(small, name), getattr(large, name)) for name in arrays)
         and all(getattr(small, name) == getattr(large, name) for name in others)
     )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from thriftwood.adapters import ForestModel
-from thriftwood.cascade import CascadeClassifier
+from thriftwood.cascade import CascadeClassifier, CascadeRanker
 from thriftwood.errors import InputError
 from thriftwood.estimators import THRIFTY_FORMAT, load_thrifty
 from thriftwood.forest import NestedStages
@@ -17,6 +17,7 @@ from thriftwood.formats.content import Content
 
 LOADERS: dict[str, Callable[[Path], Any]] = {
     "thriftwood cascade": CascadeClassifier.load,
+    "thriftwood ranker": CascadeRanker.load,
     "thriftwood forest": ForestModel.load,
     THRIFTY_FORMAT: load_thrifty,
 }
@@ -39,7 +40,7 @@ def read(content: Content) -> Any:
 
 def holds(model: object) -> bool:
     is_thrifty = isinstance(getattr(model, "stages_", None), NestedStages)
-    return is_thrifty or isinstance(model, (CascadeClassifier, ForestModel))
+    return is_thrifty or isinstance(model, (CascadeClassifier, CascadeRanker, ForestModel))
 
 
 def write(model: Any, place: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from thriftwood.adapters import read_stages
-from thriftwood.cascade import CascadeClassifier
+from thriftwood.cascade import CascadeClassifier, CascadeRanker
 from thriftwood.errors import InputError, ThriftwoodError, UnsupportedModelError
 from thriftwood.formats.content import Content
 from thriftwood.formats.trial import tried_first
@@ -81,7 +81,7 @@ def read(content: Content) -> Any:
 
 
 def holds(model: object) -> bool:
-    return not isinstance(model, CascadeClassifier)
+    return not isinstance(model, (CascadeClassifier, CascadeRanker))
 
 
 def write(model: Any, place: Path) -> None:

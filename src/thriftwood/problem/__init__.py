@@ -44,6 +44,7 @@ from thriftwood.problem.pairs import (
     ranks,
     take_documents,
 )
+from thriftwood.problem.pairs_kernels import apply_pair_hessian, pair_losses
 from thriftwood.problem.problem import (
     PruningProblem,
     SampleData,
@@ -105,6 +106,7 @@ __all__ = [
     "RankingScore",
     "SampleData",
     "Subsample",
+    "apply_pair_hessian",
     "build_closure",
     "build_complexity",
     "check_gains_count",
@@ -122,6 +124,7 @@ __all__ = [
     "node_losses",
     "one_target_each",
     "own_class_weight",
+    "pair_losses",
     "ranking_loss",
     "ranking_names",
     "ranking_values",

@@ -12,14 +12,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from thriftwood.errors import InputError
-from thriftwood.forest import Forest
+from thriftwood.forest import Forest, Places
 from thriftwood.problem.pairs import MOST_GRADE, check_grades
 from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
 
@@ -37,14 +37,15 @@ class RankingScore:
     is_lightgbm: bool
 
     def of_queries(self, grades: FloatArray, values: FloatArray, query: IntArray) -> FloatArray:
-        """Return the score of each query; documents come query by query."""
+        """Return the score of each query, which have numbers from 0 on."""
         places = Places.of(values, query, one_by_one=self.is_lightgbm)
-        gains = self._gains(grades)
+        gains = self.gains(grades)
         found = MEASURES[self.measure](places, gains, self.k)
         has_relevant = np.bincount(query, gains) > 0
         return np.where(has_relevant, found, float(self.is_lightgbm))
 
-    def _gains(self, grades: FloatArray) -> FloatArray:
+    def gains(self, grades: FloatArray) -> FloatArray:
+        """Return what documents of grades are worth."""
         if self.measure == "ndcg":
             return np.exp2(grades) - 1 if self.is_lightgbm else grades
         return (grades > 0).astype(np.float64)
@@ -98,50 +99,12 @@ def _class_values(score: RankingScore, forest: Forest) -> FloatArray:
     return classes.astype(np.float64)
 
 
-class Places(NamedTuple):
-    """The places of documents, query after query, and the ties that they are part of.
-
-    Attributes
-    ----------
-    query, order : shape (n_samples,)
-        The query and the document of each place, if ties are in the order of documents.
-    rank : shape (n_samples,)
-        From 0 in each query.
-    tie : shape (n_samples,)
-        The number of the tie of each place; it goes from the rank `first` on.
-    first, size : shape (n_ties,)
-    """
-
-    query: IntArray
-    order: IntArray
-    rank: IntArray
-    tie: IntArray
-    first: IntArray
-    size: IntArray
-
-    @classmethod
-    def of(cls, values: FloatArray, query: IntArray, one_by_one: bool = False) -> Places:
-        """Rank documents, which come query by query; `one_by_one` makes no ties."""
-        order = np.lexsort((-values, query))
-        sizes = np.bincount(query)
-        rank = np.arange(len(query)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        falls = np.append(True, np.diff(values[order]) != 0)
-        begins = np.flatnonzero((rank == 0) | falls | one_by_one)
-        size = np.diff(np.append(begins, len(query)))
-        tie = np.repeat(np.arange(len(begins)), size)
-        return cls(query, order, rank, tie, rank[begins], size)
-
-    def in_ties(self, amounts: FloatArray) -> FloatArray:
-        """Return the sum of amounts of documents over each tie."""
-        return np.bincount(self.tie, amounts[self.order]).astype(np.float64)
-
-
 def ndcg(places: Places, gains: FloatArray, k: float) -> FloatArray:
     """Normalised discounted cumulative gain (Jarvelin and Kekalainen, 2002)."""
     discount = np.where(places.rank < k, 1 / np.log2(places.rank + 2), 0.0)
     mean = places.in_ties(gains) / places.size
     found = np.bincount(places.query, mean[places.tie] * discount)
-    ideal = gains[np.lexsort((-gains, places.query))]
+    ideal = gains[places.order][np.lexsort((-gains[places.order], places.query))]
     best = np.bincount(places.query, ideal * discount)
     return np.divide(found, best, out=np.zeros_like(best), where=best > 0)
 

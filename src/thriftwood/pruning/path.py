@@ -12,7 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thriftwood.adapters import BootstrapSamples, Scoring, read_bootstrap, read_forest, write_model
-from thriftwood.cascade import N_STAGES, CascadeClassifier, build_cascade, check_cascade
+from thriftwood.cascade import (
+    N_STAGES,
+    CascadeClassifier,
+    CascadeRanker,
+    build_cascade,
+    build_list_cascade,
+    check_cascade,
+    ranking_name,
+)
 from thriftwood.costs import AnyCosts, PriceList
 from thriftwood.errors import InputError
 from thriftwood.evaluation import (
@@ -402,9 +410,10 @@ class PruningPath(Summarised):
         sample_weight: ArrayLike | None = None,
         class_weight: ClassWeight = None,
         costs: AnyCosts = None,
+        qid: ArrayLike | None = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
-    ) -> CascadeClassifier:
+    ) -> CascadeClassifier | CascadeRanker:
         """Return a classifier that starts cheap, and buys more only where it is not sure.
 
         Points of the path become stages. A sample is predicted by the first one that is sure enough
@@ -412,6 +421,9 @@ class PruningPath(Summarised):
         enough, at each stage, is tuned on the samples given, for every budget at once:
         `cascade.at(budget=...)` takes another budget without further work. Budgets between two
         points of the path are used, too, as far as samples differ in what they have bought.
+
+        Of a ranker, with `qid`, it is a ranker: all documents of a query start cheap, and only the
+        best of each stage go on. Budgets and limits are those of queries then.
 
         Parameters
         ----------
@@ -449,14 +461,22 @@ class PruningPath(Summarised):
             that the model was trained with, but for `error_costs`; "uniform" weighs all alike.
         costs : array-like, mapping or Costs, optional
             What these samples pay; None means the prices of the path.
+        qid : array-like, optional
+            The query of each sample, for a ranker. Scores are then those of rankings, usually
+            "ndcg@10"; the queries of `refit` come fourth, as refit=(X, y, None, qid).
         n_jobs : int, optional
             Threads, as in scikit-learn.
         progress : bool, optional
             As in `prune_path`.
         """
-        check_cascade(self.forest, samples, refit)
+        check_cascade(self.forest, samples, refit, qid is not None)
         scoring = self._judged_by(scoring, error_costs)
-        data, prices = read_validation(self, X, y, samples, sample_weight, costs, class_weight)
+        about = samples, sample_weight, costs, class_weight, qid
+        data, prices = read_validation(self, X, y, *about)
+        if not self.forest.is_classifier:
+            name = ranking_name(scoring)
+            ranker = build_list_cascade(self, data, prices, stages, refit, n_jobs, progress, name)
+            return ranker.at(budget=budget, max_cost=max_cost)
         if class_weight is None and not isinstance(scoring, ErrorCosts):
             data = with_own_class_weights(data, self.model, self.forest) or data
         cascade = build_cascade(self, data, prices, stages, refit, n_jobs, progress, scoring)

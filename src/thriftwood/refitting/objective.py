@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from thriftwood.problem.pairs_kernels import apply_pair_hessian
+from thriftwood.problem import apply_pair_hessian
 from thriftwood.refitting import kernels
 from thriftwood.refitting.problem import LOSSES, LeafProblem
 from thriftwood.support.arrays import FloatArray

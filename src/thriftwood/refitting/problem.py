@@ -7,8 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.errors import InputError
-from thriftwood.problem import LAMBDARANK, NDCG, Pairs, read_ranking, take_documents
-from thriftwood.problem.pairs_kernels import pair_losses
+from thriftwood.problem import (
+    LAMBDARANK,
+    NDCG,
+    Pairs,
+    pair_losses,
+    read_ranking,
+    take_documents,
+)
 from thriftwood.refitting import kernels
 from thriftwood.refitting.kernels import NO_LEAF
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray, read_only_copy
