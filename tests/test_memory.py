@@ -1,6 +1,10 @@
 """Memory is estimated before a path begins, and what does not fit is refused before it is taken."""
 
 import math
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +12,7 @@ from cli_files import asked_about, heart_folder, run
 from sklearn.ensemble import RandomForestClassifier
 
 import thriftwood as tw
+from thriftwood.billing import count_purchases
 from thriftwood.errors import InputError, OutOfMemoryError
 from thriftwood.problem import problem as problem_module
 from thriftwood.support.memory import amount_of_memory, available_memory, memory_in_words
@@ -43,21 +48,55 @@ def test_estimates_are_positive_and_rise_with_samples():
         tw.Costs(per_sample=np.random.default_rng(0).random(NHANES.X.shape)),
     ],
 )
-def test_the_estimate_has_room_for_all_arcs_and_items(costs):
+def test_arcs_are_counted_before_they_are_made_and_items_nearly(costs):
     problem = problem_of(None, costs=costs)
     bought = problem.purchases
-    n_arcs, n_items = len(bought.arc_item), len(bought.item_cost)
-    assert problem.memory_estimate > problem.routes.order.nbytes + 12 * n_arcs + 70 * n_items
+    n_arcs, n_items = count_purchases(problem.forest, problem.routes, problem.prices)
+    assert n_arcs == len(bought.arc_item)
+    assert len(bought.item_cost) <= n_items <= 1.3 * len(bought.item_cost)
 
 
-def test_the_estimate_is_near_what_is_there():
-    problem = problem_of(None)
-    forest, bought = problem.forest, problem.purchases
-    n_arcs, n_items = len(bought.arc_item), len(bought.item_cost)
-    per_node = 41 * forest.n_nodes + 113 * forest.n_splits
-    merging = max(70 * n_items, 45 * n_items + 4 * n_arcs)
-    there = problem.routes.order.nbytes + per_node + 12 * n_arcs + merging
-    assert there <= problem.memory_estimate < 1.25 * there
+# Prunes a small forest, so that compiled code is there, and sees how far the memory rises.
+PEAK = """
+import sys
+import numpy as np
+import thriftwood as tw
+from measure import peak_bytes
+from sklearn.ensemble import RandomForestClassifier
+rng = np.random.default_rng(0)
+X = rng.normal(size=(12_000, 30)).astype(np.float32)
+y = (X[:, :8] @ rng.normal(size=8) + rng.normal(size=12_000) > 0).astype(int)
+forest = RandomForestClassifier(40, min_samples_leaf=3, random_state=0, n_jobs=2).fit(X, y)
+costs = tw.Costs(**eval(sys.argv[1], {"np": np, "rng": rng}))
+tw.prune_path(forest, X[:400], y[:400], costs=tw.Costs(per_feature=costs.per_feature))
+problem = tw.pruning_problem(forest, X, y, costs=costs)
+peak = peak_bytes(lambda: tw.prune_path(problem))
+print(problem.memory_estimate / peak)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.path.exists("/proc/self/clear_refs"), reason="only Linux says it")
+@pytest.mark.parametrize(
+    "more",
+    [
+        "",
+        "groups={'a': range(10), 'b': range(10, 20)}, group_fee={'a': 5.0, 'b': 7.0}",
+        "known=rng.random((12_000, 30)) < 0.5",
+        "shared_by=np.arange(12_000) // 7",
+    ],
+)
+def test_the_estimate_is_within_a_quarter_of_the_peak(more):
+    places = [*sys.path, Path(__file__).parents[1] / "benchmarks"]
+    child = subprocess.run(
+        [sys.executable, "-c", PEAK, f"dict(per_feature=np.ones(30), {more})"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert child.returncode == 0, child.stderr
+    assert 0.8 < float(child.stdout) < 1.25
 
 
 def test_a_problem_in_partitions_has_no_estimate():
@@ -227,3 +266,18 @@ def test_where_memory_ends_a_sentence_says_what_to_do(call):
     with pytest.raises(OutOfMemoryError, match=r"Unable to allocate .*\. Pass fewer") as caught:
         call()
     assert isinstance(caught.value, MemoryError)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="this system has no such limit")
+def test_a_limit_of_addresses_is_a_limit_of_memory():
+    """As `ulimit -v` sets one, for a process and those that it starts."""
+    code = """
+import resource
+from pathlib import Path
+from thriftwood.support.memory import available_memory
+before = available_memory()
+taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (taken + 100_000_000,) * 2)
+assert 50_000_000 < available_memory() < 100_000_001 < before
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

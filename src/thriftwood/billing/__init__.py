@@ -22,7 +22,12 @@ from thriftwood.billing.payments import (
     sorted_by_step,
     steps_of,
 )
-from thriftwood.billing.purchases import OF_SPLIT, Purchases, list_purchases
+from thriftwood.billing.purchases import (
+    OF_SPLIT,
+    Purchases,
+    count_purchases,
+    list_purchases,
+)
 from thriftwood.billing.receipt import (
     FeatureUse,
     Receipt,
@@ -38,6 +43,7 @@ __all__ = [
     "Receipt",
     "bill_of_stages",
     "bills_of",
+    "count_purchases",
     "feature_bill",
     "features_used",
     "list_purchases",

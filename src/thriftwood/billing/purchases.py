@@ -108,6 +108,19 @@ def list_purchases(
     return Purchases(arc_start, arc_item, cost_item, item_payer, item_cost, prices.prices, scale)
 
 
+def count_purchases(forest: Forest, routes: Routes, prices: PriceList) -> tuple[int, int]:
+    """Return how many arcs `list_purchases` will make, and how many items at the most."""
+    uses, _ = _first_uses(forest, routes, prices, each_tree=False)
+    arcs_of = np.bincount(uses.cost_item, kernels.count_arcs(uses), prices.n_cost_items)
+    unknown = np.append(prices.masks.sum(axis=1), routes.n_samples)[prices.mask]  # NO_MASK is last
+    payers = np.minimum(np.bincount(prices.cost_item, unknown), routes.n_samples)
+    payers[prices.payer == MODEL] = 1
+    for number, batch_of in enumerate(prices.batch_of):
+        payers[prices.payer == number] = batch_of.max() + 1
+    own = forest.n_splits if prices.per_split or prices.per_node else 0
+    return int(arcs_of.sum()) + own, int(np.minimum(arcs_of, payers).sum()) + own
+
+
 def passing_weights(forest: Forest, routes: Routes, weights: FloatArray) -> FloatArray:
     """Return the weight of the samples that pass each node; whole weights are not rounded."""
     passing: FloatArray = np.empty(forest.n_nodes)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thriftwood.adapters import read_bootstrap, read_class_weight, read_forest
-from thriftwood.billing import Purchases, list_purchases
+from thriftwood.billing import Purchases, count_purchases, list_purchases
 from thriftwood.closure import (
     Certificate,
     ClosureProblem,
@@ -22,7 +22,7 @@ from thriftwood.closure import (
 )
 from thriftwood.costs import AnyCosts, PriceList, read_prices
 from thriftwood.errors import InputError
-from thriftwood.forest import Forest, Routes, first_uses, route_samples, scores
+from thriftwood.forest import Forest, Routes, route_samples, scores
 from thriftwood.forest.table import Table, read_rows
 from thriftwood.problem.closure import ClosureIndex, build_closure
 from thriftwood.problem.error_costs import ERROR_COSTS
@@ -266,23 +266,16 @@ class PruningProblem:
         sample and cost item that it buys, which are counted once samples are routed. Items that the
         same splits need are merged: how many is not known before, so that less may be enough.
         """
-        forest, prices, n_samples = self.forest, self.prices, len(self.in_memory.target)
-        uses, routes = first_uses(forest), self.routes
-        passing = routes.stop[uses] - routes.start[uses]
-        uses_of = np.bincount(forest.feature[uses], passing, forest.n_features)
-        arcs_of = np.bincount(prices.cost_item, np.repeat(uses_of, np.diff(prices.start)))
-        own = forest.n_splits if prices.per_split or prices.per_node else 0
-        arcs = int(arcs_of.sum()) + own
-        items = int(np.minimum(arcs_of, n_samples).sum()) + own
+        forest, routes, n_samples = self.forest, self.routes, len(self.in_memory.target)
+        arcs, items = count_purchases(forest, routes, self.prices)
         # Weights and losses of classes, and their products; or a few numbers for each sample.
-        nodes = 24 * forest.n_outputs * forest.n_nodes if forest.is_classifier else 90 * n_samples
-        losses = 20 * forest.n_nodes + (nodes if forest.is_averaged else 0)
+        losses = 24 * forest.n_outputs * forest.n_nodes if forest.is_classifier else 90 * n_samples
         # Purchases, the closure, its copy for the cut and the first part of that; twins are sought
-        # among its items. Splits that no sample passes are left out of it.
+        # among its items. What each takes is measured, in benchmarks/memory.py: how many are merged
+        # differs. Splits that no sample passes are left out.
         passed = np.count_nonzero(routes.stop[forest.is_split] > routes.start[forest.is_split])
-        cut = 41 * forest.n_nodes + 113 * int(passed) + 12 * arcs
-        cut += max(70 * items, 45 * items + 4 * arcs)
-        return 4 * forest.n_trees * n_samples + max(losses, cut)
+        cut = int(95 * passed + 9.6 * arcs + max(60 * items, 17 * items + 8 * arcs))
+        return 4 * forest.n_trees * n_samples + max(losses * forest.is_averaged, cut)
 
     def fits(self, memory_limit: Any = None) -> bool:
         """Say whether a path takes no more than a limit, or else than the memory that is free."""
@@ -301,9 +294,10 @@ class PruningProblem:
             there = "is free" if memory_limit is None else "is the `memory_limit`"
             raise InputError(
                 f"Pruning needs about {memory_in_words(self.memory_estimate)} of memory, and "
-                f"{memory_in_words(limit)} {there}. Prune on fewer samples, by "
+                f"{memory_in_words(limit)} {there}. Prune on fewer samples, or raise "
+                "`memory_limit`; in Python also on a subsample, by "
                 "`tw.pruning_problem(..., subsample=...)`, or in partitions, by "
-                "`decomposition=tw.DualDecomposition()`; or raise `memory_limit`.",
+                "`decomposition=tw.DualDecomposition()`.",
                 "memory_limit",
             )
 

@@ -13,6 +13,7 @@ from thriftwood.evaluation import Choice
 from thriftwood.problem import RECORDED_GAIN, Figures
 from thriftwood.pruning.proof import Baseline, Bounded, Certified, Descended, Estimated, Proof
 from thriftwood.refitting import LabelledSamples, Refit, refit_model
+from thriftwood.support.memory import tells_memory
 from thriftwood.support.summary import Summarised, Summary
 from thriftwood.support.validation import six_digits
 
@@ -54,6 +55,7 @@ class Pruned(Summarised, Figures):
     choice: Choice | None = None
     refitted: Refit | None = None
 
+    @tells_memory
     def refit(
         self,
         X: Any,

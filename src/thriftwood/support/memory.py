@@ -9,6 +9,11 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from thriftwood.errors import InputError, OutOfMemoryError
+
+try:
+    import resource
+except ImportError:  # Windows has no such limits
+    resource = None  # type: ignore[assignment]
 from thriftwood.support.text import said_by
 
 Arguments = ParamSpec("Arguments")
@@ -41,20 +46,20 @@ def tells_memory(function: Callable[Arguments, Result]) -> Callable[Arguments, R
             if isinstance(error, OutOfMemoryError):
                 raise
             raise OutOfMemoryError(
-                f"This does not fit into memory: {said_by(error)}. Pass fewer samples at a time; a "
-                "model can be pruned on a subsample or on partitions, by `tw.pruning_problem("
-                "..., subsample=...)` or `decomposition=tw.DualDecomposition()` there."
+                f"This does not fit into memory: {said_by(error)}. Pass fewer samples at a time; "
+                "in Python a model can be pruned on a subsample or on partitions, by `tw."
+                "pruning_problem(..., subsample=...)` or `decomposition=tw.DualDecomposition()`."
             ) from error
 
     return telling
 
 
 def available_memory(root: Path = Path("/")) -> float:
-    """Return how many bytes are free, in the machine and in the control groups of this process.
+    """Return how many bytes this process may still take: in the machine and within its limits.
 
     Infinity where the system does not say. `root` is where `proc` and `sys` are.
     """
-    return min([math.inf, *_in_machine(root), *_in_groups(root)])
+    return min([math.inf, *_in_machine(root), *_in_groups(root), *_in_addresses(root)])
 
 
 def amount_of_memory(value: object, name: str) -> float:
@@ -107,6 +112,16 @@ def _in_groups(root: Path) -> Iterator[float]:
                     yield max(free, 0.0) + (float(found[1]) if found else 0.0)
                 if folder == root / place:
                     break
+
+
+def _in_addresses(root: Path) -> Iterator[float]:
+    """Yield what is left of the addresses that a process may have (`ulimit -v`)."""
+    taken = _text(root / "proc/self/statm").split()
+    if resource is None or not taken:
+        return
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if most != resource.RLIM_INFINITY:
+        yield max(0.0, float(most) - int(taken[0]) * resource.getpagesize())
 
 
 def _number(text: str) -> float:
