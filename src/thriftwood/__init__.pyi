@@ -11,6 +11,7 @@ from .estimators import (
     PrunedEnsembleClassifier,
     PrunedEnsembleRegressor,
     ThriftyClassifier,
+    ThriftyRanker,
     ThriftyRegressor,
 )
 from .evaluation import Evaluation
@@ -52,6 +53,7 @@ __all__ = [
     "PruningProblem",
     "Receipt",
     "ThriftyClassifier",
+    "ThriftyRanker",
     "ThriftyRegressor",
     "Verification",
     "__version__",

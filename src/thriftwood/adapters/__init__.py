@@ -8,6 +8,7 @@ Thriftwood hands out around a model (a `Pruned`, a fitted estimator) is read as 
 from thriftwood.adapters.common import BootstrapSamples, is_a
 from thriftwood.adapters.compacting import compact_model, required_columns
 from thriftwood.adapters.forest_models import FittedModel, ForestModel, forest_model
+from thriftwood.adapters.rankers import fit_ranker, is_ranker
 from thriftwood.adapters.registry import (
     buying_stages,
     check_names,
@@ -46,9 +47,11 @@ __all__ = [
     "check_names",
     "compact_model",
     "decision_tree",
+    "fit_ranker",
     "forest_model",
     "in_pipeline_of",
     "is_a",
+    "is_ranker",
     "library_of",
     "own_prices",
     "read_bootstrap",

@@ -80,7 +80,8 @@ REASONS = {
     "CascadeClassifier": "it is several forests; pass one of its `stages.forests`",
     "CascadeRanker": "it is several models, which `at(budget=...)` makes cheaper, whose bill is "
     "`bill(X, qid)` and which `save` keeps",
-    "_Thrifty": "it is several models, bought stage by stage; `at(budget=...)` makes it cheaper, "
+    "ThriftyRanker": "it is several models, bought stage by stage: see its `cascade_`",
+    "Thrifty": "it is several models, bought stage by stage; `at(budget=...)` makes it cheaper, "
     "`bill(X)` is its bill, `save` keeps it, and C, JSON and ONNX can say what it does. At the end "
     "of a Pipeline that is `pipeline[-1]`, and X what `pipeline[:-1].transform` makes. For other "
     "formats export the model of a PrunedEnsemble*",

@@ -14,7 +14,6 @@ from thriftwood.cascade.building import N_STAGES, forests_of
 from thriftwood.cascade.list_bills import ListBills
 from thriftwood.cascade.list_tuning import ListResults, tune_lists
 from thriftwood.cascade.ranker import CascadeRanker
-from thriftwood.cascade.rules import StoppingRules
 from thriftwood.costs import PriceList
 from thriftwood.errors import InputError
 from thriftwood.evaluation import choose_point, read_score
@@ -23,8 +22,6 @@ from thriftwood.problem import NDCG, Prunings, SampleData, read_ranking
 from thriftwood.refitting import LabelledSamples, read_labelled, refit_model
 from thriftwood.support.arrays import FloatArray
 from thriftwood.support.progress import progress_bar
-
-NO_RULES = StoppingRules(*(np.empty((0, 0)), *(np.empty(0),) * 4))
 
 
 def build_list_cascade(
@@ -48,7 +45,7 @@ def build_list_cascade(
                 model, _ = refit_model(forest_model(forest), training, validation, n_jobs=n_jobs)
                 forests[number] = replace(read_forest(model), inputs=forest.inputs)
         tried = Stages(tuple(forests), np.append(np.full(len(forests) - 1, np.inf), 0.0)).check()
-        ranker = CascadeRanker(tried, prices.without_samples(), NO_RULES, scoring, None, n_jobs)
+        ranker = CascadeRanker(tried, prices.without_samples(), scoring=scoring, n_jobs=n_jobs)
         return tuned(ranker, data, prices, ranker.outputs(data.table))
 
 

@@ -17,7 +17,7 @@ from thriftwood.acquisition import read_limit
 from thriftwood.adapters import FittedModel, Scoring
 from thriftwood.billing import FeatureBill, bill_of_stages, model_cost_of
 from thriftwood.cascade.list_bills import ListBills, most_paid
-from thriftwood.cascade.rules import RULE_ARRAYS, StoppingRules, whole_model
+from thriftwood.cascade.rules import NO_RULES, RULE_ARRAYS, StoppingRules, whole_model
 from thriftwood.costs import AnyCosts, PriceList, price_parts, prices_from, prices_of_samples
 from thriftwood.errors import InputError
 from thriftwood.evaluation import Choice, Evaluation, Meter, Predicted, Score, choice_of, read_score
@@ -64,7 +64,7 @@ class CascadeRanker(Summarised, FittedModel):
         Forests, or models on nested sets of features, from cheap to rich. A document stops where as
         many of its query are better as the threshold says.
     prices : PriceList
-    rules : StoppingRules
+    rules : StoppingRules, optional
         The rules that were tuned; their costs are mean bills of queries, their errors what the
         score lacks.
     scoring : str
@@ -92,7 +92,7 @@ class CascadeRanker(Summarised, FittedModel):
         self,
         stages: Stages | NestedStages,
         prices: PriceList,
-        rules: StoppingRules,
+        rules: StoppingRules | None = None,
         scoring: str = NDCG,
         feature_names: tuple[str, ...] | None = None,
         n_jobs: int | None = None,
@@ -101,7 +101,7 @@ class CascadeRanker(Summarised, FittedModel):
     ) -> None:
         self.stages = stages
         self.prices = prices
-        self.rules = rules
+        self.rules = NO_RULES if rules is None else rules
         self.scoring = scoring
         self.feature_names = feature_names
         self.n_jobs = n_jobs

@@ -96,6 +96,9 @@ class StoppingRules:
         return int(affordable[-1])
 
 
+NO_RULES = StoppingRules(np.empty((0, 0)), *(np.empty(0),) * 4)
+
+
 def whole_model(n_stages: int) -> FloatArray:
     """Return the thresholds with which all samples stop at the last stage."""
     return np.append(np.full(n_stages - 1, SKIPPED), 0.0)

@@ -245,6 +245,15 @@ class PriceList:
         """True if some samples pay together."""
         return bool((self.payer >= 0).any())
 
+    def take(self, samples: IntArray) -> PriceList:
+        """Return the list for some of the samples."""
+        return replace(
+            self,
+            own_prices=None if self.own_prices is None else read_only(self.own_prices[samples]),
+            masks=read_only(self.masks[:, samples]) if len(self.masks) else self.masks,
+            batch_of=read_only(self.batch_of[:, samples]) if len(self.batch_of) else self.batch_of,
+        )
+
     def amounts(self) -> FloatArray:
         """Return what each entry costs a sample on average; who pays together, pays equal parts."""
         parts = np.ones(len(self.cost_item))
@@ -252,7 +261,8 @@ class PriceList:
             masked = self.mask != NO_MASK
             parts[masked] = self.masks.mean(axis=1)[self.mask[masked]]
         for number, batch_of in enumerate(self.batch_of):
-            parts[self.payer[self.cost_item] == number] *= (batch_of.max() + 1) / len(batch_of)
+            n_batches = len(np.unique(batch_of))
+            parts[self.payer[self.cost_item] == number] *= n_batches / len(batch_of)
         parts[self.payer[self.cost_item] == MODEL] /= self.predictions
         amounts: FloatArray = self.prices[self.cost_item] * parts
         return amounts

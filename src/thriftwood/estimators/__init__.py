@@ -12,6 +12,7 @@ from thriftwood.estimators.thrifty import (
     ThriftyRegressor,
     load_thrifty,
 )
+from thriftwood.estimators.thrifty_ranker import ThriftyRanker
 
 __all__ = [
     "THRIFTY_FORMAT",
@@ -19,6 +20,7 @@ __all__ = [
     "PrunedEnsembleClassifier",
     "PrunedEnsembleRegressor",
     "ThriftyClassifier",
+    "ThriftyRanker",
     "ThriftyRegressor",
     "load_thrifty",
 ]

@@ -8,63 +8,91 @@ from the middle of the point's interval.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import GroupKFold, check_cv
 from sklearn.utils import _safe_indexing
 
 from thriftwood.adapters import Scoring
 from thriftwood.costs import AnyCosts, Costs
+from thriftwood.errors import InputError
 from thriftwood.evaluation import Evaluation, Measures, default_scoring
 from thriftwood.problem import ErrorCosts
 from thriftwood.pruning.path import PruningPath
-from thriftwood.support.arrays import FloatArray, IntArray, read_only
+from thriftwood.support.arrays import FloatArray, IndexArray, IntArray, read_only
 
 # Numbers of the samples to train on, and of those held out.
 Fold = tuple[IntArray, IntArray]
 
 
 class Samples(NamedTuple):
-    """Samples to train or to measure on; no weights mean equal ones."""
+    """Samples to train or to measure on; no weights mean equal ones.
+
+    `query` has the query of each, where they are documents of queries.
+    """
 
     X: Any
     y: NDArray[Any]
     weights: FloatArray | None
     costs: AnyCosts = None
+    query: IndexArray | None = None
 
     def take(self, where: IntArray) -> Samples:
         weights = None if self.weights is None else self.weights[where]
         costs = self.costs.take(where) if isinstance(self.costs, Costs) else self.costs
-        return Samples(_safe_indexing(self.X, where), self.y[where], weights, costs)
+        query = None if self.query is None else self.query[where]
+        return Samples(_safe_indexing(self.X, where), self.y[where], weights, costs, query)
 
     @property
     def total_weight(self) -> float:
-        return float(len(self.y) if self.weights is None else self.weights.sum())
+        """How much they count in scores: queries as their documents do on average."""
+        weights = np.ones(len(self.y)) if self.weights is None else self.weights
+        if self.query is None:
+            return float(weights.sum())
+        query = np.unique(self.query, return_inverse=True)[1]
+        return float((np.bincount(query, weights) / np.bincount(query)).sum())
 
     @property
     def weight_of_bills(self) -> float:
         """Weights in mean bills; samples without weight are left out of folds."""
         is_weighed = isinstance(self.costs, Costs) and self.costs.weigh_bills
-        return self.total_weight if is_weighed else float(len(self.y))
+        if is_weighed and self.weights is not None:
+            return float(self.weights.sum())
+        return float(len(self.y))
 
 
 def make_folds(cv: Any, samples: Samples, is_classifier: bool) -> list[Fold]:
     """Split samples as scikit-learn does, and leave out what tells nothing.
 
     An int as `cv` is lowered to the number of samples, for classifiers to that of the rarest class.
-    There is no fold where that is less than 2.
+    There is no fold where that is less than 2. Documents of a query are in one fold.
     """
+    query = samples.query
     if isinstance(cv, Integral):
-        groups = np.unique(samples.y, return_counts=True)[1] if is_classifier else [len(samples.y)]
+        units = samples.y if query is None else np.unique(query)
+        groups = [len(units)]
+        if is_classifier and query is None:
+            groups = np.unique(samples.y, return_counts=True)[1].tolist()
         wanted, most = int(cv), int(min(groups))
         if wanted >= 2 > most:
             return []
         cv = min(wanted, most)
-    splits = check_cv(cv, samples.y, classifier=is_classifier).split(samples.X, samples.y)
+        cv = cv if query is None else GroupKFold(cv)
+    splitter = check_cv(cv, samples.y, classifier=is_classifier)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of splitters that know no queries
+        splits = list(splitter.split(samples.X, samples.y, query))
+    if query is not None and any(np.isin(query[a], query[b]).any() for a, b in splits):
+        raise InputError(
+            "`cv` puts documents of a query into both parts of a fold: pass a number of folds, or "
+            "scikit-learn's GroupKFold.",
+            "cv",
+        )
     folds = [_that_count(samples, train, held_out, is_classifier) for train, held_out in splits]
     return [fold for fold in folds if len(fold[0]) and len(fold[1])]
 
@@ -81,7 +109,8 @@ def cross_validate(
     Deviations of the score are those of samples within folds.
     """
     tradeoffs = _middles(path.tradeoffs)
-    scoring = _default_scoring(path, samples.y, folds) if scoring is None else scoring
+    if scoring is None:
+        scoring = _default_scoring(path, samples.y, folds, samples.query is not None)
     measured = [
         _measure(grow(samples.take(train)), samples.take(held_out), tradeoffs, scoring)
         for train, held_out in folds
@@ -113,19 +142,31 @@ def cross_validate(
         points=read_only(np.arange(len(path))),
         tradeoffs=path.tradeoffs,
         quantiles=(),
-        n_samples=sum(one.n_samples for one in measured),
         scoring=measured[0].scoring,
+        **_about_samples(measured),
     )
+
+
+def _about_samples(measured: list[Evaluation]) -> dict[str, Any]:
+    """Return how many samples were held out, of how many queries."""
+    n_samples = sum(one.n_samples for one in measured)
+    n_queries = sum(one.n_queries or 0 for one in measured)
+    if not n_queries:
+        return {"n_samples": n_samples}
+    about = {"n_queries": n_queries, "documents_per_query": n_samples / n_queries}
+    return {"n_samples": n_samples} | about
 
 
 def _shares(sizes: list[float]) -> FloatArray:
     return np.array(sizes) / sum(sizes)
 
 
-def _default_scoring(path: PruningPath, y: NDArray[Any], folds: list[Fold]) -> str:
+def _default_scoring(
+    path: PruningPath, y: NDArray[Any], folds: list[Fold], has_queries: bool
+) -> str:
     """Return the usual score, or the one for samples that lack a class, if those of a fold do."""
     held_out = min((y[held_out] for _, held_out in folds), key=lambda part: len(np.unique(part)))
-    return default_scoring(path.forest, held_out)
+    return default_scoring(path.forest, held_out, has_queries)
 
 
 def _that_count(samples: Samples, train: Any, held_out: Any, is_classifier: bool) -> Fold:
@@ -167,6 +208,7 @@ def _measure(
         quantiles=(),
         sample_weight=held_out.weights,
         costs=held_out.costs,
+        qid=held_out.query,
         progress=False,
     )
 

@@ -13,18 +13,20 @@ from thriftwood.costs import AnyCosts, PriceList, read_prices
 from thriftwood.errors import InputError
 from thriftwood.forest.table import columns_of_text, columns_of_times, readable
 from thriftwood.problem import check_known, one_target_each
-from thriftwood.support.arrays import FloatArray
+from thriftwood.support.arrays import FloatArray, IndexArray
 from thriftwood.support.columns import Columns
 from thriftwood.support.validation import is_whole, some
 
 BALANCED_SUBSAMPLE = "balanced_subsample"
 
 
-def prices_for(estimator: Any, costs: AnyCosts, n_samples: int) -> PriceList:
+def prices_for(
+    estimator: Any, costs: AnyCosts, n_samples: int, query: IndexArray | None = None
+) -> PriceList:
     """Return the prices of the columns that an estimator has just seen."""
     names = getattr(estimator, "feature_names_in_", None)
     columns = Columns(estimator.n_features_in_, None if names is None else tuple(names))
-    return read_prices(costs, columns, n_samples)
+    return read_prices(costs, columns, n_samples, query)
 
 
 def refuse_text(X: Any, model: Any, categories: bool = True) -> None:

@@ -25,6 +25,8 @@ from sklearn.utils.validation import (
 from thriftwood.adapters import (
     Scoring,
     check_names,
+    fit_ranker,
+    is_ranker,
     library_of,
     read_forest,
     weight_name,
@@ -51,6 +53,7 @@ from thriftwood.problem import (
     check_known,
     least_cost_answers,
     read_error_costs,
+    read_queries,
     read_weights,
 )
 from thriftwood.pruning import Pruned, PruningPath, prune_path
@@ -111,6 +114,7 @@ class _PrunedEnsemble(BaseEstimator):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         costs: AnyCosts = None,
+        qid: ArrayLike | None = None,
     ) -> Self:
         """Grow the trees, compute their path and take a point of it.
 
@@ -124,11 +128,22 @@ class _PrunedEnsemble(BaseEstimator):
             In place of the parameter `costs`, for prices that come by metadata routing. Tools of
             scikit-learn that split samples also split an array that happens to have as many entries
             as there are samples; a mapping is always passed whole.
+        qid : array-like, shape (n_samples,), optional
+            The query of each sample, where samples are documents that queries found: rankers are
+            trained with it, folds are made of whole queries, and points chosen by "ndcg@10" unless
+            `scoring` says something else.
         """
         self._check_parameters()
         samples = self._read_samples(X, y, sample_weight)
-        samples = samples._replace(costs=self.costs if costs is None else costs)
-        prices_for(self, samples.costs, len(samples.y))  # refuses before any work
+        query = read_queries(qid, len(samples.y))
+        if query is None and is_ranker(self._template()):
+            raise InputError(
+                f"A {type(self.estimator).__name__} is trained on the documents of each query: "
+                "pass `qid`, the query of each sample.",
+                "qid",
+            )
+        samples = samples._replace(costs=self.costs if costs is None else costs, query=query)
+        prices_for(self, samples.costs, len(samples.y), query)  # refuses before any work
         check_names(self._template(), getattr(self, "feature_names_in_", ()))
         folds = self._folds(samples)
         if hasattr(self, "feature_names_in_"):
@@ -136,12 +151,17 @@ class _PrunedEnsemble(BaseEstimator):
         self.path_ = self._grow(samples)
         self.estimator_ = self.path_.model
         if not self._is_decided:
-            check_statistic(self.path_.forest, self.scoring if self._money is None else self._money)
+            judge = self.scoring if self._money is None else self._money
+            check_statistic(self.path_.forest, judge, query is not None)
         self.evaluation_ = self._measured(samples, folds)
         self.pruned_ = self._chosen()
         if self.refit:
             self.pruned_ = self.pruned_.refit(
-                samples.X, samples.y, sample_weight=samples.weights, n_jobs=self.n_jobs
+                samples.X,
+                samples.y,
+                sample_weight=samples.weights,
+                qid=samples.query,
+                n_jobs=self.n_jobs,
             )
         self.model_ = self.pruned_.model
         return self
@@ -282,7 +302,10 @@ class _PrunedEnsemble(BaseEstimator):
 
         def fit() -> None:
             with config_context(**settings), of_joblib():
-                model.fit(samples.X, samples.y, **weights)
+                if samples.query is not None and is_ranker(model):
+                    fit_ranker(model, samples.X, samples.y, samples.query, samples.weights)
+                else:
+                    model.fit(samples.X, samples.y, **weights)
 
         aside(fit)  # whatever library it is of: an interrupt does not wait for it
         loss = self.loss
@@ -297,6 +320,7 @@ class _PrunedEnsemble(BaseEstimator):
             class_weight=self._class_weight(samples),
             samples=counted if self.samples is None else self.samples,
             sample_weight=samples.weights,
+            qid=samples.query,
             n_jobs=self.n_jobs,
             progress=False,
         )
@@ -331,6 +355,7 @@ class _PrunedEnsemble(BaseEstimator):
             quantiles=(),
             sample_weight=samples.weights,
             costs=samples.costs,
+            qid=samples.query,
             n_jobs=self.n_jobs,
             progress=False,
         )

@@ -87,7 +87,7 @@ SAVED = ("budget", "max_cost", "effort")  # parameters that a file has
 AS_READ: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
 
 
-class _Thrifty(BaseEstimator):
+class Thrifty(BaseEstimator):
     """Common part of both estimators: sets, stages, rules, the choice among them, bills."""
 
     _doc_link_module = "thriftwood"
@@ -118,7 +118,7 @@ class _Thrifty(BaseEstimator):
         if self.scoring is not None:  # refused before the work
             self._score_of(data, own_weights)(data.perfect(), slice(None))
         prices = prices_for(self, self.costs if costs is None else costs, len(counted))
-        prices = _prices_of(prices, counted)
+        prices = prices.take(np.flatnonzero(counted))
         seed = int(check_random_state(self.random_state).randint(MOST_SEED))
         effort = EFFORTS[self.effort]
         units = PricedUnits(prices)
@@ -127,7 +127,7 @@ class _Thrifty(BaseEstimator):
             limit = np.inf if self.max_cost is None else float(self.max_cost)
             sets = self._sets(data, units, effort, limit, seed)
             auto = isinstance(self.estimator, str)
-            learners = auto_learners(effort, len(data.y)) if auto else [own_learner(self.estimator)]
+            learners = auto_learners(effort, data) if auto else [own_learner(self.estimator)]
             fitted = fit_stages(data, sets, learners, seed, self.n_jobs, bar)
             bar("tunes when to stop")
             held_out = fitted.held_out
@@ -311,11 +311,14 @@ class _Thrifty(BaseEstimator):
                 "scikit-learn's `CalibratedClassifierCV`.",
                 "estimator",
             )
-        if self.scoring is not None:
-            read_scorer(self.scoring)
+        self._check_scoring()
         for name in ("budget", "max_cost"):
             if getattr(self, name) not in (None, np.inf):
                 one_number_from_zero(getattr(self, name), name, "Infinity is no limit.")
+
+    def _check_scoring(self) -> None:
+        if self.scoring is not None:
+            read_scorer(self.scoring)
 
     def _check_weights(self, data: LabelledData) -> None:
         """Refuse weights that the user's learner does not take."""
@@ -354,7 +357,7 @@ class _Thrifty(BaseEstimator):
         self, data: LabelledData, units: PricedUnits, effort: Effort, limit: float, seed: int
     ) -> list[frozenset[int]]:
         """Return the sets of the stages, from free to dear."""
-        if data.n_classes == 1 or len(data.y) < 4:
+        if data.is_constant or len(data.y) < 4:
             return [units.free]
         sets = order_sets(data, units, effort, limit, seed, self.n_jobs)
         prices = np.array([units.price(own) for own in sets])
@@ -437,7 +440,7 @@ class _Thrifty(BaseEstimator):
         return f"mean bill {self.cost_:.6g}{unit}, {self.frontier_.scoring} {self.score_:.4g}"
 
 
-class ThriftyClassifier(ClassifierMixin, _Thrifty):
+class ThriftyClassifier(ClassifierMixin, Thrifty):
     """The best classifier within a budget: features are bought in stages, as long as needed.
 
     Features are ordered by what they bring per price. On nested sets of them, from free to all,
@@ -586,7 +589,7 @@ class ThriftyClassifier(ClassifierMixin, _Thrifty):
         return "neg_brier_score", -briers / (2 if n_classes == 2 else 1)  # as scikit-learn has it
 
 
-class ThriftyRegressor(RegressorMixin, _Thrifty):
+class ThriftyRegressor(RegressorMixin, Thrifty):
     """The best regressor within a budget: features are bought in stages, as long as needed.
 
     As `ThriftyClassifier`, for numbers: a sample buys the next set while the squared error that it
@@ -689,16 +692,3 @@ def load_thrifty(file: File, n_jobs: int | None = None) -> ThriftyClassifier | T
     except files.DAMAGE:
         raise InputError(f"{file} is damaged: copy it again.") from None
     return model
-
-
-def _prices_of(prices: PriceList, counted: NDArray[np.bool_]) -> PriceList:
-    """Return the prices of the samples that count."""
-    if counted.all() or not prices.is_tied_to_samples:
-        return prices
-    own = None if prices.own_prices is None else prices.own_prices[counted]
-    return replace(
-        prices,
-        own_prices=own,
-        masks=prices.masks[:, counted] if len(prices.masks) else prices.masks,
-        batch_of=prices.batch_of[:, counted] if len(prices.batch_of) else prices.batch_of,
-    )

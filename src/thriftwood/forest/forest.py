@@ -249,6 +249,10 @@ class Forest:
         at_roots = self.feature[self.tree_start[:-1]]
         return read_only(np.unique(at_roots[at_roots != LEAF]).astype(np.int64))
 
+    def scaled(self, factor: float) -> "Forest":
+        """Return a forest whose scores are so many times as large."""
+        return replace(self, values=self.values * factor, bias=self.bias * factor)
+
     def has_same_trees(self, other: "Forest") -> bool:
         """Return True if another forest predicts the same; names count where both know them."""
         return (

@@ -97,7 +97,7 @@ def fit_stages(
     outputs = np.stack([chosen[number][1] for number in range(len(sets))], axis=1)
     gates: tuple[Forest, ...] = ()
     gate_outputs = np.empty((len(held_out), 0))
-    if not data.n_classes:
+    if not data.n_classes and data.query is None:
         gates, gate_outputs = _gates(own, columns, outputs, seed, n_jobs)
     return FittedStages(
         members=tuple(fitted[number] for number in range(len(sets))),
@@ -112,14 +112,18 @@ def fit_stages(
 def make_folds(data: LabelledData, seed: int) -> list[Fold]:
     """Split samples so that every part has its share of each class, or of small and large numbers.
 
-    A class with a single sample is in one part only.
+    A class with a single sample is in one part only. Documents of a query stay together.
     """
-    order = np.lexsort((np.random.default_rng(seed).permutation(len(data.y)), data.y))
+    units = data.units
+    drawn = np.random.default_rng(seed).permutation(len(units))
+    order = np.lexsort((drawn, data.y)) if data.query is None else drawn
     n_parts = next((n for most, n in FOLDS.items() if len(order) < most), LAST_PARTS)
     part = np.empty(len(order), dtype=np.int64)
     part[order] = np.arange(len(order)) % n_parts
     n_used = n_parts if len(order) < max(FOLDS) else 1
-    folds = [(np.flatnonzero(part != own), np.flatnonzero(part == own)) for own in range(n_used)]
+    parts = [(units[part != own], units[part == own]) for own in range(n_used)]
+    folds = [(data.samples_of(train), data.samples_of(others)) for train, others in parts]
+    order = np.arange(len(data.y))
     return [fold for fold in folds if len(fold[0]) and len(fold[1])] or [(order, order)]
 
 

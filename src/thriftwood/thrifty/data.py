@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.support.arrays import FloatArray, IntArray
+from thriftwood.problem import NDCG, read_ranking
+from thriftwood.support.arrays import FloatArray, IndexArray, IntArray
 
 
 class LabelledData(NamedTuple):
@@ -23,15 +24,32 @@ class LabelledData(NamedTuple):
         By which models are trained and compared.
     n_classes : int
         0 for numbers.
+    query : shape (n_samples,), optional
+        Of documents, whose grades are to be ranked; those of a query are neighbours.
     """
 
     X: FloatArray
     y: NDArray[Any]
     weights: FloatArray
     n_classes: int
+    query: IndexArray | None = None
 
     def take(self, samples: IntArray) -> LabelledData:
-        return self._replace(X=self.X[samples], y=self.y[samples], weights=self.weights[samples])
+        return self._replace(
+            X=self.X[samples],
+            y=self.y[samples],
+            weights=self.weights[samples],
+            query=None if self.query is None else self.query[samples],
+        )
+
+    @property
+    def units(self) -> IntArray:
+        """The numbers of what folds are made of: of queries, or else of samples."""
+        return np.arange(len(self.y)) if self.query is None else np.unique(self.query)
+
+    def samples_of(self, units: IntArray) -> IntArray:
+        """Return the samples of units."""
+        return units if self.query is None else np.flatnonzero(np.isin(self.query, units))
 
     def columns(self, features: list[int]) -> FloatArray:
         return np.ascontiguousarray(self.X[:, features])
@@ -55,8 +73,8 @@ class LabelledData(NamedTuple):
 
     @property
     def is_constant(self) -> bool:
-        """True where all samples are of one class."""
-        return self.n_classes > 0 and len(np.unique(self.y)) < 2
+        """True where all samples are of one class, or all documents of one grade."""
+        return (self.n_classes > 0 or self.query is not None) and len(np.unique(self.y)) < 2
 
     def losses(self, outputs: FloatArray) -> FloatArray:
         """Return the log loss of each sample, or its squared error."""
@@ -68,8 +86,15 @@ class LabelledData(NamedTuple):
         return losses
 
     def mean_loss(self, outputs: FloatArray) -> float:
+        if self.query is not None:
+            query = np.unique(self.query, return_inverse=True)[1]
+            weights = np.bincount(query, self.weights) / np.bincount(query)
+            return 1.0 - float(
+                np.average(JUDGE.of_queries(self.y, outputs[:, 0], query), weights=weights)
+            )
         return float(np.average(self.losses(outputs), weights=self.weights))
 
 
+JUDGE: Any = read_ranking(NDCG)
 # A forest may be quite sure and wrong; more than this is not held against it.
 LEAST_CHANCE = 1e-3

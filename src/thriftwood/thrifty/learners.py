@@ -20,10 +20,10 @@ from sklearn.ensemble import (
 from sklearn.pipeline import Pipeline
 from threadpoolctl import ThreadpoolController
 
-from thriftwood.adapters import read_forest
+from thriftwood.adapters import fit_ranker, read_forest
 from thriftwood.errors import UnsupportedModelError
-from thriftwood.forest import Forest
-from thriftwood.support.arrays import FloatArray
+from thriftwood.forest import Forest, predict_member
+from thriftwood.support.arrays import FloatArray, IndexArray
 from thriftwood.thrifty.data import LabelledData
 
 # Libraries are looked up here, once: threads that do so at the same time may lock each other out.
@@ -37,6 +37,8 @@ RATE, MANY_SAMPLES, LARGER = 0.1, 8_000, 1.5
 # With few samples leaves of a forest hold several; with many, too, since memory grows with leaves.
 FEW_SAMPLES, LEAF_OF_FEW = 2_000, 3
 SAMPLES_PER_FOREST_LEAF = 10_000
+# Documents of a query are alike: so many of them tell as much as a sample.
+ALIKE, LEAF_OF_DOCUMENTS = 10, 10
 # With few features trees repeat samples by heart unless their leaves are large.
 LEAF_OF_ONE_FEATURE = 20
 
@@ -74,9 +76,13 @@ class ColumnModel:
     columns: tuple[int, ...]
     n_features: int
     n_classes: int
+    scale: float = 1.0
 
     def predict(self, X: FloatArray) -> FloatArray:
-        return _outputs(self.model, X[:, list(self.columns)], self.n_classes)
+        return self.scale * _outputs(self.model, X[:, list(self.columns)], self.n_classes)
+
+    def scaled(self, factor: float) -> ColumnModel:
+        return replace(self, scale=self.scale * factor)
 
 
 class TrainingJob(NamedTuple):
@@ -87,6 +93,7 @@ class TrainingJob(NamedTuple):
     n_columns: int
     rounds: int
     seed: int
+    is_ranking: bool = False
 
     @property
     def least_leaf(self) -> int:
@@ -111,9 +118,13 @@ class Learner:
 
     def train(self, data: LabelledData, features: list[int], rounds: int, seed: int) -> Any:
         """Return a model of some columns."""
-        job = TrainingJob(data.n_classes, len(data.y), len(features), rounds, seed)
+        is_ranking = data.query is not None
+        job = TrainingJob(data.n_classes, len(data.y), len(features), rounds, seed, is_ranking)
         model, rows = self.make(job), data.columns(features)
         with OPENMP.limit(limits=1, user_api="openmp"):  # stages are trained side by side
+            if data.query is not None:
+                weights = data.weights if data.has_weights else None
+                return fit_ranker(model, rows, data.y, data.query, weights)
             if not data.has_weights:  # not every learner of a user's takes them
                 return model.fit(rows, data.y)
             return model.fit(rows, data.y, **{str(weight_parameter(model)): data.weights})
@@ -125,13 +136,24 @@ class Learner:
         if data.is_constant or not features:
             return [np.tile(data.constant(), (len(X), 1)) for _ in self.rounds]
         model = self.train(data, features, self.rounds[-1], seed)
-        return self._outputs(model, np.ascontiguousarray(X[:, features]), data.n_classes)
+        found = self._outputs(model, np.ascontiguousarray(X[:, features]), data.n_classes)
+        if data.query is None:
+            return found
+        seen = self._outputs(model, data.columns(features), 0)
+        return [
+            output / spread_within(own[:, 0], data.query)
+            for output, own in zip(found, seen, strict=True)
+        ]
 
     def member(self, data: LabelledData, features: list[int], rounds: int, seed: int) -> Any:
         """Train on all samples; return a member of the stage."""
         if data.is_constant or not features:
             return constant_forest(data)
-        return as_member(self.train(data, features, rounds, seed), data, features)
+        model = as_member(self.train(data, features, rounds, seed), data, features)
+        if data.query is None:
+            return model
+        spread = spread_within(predict_member(model, data.X)[:, 0], data.query)
+        return model.scaled(1.0 / spread)
 
     def _outputs(self, model: Any, X: FloatArray, n_classes: int) -> list[FloatArray]:
         if len(self.rounds) == 1:
@@ -152,7 +174,7 @@ def lightgbm_booster(leaves: int, rate: float = RATE) -> Callable[[TrainingJob],
 
     def make(job: TrainingJob) -> Any:
         kind = lightgbm.LGBMClassifier if job.n_classes else lightgbm.LGBMRegressor
-        return kind(
+        return (lightgbm.LGBMRanker if job.is_ranking else kind)(
             n_estimators=job.rounds,
             learning_rate=rate,
             num_leaves=leaves,
@@ -192,7 +214,8 @@ def extra_trees(n_trees: int) -> Callable[[TrainingJob], Any]:
         kind = ExtraTreesClassifier if job.n_classes else ExtraTreesRegressor
         by_heart = LEAF_OF_ONE_FEATURE // job.n_columns**2
         by_number = job.n_samples // SAMPLES_PER_FOREST_LEAF
-        leaf = max(by_heart, LEAF_OF_FEW if job.n_samples < FEW_SAMPLES else by_number, 1)
+        least = LEAF_OF_DOCUMENTS if job.is_ranking else 1
+        leaf = max(by_heart, LEAF_OF_FEW if job.n_samples < FEW_SAMPLES else by_number, least)
         return kind(n_trees, max_features=0.5, min_samples_leaf=leaf, random_state=job.seed)
 
     return make
@@ -223,16 +246,17 @@ def weight_parameter(model: Any) -> str | None:
     return "sample_weight" if takes else None
 
 
-def auto_learners(effort: Effort, n_samples: int) -> list[Learner]:
+def auto_learners(effort: Effort, data: LabelledData) -> list[Learner]:
     """Return a booster and a forest, which together predict better than either."""
-    booster = best_booster(effort.rounds, n_samples)
+    booster = best_booster(effort.rounds, data)
     return [booster, Learner(extra_trees(effort.n_trees))] if effort.n_trees else [booster]
 
 
 def best_booster(
-    rounds: tuple[int, ...], n_samples: int, most_leaves: int = MOST_LEAVES
+    rounds: tuple[int, ...], data: LabelledData, most_leaves: int = MOST_LEAVES
 ) -> Learner:
     """Return LightGBM where it is installed, and scikit-learn's booster elsewhere."""
+    n_samples = len(data.y) if data.query is None else len(data.y) // ALIKE
     leaves = max(FEWEST_LEAVES, min(most_leaves, n_samples // SAMPLES_PER_LEAF))
     larger = LARGER if n_samples >= MANY_SAMPLES else 1.0
     has_lightgbm = importlib.util.find_spec("lightgbm") is not None
@@ -273,6 +297,16 @@ def constant_forest(data: LabelledData) -> Forest:
         classes=np.arange(data.n_classes) if data.n_classes else None,
         input_dtype=np.dtype(np.float64),
     ).check()
+
+
+def spread_within(values: FloatArray, query: IndexArray) -> float:
+    """Return the standard deviation of values within queries, or 1 where there is none.
+
+    Members of a stage are divided by it: rankers know no unit.
+    """
+    number = np.unique(query, return_inverse=True)[1]
+    mean = (np.bincount(number, values) / np.bincount(number))[number]
+    return float(np.sqrt(np.mean((values - mean) ** 2))) or 1.0
 
 
 def feature_gains(model: Any, n_columns: int) -> FloatArray:

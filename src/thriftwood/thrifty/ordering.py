@@ -24,6 +24,7 @@ from thriftwood.thrifty.units import PricedUnits
 # Sets are tried by small boosters, on so many samples to train and as many to compare on.
 ROUNDS, LEAVES = 40, 15
 N_SAMPLES = 4_000
+N_QUERIES = 1_000
 # With fewer samples, folds of them take turns.
 FOLDS = {1_500: 4, 2 * N_SAMPLES: 2}
 # So many of the features are kept when some are left out together.
@@ -74,7 +75,7 @@ class Trial:
         self, data: LabelledData, units: PricedUnits, seed: int, n_jobs: int | None
     ) -> None:
         self._data, self._units, self._seed, self._n_jobs = data, units, seed, n_jobs
-        self._booster = best_booster((ROUNDS,), len(data.y), LEAVES)
+        self._booster = best_booster((ROUNDS,), data, LEAVES)
         self._folds = trial_folds(data, seed)
         self.loss, self.gains = cache(self._loss), cache(self._gains)
 
@@ -203,9 +204,13 @@ class Trial:
 
 def trial_folds(data: LabelledData, seed: int) -> list[tuple[IntArray, IntArray]]:
     """Return samples to train and to compare on: one pair of many samples, or folds of few."""
-    order = np.random.default_rng(seed).permutation(len(data.y))
+    units = data.units
+    order = units[np.random.default_rng(seed).permutation(len(units))]
     n_folds = next((n for most, n in FOLDS.items() if len(order) < most), 1)
     if n_folds == 1:
-        return [(order[:N_SAMPLES], order[N_SAMPLES : 2 * N_SAMPLES])]
-    parts = np.array_split(order, min(n_folds, len(order)))
-    return [(np.concatenate(parts[:k] + parts[k + 1 :]), parts[k]) for k in range(len(parts))]
+        most = N_SAMPLES if data.query is None else N_QUERIES
+        pairs = [(order[:most], order[most : 2 * most])]
+    else:
+        parts = np.array_split(order, min(n_folds, len(order)))
+        pairs = [(np.concatenate(parts[:k] + parts[k + 1 :]), parts[k]) for k in range(len(parts))]
+    return [(data.samples_of(train), data.samples_of(others)) for train, others in pairs]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from thriftwood.billing import bills_of
-from thriftwood.costs import MODEL, PriceList
+from thriftwood.costs import MODEL, QUERIES, PriceList
 from thriftwood.errors import InputError
 from thriftwood.forest import FeatureSet, mask_of
 from thriftwood.support.arrays import FloatArray
@@ -116,7 +116,7 @@ def spread_sets(sets: Sequence[FeatureSet], prices: FloatArray, n_stages: int) -
 
 def _check_kinds(prices: PriceList) -> None:
     """Refuse prices that a set of features does not have."""
-    if (prices.payer >= 0).any():
+    if (prices.payer > (QUERIES if prices.has_queries else -1)).any():
         raise InputError(
             "With `shared_by` what a sample pays depends on where others stop, so that none can be "
             "told when to stop. Leave it out of `costs`.",
