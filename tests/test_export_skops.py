@@ -5,17 +5,19 @@ import warnings
 import zipfile
 
 import numpy as np
+import pandas as pd
 import pytest
 from export_cases import CASES, case, rows_for, said_by
 from models import KINDS, fitted
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
 )
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import thriftwood as tw
 from thriftwood.adapters import forest_model
@@ -97,6 +99,18 @@ def test_forests_come_back_frozen(name, tmp_path):
     assert again.feature_names == forest.feature_names
     assert not again.threshold.flags.writeable
     np.testing.assert_array_equal(said_by(again, rows), said_by(forest, rows))
+
+
+@pytest.mark.parametrize("chosen", [{"dtype_include": object}, {"dtype_exclude": np.number}])
+def test_pipelines_whose_columns_were_chosen_by_their_types(chosen, tmp_path):
+    frame = pd.DataFrame({"age": np.arange(40.0), "pain": ["mild", "strong"] * 20}, dtype=object)
+    frame["age"] = frame["age"].astype(float)
+    words = make_column_selector(**chosen)
+    encoder = make_column_transformer((OneHotEncoder(), words), remainder="passthrough")
+    pipeline = make_pipeline(encoder, RandomForestClassifier(3, random_state=0))
+    pipeline.fit(frame, np.arange(40) % 3 == 0)
+    again = through_a_file(pipeline, tmp_path)
+    np.testing.assert_array_equal(again.predict_proba(frame), pipeline.predict_proba(frame))
 
 
 class Holder(ClassifierMixin, BaseEstimator):

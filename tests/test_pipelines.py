@@ -494,6 +494,9 @@ def test_points_go_through_every_function(everywhere, tmp_path):
     np.testing.assert_array_equal(compact.predict(X_new[needed]), pruned.model.predict(X_new))
     again = tw.LazyPredictor(compact, acquire=source(X_new, []), costs=None).predict(range(9))
     np.testing.assert_array_equal(again.labels, lazy.labels[:9])
+    made = compact[:-1].transform(X_new[needed])  # as words of exports say
+    assert type(compact[-1]) is type(pipeline[-1])
+    np.testing.assert_array_equal(compact[-1].predict(made), pruned.model.predict(X_new))
     chunks = iter([(X.iloc[:150], y[:150]), (X.iloc[150:], y[150:])])
     np.testing.assert_allclose(tw.prune_path(pipeline, chunks, costs=PRICES).costs, path.costs)
     tw.report.write_page(path, tmp_path / "page.html", problem, measured)

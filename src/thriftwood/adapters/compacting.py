@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import make_pipeline
 
+from thriftwood.adapters.common import is_a
 from thriftwood.adapters.registry import narrow_model, read_forest, unwrapped
 from thriftwood.errors import InputError
 from thriftwood.forest import NO_SET, Forest, column_of
@@ -118,7 +120,12 @@ def compact_model(model: Any) -> Any:
     else:
         blanks = [forest.category_labels.get(k, NOTHING) for k in range(forest.n_features)]
     names = None if columns.names is None else list(columns.names)
-    return make_pipeline(ColumnFiller(kept.tolist(), blanks, names), model)
+    filler = ColumnFiller(kept.tolist(), blanks, names)
+    if not is_a(model, "sklearn", "Pipeline"):
+        return make_pipeline(filler, model)
+    filled = copy(model)  # its last step stays the model
+    filled.steps = [("columnfiller", filler), *model.steps]
+    return filled
 
 
 def _looks_at_categories(forest: Forest, kept: IntArray) -> bool:

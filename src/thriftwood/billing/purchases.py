@@ -113,7 +113,8 @@ def count_purchases(forest: Forest, routes: Routes, prices: PriceList) -> tuple[
     uses, _ = _first_uses(forest, routes, prices, each_tree=False)
     arcs_of = np.bincount(uses.cost_item, kernels.count_arcs(uses), prices.n_cost_items)
     unknown = np.append(prices.masks.sum(axis=1), routes.n_samples)[prices.mask]  # NO_MASK is last
-    payers = np.minimum(np.bincount(prices.cost_item, unknown), routes.n_samples)
+    payers = np.bincount(prices.cost_item, unknown, prices.n_cost_items)
+    payers = np.minimum(payers, routes.n_samples)
     payers[prices.payer == MODEL] = 1
     for number, batch_of in enumerate(prices.batch_of):
         payers[prices.payer == number] = batch_of.max() + 1

@@ -24,9 +24,11 @@ from thriftwood.support.text import said_by
 
 # What skops does not trust by itself, by name and nothing else.
 TRUSTED_NAMES = {
+    "builtins": ("object",),  # types by which columns were chosen
     "collections": ("OrderedDict",),
     "functools": ("partial",),
-    "numpy": ("dtype",),
+    "numpy": ("dtype", "number", "integer", "floating", "object_", "str_", "bool"),
+    "sklearn.compose._column_transformer": ("make_column_selector",),  # it chose when it was fitted
     "sklearn.ensemble._hist_gradient_boosting.predictor": ("TreePredictor",),
     "sklearn.tree._tree": ("Tree",),
     "sklearn.utils.validation": ("check_array",),  # in the partial of a booster with categories
