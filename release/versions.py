@@ -1,6 +1,7 @@
 """Run the quick tests with other versions of Python and of libraries, each in a new environment.
 
-`python release/versions.py [minimum|pinned|newest] [ARGUMENTS OF PYTEST]`; by default all three.
+`python release/versions.py [minimum] [pinned] [newest] [mlflow] [ARGUMENTS OF PYTEST]`; by default
+all four.
 """
 
 import os
@@ -8,14 +9,26 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
+
+
+class Run(NamedTuple):
+    python: str
+    constraints: str | None
+    extras: str
+    options: list[str]
+
+
+QUICK = ["-m", "not slow", "-n", "auto"]
 # Each Python once: the oldest with the lowest versions that are declared, the newest with the
 # newest there are. Old libraries warn of what is newer than they, so there warnings do not count.
 RUNS = {
-    "minimum": ("3.11", "constraints-minimum.txt", ["-W", "default"]),
-    "pinned": ("3.12", "constraints.txt", []),
-    "newest": ("3.13", None, []),
+    "minimum": Run("3.11", "constraints-minimum.txt", "test", [*QUICK, "-W", "default"]),
+    "pinned": Run("3.12", "constraints.txt", "test", QUICK),
+    "newest": Run("3.13", None, "test", QUICK),
+    "mlflow": Run("3.12", None, "test,mlflow", ["tests/test_examples.py", "-k", "mlflow"]),
 }
 
 
@@ -27,20 +40,20 @@ def main(names: list[str], options: list[str]) -> None:
 
 def passes(name: str, options: list[str]) -> bool:
     """Run the tests with versions of one kind; they pass where that Python is missing."""
-    version, constraints, warnings = RUNS[name]
-    python = find_python(version)
+    run = RUNS[name]
+    python = find_python(run.python)
     if python is None:
-        print(f"Skipped: Python {version} is neither on the path nor in pyenv.", flush=True)
+        print(f"Skipped: Python {run.python} is neither on the path nor in pyenv.", flush=True)
         return True
     folder = ROOT / ".venvs" / name
-    run = [folder / "bin" / "python", "-m"]
-    if not install(python, folder, constraints):
+    module = [folder / "bin" / "python", "-m"]
+    if not install(python, folder, run):
         return False
-    shown = subprocess.run([*run, "pip", "list", "--format=freeze"], capture_output=True, text=True)
-    print(f"{name}: Python {version}, {', '.join(shown.stdout.split())}", flush=True)
+    shown = subprocess.run([*module, "pip", "freeze"], stdout=subprocess.PIPE, text=True)
+    print(f"{name}: Python {run.python}, {', '.join(shown.stdout.split())}", flush=True)
     # Compiled code of the same file, elsewhere, is of other versions.
     environment = os.environ | {"NUMBA_CACHE_DIR": str(folder / "compiled"), "CI": "true"}
-    tests = [*run, "pytest", "-m", "not slow", *warnings, *(options or ["-n", "auto"])]
+    tests = [*module, "pytest", *run.options, *options]
     return subprocess.run(tests, cwd=ROOT, env=environment).returncode == 0
 
 
@@ -50,16 +63,16 @@ def find_python(version: str) -> str | None:
     return shutil.which(f"python{version}", path=os.pathsep.join(map(str, folders)))
 
 
-def install(python: str, folder: Path, constraints: str | None) -> bool:
+def install(python: str, folder: Path, run: Run) -> bool:
     """Install the package and what its tests need into an environment, unless it is up to date."""
-    declared = [ROOT / "pyproject.toml", *([ROOT / constraints] if constraints else [])]
+    declared = [ROOT / name for name in ("pyproject.toml", run.constraints) if name]
     done = folder / "installed"
     if done.exists() and all(file.stat().st_mtime < done.stat().st_mtime for file in declared):
         return True
     subprocess.run([python, "-m", "venv", "--clear", folder], check=True)
     pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet"]
-    limits = ["--constraint", ROOT / constraints] if constraints else []
-    result = subprocess.run([*pip, *limits, "--editable", f"{ROOT}[test]"])
+    limits = ["--constraint", ROOT / run.constraints] if run.constraints else []
+    result = subprocess.run([*pip, *limits, "--editable", f"{ROOT}[{run.extras}]"])
     if result.returncode == 0:
         done.touch()
     return result.returncode == 0

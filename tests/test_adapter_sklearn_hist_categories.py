@@ -16,6 +16,7 @@ from adapter_laws import (
     check_writing,
     members,
 )
+from library_versions import polars_is_known
 from models import random_kept
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
@@ -135,7 +136,13 @@ TABLES: dict[str, tuple[Callable[[], Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=polars_is_known) if name.startswith("polars") else name
+        for name in TABLES
+    ],
+)
 def test_tables_of_every_kind_are_read_as_the_model_reads_them(name: str) -> None:
     make, categorical = TABLES[name]
     X = make()

@@ -70,8 +70,9 @@ def test_the_budget_is_met_on_the_rows_that_tuned(refitted, budget):
 def test_budgets_between_points_of_the_path_are_used_up():
     _, path, cascade = nhanes()
     costs = path.evaluate(X_VALID, Y_VALID).cost
-    for budget in np.linspace(20, 200, 10):
-        assert not np.isclose(costs, budget, atol=0.1).any()
+    between = [budget for budget in np.linspace(20, 200, 10) if np.abs(costs - budget).min() > 0.1]
+    assert len(between) >= 8
+    for budget in between:
         assert cascade.at(budget=budget).bill(X_VALID).mean > 0.8 * budget
 
 

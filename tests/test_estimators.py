@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from library_versions import polars_is_known
 from models import NAMES, rows_with_missing, words
 from paths import HEART, PATH
 from pruned_ensembles import (
@@ -227,7 +228,9 @@ def test_prices_of_fit_go_before_those_of_the_constructor():
 # --- rows as people have them
 
 
-@pytest.mark.parametrize("frame", [FRAME, pl.DataFrame(X, schema=NAMES)])
+@pytest.mark.parametrize(
+    "frame", [FRAME, pytest.param(pl.DataFrame(X, schema=NAMES), marks=polars_is_known)]
+)
 def test_data_frames_bring_their_names(frame):
     plain = classifier(cv=2).fit(X, Y)
     named = classifier(cv=2, costs=BY_NAME).fit(frame, Y)
@@ -359,7 +362,9 @@ def test_times_are_no_numbers_for_a_model_either(name):
         tw.prune_path(tree, with_column(NO_NUMBERS[name][0]), TWO)
 
 
-@pytest.mark.parametrize("name", ["words in categories", "words of polars"])
+@pytest.mark.parametrize(
+    "name", ["words in categories", pytest.param("words of polars", marks=polars_is_known)]
+)
 def test_a_model_that_takes_categories_gets_them(name):
     frame = with_column(NO_NUMBERS[name][0])
     boosted = HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=3)
