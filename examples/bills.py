@@ -4,21 +4,25 @@ The bars of each colour add up to what a patient pays on average. Fees that test
 their own: nobody who drops one of two tests from a group saves its fee.
 """
 
-from pathlib import Path
-
 from picture import picture_file
 from sklearn.ensemble import RandomForestClassifier
 
 import thriftwood as tw
 
-PRICES = Path(__file__).with_name("heart_prices.csv")
+FEES = {"A": "blood", "B": "scan", "C": "exercise"}  # in words
 
 
 def main() -> None:
     picture = picture_file(__doc__)
     heart = tw.datasets.load_heart()
     X = heart.frame()  # with the names of the tests
-    costs = tw.Costs.from_file(PRICES)  # with the names of the fees
+    prices = heart.prices
+    costs = tw.Costs(
+        per_feature=prices.per_feature,
+        groups={FEES[group]: tests for group, tests in prices.groups.items()},
+        group_fee={FEES[group]: fee for group, fee in prices.group_fee.items()},
+        unit=prices.unit,
+    )
     forest = RandomForestClassifier(40, max_features=None, max_depth=4, random_state=0)
     forest.fit(X, heart.y)
     pruned = tw.prune(forest, X, heart.y, costs=costs, budget=280)
