@@ -4,7 +4,7 @@ BIN := .venv/bin
 # By the environment, so that the versions hold for building the package too.
 INSTALL := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-benchmarks check lint fuzz bench docs pictures release clean
+.PHONY: demo test test-benchmarks check lint fuzz bench bench-record docs site pictures release test-versions audit hashes locked clean
 
 demo: .venv/.demo
 	$(BIN)/python examples/heart.py
@@ -31,12 +31,10 @@ lint: .venv/.dev
 	$(BIN)/lint-imports
 
 # Random forests against every pruning, damaged files, interrupts and kills; findings in fuzz/found.
-# GOALS=1 attacks until there is enough for a release, however long that takes; RESUME=1 goes on with
-# the last run.
 MINUTES ?= 30
 JOBS ?= 2
 fuzz: .venv/.dev
-	$(BIN)/python -m fuzz --jobs $(JOBS) $(if $(GOALS),--goals,--minutes $(MINUTES)) $(if $(RESUME),--resume)
+	$(BIN)/python -m fuzz --minutes $(MINUTES) --jobs $(JOBS)
 
 bench: .venv/.dev
 	$(BIN)/python benchmarks/one_tradeoff.py
@@ -59,26 +57,57 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/dantzig_wolfe.py
 	$(BIN)/python benchmarks/scale_out.py
 
+# How long calls take now, beside the last record of this machine: docs/speed.md. Best while it has
+# nothing else to do.
+bench-record: .venv/.dev
+	$(BIN)/python benchmarks/record.py
+	$(BIN)/python benchmarks/record.py --picture docs/images/speed.png
+
 # The site: docs/_build/html/index.html. Whatever sphinx warns about is an error.
 docs: .venv/.dev
 	$(BIN)/python -m sphinx -W --keep-going -n -q -b html docs docs/_build/html
 
+# The site of this version beside those of others, in site/: what is published.
+site: docs
+	$(BIN)/python release/site.py
+
 # Draws the pictures of the documents from the code that they show.
-IN_GALLERY := $(filter-out examples/heart.py examples/picture.py, $(wildcard examples/*.py))
+# That of MLflow is drawn where it is installed: `make test-versions` does that.
+NOT_DRAWN := examples/heart.py examples/picture.py examples/mlflow_tracking.py
+IN_GALLERY := $(filter-out $(NOT_DRAWN), $(wildcard examples/*.py))
 pictures: .venv/.dev .venv/.browser
 	$(BIN)/python examples/heart.py --picture docs/images/heart.png
 	$(BIN)/python tests/report_picture.py docs/images/report.png
+	$(BIN)/python docs/which_tool.py docs/images/which_tool.svg
 	for script in $(IN_GALLERY); do \
 		$(BIN)/python $$script --picture docs/images/gallery/$$(basename $$script .py).png || exit 1; \
 	done
 
 # Builds the wheel, the sdist and the recipe for conda-forge, and tries them where nothing else is
 # installed. They are in dist/ then, to be uploaded by hand: docs/maintainers.md.
-release: .venv/.release
+release: .venv/.release audit
 	PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python release/artefacts.py
 
+# The quick tests with the lowest versions that are declared, the pinned ones and the newest.
+test-versions:
+	$(PYTHON) release/versions.py
+
+# Known vulnerabilities of the pinned versions, where a service can be reached that knows them.
+audit: .venv/.release
+	$(BIN)/python release/audit.py
+
+# After a change of constraints.txt.
+hashes:
+	$(PYTHON) release/hashes.py
+
+# All that is pinned, from files whose hashes are known; on Linux and x86-64.
+locked: .venv/bin/python
+	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements-hashed.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	touch .venv/.dev .venv/.demo .venv/.release
+
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build demo docs/_build docs/_reference
+	rm -rf .venv .venvs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build demo docs/_build docs/_notebooks docs/_reference
 	find src tests benchmarks examples docs -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/bin/python:

@@ -1,7 +1,12 @@
 """How sphinx makes the site of these pages: `make docs`."""
 
+import re
 import sys
+from pathlib import Path
 
+sys.path.append(str(Path(__file__).parent))
+
+from notebooks import write_notebooks
 from pygments.lexers.special import TextLexer
 
 import thriftwood
@@ -12,7 +17,8 @@ sys.modules["thriftwood.export"] = thriftwood.export
 project = "Thriftwood"
 author = "The Thriftwood developers"
 project_copyright = author
-version = release = thriftwood.__version__
+release = thriftwood.__version__
+version = ".".join(release.split(".")[:2])  # a folder of the site
 
 extensions = [
     "myst_parser",
@@ -20,14 +26,30 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "_notebooks"]
 templates_path = ["_templates"]
 
 html_theme = "furo"
 html_title = "Thriftwood"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["versions.js"]
 html_show_sphinx = False
+html_sidebars = {
+    "**": [
+        "sidebar/brand.html",
+        "versions.html",
+        "sidebar/search.html",
+        "sidebar/scroll-start.html",
+        "sidebar/navigation.html",
+        "sidebar/scroll-end.html",
+    ]
+}
+html_theme_options = {
+    "source_repository": "https://github.com/thriftwood/thriftwood/",
+    "source_branch": "main",
+    "source_directory": "docs/",
+}
 html_copy_source = False
 
 myst_heading_anchors = 3  # so that pages can link to headings of others, as on a hosting site
@@ -54,8 +76,11 @@ PAGES_OF_FILES = {
 
 
 def setup(app):
+    app.connect("builder-inited", lambda app: write_notebooks(Path(app.srcdir) / "_notebooks"))
     app.connect("source-read", link_to_pages)
+    app.connect("source-read", offer_notebooks)
     app.connect("autodoc-skip-member", leave_out_what_others_wrote)
+    app.connect("autodoc-process-signature", leave_out_what_nobody_makes)
     app.add_lexer("csv", TextLexer)  # shown as it is
 
 
@@ -65,8 +90,24 @@ def link_to_pages(_app, _name, content):
         content[0] = content[0].replace(f"]({file}", f"]({page}")
 
 
+def offer_notebooks(_app, name, content):
+    """Offer each script of the gallery as a notebook, too."""
+    if name == "gallery":
+        content[0] = re.sub(
+            r"\[examples/(\w+)\.py\]\(\S+\)(?!, which)",
+            r"\g<0> · {download}`as a notebook <_notebooks/\1.ipynb>`",
+            content[0],
+        )
+
+
 def leave_out_what_others_wrote(_app, _what, _name, member, _skip, _options):
     """Leave out what is inherited from scikit-learn or from tuples: others describe it."""
     module = getattr(member, "__module__", None) or ""
     is_of_tuples = getattr(member, "__objclass__", None) is tuple
     return True if module.startswith("sklearn.") or is_of_tuples else None
+
+
+def leave_out_what_nobody_makes(_app, what, _name, value, _options, signature, returned):
+    """Leave out how types are made that only come back: users read them."""
+    is_made = hasattr(value, "get_params") or "Parameters\n" in (value.__doc__ or "")
+    return (signature, returned) if what != "class" or is_made else ("", returned)

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 DIST = ROOT / "dist"
 SMOKE = ROOT / "release" / "smoke.py"
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())
-FOR_DEVELOPERS = {"bench", "dev", "docs", "release", "test"}
+FOR_DEVELOPERS = {"bench", "dev", "docs", "mlflow", "release", "test"}
 EXTRAS = [
     extra for extra in SETTINGS["project"]["optional-dependencies"] if extra not in FOR_DEVELOPERS
 ]

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from packaging.version import Version
 from sklearn.ensemble import RandomForestClassifier
 
 import thriftwood as tw
@@ -16,6 +17,7 @@ import thriftwood as tw
 FILES = Path(__file__).parent / "files"
 HEART = tw.datasets.load_heart()
 FEW = HEART.X[:8]
+THIS_RELEASE = Version(tw.__version__).base_version  # of a candidate, the release
 
 
 class Kind(NamedTuple):
@@ -68,7 +70,7 @@ KINDS = {
 
 
 def main() -> None:
-    folder = FILES / tw.__version__
+    folder = FILES / THIS_RELEASE
     folder.mkdir(parents=True, exist_ok=True)
     for name, kind in KINDS.items():
         kind.write(folder / name)

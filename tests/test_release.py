@@ -1,9 +1,12 @@
 """What is published says the same everywhere, and needs what it says."""
 
 import re
+import sys
 import tomllib
+from importlib.metadata import distribution
 from pathlib import Path
 
+import pytest
 import yaml
 from packaging.version import Version
 
@@ -13,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 RECIPE = yaml.safe_load((ROOT / "release" / "recipe.yaml").read_text())
-FOR_DEVELOPERS = {"bench", "dev", "docs", "release", "test"}
+FOR_DEVELOPERS = {"bench", "dev", "docs", "mlflow", "release", "test"}
 
 
 def name_of(requirement: str) -> str:
@@ -70,3 +73,60 @@ def lowest(requirements, sign: str) -> dict[str, Version]:
 def test_the_version_stands_in_one_place():
     for file in ("pyproject.toml", "CITATION.cff", "release/recipe.yaml", "docs/conf.py"):
         assert thriftwood.__version__ not in (ROOT / file).read_text()
+
+
+def test_pinned_files_are_those_of_the_pins():
+    """`make hashes` writes them; two packages are left out, whose files xgboost-cpu has, too."""
+    pins = (ROOT / "constraints.txt").read_text().splitlines()[1:]
+    left_out = {one for one in pins if one.startswith(("nvidia-nccl-cu12==", "xgboost=="))}
+    hashed = re.findall(r"^(\S+==\S+) ", (ROOT / "requirements-hashed.txt").read_text(), re.M)
+    assert len(left_out) == 2
+    assert set(hashed) == set(pins) - left_out
+
+
+TABLE = (ROOT / "docs/stability.md").read_text().partition("| package | licence |\n|---|---|\n")[2]
+LICENCES = dict(re.findall(r"^\| ([\w-]+) \| ([\w.-]+).*\|$", TABLE, re.MULTILINE))
+
+
+def test_licences_of_all_dependencies_are_listed():
+    assert set(LICENCES) == set(map(name_of, bare(PROJECT["dependencies"]) | brought_by("all")))
+
+
+@pytest.mark.parametrize("name", LICENCES)
+def test_licences_are_those_of_the_installed_packages(name):
+    said = licence_texts("xgboost-cpu" if name == "xgboost" else name)
+    words = {
+        "Apache-2.0": r"Apache-2\.0|Apache License|Apache Software License",
+        "BSD-2-Clause": r"BSD",
+        "BSD-3-Clause": r"BSD",
+        "MIT": r"\bMIT\b",
+        "PSF": r"Python Software Foundation",
+    }
+    assert re.search(words[LICENCES[name]], said), said[:500]
+
+
+def licence_texts(name: str) -> str:
+    """Return what a package says of its licence, or else the files that it brings along."""
+    package = distribution(name)
+    about = package.metadata
+    said = [about["License-Expression"], about["License"], *about.get_all("Classifier", [])]
+    files = [one for one in package.files or [] if "licen" in one.name.lower()]
+    return "\n".join(filter(None, said)) + "\n".join(one.read_text()[:2000] for one in files)
+
+
+def test_the_audit_says_what_it_knows():
+    sys.path.append(str(ROOT / "release"))
+    import audit
+
+    assert audit.verdict("") == (
+        "Skipped: no service was reached that knows vulnerabilities.",
+        False,
+    )
+    unknown = '{"name": "a", "skip_reason": "not found"}'
+    assert audit.verdict(f'{{"dependencies": [{unknown}]}}')[0].startswith("Skipped")
+    flaw = '{"id": "CVE-1", "fix_versions": ["2.1"]}'
+    known = f'{{"name": "b", "version": "2.0", "vulns": [{flaw}]}}'
+    said, is_bad = audit.verdict(f'{{"dependencies": [{unknown}, {known}]}}')
+    assert is_bad
+    assert "b 2.0: CVE-1, mended in 2.1" in said
+    assert "Not known there: a." in said
