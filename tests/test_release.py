@@ -109,9 +109,10 @@ def licence_texts(name: str) -> str:
     """Return what a package says of its licence, or else the files that it brings along."""
     package = distribution(name)
     about = package.metadata
-    said = [about["License-Expression"], about["License"], *about.get_all("Classifier", [])]
+    fields = ("License-Expression", "License", "Classifier")
+    said = [word for field in fields for word in about.get_all(field) or []]
     files = [one for one in package.files or [] if "licen" in one.name.lower()]
-    return "\n".join(filter(None, said)) + "\n".join(one.read_text()[:2000] for one in files)
+    return "\n".join(said) + "\n".join(one.read_text()[:2000] for one in files)
 
 
 def test_the_audit_says_what_it_knows():
