@@ -114,6 +114,7 @@ def test_the_kernel_that_tunes_measures_what_lists_score_and_pay(drawn):
     some = Lists(
         start=np.append(0, np.cumsum(sizes)),
         scores=scores,
+        order=np.column_stack([np.lexsort((-one, query)) for one in scores.T]),
         own=own,
         needs=needs,
         item_price=np.array([2.0, 5.0]),

@@ -25,40 +25,46 @@ def measure_lists(lists, rule, figures):
     `lists` is as in `list_tuning`. The margin of a document is how many of those that are still
     there are strictly better; documents that tie share the gains of their places.
     """
-    n_stages = lists.scores.shape[1]
     n_kinds, n_items = len(lists.gains), len(lists.item_price)
+    is_there = np.empty(len(lists.scores), dtype=np.bool_)
     needed = np.empty(n_items, dtype=np.bool_)
     worth = np.empty(n_kinds)
     for query in range(len(lists.start) - 1):
-        here = np.arange(lists.start[query], lists.start[query + 1])
-        figures[query] = 0.0
+        begin, end = lists.start[query], lists.start[query + 1]
+        is_there[begin:end] = True
         needed[:] = False
-        for stage in range(n_stages):
+        figures[query] = 0.0
+        for stage in range(len(rule)):
             if rule[stage] == np.inf:
                 continue
-            own = lists.scores[here, stage]
-            order = np.argsort(-own, kind="mergesort")
-            n_go, place = 0, 0
-            while place < len(order):
-                last = place + 1
-                while last < len(order) and own[order[last]] == own[order[place]]:
-                    last += 1
-                if place < rule[stage]:
-                    n_go = last
-                else:
-                    discount = lists.discount_sum[last] - lists.discount_sum[place]
-                    worth[:] = 0.0
-                    for which in range(place, last):
-                        i = here[order[which]]
-                        worth += lists.gains[:, i]
-                        figures[query, n_kinds] += lists.own[i, stage]
-                        needed |= lists.needs[i, stage]
-                    figures[query, :n_kinds] += worth * (discount / (last - place))
-                place = last
-            here = here[order[:n_go]]
+            number, place, n_go = begin, 0, 0
+            while number < end:
+                first, value, goes_on = place, 0.0, place < rule[stage]
+                worth[:] = 0.0
+                while number < end:
+                    i = lists.order[number, stage]
+                    if is_there[i]:
+                        if place > first and lists.scores[i, stage] != value:
+                            break
+                        value = lists.scores[i, stage]
+                        place += 1
+                        if not goes_on:
+                            is_there[i] = False
+                            figures[query, n_kinds] += lists.own[i, stage]
+                            for kind in range(n_kinds):
+                                worth[kind] += lists.gains[kind, i]
+                            for item in range(n_items):
+                                needed[item] |= lists.needs[i, stage, item]
+                    number += 1
+                if goes_on:
+                    n_go = place
+                elif place > first:
+                    discount = lists.discount_sum[place] - lists.discount_sum[first]
+                    for kind in range(n_kinds):
+                        figures[query, kind] += worth[kind] * discount / (place - first)
             if n_go == 0:
                 break
-        figures[query, :n_kinds] *= lists.per_ideal[:, query]
+        for kind in range(n_kinds):
+            figures[query, kind] *= lists.per_ideal[kind, query]
         for item in range(n_items):
-            if needed[item]:
-                figures[query, n_kinds] += lists.item_price[item]
+            figures[query, n_kinds] += needed[item] * lists.item_price[item]

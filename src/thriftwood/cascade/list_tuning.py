@@ -37,11 +37,12 @@ ROUNDING = 1e-12
 #
 #   start               where each query begins
 #   scores, own         of documents at stages; what each pays for itself there
+#   order               documents of each query by falling scores, at stages
 #   needs, item_price   which cost items of its query a document needs, and their prices
 #   gains               of documents, a row for each kind
 #   discount_sum        how much the first places count together
 #   per_ideal           1 / the best that each query can have, by each kind
-Lists = namedtuple("Lists", "start scores own needs item_price gains discount_sum per_ideal")
+Lists = namedtuple("Lists", "start scores order own needs item_price gains discount_sum per_ideal")
 
 
 class ListResults(NamedTuple):
@@ -154,6 +155,7 @@ class _Tried:
         return Lists(
             start=np.append(start, len(query)),
             scores=scores,
+            order=np.column_stack([np.lexsort((-own, query)) for own in scores.T]),
             own=bills.own[documents],
             needs=bills.needs[documents],
             item_price=bills.prices,
