@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -25,6 +25,7 @@ from thriftwood.forest import (
     Forest,
     ListPredictions,
     ListRule,
+    ListWalk,
     NestedStages,
     Stages,
     files,
@@ -42,7 +43,7 @@ from thriftwood.problem import (
     read_ranking,
     read_validation,
 )
-from thriftwood.support.arrays import FloatArray, IndexArray, read_only
+from thriftwood.support.arrays import FloatArray, IndexArray, IntArray, read_only
 from thriftwood.support.axes import with_unit
 from thriftwood.support.summary import Chart, Summarised, Summary
 from thriftwood.support.validation import shares_of_one
@@ -133,7 +134,7 @@ class CascadeRanker(Summarised, FittedModel):
     def decision_path(self, X: Any, qid: ArrayLike | None = None) -> ListPredictions:
         """Return at which stage documents stop, what it says of them, and their ranks."""
         table, query = self._read(X, qid)
-        return self._walk(self.outputs(table), query, self.list_rule())
+        return self._walk(table, query)
 
     def bill(self, X: Any, qid: ArrayLike | None = None, costs: AnyCosts = None) -> FeatureBill:
         """Return what documents and their queries pay.
@@ -148,7 +149,7 @@ class CascadeRanker(Summarised, FittedModel):
         table, query = self._read(X, qid)
         columns = self._trees.named(table.names).columns
         prices = prices_of_samples(self.prices, "model", costs, columns, len(query), query)
-        stage = self._walk(self.outputs(table), query, self.list_rule()).stage
+        stage = self._walk(table, query).stage
         return bill_of_stages(
             self.purchase_plan, table, prices, self.n_jobs, query=query, stage=stage
         )
@@ -156,7 +157,7 @@ class CascadeRanker(Summarised, FittedModel):
     def score(self, X: Any, y: Any, qid: ArrayLike | None = None) -> float:
         """Return the score of rankings, such as NDCG."""
         table, query = self._read(X, qid)
-        found = self._walk(self.outputs(table), query, self.list_rule()).predictions
+        found = self._walk(table, query).predictions
         ranking: Any = read_ranking(self.scoring)
         return float(ranking.of_queries(np.asarray(y, dtype=np.float64), found, query).mean())
 
@@ -203,7 +204,7 @@ class CascadeRanker(Summarised, FittedModel):
         found = []
         for rule in [whole_model(len(plan)), *self.rules.thresholds[::-1]]:
             stages = replace(plan, thresholds=rule)
-            walked = self._walk(outputs, data.query, self.list_rule(stages))
+            walked = _walked(outputs, data.query, self.list_rule(stages))
             predicted = walked.predictions[:, None]
             losses = (predicted.T - data.target) ** 2
             bill = bills.per_document(walked.stage)
@@ -275,15 +276,13 @@ class CascadeRanker(Summarised, FittedModel):
             ]
         )
 
-    def _walk(self, outputs: FloatArray, query: IndexArray, rule: ListRule) -> ListPredictions:
-        walk = walk_lists(rule, query)
-        try:
-            number, here = next(walk)
-            while True:
-                number, here = walk.send(outputs[here, number])
-        except StopIteration as end:
-            found: ListPredictions = end.value
-            return found
+    def _walk(self, table: Table, query: IndexArray) -> ListPredictions:
+        """Send documents through the stages in use, each predicted as far as it comes."""
+
+        def scores(number: int, here: IntArray) -> FloatArray:
+            return self.stages.outputs(number, table.values[here], self.n_jobs)[:, 0]
+
+        return _finished(walk_lists(self.list_rule(), query), scores)
 
     def _read(self, X: Any, qid: ArrayLike | None) -> tuple[Table, IndexArray]:
         table = read_rows(X, self._trees)
@@ -369,6 +368,21 @@ class CascadeRanker(Summarised, FittedModel):
         except (*files.DAMAGE, InputError):
             raise InputError(f"{file} is damaged: copy it again.") from None
         return ranker
+
+
+def _walked(outputs: FloatArray, query: IndexArray, rule: ListRule) -> ListPredictions:
+    """Send documents through stages whose outputs are known."""
+    return _finished(walk_lists(rule, query), lambda number, here: outputs[here, number])
+
+
+def _finished(walk: ListWalk, scores: Callable[[int, IntArray], FloatArray]) -> ListPredictions:
+    try:
+        number, here = next(walk)
+        while True:
+            number, here = walk.send(scores(number, here))
+    except StopIteration as end:
+        found: ListPredictions = end.value
+        return found
 
 
 class _Judged(NamedTuple):

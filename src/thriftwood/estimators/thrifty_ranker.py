@@ -48,8 +48,9 @@ class ThriftyRanker(Thrifty):
     """The best ranker within a budget per query: features are bought in stages, for the best.
 
     Features are ordered by what they bring per price. On nested sets of them, from free to all,
-    rankers are trained: averages of LambdaMART and of a forest of grades. All documents of a query
-    start with the cheapest set; the best of each stage buy the next, and stand above the others.
+    rankers are trained: averages of LambdaMART and of a forest of grades, and of those on the sets
+    before. All documents of a query start with the cheapest set; the best of each stage buy the
+    next, and stand above the others.
     How many go on is tuned for every budget, by models that did not see the queries that they are
     measured on (cross-fitting by query).
 
@@ -182,10 +183,13 @@ class ThriftyRanker(Thrifty):
                 (),
                 np.append(np.full(len(sets) - 1, np.inf), 0.0),
                 np.empty((0, 0)),
+                adds_up=True,
             ).check()
             held_out = fitted.held_out
+            sizes = np.array([len(own) for own in fitted.members])
+            outputs = np.cumsum(fitted.outputs[:, :, 0] * sizes, axis=1) / np.cumsum(sizes)
             own = data.take(held_out), weights[order][held_out], prices.take(held_out)
-            self.cascade_ = self._tuned(stages, fitted.outputs[:, :, 0], *own)
+            self.cascade_ = self._tuned(stages, outputs, *own)
         self.rules_, self.prices_ = self.cascade_.rules, self.cascade_.prices
         measured: Any = self.cascade_.evaluation
         about = measured.score[::-1], measured.score_error[::-1], measured.scoring, prices.unit

@@ -42,6 +42,9 @@ class NestedStages:
         What answers cost: true class, answer. Empty for numbers.
     gate_unit : float
         The mean error that gates are compared with.
+    adds_up : bool
+        Whether a stage predicts the mean of its own members and of those of all stages before it,
+        whose features it has.
     """
 
     sets: tuple[FeatureSet, ...]
@@ -50,6 +53,7 @@ class NestedStages:
     thresholds: FloatArray
     error_costs: FloatArray
     gate_unit: float = 1.0
+    adds_up: bool = False
 
     def __post_init__(self) -> None:
         for name in ("thresholds", "error_costs"):
@@ -80,8 +84,13 @@ class NestedStages:
 
     def outputs(self, number: int, X: FloatArray, n_jobs: int | None = None) -> FloatArray:
         """Return what a stage predicts: probabilities of classes, or numbers in one column."""
-        found = [predict_member(member, X, n_jobs) for member in self.members[number]]
+        found = [predict_member(member, X, n_jobs) for member in self.members_of(number)]
         return sum(found[1:], start=found[0]) / len(found)
+
+    def members_of(self, number: int) -> tuple[Any, ...]:
+        """Return the models whose mean a stage predicts."""
+        first = 0 if self.adds_up else number
+        return tuple(member for own in self.members[first : number + 1] for member in own)
 
     def margins(
         self, number: int, X: FloatArray, outputs: FloatArray, n_jobs: int | None = None
@@ -229,6 +238,7 @@ def save_stages(
         "members": [len(members) for members in stages.members],
         "forests": forests,
         "gate_unit": stages.gate_unit,
+        "adds_up": stages.adds_up,
     }
     files.save_arrays(file, {**header, "stages": own_header}, everything)
 
@@ -251,6 +261,7 @@ def load_stages(header: Mapping[str, Any], arrays: dict[str, Any]) -> NestedStag
         thresholds=arrays["thresholds"],
         error_costs=arrays["error_costs"],
         gate_unit=float(own["gate_unit"]),
+        adds_up=bool(own.get("adds_up", False)),
     ).check()
 
 

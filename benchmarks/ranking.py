@@ -1,0 +1,380 @@
+"""Rankers within a budget per document, beside CEGB and fixed sets of features (MQ2008).
+
+Everybody has the same queries, to train and to choose. ThriftyRanker takes both parts together and
+chooses by cross-fitting; the others choose on the second part and are trained again on both with
+what was chosen, but for one model that is pruned in stages, which needs the second part to tune.
+NDCG@10 is scikit-learn's, of test queries: the official split and others drawn at random. What two
+ways differ by is measured query by query; a query that is tested in several splits counts once.
+
+MQ2008 has no prices. `PRICES` is a list by kind of feature and field, in the shape of a search
+engine's work: term statistics need the postings of a field, which are read once for a document;
+IDF is looked up once for a query; lengths and links lie beside the document. In these data features
+are normalised within each query, so that IDF itself tells nothing. Beside it every feature costs 1.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+import lightgbm
+import numpy as np
+from measure import SHARED_DATA, arguments
+
+import thriftwood as tw
+
+N_SPLITS = 4
+BUDGETS = (1, 1.5, 2, 3, 4, 6, 8, 12, 20)  # per document, where every feature costs 1
+BUDGETS_OF_LIST = (2, 3, 4, 6, 8, 12, 16, 24)
+TREES, LEAVES = (25, 50, 100), (7, 15)
+TRADEOFFS = (0.001, 0.003, 0.01, 0.03, 0.06, 0.1, 0.2, 0.4)
+N_CANDIDATES, MOST_STEPS = 14, 10
+SEED = 40
+
+FIELDS = {"body": 4.0, "anchor": 2.0, "title": 1.0, "url": 1.0, "whole": 5.0}  # reading postings
+KINDS = {"tf": 0.2, "tf_idf": 0.2, "bm25": 0.5, "lm_abs": 0.8, "lm_dir": 0.8, "lm_jm": 0.8}
+LENGTH, LINK, IDF = 0.1, 0.5, 1.0  # of a document, of a document, of a query
+# The order of the 46 columns, as their values show it: the last kinds come field by field.
+NAMES = [
+    *(f"{kind} {field}" for kind in ("tf", "idf", "tf_idf", "length") for field in FIELDS),
+    *(f"{kind} {field}" for field in FIELDS for kind in ("bm25", "lm_abs", "lm_dir", "lm_jm")),
+    *(f"link {number}" for number in range(1, 7)),
+]
+THRIFTY = "ThriftyRanker"
+
+
+def price_list() -> tw.Costs:
+    """Return prices by kind of feature and field, in microseconds, say."""
+    own = {name: KINDS.get(name.split()[0], 0.0) for name in NAMES}
+    own |= {name: LENGTH for name in NAMES if name.startswith("length")}
+    own |= {name: LINK for name in NAMES if name.startswith("link")}
+    of_field = {field: [f"{kind} {field}" for kind in KINDS] for field in FIELDS}
+    scored = [name for name in NAMES if name.split()[0] in ("tf_idf", "bm25")]
+    return tw.Costs(
+        per_feature=own,
+        groups=of_field,
+        group_fee=FIELDS,
+        per_query={f"idf {field}": IDF for field in FIELDS},
+        requires={name: [f"idf {name.split()[1]}"] for name in scored},
+    )
+
+
+class Documents(NamedTuple):
+    """Documents of queries, query by query."""
+
+    X: Any
+    y: np.ndarray
+    qid: np.ndarray
+
+    def of(self, queries: np.ndarray) -> "Documents":
+        here = np.isin(self.qid, queries)
+        return Documents(self.X[here], self.y[here], self.qid[here])
+
+    @property
+    def sizes(self) -> np.ndarray:
+        return np.unique(self.qid, return_counts=True)[1]
+
+
+class Measured(NamedTuple):
+    """A way on validation queries, to choose by, and what it has on test queries."""
+
+    cost: float
+    score: float
+    test_cost: float
+    test_scores: np.ndarray  # of each query
+
+
+def main() -> None:
+    options = arguments(__doc__.splitlines()[0])
+    data, official = load(options.quick)
+    lists = {"1 for every feature": (None, BUDGETS)}
+    if data.X.shape[1] == len(NAMES):
+        lists["a price list"] = (price_list(), BUDGETS_OF_LIST)
+    for name, (costs, budgets) in lists.items():
+        if options.quick:
+            budgets = budgets[2:6:2]
+        found: dict[str, list[list[Measured]]] = {}
+        tested = []
+        for split in splits(official, 2 if options.quick else N_SPLITS):
+            tested.append(split[2])
+            for way, own in all_ways([data.of(part) for part in split], costs, budgets, options):
+                found.setdefault(way, []).append(own)
+        show(name, budgets, found, tested)
+
+
+def load(quick: bool) -> tuple[Documents, list[np.ndarray]]:
+    """Return MQ2008 with the queries of its parts, or drawn documents where it is not at hand."""
+    file = SHARED_DATA / "mq2008_ranking.npz"
+    if not file.is_file():
+        print("MQ2008 is not at hand: taking drawn documents.")
+        rng = np.random.default_rng(0)
+        qid = np.repeat(np.arange(300), 20)
+        X = rng.normal(size=(len(qid), 12))
+        score = X[:, :4] @ [1.0, 0.7, 0.5, 0.4] + rng.normal(size=len(qid))
+        y, part = np.digitize(score, [1.0, 2.2]), np.arange(300) % 5 // 3 + np.arange(300) % 5 // 4
+    else:
+        with np.load(file, allow_pickle=False) as arrays:
+            order = np.argsort(arrays["qid"], kind="stable")
+            X, y, qid = (arrays[name][order] for name in ("X", "y", "qid"))
+            first = np.unique(qid, return_index=True)[1]
+            part = arrays["split"][order][first]
+    queries = np.unique(qid)
+    parts = [queries[part == number] for number in range(3)]
+    if quick:
+        parts = [own[: len(own) // 4] for own in parts]
+    return Documents(X.astype(np.float64), y.astype(np.int64), qid), parts
+
+
+def splits(official: list[np.ndarray], n_splits: int) -> Iterator[list[np.ndarray]]:
+    """Yield queries to train, to choose and to test: the official split first."""
+    yield official
+    sizes = np.cumsum([len(own) for own in official])
+    for seed in range(SEED, SEED + n_splits - 1):
+        drawn = np.random.default_rng(seed).permutation(np.concatenate(official))
+        yield np.split(drawn, sizes[:2])
+
+
+def all_ways(
+    parts: list[Documents], costs: Any, budgets: Sequence[float], options: Any
+) -> Iterator[tuple[str, list[Measured]]]:
+    """Yield what each way has within each budget."""
+    train, valid, test = parts
+    both = Documents(*(np.concatenate(pair) for pair in zip(train, valid, strict=True)))
+    order = np.argsort(both.qid, kind="stable")
+    both = Documents(both.X[order], both.y[order], both.qid[order])
+    trees, leaves = (TREES[:1], LEAVES[:1]) if options.quick else (TREES, LEAVES)
+    grid = list(product(leaves, trees))
+    full = [again(None, leaf, tree, parts, both, costs) for leaf, tree in grid]
+    yield "all features", [best(full, np.inf)] * len(budgets)
+    yield THRIFTY, thrifty(both, test, costs, budgets, options.quick)
+    yield "one model, pruned in stages", pruned(parts, costs, budgets)
+    tradeoffs = TRADEOFFS[2:6:2] if options.quick else TRADEOFFS
+    paying = [
+        again(prices, leaf, tree, parts, both, costs)
+        for prices, leaf, tree in product(cegb_prices(costs, tradeoffs, both), leaves, trees)
+    ]
+    yield "LambdaMART, CEGB", [best(paying, budget) for budget in budgets]
+    sets = list(forward_selection(train, valid, costs, options.quick))
+    fixed = [
+        again(None, leaf, tree, parts, both, costs, own)
+        for own, (leaf, tree) in product(sets, grid[:: 2 if options.quick else 1])
+    ]
+    yield "LambdaMART, fixed set", [best(fixed, budget) for budget in budgets]
+
+
+def ranker(
+    data: Documents,
+    leaves: int,
+    trees: int,
+    prices: Any = None,
+    columns: Sequence[int] | None = None,
+) -> lightgbm.LGBMRanker:
+    own: dict[str, Any] = {}
+    if prices is not None:
+        own = {"cegb_tradeoff": 1.0, "cegb_penalty_feature_lazy": list(prices)}
+    model = lightgbm.LGBMRanker(
+        n_estimators=trees,
+        num_leaves=leaves,
+        learning_rate=0.1,
+        random_state=0,
+        n_jobs=2,
+        verbose=-1,
+        deterministic=True,
+        **own,
+    )
+    X = data.X if columns is None else data.X[:, list(columns)]
+    return model.fit(X, data.y, group=data.sizes)
+
+
+def again(
+    prices: Any,
+    leaves: int,
+    trees: int,
+    parts: list[Documents],
+    both: Documents,
+    costs: Any,
+    columns: Sequence[int] | None = None,
+) -> Measured:
+    """Train on the first part to choose by the second, and on both to test."""
+    figures = []
+    for own, some in ((parts[0], parts[1]), (both, parts[2])):
+        model = ranker(own, leaves, trees, prices, columns)
+        X = some.X if columns is None else some.X[:, list(columns)]
+        cost = bill(model, some, costs) if columns is None else set_cost(columns, some, costs)
+        figures.append((cost, scores_of(some, model.predict(X))))
+    (cost, scores), (test_cost, test_scores) = figures
+    return Measured(cost, float(scores.mean()), test_cost, test_scores)
+
+
+def bill(model: Any, data: Documents, costs: Any) -> float:
+    """Return what a document pays on average, its part of what its query pays included."""
+    X = data.X if costs is None else named(data.X)
+    return tw.feature_bill(model, X, costs, qid=data.qid).mean
+
+
+def set_cost(columns: Sequence[int], data: Documents, costs: Any) -> float:
+    """Return what a document pays that buys a set of features."""
+    if costs is None:
+        return float(len(columns))
+    fields = {NAMES[k].split()[1] for k in columns if NAMES[k].split()[0] in KINDS}
+    scored = {NAMES[k].split()[1] for k in columns if NAMES[k].split()[0] in ("tf_idf", "bm25")}
+    idf = scored | {NAMES[k].split()[1] for k in columns if NAMES[k].startswith("idf")}
+    own = sum(costs.per_feature[NAMES[k]] for k in columns) + sum(FIELDS[one] for one in fields)
+    return own + IDF * len(idf) * len(data.sizes) / len(data.y)
+
+
+def named(X: np.ndarray) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame(X, columns=NAMES)
+
+
+def scores_of(data: Documents, values: np.ndarray) -> np.ndarray:
+    """Return NDCG@10 of each query."""
+    from thriftwood.problem import read_ranking
+
+    query = np.unique(data.qid, return_inverse=True)[1]
+    measure: Any = read_ranking("ndcg@10")
+    found: np.ndarray = measure.of_queries(data.y.astype(float), values, query)
+    return found
+
+
+def thrifty(
+    both: Documents, test: Documents, costs: Any, budgets: Sequence[float], quick: bool
+) -> list[Measured]:
+    """Return what ThriftyRanker has within each budget; the last is that which it suggests."""
+    make = (lambda X: X) if costs is None else named
+    effort = "quick" if quick else "full"
+    model = tw.ThriftyRanker(costs=costs, effort=effort, random_state=0, n_jobs=2)
+    model.fit(make(both.X), both.y, qid=both.qid)
+    size = len(both.y) / len(both.sizes)
+    found = []
+    for budget in [*(size * own for own in budgets), None]:
+        one = model.at(budget=budget)
+        values = one.predict(make(test.X), test.qid)
+        cost = one.bill(make(test.X), test.qid).mean
+        found.append(Measured(one.cost_ / size, one.score_, cost, scores_of(test, values)))
+    return found
+
+
+def pruned(parts: list[Documents], costs: Any, budgets: Sequence[float]) -> list[Measured]:
+    """Return what a cascade of one model's prunings has within each budget."""
+    train, valid, test = parts
+    make = (lambda X: X) if costs is None else named
+    model = ranker(train, 15, 50)
+    path = tw.prune_path(model, make(train.X), train.y, qid=train.qid, costs=costs)
+    own = make(valid.X), valid.y
+    tuned = path.cascade(
+        *own, qid=valid.qid, stages=10, refit=(make(train.X), train.y, None, train.qid)
+    )
+    size = len(valid.y) / len(valid.sizes)
+    found = []
+    for budget in budgets:
+        one = tuned.at(budget=budget * size)
+        rule = tuned.rules.within(budget * size)
+        values = one.predict(make(test.X), test.qid)
+        cost, score = tuned.rules.costs[rule] / size, 1 - tuned.rules.errors[rule]
+        bill_of_test = one.bill(make(test.X), test.qid).mean
+        found.append(Measured(float(cost), float(score), bill_of_test, scores_of(test, values)))
+    return found
+
+
+def cegb_prices(costs: Any, tradeoffs: Sequence[float], data: Documents) -> Iterator[np.ndarray]:
+    """Yield prices of features for CEGB, which knows no fees: with them, and without."""
+    n_features = data.X.shape[1]
+    vectors = [np.ones(n_features)]
+    if costs is not None:
+        alone = [set_cost([k], data, costs) for k in range(n_features)]
+        vectors = [np.array(alone), np.array([costs.per_feature[name] for name in NAMES])]
+    for vector, tradeoff in product(vectors, tradeoffs):
+        yield tradeoff * vector / vector.mean()
+
+
+def forward_selection(
+    train: Documents, valid: Documents, costs: Any, quick: bool
+) -> Iterator[list[int]]:
+    """Yield sets, each with the feature more that brings most NDCG per price on validation."""
+    gains = ranker(train, 15, 50).booster_.feature_importance("gain")
+    by_gain = np.argsort(-gains, kind="stable")[: 5 if quick else N_CANDIDATES].tolist()
+    chosen: list[int] = []
+    now = float(scores_of(valid, np.zeros(len(valid.y))).mean())
+    for _ in range(2 if quick else MOST_STEPS):
+        tried = {}
+        for k in by_gain:
+            if k not in chosen:
+                own = [*chosen, k]
+                model = ranker(train, 7, 40, columns=own)
+                score = float(scores_of(valid, model.predict(valid.X[:, own])).mean())
+                more = set_cost(own, valid, costs) - (
+                    set_cost(chosen, valid, costs) if chosen else 0
+                )
+                tried[k] = ((score - now) / max(more, 0.05), score)
+        best_one = max(tried, key=lambda k: tried[k][0])
+        now = tried[best_one][1]
+        chosen = [*chosen, best_one]
+        yield chosen
+
+
+def best(models: Sequence[Measured], budget: float) -> Measured:
+    """Return the model with the best score on validation queries within a budget."""
+    cheapest = min(models, key=lambda one: one.cost)
+    affordable = [one for one in models if one.cost <= budget]
+    return max(affordable, key=lambda one: one.score, default=cheapest)
+
+
+def show(
+    name: str,
+    budgets: Sequence[float],
+    found: dict[str, list[list[Measured]]],
+    tested: list[np.ndarray],
+) -> None:
+    """Print mean scores and costs, and how much better ThriftyRanker is, query by query."""
+    n_queries = len(np.unique(np.concatenate(tested)))
+    print(f"\n{name}: NDCG@10 on {n_queries} test queries of {len(tested)} splits")
+    line("budget per document", [f"{budget:g}" for budget in budgets])
+    for way, of_splits in found.items():
+        own = [list(one)[: len(budgets)] for one in of_splits]
+        line(way, [f"{mean(own, k, 'test_scores'):.4f}" for k in range(len(budgets))])
+        line(
+            "   a document pays", [f"{mean(own, k, 'test_cost'):.2f}" for k in range(len(budgets))]
+        )
+    ours = found[THRIFTY]
+    for way, of_splits in found.items():
+        if way == THRIFTY:
+            continue
+        more = [paired(ours, of_splits, k, tested) for k in range(len(budgets))]
+        line(f"{THRIFTY} more than {way}", [f"{one:+.4f}" for one, _ in more])
+        line("   95 % of samples of queries", [f"+-{1.96 * error:.4f}" for _, error in more])
+    suggested = [[one[-1]] for one in ours]
+    full = [[one[0]] for one in found["all features"]]
+    more, error = paired(suggested, full, 0, tested)
+    share = mean(suggested, 0, "test_cost") / mean(full, 0, "test_cost")
+    print(
+        f"  without a budget {mean(suggested, 0, 'test_scores'):.4f} at "
+        f"{mean(suggested, 0, 'test_cost'):.2f} a document, {share:.2f} of all features, which "
+        f"have {mean(full, 0, 'test_scores'):.4f}: {more:+.4f} +- {error:.4f} (one standard error)"
+    )
+
+
+def mean(of_splits: list[list[Measured]], k: int, name: str) -> float:
+    return float(np.mean([np.mean(getattr(one[k], name)) for one in of_splits]))
+
+
+def paired(
+    ours: list[list[Measured]], theirs: list[list[Measured]], k: int, tested: list[np.ndarray]
+) -> tuple[float, float]:
+    """Return the mean difference over queries, and its standard error."""
+    queries = np.concatenate([np.sort(own) for own in tested])
+    apart = np.concatenate(
+        [a[k].test_scores - b[k].test_scores for a, b in zip(ours, theirs, strict=True)]
+    )
+    number = np.unique(queries, return_inverse=True)[1]
+    of_query = np.bincount(number, apart) / np.bincount(number)
+    return float(of_query.mean()), float(of_query.std(ddof=1) / np.sqrt(len(of_query)))
+
+
+def line(name: str, cells: Sequence[str]) -> None:
+    print(f"  {name:48s}" + "".join(f"{cell:>9s}" for cell in cells))
+
+
+if __name__ == "__main__":
+    main()
