@@ -24,6 +24,7 @@ SCRIPTS = [
     ("lazy.py", ["microseconds of our own", "concurrent samples", "saved"]),
     ("cascade.py", ["CEGB alone", "best base, cascade", "Bases chosen"]),
     ("thrifty.py", ["fixed set, forward selection", "less the best of the others", "times that"]),
+    ("ranking.py", ["LambdaMART, fixed set", "ThriftyRanker more than", "without a budget"]),
     ("guarantee.py", ["passed in the world", "among the others", "whole model"]),
     ("real_prices.py", ["one tree, pruned", "random forest, pruned"]),
     ("gaps.py", ["node's value", "NHANES, median, then forest"]),
