@@ -1,9 +1,9 @@
 """What is published says the same everywhere, and needs what it says."""
 
 import re
-import sys
 import tomllib
 from importlib.metadata import distribution
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -115,10 +115,29 @@ def licence_texts(name: str) -> str:
     return "\n".join(said) + "\n".join(one.read_text()[:2000] for one in files)
 
 
-def test_the_audit_says_what_it_knows():
-    sys.path.append(str(ROOT / "release"))
-    import audit
+def test_the_site_keeps_the_versions_that_it_has(tmp_path):
+    site, built = tmp_path / "site", tmp_path / "built"
+    for folder in (built, site / "1.10", site / "1.9"):
+        folder.mkdir(parents=True)
+        (folder / "index.html").write_text(folder.name)
+    script("site").main(site, built)
+    now = ".".join(thriftwood.__version__.split(".")[:2])
+    assert (site / now / "index.html").read_text() == "built"
+    assert (site / "1.9" / "index.html").read_text() == "1.9"
+    assert f'["{now}", "1.10", "1.9"]' in (site / "versions.js").read_text()
+    assert f"url={now}/index.html" in (site / "index.html").read_text()
 
+
+def script(name: str):
+    """Load a script by its file: Python has a module of its own called `site`."""
+    place = spec_from_file_location(f"release_{name}", ROOT / "release" / f"{name}.py")
+    module = module_from_spec(place)
+    place.loader.exec_module(module)
+    return module
+
+
+def test_the_audit_says_what_it_knows():
+    audit = script("audit")
     assert audit.verdict("") == (
         "Skipped: no service was reached that knows vulnerabilities.",
         False,
