@@ -173,12 +173,12 @@ def one_split(
     points = {"the model": model}
     for way, choose_by in WAYS.items():
         if is_classifier(model) or way in OF_NUMBERS:
-            points[way] = path[choose_by(path, choose)].model
+            points[way] = model_at(path, choose_by(path, choose))
     if is_classifier(model):
         points["a cascade"] = path.cascade(*choose, progress=False)
     if kind != "boosting":
         points["the default, out of bag"] = chosen_out_of_bag(kind, train, choose, costs, seed)
-    points["best in hindsight"] = path[default("best_score")(path, tell)].model
+    points["best in hindsight"] = model_at(path, default("best_score")(path, tell))
     told = {way: figures(one, tell, costs) for way, one in points.items()}
     before = told["the model"]
     skill = max(before[1] - constant[1], LEAST_SKILL)
@@ -192,6 +192,11 @@ def one_split(
         )
         for way, (bill, score, loss) in told.items()
     }
+
+
+def model_at(path: tw.PruningPath, point: int | None) -> Any:
+    """Return the model of a point; None is the model before pruning."""
+    return path.model if point is None else path[point].model
 
 
 def chosen_out_of_bag(kind: str, train: Rows, choose: Rows, costs: Any, seed: int) -> Any:
@@ -250,8 +255,8 @@ def area_alone(path: tw.PruningPath, rows: Rows) -> int:
 
 def default(
     rule: str = "one_standard_error", scoring: str | None = None
-) -> Callable[[tw.PruningPath, Rows], int]:
-    def choose(path: tw.PruningPath, rows: Rows) -> int:
+) -> Callable[[tw.PruningPath, Rows], int | None]:
+    def choose(path: tw.PruningPath, rows: Rows) -> int | None:
         measured = path.evaluate(*rows, scoring=scoring, quantiles=())
         return choose_point(measured, rule).point
 
