@@ -7,7 +7,7 @@ import pytest
 from paths import HEART
 from prunings import all_masks
 from scipy.optimize import Bounds, LinearConstraint, milp
-from sklearn.datasets import make_classification
+from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import FixedThresholdClassifier
@@ -261,17 +261,17 @@ def test_a_rule_by_money_needs_money():
 # --- growing
 
 
-def asked_and_lost(forest, kept, row, label, matrix, counted):
-    """Return the features a sample asks for, and what the trees that count it lose on it."""
-    asked, lost = set(), 0.0
-    for root, counts in zip(forest.tree_start[:-1], counted, strict=True):
+def asked_and_said(forest, kept, row, counts):
+    """Return the features a sample asks for, and the mean of the trees that count it."""
+    asked, said = set(), []
+    for root, own in zip(forest.tree_start[:-1], counts, strict=True):
         node = int(root)
         while kept[node]:
             asked.add(int(forest.feature[node]))
             goes_left = row[forest.feature[node]] <= forest.threshold[node]
             node = int(forest.left[node] if goes_left else forest.right[node])
-        lost += counts * matrix[label][int(np.argmin(forest.values[node] @ matrix))]
-    return asked, lost
+        said += [forest.values[node]] * bool(own)
+    return asked, np.mean(said, axis=0) if said else None
 
 
 @pytest.mark.parametrize("bootstrap", [True, False])
@@ -288,16 +288,19 @@ def test_grown_trees_stop_where_tests_cost_more_than_they_save(bootstrap, seed):
             counted[tree, drawn_by_tree] = 0
 
     def total(forest, kept):
+        """Bills of all samples, and errors of those that a tree was not grown on."""
         rows = zip(X.astype(np.float32), y, counted.T, strict=True)
-        found = [
-            asked_and_lost(forest, kept, row, y_true, matrix, own) for row, y_true, own in rows
+        found = [(*asked_and_said(forest, kept, row, own), label) for row, label, own in rows]
+        lost = [
+            matrix[label][np.argmin(said @ matrix)] for _, said, label in found if said is not None
         ]
-        bills = np.mean([prices[list(asked)].sum() for asked, _ in found])
-        return bills + sum(lost for _, lost in found) / counted.sum()
+        return np.mean([prices[list(asked)].sum() for asked, *_ in found]) + np.mean(lost)
 
     whole, small = read_forest(grown), read_forest(stopped)
-    least = min(total(whole, kept) for kept in all_masks(whole))
-    assert total(small, small.is_split) == pytest.approx(least)
+    samples = "out_of_bag" if bootstrap else "all"
+    path = tw.prune_path(grown, X, y, costs=prices, error_costs=matrix, samples=samples)
+    points = [total(whole, path.kept_nodes(point)) for point in range(len(path))]
+    assert total(small, small.is_split) == pytest.approx(min(points))
     assert small.n_splits < whole.n_splits
     expected = stopped.predict_proba(X) @ matrix
     np.testing.assert_array_equal(stopped.predict(X), expected.argmin(axis=1))
@@ -367,3 +370,15 @@ def test_a_lazy_predictor_answers_by_what_errors_cost(n_classes):
         tw.LazyPredictor(chosen, error_costs=np.ones((5, 5)))
     with pytest.raises(InputError, match="once the most probable class is"):
         tw.LazyPredictor(chosen, error_costs=3, stop="decided")
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_forest_whose_answers_no_test_changes_buys_none(seed):
+    X, y = load_breast_cancer(return_X_y=True)
+    prices = np.round(np.exp(np.random.default_rng(0).uniform(0, np.log(100), X.shape[1])), 1)
+    forest = tw.BudgetForestClassifier(
+        20, costs=prices, impurity="entropy", error_costs=[[0, 20], [500, 0]], random_state=seed
+    ).fit(X[:300], y[:300])
+    # Single trees would still ask for a cheap test; together they always answer the same.
+    assert len(set(forest.predict(X))) == 1
+    assert tw.feature_bill(forest, X, prices).mean == 0

@@ -28,6 +28,7 @@ from thriftwood.estimators.options import (
     refuse_text,
     target_in_words,
 )
+from thriftwood.evaluation import choose_point, evaluate, read_rule
 from thriftwood.forest.table import readable
 from thriftwood.problem import (
     AnyErrorCosts,
@@ -36,7 +37,7 @@ from thriftwood.problem import (
     read_error_costs,
     read_weights,
 )
-from thriftwood.pruning import prune
+from thriftwood.pruning import prune_path, pruning_problem
 from thriftwood.support.arrays import FloatArray, IndexArray, IntArray
 from thriftwood.support.parallel import for_each, n_threads
 from thriftwood.support.progress import progress_bar
@@ -91,9 +92,10 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
     error_costs : float, mapping from class to cost, or matrix, optional
         What wrong answers cost, in the unit of `costs`, as in `prune`. Growing looks only one split
         ahead, which stops too early; so trees are grown as far as ever, and then cut back, all
-        together, to where bills and errors cost least in sum, exactly. A tree's errors count on the
-        samples that it was not grown on, or where there are none on all. `predict` answers with the
-        class of least expected cost.
+        together: of the prunings that are exactly optimal for single trees at some tradeoff, that
+        is taken where bills and errors of the whole forest cost least. It may have no splits left.
+        Errors count on the samples that a tree was not grown on, or where there are none on all.
+        `predict` answers with the class of least expected cost.
     budget : float, optional
         Add trees as long as the mean bill of samples stays within it; see `X_valid` of `fit`.
     max_depth : int, optional
@@ -349,9 +351,13 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
     def _worth_their_cost(
         self, X: Any, y: Any, costs: AnyCosts, weights: FloatArray
     ) -> list[DecisionTreeClassifier]:
-        """Return the trees without the tests that cost more than they save."""
+        """Return the trees without the tests that cost more than they save.
+
+        Points of the path are where tests and errors of single trees cost least; that where those
+        of all trees together do is taken, so that all may end as leaves.
+        """
         left_out = [np.setdiff1d(self._counted, own).size for own in self.estimators_samples_]
-        pruned = prune(
+        problem = pruning_problem(
             self,
             X,
             y,
@@ -360,8 +366,13 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
             sample_weight=weights,
             samples="out_of_bag" if any(left_out) else "all",
             n_jobs=self.n_jobs,
+            progress=False,
         )
-        trees: list[DecisionTreeClassifier] = pruned.model.estimators_
+        path = prune_path(problem)
+        money = ErrorCosts(self.error_costs_)
+        measured = evaluate(path, problem.in_memory, problem.prices, scoring=money, progress=False)
+        chosen = path.chosen(choose_point(measured, read_rule(None, None, is_money=True)))
+        trees: list[DecisionTreeClassifier] = chosen.model.estimators_
         return trees
 
     @property
