@@ -141,23 +141,17 @@ def all_ways(
     both = Documents(*(np.concatenate(pair) for pair in zip(train, valid, strict=True)))
     order = np.argsort(both.qid, kind="stable")
     both = Documents(both.X[order], both.y[order], both.qid[order])
-    trees, leaves = (TREES[:1], LEAVES[:1]) if options.quick else (TREES, LEAVES)
-    grid = list(product(leaves, trees))
-    full = [again(None, leaf, tree, parts, both, costs) for leaf, tree in grid]
-    yield "all features", [best(full, np.inf)] * len(budgets)
+    shared = parts, both, costs, options.quick
+    yield "all features", [best(list(tried(None, *shared)), np.inf)] * len(budgets)
     yield THRIFTY, thrifty(both, test, costs, budgets, options.quick)
     yield "one model, pruned in stages", pruned(parts, costs, budgets)
     tradeoffs = TRADEOFFS[2:6:2] if options.quick else TRADEOFFS
     paying = [
-        again(prices, leaf, tree, parts, both, costs)
-        for prices, leaf, tree in product(cegb_prices(costs, tradeoffs, both), leaves, trees)
+        one for prices in cegb_prices(costs, tradeoffs, both) for one in tried(prices, *shared)
     ]
     yield "LambdaMART, CEGB", [best(paying, budget) for budget in budgets]
-    sets = list(forward_selection(train, valid, costs, options.quick))
-    fixed = [
-        again(None, leaf, tree, parts, both, costs, own)
-        for own, (leaf, tree) in product(sets, grid[:: 2 if options.quick else 1])
-    ]
+    sets = forward_selection(train, valid, costs, options.quick)
+    fixed = [one for own in sets for one in tried(None, *shared, own)]
     yield "LambdaMART, fixed set", [best(fixed, budget) for budget in budgets]
 
 
@@ -185,24 +179,35 @@ def ranker(
     return model.fit(X, data.y, group=data.sizes)
 
 
-def again(
+def tried(
     prices: Any,
-    leaves: int,
-    trees: int,
     parts: list[Documents],
     both: Documents,
     costs: Any,
+    quick: bool,
     columns: Sequence[int] | None = None,
-) -> Measured:
-    """Train on the first part to choose by the second, and on both to test."""
-    figures = []
-    for own, some in ((parts[0], parts[1]), (both, parts[2])):
-        model = ranker(own, leaves, trees, prices, columns)
-        X = some.X if columns is None else some.X[:, list(columns)]
-        cost = bill(model, some, costs) if columns is None else set_cost(columns, some, costs)
-        figures.append((cost, scores_of(some, model.predict(X))))
-    (cost, scores), (test_cost, test_scores) = figures
-    return Measured(cost, float(scores.mean()), test_cost, test_scores)
+) -> Iterator[Measured]:
+    """Yield rankers of all sizes, trained on the first part to choose by the second, and on both.
+
+    A booster of few trees is the beginning of one of many.
+    """
+    trees = TREES[:1] if quick else TREES
+    for leaves in LEAVES[:1] if quick else LEAVES:
+        pair = [ranker(own, leaves, max(trees), prices, columns) for own in (parts[0], both)]
+        for number in trees:
+            figures = []
+            for model, some in zip(pair, parts[1:], strict=True):
+                text = model.booster_.model_to_string(num_iteration=number)
+                booster = lightgbm.Booster(model_str=text)
+                X = some.X if columns is None else some.X[:, list(columns)]
+                paid = (
+                    bill(booster, some, costs)
+                    if columns is None
+                    else set_cost(columns, some, costs)
+                )
+                figures.append((paid, scores_of(some, booster.predict(X))))
+            (cost, scores), (test_cost, test_scores) = figures
+            yield Measured(cost, float(scores.mean()), test_cost, test_scores)
 
 
 def bill(model: Any, data: Documents, costs: Any) -> float:

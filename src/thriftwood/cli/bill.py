@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 QUANTILES = (0.1, 0.5, 0.9)
 
 
-@command("model data costs target weight drop sample jobs trust_pickle json quiet debug")
+@command("model data costs target weight query_id drop sample jobs trust_pickle json quiet debug")
 def bill(
     request: Request,
     console: Console,
@@ -49,9 +49,9 @@ def bill(
     check_jobs(request.jobs)
     costs = read_costs(request)
     model = read_model(request.model, request.trust_pickle, console)
-    X = read_samples(request.data, model, request, console, labelled=False).X
-    check_prices(costs, request.costs, X)
-    paid = tw.feature_bill(model, X, costs, n_jobs=request.jobs)
+    found = read_samples(request.data, model, request, console, labelled=False)
+    check_prices(costs, request.costs, found.X, found.query)
+    paid = tw.feature_bill(model, found.X, costs, qid=found.query, n_jobs=request.jobs)
     if sample is not None:
         receipt = paid.receipt(sample)
         console.say(str(receipt))
@@ -64,7 +64,15 @@ def bill(
 
 def _facts(paid: FeatureBill) -> dict[str, Any]:
     """Return a bill for JSON."""
-    return {
+    of_queries: dict[str, Any] = {}
+    if paid.per_query is not None:
+        spread = paid.quantiles(QUANTILES, per="query")
+        of_queries = {
+            "n_queries": len(paid.per_query),
+            "mean_of_queries": paid.per_query.mean(),
+            "quantiles_of_queries": dict(zip(map(str, QUANTILES), spread, strict=True)),
+        }
+    return of_queries | {
         "n_samples": len(paid.per_sample),
         "unit": paid.unit,
         "mean": paid.mean,
@@ -113,7 +121,12 @@ def _lines(paid: FeatureBill) -> list[str]:
         lines.append(f"{count(free, 'feature')} {'is' if free == 1 else 'are'} never bought.")
     heads = ("bills", *(f"{share(one)} of samples" for one in QUANTILES), "dearest")
     bills = map(six_digits, [*paid.quantiles(QUANTILES), paid.per_sample.max()])
-    spread = table(heads, [("at most", *bills)])
+    rows = [("at most", *bills)]
+    if paid.per_query is not None:
+        title += f" A query pays {amount(paid.per_query.mean(), paid.unit)} for its documents."
+        of_queries = [*paid.quantiles(QUANTILES, per="query"), paid.per_query.max()]
+        rows.append(("of queries", *map(six_digits, of_queries)))
+    spread = table(heads, rows)
     return [title, "", *lines, "", *spread]
 
 

@@ -51,7 +51,7 @@ def check_cascade(request: Request, given: list[str], wish: CascadeWish) -> None
 
 def make_cascade(
     inputs: Inputs, request: Request, wish: CascadeWish, refit: bool, console: Console
-) -> tuple[tw.CascadeClassifier, list[str], dict[str, Any]]:
+) -> tuple[tw.CascadeClassifier | tw.CascadeRanker, list[str], dict[str, Any]]:
     """Return a cascade of points of the path, tuned on the validation set."""
     assert inputs.validation is not None, "`_check_choice` has seen to that."
     path = tw.prune_path(inputs.problem, memory_limit=request.memory_limit)
@@ -64,10 +64,11 @@ def make_cascade(
         error_costs=inputs.error_costs,
         refit=inputs.samples if refit else None,
         sample_weight=inputs.validation.weight,
+        qid=inputs.validation.query,
         n_jobs=inputs.problem.n_jobs,
         progress=console.progress,
     )
-    if wish.unseen is not None:
+    if wish.unseen is not None and isinstance(cascade, tw.CascadeClassifier):
         cascade = _guaranteed(cascade, inputs, request, wish, console)
     facts = {
         "type": type(cascade).__name__,
@@ -92,5 +93,5 @@ def _guaranteed(
     assert wish.max_error_increase is not None
     names = list(inputs.samples.X.columns)
     found = read_samples(wish.unseen, inputs.problem.model, request, console, names)
-    X, y, _ = with_target(found, wish.unseen)
+    X, y, *_ = with_target(found, wish.unseen)
     return cascade.guaranteed(X, y, max_error_increase=wish.max_error_increase)

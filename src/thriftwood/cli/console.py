@@ -31,6 +31,7 @@ OPTIONS = {
     "n_jobs": "--jobs",
     "sample_weight": "--weight",
     "scoring": "--metric",
+    "qid": "--query-id",
     "X": "DATA",
     "y": "--target",
 }

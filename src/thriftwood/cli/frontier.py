@@ -59,9 +59,9 @@ class Frontier(NamedTuple):
 
 
 @command(
-    "model data output target costs validation title noun positive weight weigh_bills drop "
-    "loss class_weight error_costs metric time_limit memory_limit jobs trust_pickle force json "
-    "quiet debug"
+    "model data output target costs validation title noun positive weight query_id weigh_bills "
+    "drop loss class_weight error_costs metric time_limit memory_limit jobs trust_pickle force "
+    "json quiet debug"
 )
 def frontier(request: Request, console: Console, output: OutputFolder) -> None:
     """Compute all optimal prunings, and write a report.
@@ -158,7 +158,9 @@ def _columns(found: Frontier, points: list[int]) -> dict[str, list[str]]:
     if found.evaluation is not None:
         model, total = found.evaluation.original, found.evaluation.total_cost
         columns |= score_columns(found.evaluation, points)
-        if total is None:
+        if found.evaluation.judges_rankings:
+            pass  # squared errors of scores mean nothing
+        elif total is None:
             errors = [model.error, *found.evaluation.error[points].tolist()]
             columns["validation error"] = aligned(errors)
         else:
@@ -206,13 +208,14 @@ def write_frontier(
 
     evaluation = None
     if inputs.validation is not None and inputs.is_judged_by_errors:
-        X, y, weight = inputs.validation
+        X, y, weight, query = inputs.validation
         evaluation = path.evaluate(
             X,
             y,
             scoring=inputs.scoring,
             error_costs=inputs.error_costs,
             sample_weight=weight,
+            qid=query,
             n_jobs=inputs.problem.n_jobs,
             progress=console.progress,
         )
@@ -257,7 +260,13 @@ def _draw(folder: Path, found: Frontier, inputs: Inputs) -> None:
     path, evaluation, suggested, _ = found
     point = suggested or 0
     before, after = (
-        tw.feature_bill(model, inputs.samples.X, inputs.costs, n_jobs=inputs.problem.n_jobs)
+        tw.feature_bill(
+            model,
+            inputs.samples.X,
+            inputs.costs,
+            qid=inputs.samples.query,
+            n_jobs=inputs.problem.n_jobs,
+        )
         for model in (inputs.problem.model, path[point].model)
     )
     note = UNWEIGHTED if inputs.problem.prices.weigh_bills else ""
@@ -267,7 +276,8 @@ def _draw(folder: Path, found: Frontier, inputs: Inputs) -> None:
         if suggested is not None:
             x, y = path.costs[point], path.losses[point]
             if evaluation is not None:
-                x, y = evaluation.cost[point], evaluation.error[point]
+                judged = evaluation.score if evaluation.judges_rankings else evaluation.error
+                x, y = evaluation.cost[point], judged[point]
             ax.plot(x, y, "D", color=VERMILION, markersize=8, label=f"suggested: point {point}")
         ax.legend()
 

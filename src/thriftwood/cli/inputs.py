@@ -76,11 +76,12 @@ def check_metric(request: Request, holds_out: bool) -> None:
 
 
 class Samples(NamedTuple):
-    """Samples with their target and weights, in the order that the package takes them."""
+    """Samples with their target, weights and queries, in the order that the package takes them."""
 
     X: Any
     y: NDArray[Any]
     weight: FloatArray | None
+    query: NDArray[Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -98,9 +99,9 @@ class Inputs:
 
     @property
     def is_judged_by_errors(self) -> bool:
-        """False for a quantile or a rank, of which squared errors say nothing."""
-        forest = self.problem.forest
-        return forest.is_classifier or forest.statistic != "other"
+        """False for a quantile, of which squared errors say nothing, or a rank without queries."""
+        forest, samples = self.problem.forest, self.validation or self.samples
+        return forest.is_classifier or forest.statistic != "other" or samples.query is not None
 
     @property
     def error_matrix(self) -> FloatArray:
@@ -123,7 +124,7 @@ def read_inputs(request: Request, console: Console) -> Inputs:
     error_costs = read_error_costs(request.error_costs or [], classes)
     samples = with_target(read_samples(request.data, model, request, console), request.data)
     scoring = read_scoring(request, classes, samples, console)
-    check_prices(costs, request.costs, samples.X)
+    check_prices(costs, request.costs, samples.X, samples.query)
     if classes is not None and len(set(samples.y.tolist())) == 1:
         raise InputError(
             f"All samples of {request.data} have the class {samples.y[0]}, so that no split gains "
@@ -143,6 +144,7 @@ def read_inputs(request: Request, console: Console) -> Inputs:
         error_costs=error_costs if forest.is_averaged and request.loss is None else None,
         class_weight=class_weight,
         sample_weight=samples.weight,
+        qid=samples.query,
         n_jobs=request.jobs,
         progress=console.progress,
     )
@@ -154,7 +156,7 @@ def with_target(rows: FileSamples, file: Path) -> Samples:
     """Return samples from a file, if it has their target."""
     if rows.y is None:
         raise InputError(f"{file} has no array y, the target: name another as --target.")
-    return Samples(rows.X, rows.y, rows.weight)
+    return Samples(rows.X, rows.y, rows.weight, rows.query)
 
 
 def read_costs(request: Request) -> Costs | None:
@@ -163,19 +165,22 @@ def read_costs(request: Request) -> Costs | None:
     return replace(costs or tw.Costs(), weigh_bills=True) if request.weigh_bills else costs
 
 
-def check_prices(costs: Costs | None, file: Path | None, X: Any) -> None:
+def check_prices(costs: Costs | None, file: Path | None, X: Any, query: Any = None) -> None:
     """Refuse prices that do not fit the columns of samples, in a sentence that names their file."""
     if file is None:
         return
     from thriftwood.costs import read_prices
     from thriftwood.forest.table import column_names
+    from thriftwood.problem import read_queries
     from thriftwood.support.columns import Columns
 
     n_samples, n_columns = X.shape
     try:
-        read_prices(costs, Columns(n_columns, column_names(X)), n_samples)
+        own = read_queries(query, n_samples)
+        read_prices(costs, Columns(n_columns, column_names(X)), n_samples, own)
     except InputError as error:
-        raise InputError(f"{file}: {error}") from None
+        about = error.argument if error.argument == "qid" else None  # not what the file says
+        raise InputError(f"{file}: {error}", about) from None
 
 
 def read_model(file: Path, trust_pickle: bool, console: Console) -> Any:
@@ -214,6 +219,7 @@ def read_samples(
             model,
             target=request.target,
             weight=request.weight,
+            query=request.query_id,
             like=like,
             labelled=labelled,
         )
@@ -227,8 +233,10 @@ def without(table: FileTable, request: Request) -> FileTable:
     from thriftwood.formats.tables import without_columns
 
     for column in request.drop or ():
-        if column in (request.target, request.weight):
-            option = "--target" if column == request.target else "--weight"
+        options = {request.target: "--target", request.weight: "--weight"}
+        options[request.query_id] = "--query-id"
+        if column in options:
+            option = options[column]
             raise InputError(f"--drop and {option} name the same column, {column!r}: drop another.")
     return without_columns(table, request.drop or (), needed=table.file == request.data)
 

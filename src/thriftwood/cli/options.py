@@ -92,6 +92,14 @@ class Request:
     weight: Annotated[
         str | None, optional("COLUMN", "A column of sample weights: how much errors count.")
     ] = None
+    query_id: Annotated[
+        str | None,
+        optional(
+            "COLUMN",
+            "The column of the query that found a document, where samples are documents to rank; "
+            "an .npz file may have it as its array qid.",
+        ),
+    ] = None
     weigh_bills: Annotated[
         bool,
         flag("--weigh-bills", "Count by the weights in mean bills, too, as in a survey."),
@@ -176,6 +184,8 @@ class Request:
             words += ["--error-costs", part]
         for column in self.drop or ():
             words += ["--drop", column]
+        if self.query_id is not None:
+            words += ["--query-id", self.query_id]
         for name in ("weigh_bills", "trust_pickle"):
             if getattr(self, name):
                 words.append(f"--{name.replace('_', '-')}")

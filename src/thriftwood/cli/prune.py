@@ -42,8 +42,8 @@ NOT_PROVEN = "Nothing is proven: the true loss of a boosted model has no exact o
 
 @command(
     "model data output target costs budget tradeoff max_error_increase max_cost validation unseen "
-    "refit cascade positive weight weigh_bills drop loss class_weight error_costs metric "
-    "memory_limit jobs trust_pickle force json quiet debug"
+    "refit cascade positive weight query_id weigh_bills drop loss class_weight error_costs "
+    "metric memory_limit jobs trust_pickle force json quiet debug"
 )
 def prune(
     request: Request,
@@ -164,10 +164,10 @@ def _check_model(inputs: Inputs, output: Path, refit: bool, cascade: bool) -> No
     becomes_ours = refit and forest.is_averaged and forest.is_classifier
     if not (cascade or becomes_ours):
         check_model_file(inputs.problem.model, output)
-    if cascade and not forest.is_classifier:
+    if cascade and not forest.is_classifier and inputs.samples.query is None:
         raise InputError(
             "A cascade stops where the class of a sample is clear, and this model predicts "
-            "numbers: use --budget without --cascade."
+            "numbers: use --budget without --cascade, or for a ranker --query-id."
         )
     if refit and inputs.validation is None and read_bootstrap(inputs.problem.model) is None:
         raise InputError(
@@ -218,6 +218,7 @@ def _by_errors(path: PruningPath, inputs: Inputs, max_error_increase: float | No
         rule="max_error_increase" if is_limited else None,
         limit=max_error_increase,
         sample_weight=samples.weight,
+        qid=samples.query,
         n_jobs=inputs.problem.n_jobs,
     )
 
@@ -261,6 +262,7 @@ def _answer(
             inputs.samples.y,
             validation=inputs.validation,
             sample_weight=inputs.samples.weight,
+            qid=inputs.samples.query,
             n_jobs=inputs.problem.n_jobs,
         )
     lines = [*str(pruned).splitlines(), *filter(None, [proof])]
@@ -327,9 +329,33 @@ def _on_validation(inputs: Inputs, pruned: Any) -> tuple[dict[str, Any] | None, 
     samples = inputs.validation
     if samples is None or not inputs.is_judged_by_errors:
         return None, []
-    now, before = (measured_on(samples, inputs, model) for model in (pruned, inputs.problem.model))
+    is_ranking = samples.query is not None and not inputs.problem.forest.is_classifier
+    measure = ranked if is_ranking else measured_on
+    now, before = (measure(samples, inputs, model) for model in (pruned, inputs.problem.model))
     line = f"On the validation set: {_in_words(now, inputs)}, was {_in_words(before, inputs)}."
     return {"n_samples": len(samples.y), **now, "original": before}, [wrapped(line)]
+
+
+def ranked(samples: Samples, inputs: Inputs, model: Any) -> dict[str, Any]:
+    """Return the score of the rankings of a model, or of a cascade, and what it costs."""
+    from thriftwood.adapters import read_forest
+    from thriftwood.cascade import ranking_name
+    from thriftwood.problem import read_queries, read_ranking
+
+    if isinstance(model, tw.CascadeRanker):
+        found = model.predict(samples.X, samples.query)
+    else:
+        found = tw.ForestModel(read_forest(model), inputs.problem.n_jobs).predict(samples.X)
+    bill = tw.feature_bill(model, samples.X, inputs.costs, qid=samples.query)
+    score: Any = read_ranking(ranking_name(inputs.scoring))
+    query = read_queries(samples.query, len(samples.y))
+    of_queries = score.of_queries(samples.y.astype(float), found, query)
+    return {
+        "scoring": score.name,
+        "score": float(of_queries.mean()),
+        "cost": bill.mean,
+        "cost_per_query": None if bill.per_query is None else float(bill.per_query.mean()),
+    }
 
 
 def measured_on(samples: Samples, inputs: Inputs, model: Any) -> dict[str, Any]:
@@ -377,6 +403,10 @@ def _score(samples: Samples, inputs: Inputs, predictor: Any) -> tuple[str, float
 
 
 def _in_words(measured: dict[str, Any], inputs: Inputs) -> str:
+    if "error" not in measured:
+        per_query = amount(measured["cost_per_query"], "")
+        words = f"{measured['scoring']} {measured['score']:.4g}"
+        return f"{words} at {six_digits(measured['cost'])} a document, {per_query} a query"
     if inputs.problem.forest.is_classifier:
         error = f"{share(measured['error'])} wrong"
     else:

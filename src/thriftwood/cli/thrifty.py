@@ -61,7 +61,7 @@ def write_thrifty(
     """Write the page, the table and the picture of a thrifty model; return what there is to say."""
     from thriftwood.report.page import write_page
 
-    X, y, weight = samples
+    X, y, weight, _ = samples
     with console.step("Measuring"):
         evaluation = model.evaluate(X, y, sample_weight=weight)
         write_page(
@@ -102,7 +102,7 @@ def write_within(model: Any, output: Path, request: Request, console: Console) -
     if output.suffix.lower() != ".tw":
         raise InputError(f"{output} is no name for a thrifty model: let it end in .tw.")
     cheaper = model.at(budget=request.budget)
-    (X, y, _), file = samples_to_judge(model, request, console)
+    (X, y, *_), file = samples_to_judge(model, request, console)
     names = ("error", "cost", "n_samples")
     before, now = (_on(one, X, y) for one in (model, cheaper))
     with new_file(output, request.force) as unfinished:

@@ -240,7 +240,7 @@ def baseline_note(
     error: float, samples: Samples, validation: Samples, kind: str, is_class: bool
 ) -> str | None:
     """Return a sentence where the model is no better than the same prediction for all samples."""
-    (_, y, weight), (_, y_valid, weight_valid) = samples, validation
+    y, weight, y_valid, weight_valid = samples.y, samples.weight, validation.y, validation.weight
     if is_class:
         labels, numbers = np.unique(y, return_inverse=True)
         constant = labels[np.bincount(numbers, weights=weight).argmax()]

@@ -24,8 +24,8 @@ CHANGED = (
 
 
 @command(
-    "model pruned data target costs tradeoff refitted weight weigh_bills drop loss class_weight "
-    "jobs trust_pickle json quiet debug"
+    "model pruned data target costs tradeoff refitted weight query_id weigh_bills drop loss "
+    "class_weight jobs trust_pickle json quiet debug"
 )
 def verify(
     request: Request,

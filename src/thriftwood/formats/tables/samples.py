@@ -35,7 +35,7 @@ INVENTED = ("Column_{}", "f{}", "x{}", "{}", "feature_{}")
 
 
 class Samples(NamedTuple):
-    """Samples as a model is given them: features, target and weights.
+    """Samples as a model is given them: features, target, weights and queries.
 
     Notes are sentences for the user, on what the model cannot use.
     """
@@ -44,6 +44,7 @@ class Samples(NamedTuple):
     y: NDArray[Any] | None
     weight: FloatArray | None
     notes: tuple[str, ...] = ()
+    query: NDArray[Any] | None = None
 
 
 def samples_for(
@@ -52,6 +53,7 @@ def samples_for(
     *,
     target: str | None = None,
     weight: str | None = None,
+    query: str | None = None,
     like: Sequence[str] | None = None,
     labelled: bool = True,
 ) -> Samples:
@@ -62,17 +64,19 @@ def samples_for(
     table : FileTable
     model : a fitted model
         Where it knows the names of its columns, these are taken and others ignored; otherwise
-        all columns are, but for `target` and `weight`.
+        all columns are, but for `target`, `weight` and `query`.
     target : str, optional
         The column of the target. None means the array "y" of an .npz file, and nothing in other
         files.
     weight : str, optional
         The column that says how much each sample counts; None likewise, with "weight".
+    query : str, optional
+        The column of the query that found a document; None likewise, with "qid".
     like : sequence of str, optional
         The columns of samples that the model got before. Where it knows no names, these are
         taken, in this order.
     labelled : bool
-        Whether to return target and weights. Else the two columns are only left out.
+        Whether to return target and weights. Else these columns are only left out.
 
     Returns
     -------
@@ -84,7 +88,8 @@ def samples_for(
 
     forest = buying_stages(model).richest
     y, counts = _target_and_weight(table, target, weight)
-    columns, names = _columns_for(table, forest, (target, weight), like)
+    queries = _queries(table, query, (target, weight))
+    columns, names = _columns_for(table, forest, (target, weight, query), like)
     check_names(names, "A table")
     notes: list[str] = []
     X = pd.DataFrame(
@@ -99,7 +104,19 @@ def samples_for(
         target_for(table, y, forest.classes) if labelled and y is not None else None,
         weights_of(table, counts) if labelled and counts is not None else None,
         tuple(notes),
+        queries,
     )
+
+
+def _queries(table: FileTable, query: str | None, others: tuple[str | None, ...]) -> Any:
+    """Return the query of each sample, if a column says so."""
+    if query is not None and query in others:
+        raise table.refusal(query, "cannot be the queries and the target or the weight, too")
+    found = _column(table, query, "qid")
+    if found is not None and found.isna().any():
+        row = int(np.flatnonzero(found.isna())[0])
+        raise table.refusal(found.name, f"is empty in sample {row}: every document has a query")
+    return None if found is None else found.to_numpy()
 
 
 def _cells(table: FileTable, name: Any, forest: Forest, place: int, notes: list[str]) -> Any:
@@ -127,15 +144,19 @@ def _cells_for(inputs: Inputs, table: FileTable, column: Any, place: int, notes:
 
 
 def samples_to_learn(
-    table: FileTable, *, target: str | None = None, weight: str | None = None
+    table: FileTable,
+    *,
+    target: str | None = None,
+    weight: str | None = None,
+    query: str | None = None,
 ) -> Samples:
-    """Return all columns of numbers but `target` and `weight`, where there is no model yet.
+    """Return all columns of numbers but these, where there is no model yet.
 
     Columns without names are called "0", "1", ..., so that prices can go by these. Parameters are
     those of `samples_for`; the labels of `y` are those of the file.
     """
     y, counts = _target_and_weight(table, target, weight)
-    columns = [column for column in table.frame.columns if column not in (target, weight)]
+    columns = [column for column in table.frame.columns if column not in (target, weight, query)]
     if not columns:
         raise InputError(f"{table.file} has no column to learn from. {_has(table)}")
     if "" in columns:
@@ -147,6 +168,7 @@ def samples_to_learn(
         X.set_axis(X.columns.map(str), axis=1) if table.names is None else X,
         None if y is None else target_to_learn(table, y),
         None if counts is None else weights_of(table, counts),
+        query=_queries(table, query, (target, weight)),
     )
 
 

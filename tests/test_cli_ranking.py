@@ -1,0 +1,129 @@
+"""The command line on documents of queries, by `--query-id`."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from cli_files import run
+from rankings import documents, ranker
+
+import thriftwood as tw
+from thriftwood.cascade import CascadeRanker
+
+PRICES = tw.Costs(
+    per_feature={f"f{k}": 1.0 + k for k in range(6)}, per_query={"f0": 5.0}, unit="ms"
+)
+DATA = {"train": documents(), "valid": documents(60, seed=1)}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("documents")
+    for name, (X, y, qid) in DATA.items():
+        frame = pd.DataFrame(X, columns=[f"f{k}" for k in range(6)])
+        frame.assign(grade=y, query=qid).to_csv(place / f"{name}.csv", index=False)
+    PRICES.to_file(place / "prices.csv")
+    ranker().booster_.save_model(place / "ranker.txt")
+    return place
+
+
+def asked(folder, *more, data="train"):
+    files = folder / "ranker.txt", folder / f"{data}.csv"
+    own = "--target", "grade", "--query-id", "query", "--costs", folder / "prices.csv"
+    return (*files, *own, *more)
+
+
+def answer(command, *words):
+    result = run(command, *words, "--json", "--quiet")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.output)
+
+
+def frame_of(name):
+    X, y, qid = DATA[name]
+    return pd.DataFrame(X, columns=[f"f{k}" for k in range(6)]), y, qid
+
+
+def test_bills_are_those_of_queries_too(folder):
+    found = answer("bill", *asked(folder, data="valid"))
+    X, _, qid = frame_of("valid")
+    bill = tw.feature_bill(ranker().booster_, X, PRICES, qid=qid)
+    assert found["mean"] == pytest.approx(bill.mean)
+    assert found["mean_of_queries"] == pytest.approx(bill.per_query.mean())
+    assert found["n_queries"] == 60
+    words = run("bill", *asked(folder, data="valid")).output
+    assert f"A query pays {bill.per_query.mean():.6g} ms" in words
+    assert "of queries" in words
+
+
+def test_a_point_is_chosen_by_a_score_of_rankings(folder):
+    output = folder / "pruned.txt"
+    words = ("--validation", folder / "valid.csv", "--metric", "ndcg@5", "-o", output)
+    found = answer("prune", *asked(folder, *words))
+    X, y, qid = frame_of("train")
+    path = tw.prune_path(ranker().booster_, X, y, costs=PRICES, qid=qid)
+    valid, grades, queries = frame_of("valid")
+    chosen = path.choose(valid, grades, qid=queries, scoring="ndcg@5")
+    assert found["point"] == chosen.index
+    assert found["validation"]["score"] == pytest.approx(chosen.choice.score)
+    assert found["validation"]["original"]["score"] == pytest.approx(chosen.choice.score_before)
+    assert found["validation"]["scoring"] == "ndcg@5"
+    assert output.exists()
+
+
+def test_cascades_of_rankers_are_written_and_billed(folder):
+    output = folder / "cascade.tw"
+    words = ("--validation", folder / "valid.csv", "--cascade", "--budget", "40", "-o", output)
+    found = answer("prune", *asked(folder, *words))
+    assert found["type"] == "CascadeRanker"
+    made = CascadeRanker.load(output)
+    valid, grades, queries = frame_of("valid")
+    bill = made.bill(valid, queries)
+    assert bill.per_query.mean() <= 40.0
+    assert found["validation"]["cost_per_query"] == pytest.approx(bill.per_query.mean())
+    assert found["validation"]["score"] == pytest.approx(made.score(valid, grades, queries))
+    words = ("--target", "grade", "--query-id", "query")
+    billed = answer("bill", output, folder / "valid.csv", *words)
+    assert billed["mean_of_queries"] == pytest.approx(bill.per_query.mean())
+
+
+def test_the_frontier_shows_rankings(folder):
+    output = folder / "frontier"
+    words = ("--validation", folder / "valid.csv", "-o", output)
+    result = run("frontier", *asked(folder, *words), "--quiet")
+    assert result.exit_code == 0, result.output
+    assert "ndcg@10" in result.output
+    assert "error" not in result.output
+    frame = pd.read_csv(output / "path.csv")
+    assert frame["validation_query_cost_q0.5"].notna().all()
+    assert (output / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"--query-id": None}, "--query-id"),
+        ({"--query-id": "quary"}, "Did you mean 'query'"),
+        ({"--query-id": "grade"}, "cannot be the queries"),
+        ({"--drop": "query"}, "name the same column"),
+    ],
+)
+def test_what_is_wrong_is_said_in_words_of_the_command_line(folder, changed, words):
+    options = {"--target": "grade", "--query-id": "query", "--costs": folder / "prices.csv"}
+    given = {name: value for name, value in (options | changed).items() if value is not None}
+    if "--query-id" not in given:
+        given["--drop"] = "query"
+    flat = [word for pair in given.items() for word in pair]
+    result = run("bill", folder / "ranker.txt", folder / "valid.csv", *flat)
+    assert result.exit_code == 2
+    assert words in result.output
+
+
+def test_a_query_that_is_missing_is_told(folder):
+    frame = pd.read_csv(folder / "valid.csv").astype({"query": object})
+    frame.loc[2, "query"] = np.nan
+    frame.to_csv(folder / "gap.csv", index=False)
+    result = run("bill", *asked(folder, data="gap"))
+    assert result.exit_code == 2
+    assert "every document has a query" in result.output
