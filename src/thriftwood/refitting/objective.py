@@ -87,7 +87,8 @@ class Objective:
         diagonal = np.empty_like(self._prior)
         self._sum_in_leaves(per_sample, diagonal)
         diagonal[-1] = per_sample.sum(axis=0).mean()
-        diagonal += self.ridge + self._damping
+        diagonal[:-1] += self.ridge
+        diagonal += self._damping
         return diagonal
 
     def product(self, direction: FloatArray, product: FloatArray) -> float:
@@ -117,10 +118,13 @@ class Objective:
         """Return how far the objective can be above its least value.
 
         Strong convexity: a function whose curvature is at least `ridge` falls by at most
-        |gradient|^2 / (2 ridge). The bias has no such bound; its present curvature is taken.
-        `square` is that of the gradient by all values, `of_bias` the gradient by the bias.
+        |gradient|^2 / (2 ridge). The bias has no such bound: its present curvature is taken, and
+        to its gradient comes what it would be at the best values. `square` is that of the gradient
+        by all values, `of_bias` the gradient by the bias.
         """
-        return float(square / (2 * self.ridge) + (of_bias**2 / (2 * diagonal[-1])).sum())
+        of_values = square / self.ridge
+        moved = np.abs(of_bias) + (self._free > 0) * np.sqrt(diagonal[-1] * of_values) / 2
+        return float(of_values + (moved**2 / diagonal[-1]).sum()) / 2
 
     def over_samples(self, work: Callable[[Block], Any]) -> list[Any]:
         """Call `work` on blocks of all samples; return the answers in their order."""
