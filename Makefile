@@ -4,7 +4,7 @@ BIN := .venv/bin
 # By the environment, so that the versions hold for building the package too.
 INSTALL := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-benchmarks check lint fuzz bench bench-record docs site pictures release test-versions audit hashes locked clean
+.PHONY: demo test test-benchmarks check lint fuzz bench bench-record study study-quick study-page docs site pictures release test-versions audit hashes locked clean
 
 demo: .venv/.demo
 	$(BIN)/python examples/heart.py
@@ -45,15 +45,12 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/budget_forest.py
 	$(BIN)/python benchmarks/boosters.py
 	$(BIN)/python benchmarks/cascade.py
-	$(BIN)/python benchmarks/thrifty.py
-	$(BIN)/python benchmarks/real_prices.py
 	$(BIN)/python benchmarks/counted_rows.py
 	$(BIN)/python benchmarks/refit.py
 	$(BIN)/python benchmarks/lazy.py
 	$(BIN)/python benchmarks/export.py
 	$(BIN)/python benchmarks/predict.py
 	$(BIN)/python benchmarks/subsampling.py
-	$(BIN)/python benchmarks/table1.py
 	$(BIN)/python benchmarks/dantzig_wolfe.py
 	$(BIN)/python benchmarks/scale_out.py
 
@@ -62,6 +59,20 @@ bench: .venv/.dev
 bench-record: .venv/.dev
 	$(BIN)/python benchmarks/record.py
 	$(BIN)/python benchmarks/record.py --picture docs/images/speed.png
+
+# Every method beside its peers, and the paper's table: hours. It goes on where it was interrupted;
+# `python -m benchmarks.study --help` runs parts of it.
+study: .venv/.study
+	$(BIN)/python -m benchmarks.study all
+	$(BIN)/python -m benchmarks.study page
+
+# The same in tiny sizes, into a folder of its own: minutes.
+study-quick: .venv/.dev
+	$(BIN)/python -m benchmarks.study all --quick --results build/study
+
+# Pictures and tables of docs/study.md from the results that are there.
+study-page: .venv/.dev
+	$(BIN)/python -m benchmarks.study page
 
 # The site: docs/_build/html/index.html. Whatever sphinx warns about is an error.
 docs: .venv/.dev
@@ -124,6 +135,11 @@ clean:
 
 .venv/.release: .venv/bin/python pyproject.toml constraints.txt
 	$(INSTALL) --editable '.[release]'
+	touch $@
+
+# Peers that only the study needs.
+.venv/.study: .venv/.dev benchmarks/study/requirements.txt
+	$(INSTALL) --requirement benchmarks/study/requirements.txt
 	touch $@
 
 # For the tests of report pages; they are skipped where there is none.

@@ -122,6 +122,18 @@ CATALOGUE = {
             licence="CC BY 4.0",
         ),
         Entry(
+            name="miniboone",
+            n_features=50,
+            class_counts=(93_565, 36_499),
+            source=(
+                "MiniBooNE particle identification, UCI Machine Learning Repository, "
+                f"{_UCI}/dataset/199/miniboone+particle+identification; the published text begins "
+                "with the numbers of signal and background rows, which follow without labels: "
+                "signal is class 1"
+            ),
+            licence="CC BY 4.0",
+        ),
+        Entry(
             name="cifar10_coates400",
             n_features=400,
             class_counts=(6_000,) * 10,

@@ -49,6 +49,9 @@ def load_dataset(
     ``cost_group`` (both or neither), ``cost_category`` and ``split``. Its number of features and
     the size of each class must be the published ones.
 
+    miniboone, all 130,064 rows, is made of the published text: after a first line with the numbers
+    of signal and background rows come 50 values a row, all of signal (class 1) first.
+
     heart_statlog holds 270 of the 303 patients of `load_heart`: never use both as independent
     data. The value ``FTI`` of thyroid_ann is computed from ``TT4`` and ``T4U``; in `costs` it is
     priced as both together, in `prices` it requires them. The discounts of thyroid_ann assume the
