@@ -48,8 +48,10 @@ class Task(NamedTuple):
 
 
 class Recipe(NamedTuple):
-    """How a task is made of a data set, and how often it is repeated."""
+    """How a task is made of a data set, how often it is repeated, and what the page calls it."""
 
+    title: str
+    about: str
     dataset: str
     sizes: tuple[int, int, int]
     n_repeats: int
@@ -63,30 +65,82 @@ def is_class(number: int) -> Callable[[np.ndarray], np.ndarray]:
 
 
 UNIT_BUDGETS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 26, 36)
+YAHOO_BUDGETS = (5, 10, 20, 40, 60, 90, 130, 180, 250, 400, 700)
+COVERTYPE_SIZES = (10_000, 5_000, 40_000)
 RECIPES = {
-    "heart": Recipe("heart", (140, 60, 103), 10, (1, 2, 4, 8, 20, 50, 105, 150, 210, 310, 480)),
-    "pima": Recipe("pima_diabetes", (350, 150, 268), 10, (1, 2, 3, 4, 6, 12, 18, 20, 24, 32, 46)),
-    "thyroid": Recipe(
-        "thyroid_ann", (1_400, 600, 5_000), 5, (1, 2, 4, 8, 12, 16, 23, 26, 32, 45, 66)
+    "heart": Recipe(
+        "Heart",
+        "13 tests, real prices with fees",
+        "heart",
+        (140, 60, 103),
+        10,
+        (1, 2, 4, 8, 20, 50, 105, 150, 210, 310, 480),
     ),
-    "nhanes": Recipe("nhanes", (2_000, 1_000, 2_000), 5, (2, 4, 6, 10, 15, 25, 40, 70, 120, 250)),
-    "sonar": Recipe("sonar", (100, 40, 68), 10, (1, 2, 3, 4, 6, 8, 12, 18, 26, 36, 50)),
-    "miniboone": Recipe("miniboone_tiny", (2_000, 1_000, 2_000), 5, UNIT_BUDGETS),
+    "pima": Recipe(
+        "Pima",
+        "8 tests, real prices with a fee",
+        "pima_diabetes",
+        (350, 150, 268),
+        10,
+        (1, 2, 3, 4, 6, 12, 18, 20, 24, 32, 46),
+    ),
+    "thyroid": Recipe(
+        "Thyroid",
+        "21 tests, real prices with a fee; three classes",
+        "thyroid_ann",
+        (1_400, 600, 5_000),
+        6,
+        (1, 2, 4, 8, 12, 16, 23, 26, 32, 45, 66),
+    ),
+    "nhanes": Recipe(
+        "NHANES",
+        "123 questions and tests at 2 to 9 points; three classes",
+        "nhanes",
+        (2_000, 1_000, 2_000),
+        6,
+        (2, 4, 6, 10, 15, 25, 40, 70, 120, 250),
+    ),
+    "sonar": Recipe(
+        "Sonar",
+        "60 features at 1 each",
+        "sonar",
+        (100, 40, 68),
+        10,
+        (1, 2, 3, 4, 6, 8, 12, 18, 26, 36, 50),
+    ),
+    "miniboone": Recipe(
+        "MiniBooNE-5k",
+        "50 features at 1 each",
+        "miniboone_tiny",
+        (2_000, 1_000, 2_000),
+        6,
+        UNIT_BUDGETS,
+    ),
     "covertype": Recipe(
-        "covertype", (10_000, 5_000, 40_000), 3, UNIT_BUDGETS[1:-1], target=is_class(1)
+        "Covertype",
+        "54 features at 1 each; class 2 or not",
+        "covertype",
+        COVERTYPE_SIZES,
+        4,
+        UNIT_BUDGETS[1:-1],
+        target=is_class(1),
     ),
     "covertype_yahoo": Recipe(
+        "Covertype, Yahoo's prices",
+        "54 features, prices drawn from the Yahoo ranking data's; class 2 or not",
         "covertype",
-        (10_000, 5_000, 40_000),
-        3,
-        (5, 10, 20, 40, 60, 90, 130, 180, 250, 400, 700),
+        COVERTYPE_SIZES,
+        4,
+        YAHOO_BUDGETS,
         target=is_class(1),
         yahoo_prices=True,
     ),
     "cifar": Recipe(
+        "CIFAR",
+        "400 features at 1 each; classes 0 to 4 or 5 to 9",
         "cifar10_coates400",
         (4_000, 2_000, 10_000),
-        2,
+        3,
         (3, 6, 10, 16, 25, 40, 60, 90, 130, 180, 250),
         target=lambda y: (y >= 5).astype(np.int64),
     ),

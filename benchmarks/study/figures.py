@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from .data import RECIPES
 from .frontiers import METHODS
 from .summary import Files, Frontier
 
@@ -23,17 +24,6 @@ LOOKS = {
     "budget_forest": ("h", ":", "#555555"),
     "plain": (".", "--", "#000000"),
 }
-TITLES = {
-    "heart": "Heart (303 patients, real prices)",
-    "pima": "Pima diabetes (768 patients, real prices)",
-    "thyroid": "Thyroid (three classes, real prices)",
-    "nhanes": "NHANES (three bands of blood sugar, prices by kind of question)",
-    "sonar": "Sonar (208 echoes, every feature costs 1)",
-    "miniboone": "MiniBooNE-5k (every feature costs 1)",
-    "covertype": "Covertype, class 2 or not (every feature costs 1)",
-    "covertype_yahoo": "Covertype, class 2 or not (prices drawn from those of Yahoo)",
-    "cifar": "CIFAR, 400 features (every feature costs 1)",
-}
 SCORE_NAMES = {"accuracy": "accuracy", "auc": "area under the ROC curve"}
 WIDTH, HEIGHT, DPI = 9.0, 3.6, 90
 
@@ -42,7 +32,7 @@ def draw_all(files: Files) -> None:
     """Draw every task that has results."""
     PICTURES.mkdir(parents=True, exist_ok=True)
     rows = files["frontiers"]
-    for task in TITLES:
+    for task in RECIPES:
         if any(row["task"] == task for row in rows):
             draw([Frontier(rows, task, score) for score in SCORE_NAMES], PICTURES / f"{task}.png")
 
@@ -52,7 +42,8 @@ def draw(frontiers: list[Frontier], file: Path) -> None:
     axes = figure.subplots(1, len(frontiers))
     for frontier, ax in zip(frontiers, axes, strict=True):
         draw_lines(frontier, ax)
-    figure.suptitle(f"{TITLES[frontiers[0].task]}: mean of {len(frontiers[0].repeats)} splits")
+    recipe, n_splits = RECIPES[frontiers[0].task], len(frontiers[0].repeats)
+    figure.suptitle(f"{recipe.title}: {recipe.about}. Mean of {n_splits} splits", fontsize=10)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right upper", frameon=False, fontsize=8)
     figure.savefig(file, dpi=DPI, metadata={"Software": None})

@@ -7,7 +7,6 @@ told what an error costs.
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from time import process_time
 from typing import Any
 
 from held_out import Split
@@ -16,7 +15,7 @@ from sklearn.ensemble import RandomForestClassifier
 import thriftwood as tw
 
 from . import boosters, fixed_sets
-from .choosing import Choice
+from .choosing import Method
 from .data import Task, joined, make_task
 from .meter import Predict, Prediction, measure, of_trees
 from .ours import of_stages
@@ -28,33 +27,40 @@ TASKS = {"heart": 10, "pima": 10, "thyroid": 5, "nhanes": 3}  # repeats
 ERRORS = (50.0, 200.0, 600.0)
 QUICK_ERRORS = ERRORS[1:2]
 
-Fit = Callable[[Task, Split, int, float, bool], Predict]
+# What a method predicts where an error costs so much.
+ByErrorCost = Callable[[float], Predict]
+Fit = Callable[[Task, Split, int, bool], ByErrorCost]
 
 
-def thrifty(task: Task, split: Split, seed: int, error_cost: float, quick: bool) -> Predict:
+def thrifty(task: Task, split: Split, seed: int, quick: bool) -> ByErrorCost:
     """A thrifty model that minimises bill and errors."""
-    model = tw.ThriftyClassifier(
-        costs=task.prices,
-        error_costs=error_cost,
-        effort="quick" if quick else "full",
-        random_state=seed,
-    )
-    return answers_of(model.fit(*joined(split)), of_stages(model))
+    effort = "quick" if quick else "full"
+
+    def fit(error_cost: float) -> Predict:
+        model = tw.ThriftyClassifier(
+            costs=task.prices, error_costs=error_cost, effort=effort, random_state=seed
+        )
+        return answers_of(model.fit(*joined(split)), of_stages(model))
+
+    return fit
 
 
 def pruned(make: Callable[[Task, int, bool], Any]) -> Fit:
     """A forest, pruned to the least bill and errors by cross-validation."""
 
-    def fit(task: Task, split: Split, seed: int, error_cost: float, quick: bool) -> Predict:
-        model = tw.PrunedEnsembleClassifier(
-            make(task, seed, quick),
-            costs=task.prices,
-            error_costs=error_cost,
-            random_state=seed,
-        ).fit(*joined(split))
-        return answers_of(model, of_trees(model.pruned_.model))
+    def method(task: Task, split: Split, seed: int, quick: bool) -> ByErrorCost:
+        def fit(error_cost: float) -> Predict:
+            model = tw.PrunedEnsembleClassifier(
+                make(task, seed, quick),
+                costs=task.prices,
+                error_costs=error_cost,
+                random_state=seed,
+            ).fit(*joined(split))
+            return answers_of(model, of_trees(model.pruned_.model))
 
-    return fit
+        return fit
+
+    return method
 
 
 def answers_of(model: Any, predict: Predict) -> Predict:
@@ -68,19 +74,23 @@ def answers_of(model: Any, predict: Predict) -> Predict:
     return answer
 
 
-def chosen(method: Callable[[Task, Split, int, bool], Choice]) -> Fit:
+def chosen(method: Method) -> Fit:
     """A method that has many models, by the least bill and errors on the samples to choose."""
 
-    def fit(task: Task, split: Split, seed: int, error_cost: float, quick: bool) -> Predict:
+    def fit(task: Task, split: Split, seed: int, quick: bool) -> ByErrorCost:
         choose = method(task, split, seed, quick)
-        return choose(float("inf"), lambda one: -one.bill - error_cost * (1 - one.accuracy))
+        return lambda error_cost: choose(
+            float("inf"), lambda one: -one.bill - error_cost * (1 - one.accuracy)
+        )
 
     return fit
 
 
-def streed(task: Task, split: Split, _seed: int, error_cost: float, quick: bool) -> Predict:
+def streed(task: Task, split: Split, _seed: int, quick: bool) -> ByErrorCost:
     """The optimal tree of depth 3, with as many nodes as its own cross-validation finds best."""
-    return OptimalTree(task, joined(split), error_cost, hyper_tune=not quick).predict
+    return lambda error_cost: (
+        OptimalTree(task, joined(split), error_cost, hyper_tune=not quick).predict
+    )
 
 
 def budget_forest(n_trees: int) -> Callable[[Task, int, bool], Any]:
@@ -124,12 +134,10 @@ def work(
     """Return what a test sample costs at each cost of an error."""
     task = make_task(task_name, folder, quick)
     split = task.split(repeat)
+    predict = METHODS[method][1](task, split, repeat, quick)
     rows = []
     for error_cost in QUICK_ERRORS if quick else ERRORS:
-        begin = process_time()
-        predict = METHODS[method][1](task, split, repeat, error_cost, quick)
-        seconds = process_time() - begin
-        scores = measure(predict, split.test, task.price_list)
+        scores = measure(predict(error_cost), split.test, task.price_list)
         rows.append(
             {
                 "task": task_name,
@@ -138,7 +146,6 @@ def work(
                 "error_cost": error_cost,
                 "bill": scores.bill,
                 "errors": error_cost * (1 - scores.accuracy),
-                "cpu_seconds": round(seconds, 2),
             }
         )
     return rows

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from . import paper_tables as paper
 from . import peer_tables as peers
-from . import speed
-from .data import RECIPES
 from .figures import draw_all
 from .summary import Files
 from .tables import table
@@ -32,14 +30,13 @@ def rendered(text: str, files: Files) -> str:
     return BLOCK.sub(lambda found: f"{found[1]}\n{BLOCKS[found[2]](files)}\n\n{found[4]}", text)
 
 
-def speed_table(files: Files, topic: str) -> str:
-    own = [row for row in files["speed"] if row["topic"] == topic]
+def speed_table(files: Files) -> str:
     body = [
         [
             *(row["case"], seconds(row["seconds"]), row["against"], seconds(row["their_seconds"])),
             f"{float(row['ratio']):.2g}",
         ]
-        for row in own
+        for row in files["speed"]
     ]
     return table(["", "seconds", "against", "seconds", "ratio"], body)
 
@@ -51,35 +48,26 @@ def seconds(text: str) -> str:
 def runs(files: Files) -> str:
     """Which day, machine and versions the numbers of runs in the files stand for."""
     rows = files["runs"]
-    columns = [name for name in rows[0] if name != "run"] if rows else []
-    return table(
-        ["run", *columns], [[row["run"], *(row.get(c) or "" for c in columns)] for row in rows]
-    )
+    return table(list(rows[0]), [[row[name] or "" for name in rows[0]] for row in rows])
 
 
 BLOCKS: dict[str, Callable[[Files], str]] = {
+    "tasks": peers.tasks_table,
+    "peers-accuracy": lambda files: peers.against_peers(files, "accuracy"),
+    "peers-auc": lambda files: peers.against_peers(files, "auc"),
+    "areas": lambda files: peers.areas(files, "accuracy"),
+    "bills": peers.bills_at_scores,
+    "money": peers.money_table,
+    "ablation": peers.ablation_table,
     "repeated": paper.repeated,
     "saved": paper.saved,
     "today-rise": lambda files: paper.today(files, "rise"),
     "today-error": lambda files: paper.today(files, "error"),
     "sonar": paper.sonar_readings,
-    "heart": lambda files: paper.sonar_readings(files, "heart"),
     "partitions": paper.partitions,
     "forest-tasks": paper.forest_tasks,
     "steps": paper.steps,
-    "areas-accuracy": lambda files: peers.areas(files, "accuracy"),
-    "areas-auc": lambda files: peers.areas(files, "auc"),
-    "peers-accuracy": lambda files: peers.against_peers(files, "accuracy"),
-    "peers-auc": lambda files: peers.against_peers(files, "auc"),
-    "cascade-peers-accuracy": lambda files: peers.against_peers(files, "accuracy", "cascade"),
-    "bills": peers.bills_at_scores,
-    "money": peers.money_table,
-    "ablation-accuracy": peers.ablation_table,
-    "ablation-auc": lambda files: peers.ablation_table(files, "auc"),
     "cpu": peers.cpu_seconds,
+    "speed": speed_table,
     "runs": runs,
 }
-for _task in RECIPES:
-    BLOCKS[f"budgets-{_task}"] = lambda files, task=_task: peers.at_budgets(files, task)
-for _topic in speed.TOPICS:
-    BLOCKS[f"speed-{_topic}"] = lambda files, topic=_topic: speed_table(files, topic)

@@ -137,8 +137,9 @@ def cost_at(curve: CurveOfLine, level: float) -> float:
 # --- readings
 
 
-def sonar_readings(files: Files, line: str = "sonar") -> str:
+def sonar_readings(files: Files) -> str:
     """For each reading, shares of the cost at the paper's rise, and errors at the paper's costs."""
+    line = "sonar"
     rows = [row for row in files["readings"] if row["line"] == line]
     published = LINES[line]
     head = ["errors counted, costs counted", "error of", "whole", "low", "high"]

@@ -9,17 +9,6 @@ from .summary import Compared, Files, Frontier, paired
 from .tables import bill, score, table, without_zeros
 
 OURS = [name for name, entry in frontiers.METHODS.items() if entry.is_ours]
-TASK_NAMES = {
-    "heart": "Heart",
-    "pima": "Pima",
-    "thyroid": "Thyroid",
-    "nhanes": "NHANES",
-    "sonar": "Sonar",
-    "miniboone": "MiniBooNE-5k",
-    "covertype": "Covertype",
-    "covertype_yahoo": "Covertype, Yahoo's prices",
-    "cifar": "CIFAR",
-}
 
 
 def tasks_of(files: Files) -> list[str]:
@@ -27,24 +16,14 @@ def tasks_of(files: Files) -> list[str]:
     return [name for name in RECIPES if any(row["task"] == name for row in rows)]
 
 
-def at_budgets(files: Files, task: str, kind: str = "accuracy") -> str:
-    """Scores within each budget, the best in bold."""
-    frontier = files.frontier(task, kind)
-    methods = [name for name in frontiers.METHODS if name in frontier.methods]
-    values = {
-        name: [float(frontier.at_budget(name, budget).mean()) for budget in frontier.budgets]
-        for name in methods
-    }
-    best = np.max(list(values.values()), axis=0)
-    body = [
-        [frontiers.METHODS[name].title]
-        + [
-            f"**{score(value)}**" if score(value) == score(top) else score(value)
-            for value, top in zip(values[name], best, strict=True)
-        ]
-        for name in methods
-    ]
-    return table([kind, *(f"{budget:g}" for budget in frontier.budgets)], body)
+def tasks_table(files: Files) -> str:
+    """The tasks, and how many of their splits were done."""
+    body = []
+    for name in tasks_of(files):
+        recipe, done = RECIPES[name], files.frontier(name).repeats
+        sizes = ", ".join(f"{size:,}" for size in recipe.sizes)
+        body.append([recipe.title, recipe.about, sizes, f"{len(done)} of {recipe.n_repeats}"])
+    return table(["task", "", "samples to train, to choose, to test", "splits done"], body)
 
 
 def areas(files: Files, kind: str) -> str:
@@ -58,7 +37,7 @@ def areas(files: Files, kind: str) -> str:
             own = score(frontier.area[name]) if name in frontier.methods else ""
             cells.append(f"**{own}**" if own == best[task] else own)
         body.append([entry.title, *cells])
-    return table(["", *(TASK_NAMES[task] for task in found)], body)
+    return table(["", *(RECIPES[task].title for task in found)], body)
 
 
 def against_peers(files: Files, kind: str, ours: str = "thrifty") -> str:
@@ -78,7 +57,7 @@ def against_peers(files: Files, kind: str, ours: str = "thrifty") -> str:
         counts = [verdicts.count(sign) for sign in (1, 0, -1)]
         against = frontiers.METHODS[peer].title, interval(difference)
         ratios = bill_ratios(frontier, ours, peers)
-        body.append([TASK_NAMES[task], *against, " / ".join(map(str, counts)), ratios])
+        body.append([RECIPES[task].title, *against, " / ".join(map(str, counts)), ratios])
     head = ["", "best peer", "area: difference", "budgets won / even / lost"]
     return table([*head, "bill at the best peer's score"], body)
 
@@ -137,7 +116,7 @@ def bills_at_scores(files: Files, kind: str = "accuracy") -> str:
                 else ""
                 for name in SHOWN_BILLS
             ]
-            body.append([f"{TASK_NAMES[task]}, {score(level)}", *cells])
+            body.append([f"{RECIPES[task].title}, {score(level)}", *cells])
     return table(["", *(frontiers.METHODS[name].title for name in SHOWN_BILLS)], body)
 
 
@@ -170,7 +149,7 @@ def money_table(files: Files) -> str:
             text = bill(float(own.mean())) if len(own) else ""
             cells.append(f"**{text}**" if len(own) and text == bill(min(means.values())) else text)
         body.append([title, *cells])
-    return table(["", *(f"{TASK_NAMES[task]}, {cost:g}" for task, cost in cases)], body)
+    return table(["", *(f"{RECIPES[task].title}, {cost:g}" for task, cost in cases)], body)
 
 
 def totals_of(rows: list[Row], task: str, method: str, cost: float) -> np.ndarray:
@@ -196,7 +175,7 @@ def ablation_table(files: Files, kind: str = "accuracy") -> str:
             for frontier in found.values()
         ]
         body.append([f"**{entry.title}**" if name == whole else entry.title, *cells])
-    return table(["", *(TASK_NAMES[task] for task in found)], body)
+    return table(["", *(RECIPES[task].title for task in found)], body)
 
 
 def cpu_seconds(files: Files) -> str:
@@ -213,4 +192,4 @@ def cpu_seconds(files: Files) -> str:
             ]
             cells.append(bill(float(np.mean(own))) if own else "")
         body.append([entry.title, *cells])
-    return table(["", *(TASK_NAMES[task] for task in tasks_of(files))], body)
+    return table(["", *(RECIPES[task].title for task in tasks_of(files))], body)

@@ -57,7 +57,7 @@ READINGS = {
 STEPS = "in_bag, held out, 50 steps"
 LINES_READ = {
     "sonar": list(READINGS),
-    "heart": ["all, train", "in_bag, train", "in_bag, held out", STEPS],
+    "heart": ["all, train", "in_bag, train", "in_bag, held out"],
     "miniboone_5k": [STEPS],
 }
 

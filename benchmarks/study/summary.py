@@ -1,6 +1,6 @@
 """From rows of CSV files to what tables and pictures show."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -207,12 +207,3 @@ class Files:
 
     def frontier(self, task: str, score: str = "accuracy") -> Frontier:
         return Frontier(self["frontiers"], task, score)
-
-
-def median_ratio(rows: list[Row], **wanted: str) -> Mapping[str, float]:
-    """Return ratios by case, of rows of the speed part."""
-    return {
-        row["case"]: float(row["ratio"])
-        for row in rows
-        if all(row[name] == value for name, value in wanted.items())
-    }

@@ -119,7 +119,6 @@ GROUPS = {
     "thrifty": thrifty("full"),
     "thrifty_quick": thrifty("quick"),
 }
-TODAY = tuple(name for name in GROUPS if name not in ("paper", "thrifty_quick"))
 
 
 def grown(line: Line, samples: Samples, seed: int) -> tw.BudgetForestClassifier:
@@ -157,12 +156,8 @@ def units(lines: list[str], groups: list[str]) -> list[Unit]:
         (name, group, block)
         for name in lines
         for group in groups
-        for block in range(blocks_of(LINES[name], group))
+        for block in range(LINES[name].n_blocks)
     ]
-
-
-def blocks_of(line: Line, group: str) -> int:
-    return line.n_blocks_today if group in TODAY else line.n_blocks
 
 
 def work(
@@ -172,7 +167,7 @@ def work(
     line = LINES[name]
     if quick:
         line = line._replace(n_trees=5)
-    size = 1 if quick or group in TODAY or line.block == 1 else line.block
+    size = 1 if quick else line.block
     parts = (
         (samples, seed)
         for seed in range(block * size, (block + 1) * size)
