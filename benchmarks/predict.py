@@ -1,7 +1,8 @@
 """Predicting one sample, and many: our ForestModel against the model's own library and treelite.
 
 Ratios within one run, alternating, medians, two threads on every side; each side gets samples in
-the type it likes best. Before its times count, every side must predict the same.
+the type it likes best. Before its times count, every side must predict the same; but a cascade and
+a thrifty model stand beside the model of all features that they take the place of.
 """
 
 import os
@@ -12,6 +13,7 @@ import lightgbm
 import numpy as np
 import treelite
 from measure import alternate, arguments, covertype, seconds_of
+from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 
 import thriftwood as tw
@@ -38,18 +40,21 @@ def main() -> None:
     others, _, _ = covertype(max(batches), options.data)
     print(f"trained on {title}; seconds for ours, other columns are ours divided by theirs")
     print(f"{'':33s} splits  samples       ours  its library   treelite")
-    for name, model in models(X, y).items():
+    own = models(X, y)
+    staged = stages_in_their_place(own, X, y, options.quick)
+    for name, (model, in_stages) in {**{n: (m, None) for n, m in own.items()}, **staged}.items():
         for n_samples in batches:
             rows = np.ascontiguousarray(
                 np.resize(others, (n_samples, X.shape[1])), dtype=np.float64
             )
-            ours, *theirs = times(sides(model, rows), n_samples, repeats)
+            ours, *theirs = times(sides(model, rows, in_stages), n_samples, repeats)
             ratios = "".join(f"{ours / their:11.2f}" for their in theirs)
             n_splits = read_forest(model).n_splits
             print(f"{name:33s} {n_splits:6d} {n_samples:8d} {ours:10.6f} {ratios}")
 
 
-def models(X, y) -> dict[str, Any]:
+def models(X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+    """Return models of all features."""
     forest = RandomForestClassifier(N_TREES, max_features=None, n_jobs=N_THREADS, random_state=0)
     path = tw.prune_path(forest.fit(X, y), X, y)
     booster = lightgbm.LGBMClassifier(
@@ -62,7 +67,24 @@ def models(X, y) -> dict[str, Any]:
     }
 
 
-def sides(model: Any, rows: np.ndarray) -> list[Predict]:
+def stages_in_their_place(
+    own: dict[str, Any], X: np.ndarray, y: np.ndarray, is_quick: bool
+) -> dict[str, tuple[Any, Any]]:
+    """Return models of all features with what buys in stages in their place."""
+    forest, booster = own["forest"], own["LightGBM, two classes"]
+    n_train = len(X) * 3 // 4
+    fewer = clone(forest).fit(X[:n_train], y[:n_train])
+    cascade = tw.prune_path(fewer, X[:n_train], y[:n_train]).cascade(X[n_train:], y[n_train:])
+    effort = "quick" if is_quick else "full"
+    thrifty = tw.ThriftyClassifier(effort=effort, n_jobs=N_THREADS, random_state=0)
+    thrifty.fit(X, y == y[0])
+    return {
+        "cascade, beside the forest": (fewer, cascade.at(budget=6)),
+        "thrifty model, beside LightGBM": (booster, thrifty.at(budget=6)),
+    }
+
+
+def sides(model: Any, rows: np.ndarray, in_stages: Any = None) -> list[Predict]:
     """Return ours, the library's and treelite's way to predict."""
     forest = read_forest(model)
     ours = tw.ForestModel(forest, n_jobs=N_THREADS)
@@ -76,6 +98,8 @@ def sides(model: Any, rows: np.ndarray) -> list[Predict]:
     for predict in made:
         found = predict()  # of two classes, treelite says only the second
         np.testing.assert_allclose(found, made[0]()[:, -found.shape[1] :], atol=1e-6)
+    if in_stages is not None:
+        made[0] = lambda: in_stages.predict_proba(rows)
     return made
 
 
