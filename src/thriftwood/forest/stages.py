@@ -16,6 +16,7 @@ from thriftwood.forest.margin_kernels import IDENTITY, LOGISTIC, SOFTMAX, fill_m
 from thriftwood.forest.prediction import predict, scores
 from thriftwood.support.arrays import FloatArray, IntArray, read_only_copy
 from thriftwood.support.draws import uniform_per_row
+from thriftwood.support.parallel import aside, n_threads
 
 # A stage with this threshold is left out: no margin is so large.
 SKIPPED = np.inf
@@ -132,12 +133,18 @@ class StagePredictions(NamedTuple):
 
 def predict_stages(stages: Stages, X: NDArray[Any], n_jobs: int | None = None) -> StagePredictions:
     """Send samples, in the forests' `input_dtype`, on until the margin of each is large enough."""
+    return aside(_send_on, stages, X, n_threads(n_jobs))  # to another thread once, not per kernel
+
+
+def _send_on(stages: Stages, X: NDArray[Any], n_jobs: int) -> StagePredictions:
     stage = np.full(len(X), len(stages) - 1)
     margins = np.full((len(X), len(stages)), np.nan)
     n_columns = predict(stages.richest, X[:0]).shape[1]
     predicted = np.full((len(X), n_columns), np.nan)
     unsure = np.arange(len(X))
     for number in stages.in_use:
+        if len(unsure) == 0:
+            break
         forest = stages.forests[number]
         own = X[unsure]
         found = scores(forest, own, n_jobs)
