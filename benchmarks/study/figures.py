@@ -25,7 +25,7 @@ LOOKS = {
     "plain": (".", "--", "#000000"),
 }
 SCORE_NAMES = {"accuracy": "accuracy", "auc": "area under the ROC curve"}
-WIDTH, HEIGHT, DPI = 9.0, 3.6, 90
+WIDTH, HEIGHT, DPI = 9.5, 3.8, 100
 
 
 def draw_all(files: Files) -> None:
@@ -43,7 +43,8 @@ def draw(frontiers: list[Frontier], file: Path) -> None:
     for frontier, ax in zip(frontiers, axes, strict=True):
         draw_lines(frontier, ax)
     recipe, n_splits = RECIPES[frontiers[0].task], len(frontiers[0].repeats)
-    figure.suptitle(f"{recipe.title}: {recipe.about}. Mean of {n_splits} splits", fontsize=10)
+    title = f"{recipe.title}: {recipe.about}. Mean over splits: {n_splits}"
+    figure.suptitle(title, fontsize=10, x=0.01, ha="left")
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right upper", frameon=False, fontsize=8)
     figure.savefig(file, dpi=DPI, metadata={"Software": None})

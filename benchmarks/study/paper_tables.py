@@ -50,7 +50,8 @@ def repeated(files: Files) -> str:
                 for level in LEVELS
                 for one in at_level(rows, name, level, counted)
             ]
-            body.append([f"{line.title}, ours, {title}", figure(base), *ours])
+            about = f"{line.title}, ours, {title} ({whole.n_parts} test parts)"
+            body.append([about, figure(base), *ours])
     return table(head, body)
 
 
@@ -115,18 +116,30 @@ def today(files: Files, by: str) -> str:
 
 def today_line(rows: list[Row], name: str, level: str, by: str, methods: list[str]) -> list[str]:
     line, theirs = LINES[name], LINES[name].ensemble[level]
+    rows = in_common_blocks([row for row in rows if row["line"] == name])
+    done = {row["method"] for row in rows}
     whole = curve_of(rows, name, "whole")
     at = theirs.error if by == "error" else error_level(name, level, whole)
     costs = {
         method: cost_at(curve_of(rows, name, method), at)
         for method in (PRUNED, *methods)
-        if any(row["line"] == name and row["method"] == method for row in rows)
+        if method in done
     }
     best = min(costs.values(), default=float("inf"))
     own = [bill(costs.get(method, float("inf"))) for method in (PRUNED, *methods)]
     marked = [f"**{text}**" if text == bill(best) and np.isfinite(best) else text for text in own]
     ratio = f"{best / theirs.cost:.0%} of the paper's" if np.isfinite(best) else "not reached"
-    return [f"{line.title}, {level}", score(at), bill(theirs.cost), *marked, ratio]
+    title = f"{line.title}, {level} ({whole.n_parts} test parts)"
+    return [title, score(at), bill(theirs.cost), *marked, ratio]
+
+
+def in_common_blocks(rows: list[Row]) -> list[Row]:
+    """Leave out the repeats that not all methods of a line have done."""
+    groups: dict[str, set[str]] = {}
+    for row in rows:
+        groups.setdefault(row["group"], set()).add(row["block"])
+    common = set.intersection(*groups.values())
+    return [row for row in rows if row["block"] in common]
 
 
 def cost_at(curve: CurveOfLine, level: float) -> float:

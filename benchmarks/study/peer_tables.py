@@ -108,14 +108,8 @@ def bills_at_scores(files: Files, kind: str = "accuracy") -> str:
         for level in score_levels(frontier):
             bills = {name: frontier.bill_needed(name, level) for name in methods}
             least = min(bills.values())
-            cells = [
-                f"**{bill(bills[name])}**"
-                if bills.get(name) == least
-                else bill(bills[name])
-                if name in bills
-                else ""
-                for name in SHOWN_BILLS
-            ]
+            cells = [bill(bills[name]) if name in bills else "" for name in SHOWN_BILLS]
+            cells = [f"**{text}**" if text == bill(least) != "-" else text for text in cells]
             body.append([f"{RECIPES[task].title}, {score(level)}", *cells])
     return table(["", *(frontiers.METHODS[name].title for name in SHOWN_BILLS)], body)
 

@@ -130,8 +130,8 @@ LINES = {
         "sonar",
         90,
         ten_folds,
-        10,
-        10,
+        5,
+        20,
         Figure(49.9715, 1.1103, 0.1539, 0.0641),
         {
             "low": Figure(22.5860, 3.9528, 0.1838, 0.0722),
@@ -147,8 +147,8 @@ LINES = {
         "heart_statlog",
         90,
         ten_folds,
-        10,
-        10,
+        5,
+        20,
         Figure(12.1670, 0.2341, 0.1721, 0.0756),
         {
             "low": Figure(8.9133, 0.7524, 0.1711, 0.0727),
@@ -165,6 +165,6 @@ LINES["miniboone_5k"] = LINES["miniboone"]._replace(
     title="MiniBooNE-5k",
     dataset="miniboone_tiny",
     parts=published_split,
-    block=10,
-    n_blocks=4,
+    block=5,
+    n_blocks=8,
 )
