@@ -28,6 +28,7 @@ SCRIPTS = [
     ("limits.py", ["budget, cascade", "limit, whole model", "highest bill"]),
     ("refit.py", ["of growing", "validation samples"]),
     ("choosing.py", ["ROC AUC alone, paired", "best in hindsight", "was judged on"]),
+    ("error_costs.py", ["best constant", "pruned, leaves of 5", "grown"]),
     ("subsampling.py", ["covered", "Losses and bills of the subsample", "all samples"]),
     ("shapes.py", ["one deep tree", "Worst: the path takes"]),
     ("dantzig_wolfe.py", ["two workers", "Gap after each round", "The textbook's master, for"]),

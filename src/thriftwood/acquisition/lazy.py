@@ -181,6 +181,7 @@ class LazyPredictor:
                 "stop",
             )
         self._error_costs = getattr(model, "error_costs_", None)
+        self._recalibration = getattr(model, "recalibration_", None)
         if error_costs is not None:
             classes = self._forest.richest.classes
             self._error_costs = read_error_costs(ErrorCosts(error_costs), classes)
@@ -461,7 +462,10 @@ class LazyPredictor:
         forest, state = self._forest, buyer.traversal.state
         classes, stage = forest.richest.classes, state.stage[good]
         predicted = forest.predictions(state.scores[good], stage)
-        likely = predicted if self._error_costs is None else -predicted @ self._error_costs
+        likely = predicted
+        if self._error_costs is not None:
+            own = self._recalibration
+            likely = -(predicted if own is None else own(predicted)) @ self._error_costs
         kept = range(len(buyer.ids))[good] if isinstance(good, slice) else good.tolist()
         return LazyAnswer(
             samples=tuple(buyer.ids[i] for i in kept),

@@ -28,7 +28,13 @@ from thriftwood.estimators.options import (
     refuse_text,
     target_in_words,
 )
-from thriftwood.evaluation import choose_point, evaluate, read_rule
+from thriftwood.evaluation import (
+    Recalibration,
+    choose_point,
+    chosen_recalibration,
+    evaluate,
+    read_rule,
+)
 from thriftwood.forest.table import readable
 from thriftwood.problem import (
     AnyErrorCosts,
@@ -125,6 +131,8 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
     classes_ : array, shape (n_classes,)
     error_costs_ : array, shape (n_classes, n_classes), or None
         What answers (columns) cost where rows are true.
+    recalibration_ : Recalibration or None
+        As of a `PrunedEnsembleClassifier`.
     n_features_in_ : int
     feature_names_in_ : array, shape (n_features,)
         Where X has column names that are text.
@@ -219,8 +227,9 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
             self.estimators_ = grow_trees(grow, seeds, limit, self.n_jobs, bar)
         self._seeds = seeds[: len(self.estimators_)]
         self._n_samples = len(label)
+        self.recalibration_: Recalibration | None = None
         if self.error_costs_ is not None:
-            self.estimators_ = self._worth_their_cost(X, y, costs, own_weight)
+            self._keep_what_is_worth_it(X, y, costs, own_weight)
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -228,6 +237,8 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
         probability = self.predict_proba(X)
         best = probability.argmax(axis=1)
         if self.error_costs_ is not None:
+            if self.recalibration_ is not None:
+                probability = self.recalibration_(probability)
             best = least_cost_answers(probability, self.error_costs_)
         labels: NDArray[Any] = self.classes_[best]
         return labels
@@ -348,10 +359,8 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
             **{name: getattr(self, name) for name in TREE_PARAMETERS},
         )
 
-    def _worth_their_cost(
-        self, X: Any, y: Any, costs: AnyCosts, weights: FloatArray
-    ) -> list[DecisionTreeClassifier]:
-        """Return the trees without the tests that cost more than they save.
+    def _keep_what_is_worth_it(self, X: Any, y: Any, costs: AnyCosts, weights: FloatArray) -> None:
+        """Drop the tests that cost more than they save.
 
         Points of the path are where tests and errors of single trees cost least; that where those
         of all trees together do is taken, so that all may end as leaves.
@@ -369,11 +378,11 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
             progress=False,
         )
         path = prune_path(problem)
-        money = ErrorCosts(self.error_costs_)
+        money = ErrorCosts(self.error_costs_, recalibrates=True)
         measured = evaluate(path, problem.in_memory, problem.prices, scoring=money, progress=False)
-        chosen = path.chosen(choose_point(measured, read_rule(None, None, is_money=True)))
-        trees: list[DecisionTreeClassifier] = chosen.model.estimators_
-        return trees
+        choice = choose_point(measured, read_rule(None, None, is_money=True))
+        self.estimators_ = path.chosen(choice).model.estimators_
+        self.recalibration_ = chosen_recalibration(measured, choice)
 
     @property
     def _balances_samples(self) -> bool:

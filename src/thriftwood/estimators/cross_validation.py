@@ -136,6 +136,11 @@ def cross_validate(
         if getattr(measured[0], name) is not None:
             columns[name] = shares @ of_folds(name)
             columns[f"{name}_deviations"] = deviations(f"{name}_deviations")
+    if measured[0].expected_cost is not None:
+        columns["expected_cost"] = shares @ of_folds("expected_cost")
+    recalibrations = _recalibrations(path, measured)
+    if recalibrations:
+        columns["recalibration"] = np.mean(recalibrations, axis=0)
     rows = zip(*columns.values(), strict=True)
     return Evaluation.of(
         [Measures(**dict(zip(columns, row, strict=True))) for row in rows],
@@ -145,6 +150,17 @@ def cross_validate(
         scoring=measured[0].scoring,
         **_about_samples(measured),
     )
+
+
+def _recalibrations(path: PruningPath, measured: list[Evaluation]) -> list[FloatArray]:
+    """Return those of folds that know all classes: before pruning, then of points."""
+    n_numbers = 1 + len(() if path.forest.classes is None else path.forest.classes)
+    found = []
+    for one in measured:
+        own, before = one.recalibration, one.original.recalibration
+        if own is not None and before is not None and len(before) == n_numbers:
+            found.append(np.concatenate([before[None], own]))
+    return found
 
 
 def _about_samples(measured: list[Evaluation]) -> dict[str, Any]:

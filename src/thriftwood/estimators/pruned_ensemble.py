@@ -41,6 +41,7 @@ from thriftwood.evaluation import (
     check_scoring,
     check_statistic,
     choose_point,
+    chosen_recalibration,
     read_rule,
     warn_of_constant,
 )
@@ -155,6 +156,7 @@ class _PrunedEnsemble(BaseEstimator):
             check_statistic(self.path_.forest, judge, query is not None)
         self.evaluation_ = self._measured(samples, folds)
         self.pruned_ = self._chosen()
+        self.recalibration_ = chosen_recalibration(self.evaluation_, self.pruned_.choice)
         if self.refit:
             self.pruned_ = self.pruned_.refit(
                 samples.X,
@@ -333,6 +335,16 @@ class _PrunedEnsemble(BaseEstimator):
         classes = getattr(self, "classes_", None)
         return ErrorCosts(read_error_costs(ErrorCosts(self.error_costs), classes), classes)
 
+    @property
+    def _judge(self) -> Scoring | ErrorCosts:
+        """What points are judged by; values of averaged trees are recalibrated to say what to do.
+
+        Boosted trees were trained to say it, and a refit does as much.
+        """
+        if self._money is None:
+            return self.scoring
+        return self._money._replace(recalibrates=self.path_.forest.is_averaged and not self.refit)
+
     def _class_weight(self, samples: Samples) -> ClassWeight:
         """Leave out classes that a fold lacks, since its model does not know them."""
         if not isinstance(self.class_weight, Mapping) or not is_classifier(self):
@@ -343,14 +355,13 @@ class _PrunedEnsemble(BaseEstimator):
     def _measured(self, samples: Samples, folds: list[Fold]) -> Evaluation | None:
         """Measure the points, where that is to decide between them."""
         if folds:
-            scoring = self.scoring if self._money is None else self._money
-            return cross_validate(self.path_, self._grow, samples, folds, scoring)
+            return cross_validate(self.path_, self._grow, samples, folds, self._judge)
         if not self._measures_out_of_bag:
             return None
         return self.path_.evaluate(
             samples.X,
             samples.y,
-            scoring=self.scoring if self._money is None else self._money,
+            scoring=self._judge,
             samples=OUT_OF_BAG,
             quantiles=(),
             sample_weight=samples.weights,
@@ -392,7 +403,8 @@ class PrunedEnsembleClassifier(ClassifierMixin, _PrunedEnsemble):
     error_costs : float, mapping from class to cost, or matrix, optional
         What wrong answers cost, in the unit of the prices, as in `prune`. The point of least mean
         bill and cost of errors is taken, and `predict` answers with the class of least expected
-        cost.
+        cost. Probabilities of averaged trees are recalibrated for that, on the samples that choose
+        the point: see `recalibration_`.
     rule : {"one_standard_error", "best_score", "least_total_cost", "max_score_decrease", \
             "max_error_increase", "budget"}, optional
         Which point to take by the measured scores and bills, as in `PruningPath.choose`.
@@ -435,6 +447,9 @@ class PrunedEnsembleClassifier(ClassifierMixin, _PrunedEnsemble):
         The model before pruning.
     evaluation_ : Evaluation or None
         The measured errors and bills of the points, where they decided.
+    recalibration_ : Recalibration or None
+        With `error_costs` what `predict` makes of probabilities before it answers, a function;
+        `predict_proba` returns those of the trees.
     classes_ : array, shape (n_classes,)
     n_features_in_ : int
     feature_names_in_ : array, shape (n_features,)
@@ -459,7 +474,10 @@ class PrunedEnsembleClassifier(ClassifierMixin, _PrunedEnsemble):
         matrix = self.error_costs_
         if matrix is None:
             return super().predict(X)
-        answers = least_cost_answers(self.predict_proba(X), matrix)
+        probability = self.predict_proba(X)
+        if self.recalibration_ is not None:
+            probability = self.recalibration_(probability)
+        answers = least_cost_answers(probability, matrix)
         labels: NDArray[Any] = self.classes_[answers]
         return labels
 

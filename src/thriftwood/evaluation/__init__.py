@@ -10,11 +10,13 @@ from thriftwood.evaluation.choosing import (
     check_statistic,
     choice_of,
     choose_point,
+    chosen_recalibration,
     near_best,
     read_rule,
     warn_of_constant,
 )
 from thriftwood.evaluation.evaluation import Evaluation, Measures, Meter, evaluate
+from thriftwood.evaluation.money import Recalibration
 from thriftwood.evaluation.scores import (
     NEG_ERROR_COSTS,
     Predicted,
@@ -34,12 +36,14 @@ __all__ = [
     "Measures",
     "Meter",
     "Predicted",
+    "Recalibration",
     "Score",
     "check_scoring",
     "check_several_classes",
     "check_statistic",
     "choice_of",
     "choose_point",
+    "chosen_recalibration",
     "class_losses",
     "default_scoring",
     "evaluate",

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from thriftwood.adapters import Scoring
 from thriftwood.errors import ConstantPredictionWarning, InputError
 from thriftwood.evaluation.evaluation import Evaluation, samples_in_words
+from thriftwood.evaluation.money import Recalibration
 from thriftwood.evaluation.scores import NEG_ERROR_COSTS, standard_errors_to
 from thriftwood.forest import Forest
 from thriftwood.problem import ErrorCosts
@@ -202,6 +203,18 @@ def choice_of(measured: Evaluation, place: int | None, rule: str) -> Choice:
     )
 
 
+def chosen_recalibration(
+    measured: Evaluation | None, choice: Choice | None
+) -> Recalibration | None:
+    """Return how probabilities of the chosen point were recalibrated, if they were."""
+    if measured is None or choice is None or measured.recalibration is None:
+        return None
+    own = measured.original.recalibration
+    if choice.point is not None:
+        own = measured.recalibration[np.flatnonzero(measured.points == choice.point)[0]]
+    return None if own is None else Recalibration.of(own)
+
+
 def _of_candidates(measured: Evaluation, name: str) -> NDArray[Any]:
     """Return a measure of the model before pruning, and then of the points."""
     return np.append(getattr(measured.original, name), getattr(measured, name))
@@ -276,7 +289,11 @@ def near_best(score: FloatArray, deviations: FloatArray) -> BoolArray:
 
 
 def least_total_cost(measured: Evaluation, _limit: float) -> BoolArray:
-    total = _of_candidates(measured, "cost") - _of_candidates(measured, "score")
+    """Mark the least sum of bill and errors, which count half as seen and half as expected."""
+    errors = -_of_candidates(measured, "score")
+    if measured.expected_cost is not None:
+        errors = (errors + _of_candidates(measured, "expected_cost")) / 2
+    total = _of_candidates(measured, "cost") + errors
     return _at_most(total, float(total.min()))
 
 

@@ -30,7 +30,6 @@ from thriftwood.problem import (
     ErrorCosts,
     Prunings,
     SampleData,
-    least_cost_answers,
     read_points,
     read_ranking,
     with_own_class_weights,
@@ -80,6 +79,8 @@ class Measures(NamedTuple):
     own_brier_deviations: FloatArray | None = None
     confusion: FloatArray | None = None
     calibration: FloatArray | None = None
+    expected_cost: float | None = None
+    recalibration: FloatArray | None = None
     query_cost_quantiles: FloatArray | None = None
 
 
@@ -140,6 +141,12 @@ class Evaluation(Summarised):
         of these probabilities, and what those weigh that are of this class.
     error_costs : shape (n_classes, n_classes), optional
         What answers (columns) cost where rows are true, as it was given.
+    recalibration : shape (n_points, 1 + n_classes), optional
+        Where answers are those of recalibrated probabilities, as in our estimators: the slope, and
+        the bias of each class.
+    expected_cost : float array, optional
+        Beside it what answers should cost by the recalibrated probabilities of the model before
+        pruning, which is less noisy than what is counted.
     query_cost_quantiles : shape (n_points, n_quantiles), optional
         Of the bills of queries, each that of all its documents together, where samples have `qid`.
     n_queries : int, optional
@@ -170,6 +177,8 @@ class Evaluation(Summarised):
     confusion: FloatArray | None = None
     calibration: FloatArray | None = None
     error_costs: FloatArray | None = None
+    expected_cost: FloatArray | None = None
+    recalibration: FloatArray | None = None
     query_cost_quantiles: FloatArray | None = None
     n_queries: int | None = None
     documents_per_query: float | None = None
@@ -263,7 +272,11 @@ def evaluate(
     visited, place = np.unique(np.append(0, wanted + 1), return_inverse=True)
     shares = shares_of_one(quantiles, "quantiles")
     routes = route_samples(forest, data.table, n_jobs)
-    score = read_score(scoring, forest, data, data.table.values if X is None else X)
+    before = None
+    if isinstance(scoring, ErrorCosts) and scoring.recalibrates:
+        whole = _predicted_along(forest, routes, data, _nested(path, np.array([0])))
+        before = next(whole).outputs.copy()
+    score = read_score(scoring, forest, data, data.table.values if X is None else X, before)
     measure = Meter(path, data, score, shares, len(visited))
     predicted_along = _predicted_along(forest, routes, data, _nested(path, visited))
     bills_along: Iterable[FloatArray] = repeat(data.weights)  # nobody looks
@@ -326,12 +339,14 @@ class Meter:
 
     def __call__(self, predicted: Predicted, bill: FloatArray) -> Measures:
         means = np.einsum("ki,i->k", predicted.losses, self._weights) / self._total
-        score, deviations = self._score.of(predicted)
-        answers, wrong = predicted.labels, predicted.losses[0]
-        if self._score.error_costs is not None:
-            answers = least_cost_answers(predicted.outputs, self._score.error_costs)
-            wrong = (answers != self._target).astype(np.float64)
+        wrong, money = predicted.losses[0], {}
+        if self._score.money is not None:
+            found = self._score.money.answer(predicted.outputs)
+            predicted, money = predicted._replace(labels=found.labels), found.measures
+            wrong = (found.labels != self._target).astype(np.float64)
             means[0] = wrong @ self._weights / self._total
+        score, deviations = self._score.of(predicted)
+        answers = predicted.labels
         spread = np.einsum("i,i", self._weights, (wrong - means[0]) ** 2)
         measures = Measures(
             error=float(means[0]),
@@ -340,6 +355,7 @@ class Meter:
             deviations=deviations,
             is_constant=_all_alike(predicted.outputs, self._judged),
             one_class=bool(self._briers) and _all_alike(answers, self._judged),
+            **money,
         )
         if self._quantiles is not None:
             measures = measures._replace(cost_quantiles=self._quantiles.of(bill))
@@ -347,12 +363,12 @@ class Meter:
                 measures = measures._replace(query_cost_quantiles=self._queries.quantiles(bill))
         if not self._briers:
             return measures
-        found = dict(zip(self._names, means.tolist(), strict=False))
+        losses = dict(zip(self._names, means.tolist(), strict=False))
         for name, brier in self._briers.items():
-            own, found[f"{name}_deviations"] = brier.of(predicted)
-            found.setdefault(name, -own)
+            own, losses[f"{name}_deviations"] = brier.of(predicted)
+            losses.setdefault(name, -own)
         return measures._replace(
-            **found, confusion=self._confusion(answers), calibration=self._calibration(predicted)
+            **losses, confusion=self._confusion(answers), calibration=self._calibration(predicted)
         )
 
     @property

@@ -27,6 +27,7 @@ from thriftwood.adapters import (
 from thriftwood.errors import InputError
 from thriftwood.evaluation import kernels
 from thriftwood.evaluation.confusion import FORMULAS, judge
+from thriftwood.evaluation.money import Money
 from thriftwood.forest import Forest
 from thriftwood.problem import (
     NDCG,
@@ -35,7 +36,6 @@ from thriftwood.problem import (
     RankingScore,
     SampleData,
     grades_of,
-    least_cost_answers,
     ranking_names,
     ranking_values,
     read_error_costs,
@@ -73,16 +73,31 @@ class Score:
 
     name: str
     of: Callable[[Predicted], tuple[float, FloatArray]]
-    error_costs: FloatArray | None = None  # what decides on answers
+    money: Money | None = None  # what decides on answers
+
+    @property
+    def error_costs(self) -> FloatArray | None:
+        return None if self.money is None else self.money.matrix
 
 
-def read_score(scoring: Scoring | ErrorCosts, forest: Forest, data: SampleData, X: Any) -> Score:
-    """Return the score that `scoring` stands for, on samples; `X` is as the user passed it."""
+def read_score(
+    scoring: Scoring | ErrorCosts,
+    forest: Forest,
+    data: SampleData,
+    X: Any,
+    reference: FloatArray | None = None,
+) -> Score:
+    """Return the score that `scoring` stands for, on samples; `X` is as the user passed it.
+
+    `reference` is what the model before pruning predicts, where answers are recalibrated.
+    """
     weights = data.counted(data.loss_weights)
     if isinstance(scoring, ErrorCosts):
         matrix = read_error_costs(scoring, forest.classes)
+        labels = data.target.astype(np.int32)
+        money = Money(matrix, labels, weights, reference)
         of = _deviating(partial(_cost_of_errors, matrix), forest, data, weights)
-        return Score(NEG_ERROR_COSTS, of, matrix)
+        return Score(NEG_ERROR_COSTS, of, money)
     if scoring is None:
         scoring = default_scoring(forest, data.target[weights > 0], data.query is not None)
     name, label = scoring if isinstance(scoring, ClassScore) else (scoring, 1)
@@ -377,9 +392,8 @@ def neg_mean_absolute_error(samples: Samples, predicted: Predicted) -> Judged:
 
 
 def _cost_of_errors(matrix: FloatArray, samples: Samples, predicted: Predicted) -> Judged:
-    """Score minus the mean cost of answers, each the class of least expected cost."""
-    answers = least_cost_answers(predicted.outputs, matrix)
-    return _mean(-matrix[samples.target, answers], samples.shares)
+    """Score minus the mean cost of answers, which stand as the predicted labels."""
+    return _mean(-matrix[samples.target, predicted.labels], samples.shares)
 
 
 KNOWN: dict[str, Callable[..., Judged]] = {

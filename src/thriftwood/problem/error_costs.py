@@ -22,11 +22,13 @@ ERROR_COSTS = "error_costs"
 class ErrorCosts(NamedTuple):
     """Costs of wrong answers as a user gives them, to prune by as by any loss, or to score by.
 
-    Of a matrix that was read before, `classes` are those of its rows: models may know fewer.
+    Of a matrix that was read before, `classes` are those of its rows: models may know fewer. Where
+    answers are scored, they may be those of recalibrated probabilities.
     """
 
     given: Any
     classes: NDArray[Any] | None = None
+    recalibrates: bool = False
 
 
 def read_error_costs(own: ErrorCosts, classes: NDArray[Any] | None) -> FloatArray:
