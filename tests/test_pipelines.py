@@ -14,11 +14,16 @@ import xgboost
 from cli_files import answer, refused
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer, make_column_selector
-from sklearn.decomposition import PCA
+from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
+)
+from sklearn.feature_extraction.text import (
+    CountVectorizer,
+    HashingVectorizer,
+    TfidfVectorizer,
 )
 from sklearn.feature_selection import SelectKBest, VarianceThreshold
 from sklearn.impute import KNNImputer, MissingIndicator, SimpleImputer
@@ -115,6 +120,18 @@ MAKERS = {
         [("all", numbers(PolynomialFeatures(2, include_bias=False))), ("best", SelectKBest(k=4))]
     ),
     "varying": lambda: numbers(VarianceThreshold()),
+    "words": lambda: ColumnTransformer(
+        [("age", "passthrough", ["age"]), ("words", CountVectorizer(), "pain")]
+    ),
+    "topics": lambda: ColumnTransformer(
+        [
+            ("topics", make_pipeline(TfidfVectorizer(), TruncatedSVD(2, random_state=0)), "pain"),
+            ("numbers", SimpleImputer(), ["age", "pulse"]),
+        ]
+    ),
+    "hashed words": lambda: ColumnTransformer(
+        [("words", HashingVectorizer(n_features=8), 3), ("age", "passthrough", [0])]
+    ),
     "union": lambda: ColumnTransformer(
         [("both", FeatureUnion([("fill", SimpleImputer()), ("gaps", MissingIndicator())]), NUMBERS)]
     ),
@@ -301,6 +318,34 @@ def test_columns_whose_source_fails_leave_the_others(pipeline):
     )
     assert len(answer) == 2
     assert {one.feature for one in answer.failures} <= {"pain"}
+
+
+def test_a_compact_pipeline_takes_only_columns_that_are_still_used(pipeline):
+    X, y = patients()
+    path = tw.prune_path(pipeline, X, y, costs=PRICES)
+    for index in (0, len(path) // 2, len(path) - 1):
+        pruned = path[index]
+        needed = list(pruned.required_features)
+        compact = pruned.compact()
+        assert compact.n_features_in_ == len(needed)
+        np.testing.assert_array_equal(compact.predict(X[needed]), pruned.model.predict(X))
+
+
+def test_trees_answer_without_text_that_never_comes():
+    X, y = patients()
+    pipeline = make_pipeline(MAKERS["words"](), LEARNERS["forest"]()).fit(X, y)
+
+    def gaps(sample, column):
+        return None if column == "pain" else X.at[sample, column]
+
+    def silent(sample, column):
+        return X.drop(columns="pain").at[sample, column]
+
+    with pytest.raises(InputError, match="let the source raise, and pass on_failure='node'"):
+        tw.LazyPredictor(pipeline, acquire=gaps, on_failure="node").predict(range(5))
+    answer = tw.LazyPredictor(pipeline, acquire=silent, on_failure="node").predict(range(5))
+    assert {one.feature for one in answer.failures} == {"pain"}
+    assert not answer.bill.used[:, list(X).index("pain")].any()
 
 
 def encoded_by_hand():

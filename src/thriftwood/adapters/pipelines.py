@@ -246,7 +246,10 @@ def _of_columns(transformer: Any, needs: list[Needs]) -> list[Needs]:
     for name, part, columns in transformer.transformers_:
         if part != "drop" and places[name].stop > places[name].start:
             own = [needs[k] for k in _places_of(columns, transformer)]
-            found[places[name]] = _through([part], own)
+            if len(own) == 1:  # whatever is made of one column, such as words that are counted
+                found[places[name]] = own * (places[name].stop - places[name].start)
+            else:
+                found[places[name]] = _through([part], own)
     return found
 
 
@@ -305,11 +308,12 @@ def _known_values(transformer: Any, n_inputs: int) -> list[Sequence[Any]]:
         following = [one for _, one in transformer.steps if not _does_nothing(one)]
         return _known_values(following[0], n_inputs) if following else [()] * n_inputs
     if is_a(transformer, "sklearn", "FeatureUnion"):
-        parts = [(one, range(n_inputs)) for _, one in transformer.transformer_list]
-        return _known_by_parts(parts, n_inputs)
+        found: list[Sequence[Any]] = [()] * n_inputs
+        for one in (one for _, one in transformer.transformer_list if not _does_nothing(one)):
+            _add_known(found, range(n_inputs), _known_values(one, n_inputs))
+        return found
     if is_a(transformer, "sklearn", "ColumnTransformer"):
-        taken = [(one, _places_of(own, transformer)) for _, one, own in transformer.transformers_]
-        return _known_by_parts(taken, n_inputs)
+        return _known_by_columns(transformer)
     if is_a(transformer, "thriftwood", "ColumnFiller"):
         return [(transformer.blanks[k],) for k in transformer.kept]
     if is_a(transformer, "sklearn", *ENCODERS):
@@ -325,21 +329,51 @@ def _known_values(transformer: Any, n_inputs: int) -> list[Sequence[Any]]:
 
 def _tried(transformer: Any, n_inputs: int) -> Sequence[Any]:
     """Return what a transformer of somebody else works with, if it does not work with numbers."""
+    return _works_with(
+        lambda blank: transformer.transform(_one_sample(transformer, [blank] * n_inputs))
+    )
+
+
+def _tried_alone(transformer: Any, name: str | None) -> Sequence[Any]:
+    """Return what a transformer works with that is given one column, not a table of one."""
+
+    def transform(blank: Any) -> None:
+        table = table_of([[blank]], None if name is None else [name], [blank])
+        transformer.transform(table[:, 0] if name is None else table[name])
+
+    return _works_with(transform)
+
+
+def _works_with(transform: Callable[[Any], Any]) -> Sequence[Any]:
+    """Return the first blank that is taken, none where it is the usual one."""
     for blank in (BLANK, *OTHER_BLANKS):
         with suppress(Exception), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of categories that are none
-            transformer.transform(_one_sample(transformer, [blank] * n_inputs))
+            transform(blank)
             return () if blank is BLANK else (blank,)
     return ()
 
 
-def _known_by_parts(
-    parts: Iterable[tuple[Any, Sequence[int]]], n_inputs: int
-) -> list[Sequence[Any]]:
-    """Return what the first part that knows values of an input knows."""
-    found: list[Sequence[Any]] = [()] * n_inputs
-    for part, places in parts:
-        if places and not _does_nothing(part):
-            for place, own in zip(places, _known_values(part, len(places)), strict=True):
-                found[place] = own if len(found[place]) == 0 else found[place]
+def _known_by_columns(transformer: Any) -> list[Sequence[Any]]:
+    """Return the values that the parts of a ColumnTransformer know of each column."""
+    n_columns = transformer.n_features_in_
+    names = getattr(transformer, "feature_names_in_", [None] * n_columns)
+    found: list[Sequence[Any]] = [()] * n_columns
+    for _, part, columns in transformer.transformers_:
+        places = _places_of(columns, transformer)
+        if not places or _does_nothing(part):
+            continue
+        if np.isscalar(columns):  # a column for itself, as text is given to what counts words
+            known = [_tried_alone(part, names[places[0]])]
+        else:
+            known = _known_values(part, len(places))
+        _add_known(found, places, known)
     return found
+
+
+def _add_known(
+    found: list[Sequence[Any]], places: Iterable[int], known: Iterable[Sequence[Any]]
+) -> None:
+    """Keep what a part knows of inputs of which nothing was known yet."""
+    for place, own in zip(places, known, strict=True):
+        found[place] = own if len(found[place]) == 0 else found[place]

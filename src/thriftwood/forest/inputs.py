@@ -51,7 +51,8 @@ class Inputs:
         except Exception as error:  # of any transformer
             raise InputError(
                 f"The pipeline cannot transform samples that have bought only some columns: "
-                f"{error} Predict a table of all values, without a source."
+                f"{error} Predict a table of all values, without a source. Where the pipeline "
+                "takes no missing value, let the source raise, and pass on_failure='node'."
             ) from error
 
     def _cell(self, bought: Mapping[int, Any], column: int) -> Any:
