@@ -31,10 +31,12 @@ lint: .venv/.dev
 	$(BIN)/lint-imports
 
 # Random forests against every pruning, damaged files, interrupts and kills; findings in fuzz/found.
+# GOALS=1 attacks until there is enough for a release, however long that takes; RESUME=1 goes on with
+# the last run.
 MINUTES ?= 30
 JOBS ?= 2
 fuzz: .venv/.dev
-	$(BIN)/python -m fuzz --minutes $(MINUTES) --jobs $(JOBS)
+	$(BIN)/python -m fuzz --jobs $(JOBS) $(if $(GOALS),--goals,--minutes $(MINUTES)) $(if $(RESUME),--resume)
 
 bench: .venv/.dev
 	$(BIN)/python benchmarks/one_tradeoff.py

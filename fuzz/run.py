@@ -1,6 +1,8 @@
 """Attack for some minutes, count, and keep whatever was found."""
 
 import argparse
+import hashlib
+import json
 import math
 import multiprocessing
 import sys
@@ -11,6 +13,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import thriftwood as tw
 from fuzz.files import Files
 from fuzz.forests import Forests
 from fuzz.interrupts import Interrupts
@@ -23,9 +26,12 @@ ATTACKS = {
     "interrupts": (Interrupts, 0.2),
     "kills": (Kills, 0.1),
 }
+# What a release is to stand.
+GOALS = {"forests": 100_000, "files": 20_000, "interrupts": 500, "kills": 200}
 FOUND = Path(__file__).parent / "found"
 MOST_KEPT = 100  # findings of one attack; after so many more of them say nothing new
-NEWS = 300  # seconds between two lines about how far an attack is
+STATE = FOUND / "state.json"
+SLICE = 300  # seconds after which it is noted how far an attack is, to go on from there
 GREATEST = ("slowest", "greatest")  # counts that begin so are not added up
 
 
@@ -33,27 +39,79 @@ def main():
     """Run the attacks that were asked for; exit with 1 if anything was found."""
     options = _options()
     if options.case is not None:
-        counts, found = attack(options.only, math.inf, options.case, 1, 1)
-        sys.exit(_summary(options.only, counts, found))
-    seed = int(time.time()) if options.seed is None else options.seed
+        found = attack(options.only, math.inf, options.case, 1, 1)[1]
+        sys.exit(_say(found))
     names = [options.only] if options.only else list(ATTACKS)
-    whole = sum(ATTACKS[name][1] for name in names)
-    print(f"Seeds begin at {seed}.", flush=True)
-    failed = 0
+    state = _begun(options)
+    print(f"Seeds begin at {state['seed']}.", flush=True)
     for name in names:
-        seconds = 60 * options.minutes * ATTACKS[name][1] / whole
-        tasks = [
-            (name, seconds, seed + job, options.jobs, options.most) for job in range(options.jobs)
+        own = state["attacks"].setdefault(
+            name, {"seconds": 0, "tried": 0, "counts": {}, "wrong": 0}
+        )
+        while seconds := _seconds_left(name, own, names, options):
+            _attack_on(name, own, state["seed"], seconds, options)
+            STATE.parent.mkdir(exist_ok=True)
+            STATE.write_text(json.dumps(state))
+    print(table(state["attacks"]))
+    sys.exit(any(own["wrong"] for own in state["attacks"].values()))
+
+
+def _begun(options):
+    """Return what is done so far: of the run to go on with, if it was of the same code."""
+    code = hashlib.sha256()
+    for file in sorted(Path(tw.__file__).parent.rglob("*.py")):
+        code.update(file.read_bytes())
+    state = {"code": code.hexdigest(), "attacks": {}}
+    state["seed"] = int(time.time()) if options.seed is None else options.seed
+    if not options.resume:
+        return state
+    before = json.loads(STATE.read_text())
+    if before["code"] != state["code"]:
+        sys.exit("The code has changed since: begin anew, without --resume.")
+    return before
+
+
+def _seconds_left(name, own, names, options):
+    """Return for how long to attack now, at most a slice; 0 once it is enough."""
+    if options.goals:
+        return SLICE if own["counts"].get(name, 0) < GOALS[name] else 0
+    if options.most is not None:
+        return SLICE * (own["tried"] < options.most * options.jobs)
+    whole = sum(ATTACKS[other][1] for other in names)
+    left = 60 * options.minutes * ATTACKS[name][1] / whole - own["seconds"]
+    return max(min(left, SLICE), 0)
+
+
+def _attack_on(name, own, seed, seconds, options):
+    """Attack for some more seconds, and add up what that came to."""
+    seed += own["tried"]
+    most = options.most and options.most - own["tried"] // options.jobs
+    tasks = [(name, seconds, seed + job, options.jobs, most) for job in range(options.jobs)]
+    with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
+        results = pool.starmap(attack, tasks)
+    for counts, found, _ in results:
+        own["wrong"] += _say(found)
+        for key, value in counts.items():
+            before, is_greatest = own["counts"].get(key, 0), key.startswith(GREATEST)
+            own["counts"][key] = max(before, value) if is_greatest else before + value
+    own["tried"] += options.jobs * max(tried for *_, tried in results)  # no seed twice
+    own["seconds"] += seconds
+    print(f"{name}: {own['counts'].get(name, 0):,}, {own['wrong']} wrong", flush=True)
+
+
+def table(attacks):
+    """Return in Markdown what was tried, what it came to, and what was wrong."""
+    lines = ["| attack | tried | wrong |", "|---|---|---|"]
+    for name, own in attacks.items():
+        counts = own["counts"]
+        more = [
+            f"{value:,} {key}" if isinstance(value, int) else f"{key} {value:.2g}"
+            for key, value in counts.items()
+            if key != name
         ]
-        with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
-            results = pool.starmap(attack, tasks)
-        counts = Counter()
-        for one, _ in results:
-            for key, value in one.items():
-                is_greatest = key.startswith(GREATEST)
-                counts[key] = max(counts[key], value) if is_greatest else counts[key] + value
-        failed |= _summary(name, counts, [one for _, found in results for one in found])
-    sys.exit(failed)
+        tried = f"{counts.get(name, 0):,}" + (f": {', '.join(more)}" if more else "")
+        lines.append(f"| {name} | {tried} | {own['wrong']} |")
+    return "\n".join(lines)
 
 
 def attack(*task):
@@ -67,12 +125,8 @@ def _attack(name, seconds, seed, step, most=None):
     warnings.simplefilter("ignore")
     counts, found, tried = Counter(), [], 0
     attacker, end = ATTACKS[name][0](), time.monotonic() + seconds
-    news = time.monotonic() + NEWS
     try:
         while tried != most and time.monotonic() < end:
-            if time.monotonic() > news:
-                print(f"{name}: {tried:,} tried, {len(found)} findings", flush=True)
-                news += NEWS
             wrong, case = _checked(attacker, seed, counts)
             if wrong is not None:
                 found.append(f"{name} {seed}: {wrong}")
@@ -81,7 +135,7 @@ def _attack(name, seconds, seed, step, most=None):
             tried, seed = tried + 1, seed + step
     finally:
         attacker.close()
-    return counts, found
+    return counts, found, tried
 
 
 def _checked(attacker, seed, counts):
@@ -102,16 +156,11 @@ def _keep(name, seed, wrong, case):
     place.write_text(f"{how}\n\n{wrong}\n\n{case}\n")
 
 
-def _summary(name, counts, found):
-    """Print what an attack came to; return 1 if it found anything."""
-    numbers = ", ".join(
-        f"{value:,} {key}" if isinstance(value, int) else f"{key} {value:.2g}"
-        for key, value in counts.items()
-    )
-    print(f"{name}: {numbers}; {len(found)} findings", flush=True)
+def _say(found):
+    """Print what was found, the first few of it; return how much there is."""
     for one in found[:10]:
         print(f"  {one.strip()[:400]}", flush=True)
-    return int(bool(found))
+    return len(found)
 
 
 def _options():
@@ -123,6 +172,13 @@ def _options():
     parser.add_argument(
         "--most", type=int, help="tries of each attack and process, no matter how much time is left"
     )
+    parser.add_argument(
+        "--goals",
+        action="store_true",
+        help="until there are enough for a release, however long it takes: "
+        + ", ".join(f"{number:,} {name}" for name, number in GOALS.items()),
+    )
+    parser.add_argument("--resume", action="store_true", help="go on with the last run")
     parser.add_argument("--case", type=int, help="run one case again, with --only")
     options = parser.parse_args()
     if options.case is not None and options.only is None:

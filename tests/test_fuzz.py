@@ -1,11 +1,13 @@
 """The attacks of `make fuzz`, a few fixed cases of each; and that they would find something."""
 
+import json
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from fuzz import run
 from fuzz.draws import draw_case
 from fuzz.files import Files
 from fuzz.forests import Forests
@@ -69,6 +71,21 @@ def test_a_path_that_lies_is_found_out(monkeypatch, lie):
     monkeypatch.setattr(tw, "prune_path", lying)
     found = [Forests().check(seed, Counter())[0] for seed in seeds]
     assert all(wrong is not None for wrong in found), found
+
+
+@pytest.mark.slow
+def test_a_run_goes_on_where_it_was_stopped_and_sums_up(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(run, "STATE", tmp_path / "state.json")
+    for words in ("--seed 7 --most 5", "--resume --most 9"):
+        monkeypatch.setattr("sys.argv", ["fuzz", "--only", "forests", *words.split()])
+        with pytest.raises(SystemExit) as ended:
+            run.main()
+        assert not ended.value.code
+    state = json.loads(run.STATE.read_text())
+    assert (state["seed"], state["attacks"]["forests"]["tried"]) == (7, 9)
+    whole = attack(Forests(), range(7, 16))
+    assert {**whole} == state["attacks"]["forests"]["counts"]
+    assert f"| forests | {whole['forests']}: " in capsys.readouterr().out
 
 
 def test_damaged_files_are_refused_or_make_sense():

@@ -19,6 +19,7 @@ from sklearn.ensemble import (
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
 
 import thriftwood as tw
 from thriftwood.adapters import forest_model, read_forest
@@ -125,6 +126,23 @@ def test_predictions_of_very_wide_matrices_take_blocks():
     tracemalloc.stop()
     assert predicted.shape == narrow.predict_proba(X).shape
     assert peak < 200_000_000 < 4 * np.prod(wide.shape)
+
+
+def test_very_wide_matrices_are_made_dense_once():
+    X, y = mostly_nothing()
+    wide = sparse.hstack([X, sparse.csr_matrix((200, 200_000))], format="csr")
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(wide, y)
+    used = np.unique(tree.tree_.feature[tree.tree_.feature >= 0])
+    assert used.max() < 12
+    prices = np.ones(wide.shape[1])
+    tracemalloc.start()
+    path = tw.prune_path(tree, wide, y, costs=prices)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.6 * 4 * np.prod(wide.shape)
+    bill = tw.feature_bill(tree, wide, prices)
+    assert path.original.cost == bill.mean
+    np.testing.assert_array_equal(np.flatnonzero(bill.bought), used)
 
 
 def test_what_does_not_fit_when_dense_is_refused_in_a_sentence():

@@ -74,20 +74,36 @@ def last_uses(forest: Forest, routes: Routes, drop_step: IndexArray) -> LastUse:
     return last_use
 
 
+def tested_features(forest: Forest) -> BoolArray:
+    """Return which features splits test."""
+    found = np.zeros(forest.n_features, dtype=np.bool_)
+    found[forest.feature[forest.is_split]] = True
+    return found
+
+
 def steps_of(kept: BoolArray) -> IndexArray:
     """Return a single pruning, or single uses, given as a mask, as steps."""
     return np.where(kept, np.int32(0), np.int32(NEVER))
 
 
-def payments(prices: PriceList, last_use: LastUse) -> Iterator[Payment]:
-    """Yield what samples pay for each cost item that a feature needs, but those of the model."""
-    feature = np.repeat(np.arange(prices.n_features), np.diff(prices.start)).tolist()
+def payments(
+    prices: PriceList, last_use: LastUse, used: BoolArray | None = None
+) -> Iterator[Payment]:
+    """Yield what samples pay for each cost item that a feature needs, but those of the model.
+
+    Where it is known which features are `used`, items that these do not need are passed over,
+    unless there are some that batches pay.
+    """
+    of_entry = np.repeat(np.arange(prices.n_features), np.diff(prices.start))
+    payer = prices.payer[prices.cost_item]
+    counts = payer != MODEL
+    if used is not None and (payer < 0).all():  # those of samples and of the model
+        counts &= used[of_entry]
+    feature = of_entry.tolist()
     entries: dict[int, list[int]] = {}
-    for entry, cost_item in enumerate(prices.cost_item.tolist()):
-        entries.setdefault(cost_item, []).append(entry)
+    for entry in np.flatnonzero(counts).tolist():
+        entries.setdefault(int(prices.cost_item[entry]), []).append(entry)
     for cost_item in sorted(entries):
-        if prices.payer[cost_item] == MODEL:
-            continue
         steps = []
         for entry in entries[cost_item]:
             step = last_use(feature[entry])
@@ -131,7 +147,8 @@ def bills_of(prices: PriceList, used: BoolArray, weights: FloatArray | None = No
     """
     n_items = prices.n_cost_items
     bills = Bills(np.zeros(len(used)), np.zeros(n_items), np.zeros(n_items), {})
-    for one in payments(prices, lambda feature: steps_of(used[:, feature])):
+    by_any: BoolArray = np.any(used, axis=0)
+    for one in payments(prices, lambda feature: steps_of(used[:, feature]), by_any):
         pays = one.paid != NEVER
         amount = np.where(pays, one.amount, 0.0)
         bills.per_sample[:] += amount
@@ -159,7 +176,7 @@ def paid_by_step(
 ) -> FloatArray:
     """Return what samples, times their weights, no longer pay when the splits of each step drop."""
     paid = np.zeros(n_points)
-    for one in payments(prices, last_uses(forest, routes, drop_step)):
+    for one in payments(prices, last_uses(forest, routes, drop_step), tested_features(forest)):
         who = np.flatnonzero(one.paid != NEVER)
         if isinstance(one.amount, float):
             # Weights are whole numbers: multiplied once, sums of them are not rounded.
@@ -208,7 +225,8 @@ def nested_bills(
 ) -> Iterator[FloatArray]:
     """Yield what every sample pays at each nested point, the last point first."""
     n_samples = routes.n_samples
-    start, pairs = _ends(prices, last_uses(forest, routes, drop_step), n_points, n_samples)
+    last_use = last_uses(forest, routes, drop_step)
+    start, pairs = _ends(prices, last_use, tested_features(forest), n_points, n_samples)
     batch_sizes = [np.bincount(batch_of)[batch_of] for batch_of in prices.batch_of]
     bill, test_cost = np.zeros(n_samples), np.zeros(n_samples)
     if prices.per_split > 0:
@@ -248,7 +266,7 @@ def sorted_by_step(step: IndexArray, n_points: int) -> tuple[IndexArray, IntArra
 
 
 def _ends(
-    prices: PriceList, last_use: LastUse, n_points: int, n_samples: int
+    prices: PriceList, last_use: LastUse, used: BoolArray, n_points: int, n_samples: int
 ) -> tuple[IntArray, IndexArray]:
     """Return where the payments that end with each step begin, and item * n_samples + sample.
 
@@ -256,13 +274,13 @@ def _ends(
     and cost item.
     """
     start = np.zeros(n_points + 1, dtype=np.int64)
-    for one in payments(prices, last_use):
+    for one in payments(prices, last_use, used):
         start[1:] += np.bincount(one.paid[one.paid != NEVER], minlength=n_points)
     np.cumsum(start, out=start)
     fits = prices.n_cost_items * n_samples < 2**31
     pairs = np.empty(start[-1], dtype=np.int32 if fits else np.int64)
     free = start[:-1].copy()
-    for one in payments(prices, last_use):
+    for one in payments(prices, last_use, used):
         who, first = sorted_by_step(one.paid, n_points)
         place = np.arange(len(who)) + (free - first[:-1])[one.paid[who]]
         pairs[place] = who

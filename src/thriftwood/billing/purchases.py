@@ -147,9 +147,11 @@ def _first_uses(
     of_feature = np.split(uses, start[1:-1])
     feature = np.repeat(np.arange(forest.n_features), np.diff(prices.start))
     is_masked = bool((prices.mask != NO_MASK).any())
-    found = []
-    for cost_item in np.unique(prices.cost_item):
-        entries = np.flatnonzero(prices.cost_item == cost_item)
+    used = np.flatnonzero(np.diff(start)[feature] > 0)
+    by_item = used[np.argsort(prices.cost_item[used], kind="stable")]
+    borders = np.flatnonzero(np.diff(prices.cost_item[by_item])) + 1
+    found = [(np.empty(0, uses.dtype), np.empty(0, np.int64))]
+    for entries in np.split(by_item, borders) if len(by_item) else ():
         if len(entries) == 1 or is_masked:
             nodes = np.concatenate([of_feature[k] for k in feature[entries]])
             beside = np.repeat(entries, [len(of_feature[k]) for k in feature[entries]])

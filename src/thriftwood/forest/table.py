@@ -72,7 +72,9 @@ class Table:
 
     def copy(self) -> "Table":
         """Return the same table with values that nobody else can change."""
-        return Table(read_only(self.values.copy()), self.names, copy(self.raw))
+        is_own = self.values.flags.owndata and not self.values.flags.writeable
+        values = self.values if is_own else read_only(self.values.copy())
+        return Table(values, self.names, copy(self.raw))
 
 
 def read_table(
@@ -136,7 +138,7 @@ def _dense(X: Any, dtype: np.dtype[Any], absent: float) -> NDArray[Any]:
         raise _refusal(X, f"the type {X.dtype}")
     X = X.tocsr(copy=not getattr(X, "has_canonical_format", True))
     X.sum_duplicates()
-    values = np.full(X.shape, absent, dtype)
+    values = np.full(X.shape, absent, dtype) if absent else np.zeros(X.shape, dtype)
     with np.errstate(over="ignore"):
         values[np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), X.indices] = X.data
     return read_only(_with_rows(values))
