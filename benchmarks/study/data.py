@@ -65,6 +65,7 @@ def is_class(number: int) -> Callable[[np.ndarray], np.ndarray]:
 
 
 UNIT_BUDGETS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 26, 36)
+COVERTYPE_BUDGETS = (2, 3, 4.2, 5, 6, 6.9, 8, 10, 12, 15, 18, 26)
 YAHOO_BUDGETS = (5, 10, 20, 40, 60, 90, 130, 180, 250, 400, 700)
 COVERTYPE_SIZES = (10_000, 5_000, 40_000)
 RECIPES = {
@@ -122,7 +123,7 @@ RECIPES = {
         "covertype",
         COVERTYPE_SIZES,
         4,
-        UNIT_BUDGETS[1:-1],
+        COVERTYPE_BUDGETS,
         target=is_class(1),
     ),
     "covertype_yahoo": Recipe(
