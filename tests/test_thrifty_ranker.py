@@ -1,5 +1,6 @@
 """Rankers in one call: nested sets of features, bought for the documents that may be first."""
 
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 
@@ -9,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost
-from rankings import documents
+from rankings import Documents, documents
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.model_selection import KFold
 from test_rankings import of_queries
@@ -17,7 +18,8 @@ from test_rankings import of_queries
 import thriftwood as tw
 from thriftwood.cascade import CascadeRanker
 from thriftwood.errors import InputError
-from thriftwood.thrifty import LabelledData
+from thriftwood.estimators.thrifty_ranker import _best_means
+from thriftwood.thrifty import FittedStages, LabelledData
 from thriftwood.thrifty.cross_fitting import make_folds
 from thriftwood.thrifty.ordering import trial_folds
 
@@ -45,6 +47,14 @@ def priced():
     )
 
 
+def ranker_on(data):
+    """Return a ranker of LightGBM."""
+    order = np.argsort(data.qid, kind="stable")
+    model = lightgbm.LGBMRanker(n_estimators=50, num_leaves=7, n_jobs=1, verbose=-1)
+    sizes = np.unique(data.qid, return_counts=True)[1]
+    return model.fit(data.X[order], data.y[order], group=sizes)
+
+
 def test_sets_are_nested_and_all_of_them_are_at_the_end():
     for model in (thrifty(), priced()):
         sets = model.cascade_.stages.sets
@@ -60,6 +70,46 @@ def test_what_is_spent_brings_better_lists():
     scores = thrifty().frontier_
     assert scores.score[-1] > scores.score[0]
     assert scores.scoring == "ndcg@10"
+
+
+def test_stages_before_are_counted_in_only_where_lists_are_better_for_it():
+    """Where features tell different things, a mean with models that lack some is much worse."""
+    rng = np.random.default_rng(0)
+    X, qid = rng.normal(size=(4_000, 5)), np.repeat(np.arange(250), 16)
+    y = np.digitize(X.sum(axis=1) + rng.normal(size=4_000), [2.0, 4.0])
+    seen, new = (Documents(X[some], y[some], qid[some]) for some in (qid < 150, qid >= 150))
+    model = tw.ThriftyRanker(effort="quick", random_state=0).fit(seen.X, seen.y, qid=seen.qid)
+    stages = model.cascade_.stages
+    full, chosen, of_all = (
+        of_queries("ndcg@10", new.y, values, new.qid).mean()
+        for values in (
+            ranker_on(seen).predict(new.X),
+            stages.outputs(len(stages) - 1, new.X)[:, 0],
+            replace(stages, begins=(0,) * len(stages)).outputs(len(stages) - 1, new.X)[:, 0],
+        )
+    )
+    assert chosen > full - 0.01 > of_all + 0.02
+
+
+def test_each_stage_predicts_the_mean_that_ranks_unseen_documents_best():
+    rng = np.random.default_rng(0)
+    outputs = NEW.X[:, [1, 2, 3]] + rng.normal(size=(len(NEW.y), 3))
+    order = np.argsort(NEW.qid, kind="stable")
+    data = LabelledData(NEW.X, NEW.y.astype(float), np.ones(len(NEW.y)), 0, NEW.qid).take(order)
+    members = (("a",), ("b", "c"), ("d",))
+    fitted = FittedStages(members, (), (), order, outputs[order][:, :, None], np.empty(0))
+    begins, means = _best_means(fitted, data)
+    weights = np.array([1, 2, 1])
+    for number, first in enumerate(begins):
+        tried = [
+            outputs[order][:, own : number + 1]
+            @ weights[own : number + 1]
+            / sum(weights[own : number + 1])
+            for own in range(number + 1)
+        ]
+        losses = [data.mean_loss(one[:, None]) for one in tried]
+        assert losses[first] == min(losses)
+        np.testing.assert_allclose(means[:, number], tried[first])
 
 
 @pytest.mark.parametrize("budget", [None, 12.0, 40.0, np.inf])

@@ -33,6 +33,7 @@ from thriftwood.support.arrays import FloatArray, read_only
 from thriftwood.support.files import File
 from thriftwood.support.progress import progress_bar
 from thriftwood.thrifty import (
+    FittedStages,
     Frontier,
     LabelledData,
     PricedUnits,
@@ -49,8 +50,8 @@ class ThriftyRanker(Thrifty):
 
     Features are ordered by what they bring per price. On nested sets of them, from free to all,
     rankers are trained: averages of LambdaMART and of a forest of grades, and of those on the sets
-    before. All documents of a query start with the cheapest set; the best of each stage buy the
-    next, and stand above the others.
+    before, where that ranks better. All documents of a query start with the cheapest set; the best
+    of each stage buy the next, and stand above the others.
     How many go on is tuned for every budget, by models that did not see the queries that they are
     measured on (cross-fitting by query).
 
@@ -177,18 +178,17 @@ class ThriftyRanker(Thrifty):
             learners = auto_learners(effort, data) if auto else [own_learner(self.estimator)]
             fitted = fit_stages(data, sets, learners, seed, self.n_jobs, bar)
             bar("tunes how many documents go on")
+            held_out = fitted.held_out
+            own = data.take(held_out), weights[order][held_out], prices.take(held_out)
+            begins, outputs = _best_means(fitted, own[0])
             stages = NestedStages(
                 tuple(sets),
                 fitted.members,
                 (),
                 np.append(np.full(len(sets) - 1, np.inf), 0.0),
                 np.empty((0, 0)),
-                adds_up=True,
+                begins=begins,
             ).check()
-            held_out = fitted.held_out
-            sizes = np.array([len(own) for own in fitted.members])
-            outputs = np.cumsum(fitted.outputs[:, :, 0] * sizes, axis=1) / np.cumsum(sizes)
-            own = data.take(held_out), weights[order][held_out], prices.take(held_out)
             self.cascade_ = self._tuned(stages, outputs, *own)
         self.rules_, self.prices_ = self.cascade_.rules, self.cascade_.prices
         measured: Any = self.cascade_.evaluation
@@ -301,3 +301,22 @@ class ThriftyRanker(Thrifty):
         number = min(self.rules_.within(budget), len(self.rules_) - 1)
         self.cost_ = float(self.rules_.costs[number])
         self.score_ = float(1.0 - self.rules_.errors[number])
+
+
+def _best_means(fitted: FittedStages, data: LabelledData) -> tuple[tuple[int, ...], FloatArray]:
+    """Return with which stage the mean that each predicts begins, and these means.
+
+    Few queries are ranked better by many models, and features of their own only by those that have
+    them. Judged on documents that models did not see.
+    """
+    sizes = np.array([len(own) for own in fitted.members])
+    sums = np.cumsum(fitted.outputs[:, :, 0] * sizes, axis=1)
+    begins, means = [], []
+    for number in range(len(sizes)):
+        tried = {}
+        for first in range(number, -1, -1):
+            before = sums[:, first - 1] if first else 0.0
+            tried[first] = (sums[:, number] - before) / sizes[first : number + 1].sum()
+        begins.append(min(tried, key=lambda first: data.mean_loss(tried[first][:, None])))
+        means.append(tried[begins[-1]])
+    return tuple(begins), np.column_stack(means)

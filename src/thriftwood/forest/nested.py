@@ -42,9 +42,9 @@ class NestedStages:
         What answers cost: true class, answer. Empty for numbers.
     gate_unit : float
         The mean error that gates are compared with.
-    adds_up : bool
-        Whether a stage predicts the mean of its own members and of those of all stages before it,
-        whose features it has.
+    begins : tuple of int
+        The first stage whose members each stage counts in, all of which it has the features of: it
+        predicts the mean of all from there to its own. Empty means its own alone.
     """
 
     sets: tuple[FeatureSet, ...]
@@ -53,7 +53,7 @@ class NestedStages:
     thresholds: FloatArray
     error_costs: FloatArray
     gate_unit: float = 1.0
-    adds_up: bool = False
+    begins: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("thresholds", "error_costs"):
@@ -89,7 +89,7 @@ class NestedStages:
 
     def members_of(self, number: int) -> tuple[Any, ...]:
         """Return the models whose mean a stage predicts."""
-        first = 0 if self.adds_up else number
+        first = self.begins[number] if self.begins else number
         return tuple(member for own in self.members[first : number + 1] for member in own)
 
     def margins(
@@ -128,6 +128,8 @@ class NestedStages:
             bool(self.sets)
             and all(len(own) == len(self.sets) for own in per_stage)
             and all(self.members)
+            and len(self.begins) in (0, len(self.sets))
+            and all(0 <= first <= number for number, first in enumerate(self.begins))
             and bool((self.thresholds >= 0).all())
             and self.thresholds[-1] == 0
             and self.error_costs.shape in ((0, 0), (n_classes, n_classes))
@@ -238,7 +240,7 @@ def save_stages(
         "members": [len(members) for members in stages.members],
         "forests": forests,
         "gate_unit": stages.gate_unit,
-        "adds_up": stages.adds_up,
+        "begins": list(stages.begins),
     }
     files.save_arrays(file, {**header, "stages": own_header}, everything)
 
@@ -261,7 +263,7 @@ def load_stages(header: Mapping[str, Any], arrays: dict[str, Any]) -> NestedStag
         thresholds=arrays["thresholds"],
         error_costs=arrays["error_costs"],
         gate_unit=float(own["gate_unit"]),
-        adds_up=bool(own.get("adds_up", False)),
+        begins=tuple(map(int, own.get("begins", ()))),
     ).check()
 
 

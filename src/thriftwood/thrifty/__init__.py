@@ -7,7 +7,7 @@ Law: the set of a stage is part of the set of the next, and a sample pays for th
 where it stops, each cost item once.
 """
 
-from thriftwood.thrifty.cross_fitting import fit_stages
+from thriftwood.thrifty.cross_fitting import FittedStages, fit_stages
 from thriftwood.thrifty.data import LabelledData
 from thriftwood.thrifty.frontier import (
     FRONTIER_ARRAYS,
@@ -25,6 +25,7 @@ __all__ = [
     "FRONTIER_ARRAYS",
     "QUICK",
     "Effort",
+    "FittedStages",
     "Frontier",
     "LabelledData",
     "MeasuredStages",
