@@ -163,11 +163,14 @@ def first_tests(group_of, feature, parent):
 
 
 @kernel
-def class_weights(order, start, stop, tree_start, left, right, label, weight, times, n_classes):
+def class_weights(layout, routes, label, weight, times, n_classes):
     """Add up the weight of every class among the samples of every node.
 
-    `weight` says how much each sample counts, `times` how often in each tree.
+    `routes` are the order, start and stop that `route_tree` fills. `weight` says how much each
+    sample counts, `times` how often in each tree.
     """
+    order, start, stop = routes
+    left, right, tree_start = layout.splits.left, layout.splits.right, layout.tree_start
     total = np.zeros((len(left), n_classes), dtype=np.float64)
     for tree in range(len(tree_start) - 1):
         for h in range(tree_start[tree + 1] - 1, tree_start[tree] - 1, -1):

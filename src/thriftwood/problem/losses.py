@@ -136,17 +136,9 @@ def node_losses(
     assert loss.function is not None
     with np.errstate(over="ignore", invalid="ignore"):
         if forest.is_classifier:
+            slices = routes.order, routes.start, routes.stop
             per_class = class_weights(
-                routes.order,
-                routes.start,
-                routes.stop,
-                forest.tree_start,
-                forest.left,
-                forest.right,
-                target,
-                weights,
-                times,
-                forest.n_outputs,
+                forest.layout, slices, target, weights, times, forest.n_outputs
             )
             total: FloatArray = (per_class * loss.function(forest.values)).sum(axis=1)
         else:
