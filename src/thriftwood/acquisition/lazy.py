@@ -397,7 +397,7 @@ class LazyPredictor:
             weighed = price_arrays(prices)
         elif is_list:
             prices = prices.for_queries(np.zeros(len(ids), np.int32))
-        if self._max_cost < math.inf and (prices.payer >= 0).any():
+        if self._max_cost < math.inf and prices.is_shared:
             raise InputError(
                 "With `shared_by` what a sample pays depends on what others buy, so that no bill "
                 "can be held within `max_cost`. Leave one of the two out.",
