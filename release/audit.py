@@ -1,29 +1,36 @@
 """Ask whether pinned versions have known vulnerabilities: `make audit`.
 
 Only a service on the network knows. Where none is reached, nothing is said of any package, and that
-is told; it is no failure.
+is told; it is no failure. Any other end of pip-audit without a report is one.
 """
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 PINS = Path(__file__).parents[1] / "requirements-hashed.txt"
 OPTIONS = ["--disable-pip", "--format", "json", "--progress-spinner", "off", "--timeout", "15"]
+# What pip-audit says of the network, or what ends the traceback where it does not expect it.
+OFFLINE = re.compile(
+    r"^requests\.exceptions\.\w*(Connection|Proxy|Timeout)\w*:|Could not connect|not redirecting",
+    re.MULTILINE,
+)
 
 
 def main() -> None:
     command = [sys.executable, "-m", "pip_audit", "--requirement", PINS, *OPTIONS]
-    report = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    said, is_bad = verdict(report.stdout)
+    said, is_bad = verdict(subprocess.run(command, capture_output=True, text=True))
     print(said)
     sys.exit(is_bad)
 
 
-def verdict(report: str) -> tuple[str, bool]:
-    """Return what a report of pip-audit says, and whether a package has to be replaced."""
-    packages = json.loads(report)["dependencies"] if report else []
+def verdict(audit: subprocess.CompletedProcess[str]) -> tuple[str, bool]:
+    """Return what pip-audit found, and whether that stops a release."""
+    if not audit.stdout and not OFFLINE.search(audit.stderr):
+        return f"pip-audit failed with code {audit.returncode}:\n{audit.stderr.strip()}", True
+    packages = json.loads(audit.stdout)["dependencies"] if audit.stdout else []
     known = [one for one in packages if "vulns" in one]
     if not known:
         return "Skipped: no service was reached that knows vulnerabilities.", False
