@@ -393,7 +393,7 @@ MADE = {
 @pytest.mark.parametrize("document", MADE)
 def test_estimators_link_to_our_documents(document):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    folder = project["urls"]["Documentation"].removesuffix("index.md")
+    folder = f"{project['urls']['Source']}/blob/main/docs/"
     assert (ROOT / "docs" / document).is_file()
     for model in MADE[document]:
         assert model._get_doc_link() == folder + document

@@ -5,6 +5,7 @@ import tomllib
 from importlib.metadata import distribution
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 import yaml
@@ -56,6 +57,15 @@ def test_the_recipe_needs_what_the_package_needs():
     script = PROJECT["scripts"]["thriftwood"]
     assert RECIPE["build"]["python"]["entry_points"] == [f"thriftwood = {script}"]
     assert RECIPE["about"]["summary"] == PROJECT["description"]
+    assert RECIPE["about"]["homepage"] == PROJECT["urls"]["Documentation"]
+    assert RECIPE["about"]["repository"] == PROJECT["urls"]["Source"]
+
+
+def test_what_the_recipe_is_filled_with_stands_in_values_alone():
+    lines = (ROOT / "release" / "recipe.yaml").read_text().splitlines()
+    filled = [line for line in lines if "VERSION" in line or "SHA256" in line]
+    assert len(filled) == 3
+    assert not any(line.startswith("#") for line in filled)
 
 
 def test_the_lowest_versions_are_those_that_are_declared():
@@ -136,17 +146,40 @@ def script(name: str):
     return module
 
 
+SKIPPED = ("Skipped: no service was reached that knows vulnerabilities.", False)
+
+
+def audited(report="", said="", code=0):
+    return script("audit").verdict(CompletedProcess([], code, report, said))
+
+
 def test_the_audit_says_what_it_knows():
-    audit = script("audit")
-    assert audit.verdict("") == (
-        "Skipped: no service was reached that knows vulnerabilities.",
-        False,
-    )
     unknown = '{"name": "a", "skip_reason": "not found"}'
-    assert audit.verdict(f'{{"dependencies": [{unknown}]}}')[0].startswith("Skipped")
+    assert audited(report=f'{{"dependencies": [{unknown}]}}') == SKIPPED
     flaw = '{"id": "CVE-1", "fix_versions": ["2.1"]}'
     known = f'{{"name": "b", "version": "2.0", "vulns": [{flaw}]}}'
-    said, is_bad = audit.verdict(f'{{"dependencies": [{unknown}, {known}]}}')
+    said, is_bad = audited(report=f'{{"dependencies": [{unknown}, {known}]}}')
     assert is_bad
     assert "b 2.0: CVE-1, mended in 2.1" in said
     assert "Not known there: a." in said
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Traceback:\n  File ...\nrequests.exceptions.ProxyError: HTTPSConnectionPool(...)",
+        "Traceback:\n  File ...\nrequests.exceptions.ConnectionError: Failed to resolve",
+        "ERROR:pip_audit._cli:Could not connect to PyPI's vulnerability feed",
+    ],
+)
+def test_an_audit_without_network_is_skipped(said):
+    assert audited(said=said, code=1) == SKIPPED
+
+
+@pytest.mark.parametrize(
+    "said", ["No module named pip_audit", "ERROR:pip_audit._cli:invalid requirements input: x.txt"]
+)
+def test_an_audit_that_fails_is_not_one_without_network(said):
+    told, is_bad = audited(said=said, code=1)
+    assert is_bad
+    assert said in told
