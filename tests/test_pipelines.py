@@ -12,7 +12,7 @@ import pytest
 import skrub
 import xgboost
 from cli_files import answer, refused
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.ensemble import (
@@ -41,11 +41,21 @@ from sklearn.preprocessing import (
     StandardScaler,
     TargetEncoder,
 )
+from sklearn.utils.validation import validate_data
 
 import thriftwood as tw
 from thriftwood.adapters import read_forest
 from thriftwood.adapters.pipelines import read_inputs
-from thriftwood.errors import InputError, UnsupportedModelError
+from thriftwood.errors import (
+    InputError,
+    UnfittedModelError,
+    UnknownTransformerWarning,
+    UnsupportedModelError,
+    UnusedPriceWarning,
+)
+
+# Of functions, which most of these tests are not about.
+pytestmark = pytest.mark.filterwarnings("ignore::thriftwood.errors.UnknownTransformerWarning")
 
 NUMBERS, TEXTS = ["age", "weight", "pulse"], ["pain", "town"]
 
@@ -453,6 +463,28 @@ def test_columns_that_a_pipeline_drops_may_be_missing(kind):
             path.evaluate(kind(X[["town", "age", "weight"]]), y)
 
 
+def test_columns_that_a_pipeline_drops_need_no_price():
+    X, y = patients()
+    prepare = ColumnTransformer([("texts", OneHotEncoder(), TEXTS), ("age", "passthrough", [0])])
+    pipeline = make_pipeline(prepare, LEARNERS["forest"]()).fit(X, y)
+    prices = {name: PRICES[name] for name in ("age", "pain", "town")}
+    path = tw.prune_path(pipeline, X, y, costs=PRICES)
+    for costs in (prices, tw.Costs(per_feature=prices, per_split=0.0)):
+        same = tw.prune_path(pipeline, X, y, costs=costs)
+        np.testing.assert_array_equal(same.costs, path.costs)
+        bill = tw.feature_bill(same[0], X, costs)
+        assert {one.name for i in range(9) for one in bill.receipt(i).purchases} <= set(prices)
+        assert "weight" not in str(bill)
+        lazy = tw.LazyPredictor(same[0], acquire=source(X, []), costs=costs).predict(range(9))
+        np.testing.assert_allclose(lazy.bill.per_sample, bill.per_sample[:9])
+    with pytest.warns(UnusedPriceWarning, match="names 'height'"):
+        tw.feature_bill(pipeline, X, {**prices, "height": 1.0})
+    with pytest.raises(InputError, match=r"no price for 'pain': .* Did you mean 'pain'"):
+        tw.feature_bill(pipeline, X, {"age": 1.0, "town": 3.0, "pian": 7.0})
+    with pytest.raises(InputError, match="no price for 'age'"):
+        tw.feature_bill(pipeline, X, {"pain": 1.0, "town": 3.0})
+
+
 @pytest.mark.parametrize("dropped", [[], ["weight", "pulse"], ["weight", "pulse", "ill"]])
 def test_the_command_line_takes_tables_without_columns_that_a_pipeline_drops(dropped, tmp_path):
     X, y = patients()
@@ -721,6 +753,82 @@ def test_declared_needs_are_columns_and_features_that_are_there(own_function):
     ):
         with pytest.raises(InputError, match=words):
             tw.feature_bill(own_function, X, tw.Costs(encoded=encoded))
+
+
+class Ratios(TransformerMixin, BaseEstimator):
+    """A transformer of somebody's own, which does not say how many columns it takes."""
+
+    def fit(self, _X, _y=None):
+        return self
+
+    def transform(self, X):
+        return np.column_stack([X["age"], X["age"] / (1 + X["weight"])])
+
+    def get_feature_names_out(self, _names=None):
+        return ["years", "ratio"]
+
+
+class SizedRatios(Ratios):
+    """The same that says how many it takes, and their names."""
+
+    def fit(self, X, _y=None):
+        validate_data(self, X, skip_check_array=True)
+        return self
+
+
+@pytest.mark.parametrize(
+    ("steps", "name"),
+    [
+        ([SizedRatios()], "SizedRatios"),
+        ([ColumnTransformer([("own", Ratios(), ["age", "weight"])])], "Ratios"),
+        ([FunctionTransformer(bodies)], r"FunctionTransformer\(bodies\)"),
+        ([numbers(), FunctionTransformer(abs)], r"FunctionTransformer\(abs\)"),
+    ],
+)
+def test_transformers_that_are_not_known_are_named(steps, name):
+    X, y = patients()
+    pipeline = make_pipeline(*steps, LEARNERS["forest"]()).fit(X, y)
+    with pytest.warns(UnknownTransformerWarning, match=f"outputs of {name} are made of"):
+        tw.feature_bill(pipeline, X, PRICES)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "prepare",
+    [
+        numbers(PCA(2)),  # does need all
+        ColumnTransformer([("own", FunctionTransformer(lambda X: X > 40), ["age"])]),
+        ColumnTransformer([("root", FunctionTransformer(np.sqrt), ["age", "weight"])]),
+    ],
+)
+def test_nothing_is_said_of_transformers_whose_needs_are_known(prepare):
+    X, y = patients()
+    pipeline = make_pipeline(prepare, LEARNERS["forest"]()).fit(X, y)
+    assert tw.feature_bill(pipeline, X, PRICES).mean > 0
+
+
+@pytest.mark.filterwarnings("error")
+def test_nothing_is_said_of_needs_that_are_declared(own_function):
+    X, _ = patients()
+    assert tw.feature_bill(own_function, X, tw.Costs(per_feature=PRICES, encoded=MADE_OF)).mean
+
+
+@pytest.mark.parametrize("first", [Ratios(), make_pipeline(Ratios())])
+def test_a_first_step_must_say_how_many_columns_it_takes(first):
+    X, y = patients()
+    pipeline = make_pipeline(first, LEARNERS["forest"]()).fit(X, y)
+    with pytest.raises(UnsupportedModelError, match=r"Ratios, the first step .* `n_features_in_`"):
+        tw.feature_bill(pipeline, X, PRICES)
+
+
+def test_text_alone_goes_through_a_column_transformer():
+    X, y = patients()
+    words = make_pipeline(CountVectorizer(), LEARNERS["forest"]()).fit(X["pain"], y)
+    with pytest.raises(UnsupportedModelError, match=r'ColumnTransformer\(\[\("countvectorizer", '):
+        tw.feature_bill(words, X[["pain"]])
+    words.steps[0] = ("other", StandardScaler())
+    with pytest.raises(UnfittedModelError, match="This StandardScaler is not fitted"):
+        tw.feature_bill(words, X[["pain"]])
 
 
 def test_files_of_pipelines_are_read_with_the_pipeline(own_function, tmp_path):

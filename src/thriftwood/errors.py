@@ -88,5 +88,9 @@ class UnusedPriceWarning(UserWarning):
     """A price list prices features that are none of the model."""
 
 
+class UnknownTransformerWarning(UserWarning):
+    """A pipeline has a transformer whose outputs are taken to need all of its columns."""
+
+
 class ConstantPredictionWarning(UserWarning):
     """All samples get the same class or answer, by a choice or a limit; the model knows more."""

@@ -16,7 +16,9 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
+from sklearn.utils.validation import check_is_fitted
 
 from thriftwood.adapters.common import is_a, unfitted
 from thriftwood.errors import UnsupportedModelError
@@ -101,7 +103,7 @@ def read_inputs(
     first = transformers[0]
     n_columns = getattr(first, "n_features_in_", None)
     if n_columns is None:
-        raise unfitted(first)
+        raise _without_columns(first)
     needs = _through(transformers, [frozenset([k]) for k in range(n_columns)])
     if len(needs) != n_features:
         raise UnsupportedModelError(
@@ -120,11 +122,31 @@ def read_inputs(
             n_columns,
             None if names is None else tuple(map(str, names)),
             tuple(tuple(sorted(one)) for one in needs),
+            guessed=tuple(dict.fromkeys(name for one in transformers for name in _guessed(one))),
         ),
         transform=make_pipeline(*transformers).transform,
         blanks=_blanks(known),
         nones=frozenset(k for k, own in enumerate(known) if any(one is None for one in own)),
         dropped=_dropped(first),
+    )
+
+
+def _without_columns(first: Any) -> Exception:
+    """Return the error for a first step that does not say how many columns it takes."""
+    if _is_pipeline(first):
+        return _without_columns(first.steps[0][1])
+    if is_a(first, "sklearn", "TransformerMixin"):
+        try:
+            check_is_fitted(first)
+        except NotFittedError:
+            if type(first).__module__.startswith("sklearn."):
+                return unfitted(first)
+    name = type(first).__name__
+    return UnsupportedModelError(
+        f"{name}, the first step of this Pipeline, does not say how many columns it takes: let its "
+        "`fit` set `n_features_in_`, and `feature_names_in_` to the names of the columns; or say "
+        f'which it gets by ColumnTransformer([("{name.lower()}", {name}(...), ["column", ...])]), '
+        "and for text by the name of its column alone."
     )
 
 
@@ -158,6 +180,12 @@ def _through(transformers: Iterable[Any], needs: list[Needs]) -> list[Needs]:
 
 def _outputs(transformer: Any, needs: list[Needs]) -> list[Needs]:
     """Return which columns each output of a transformer needs, given those of its inputs."""
+    found = _followed(transformer, needs)
+    return [_all(needs)] * _n_outputs(transformer, len(needs)) if found is None else found
+
+
+def _followed(transformer: Any, needs: list[Needs]) -> list[Needs] | None:
+    """Return what the outputs of a transformer that is known need, None of any other."""
     if _is_pipeline(transformer):
         return _through((one for _, one in transformer.steps), needs)
     if is_a(transformer, "sklearn", "ColumnTransformer"):
@@ -182,8 +210,39 @@ def _outputs(transformer: Any, needs: list[Needs]) -> list[Needs]:
         return _imputed(transformer, needs)
     widths = _widths(transformer, len(needs))
     if widths is None:
-        return [_all(needs)] * _n_outputs(transformer, len(needs))
+        return None
     return [own for own, width in zip(needs, widths, strict=True) for _ in range(width)]
+
+
+def _guessed(transformer: Any) -> list[str]:
+    """Return the names of transformers that may need less for an output than all of their columns.
+
+    scikit-learn's own that are not followed, such as PCA, do need all.
+    """
+    n_columns = getattr(transformer, "n_features_in_", 2)
+    if _does_nothing(transformer) or n_columns < 2:
+        return []
+    parts = _parts(transformer)
+    if parts is not None:
+        return [name for part in parts for name in _guessed(part)]
+    if _followed(transformer, [frozenset()] * n_columns) is not None:
+        return []
+    if is_a(transformer, "sklearn", "FunctionTransformer"):
+        return [f"FunctionTransformer({getattr(transformer.func, '__name__', '...')})"]
+    kind = type(transformer)
+    return [] if kind.__module__.startswith("sklearn.") else [kind.__name__]
+
+
+def _parts(transformer: Any) -> list[Any] | None:
+    """Return the transformers that one is made of, but those that take one column."""
+    if _is_pipeline(transformer):
+        return [one for _, one in transformer.steps]
+    if is_a(transformer, "sklearn", "FeatureUnion"):
+        return [one for _, one in transformer.transformer_list]
+    if is_a(transformer, "sklearn", "ColumnTransformer"):
+        taken = [(one, _places_of(own, transformer)) for _, one, own in transformer.transformers_]
+        return [one for one, places in taken if len(places) > 1]
+    return None
 
 
 def _widths(transformer: Any, n_inputs: int) -> Sequence[int] | None:

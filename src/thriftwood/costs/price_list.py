@@ -290,7 +290,7 @@ def plain_prices(
     prices: FloatArray, columns: Columns, unit: str = "", weigh_bills: bool = False
 ) -> PriceList:
     """Return the list in which every column has a price and nothing else costs anything."""
-    n_columns, names, of_features, _ = columns
+    n_columns, names, of_features, *_ = columns
     bought = np.arange(n_columns, dtype=np.int32)
     start = np.arange(n_columns + 1, dtype=np.int32)
     if of_features is not None:
@@ -311,7 +311,8 @@ def plain_prices(
 
 def price_parts(prices: PriceList) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return what a file keeps of prices: facts for its header, and arrays; no samples."""
-    about = {name: getattr(prices, name) for name in FACTS} | {"made_of": prices.made_of}
+    made_of = None if prices.made_of is None else prices.made_of[:4]
+    about = {name: getattr(prices, name) for name in FACTS} | {"made_of": made_of}
     return about, {f"prices_{name}": getattr(prices, name) for name in ARRAYS}
 
 

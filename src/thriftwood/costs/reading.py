@@ -30,13 +30,14 @@ from thriftwood.costs.price_list import (
     plain_prices,
     query_numbers,
 )
-from thriftwood.errors import InputError, UnusedPriceWarning
+from thriftwood.errors import InputError, UnknownTransformerWarning, UnusedPriceWarning
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, read_only
 from thriftwood.support.columns import Columns, ColumnsOf
 from thriftwood.support.validation import (
     check_mask,
     did_you_mean,
     is_whole,
+    listed,
     numbered,
     numbers,
     some,
@@ -56,6 +57,7 @@ def read_prices(
     `costs` are as in `prune`; names of columns are needed where prices go by name, and the query of
     each sample where prices are paid per query.
     """
+    _warn_of_guesses(costs, columns)
     if costs is None:
         return plain_prices(np.ones(columns.n_columns), columns)
     if isinstance(costs, np.ndarray):
@@ -158,6 +160,19 @@ class CostItem(NamedTuple):
     features: frozenset[int]
 
 
+def _warn_of_guesses(costs: AnyCosts, columns: Columns) -> None:
+    """Warn of transformers that are taken to need all of their columns, if nobody says more."""
+    if columns.guessed and not (isinstance(costs, Costs) and costs.encoded):
+        warnings.warn(
+            f"It is not known what the outputs of {listed(columns.guessed, 'and')} are made of: "
+            "each is taken to need all columns that the transformer gets, and bills are those. Say "
+            "what is made of a column by Costs(per_feature=..., encoded={'column': ['output', "
+            "...]}), with the names of outputs.",
+            UnknownTransformerWarning,
+            stacklevel=1,  # the same place in each call, so that it is told once
+        )
+
+
 def _with_encoded(costs: Costs, columns: Columns) -> Columns:
     """Return the columns that some features are encodings of, in place of these features."""
     if not costs.encoded:
@@ -205,7 +220,8 @@ def _without_unused(costs: Costs, columns: Columns) -> Costs:
         return costs
     names = set(columns.names)
     unused = [name for name in prices if isinstance(name, str) and name not in names]
-    if not unused or not all(name in prices for name in names):  # what is missing may be misspelt
+    needed = (columns.names[column] for column in columns.needed)
+    if not unused or not all(name in prices for name in needed):  # what is missing may be misspelt
         return costs
     warnings.warn(
         f"The price list names {some(unused)}, unknown to the model: this is left out.",
@@ -256,14 +272,14 @@ def _in_order_of_columns(
         if times > 1:
             raise InputError(f"The prices go by name, but X has two columns {name!r}.", argument)
     unknown = [name for name in given if name not in own]
-    missing = [name for name in names if name not in given]
+    missing = [names[column] for column in columns.needed if names[column] not in given]
     hint = f" The list has {some(unknown)}, unknown to the model." if unknown else ""
     if missing:
         hint += _encoding(unknown, missing) or did_you_mean(unknown[0], missing) if unknown else ""
         hint = f"There is no price for {some(missing)}: give 0 to what is free.{hint}"
     if hint:
         raise InputError(hint.strip(), argument)
-    return [given[name] for name in names]
+    return [given.get(name, 0.0) for name in names]  # 0 for what is never bought
 
 
 def _encoding(unknown: Sequence[Any], missing: Sequence[Any]) -> str:

@@ -15,12 +15,21 @@ class Columns(NamedTuple):
 
     The features that trees test are the columns, unless a pipeline makes them: then `of_features`
     has the columns that each is computed from, and `feature_names` what the pipeline calls them.
+    `guessed` are transformers of which it is not known what their outputs need, by their names.
     """
 
     n_columns: int
     names: tuple[str, ...] | None
     of_features: ColumnsOf | None = None
     feature_names: tuple[str, ...] | None = None
+    guessed: tuple[str, ...] = ()
+
+    @property
+    def needed(self) -> list[int]:
+        """The columns that any feature is computed from: a pipeline may drop others."""
+        if self.of_features is None:
+            return list(range(self.n_columns))
+        return sorted({column for own in self.of_features for column in own})
 
     def called(self, given: Iterable[Any]) -> "Columns":
         """Return the columns under the names that are given, where a library changed them."""
