@@ -18,7 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from thriftwood.errors import InputError, UnsupportedModelError
 from thriftwood.forest import LEAF, Forest, collapse, files, leaves, predict, scores
 from thriftwood.forest.table import in_blocks, read_rows
-from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
+from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray, log_of
 from thriftwood.support.text import DOCUMENTS
 
 
@@ -112,9 +112,7 @@ class FittedModel(BaseEstimator):
     @available_if(_has_classes)
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Predict the logarithm of the probability of each class for each sample."""
-        with np.errstate(divide="ignore"):
-            logs: FloatArray = np.log(self._in_blocks(self._outputs, X))
-            return logs
+        return log_of(self.predict_proba(X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of samples that are predicted right, or the R2 of numbers."""

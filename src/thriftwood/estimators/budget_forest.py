@@ -44,7 +44,7 @@ from thriftwood.problem import (
     read_weights,
 )
 from thriftwood.pruning import prune_path, pruning_problem
-from thriftwood.support.arrays import FloatArray, IndexArray, IntArray
+from thriftwood.support.arrays import FloatArray, IndexArray, IntArray, log_of
 from thriftwood.support.parallel import for_each, n_threads
 from thriftwood.support.progress import progress_bar
 from thriftwood.support.text import DOCUMENTS
@@ -259,8 +259,7 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Predict the logarithm of the probability of each class for each sample."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+        return log_of(self.predict_proba(X))
 
     @property
     def estimators_samples_(self) -> list[IntArray]:

@@ -58,7 +58,7 @@ from thriftwood.problem import (
     read_weights,
 )
 from thriftwood.pruning import Pruned, PruningPath, prune_path
-from thriftwood.support.arrays import FloatArray
+from thriftwood.support.arrays import FloatArray, log_of
 from thriftwood.support.parallel import aside, joblib_settings
 from thriftwood.support.text import DOCUMENTS
 from thriftwood.support.validation import check_mask, one_number_from_zero
@@ -493,8 +493,7 @@ class PrunedEnsembleClassifier(ClassifierMixin, _PrunedEnsemble):
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Predict the logarithm of the probability of each class for each sample."""
-        predicted: FloatArray = np.log(self._fitted_for(X).predict_proba(readable(X)))
-        return predicted
+        return log_of(self.predict_proba(X))
 
 
 class PrunedEnsembleRegressor(RegressorMixin, _PrunedEnsemble):

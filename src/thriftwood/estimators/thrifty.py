@@ -46,7 +46,7 @@ from thriftwood.problem import (
     read_error_costs,
     read_weights,
 )
-from thriftwood.support.arrays import FloatArray
+from thriftwood.support.arrays import FloatArray, log_of
 from thriftwood.support.columns import Columns
 from thriftwood.support.files import File
 from thriftwood.support.progress import progress_bar
@@ -92,6 +92,29 @@ class Thrifty(BaseEstimator):
 
     _doc_link_module = "thriftwood"
     _doc_link_template = f"{DOCUMENTS}thrifty.md"
+
+    def __init__(
+        self,
+        *,
+        costs: AnyCosts = None,
+        budget: float | None = None,
+        max_cost: float | None = None,
+        scoring: Any = None,
+        estimator: Any = AUTO,
+        effort: str = "full",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.costs = costs
+        self.budget = budget
+        self.max_cost = max_cost
+        self.scoring = scoring
+        self.estimator = estimator
+        self.effort = effort
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(
         self,
@@ -163,9 +186,10 @@ class Thrifty(BaseEstimator):
         Parameters
         ----------
         budget : float, optional
-            What a sample may cost on average. None means as in the constructor.
+            What a sample, or for a ranker a query, may cost on average. None means as in the
+            constructor.
         """
-        check_is_fitted(self, "stages_")
+        check_is_fitted(self, "rules_")
         other = copy(self)
         other.budget = budget
         other._set_rule(budget)
@@ -522,17 +546,19 @@ class ThriftyClassifier(ClassifierMixin, Thrifty):
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
-        self.costs = costs
-        self.budget = budget
-        self.max_cost = max_cost
+        super().__init__(
+            costs=costs,
+            budget=budget,
+            max_cost=max_cost,
+            scoring=scoring,
+            estimator=estimator,
+            effort=effort,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
         self.error_costs = error_costs
-        self.scoring = scoring
-        self.estimator = estimator
-        self.effort = effort
         self.class_weight = class_weight
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     @property
     def error_costs_(self) -> FloatArray:
@@ -552,8 +578,7 @@ class ThriftyClassifier(ClassifierMixin, Thrifty):
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Predict the logarithm of the probability of each class for each sample."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+        return log_of(self.predict_proba(X))
 
     def _read_target(self, y: NDArray[Any], weights: FloatArray) -> tuple[Any, FloatArray, int]:
         counted = y[weights > 0]
@@ -606,29 +631,6 @@ class ThriftyRegressor(RegressorMixin, Thrifty):
     >>> bool(model.fit(X, age).cost_ <= 20)
     True
     """
-
-    def __init__(
-        self,
-        *,
-        costs: AnyCosts = None,
-        budget: float | None = None,
-        max_cost: float | None = None,
-        scoring: Any = None,
-        estimator: Any = AUTO,
-        effort: str = "full",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.costs = costs
-        self.budget = budget
-        self.max_cost = max_cost
-        self.scoring = scoring
-        self.estimator = estimator
-        self.effort = effort
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def predict(self, X: Any) -> FloatArray:
         """Predict the number of each sample, by the stage where it stops."""

@@ -19,6 +19,13 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
+def log_of(probability: FloatArray) -> FloatArray:
+    """Return logarithms of probabilities: minus infinity of 0."""
+    with np.errstate(divide="ignore"):
+        logarithms: FloatArray = np.log(probability)
+    return logarithms
+
+
 def read_only_copy(values: ArrayLike, dtype: DTypeLike | None = None) -> NDArray[Any]:
     """Return a contiguous read-only array that nobody else can write to; copy only if needed."""
     array = np.ascontiguousarray(values, dtype=dtype)
