@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +17,7 @@ from thriftwood.cascade import CascadeRanker, ranking_name, tuned
 from thriftwood.costs import AnyCosts, PriceList
 from thriftwood.errors import InputError
 from thriftwood.estimators.options import prices_for
-from thriftwood.estimators.thrifty import AUTO, EFFORTS, MOST_SEED, Thrifty
+from thriftwood.estimators.thrifty import EFFORTS, MOST_SEED, Thrifty
 from thriftwood.evaluation import Evaluation
 from thriftwood.forest import ListPredictions, NestedStages, Stages
 from thriftwood.forest.table import Table
@@ -107,29 +106,6 @@ class ThriftyRanker(Thrifty):
     >>> model.predict(X, qid).shape
     (400,)
     """
-
-    def __init__(
-        self,
-        *,
-        costs: AnyCosts = None,
-        budget: float | None = None,
-        max_cost: float | None = None,
-        scoring: Any = None,
-        estimator: Any = AUTO,
-        effort: str = "full",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.costs = costs
-        self.budget = budget
-        self.max_cost = max_cost
-        self.scoring = scoring
-        self.estimator = estimator
-        self.effort = effort
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def fit(  # type: ignore[override]
         self,
@@ -236,14 +212,6 @@ class ThriftyRanker(Thrifty):
             sample_weight=sample_weight,
             costs=costs,
         )
-
-    def at(self, *, budget: float | None = None) -> Self:
-        """Return the same ranker with the rule for another budget; nothing is fitted again."""
-        check_is_fitted(self, "cascade_")
-        other = copy(self)
-        other.budget = budget
-        other._set_rule(budget)
-        return other
 
     def save(self, file: File) -> None:
         """Write `cascade_` to a file, all of it or nothing; `CascadeRanker.load` reads it."""
