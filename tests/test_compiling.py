@@ -1,5 +1,6 @@
 """Compiled code that is kept on disk: whatever becomes of it there, kernels do their work."""
 
+import ast
 import importlib
 import os
 import pkgutil
@@ -101,12 +102,86 @@ def test_warming_up_compiles_every_kernel(capsys):
     assert not [name for name in names if not list(folder.rglob(f"{name}*.nbc"))]
 
 
+def copy_of_the_package(folder):
+    """Copy the package to a folder, without what is compiled, and return its place there."""
+    without = shutil.ignore_patterns("__pycache__")
+    return Path(shutil.copytree(Path(tw.__file__).parent, folder / "thriftwood", ignore=without))
+
+
+CUT = """
+import numpy as np
+from numba.core import event
+from thriftwood.solvers.parametric_cut_kernels import Part, first_parents
+compiled = event.RecordingListener()
+event.register("numba:compile", compiled)
+requires, items = np.array([-1, 0], dtype=np.int32), np.arange(2, dtype=np.int32)
+gains, costs, parent = np.array([5, 3]), np.array([4, 4]), np.full(4, -1, dtype=np.int32)
+part = Part(items, gains, requires, np.arange(3), items, costs, parent, 0)
+print(first_parents(part).tolist(), len(compiled.buffer) > 0)
+"""
+NOTHING_CAN_BE_WRITTEN = """
+import os
+import tempfile
+def refuse(dir):
+    raise PermissionError(dir)
+    return open(os.devnull)
+tempfile.TemporaryFile = refuse
+"""
+
+
+def said_by_the_cut(package, before="", **environment):
+    """Return what a cut of a copy of the package says, and whether anything was compiled for it."""
+    inherited = {name: word for name, word in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    words = [sys.executable, "-c", before + CUT]
+    environment = {**inherited, "PYTHONPATH": str(package.parent), **environment}
+    return subprocess.check_output(words, env=environment, text=True).rsplit(maxsplit=1)
+
+
+@pytest.mark.slow
+def test_code_is_made_again_only_where_what_it_calls_has_changed(tmp_path):
+    package = copy_of_the_package(tmp_path)
+    said, is_compiled = said_by_the_cut(package)
+    assert is_compiled == "True"
+    assert said_by_the_cut(package) == [said, "False"]
+    elsewhere = package / "forest" / "kernels.py"
+    elsewhere.write_text(elsewhere.read_text().replace("BATCH = 8", "BATCH = 4"))
+    assert said_by_the_cut(package) == [said, "False"]
+    callee = package / "solvers" / "pseudoflow_kernels.py"
+    begin = "def pay_from_below("
+    head, tail = callee.read_text().split(begin)
+    end = tail.index("    return ")
+    callee.write_text(f"{head}{begin}{tail[:end]}    parent[:] = -7\n{tail[end:]}")
+    assert said_by_the_cut(package) == ["[-7, -7, -7, -7]", "True"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_named", [True, False])
+def test_what_somebody_else_compiled_is_read_where_nothing_can_be_written(tmp_path, is_named):
+    package = copy_of_the_package(tmp_path)
+    place = {"NUMBA_CACHE_DIR": str(tmp_path / "shared")} if is_named else {}
+    said, is_compiled = said_by_the_cut(package, **place)
+    assert is_compiled == "True"
+    assert said_by_the_cut(package, NOTHING_CAN_BE_WRITTEN, **place) == [said, "False"]
+    home = {"XDG_CACHE_HOME": str(tmp_path / "own cache")}
+    own = NOTHING_CAN_BE_WRITTEN.replace("    raise", "    if 'own cache' not in dir: raise")
+    assert said_by_the_cut(package, own, **place, **home) == [said, "False"]
+
+
+def test_kernels_take_only_numbers_from_modules_that_are_not_watched():
+    for about in pkgutil.walk_packages(tw.__path__, "thriftwood."):
+        if about.name.endswith("kernels"):
+            module = importlib.import_module(about.name)
+            for line in ast.walk(ast.parse(Path(module.__file__).read_text())):
+                if isinstance(line, ast.ImportFrom) and line.module.startswith("thriftwood."):
+                    taken = [vars(module)[one.name] for one in line.names]
+                    is_watched = line.module.endswith(("kernels", "compiling"))
+                    assert is_watched or all(isinstance(one, int | float) for one in taken)
+
+
 @pytest.fixture(scope="module")
 def read_only(tmp_path_factory):
     """A copy of the package that nothing can be written beside, whoever asks."""
-    source = Path(tw.__file__).parent
-    copy = tmp_path_factory.mktemp("installed") / "thriftwood"
-    shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    copy = copy_of_the_package(tmp_path_factory.mktemp("installed"))
     for folder in [copy, *(one for one in copy.rglob("*") if one.is_dir())]:
         (folder / "__pycache__").write_text("in the way, also for an administrator")
         folder.chmod(0o555)

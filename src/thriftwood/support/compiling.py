@@ -3,15 +3,28 @@
 # numba has no types.
 
 import gc
+import inspect
 import os
+import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
+from hashlib import sha256
+from itertools import takewhile
 from pathlib import Path
+from types import ModuleType
 from typing import Any, cast
 
-from numba import njit
+import numpy as np
+from numba import config, njit
 from numba.core import event
-from numba.core.caching import FunctionCache
+from numba.core.caching import (
+    CompileResultCacheImpl,
+    FunctionCache,
+    IndexDataCacheFile,
+    _CacheLocator,
+    _SourceFileBackedLocatorMixin,
+)
 from numba.core.registry import CPUDispatcher
 
 from thriftwood.support.parallel import aside
@@ -36,10 +49,60 @@ class InnerKernel(CPUDispatcher):
         raise TypeError(f"{self.py_func.__name__} is called by kernels alone: it is a small_kernel")
 
 
+class BesideTheModule(_SourceFileBackedLocatorMixin, _CacheLocator):
+    """The folder of compiled code beside a module, where nothing can be written anywhere."""
+
+    def __init__(self, function: Callable[..., Any], file: str) -> None:
+        self._py_file, self._lineno = file, function.__code__.co_firstlineno
+
+    def get_cache_path(self) -> str:
+        return os.path.join(os.path.dirname(self._py_file), "__pycache__")
+
+    def ensure_cache_path(self) -> None:
+        """Accept a folder that can only be read, or is not there."""
+
+
+class KernelPlaces(CompileResultCacheImpl):
+    """The places that numba keeps code in; where it can write nowhere, one to read from."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._locator_classes = [*self._locator_classes, BesideTheModule]
+        super().__init__(function)
+
+
 class KernelCache(FunctionCache):
-    """Compiled code on disk: what is damaged is compiled anew, what cannot be kept is not kept."""
+    """Compiled code on disk: what is damaged is compiled anew, what cannot be kept is not kept.
+
+    It is that of these very sources, and may have been kept by somebody else, in a place that
+    numba passed over because nothing can be written there.
+    """
+
+    _impl_class = KernelPlaces
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._filled: list[IndexDataCacheFile] = []
+        with suppress(OSError):  # there are no sources, as in a frozen program: numba's own stamp
+            name, stamp = self._impl.filename_base, source_stamp(function.__globals__)
+            self._cache_file = IndexDataCacheFile(self.cache_path, name, stamp)
+            folders = takewhile(self.cache_path.__ne__, shared_folders(inspect.getfile(function)))
+            self._filled = [IndexDataCacheFile(folder, name, stamp) for folder in folders]
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether there is a place to write to."""
+        return not isinstance(self._impl.locator, BesideTheModule)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        own, found = self._cache_file, None
+        for one in (*self._filled, own):
+            if found is None:
+                self._cache_file = one
+                found = self._load_what_is_whole(sig, target_context)
+        self._cache_file = own
+        return found
+
+    def _load_what_is_whole(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
         except Exception:  # whatever a damaged file leads numba to
@@ -50,6 +113,39 @@ class KernelCache(FunctionCache):
     def save_overload(self, sig: Any, data: Any) -> None:
         with suppress(Exception):  # such as a disk that is full
             super().save_overload(sig, data)
+
+
+def shared_folders(file: str) -> list[str]:
+    """Return where others may have kept the compiled code of a module, as numba prefers them."""
+    beside = os.path.join(os.path.dirname(file), "__pycache__")
+    named: str = vars(config)["CACHE_DIR"]  # that of the environment variable
+    below = _CacheLocator.get_suitable_cache_subpath(file)
+    return [os.path.join(named, below), beside] if named else [beside]
+
+
+def source_stamp(names: dict[str, Any]) -> str:
+    """Return a hash of all that the kernels of a module are made of.
+
+    These are this file, the module, the modules of kernels that it imports from, and numbers that
+    it imports from others; `names` are those of the module. numba itself looks at the module alone.
+    """
+    sources: dict[str, tuple[str, list[tuple[str, Any]]]] = {}
+    waiting = [names, globals()]
+    while waiting:
+        names = waiting.pop()
+        if names["__name__"] in sources:
+            continue
+        module = sys.modules[names["__name__"]]
+        numbers = [(name, one) for name, one in names.items() if isinstance(one, NUMBERS)]
+        sources[module.__name__] = source_hash(module), sorted(numbers)
+        others = {getattr(one, "__module__", None) or "" for one in names.values()}
+        waiting += [vars(sys.modules[one]) for one in others if one.endswith("kernels")]
+    return sha256(repr(sorted(sources.items())).encode()).hexdigest()
+
+
+@cache
+def source_hash(module: ModuleType) -> str:
+    return sha256(inspect.getsource(module).encode()).hexdigest()
 
 
 class Announcer(event.Listener):
@@ -85,6 +181,7 @@ class Announcer(event.Listener):
         self._show, self._collects = None, False
 
 
+NUMBERS = (int, float, np.generic)  # that numba compiles into code as they are
 event.register("numba:compile", Announcer())
 _folders: set[str] = set()  # where compiled code is kept
 
@@ -112,7 +209,8 @@ def quick_kernel(function: Callable[..., Any], **options: Any) -> Callable[..., 
     compiled: Any = njit(**options)(function)
     with suppress(RuntimeError):  # neither the package's folder nor the user's home is writable
         compiled._cache = KernelCache(function)
-        _folders.add(compiled._cache.cache_path)
+        if compiled._cache.is_kept:
+            _folders.add(compiled._cache.cache_path)
     return cast(Callable[..., Any], compiled)
 
 
