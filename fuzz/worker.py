@@ -114,9 +114,8 @@ def stop(*_):
     raise StopError
 
 
-def serve(answers):
+def serve(answers, ready):
     """Do what stdin says, line by line, and say how it ended."""
-    ready = works()
     print("ready", file=answers, flush=True)
     while True:
         try:
@@ -144,4 +143,4 @@ def serve(answers):
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, stop)
     with os.fdopen(int(sys.argv[1]), "w") as pipe:
-        serve(pipe)
+        serve(pipe, works())

@@ -95,6 +95,43 @@ def test_an_interrupted_call_ends_at_once_and_the_next_one_works(number):
     assert child.returncode == 0
 
 
+# Interrupts the first call of a process while it imports a part of a library; then calls again.
+FIRST_CALL = """
+import os, signal, sys
+from sklearn.tree import DecisionTreeClassifier
+import thriftwood as tw
+
+sent = []
+
+class Sender:
+    def find_spec(self, name, *_):
+        if name == sys.argv[1] and not sent:
+            sent.append(name)
+            os.kill(os.getpid(), signal.SIGINT)
+
+def call():
+    tree = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
+    tw.prune_path(tree, [[0.0], [1.0]], [0, 1]).plot()
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.meta_path.insert(0, Sender())
+try:
+    call()
+except KeyboardInterrupt:
+    call()
+print(sent)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", ["numba.core.types", "matplotlib.transforms"])
+def test_an_interrupted_first_call_leaves_no_library_half_loaded(part):
+    command = [sys.executable, "-c", FIRST_CALL, part]
+    settings = {**os.environ, "MPLBACKEND": "agg"}
+    child = subprocess.run(command, capture_output=True, text=True, check=False, env=settings)
+    assert child.stdout == f"['{part}']\n", child.stderr[-3000:]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("delay", [0.3, 1.5, 3.0])

@@ -4,9 +4,17 @@ The public names stand in `__init__.pyi`. Each is loaded when it is first used (
 importing the package is instant and compiled kernels are only read where they are needed.
 """
 
+from typing import Any
+
 import lazy_loader
 
 from thriftwood._version import __version__
+from thriftwood.support.libraries import load_aside
 
-__getattr__, __dir__, _names = lazy_loader.attach_stub(__name__, __file__)
+_load, __dir__, _names = lazy_loader.attach_stub(__name__, __file__)
 __all__ = [*_names, "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name."""
+    return load_aside(_load, name) if name in _names else _load(name)

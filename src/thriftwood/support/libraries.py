@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +16,36 @@ if TYPE_CHECKING:
 def library(name: str, extra: str | None = None, what: str = "This format") -> Any:
     """Import a module of an optional library, or say what needs it and how to install it."""
     try:
-        return import_module(name)
+        return load_aside(import_module, name)
     except ImportError:
         root = name.split(".")[0]
         package = f'"thriftwood[{extra}]"' if extra else root
         raise MissingLibraryError(f"{what} needs {root}: pip install {package}") from None
+
+
+def load_aside(load: Callable[[str], Any], name: str) -> Any:
+    """Return `load(name)`, done in another thread if this is the main one.
+
+    There no signal interrupts an import, which would leave half of a library behind. Not by
+    `support.parallel`, which imports libraries itself.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return load(name)
+    outcome: list[tuple[Any, BaseException | None]] = []
+
+    def work() -> None:
+        try:
+            outcome.append((load(name), None))
+        except BaseException as error:
+            outcome.append((None, error))
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join()
+    loaded, error = outcome[0]
+    if error is not None:
+        raise error
+    return loaded
 
 
 def frame_of(columns: Any, names: list[str] | None = None) -> pd.DataFrame:
