@@ -28,6 +28,18 @@ def test_a_change_counts_beyond_the_scatter_of_both(ratio, words):
     assert "since a" in line
 
 
+def test_small_slowdowns_add_up():
+    ratios = [1.04**number for number in range(8)]
+    line = record.compared(
+        measured(ratios[4], 0.01),
+        [measured(ratio, 0.01, commit=str(at)) for at, ratio in enumerate(ratios[:4])],
+    )
+    assert line.endswith("since 0   SLOWER")
+    assert "+17.0%" in line
+    long_ago = [measured(0.5, 0.01), *[measured(1.0, 0.01, commit="b")] * record.N_BACK]
+    assert record.compared(measured(1.04, 0.01), long_ago).endswith("since b")
+
+
 def test_a_machine_is_compared_with_itself():
     line = record.compared(measured(1.0), [measured(0.1, machine="another")])
     assert "first record of this machine" in line
@@ -48,5 +60,5 @@ def test_the_history_is_what_was_written_and_can_be_drawn(tmp_path, monkeypatch)
 def test_it_measures_what_people_call():
     command = [sys.executable, record.__file__, "--quick"]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert len(result.stdout.splitlines()) == 10
+    assert len(result.stdout.splitlines()) == 11
     assert "ThriftyClassifier" in result.stdout
