@@ -173,7 +173,7 @@ def test_any_columns_of_a_frame_train_a_tree() -> None:
 
 def test_frame_without_pandas_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(MissingLibraryError, match="needs pandas: pip install pandas"):
+    with pytest.raises(MissingLibraryError, match=r'needs pandas: pip install "thriftwood\[cli\]"'):
         load_heart().frame()
 
 

@@ -4,8 +4,9 @@ import numpy as np
 import public_api
 import pytest
 
-from thriftwood.errors import InputError, RangeError
+from thriftwood.errors import InputError, MissingLibraryError, RangeError
 from thriftwood.support.arrays import read_only_copy
+from thriftwood.support.libraries import library
 from thriftwood.support.validation import numbers
 
 
@@ -32,6 +33,26 @@ def test_frozen_never_wraps_or_rounds(values):
 def test_numbers_are_numbers(values):
     with pytest.raises(InputError, match="`prices` holds something that is not a number"):
         numbers(values, "prices")
+
+
+def test_a_library_that_is_missing_is_named_with_its_extra():
+    with pytest.raises(MissingLibraryError, match=r'page needs nowhere: pip install "thrift.*all'):
+        library("nowhere.at_all", "all", "A page")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("raise ImportError('undefined symbol')", "undefined symbol"),
+        ("import nowhere", "No module named 'nowhere'"),
+    ],
+)
+def test_a_library_that_is_broken_is_not_called_missing(content, words, tmp_path, monkeypatch):
+    (tmp_path / "broken.py").write_text(content)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(MissingLibraryError, match="installed but cannot be imported") as caught:
+        library("broken", "all", "A page")
+    assert words in str(caught.value)
 
 
 def test_no_public_name_changes_unnoticed():

@@ -77,6 +77,7 @@ def column_of(cells: Sequence[Any], blank: Any) -> Any:
     """
     if isinstance(blank, tuple):
         labels = [blank[0] if cell is blank else cell for cell in cells]
-        return library("pandas").Categorical(labels, categories=list(blank))
+        pandas = library("pandas", "cli", "A categorical column")
+        return pandas.Categorical(labels, categories=list(blank))
     is_number = isinstance(blank, Number) and not isinstance(blank, bool)
     return cells if is_number else np.array(cells, dtype=object)

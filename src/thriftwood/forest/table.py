@@ -254,7 +254,7 @@ def readable(X: Any) -> Any:
     """Return samples in which what NumPy masks is missing: NaN; Arrow tables as data frames."""
     _refuse_containers(X)
     if _is_arrow(X):
-        return library("pyarrow", what="An Arrow table").table(X).to_pandas()
+        return library("pyarrow", "cli", "An Arrow table").table(X).to_pandas()
     if not isinstance(X, np.ma.MaskedArray):
         return X
     kind = X.dtype.kind

@@ -17,10 +17,15 @@ def library(name: str, extra: str | None = None, what: str = "This format") -> A
     """Import a module of an optional library, or say what needs it and how to install it."""
     try:
         return load_aside(import_module, name)
-    except ImportError:
+    except ImportError as error:
         root = name.split(".")[0]
         package = f'"thriftwood[{extra}]"' if extra else root
-        raise MissingLibraryError(f"{what} needs {root}: pip install {package}") from None
+        if isinstance(error, ModuleNotFoundError) and (error.name or "").split(".")[0] == root:
+            raise MissingLibraryError(f"{what} needs {root}: pip install {package}") from None
+        raise MissingLibraryError(
+            f"{what} needs {root}, which is installed but cannot be imported ({error}). To install "
+            f"it again: pip install --force-reinstall {root}"
+        ) from error
 
 
 def load_aside(load: Callable[[str], Any], name: str) -> Any:
@@ -50,5 +55,5 @@ def load_aside(load: Callable[[str], Any], name: str) -> Any:
 
 def frame_of(columns: Any, names: list[str] | None = None) -> pd.DataFrame:
     """Return columns by name, or an array with these names, as a pandas data frame."""
-    frame: pd.DataFrame = library("pandas", what="A data frame").DataFrame(columns, columns=names)
+    frame: pd.DataFrame = library("pandas", "cli", "A data frame").DataFrame(columns, columns=names)
     return frame
