@@ -513,9 +513,16 @@ def test_problems_of_other_paths_are_refused(tmp_path, path, given, words):
 def test_other_paths_and_places_are_refused(tmp_path, path):
     problem = tw.pruning_problem(path.model, X, Y, costs=COSTS)
     sizes = tw.dynamic_programming_path(problem)
-    for wrong in (sizes, path.model):
-        with pytest.raises(tw.errors.InputError, match="has no tradeoffs"):
+    for wrong, words in (
+        (sizes, "has no tradeoffs: pass what prune_path returned"),
+        (path.model, "is a RandomForestClassifier: pass what prune_path returned"),
+        (path.cascade(X, Y, stages=2), "is a CascadeClassifier: pass what prune_path returned"),
+        (path.at(index=1), "is a Pruned: pass the path of which it is point 1"),
+    ):
+        with pytest.raises(tw.errors.InputError, match=words):
             tw.report.write_page(wrong, tmp_path / "page.html", problem)
+        with pytest.raises(tw.errors.InputError, match=words):
+            tw.report.model_card(wrong, problem)
     for place in (tmp_path, tmp_path / "none" / "page.html"):
         with pytest.raises(tw.errors.InputError, match="folder"):
             tw.report.write_page(path, place, problem)

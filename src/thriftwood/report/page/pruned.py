@@ -21,7 +21,7 @@ from thriftwood.problem import (
     tradeoff_inside,
     tradeoffs_of,
 )
-from thriftwood.pruning import PruningPath
+from thriftwood.pruning import Pruned, PruningPath
 from thriftwood.report.page.document import ROUNDING
 from thriftwood.report.page.proofs import proofs_of
 from thriftwood.report.page.subject import Subject, Version
@@ -105,8 +105,7 @@ def _words(path: PruningPath, nouns: str) -> dict[str, str]:
 
 
 def _check_arguments(path: Any, problem: Any, evaluation: Any, commands: Any) -> None:
-    if not isinstance(path, PruningPath) or np.isnan(path.tradeoffs).any():
-        raise InputError("`path` has no tradeoffs: pass what prune_path returned.", "path")
+    _check_path(path)
     words = "pass what pruning_problem(model, X, y, ...) returned"
     if not isinstance(problem, PruningProblem):
         raise InputError(
@@ -126,6 +125,17 @@ def _check_arguments(path: Any, problem: Any, evaluation: Any, commands: Any) ->
     if commands is not None and not callable(commands):
         words = "pass a function of a point and a tradeoff that returns a command."
         raise InputError(f"`commands` is {reprlib.repr(commands)}: {words}", "commands")
+
+
+def _check_path(path: Any) -> None:
+    """Refuse what is neither a path nor a thrifty model, or a path of a baseline."""
+    if not isinstance(path, PruningPath):
+        words = "pass what prune_path returned, or a fitted thrifty classifier or regressor."
+        if isinstance(path, Pruned) and path.index is not None:
+            words = f"pass the path of which it is point {path.index}."
+        raise InputError(f"`path` is a {type(path).__name__}: {words}", "path")
+    if np.isnan(path.tradeoffs).any():
+        raise InputError("`path` has no tradeoffs: pass what prune_path returned.", "path")
 
 
 def _on_own_samples(
