@@ -338,6 +338,12 @@ def test_a_compact_pipeline_takes_only_columns_that_are_still_used(pipeline):
         needed = list(pruned.required_features)
         compact = pruned.compact()
         assert compact.n_features_in_ == len(needed)
+        if index < len(path) - 1:  # the last step of a model of leaves alone stays as it is
+            looked_at = {k for tree in pruned.model[-1] for k in tree.tree_.feature if k >= 0}
+            assert compact[-1].n_features_in_ == len(looked_at)
+            made = as_array(compact[:-1].transform(X[needed])).astype(np.float32)
+            read = tw.ForestModel(tw.export.from_json(tw.export.to_json(compact[-1])))
+            np.testing.assert_array_equal(read.predict(made), pruned.model.predict(X))
         np.testing.assert_array_equal(compact.predict(X[needed]), pruned.model.predict(X))
 
 
@@ -513,8 +519,12 @@ def test_pipelines_in_pipelines():
     )
     pipeline = Pipeline([("prepare", MAKERS["remainder"]()), ("rest", inner)]).fit(X, y)
     path = tw.prune_path(pipeline, X, y, costs=PRICES)
-    model = path[len(path) // 2].model
+    pruned = path[len(path) // 2]
+    model, compact = pruned.model, pruned.compact()
     assert isinstance(model[-1], Pipeline)
+    assert compact[-1][-1].n_features_in_ < inner[-1].n_features_in_
+    needed = list(pruned.required_features)
+    np.testing.assert_array_equal(compact.predict(X[needed]), model.predict(X))
     right = np.mean(model.predict(X) == y)
     assert 1 - path.evaluate(X, y).error[len(path) // 2] == pytest.approx(right)
 
@@ -573,6 +583,9 @@ def test_points_go_through_every_function(everywhere, tmp_path):
     np.testing.assert_array_equal(again.labels, lazy.labels[:9])
     made = compact[:-1].transform(X_new[needed])  # as words of exports say
     assert type(compact[-1]) is type(pipeline[-1])
+    forests = [read_forest(one[-1]) for one in (compact, pruned.model)]
+    if type(pipeline[-1]).__name__ != "CatBoostClassifier":
+        assert forests[0].n_features == len(np.unique(forests[1].feature[forests[1].is_split]))
     np.testing.assert_array_equal(compact[-1].predict(made), pruned.model.predict(X_new))
     chunks = iter([(X.iloc[:150], y[:150]), (X.iloc[150:], y[150:])])
     np.testing.assert_allclose(tw.prune_path(pipeline, chunks, costs=PRICES).costs, path.costs)
@@ -667,9 +680,14 @@ def test_a_compact_model_takes_only_what_is_still_used(name, as_frame):
     np.testing.assert_allclose(bill, tw.feature_bill(pruned, X, prices).per_sample)
     if as_frame:
         assert compact.feature_names_in_.tolist() == used
+    exported = tw.export.from_json(tw.export.to_json(compact))
+    assert exported.n_features == len(used)
+    assert exported.feature_names == (tuple(used) if as_frame else exported.feature_names)
+    np.testing.assert_array_equal(
+        tw.ForestModel(exported).predict(np.asarray(only)), compact.predict(only).astype(int)
+    )
     if name != "catboost":
         assert type(compact) is type(pruned.model)
-        assert tw.export.from_json(tw.export.to_json(compact)).n_features == len(used)
     elif as_frame:
         with pytest.raises(InputError, match=f"X lacks '{used[0]}'"):
             compact.predict(only.drop(columns=used[0]))

@@ -6,7 +6,7 @@ Thriftwood hands out around a model (a `Pruned`, a fitted estimator) is read as 
 """
 
 from thriftwood.adapters.common import BootstrapSamples, is_a
-from thriftwood.adapters.compacting import compact_model, required_columns
+from thriftwood.adapters.compacting import compact_model, required_columns, trees_of_columns
 from thriftwood.adapters.forest_models import FittedModel, ForestModel, forest_model
 from thriftwood.adapters.rankers import fit_ranker, is_ranker
 from thriftwood.adapters.registry import (
@@ -61,6 +61,7 @@ __all__ = [
     "read_stages",
     "required_columns",
     "score_predictions",
+    "trees_of_columns",
     "unwrapped",
     "weight_name",
     "without_pipeline",

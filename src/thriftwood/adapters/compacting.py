@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from copy import copy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import make_pipeline
+from sklearn.utils import _safe_indexing
 
+from thriftwood.adapters import forest_models
 from thriftwood.adapters.common import is_a
+from thriftwood.adapters.pipelines import last_step, with_last_step, with_steps_before
 from thriftwood.adapters.registry import narrow_model, read_forest, unwrapped
 from thriftwood.errors import InputError
 from thriftwood.forest import NO_SET, Forest, column_of
@@ -93,6 +96,41 @@ class ColumnFiller(TransformerMixin, BaseEstimator):
         return whole
 
 
+class FeaturePicker(TransformerMixin, BaseEstimator):
+    """Pass on the features that a compact model still looks at, of those that transformers make.
+
+    Parameters
+    ----------
+    kept : list of int
+        These features, by their numbers.
+    n_features : int
+        How many the transformers make.
+    """
+
+    def __init__(self, kept: list[int], n_features: int) -> None:
+        self.kept = kept
+        self.n_features = n_features
+
+    def fit(self, _X: Any = None, _y: Any = None) -> Self:
+        """Return the transformer: there is nothing to learn."""
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    @property
+    def n_features_in_(self) -> int:
+        return self.n_features
+
+    def get_feature_names_out(self, input_features: Any) -> NDArray[Any]:
+        """Return the names of these features among all."""
+        return np.asarray(input_features, dtype=object)[self.kept]
+
+    def transform(self, X: Any) -> Any:
+        """Return these features of samples."""
+        return _safe_indexing(X, self.kept, axis=1)
+
+
 def required_columns(forest: Forest) -> IntArray:
     """Return the columns that any split of a forest looks at, or needs for what it looks at."""
     features = np.unique(forest.feature[forest.is_split])
@@ -106,15 +144,15 @@ def required_columns(forest: Forest) -> IntArray:
 def compact_model(model: Any) -> Any:
     """Return a model that takes only the columns that a model looks at.
 
-    It has the model's type; but where a pipeline, CatBoost, or columns of categories are to take
-    less, or a model that looks at nothing, it is a pipeline that fills in the other columns.
+    It has the model's type; but where CatBoost, or columns of categories are to take less, or a
+    model that looks at nothing, it is a pipeline that fills in the other columns. So does that of a
+    pipeline, in front of its transformers; its last step takes the features that it looks at.
     """
     forest, model = read_forest(model), unwrapped(model)
     columns, kept = forest.columns, required_columns(forest)
-    if kept.size and not _looks_at_categories(forest, kept):
-        narrow = narrow_model(model, kept)
-        if narrow is not None:
-            return narrow
+    narrow = _narrow(model, forest, kept)
+    if narrow is not None:
+        return narrow
     if forest.inputs is not None:
         blanks = list(forest.inputs.blanks)
     else:
@@ -123,9 +161,43 @@ def compact_model(model: Any) -> Any:
     filler = ColumnFiller(kept.tolist(), blanks, names)
     if not is_a(model, "sklearn", "Pipeline"):
         return make_pipeline(filler, model)
-    filled = copy(model)  # its last step stays the model
-    filled.steps = [("columnfiller", filler), *model.steps]
+    filled = _with_narrow_model(model)  # its last step stays the model
+    filled.steps = [("columnfiller", filler), *filled.steps]
     return filled
+
+
+def trees_of_columns(model: Any) -> Forest:
+    """Return the trees of a model, those of a compact one over the columns that it takes."""
+    forest, model = read_forest(model), unwrapped(model)
+    if not is_a(model, "sklearn", "Pipeline") or len(model.steps) > 2:
+        return forest
+    filler, inside = model[0], read_forest(last_step(model))
+    if not isinstance(filler, ColumnFiller) or not filler.kept or inside.inputs is not None:
+        return forest
+    kept = np.array(filler.kept)
+    if _looks_at_categories(inside, kept):
+        return forest
+    narrow: Forest = forest_models.with_columns(inside, kept)
+    return replace(narrow, feature_names=forest.columns.names)
+
+
+def _narrow(model: Any, forest: Forest, kept: IntArray) -> Any | None:
+    """Return a model of the same type that takes these features, where there is one."""
+    if not kept.size or _looks_at_categories(forest, kept):
+        return None
+    return narrow_model(model, kept)
+
+
+def _with_narrow_model(pipeline: Any) -> Any:
+    """Return a pipeline whose last step takes the features that it looks at, where it can."""
+    last = last_step(pipeline)
+    forest = read_forest(last)
+    kept = np.unique(forest.feature[forest.is_split]).astype(np.int64)
+    narrow = None if len(kept) == forest.n_features else _narrow(last, forest, kept)
+    if narrow is None:
+        return with_last_step(pipeline, last)
+    picker = ("featurepicker", FeaturePicker(kept.tolist(), forest.n_features))
+    return with_steps_before(with_last_step(pipeline, narrow), [picker])
 
 
 def _looks_at_categories(forest: Forest, kept: IntArray) -> bool:

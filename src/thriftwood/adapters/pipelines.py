@@ -62,6 +62,16 @@ def with_last_step(pipeline: Any, model: Any) -> Any:
     return other
 
 
+def with_steps_before(pipeline: Any, steps: list[tuple[str, Any]]) -> Any:
+    """Return a pipeline with more steps just before its model."""
+    name, last = pipeline.steps[-1]
+    if _is_pipeline(last):
+        last, steps = with_steps_before(last, steps), []
+    other = copy(pipeline)
+    other.steps = [*pipeline.steps[:-1], *steps, (name, last)]
+    return other
+
+
 def with_inputs(forest: Forest, pipeline: Any) -> Forest:
     """Return the forest of a pipeline's model, which knows how its features are made."""
     own = dict(enumerate(forest.inputs.blanks)) if forest.inputs else forest.category_labels
@@ -200,6 +210,8 @@ def _followed(transformer: Any, needs: list[Needs]) -> list[Needs] | None:
     if is_a(transformer, "thriftwood", "ColumnFiller"):
         own = dict(zip(transformer.kept, needs, strict=True))
         return [own.get(k, frozenset()) for k in range(len(transformer.blanks))]
+    if is_a(transformer, "thriftwood", "FeaturePicker"):
+        return [needs[k] for k in transformer.kept]
     if is_a(transformer, "sklearn", "PolynomialFeatures"):
         return [_all(needs[k] for k in np.flatnonzero(row)) for row in transformer.powers_]
     if is_a(transformer, "sklearn", "SelectorMixin"):

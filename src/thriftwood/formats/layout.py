@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.adapters import read_forest
+from thriftwood.adapters import trees_of_columns
 from thriftwood.errors import UnsupportedModelError
 from thriftwood.forest import Forest, preorder
 from thriftwood.support.arrays import FloatArray, IntArray
@@ -13,10 +13,11 @@ from thriftwood.support.arrays import FloatArray, IntArray
 
 def trees_to_export(model: object) -> Forest:
     """Return the trees of a model; refuse a pipeline, of which nothing else would be written."""
-    forest = read_forest(model)
+    forest = trees_of_columns(model)
     if forest.inputs is not None:
         raise UnsupportedModelError(
-            "A pipeline's transformers cannot be exported, and its trees take what these make: "
+            "A pipeline's transformers cannot be exported, nor what fills in columns for a compact "
+            "model with categories, and its trees take what these make: "
             "write the whole pipeline by `to_skops`, or export its last step, `pipeline[-1]`, and "
             "predict what `pipeline[:-1].transform` makes of samples. A CatBoost model with "
             "categories keeps their labels in its own files alone, by its `save_model`."
