@@ -3,6 +3,9 @@
 Ratios within one run, alternating, medians, one core. Pruned is the best point within half of the
 mean bill. Before its times count, every format must predict what scikit-learn predicts. C is
 compiled with -O2 and called once for all samples; its size is that of the compiled code and arrays.
+
+Then how large models of several libraries are as they were, pruned to half of their mean bill, and
+compact, where they take only the columns that they need.
 """
 
 import ctypes
@@ -13,11 +16,18 @@ import subprocess
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from lightgbm import LGBMClassifier
 from measure import alternate, arguments, covertype, seconds_of
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from xgboost import XGBClassifier
 
 import thriftwood as tw
 from thriftwood.adapters import read_forest
@@ -51,6 +61,44 @@ def main() -> None:
     compare("heart, 303 samples", heart.X, heart.y, heart.prices, repeats)
     X, y, title = covertype(1_000 if options.quick else 10_000, options.data)
     compare(title, X, y, None, repeats)
+    compare_compact(heart)
+
+
+def compare_compact(heart) -> None:
+    """Print sizes of pickles, and the columns that models take and the features of their trees."""
+    print("\nheart, as its own library   pickle, kilobytes      columns (features of the trees)")
+    print("                         before pruned compact   before pruned compact")
+    X, y = heart.frame(), heart.y
+    for name, model in models_of_libraries().items():
+        path = tw.prune_path(model.fit(X, y), X, y, costs=heart.prices)
+        pruned = path.at(budget=path.original.cost / 2)
+        compact = pruned.compact()
+        only = X[list(pruned.required_features)]
+        np.testing.assert_array_equal(compact.predict(only), pruned.model.predict(X))
+        three = (model, pruned.model, compact)
+        sizes = " ".join(f"{len(pickle.dumps(one)) / 1e3:7.1f}" for one in three)
+        taken = " ".join(f"{one.n_features_in_:3d} ({of_trees(one):2d})" for one in three)
+        print(f"{name:24s}{sizes}   {taken}")
+
+
+def models_of_libraries() -> dict[str, Any]:
+    forest = RandomForestClassifier(N_TREES, max_features=None, random_state=0)
+    prepare = make_column_transformer(
+        (OneHotEncoder(), ["cp", "restecg", "slope"]),
+        (SimpleImputer(), ["ca", "thal"]),
+        remainder="passthrough",
+    )
+    return {
+        "scikit-learn": forest,
+        "a pipeline": make_pipeline(prepare, clone(forest)),
+        "LightGBM": LGBMClassifier(n_estimators=N_TREES, verbose=-1, n_jobs=1),
+        "XGBoost": XGBClassifier(n_estimators=N_TREES, n_jobs=1),
+    }
+
+
+def of_trees(model) -> int:
+    """How many features the trees of a model take."""
+    return (model[-1] if isinstance(model, Pipeline) else model).n_features_in_
 
 
 def compare(title: str, X, y, costs, repeats: int) -> None:
