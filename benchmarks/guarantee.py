@@ -6,6 +6,9 @@ much more than the whole model. Drawn with replacement, they come from a distrib
 the error of the rule is that on all samples of the world. Without replacement, one half chooses and
 the other half is new, as somebody would do who has these data; a difference measured on so few
 samples is noisy itself, and passes the limit more often than the rule does.
+
+Where a class is rare, errors hardly see what a model knows. So at the end are ROC AUC and bills of
+a rule that is shown to err at most 0.02 more, on new samples of NHANES of which 14 % are ill.
 """
 
 import warnings
@@ -17,12 +20,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from measure import arguments, local_dataset
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.metrics import roc_auc_score
 
 import thriftwood as tw
 
 CONFIDENCE = 0.95
 LIMITS = (0.01, 0.02, 0.05)
 SHARES = (0.35, 0.25)  # to train and to tune; the rest is the world
+RARE, RARE_PARTS = 0.14, (350, 155, 1000, 2000)  # to train, to tune, to show, and new
 
 
 class World(NamedTuple):
@@ -55,6 +60,7 @@ def main() -> None:
         )
         for limit in LIMITS[1:2] if options.quick else LIMITS:
             show(world, measured, limit, n_draws)
+    show_rare(2 if options.quick else 8)
 
 
 def worlds(quick: bool, folder: Path | None) -> Iterator[World]:
@@ -130,6 +136,50 @@ def show(world: World, measured: Measured, limit: float, n_draws: int) -> None:
             f"whole model {whole:.0%}",
             flush=True,
         )
+
+
+def show_rare(n_seeds: int) -> None:
+    """Print how well whole models, cascades and rules that are shown to err little tell the ill."""
+    for class_weight in (None, "balanced"):
+        found = np.array([rare(class_weight, seed) for seed in range(n_seeds)])
+        print(f"\nNHANES, {RARE:.0%} ill, forest, class_weight={class_weight}, {n_seeds} splits:")
+        for name, of_model in zip(
+            ("whole", "cascade", "guaranteed"), found.swapaxes(0, 1), strict=True
+        ):
+            area, wrong, bill = of_model.mean(axis=0)
+            worst = (found[:, 0, 0] - of_model[:, 0]).max()
+            print(
+                f"  {name:10s} ROC AUC {area:.3f} (at worst {worst:.3f} less), error {wrong:.3f}, "
+                f"mean bill {bill:.4g}",
+                flush=True,
+            )
+
+
+def rare(class_weight: str | None, seed: int) -> list[tuple[float, float, float]]:
+    """Return ROC AUC, error and mean bill of the whole model, a cascade, and one that is tested."""
+    people, rng = tw.datasets.load_nhanes(), np.random.default_rng(seed)
+    target = (people.y == 2).astype(int)
+    ill, well = (rng.permutation(np.flatnonzero(target == k)) for k in (1, 0))
+    parts = []
+    for n_samples in RARE_PARTS:
+        n_ill = round(RARE * n_samples)
+        some = np.concatenate([ill[:n_ill], well[: n_samples - n_ill]])
+        parts.append((people.X[some], target[some]))
+        ill, well = ill[n_ill:], well[n_samples - n_ill :]
+    train, tune, test, (X, y) = parts
+    forest = RandomForestClassifier(25, class_weight=class_weight, random_state=seed).fit(*train)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cascade = tw.prune_path(forest, *train, costs=people.costs).cascade(*tune)
+        tested = cascade.guaranteed(*test, max_error_increase=0.02, confidence=CONFIDENCE)
+    return [
+        (
+            roc_auc_score(y, model.predict_proba(X)[:, 1]),
+            (model.predict(X) != y).mean(),
+            tw.feature_bill(model, X, people.costs).mean,
+        )
+        for model in (forest, cascade, tested)
+    ]
 
 
 def draws(

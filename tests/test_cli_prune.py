@@ -189,6 +189,34 @@ def test_a_cascade_is_shown_to_err_hardly_more(asked, folder, path, tmp_path):
     np.testing.assert_array_equal(cascade.stages.thresholds, by_hand.stages.thresholds)
 
 
+def test_what_is_shown_of_a_cascade_is_printed(asked, folder, path, tmp_path):
+    words = ("--validation", folder / "valid.csv", "--cascade", "--max-error-increase", "0.2")
+    words = (*words, "--unseen", folder / "train.csv", "--confidence", "0.8")
+    said = spoken(run(*asked, *words, "-o", tmp_path / "cascade.tw"))
+    cascade = path.cascade(*valid_rows())
+    by_hand = cascade.guaranteed(*train_rows(), max_error_increase=0.2, confidence=0.8)
+    assert str(by_hand.guarantee) in said
+    assert "with confidence 0.8" in said
+    assert "Of 1,000 samples it misses" in said
+    assert answer(*asked, *words, "-o", tmp_path / "b.tw")["guarantee"]["n_samples"] > 0
+
+
+@pytest.mark.filterwarnings("ignore:303 samples are too few")
+def test_weights_count_in_what_is_shown(asked, folder, tmp_path):
+    rows = heart_frame().assign(heavy=1.0)
+    rows.loc[rows.index[0], "heavy"] = 1e4  # beside which no other counts
+    rows.to_csv(tmp_path / "heavy.csv", index=False)
+    for name in ("train", "valid"):
+        frame = pd.read_csv(folder / f"{name}.csv").assign(heavy=1.0)
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+    model, _, target, column, *others = asked[1:]
+    words = ("prune", model, tmp_path / "train.csv", target, column, *others, "--cascade")
+    words = (*words, "--validation", tmp_path / "valid.csv", "--max-error-increase", "0.2")
+    words = (*words, "--weight", "heavy", "--unseen", tmp_path / "heavy.csv")
+    found = answer(*words, "-o", tmp_path / "cascade.tw")["guarantee"]
+    assert not found["is_shown"]
+
+
 def test_classes_may_weigh_more(asked, forest, tmp_path):
     weights = ("--class-weight", "yes=5", "--class-weight", "no=1")
     facts = answer(*asked, *weights, "--tradeoff", "0.001", "-o", tmp_path / "pruned.skops")
@@ -221,7 +249,9 @@ def test_what_is_read_is_never_replaced(asked, folder):
     [
         ((), "Say how far to prune: --budget, --tradeoff, --max-error-increase, --error-costs or"),
         (("--metric", "f1"), "--metric judges samples that training did not see"),
-        (("--max-cost", "9", "--budget", "9"), "--max-cost and --unseen are for a --cascade"),
+        (("--max-cost", "9", "--budget", "9"), "are for a --cascade"),
+        (("--confidence", "0.9", "--budget", "9"), "are for a --cascade"),
+        (("--cascade", "--confidence", "0.9"), "--confidence is that of what --unseen shows"),
         (("--cascade", "--max-error-increase", "0.1"), "pass them as --unseen"),
         (("--budget", "1", "--tradeoff", "1"), "exactly one of"),
         (("--budget", "-1"), "--budget is -1:"),

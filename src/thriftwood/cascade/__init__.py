@@ -13,6 +13,7 @@ from thriftwood.cascade.calibration import (
     is_lopsided,
     temperature_scaling,
 )
+from thriftwood.cascade.guarantee import Guarantee
 from thriftwood.cascade.list_building import build_list_cascade, ranking_name, tuned
 from thriftwood.cascade.model import CascadeClassifier
 from thriftwood.cascade.ranker import CascadeRanker
@@ -31,6 +32,7 @@ __all__ = [
     "RULE_ARRAYS",
     "CascadeClassifier",
     "CascadeRanker",
+    "Guarantee",
     "StageResults",
     "StoppingRules",
     "at_stop",

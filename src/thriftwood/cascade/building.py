@@ -115,10 +115,22 @@ def build_cascade(
         ends_whole = forests[-1] is path.forest
         dearest = len(rules) if ends_whole else len(rules) - 1
         suggested = dearest if chosen_rule is None else chosen_rule
-    rules = replace(rules, suggested=suggested)
+    rules = replace(rules, suggested=suggested, class_weights=_class_weights(data, path.forest))
     last = replace(tried, thresholds=rules.thresholds[-1])
     cascade = CascadeClassifier(last, prices.without_samples(), rules, n_jobs, evaluation=measured)
     return cascade.at(budget=None)
+
+
+def _class_weights(data: SampleData, forest: Forest) -> FloatArray | None:
+    """Return how much errors on each class count, beside the weights of samples, at most 1.
+
+    A class without samples counts like that which counts most.
+    """
+    weighs = data.sample_weights > 0
+    of_class = np.full(len(np.asarray(forest.classes)), -1.0)
+    of_class[data.target[weighs]] = data.loss_weights[weighs] / data.sample_weights[weighs]
+    of_class = np.where(of_class < 0, 1.0, of_class / of_class.max())
+    return None if np.allclose(of_class, 1.0) else of_class
 
 
 def forests_of(path: Prunings, stages: int | Sequence[int]) -> list[Forest]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -15,20 +14,50 @@ from numpy.typing import ArrayLike, NDArray
 from thriftwood.acquisition import LazyPredictor, read_limit
 from thriftwood.adapters import FittedModel, read_forest
 from thriftwood.billing import FeatureBill, feature_bill
-from thriftwood.cascade.guarantee import cheapest_guaranteed, fewest_samples, read_part
+from thriftwood.cascade.guarantee import (
+    Guarantee,
+    Limits,
+    cheapest_guaranteed,
+    read_class_weight,
+    read_part,
+)
 from thriftwood.cascade.rules import ROUNDING, RULE_ARRAYS, StoppingRules, whole_model
 from thriftwood.costs import AnyCosts, PriceList, price_parts, prices_from
 from thriftwood.errors import InputError
-from thriftwood.evaluation import LEAST_TOTAL_COST, Choice, Evaluation, choice_of
+from thriftwood.evaluation import (
+    LEAST_TOTAL_COST,
+    Choice,
+    Evaluation,
+    check_several_classes,
+    choice_of,
+)
 from thriftwood.forest import Forest, StagePredictions, Stages, files, predict_stages
-from thriftwood.problem import ErrorCosts, least_cost_answers, read_error_costs, read_target
+from thriftwood.forest.table import read_rows
+from thriftwood.problem import (
+    ClassWeight,
+    ErrorCosts,
+    SampleData,
+    least_cost_answers,
+    read_error_costs,
+    read_target,
+    read_weights,
+    times_counted,
+)
 from thriftwood.support.arrays import FloatArray
 from thriftwood.support.axes import with_unit
 from thriftwood.support.summary import Chart, Summarised, Summary
 from thriftwood.support.text import DOCUMENTS, unit_behind
 
 FORMAT = "thriftwood cascade"
-VERSION = 5
+VERSION = 6
+
+
+def _without_guarantee(header: dict[str, Any], _arrays: Any) -> None:
+    """Make version 6 of version 5, which did not keep what was shown of errors."""
+    header["guarantee"] = None
+
+
+files.UPDATES[FORMAT, 5] = _without_guarantee
 
 
 class CascadeClassifier(Summarised, FittedModel):
@@ -61,6 +90,8 @@ class CascadeClassifier(Summarised, FittedModel):
     choice : Choice, optional
         What the rule in use gives up for what it saves, on the samples that tuned it, where there
         is an `evaluation`; not of a rule that `guaranteed` found, nor with a `max_cost`.
+    guarantee : Guarantee, optional
+        What is shown of the errors of a rule that `guaranteed` found.
     classes_ : array, shape (n_classes,)
     n_features_in_ : int
     feature_names_in_ : array, shape (n_features,)
@@ -84,17 +115,18 @@ class CascadeClassifier(Summarised, FittedModel):
         self.n_jobs = n_jobs
         self.max_cost = max_cost
         self.evaluation = evaluation
+        self.guarantee: Guarantee | None = None
 
     def _summary(self) -> Summary:
         in_use = f"CascadeClassifier: {len(self.stages.in_use)} of {len(self.stages)} stages in use"
         own, choice = self._rule, self.choice
-        notes = [] if choice is None else [str(choice)]
+        notes = [str(one) for one in (self.guarantee, choice) if one is not None]
         if own is None or own == len(self.rules):
             return Summary(in_use, notes=notes)
         unit = unit_behind(self.prices.unit)
         word = "error" if self.error_costs is None else "errors cost"
         cost, error = float(self.rules.costs[own]), float(self.rules.errors[own])
-        if choice is None:
+        if not notes:
             tuned = "on the samples that tuned it"
             notes = [f"{tuned}: mean bill {cost:.6g}{unit}, {word} {error:.4g}"]
         about = with_unit("mean bill", self.prices.unit), word
@@ -113,7 +145,8 @@ class CascadeClassifier(Summarised, FittedModel):
     def choice(self) -> Choice | None:
         """What is given up for what is saved, on the samples that tuned the rules."""
         own = self._rule
-        if self.evaluation is None or own is None or self.max_cost < math.inf:
+        is_limited = self.max_cost < math.inf or self.guarantee is not None
+        if self.evaluation is None or own is None or is_limited:
             return None
         place = None if own == len(self.rules) else own
         suggested = "one_standard_error" if self.error_costs is None else LEAST_TOTAL_COST
@@ -194,7 +227,14 @@ class CascadeClassifier(Summarised, FittedModel):
         return limited
 
     def guaranteed(
-        self, X: Any, y: ArrayLike, *, max_error_increase: float, confidence: float = 0.95
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        max_error_increase: float,
+        confidence: float = 0.95,
+        class_weight: ClassWeight = None,
+        sample_weight: ArrayLike | None = None,
     ) -> CascadeClassifier:
         """Return the same stages with the cheapest rule that is shown not to err much more.
 
@@ -202,7 +242,13 @@ class CascadeClassifier(Summarised, FittedModel):
         `max_error_increase`: with probability `confidence` over the samples given, whatever
         distribution they and the new ones are drawn from. Rules are tested one after the other: the
         thresholds of this cascade, raised ever less, and then cheaper ones that were tuned. Where
-        the samples are too few for any, the whole model is used, and a warning says so.
+        the samples are too few for any, the whole model is used, and a warning says so. What is
+        shown stands in the attribute `guarantee`.
+
+        Errors do not see everything. So of the rules that pass none is taken that names one class
+        for all samples, if the whole model does not. Where more than three quarters of the samples
+        are of one class, none is taken whose score (see `PruningPath.choose`) is clearly below the
+        best on these samples. With `error_costs` these alone decide.
 
         Parameters
         ----------
@@ -214,6 +260,12 @@ class CascadeClassifier(Summarised, FittedModel):
             `error_costs` what errors may cost more, on average: from 0 to the dearest.
         confidence : float
             Between 0 and 1.
+        class_weight : "uniform", mapping from class to weight, or None
+            How much errors on a class count. None means as in tuning, where they counted as in
+            training if nothing else was said.
+        sample_weight : array-like, optional
+            How much each sample counts: how often there are others like it. New samples are taken
+            to weigh at most as much as the greatest of these.
         """
         if self.max_cost < math.inf:
             raise InputError(
@@ -221,28 +273,31 @@ class CascadeClassifier(Summarised, FittedModel):
                 "`guaranteed` on `cascade.at(...)` without it.",
                 "max_cost",
             )
-        n_classes = len(self.classes_)
-        costs = 1.0 - np.eye(n_classes) if self.error_costs is None else self.error_costs
-        dearest = float(costs.max())
+        dearest = 1.0 if self.error_costs is None else float(self.error_costs.max())
+        own = self.rules.class_weights
+        weights = own if class_weight is None else read_class_weight(class_weight, self._trees)
         limit = read_part(max_error_increase, "max_error_increase", dearest)
-        sure = read_part(confidence, "confidence")
-        rows = self._rows(X)
-        samples = rows, read_target(y, self._trees, len(rows)).astype(np.int64)
-        limits = limit, sure
-        rule = cheapest_guaranteed(self.stages, self.rules, samples, costs, limits, self.n_jobs)
-        if rule is None:
-            rule = whole_model(len(self.stages))
-            warnings.warn(
-                f"{len(rows)} samples are too few to show that errors of a cascade are at most "
-                f"{limit:g} above those of the whole model, which is used for all samples: at "
-                f"least {fewest_samples(limit / dearest, sure)} are needed.",
-                stacklevel=2,
-            )
-        return self._with_thresholds(rule)
+        limits = Limits(limit, read_part(confidence, "confidence"), weights)
+        data = self._fresh(X, y, sample_weight)
+        rule, found = cheapest_guaranteed(self.stages, self.rules, data, limits, self.n_jobs)
+        return self._with_thresholds(rule, found)
 
-    def _with_thresholds(self, thresholds: FloatArray) -> CascadeClassifier:
+    def _fresh(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> SampleData:
+        """Return samples that nothing has seen, checked."""
+        table = read_rows(X, self._trees)
+        target = read_target(y, self._trees, table.n_samples).astype(np.int32)
+        weights = read_weights(sample_weight, table.n_samples)
+        counted = weights > 0
+        check_several_classes(np.unique(target[counted]), int(counted.sum()))
+        times = times_counted(self._trees.n_trees, table.n_samples)
+        return SampleData(table, target, weights, weights, weights, times)
+
+    def _with_thresholds(
+        self, thresholds: FloatArray, guarantee: Guarantee | None = None
+    ) -> CascadeClassifier:
         other = copy(self)
         other.stages = replace(self.stages, thresholds=thresholds)
+        other.guarantee = guarantee
         return other
 
     def save(self, file: str | os.PathLike[str]) -> None:
@@ -259,11 +314,14 @@ class CascadeClassifier(Summarised, FittedModel):
         arrays["thresholds"] = self.stages.thresholds
         if self.error_costs is not None:
             arrays["error_costs"] = self.error_costs
+        if self.rules.class_weights is not None:
+            arrays["class_weights"] = self.rules.class_weights
         header = {
             "format": FORMAT,
             "version": VERSION,
             "suggested": self.rules.suggested,
             "max_cost": None if self.max_cost == math.inf else self.max_cost,
+            "guarantee": None if self.guarantee is None else self.guarantee.facts(),
             "stages": [about for about, _ in parts],
             "prices": about_prices,
         }
@@ -285,10 +343,15 @@ class CascadeClassifier(Summarised, FittedModel):
                 for number, about in enumerate(header["stages"])
             )
             stages = Stages(forests, arrays["thresholds"]).check()
+            classes = tuple(np.asarray(stages.richest.classes).tolist())
             own = {name: arrays[f"rule_{name}"] for name in RULE_ARRAYS}
-            rules = StoppingRules(**own, suggested=header["suggested"])
+            weights = arrays.get("class_weights")
+            rules = StoppingRules(**own, suggested=header["suggested"], class_weights=weights)
             prices = prices_from(header["prices"], arrays)
-            if not rules.fits(len(stages)) or prices.n_features != stages.richest.n_features:
+            if (
+                not rules.fits(len(stages), len(classes))
+                or prices.n_features != stages.richest.n_features
+            ):
                 raise ValueError
             error_costs = arrays.get("error_costs")
             if error_costs is not None:
@@ -297,9 +360,13 @@ class CascadeClassifier(Summarised, FittedModel):
             elif (rules.errors > 1 + ROUNDING).any():
                 raise ValueError
             max_cost = math.inf if header["max_cost"] is None else read_limit(header["max_cost"])
+            shown = header["guarantee"]
+            guarantee = None if shown is None else Guarantee.of(shown, classes)
         except (*files.DAMAGE, InputError):
             raise InputError(f"{file} is damaged: copy it again.") from None
         whole = None if model is None else read_forest(model)
         inputs = files.inputs_from(header["stages"][0], whole, file)
         stages = replace(stages, forests=tuple(replace(one, inputs=inputs) for one in forests))
-        return cls(stages, prices, rules, n_jobs, max_cost)
+        cascade = cls(stages, prices, rules, n_jobs, max_cost)
+        cascade.guarantee = guarantee
+        return cascade

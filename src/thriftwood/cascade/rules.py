@@ -41,6 +41,8 @@ class StoppingRules:
         The rule to take without a budget, by a score or by the least sum of bills and errors; one
         beyond the last is the whole model, the last stage for all samples. None means the cheapest
         whose loss is above the last rule's by no more than a part, `CLOSE`, of the standard error.
+    class_weights : shape (n_classes,), optional
+        How much errors on each class counted, at most 1; None where all counted alike.
     """
 
     thresholds: FloatArray
@@ -49,10 +51,14 @@ class StoppingRules:
     errors: FloatArray
     standard_errors: FloatArray
     suggested: int | None = None
+    class_weights: FloatArray | None = None
 
     def __post_init__(self) -> None:
         for name in RULE_ARRAYS:
             object.__setattr__(self, name, read_only_copy(getattr(self, name), np.float64))
+        if self.class_weights is not None:
+            weights = read_only_copy(self.class_weights, np.float64)
+            object.__setattr__(self, "class_weights", weights)
 
     def __len__(self) -> int:
         return len(self.costs)
@@ -63,9 +69,13 @@ class StoppingRules:
             f"{self.errors[0]:.4g} to cost {self.costs[-1]:.6g} and error {self.errors[-1]:.4g}"
         )
 
-    def fits(self, n_stages: int) -> bool:
-        """Return True if the arrays fit together and to so many stages."""
-        n_rules = self.costs.size
+    def fits(self, n_stages: int, n_classes: int | None = None) -> bool:
+        """Return True if the arrays fit together, and to so many stages and classes."""
+        n_rules, of_class = self.costs.size, self.class_weights
+        if of_class is not None and not (
+            of_class.shape == (n_classes,) and bool((of_class >= 0).all()) and of_class.max() == 1
+        ):
+            return False
         per_rule = (self.costs, self.losses, self.errors, self.standard_errors)
         return (
             n_rules > 0

@@ -19,6 +19,9 @@ TUNED = (
 )
 
 
+USUAL_CONFIDENCE = 0.95
+
+
 class CascadeWish(NamedTuple):
     """Whether to make a cascade, and its limits."""
 
@@ -26,10 +29,13 @@ class CascadeWish(NamedTuple):
     max_cost: float | None
     max_error_increase: float | None
     unseen: Path | None
+    confidence: float | None
 
 
 def check_cascade(request: Request, given: list[str], wish: CascadeWish) -> None:
     """Refuse options that a cascade does not go with; `given` are those that decide on a point."""
+    if wish.confidence is not None and wish.unseen is None:
+        raise InputError("--confidence is that of what --unseen shows: pass both, or leave it out.")
     if (wish.unseen is None) != (wish.max_error_increase is None):
         raise InputError(
             "--max-error-increase of a --cascade is shown on samples that nothing has seen: pass "
@@ -62,6 +68,7 @@ def make_cascade(
         max_cost=math.inf if wish.max_cost is None else wish.max_cost,
         scoring=inputs.scoring,
         error_costs=inputs.error_costs,
+        class_weight=inputs.class_weight,
         refit=inputs.samples if refit else None,
         sample_weight=inputs.validation.weight,
         qid=inputs.validation.query,
@@ -77,6 +84,9 @@ def make_cascade(
         "budget": request.budget,
     }
     title, *_ = str(cascade).splitlines()
+    shown = getattr(cascade, "guarantee", None)
+    if shown is not None:
+        return cascade, [title, wrapped(str(shown))], facts | {"guarantee": shown.facts()}
     choice = [] if cascade.choice is None else [wrapped(str(cascade.choice))]
     return cascade, [title, *choice, wrapped(TUNED)], facts
 
@@ -93,5 +103,11 @@ def _guaranteed(
     assert wish.max_error_increase is not None
     names = list(inputs.samples.X.columns)
     found = read_samples(wish.unseen, inputs.problem.model, request, console, names)
-    X, y, *_ = with_target(found, wish.unseen)
-    return cascade.guaranteed(X, y, max_error_increase=wish.max_error_increase)
+    X, y, weight, _ = with_target(found, wish.unseen)
+    return cascade.guaranteed(
+        X,
+        y,
+        max_error_increase=wish.max_error_increase,
+        confidence=USUAL_CONFIDENCE if wish.confidence is None else wish.confidence,
+        sample_weight=weight,
+    )

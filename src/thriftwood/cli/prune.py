@@ -42,8 +42,8 @@ NOT_PROVEN = "Nothing is proven: the true loss of a boosted model has no exact o
 
 @command(
     "model data output target costs budget tradeoff max_error_increase max_cost validation unseen "
-    "refit cascade positive weight query_id weigh_bills drop loss class_weight error_costs "
-    "metric memory_limit jobs trust_pickle force json quiet debug"
+    "confidence refit cascade positive weight query_id weigh_bills drop loss class_weight "
+    "error_costs metric memory_limit jobs trust_pickle force json quiet debug"
 )
 def prune(
     request: Request,
@@ -70,8 +70,11 @@ def prune(
         optional(
             "FILE",
             "Samples that nothing has seen: on these a --cascade is shown to err, with a "
-            "confidence of 0.95, at most --max-error-increase more than the model.",
+            "--confidence, at most --max-error-increase more than the model.",
         ),
+    ] = None,
+    confidence: Annotated[
+        float | None, optional("NUMBER", "How sure --unseen is to be; by default 0.95.")
     ] = None,
     refit: Annotated[bool, flag("--refit", "Fit the values of the leaves again.")] = False,
     cascade: Annotated[
@@ -98,7 +101,7 @@ def prune(
       thriftwood prune model.skops train.csv --target ill --costs prices.csv \\
           --validation valid.csv --cascade -o cascade.tw
     """
-    wish = CascadeWish(cascade, max_cost, max_error_increase, unseen)
+    wish = CascadeWish(cascade, max_cost, max_error_increase, unseen, confidence)
     _check_choice(request, max_error_increase, wish)
     check_request(request, request.model, unseen)
     check_metric(request, holds_out=request.validation is not None)
@@ -141,8 +144,10 @@ def _check_choice(request: Request, max_error_increase: float | None, wish: Casc
         check_limit(name, value)
     if wish.is_wanted:
         check_cascade(request, given, wish)
-    elif wish.max_cost is not None or wish.unseen is not None:
-        raise InputError("--max-cost and --unseen are for a --cascade: add it, or leave them out.")
+    elif any(one is not None for one in (wish.max_cost, wish.unseen, wish.confidence)):
+        raise InputError(
+            "--max-cost, --unseen and --confidence are for a --cascade: add it, or leave them out."
+        )
     elif not given and not request.error_costs and request.metric is None:
         raise InputError(
             "Say how far to prune: --budget, --tradeoff, --max-error-increase, --error-costs or "

@@ -15,7 +15,8 @@ from thriftwood.evaluation.choosing import (
     read_rule,
     warn_of_constant,
 )
-from thriftwood.evaluation.evaluation import Evaluation, Measures, Meter, evaluate
+from thriftwood.evaluation.confusion import errors_in_words
+from thriftwood.evaluation.evaluation import Evaluation, Measures, Meter, all_alike, evaluate
 from thriftwood.evaluation.money import Recalibration
 from thriftwood.evaluation.scores import (
     NEG_ERROR_COSTS,
@@ -38,6 +39,7 @@ __all__ = [
     "Predicted",
     "Recalibration",
     "Score",
+    "all_alike",
     "check_scoring",
     "check_several_classes",
     "check_statistic",
@@ -46,6 +48,7 @@ __all__ = [
     "chosen_recalibration",
     "class_losses",
     "default_scoring",
+    "errors_in_words",
     "evaluate",
     "near_best",
     "read_rule",

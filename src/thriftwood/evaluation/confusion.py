@@ -7,7 +7,7 @@ its formula, by the complex step (Squire and Trapp 1998), which is exact but for
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -137,3 +137,25 @@ FORMULAS: dict[str, Callable[..., Shares]] = {
     for name, parts in _PARTS.items()
     for mean, average in _MEANS.items()
 }
+
+
+def errors_in_words(before: FloatArray, now: FloatArray, classes: Sequence[Any]) -> str:
+    """Return how many of the rarer of two classes are missed, and false alarms, per 1,000 samples.
+
+    Matrices are counted before and now. Of more classes, or of none, nothing is said.
+    """
+    if len(classes) != 2 or not now.sum() > 0:
+        return ""
+    of_class = now.sum(axis=1)
+    found = int(of_class[1] <= of_class[0])
+    (missed_before, alarms_before), (missed, alarms) = (
+        (
+            f"{1000 * errors / one.sum():.0f}"
+            for errors in (one[found, 1 - found], one[1 - found, found])
+        )
+        for one in (before, now)
+    )
+    return (
+        f"Of 1,000 samples it misses {missed} of class {classes[found]} instead of "
+        f"{missed_before}, with {alarms} false alarms instead of {alarms_before}."
+    )

@@ -353,8 +353,8 @@ class Meter:
             standard_error=math.sqrt(spread * self._per_sample),
             score=score,
             deviations=deviations,
-            is_constant=_all_alike(predicted.outputs, self._judged),
-            one_class=bool(self._briers) and _all_alike(answers, self._judged),
+            is_constant=all_alike(predicted.outputs, self._judged),
+            one_class=bool(self._briers) and all_alike(answers, self._judged),
             **money,
         )
         if self._quantiles is not None:
@@ -465,7 +465,7 @@ def _nothing_predicted(forest: Forest, n_samples: int) -> Predicted:
     )
 
 
-def _all_alike(predicted: NDArray[Any], samples: IntArray) -> bool:
+def all_alike(predicted: NDArray[Any], samples: IntArray) -> bool:
     """Return True where some samples all get the same; a few of them tell mostly."""
     first = predicted[samples[0]]
     return all((predicted[some] == first).all() for some in (samples[:A_FEW], samples[A_FEW:]))
