@@ -94,7 +94,7 @@ def offer_notebooks(_app, name, content):
     """Offer each script of the gallery as a notebook, too."""
     if name == "gallery":
         content[0] = re.sub(
-            r"\[examples/(\w+)\.py\]\(\S+\)(?!, which)",
+            r"\[examples/(\w+)\.py\]\(\S+\)",
             r"\g<0> · {download}`as a notebook <_notebooks/\1.ipynb>`",
             content[0],
         )

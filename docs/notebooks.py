@@ -9,8 +9,7 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-# heart.ipynb is written by hand, and picture.py belongs to the scripts.
-SCRIPTS = sorted(set(EXAMPLES.glob("*.py")) - {EXAMPLES / "heart.py", EXAMPLES / "picture.py"})
+SCRIPTS = sorted(set(EXAMPLES.glob("*.py")) - {EXAMPLES / "picture.py"})  # which all of them use
 
 
 def write_notebooks(folder: Path) -> None:
@@ -23,10 +22,10 @@ def notebook_of(script: Path) -> nbformat.NotebookNode:
     """Return a script as its story, what it defines, what `main` does, and its picture."""
     text = script.read_text()
     title, _, story = ast.get_docstring(ast.parse(text)).partition("\n")
-    picture, more = f"{script.stem}.png", " mlflow" if "import mlflow" in text else ""
+    picture, extras = f"{script.stem}.png", "all,mlflow" if "import mlflow" in text else "all"
     cells = [
         new_markdown_cell(f"# {title}\n{story}"),
-        new_markdown_cell(f'`pip install "thriftwood[all]"{more}` brings what it needs.'),
+        new_markdown_cell(f'`pip install "thriftwood[{extras}]"` brings what it needs.'),
         new_code_cell(definitions(text)),
         new_code_cell(f'picture = "{picture}"\n{body_of_main(text)}'),
         new_code_cell("from IPython.display import Image\n\nImage(picture)"),

@@ -4,10 +4,9 @@ Run it with `make demo`. Tests that share a fee (one blood sample for two tests,
 three) pay it once, so the dollars are those of the published price list.
 """
 
-import argparse
-from pathlib import Path
-
+import matplotlib.pyplot as plt
 import numpy as np
+from picture import picture_file
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import StratifiedKFold
 
@@ -19,9 +18,7 @@ REPEATS = 3
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--picture", metavar="FILE", type=Path, default=Path("heart-frontier.png"))
-    options = parser.parse_args()
+    picture = picture_file(__doc__)
     heart = tw.datasets.load_heart()
     print(heart)
     print(f"Prices from {heart.source.split('prices: ')[1]}.")
@@ -32,7 +29,7 @@ def main() -> None:
     print(f"\n{path}\n\n{path.at(budget=200)}")
     rows = measure(heart)
     show(rows, heart.unit)
-    draw(path, rows, len(heart.y), options.picture)
+    draw(path, rows, len(heart.y), picture)
 
 
 def frontier(heart, train):
@@ -92,14 +89,6 @@ def show(rows, unit) -> None:
 
 
 def draw(path, rows, n_patients, target) -> None:
-    try:
-        import matplotlib as mpl
-    except ImportError:
-        print("No picture: pip install matplotlib.")
-        return
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
     blue, orange = "#0072B2", "#D55E00"  # told apart by colour-blind readers too
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
     path.plot(left)

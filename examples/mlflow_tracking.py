@@ -2,8 +2,8 @@
 
 A run holds mean bill and errors of every point of the frontier as steps, what patients pay for each
 test, the report page, the card of the model, and the model, which is loaded again from there. By
-default all of it goes into a folder that is gone afterwards; MLFLOW_TRACKING_URI names another
-place.
+default all of it goes into a folder that is gone afterwards, records into SQLite, as MLflow itself
+does it since 3.7, and files beside them; MLFLOW_TRACKING_URI names another place.
 """
 
 import logging
