@@ -1,6 +1,7 @@
 """Draw "which tool for me": `python docs/which_tool.py FILE.svg`.
 
-Questions are asked from above; the first that is answered by yes names the tool.
+Questions are asked from above; the first that is answered by yes names the tool. There is no
+background, and what stands beside boxes is grey, to be read on light pages and on dark ones.
 """
 
 import sys
@@ -30,6 +31,7 @@ QUESTION, ANSWER = (20, 330), (430, 310)  # left edge and width
 STYLE = """
 text { font-family: system-ui, sans-serif; font-size: 15px; fill: #1b1b1b; }
 .small { font-size: 13px; fill: #555; }
+.beside { fill: #777; }
 .tool { font-family: ui-monospace, monospace; font-weight: 600; }
 rect { rx: 8; }
 .question { fill: #eef3f8; stroke: #6c8ebf; }
@@ -53,7 +55,6 @@ def drawing() -> str:
 <title>Which tool: questions, and the tool for each</title>
 <style>{STYLE}</style>
 <defs>{TIP}</defs>
-<rect width="{WIDTH}" height="{height}" style="fill:#fff"/>
 {chr(10).join(parts)}
 </svg>
 """
@@ -68,10 +69,10 @@ def row(number: int, question: str, tool: str, gives: str):
     return [
         *box("question", QUESTION, top, question),
         f'<path d="M{right} {middle} H{left}"/>',
-        f'<text class="small" x="{(right + left) // 2 - 12}" y="{middle - 6}">yes</text>',
+        f'<text class="small beside" x="{(right + left) // 2 - 12}" y="{middle - 6}">yes</text>',
         *box("answer", ANSWER, top, tool, gives),
         f'<path d="M{below} {top + 48} V{top + ROW}"/>',
-        f'<text class="small" x="{below + 8}" y="{top + ROW - 8}">no</text>',
+        f'<text class="small beside" x="{below + 8}" y="{top + ROW - 8}">no</text>',
     ]
 
 
