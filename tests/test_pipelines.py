@@ -1,6 +1,7 @@
 """Laws of pipelines: features need the columns that they are made of; bills speak of columns."""
 
 import pickle
+import warnings
 
 import catboost
 import lightgbm
@@ -407,6 +408,78 @@ def test_encoded_names_must_be_right():
         tw.feature_bill(forest, X, tw.Costs(encoded={"pain": ["pain_none "]}))
     with pytest.raises(InputError, match="'age', but that is the name of a feature"):
         tw.feature_bill(forest, X, tw.Costs(encoded={"age": dummies["pain"]}))
+
+
+def test_what_transformers_make_of_columns_is_what_a_pipeline_of_them_needs(pipeline):
+    X, y = patients()
+    try:
+        outputs = pipeline[:-1].get_feature_names_out()
+    except AttributeError:
+        return  # hashed words and indicators in a union have no names
+    encoded = tw.encoded_by(pipeline[:-1])
+    inputs = read_inputs(pipeline, pipeline[-1].n_features_in_)
+    for output, needed in zip(outputs, inputs.columns.of_features, strict=True):
+        assert {name for name, own in encoded.items() if output in own} == {
+            inputs.columns.names[column] for column in needed
+        } - ({output} - encoded.keys())
+    made = pd.DataFrame(as_array(pipeline[:-1].transform(X)), columns=outputs)
+    forest = clone(pipeline[-1]).fit(made, y)
+    constants = {
+        output: 0.0
+        for output, needed in zip(outputs, inputs.columns.of_features, strict=True)
+        if not needed
+    }
+    costs = tw.Costs(per_feature=PRICES | constants, encoded=encoded)
+    used = {name for own in inputs.columns.of_features for name in own}
+    with warnings.catch_warnings():
+        if len(used) < len(PRICES):
+            warnings.simplefilter("ignore", UnusedPriceWarning)
+        bill = tw.feature_bill(forest, made, costs)
+    np.testing.assert_allclose(bill.per_sample, plain_bills(pipeline, X, PRICES))
+
+
+def test_columns_that_are_handed_on_beside_what_is_made_of_them():
+    X, y = patients()
+    X = X[["age", "weight"]]
+    both = FeatureUnion([("as it is", "passthrough"), ("old", FunctionTransformer(np.floor))])
+    prepare = ColumnTransformer(
+        [("both", both, ["age"]), ("weight", "passthrough", ["weight"])],
+        verbose_feature_names_out=False,
+    )
+    prepare.set_params(both__verbose_feature_names_out=False, both__old=KBinsDiscretizer(2))
+    prepare.set_params(both__old__quantile_method="averaged_inverted_cdf")
+    encoded = tw.encoded_by(prepare.fit(X))
+    assert encoded == {"age": ["age", "age_0.0", "age_1.0"]}
+    made = pd.DataFrame(
+        as_array(prepare.transform(X)), columns=prepare.get_feature_names_out().astype(str)
+    )
+    forest = LEARNERS["forest"]().fit(made, y)
+    bill = tw.feature_bill(forest, made, tw.Costs(per_feature=[1.0, 2.5], encoded=encoded))
+    assert bill.feature_names == ("age", "weight")
+
+
+def test_transformers_that_know_no_columns_have_nothing_to_say():
+    X, _ = patients()
+    with pytest.raises(InputError, match="fit it on a data frame"):
+        tw.encoded_by(StandardScaler().fit(X[NUMBERS].to_numpy()))
+    with pytest.raises(UnfittedModelError, match="This StandardScaler is not fitted"):
+        tw.encoded_by(StandardScaler())
+    with pytest.warns(UnknownTransformerWarning, match="SizedRatios"):
+        encoded = tw.encoded_by(SizedRatios().fit(X[["age", "weight"]]))
+    assert encoded == {"age": ["years", "ratio"], "weight": ["years", "ratio"]}
+
+
+def test_a_thrifty_model_behind_transformers_goes_by_columns():
+    X, y = patients(400)
+    prepare = MAKERS["usual"]().set_params(texts__sparse_output=False)
+    prepare.set_output(transform="pandas")
+    costs = tw.Costs(per_feature=PRICES, encoded=tw.encoded_by(prepare.fit(X)))
+    model = tw.ThriftyClassifier(costs=costs, effort="quick", random_state=0)
+    whole = make_pipeline(prepare, model).fit(X, y)
+    bill = whole[-1].bill(whole[:-1].transform(X))
+    assert set(bill.feature_names) == set(X)
+    with pytest.raises(InputError, match=r"made of 'town'\? .* encoded_by\(transformers\)"):
+        make_pipeline(prepare, clone(model).set_params(costs=PRICES)).fit(X, y)
 
 
 def test_pruned_ensembles_take_pipelines():

@@ -1,6 +1,6 @@
 from . import datasets, errors, report
 from .acquisition import LazyAnswer, LazyPredictor, LazyRanking
-from .adapters import ForestModel
+from .adapters import ForestModel, encoded_by
 from .baselines import cost_complexity_path, dynamic_programming_path, each_tree_path
 from .billing import FeatureBill, Receipt, feature_bill
 from .cascade import CascadeClassifier, CascadeRanker
@@ -61,6 +61,7 @@ __all__ = [
     "datasets",
     "dynamic_programming_path",
     "each_tree_path",
+    "encoded_by",
     "errors",
     "export",
     "feature_bill",

@@ -8,6 +8,7 @@ Thriftwood hands out around a model (a `Pruned`, a fitted estimator) is read as 
 from thriftwood.adapters.common import BootstrapSamples, is_a
 from thriftwood.adapters.compacting import compact_model, required_columns, trees_of_columns
 from thriftwood.adapters.forest_models import FittedModel, ForestModel, forest_model
+from thriftwood.adapters.pipelines import encoded_by
 from thriftwood.adapters.rankers import fit_ranker, is_ranker
 from thriftwood.adapters.registry import (
     buying_stages,
@@ -47,6 +48,7 @@ __all__ = [
     "check_names",
     "compact_model",
     "decision_tree",
+    "encoded_by",
     "fit_ranker",
     "forest_model",
     "in_pipeline_of",

@@ -21,7 +21,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from thriftwood.adapters.common import is_a, unfitted
-from thriftwood.errors import UnsupportedModelError
+from thriftwood.costs import warn_of_guesses
+from thriftwood.errors import InputError, UnsupportedModelError
 from thriftwood.forest import Forest, Inputs, table_of
 from thriftwood.support.columns import Columns
 
@@ -43,6 +44,52 @@ ENCODERS = ("OneHotEncoder", "OrdinalEncoder", "TargetEncoder")
 BLANK = 1.0
 # What is tried where numbers are not taken.
 OTHER_BLANKS = ("", np.datetime64("2000-01-01", "ns"))
+
+
+def encoded_by(transformer: Any) -> dict[str, list[str]]:
+    """Return what fitted transformers make of each column, for `Costs(encoded=...)`.
+
+    For models that are trained on what transformers hand on, as a `ThriftyClassifier` at the end of
+    a Pipeline is. Prices and bills then go by columns of the user's. (Pipelines around models that
+    are pruned need no such list: they are read with the model.)
+
+    Parameters
+    ----------
+    transformer : transformer of scikit-learn's kind
+        Such as a `ColumnTransformer`, or a Pipeline of transformers, fitted on a data frame.
+
+    Returns
+    -------
+    encoded : dict from column to list of outputs
+        By their names. An output that is made of several columns is listed under each; a column
+        that is only handed on under its own name, and an output that is constant, are left out.
+
+    Examples
+    --------
+    >>> import thriftwood as tw
+    >>> from sklearn.compose import make_column_transformer
+    >>> from sklearn.preprocessing import OneHotEncoder
+    >>> X = tw.datasets.load_heart().frame()[["age", "slope"]]
+    >>> encode = make_column_transformer(
+    ...     (OneHotEncoder(), ["slope"]), remainder="passthrough", verbose_feature_names_out=False
+    ... )
+    >>> tw.encoded_by(encode.fit(X))
+    {'slope': ['slope_1.0', 'slope_2.0', 'slope_3.0']}
+    """
+    inputs = read_inputs(make_pipeline(transformer, None))
+    made, names = transformer.get_feature_names_out(), inputs and inputs.columns.names
+    if inputs is None or names is None:
+        raise InputError(
+            f"This {type(transformer).__name__} knows no names of columns: fit it on a data frame "
+            "whose columns have names that are text.",
+            "transformer",
+        )
+    warn_of_guesses(inputs.columns.guessed)
+    encoded: dict[str, list[str]] = {}
+    for output, own in zip(map(str, made), inputs.columns.of_features or (), strict=True):
+        for column in own:
+            encoded.setdefault(names[column], []).append(output)
+    return {name: outputs for name, outputs in encoded.items() if outputs != [name]}
 
 
 def last_step(pipeline: Any) -> Any:
@@ -101,11 +148,14 @@ class _Both:
 
 
 def read_inputs(
-    pipeline: Any, n_features: int, blanks: Mapping[int, Any] = MappingProxyType({})
+    pipeline: Any,
+    n_features: int | None = None,
+    blanks: Mapping[int, Any] = MappingProxyType({}),
 ) -> Inputs | None:
     """Return how the features of a pipeline's model are made; None where they are the columns.
 
-    `blanks` are values, or all labels, of features for which the model does not take any number.
+    `n_features` is how many the model takes. `blanks` are values, or all labels, of features for
+    which the model does not take any number.
     """
     transformers = [one for one in _before_the_model(pipeline) if not _does_nothing(one)]
     if not transformers:
@@ -115,7 +165,7 @@ def read_inputs(
     if n_columns is None:
         raise _without_columns(first)
     needs = _through(transformers, [frozenset([k]) for k in range(n_columns)])
-    if len(needs) != n_features:
+    if n_features is not None and len(needs) != n_features:
         raise UnsupportedModelError(
             f"The transformers of this {type(pipeline).__name__} make {len(needs)} features, but "
             f"its {type(last_step(pipeline)).__name__} was trained on {n_features}: fit the whole "

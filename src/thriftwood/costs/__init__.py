@@ -15,7 +15,7 @@ from thriftwood.costs.price_list import (
     price_parts,
     prices_from,
 )
-from thriftwood.costs.reading import prices_of_samples, read_prices, with_known
+from thriftwood.costs.reading import prices_of_samples, read_prices, warn_of_guesses, with_known
 
 __all__ = [
     "MODEL",
@@ -31,5 +31,6 @@ __all__ = [
     "prices_from",
     "prices_of_samples",
     "read_prices",
+    "warn_of_guesses",
     "with_known",
 ]

@@ -52,7 +52,7 @@ def check(values: Mapping[str, Any], place: Place) -> None:
     for key in NAME_LISTS:
         _check_lists(values.get(key), key, place)
     _check_names(values, place)
-    for key in NAME_LISTS:
+    for key in ("groups", "requires"):
         in_order(values.get(key) or {}, key, place)
 
 

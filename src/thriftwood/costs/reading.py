@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -57,7 +57,8 @@ def read_prices(
     `costs` are as in `prune`; names of columns are needed where prices go by name, and the query of
     each sample where prices are paid per query.
     """
-    _warn_of_guesses(costs, columns)
+    if not (isinstance(costs, Costs) and costs.encoded):
+        warn_of_guesses(columns.guessed)
     if costs is None:
         return plain_prices(np.ones(columns.n_columns), columns)
     if isinstance(costs, np.ndarray):
@@ -151,6 +152,19 @@ def with_known(costs: AnyCosts, known: BoolArray, columns: Columns) -> Costs:
     return replace(costs, known=both)
 
 
+def warn_of_guesses(transformers: Collection[str]) -> None:
+    """Warn of transformers that are taken to need all of their columns for each output."""
+    if transformers:
+        warnings.warn(
+            f"It is not known what the outputs of {listed(transformers, 'and')} are made of: each "
+            "is taken to need all columns that the transformer gets, and bills are those. Say what "
+            "is made of a column by Costs(per_feature=..., encoded={'column': ['output', ...]}), "
+            "with the names of outputs.",
+            UnknownTransformerWarning,
+            stacklevel=1,  # the same place in each call, so that it is told once
+        )
+
+
 class CostItem(NamedTuple):
     """Something that is paid once, and the features that it is paid for."""
 
@@ -158,19 +172,6 @@ class CostItem(NamedTuple):
     price: float
     payer: int
     features: frozenset[int]
-
-
-def _warn_of_guesses(costs: AnyCosts, columns: Columns) -> None:
-    """Warn of transformers that are taken to need all of their columns, if nobody says more."""
-    if columns.guessed and not (isinstance(costs, Costs) and costs.encoded):
-        warnings.warn(
-            f"It is not known what the outputs of {listed(columns.guessed, 'and')} are made of: "
-            "each is taken to need all columns that the transformer gets, and bills are those. Say "
-            "what is made of a column by Costs(per_feature=..., encoded={'column': ['output', "
-            "...]}), with the names of outputs.",
-            UnknownTransformerWarning,
-            stacklevel=1,  # the same place in each call, so that it is told once
-        )
 
 
 def _with_encoded(costs: Costs, columns: Columns) -> Columns:
@@ -181,7 +182,7 @@ def _with_encoded(costs: Costs, columns: Columns) -> Columns:
         return _as_declared(costs.encoded, columns, columns.of_features)
     names_of: dict[int, list[str]] = {}
     for name, features in costs.encoded.items():
-        if columns.names is not None and name in columns.names:
+        if columns.names is not None and name in columns.names and name not in features:
             raise InputError(f"`encoded` has {name!r}, but that is the name of a feature.")
         for feature in features:
             names_of.setdefault(columns.find(feature, "encoded"), []).append(name)
@@ -284,13 +285,18 @@ def _in_order_of_columns(
 
 def _encoding(unknown: Sequence[Any], missing: Sequence[Any]) -> str:
     """Return what to say of columns that are encoded, going by their names."""
+    last_parts = {one: str(one).split("__")[-1] for one in missing}  # behind names of transformers
     made = {
-        str(name): [one for one in missing if str(one).startswith(f"{name}_")] for name in unknown
+        str(name): [one for one, last in last_parts.items() if last.startswith(f"{name}_")]
+        for name in unknown
     }
     name, columns = max(made.items(), key=lambda one: len(one[1]))
     if len(columns) < 2:
         return ""
-    return f" Are {some(columns)} made of {name!r}? Say so by Costs(per_feature=..., encoded=...)."
+    return (
+        f" Are {some(columns)} made of {name!r}? Say so by Costs(per_feature=..., encoded=...); "
+        "encoded_by(transformers) finds it out."
+    )
 
 
 def _features_of_groups(costs: Costs, columns: Columns) -> dict[Feature, frozenset[int]]:
