@@ -1,7 +1,9 @@
 """Ranking the documents of a query, whose features are bought only as far as they may matter."""
 
 import asyncio
+from functools import cache
 
+import lightgbm
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,7 +14,9 @@ from test_cascade_lists import COSTS, cascade
 
 import thriftwood as tw
 from thriftwood.acquisition.lists import undecided
+from thriftwood.costs import read_prices
 from thriftwood.errors import AcquisitionError, InputError
+from thriftwood.support.columns import Columns
 
 NEW = documents(30, seed=3, most=30)
 QUERIES = sorted(set(NEW.qid.tolist()))[:12]
@@ -248,3 +252,85 @@ def test_a_path_of_a_ranker_is_ranked_lazily_too():
     found = tw.LazyPredictor(pruned).rank(QUERIES[0], NEW.X[LISTS[QUERIES[0]]], k=3)
     listed = LISTS[QUERIES[0]]
     assert tuple(listed[row] for row in found.documents) == expected(pruned.model, QUERIES[0], 3)
+
+
+# --- features of the query
+
+OF_QUERY = tw.Costs(per_feature={k: k / 2 for k in range(6)}, per_query={0: 4.0, 2: 1.0})
+
+
+@cache
+def priced_ranker(kind):
+    """Return a ranker with prices of which feature 0 is the query's own, and feature 2 is not."""
+    X, _, qid = documents(60, seed=1)
+    order = np.argsort(qid, kind="stable")
+    X, qid = X[order], qid[order]
+    y = np.digitize(X[:, 0] * X[:, 1] + X[:, 2] / 2, [0.5, 1.5])
+    if kind == "thrifty":
+        model = tw.ThriftyRanker(costs=OF_QUERY, effort="quick", random_state=0)
+        return model.fit(X, y, qid=qid).at(budget=np.inf), {}
+    model = lightgbm.LGBMRanker(n_estimators=20, num_leaves=7, n_jobs=1, verbose=-1)
+    model.fit(X, y, group=np.unique(qid, return_counts=True)[1])
+    if kind == "cascade":
+        path = tw.prune_path(model, X, y, qid=qid, costs=OF_QUERY)
+        return path.cascade(X, y, qid=qid, stages=6).at(budget=np.inf), {}
+    return model, {"costs": OF_QUERY, "stop": None if kind == "plain" else "decided"}
+
+
+@pytest.mark.parametrize("kind", ["plain", "decided", "cascade", "thrifty"])
+@pytest.mark.parametrize("source", ["one", "many", "one_later", "many_later"])
+def test_a_feature_of_the_query_is_asked_for_once(kind, source):
+    model, options = priced_ranker(kind)
+    n_shared = 0
+    for query in QUERIES[:6]:
+        store = Store()
+        name = "acquire_many" if source.startswith("many") else "acquire"
+        lazy = tw.LazyPredictor(model, **{name: getattr(store, source)}, **options)
+        rank = lazy.rank_async if source.endswith("later") else lazy.rank
+        found = rank(query, LISTS[query], k=5)
+        found = asyncio.run(found) if source.endswith("later") else found
+        assert found.documents == expected(model, query, 5)
+        asked = [feature for _, feature in store.asked]
+        used = found.answer.bill.used
+        assert asked.count(0) == used[:, 0].any()
+        assert [asked.count(k) for k in range(1, 6)] == used[:, 1:].sum(axis=0).tolist()
+        assert found.answer.n_requests == len(asked)
+        n_shared += used[:, 0].sum() - asked.count(0)
+    assert n_shared > 0
+
+
+def test_a_query_whose_own_feature_fails_is_asked_once_and_fails_for_all_documents():
+    store = Store()
+
+    def many(requests):
+        store.many(requests)
+        lost = ConnectionError("no language")
+        return [lost if k == 0 else NEW.X[document, k] for (_, document), k in requests]
+
+    model, query = priced_ranker("plain")[0], QUERIES[2]
+    lazy = tw.LazyPredictor(model, acquire_many=many, costs=OF_QUERY, on_failure="missing")
+    found = lazy.rank(query, LISTS[query])
+    assert [feature for _, feature in store.asked].count(0) == 1
+    assert not found.answer.bill.used[:, 0].any()
+    assert len(found.answer.failures) > 1
+    assert {failure.feature for failure in found.answer.failures} == {0}
+    gap = NEW.X[LISTS[query]].copy()
+    gap[:, 0] = np.nan
+    order = np.argsort(-model.predict(gap), kind="stable")[:10]
+    assert found.documents == tuple(np.array(LISTS[query])[order].tolist())
+
+
+@pytest.mark.parametrize(
+    ("costs", "own"),
+    [
+        (tw.Costs(per_feature=[0, 1, 0], per_query={0: 2.0, 1: 1.0}), {0}),
+        (tw.Costs(per_feature=[0, 1, 0], per_query=[2.0, 1.0, 0.0]), {0}),
+        (tw.Costs(per_feature=[0, 1, 0], groups={"own": [2]}, per_query={"own": 1.0}), set()),
+        (tw.Costs(per_query={1: 3.0}), {1}),
+        (tw.Costs(per_query={1: 3.0}, per_sample=[[0, 0, 1], [0, 2, 0]]), set()),
+        (tw.Costs(per_feature=[0, 1, 0]), set()),
+    ],
+)
+def test_a_feature_is_the_querys_own_where_it_alone_pays(costs, own):
+    prices = read_prices(costs, Columns(3, None), 2, np.zeros(2, dtype=np.int32))
+    assert prices.query_columns == own

@@ -46,6 +46,8 @@ class Buyer:
         self.n_requests = 0
         self.n_rounds = 0  # of requests that depended on each other
         self.ranking: ListPredictions | None = None  # of the documents of a query
+        self.query_columns: frozenset[int] = frozenset()  # whose values all documents share
+        self._of_query: dict[int, Any] = {}  # such values, or errors, by column
         self._names = reader.names
         self._number = reader.number
         self._forest = reader.forest
@@ -83,13 +85,32 @@ class Buyer:
     def buy(self, samples: IntArray, features: IntArray) -> Calls:
         """Request features of samples, in one round."""
         wanted = self._columns_to_buy(samples, features)
-        requests = tuple((self.ids[i], self._names[column]) for i, column in wanted)
+        asked = self._to_ask(wanted)
+        requests = tuple((self.ids[i], self._names[column]) for i, column in asked)
         if requests:
             found = yield from _values_or_errors(requests)
-            for (i, column), value in zip(wanted, found, strict=True):
-                self._take(i, column, value)
+            self.n_requests += len(requests)
             self.n_rounds += 1
+            self._of_query |= {
+                column: value
+                for (_, column), value in zip(asked, found, strict=True)
+                if column in self.query_columns
+            }
+            asked_for = dict(zip(asked, found, strict=True))
+        for i, column in wanted:
+            is_shared = column in self.query_columns
+            self._hand(i, column, self._of_query[column] if is_shared else asked_for[i, column])
         self._settle(np.unique(samples).tolist())
+
+    def _to_ask(self, wanted: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Return what to ask the source for: what is the query's own for one document, once."""
+        first: dict[tuple[int, int], tuple[int, int]] = {}
+        for i, column in wanted:
+            if column not in self.query_columns:
+                first[i, column] = i, column
+            elif column not in self._of_query:
+                first.setdefault((-1, column), (i, column))
+        return list(first.values())
 
     def from_table(self, table: Table) -> None:
         """Read what samples request in a table that has everything, or else never will."""
@@ -182,8 +203,12 @@ class Buyer:
         return features
 
     def _take(self, i: int, column: int, found: Any) -> None:
-        """Hand a sample the value, or the error, that the source had for it."""
+        """Hand a sample what one request brought."""
         self.n_requests += 1
+        self._hand(i, column, found)
+
+    def _hand(self, i: int, column: int, found: Any) -> None:
+        """Hand a sample the value, or the error, that the source had for it."""
         if not isinstance(found, Exception):
             try:
                 self._keep(i, column, found)

@@ -268,8 +268,10 @@ class LazyPredictor:
     ) -> LazyRanking:
         """Find the first documents of a query, buying what that needs.
 
-        The source is asked for features of pairs: `sample` is ``(query, document)``. All documents
-        are in progress together, so that `acquire_many` is asked in few rounds. A cascade sends the
+        The source is asked for features of pairs: `sample` is ``(query, document)``; for those that
+        a price `per_query` is all there is to pay for, once for the query, with one of its
+        documents. All documents are in progress together, so that `acquire_many` is asked in few
+        rounds. A cascade sends the
         best of each stage on. Of any other model all documents are scored; with ``stop="decided"``
         documents stop as soon as values that were not read cannot change the first k or their
         order, and the others buy one value each in a round.
@@ -339,6 +341,7 @@ class LazyPredictor:
             )
         ids = [(query, document) for document in found]
         buyer, costs, prices = self._begin(ids, known, costs, is_list=True)
+        buyer.query_columns = prices.query_columns
         if self._stops_early:
             calls = buy_until_decided(buyer, n_first, self._forest.nodes, self._bounds)
         else:

@@ -55,7 +55,8 @@ class Costs:
     per_query : array-like of shape (n_features,), mapping from feature or group to price, optional
         Of documents that queries found: paid once for a query, if any of its documents is tested
         for the feature (or one of the group), on top of what each pays for itself. Wherever samples
-        pay, `qid` then says which are of one query.
+        pay, `qid` then says which are of one query. A feature for which a document pays nothing is
+        taken for one of the query, the same for all its documents.
     per_split : float
         Paid for every test that is evaluated, by every sample in every tree.
     per_node : float

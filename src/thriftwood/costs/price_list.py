@@ -240,6 +240,16 @@ class PriceList:
             return self
         return replace(self, batch_of=read_only(query_numbers(query)[None]))
 
+    @cached_property
+    def query_columns(self) -> frozenset[int]:
+        """The columns that are a query's own: it pays for each by name, and documents nothing."""
+        groups = {f"{group} (query)" for group, _ in self.groups}
+        paid = (self.payer == QUERIES) & (self.prices > 0) if self.has_queries else []
+        of_queries = {self.names[item] for item in np.flatnonzero(paid)} - groups
+        own = self.prices[None, : self.n_columns] if self.own_prices is None else self.own_prices
+        free = np.flatnonzero((own == 0).all(axis=0)).tolist()
+        return frozenset(column for column in free if f"{self.names[column]} (query)" in of_queries)
+
     @property
     def is_shared(self) -> bool:
         """True if some samples pay together."""
