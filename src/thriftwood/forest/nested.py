@@ -14,7 +14,13 @@ from thriftwood.forest import files
 from thriftwood.forest.forest import Forest
 from thriftwood.forest.margin_kernels import LEAST_SHARE
 from thriftwood.forest.prediction import predict
-from thriftwood.forest.stages import SKIPPED, StagePredictions, Stages, margins_of
+from thriftwood.forest.stages import (
+    StagePredictions,
+    Stages,
+    margins_of,
+    send_on,
+    stages_in_use,
+)
 from thriftwood.support.arrays import BoolArray, FloatArray, IntArray, read_only, read_only_copy
 from thriftwood.support.files import File
 
@@ -69,9 +75,8 @@ class NestedStages:
 
     @property
     def in_use(self) -> list[int]:
-        """The stages that samples may reach: not left out, nor behind one where all stop."""
-        first_end = int(np.argmax(self.thresholds == 0))
-        return np.flatnonzero(self.thresholds[: first_end + 1] < SKIPPED).tolist()
+        """The stages that samples may reach."""
+        return stages_in_use(self.thresholds)
 
     @property
     def last_in_use(self) -> int:
@@ -102,23 +107,21 @@ class NestedStages:
             return np.zeros(len(X))
         return gate_margins(predict_member(self.gates[number], X, n_jobs)[:, 0], self.gate_unit)
 
+    @property
+    def n_predicted(self) -> int:
+        """The number of columns of predictions."""
+        return max(1, len(self.error_costs))
+
+    def predicted(
+        self, number: int, X: FloatArray, n_jobs: int | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the margins of samples at a stage, and what it predicts."""
+        found = self.outputs(number, X, n_jobs)
+        return self.margins(number, X, found, n_jobs), found
+
     def predict(self, X: FloatArray, n_jobs: int | None = None) -> StagePredictions:
         """Send samples on, all columns in doubles, until each is sure enough."""
-        stage = np.full(len(X), len(self) - 1)
-        margins = np.full((len(X), len(self)), np.nan)
-        predicted = np.full((len(X), max(1, len(self.error_costs))), np.nan)
-        unsure = np.arange(len(X))
-        for number in self.in_use:
-            if not len(unsure):  # not every learner of a user's predicts no samples
-                break
-            own = X[unsure]
-            found = self.outputs(number, own, n_jobs)
-            margins[unsure, number] = self.margins(number, own, found, n_jobs)
-            stops = margins[unsure, number] >= self.thresholds[number]
-            stage[unsure[stops]] = number
-            predicted[unsure[stops]] = found[stops]
-            unsure = unsure[~stops]
-        return StagePredictions(stage, margins, predicted)
+        return send_on(self, X, n_jobs)
 
     def check(self) -> NestedStages:
         """Return the stages, or raise `ForestError` where they do not belong together."""

@@ -13,7 +13,7 @@ from thriftwood.forest.collapse import is_top_of
 from thriftwood.forest.forest import Forest
 from thriftwood.forest.links import Link, predictions
 from thriftwood.forest.margin_kernels import IDENTITY, LOGISTIC, SOFTMAX, fill_margins
-from thriftwood.forest.prediction import predict, scores
+from thriftwood.forest.prediction import scores
 from thriftwood.support.arrays import FloatArray, IntArray, read_only_copy
 from thriftwood.support.draws import uniform_per_row
 from thriftwood.support.parallel import aside, n_threads
@@ -61,9 +61,8 @@ class Stages:
 
     @property
     def in_use(self) -> list[int]:
-        """The stages that samples may reach: not left out, nor behind one where all stop."""
-        first_end = int(np.argmax(self.thresholds == 0))
-        return np.flatnonzero(self.thresholds[: first_end + 1] < SKIPPED).tolist()
+        """The stages that samples may reach."""
+        return stages_in_use(self.thresholds)
 
     @property
     def last_in_use(self) -> Forest:
@@ -107,6 +106,19 @@ class Stages:
         drawn = uniform_per_row(X[:, forest.features_at_roots])
         return margins_of(found, forest.link, self.error_costs) * (1.0 + TIE_BREAK * drawn)
 
+    @property
+    def n_predicted(self) -> int:
+        """The number of columns of predictions."""
+        nobody = np.empty((0, self.richest.n_outputs))
+        return int(predictions(self.richest.link, nobody).shape[1])
+
+    def predicted(
+        self, number: int, X: NDArray[Any], n_jobs: int | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the margins of samples at a stage, and what it predicts."""
+        found = self.outputs(number, X, n_jobs)
+        return self.margins(number, X, found), predictions(self.forests[number].link, found)
+
 
 def one_stage(forest: Forest) -> Stages:
     """Return a forest as stages: a single one, at which every sample stops."""
@@ -133,27 +145,30 @@ class StagePredictions(NamedTuple):
 
 def predict_stages(stages: Stages, X: NDArray[Any], n_jobs: int | None = None) -> StagePredictions:
     """Send samples, in the forests' `input_dtype`, on until the margin of each is large enough."""
-    return aside(_send_on, stages, X, n_threads(n_jobs))  # to another thread once, not per kernel
+    return aside(send_on, stages, X, n_threads(n_jobs))  # to another thread once, not per kernel
 
 
-def _send_on(stages: Stages, X: NDArray[Any], n_jobs: int) -> StagePredictions:
+def send_on(stages: Any, X: NDArray[Any], n_jobs: int | None = None) -> StagePredictions:
+    """Send samples through `Stages` or `NestedStages` until the margin of each is large enough."""
     stage = np.full(len(X), len(stages) - 1)
     margins = np.full((len(X), len(stages)), np.nan)
-    n_columns = predict(stages.richest, X[:0]).shape[1]
-    predicted = np.full((len(X), n_columns), np.nan)
+    predicted = np.full((len(X), stages.n_predicted), np.nan)
     unsure = np.arange(len(X))
     for number in stages.in_use:
-        if len(unsure) == 0:
+        if not len(unsure):  # not every learner of a user's predicts no samples
             break
-        forest = stages.forests[number]
-        own = X[unsure]
-        found = scores(forest, own, n_jobs)
-        margins[unsure, number] = stages.margins(number, own, found)
+        margins[unsure, number], found = stages.predicted(number, X[unsure], n_jobs)
         stops = margins[unsure, number] >= stages.thresholds[number]
         stage[unsure[stops]] = number
-        predicted[unsure[stops]] = predictions(forest.link, found[stops])
+        predicted[unsure[stops]] = found[stops]
         unsure = unsure[~stops]
     return StagePredictions(stage, margins, predicted)
+
+
+def stages_in_use(thresholds: FloatArray) -> list[int]:
+    """Return the stages that are not left out, nor behind one where all samples stop."""
+    first_end = int(np.argmax(thresholds == 0))
+    return np.flatnonzero(thresholds[: first_end + 1] < SKIPPED).tolist()
 
 
 def margins_of(scores: FloatArray, link: Link, error_costs: FloatArray) -> FloatArray:
