@@ -22,8 +22,7 @@ from thriftwood.datasets import (
     load_nhanes,
 )
 from thriftwood.datasets.arrays import to_dataset
-from thriftwood.datasets.bundled import HEART_FILE, NHANES_FILE
-from thriftwood.datasets.catalogue import CATALOGUE
+from thriftwood.datasets.catalogue import CATALOGUE, HEART_FILE, NHANES_FILE
 from thriftwood.errors import DatasetError, MissingLibraryError, ThriftwoodError
 
 BUNDLED = [load_heart, load_nhanes]

@@ -11,8 +11,8 @@ from nested import nested_steps, plain_bills, random_steps
 from paths import FOREST, HEART
 
 import thriftwood as tw
-from thriftwood.distributed import measuring
-from thriftwood.distributed.measuring import figures_from_sums, losses_in_blocks, paid_in_blocks
+from thriftwood.distributed import subsampling
+from thriftwood.distributed.subsampling import figures_from_sums, losses_in_blocks, paid_in_blocks
 from thriftwood.problem import Subsample
 from thriftwood.pruning.sampled import standard_errors
 
@@ -50,14 +50,14 @@ def test_blocks_of_any_size_add_up_to_the_figures_of_each_point(data, numbers):
     problem = tw.pruning_problem(forest, X, y, costs=prices, sample_weight=weights)
     step, n_points = data.draw(nested_steps(forest))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(measuring, "BLOCK_SAMPLES", data.draw(st.integers(1, 3)))
+        patch.setattr(subsampling, "BLOCK_SAMPLES", data.draw(st.integers(1, 3)))
         assert_measured_as_by_definition(problem, step, n_points)
 
 
 @pytest.mark.parametrize("costs", [None, HEART.costs, HEART.prices, EVERYTHING, 0 * HEART.costs])
 @pytest.mark.parametrize("loss", ["error", "log_loss"])
 def test_every_kind_of_price_and_weight_is_measured(monkeypatch, costs, loss):
-    monkeypatch.setattr(measuring, "BLOCK_SAMPLES", 50)
+    monkeypatch.setattr(subsampling, "BLOCK_SAMPLES", 50)
     problem = tw.pruning_problem(
         FOREST,
         HEART.frame().to_numpy(),
@@ -74,7 +74,7 @@ def test_whole_prices_are_exact_and_threads_change_nothing(monkeypatch):
     problem = tw.pruning_problem(FOREST, HEART.X, HEART.y, sample_weight=WEIGHTS)
     steps = random_steps(problem.forest, 9)
     at_once = np.array(measure(problem, *steps))
-    monkeypatch.setattr(measuring, "BLOCK_SAMPLES", 30)
+    monkeypatch.setattr(subsampling, "BLOCK_SAMPLES", 30)
     for n_jobs in (1, 2):
         np.testing.assert_array_equal(measure(replace(problem, n_jobs=n_jobs), *steps), at_once)
     uneven = tw.pruning_problem(FOREST, HEART.X, HEART.y, costs=EVERYTHING, loss="brier")

@@ -4,8 +4,7 @@ Law: costs and losses of their points are those of the ensemble, by whatever cri
 were found.
 """
 
-from thriftwood.baselines.cost_complexity import cost_complexity_path
 from thriftwood.baselines.dynamic_programming import dynamic_programming_path
-from thriftwood.baselines.each_tree import each_tree_path
+from thriftwood.baselines.each_tree import cost_complexity_path, each_tree_path
 
 __all__ = ["cost_complexity_path", "dynamic_programming_path", "each_tree_path"]

@@ -7,10 +7,9 @@ Two sets come with the package (`load_heart`, `load_nhanes`); the others of the 
 from a folder, or fetched from their publisher where a checksum is known (`load_dataset`).
 """
 
-from thriftwood.datasets.bundled import load_heart, load_nhanes
 from thriftwood.datasets.catalogue import DATASET_NAMES
 from thriftwood.datasets.dataset import Dataset
-from thriftwood.datasets.load import load_dataset
+from thriftwood.datasets.load import load_dataset, load_heart, load_nhanes
 
 __all__ = ["DATASET_NAMES", "Dataset", "load_dataset", "load_heart", "load_nhanes"]
 

@@ -14,7 +14,10 @@ from typing import Any
 import numpy as np
 
 from thriftwood.datasets.arrays import Arrays, read_npz
-from thriftwood.datasets.bundled import HEART_FILE
+
+# The data sets that come with the package; data/README.md says where they are from.
+HEART_FILE = Path(__file__).parent / "data" / "heart_cleveland.npz"
+NHANES_FILE = HEART_FILE.with_name("nhanes2017_diabetes.npz")
 
 _UCI = "https://archive.ics.uci.edu"
 _UCI_FILES = f"{_UCI}/ml/machine-learning-databases"

@@ -2,20 +2,29 @@
 
 What nodes lose is a number per node, however many samples there are, so losses are those of all
 samples. Bills are what grows with the samples: who buys what at which split. They are those of a
-subsample.
+subsample. What nested prunings of it cost and lose on all samples is measured block by block: what
+a block loses is a sum per node, what it pays a sum per point, so that no more is ever held than one
+block needs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial, reduce
 from operator import add
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from thriftwood.distributed.measuring import figures_from_sums, losses_in_blocks, paid_in_blocks
-from thriftwood.distributed.partitioned import ReadPartition, read_shared, total_losses
+from thriftwood.billing import model_costs, paid_by_step
+from thriftwood.closure import from_the_end
+from thriftwood.distributed.partitioned import (
+    BLOCK_SAMPLES,
+    ReadPartition,
+    read_shared,
+    total_losses,
+)
 from thriftwood.distributed.partitions import Partition, open_partitions
 from thriftwood.errors import InputError
 from thriftwood.forest.table import Table
@@ -25,15 +34,19 @@ from thriftwood.problem import (
     PruningProblem,
     SampleData,
     Subsample,
+    nested_figures,
     times_counted,
 )
 from thriftwood.support.arrays import FloatArray, IndexArray, IntArray, read_only
+from thriftwood.support.parallel import for_each, n_threads
+from thriftwood.support.progress import progress_bar
 from thriftwood.support.validation import whole_number
 
 # The same samples are drawn every time.
 SEED = 20_150_501
 # One sample says nothing about how samples differ.
 LEAST_SAMPLES = 2
+Sum = TypeVar("Sum", bound=Any)
 
 
 def subsampled_problem(problem: PruningProblem, subsample: Any, seed: int = SEED) -> PruningProblem:
@@ -184,3 +197,61 @@ def _check_samples_are_alike(problem: PruningProblem) -> None:
             "that a subsample would pay other prices: leave `subsample` out, or draw samples and "
             "their prices yourself."
         )
+
+
+def losses_in_blocks(problem: PruningProblem) -> NodeLosses:
+    """Return what each node would lose as a leaf, on all samples in memory."""
+    if problem.loss.kind != SUM:
+        return problem.node_losses
+    return _sum_over_blocks(problem, "Counting", lambda block: block.node_losses)
+
+
+def paid_in_blocks(problem: PruningProblem, drop_step: IndexArray, n_points: int) -> FloatArray:
+    """Return what samples in memory, times their weights, no longer pay from each step on.
+
+    Point `i` keeps the splits with a step of at least `i`.
+    """
+
+    def paid(block: PruningProblem) -> FloatArray:
+        weights = block.in_memory.weights
+        return paid_by_step(block.forest, block.routes, block.prices, weights, drop_step, n_points)
+
+    return _sum_over_blocks(problem, "Measuring", paid)
+
+
+def figures_from_sums(
+    problem: PruningProblem,
+    losses: NodeLosses,
+    paid: FloatArray,
+    weight: float,
+    drop_step: IndexArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Return mean bill, and loss averaged over samples and trees, of every nested point.
+
+    Losses, payments and weight are sums over all samples; the problem may be that of any of them.
+    """
+    forest, n_points = problem.forest, len(paid)
+    of_model = model_costs(forest, problem.prices, drop_step, n_points)
+    costs: FloatArray = from_the_end(paid) / weight + of_model
+    lost, _, _ = nested_figures(forest, problem.prices, losses.total, drop_step, n_points)
+    return costs, lost / losses.weight
+
+
+def _sum_over_blocks(
+    problem: PruningProblem, title: str, work: Callable[[PruningProblem], Sum]
+) -> Sum:
+    """Add up what work on each block returns, in their order: threads change no rounding."""
+    data, at_once = problem.in_memory, n_threads(problem.n_jobs)
+
+    def work_on(start: int) -> Sum:
+        block = data.take(slice(start, start + BLOCK_SAMPLES))
+        return work(replace(problem, data=block, n_jobs=1))
+
+    starts = range(0, data.table.n_samples, BLOCK_SAMPLES)
+    total: list[Sum] = []
+    with progress_bar(title, problem.progress) as bar:
+        for first in range(0, len(starts), at_once):
+            group = starts[first : first + at_once]
+            total = [reduce(add, total + for_each(work_on, group, at_once))]
+            bar((first + len(group)) / len(starts))
+    return total[0]
