@@ -214,7 +214,8 @@ def read_class_weight(model: Any, forest: Forest) -> str | dict[Any, float] | No
     scikit-learn and LightGBM say `class_weight`, XGBoost, LightGBM and CatBoost
     `scale_pos_weight`, LightGBM `is_unbalance`, CatBoost `class_weights` and `auto_class_weights`.
     """
-    model, classes = without_pipeline(unwrapped(model)), forest.classes
+    _, adapter, model = _find(model)
+    model, classes = pipelines.last_step(model) if adapter is pipelines else model, forest.classes
     if classes is None:
         return None
     options = model.get_params() if hasattr(model, "get_params") else {}
