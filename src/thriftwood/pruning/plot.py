@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from thriftwood.evaluation import Evaluation
-from thriftwood.support.axes import BLUE, GREEN, VERMILION, axes_or_new, tidy, with_unit
+from thriftwood.support.axes import (
+    BLUE,
+    GREEN,
+    VERMILION,
+    axes_or_new,
+    draw_with_band,
+    tidy,
+    with_unit,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,17 +46,8 @@ def draw_errors(measured: Evaluation, ax: Axes | None, style: str, what: str, un
     if measured.judges_rankings:
         found, spread, label = measured.score, measured.score_error, measured.scoring
         what = measured.scoring
-    (line,) = drawn.plot(measured.cost, found, style, markersize=6, label=label)
-    by_cost = np.argsort(measured.cost, kind="stable")
-    drawn.fill_between(
-        measured.cost[by_cost],
-        (found - spread)[by_cost],
-        (found + spread)[by_cost],
-        color=line.get_color(),
-        alpha=0.2,
-        linewidth=0,
-        label="one standard error",
-    )
+    band = "one standard error"
+    draw_with_band(drawn, measured.cost, found, spread, style, line=label, band=band)
     return _labelled(drawn, with_unit(f"mean bill of {measured.samples_in_words}", unit), what)
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from thriftwood.errors import InputError
+from thriftwood.support.arrays import FloatArray
 from thriftwood.support.libraries import library
 from thriftwood.support.text import shown
 
@@ -27,6 +30,17 @@ def axes_or_new(ax: Any, figsize: tuple[float, float] = (7.0, 4.5)) -> Axes:
         raise InputError(f"`ax` is {ax!r}: pass axes of matplotlib, or None for new ones.")
     found: Axes = ax
     return found
+
+
+def draw_with_band(
+    ax: Axes, x: FloatArray, y: FloatArray, spread: FloatArray, style: str = "-", **labels: str
+) -> None:
+    """Draw a line, and a band of one standard error around it; labels: `line`, `band`."""
+    (line,) = ax.plot(x, y, style, markersize=6, label=labels.get("line"))
+    order = np.argsort(x, kind="stable")
+    low, high = (y - spread)[order], (y + spread)[order]
+    about: Any = {"color": line.get_color(), "alpha": 0.2, "linewidth": 0}
+    ax.fill_between(x[order], low, high, label=labels.get("band"), **about)
 
 
 def with_unit(words: str, unit: str) -> str:
