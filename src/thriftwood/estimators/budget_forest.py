@@ -13,8 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from thriftwood.adapters import decision_tree
 from thriftwood.costs import AnyCosts, PriceList
@@ -25,8 +24,7 @@ from thriftwood.estimators.options import (
     class_weights,
     n_features_tried,
     prices_for,
-    refuse_text,
-    target_in_words,
+    read_samples,
 )
 from thriftwood.evaluation import (
     Recalibration,
@@ -41,14 +39,13 @@ from thriftwood.problem import (
     ErrorCosts,
     least_cost_answers,
     read_error_costs,
-    read_weights,
 )
 from thriftwood.pruning import prune_path, pruning_problem
 from thriftwood.support.arrays import FloatArray, IndexArray, IntArray, log_of
 from thriftwood.support.parallel import for_each, n_threads
 from thriftwood.support.progress import progress_bar
 from thriftwood.support.text import DOCUMENTS
-from thriftwood.support.validation import check_mask, one_number_from_zero, truth, whole_number
+from thriftwood.support.validation import one_number_from_zero, truth, whole_number
 from thriftwood.training import Bundles, Growth, RankedColumns, grow_tree, rank_columns
 
 # Within these, products of class weights stay within doubles.
@@ -304,18 +301,11 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[NDArray[np.float32], IndexArray, FloatArray, FloatArray]:
         """Return X, class numbers, and the weights of samples with and without class weights."""
-        for name, values in (("y", y), ("sample_weight", sample_weight)):
-            check_mask(values, name)
-        refuse_text(X, self)
-        with target_in_words(X, y):
-            X, y = validate_data(self, readable(X), y, **AS_READ)
-            check_classification_targets(y)
+        X, y, own_weight = read_samples(self, X, y, sample_weight, AS_READ)
         self.classes_, label = np.unique(y, return_inverse=True)
         self.error_costs_ = None
         if self.error_costs is not None:
             self.error_costs_ = read_error_costs(ErrorCosts(self.error_costs), self.classes_)
-        own_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        read_weights(own_weight, len(y))  # refuses what cannot be a weight
         weight = own_weight
         if self.class_weight is not None and not self._balances_samples:
             weight = weight * class_weights(self.class_weight, y)

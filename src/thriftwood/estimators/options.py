@@ -1,21 +1,23 @@
 """Parameters of estimators, read as scikit-learn reads them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier
 from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.validation import _num_samples
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, _num_samples, validate_data
 
 from thriftwood.costs import AnyCosts, PriceList, read_prices
 from thriftwood.errors import InputError
 from thriftwood.forest.table import columns_of_text, columns_of_times, readable
-from thriftwood.problem import check_known, one_target_each
+from thriftwood.problem import check_known, one_target_each, read_weights
 from thriftwood.support.arrays import FloatArray, IndexArray
 from thriftwood.support.columns import Columns
-from thriftwood.support.validation import is_whole, some
+from thriftwood.support.validation import check_mask, is_whole, some
 
 BALANCED_SUBSAMPLE = "balanced_subsample"
 
@@ -72,6 +74,24 @@ def target_in_words(X: Any, y: Any) -> Iterator[None]:
                         f"`y` is infinite in row {row}: pass finite numbers."
                     ) from None
         raise
+
+
+def read_samples(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, as_read: Mapping[str, Any]
+) -> tuple[NDArray[Any], NDArray[Any], FloatArray]:
+    """Return samples, targets and weights that an estimator is to be fitted to."""
+    for name, values in (("y", y), ("sample_weight", sample_weight)):
+        check_mask(values, name)
+    refuse_text(X, estimator)
+    numeric = not is_classifier(estimator)
+    with target_in_words(X, y):
+        X, y = validate_data(estimator, readable(X), y, y_numeric=numeric, **as_read)
+        check_known(y)  # scikit-learn makes NaN of None among numbers
+        if not numeric:
+            check_classification_targets(y)
+    weights: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    read_weights(weights, len(y))  # refuses what cannot be a weight
+    return X, y, weights
 
 
 def class_weights(class_weight: Any, y: NDArray[Any]) -> FloatArray:

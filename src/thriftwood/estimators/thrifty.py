@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from thriftwood.adapters import ClassScore, read_scorer, score_predictions
 from thriftwood.billing import FeatureBill
@@ -27,7 +26,7 @@ from thriftwood.costs import (
     prices_of_samples,
 )
 from thriftwood.errors import ConstantPredictionWarning, InputError
-from thriftwood.estimators.options import class_weights, prices_for, refuse_text, target_in_words
+from thriftwood.estimators.options import class_weights, prices_for, read_samples
 from thriftwood.evaluation import NEG_ERROR_COSTS, Evaluation
 from thriftwood.forest import (
     NestedStages,
@@ -41,17 +40,15 @@ from thriftwood.forest import (
 from thriftwood.forest.table import readable
 from thriftwood.problem import (
     ErrorCosts,
-    check_known,
     least_cost_answers,
     read_error_costs,
-    read_weights,
 )
 from thriftwood.support.arrays import FloatArray, log_of
 from thriftwood.support.columns import Columns
 from thriftwood.support.files import File
 from thriftwood.support.progress import progress_bar
 from thriftwood.support.text import DOCUMENTS, unit_behind
-from thriftwood.support.validation import check_mask, chosen, one_number_from_zero
+from thriftwood.support.validation import chosen, one_number_from_zero
 from thriftwood.thrifty import (
     FRONTIER_ARRAYS,
     QUICK,
@@ -361,17 +358,7 @@ class Thrifty(BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[LabelledData, FloatArray, NDArray[np.bool_]]:
         """Return samples that count, their own weights, and which of those given they are."""
-        for name, values in (("y", y), ("sample_weight", sample_weight)):
-            check_mask(values, name)
-        is_class = isinstance(self, ClassifierMixin)
-        refuse_text(X, self)
-        with target_in_words(X, y):
-            X, y = validate_data(self, readable(X), y, y_numeric=not is_class, **AS_READ)
-            check_known(y)  # scikit-learn makes NaN of None among numbers
-            if is_class:
-                check_classification_targets(y)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        read_weights(weights, len(y))  # refuses what cannot be a weight
+        X, y, weights = read_samples(self, X, y, sample_weight, AS_READ)
         target, trained_by, n_classes = self._read_target(y, weights)
         counted = trained_by > 0
         data = LabelledData(X[counted], target[counted], trained_by[counted], n_classes)
