@@ -43,7 +43,7 @@ def executor(request):
     return partial(joblib.parallel_config, backend[request.param]), 2
 
 
-class Luggage:
+class Packed:
     """Data that note whenever they are packed."""
 
     def __init__(self, number):
@@ -51,15 +51,15 @@ class Luggage:
 
     def __reduce__(self):
         PACKED.append(self.number)
-        return Luggage, (self.number,)
+        return Packed, (self.number,)
 
 
 PACKED: list[int] = []
 
 
-def unpack(luggage, news):
+def unpack(packed, message):
     time.sleep(0.01)
-    return os.getpid(), luggage.number, news
+    return os.getpid(), packed.number, message
 
 
 def file_behind(array, _):
@@ -101,7 +101,7 @@ def test_users_reach_them_through_prune(executor):
 
 def test_workers_answer_in_order(executor):
     config, n_jobs = executor
-    with config(), joblib_workers(unpack, [Luggage(0), Luggage(1), Luggage(2)], n_jobs) as ask:
+    with config(), joblib_workers(unpack, [Packed(0), Packed(1), Packed(2)], n_jobs) as ask:
         for turn in range(3):
             answers = [answer[1:] for answer in ask([10 * turn, 20 * turn, 30 * turn])]
             assert answers == [(0, 10 * turn), (1, 20 * turn), (2, 30 * turn)]
@@ -112,7 +112,7 @@ def test_data_travel_to_a_cluster_once():
     PACKED.clear()
     with (
         joblib.parallel_config("dask"),
-        joblib_workers(unpack, [Luggage(0), Luggage(1), Luggage(2)], None) as ask,
+        joblib_workers(unpack, [Packed(0), Packed(1), Packed(2)], None) as ask,
     ):
         assert os.getpid() not in {pid for pid, _, _ in ask("abc")}
         n_packed = len(PACKED)
@@ -177,7 +177,7 @@ def answer_after(turns, then):
 
 
 def test_processes_that_are_killed_are_reported_and_all_ended():
-    with joblib_workers(unpack, [Luggage(number) for number in range(20)], 2) as ask:
+    with joblib_workers(unpack, [Packed(number) for number in range(20)], 2) as ask:
         pids = {pid for pid, _, _ in ask(range(20))}
 
     def kill_all():

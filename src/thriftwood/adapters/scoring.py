@@ -86,7 +86,7 @@ def score_predictions(
     weights: FloatArray | None,
 ) -> float:
     """Return what a scorer says of predictions: probabilities of classes, or numbers."""
-    model = Predicted(outputs, classes)
+    model = FixedPredictions(outputs, classes)
     weighed = {} if weights is None else {"sample_weight": weights}
     check_wanted()
     try:
@@ -99,7 +99,7 @@ def score_predictions(
         words = str(error) or type(error).__name__
         if classes is None and isinstance(error, AttributeError):
             words = "it judges probabilities of classes, and this model predicts numbers."
-        elif isinstance(error, AttributeError) and isinstance(error.obj, Predicted):
+        elif isinstance(error, AttributeError) and isinstance(error.obj, FixedPredictions):
             words = (
                 f"it asks the model for `{error.name}`. What judges gets predictions in place of a "
                 "model, made beforehand: they have `predict`, `predict_proba` and `classes_` alone."
@@ -120,11 +120,11 @@ def score_predictions(
     return score
 
 
-def _has_classes(model: Predicted) -> bool:
+def _has_classes(model: FixedPredictions) -> bool:
     return model.classes is not None
 
 
-class Predicted(BaseEstimator):
+class FixedPredictions(BaseEstimator):
     """A model that has predicted already, and answers for those samples alone."""
 
     def __init__(self, outputs: FloatArray, classes: NDArray[Any] | None) -> None:

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from thriftwood.costs import Costs
-    from thriftwood.formats.tables import FileTable
-    from thriftwood.formats.tables import Samples as FileSamples
+    from thriftwood.formats.tables import FileTable, TableSamples
     from thriftwood.problem import PruningProblem
     from thriftwood.support.arrays import FloatArray
 
@@ -152,7 +151,7 @@ def read_inputs(request: Request, console: Console) -> Inputs:
     return Inputs(problem, samples, validation, costs, class_weight, error_costs, scoring, suffix)
 
 
-def with_target(rows: FileSamples, file: Path) -> Samples:
+def with_target(rows: TableSamples, file: Path) -> Samples:
     """Return samples from a file, if it has their target."""
     if rows.y is None:
         raise InputError(f"{file} has no array y, the target: name another as --target.")
@@ -209,7 +208,7 @@ def read_samples(
     console: Console,
     like: Sequence[str] | None = None,
     labelled: bool = True,
-) -> FileSamples:
+) -> TableSamples:
     """Return the samples in a file, as the model wants them; parameters as in `samples_for`."""
     with console.step(f"Reading {file}"):
         from thriftwood.formats.tables import read_table, samples_for

@@ -109,8 +109,8 @@ class DaskPartitions:
         shared: list[Task[bytes]] = []
         tasks: list[Task[Any]] = []
         try:
-            luggage = self._sent_once(payloads, shared)
-            tasks += self._submitted("thriftwood-map", _work_there, luggage)
+            sent = self._sent_once(payloads, shared)
+            tasks += self._submitted("thriftwood-map", _work_there, sent)
             answers = _gathered(self._client, tasks)
         finally:
             _release([*tasks, *shared])

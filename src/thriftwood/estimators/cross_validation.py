@@ -30,7 +30,7 @@ from thriftwood.support.arrays import FloatArray, IndexArray, IntArray, read_onl
 Fold = tuple[IntArray, IntArray]
 
 
-class Samples(NamedTuple):
+class FoldSamples(NamedTuple):
     """Samples to train or to measure on; no weights mean equal ones.
 
     `query` has the query of each, where they are documents of queries.
@@ -42,15 +42,15 @@ class Samples(NamedTuple):
     costs: AnyCosts = None
     query: IndexArray | None = None
 
-    def take(self, where: IntArray) -> Samples:
+    def take(self, where: IntArray) -> FoldSamples:
         weights = None if self.weights is None else self.weights[where]
         costs = self.costs.take(where) if isinstance(self.costs, Costs) else self.costs
         query = None if self.query is None else self.query[where]
-        return Samples(_safe_indexing(self.X, where), self.y[where], weights, costs, query)
+        return FoldSamples(_safe_indexing(self.X, where), self.y[where], weights, costs, query)
 
     @property
     def total_weight(self) -> float:
-        """How much they count in scores: queries as their documents do on average."""
+        """Weight in scores: that of all samples, or of queries, as their documents on average."""
         weights = np.ones(len(self.y)) if self.weights is None else self.weights
         if self.query is None:
             return float(weights.sum())
@@ -66,7 +66,7 @@ class Samples(NamedTuple):
         return float(len(self.y))
 
 
-def make_folds(cv: Any, samples: Samples, is_classifier: bool) -> list[Fold]:
+def make_folds(cv: Any, samples: FoldSamples, is_classifier: bool) -> list[Fold]:
     """Split samples as scikit-learn does, and leave out what tells nothing.
 
     An int as `cv` is lowered to the number of samples, for classifiers to that of the rarest class.
@@ -99,8 +99,8 @@ def make_folds(cv: Any, samples: Samples, is_classifier: bool) -> list[Fold]:
 
 def cross_validate(
     path: PruningPath,
-    grow: Callable[[Samples], PruningPath],
-    samples: Samples,
+    grow: Callable[[FoldSamples], PruningPath],
+    samples: FoldSamples,
     folds: list[Fold],
     scoring: Scoring | ErrorCosts = None,
 ) -> Evaluation:
@@ -185,7 +185,7 @@ def _default_scoring(
     return default_scoring(path.forest, held_out, has_queries)
 
 
-def _that_count(samples: Samples, train: Any, held_out: Any, is_classifier: bool) -> Fold:
+def _that_count(samples: FoldSamples, train: Any, held_out: Any, is_classifier: bool) -> Fold:
     """Leave out samples without weight, and held-out ones of a class that training does not see.
 
     Every point gets the latter wrong, so they do not tell points apart.
@@ -212,7 +212,7 @@ def _middles(tradeoffs: FloatArray) -> FloatArray:
 
 
 def _measure(
-    path: PruningPath, held_out: Samples, tradeoffs: FloatArray, scoring: Scoring | ErrorCosts
+    path: PruningPath, held_out: FoldSamples, tradeoffs: FloatArray, scoring: Scoring | ErrorCosts
 ) -> Evaluation:
     """Measure the point of a fold's path that is optimal at each tradeoff."""
     points = np.searchsorted(path.tradeoffs, tradeoffs, side="right") - 1

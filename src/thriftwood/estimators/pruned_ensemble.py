@@ -34,7 +34,7 @@ from thriftwood.adapters import (
 )
 from thriftwood.costs import AnyCosts
 from thriftwood.errors import InputError, UnfittedModelError, UnsupportedModelError
-from thriftwood.estimators.cross_validation import Fold, Samples, cross_validate, make_folds
+from thriftwood.estimators.cross_validation import Fold, FoldSamples, cross_validate, make_folds
 from thriftwood.estimators.options import prices_for, refuse_text, target_in_words
 from thriftwood.evaluation import (
     Evaluation,
@@ -238,7 +238,7 @@ class _PrunedEnsemble(BaseEstimator):
                 "bootstrap=True where it can."
             )
 
-    def _read_samples(self, X: Any, y: Any, sample_weight: Any) -> Samples:
+    def _read_samples(self, X: Any, y: Any, sample_weight: Any) -> FoldSamples:
         X = readable(X)
         for name, values in (("y", y), ("sample_weight", sample_weight)):
             check_mask(values, name)
@@ -269,12 +269,12 @@ class _PrunedEnsemble(BaseEstimator):
                 check_classification_targets(y)
                 self.classes_ = np.unique(y)
         if sample_weight is None:
-            return Samples(X, y, None)
+            return FoldSamples(X, y, None)
         weights = _check_sample_weight(sample_weight, y)
         read_weights(weights, len(y))  # refuses what cannot be a weight
-        return Samples(X, y, weights)
+        return FoldSamples(X, y, weights)
 
-    def _folds(self, samples: Samples) -> list[Fold]:
+    def _folds(self, samples: FoldSamples) -> list[Fold]:
         if self._is_decided or self._measures_out_of_bag:
             return []
         folds = make_folds(self.cv, samples, is_classifier(self))
@@ -295,7 +295,7 @@ class _PrunedEnsemble(BaseEstimator):
     def _measures_out_of_bag(self) -> bool:
         return isinstance(self.cv, str) and self.cv == OUT_OF_BAG and not self._is_decided
 
-    def _grow(self, samples: Samples) -> PruningPath:
+    def _grow(self, samples: FoldSamples) -> PruningPath:
         """Train a new model and return its path."""
         counted = "in_bag" if self._measures_out_of_bag else "all"
         model = self._new_model()
@@ -337,7 +337,7 @@ class _PrunedEnsemble(BaseEstimator):
 
     @property
     def _judge(self) -> Scoring | ErrorCosts:
-        """What points are judged by; values of averaged trees are recalibrated to say what to do.
+        """Score or costs to judge points by; values of averaged trees are recalibrated for costs.
 
         Boosted trees were trained to say it, and a refit does as much.
         """
@@ -345,14 +345,14 @@ class _PrunedEnsemble(BaseEstimator):
             return self.scoring
         return self._money._replace(recalibrates=self.path_.forest.is_averaged and not self.refit)
 
-    def _class_weight(self, samples: Samples) -> ClassWeight:
+    def _class_weight(self, samples: FoldSamples) -> ClassWeight:
         """Leave out classes that a fold lacks, since its model does not know them."""
         if not isinstance(self.class_weight, Mapping) or not is_classifier(self):
             return self.class_weight
         absent = set(self.classes_.tolist()) - set(samples.y.tolist())
         return {label: w for label, w in self.class_weight.items() if label not in absent}
 
-    def _measured(self, samples: Samples, folds: list[Fold]) -> Evaluation | None:
+    def _measured(self, samples: FoldSamples, folds: list[Fold]) -> Evaluation | None:
         """Measure the points, where that is to decide between them."""
         if folds:
             return cross_validate(self.path_, self._grow, samples, folds, self._judge)

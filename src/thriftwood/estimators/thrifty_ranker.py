@@ -220,7 +220,7 @@ class ThriftyRanker(Thrifty):
 
     @property
     def purchase_plan(self) -> Stages:
-        """What each stage buys, as trees that bills and lazy predictors can follow."""
+        """Purchases of each stage, as trees that bills and lazy predictors can follow."""
         return self.cascade_.purchase_plan
 
     def _tuned(

@@ -63,14 +63,14 @@ class Places(NamedTuple):
 
     @property
     def n_better(self) -> IntArray:
-        """How many documents of its query are strictly above each document."""
+        """Number of documents of its query that are strictly above each document."""
         found = np.empty(len(self.order), dtype=np.int64)
         found[self.order] = self.first[self.tie]
         return found
 
 
 class ListRule(NamedTuple):
-    """Which documents go on.
+    """Rule by which documents go on.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ import numpy as np
 
 from thriftwood.errors import InputError
 from thriftwood.refitting import kernels
-from thriftwood.refitting.objective import Block, Objective
+from thriftwood.refitting.objective import Block, RefitObjective
 from thriftwood.refitting.problem import LeafProblem
 from thriftwood.support.arrays import FloatArray, read_only_copy
 from thriftwood.support.parallel import aside, n_threads, thread_pool
@@ -84,7 +84,7 @@ def fit_leaf_values(
     def fit(n_workers: int) -> LeafFit:
         with thread_pool(n_workers) as pool:
             run = map if n_workers == 1 else pool.map
-            objective = Objective(problem, ridge, fit_bias, run)
+            objective = RefitObjective(problem, ridge, fit_bias, run)
             params = np.vstack(_start(problem, None if keeps_prior else start))
             objective.evaluate(params, objective.scores_of(params))
             steps = (0, True) if keeps_prior else _minimise(objective, tolerance, max_iter)
@@ -112,7 +112,7 @@ def _start(problem: LeafProblem, start: LeafFit | None) -> tuple[FloatArray, Flo
     return start.values, start.bias
 
 
-def _minimise(objective: Objective, tolerance: float, max_iter: int) -> tuple[int, bool]:
+def _minimise(objective: RefitObjective, tolerance: float, max_iter: int) -> tuple[int, bool]:
     """Go to the minimum; return the number of steps, and whether the gap is within the tolerance.
 
     Conjugate gradients stop early while the minimum is far, where an exact step is not worth its
@@ -137,7 +137,11 @@ def _minimise(objective: Objective, tolerance: float, max_iter: int) -> tuple[in
 
 
 def _newton_step(
-    objective: Objective, gradient: FloatArray, diagonal: FloatArray, forcing: float, enough: float
+    objective: RefitObjective,
+    gradient: FloatArray,
+    diagonal: FloatArray,
+    forcing: float,
+    enough: float,
 ) -> FloatArray:
     """Return roughly minus the inverse Hessian times the gradient, by conjugate gradients.
 
@@ -177,7 +181,7 @@ def _newton_step(
     return step
 
 
-def _line_search(objective: Objective, step: FloatArray, slope: float) -> bool:
+def _line_search(objective: RefitObjective, step: FloatArray, slope: float) -> bool:
     """Move along the step to where the objective is lower; return False where rounding hides it."""
     params, scores, value = objective.params, objective.scores, objective.value
     changes = objective.scores_of(step)

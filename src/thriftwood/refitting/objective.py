@@ -23,7 +23,7 @@ DAMPING = 1e-12
 Block = tuple[int, int]
 
 
-class Objective:
+class RefitObjective:
     """The losses of all samples plus `ridge / 2` times the squared distance to the prior mean.
 
     Where it was evaluated last, `params` has the values of the leaves, and the bias in the last

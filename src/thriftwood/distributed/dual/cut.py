@@ -80,17 +80,17 @@ def _ascend(
     problem: DecomposedClosure, tradeoff: Fraction, options: DualDecomposition, log: RoundLog
 ) -> tuple[BoolArray, FloatArray, Status, int]:
     """Ascend until the rest can be gathered; return best set, multipliers, what is open, arcs."""
-    price = float(tradeoff)
+    lambda_ = float(tradeoff)
     best_profit, least_bound = -np.inf, np.inf
     for point in dual_ascent(problem):
-        profits = point.gain_from - price * point.cost_from
+        profits = point.gain_from - lambda_ * point.cost_from
         best = int(profits.argmax())
         if profits[best] > best_profit:
             best_profit, kept = float(profits[best]), point.breakpoint_of >= best
-        bound = float(point.bounds(np.array([price]))[0])
+        bound = float(point.bounds(np.array([lambda_]))[0])
         if bound < least_bound:
             least_bound, multipliers = bound, point.multipliers
-        status = _agreed(point, price, problem)
+        status = _agreed(point, lambda_, problem)
         n_arcs = sum(problem.map(size_of_disagreement, status))
         log.add(best_profit, least_bound, int((status == OPEN).sum()))
         if (

@@ -34,7 +34,7 @@ UNNAMED = (
 INVENTED = ("Column_{}", "f{}", "x{}", "{}", "feature_{}")
 
 
-class Samples(NamedTuple):
+class TableSamples(NamedTuple):
     """Samples as a model is given them: features, target, weights and queries.
 
     Notes are sentences for the user, on what the model cannot use.
@@ -56,7 +56,7 @@ def samples_for(
     query: str | None = None,
     like: Sequence[str] | None = None,
     labelled: bool = True,
-) -> Samples:
+) -> TableSamples:
     """Return the columns that a model asks for, in its order.
 
     Parameters
@@ -80,7 +80,7 @@ def samples_for(
 
     Returns
     -------
-    samples : Samples
+    samples : TableSamples
         `X` has the names that the model knows, or else those of the file, or numbers from 0: prices
         go by them. `y` has the labels of the model's own classes, or numbers.
     """
@@ -99,7 +99,7 @@ def samples_for(
         },
         index=table.frame.index,
     )
-    return Samples(
+    return TableSamples(
         X.set_axis(names, axis=1),
         target_for(table, y, forest.classes) if labelled and y is not None else None,
         weights_of(table, counts) if labelled and counts is not None else None,
@@ -145,7 +145,7 @@ def _cells_for(inputs: Inputs, table: FileTable, column: Any, place: int, notes:
 
 def samples_to_learn(
     table: FileTable, *, target: str | None = None, weight: str | None = None
-) -> Samples:
+) -> TableSamples:
     """Return all columns of numbers but these, where there is no model yet.
 
     Columns without names are called "0", "1", ..., so that prices can go by these. Parameters are
@@ -160,7 +160,7 @@ def samples_to_learn(
     X = table.frame[columns].copy()
     for column in columns:
         X[column] = numbers_of(table, X[column], "features to learn from are numbers")
-    return Samples(
+    return TableSamples(
         X.set_axis(X.columns.map(str), axis=1) if table.names is None else X,
         None if y is None else target_to_learn(table, y),
         None if counts is None else weights_of(table, counts),
