@@ -17,7 +17,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 import thriftwood as tw
 from thriftwood.adapters import ABOUT_ONE, read_class_weight, read_forest
-from thriftwood.adapters.scoring import Predicted as Scored
+from thriftwood.adapters.scoring import FixedPredictions as Scored
 from thriftwood.errors import ConstantPredictionWarning, InputError
 from thriftwood.evaluation.confusion import FORMULAS
 from thriftwood.evaluation.scores import KNOWN, Predicted, Samples
