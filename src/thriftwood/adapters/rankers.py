@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from thriftwood.adapters.common import is_a
+from thriftwood.forest import weights_of_queries
 from thriftwood.support.arrays import FloatArray, IndexArray
 
 # What `fit` calls the queries: sizes of lists, or a number for each document.
@@ -38,7 +39,7 @@ def fit_ranker(
     if weights is not None:
         given["sample_weight"] = weights[order]
         if name == "qid":  # XGBoost weighs queries
-            given["sample_weight"] = np.bincount(own, weights[order]) / np.bincount(own)
+            given["sample_weight"] = weights_of_queries(own, weights[order])
     if name is not None:
         given[name] = np.bincount(own) if name == "group" else own
     return model.fit(rows, grades, **given)

@@ -22,6 +22,7 @@ from thriftwood.adapters import Scoring
 from thriftwood.costs import AnyCosts, Costs
 from thriftwood.errors import InputError
 from thriftwood.evaluation import Evaluation, Measures, default_scoring
+from thriftwood.forest import weights_of_queries
 from thriftwood.problem import ErrorCosts
 from thriftwood.pruning.path import PruningPath
 from thriftwood.support.arrays import FloatArray, IndexArray, IntArray, read_only
@@ -55,7 +56,7 @@ class FoldSamples(NamedTuple):
         if self.query is None:
             return float(weights.sum())
         query = np.unique(self.query, return_inverse=True)[1]
-        return float((np.bincount(query, weights) / np.bincount(query)).sum())
+        return float(weights_of_queries(query, weights).sum())
 
     @property
     def weight_of_bills(self) -> float:

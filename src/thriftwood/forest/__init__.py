@@ -15,7 +15,9 @@ from thriftwood.forest.lists import (
     ListRule,
     ListWalk,
     Places,
+    discounts,
     walk_lists,
+    weights_of_queries,
 )
 from thriftwood.forest.margin_kernels import LEAST_SHARE
 from thriftwood.forest.nested import (
@@ -71,6 +73,7 @@ __all__ = [
     "class_weights",
     "collapse",
     "column_of",
+    "discounts",
     "files",
     "first_tests",
     "first_uses",
@@ -96,4 +99,5 @@ __all__ = [
     "table_of",
     "value_ranges",
     "walk_lists",
+    "weights_of_queries",
 ]

@@ -22,6 +22,17 @@ from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
 NOWHERE = -1
 
 
+def weights_of_queries(query: NDArray[np.integer], weights: FloatArray) -> FloatArray:
+    """Return the weight of each query, numbered from 0 on: that of its documents on average."""
+    found: FloatArray = np.bincount(query, weights) / np.bincount(query)
+    return found
+
+
+def discounts(rank: IntArray, k: float = math.inf) -> FloatArray:
+    """Return how much ranks count in NDCG: from 0 on, those behind the first k with 0."""
+    return np.where(rank < k, 1 / np.log2(rank + 2), 0.0)
+
+
 class Places(NamedTuple):
     """Places of documents, query after query, and the ties that they are part of.
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from thriftwood.errors import InputError
-from thriftwood.forest import Forest
+from thriftwood.forest import Forest, discounts, weights_of_queries
 from thriftwood.problem import pairs_kernels as kernels
 from thriftwood.support.arrays import FloatArray, IndexArray, IntArray, read_only
 
@@ -82,9 +82,9 @@ def ranking_loss(
     order = order[np.lexsort((-scores[order], query[order]))]
     gain = np.exp2(grades[order]) - 1
     _, first, own = np.unique(query[order], return_index=True, return_inverse=True)
-    discount = 1 / np.log2(np.arange(len(order)) - first[own] + 2)
+    discount = discounts(np.arange(len(order)) - first[own])
     best = np.bincount(own, gain[np.lexsort((-gain, own))] * discount)
-    of_query = np.bincount(own, weights[order]) / np.bincount(own)
+    of_query = weights_of_queries(own, weights[order])
     pairs = Pairs(
         start=read_only(np.append(first, len(order))),
         gain=read_only(gain),

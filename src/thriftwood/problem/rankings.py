@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from thriftwood.errors import InputError
-from thriftwood.forest import Forest, Places
+from thriftwood.forest import Forest, Places, discounts
 from thriftwood.problem.pairs import MOST_GRADE, check_grades
 from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
 
@@ -101,7 +101,7 @@ def _class_values(score: RankingScore, forest: Forest) -> FloatArray:
 
 def ndcg(places: Places, gains: FloatArray, k: float) -> FloatArray:
     """Normalised discounted cumulative gain (Jarvelin and Kekalainen, 2002)."""
-    discount = np.where(places.rank < k, 1 / np.log2(places.rank + 2), 0.0)
+    discount = discounts(places.rank, k)
     mean = places.in_ties(gains) / places.size
     found = np.bincount(places.query, mean[places.tie] * discount)
     ideal = gains[places.order][np.lexsort((-gains[places.order], places.query))]
