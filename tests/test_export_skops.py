@@ -1,6 +1,8 @@
 """Files of skops hold the whole model, and load nothing that is not trusted by name."""
 
 import io
+import subprocess
+import sys
 import warnings
 import zipfile
 
@@ -18,11 +20,13 @@ from sklearn.ensemble import (
 )
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.utils import all_estimators
 
 import thriftwood as tw
 from thriftwood.adapters import forest_model
 from thriftwood.errors import ForestError, InputError, UnsupportedModelError
 from thriftwood.formats import export
+from thriftwood.formats.skops import _untrusted
 
 skops = pytest.importorskip("skops.io")
 
@@ -142,6 +146,36 @@ def test_what_is_not_trusted_is_not_loaded(tmp_path):
     skops.dump(Holder(), tmp_path / "it.skops")
     with pytest.raises(InputError, match=r"it\.skops holds .*Holder, which is not trusted"):
         export.from_skops(tmp_path / "it.skops")
+
+
+def test_public_estimators_are_known_without_the_list_of_skops():
+    names = {f"{one.__module__}.{one.__name__}" for _, one in all_estimators()}
+    own = {name for name in names if name.startswith("sklearn.")}
+    assert len(own) > 100
+    assert not _untrusted(own)
+    others = ("base.BaseEstimator", "tree._classes.BaseDecisionTree", "utils._testing.raises")
+    nowhere = ("nowhere.Estimator", "tests.test_base.MyEstimator", "ensemble._forest.Any")
+    strange = [f"sklearn.{name}" for name in (*others, *nowhere)]
+    assert _untrusted(strange) == strange
+
+
+ALONE = """
+import sys
+from thriftwood.formats.export import from_skops
+from thriftwood.support.libraries import alone
+alone.set()
+print(type(from_skops(sys.argv[1])[-1]).__name__, "sklearn.gaussian_process" in sys.modules)
+import sklearn.utils
+print(len(sklearn.utils.all_estimators()) > 100)
+"""
+
+
+def test_a_process_of_our_own_reads_without_importing_all_of_scikit_learn(tmp_path):
+    model = make_pipeline(StandardScaler(), RandomForestClassifier(2)).fit([[1], [2]], [0, 1])
+    export.to_skops(model, tmp_path / "it.skops")
+    words = [sys.executable, "-c", ALONE, str(tmp_path / "it.skops")]
+    said = subprocess.check_output(words, text=True)
+    assert said.split() == ["RandomForestClassifier", "False", "True"]
 
 
 def damaged_zip(schema: str) -> bytes:

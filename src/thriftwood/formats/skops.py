@@ -8,6 +8,8 @@ import zipfile
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import is_dataclass
+from inspect import isabstract
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +17,16 @@ import numpy as np
 
 from thriftwood.adapters import read_stages
 from thriftwood.cascade import CascadeClassifier, CascadeRanker
-from thriftwood.errors import InputError, ThriftwoodError, UnsupportedModelError
+from thriftwood.errors import (
+    InputError,
+    MissingLibraryError,
+    ThriftwoodError,
+    UnsupportedModelError,
+)
 from thriftwood.formats.content import Content
 from thriftwood.formats.trial import tried_first
 from thriftwood.support.files import File, place_of, read_whole, write_whole
-from thriftwood.support.libraries import library
+from thriftwood.support.libraries import alone, library
 from thriftwood.support.text import said_by
 
 # What skops does not trust by itself, by name and nothing else.
@@ -43,6 +50,7 @@ TRUSTED_NAMES = {
 }
 SCHEMA = "schema.json"
 ADDRESS = re.compile(r'("__id__": |"file": ")([\w-]+)')  # of an object in memory, or drawn
+NOT_PUBLIC = {"conftest", "estimator_checks", "experimental", "externals", "setup", "tests"}
 BOOSTERS = ("lightgbm.", "xgboost.", "catboost.")
 TRUSTED = {f"{module}.{name}" for module, names in TRUSTED_NAMES.items() for name in names}
 # Rooms whose estimators, dataclasses and named tuples are trusted: they hold data and do nothing.
@@ -58,7 +66,7 @@ def recognise(content: Content) -> bool:
 
 def read(content: Content) -> Any:
     """Return whatever is in a file, with its trees checked where it is a model of ours to read."""
-    skops = library("skops.io", "skops")
+    skops = _skops()
     try:
         unusual = skops.get_untrusted_types(data=content.data)
         _check_trees(content)
@@ -101,7 +109,7 @@ def to_skops(model: object, file: File) -> None:
     file
         Where to write it; a file that is there is replaced.
     """
-    skops = library("skops.io", "skops")
+    skops = _skops()
     try:
         content: bytes = skops.dumps(model, compression=zipfile.ZIP_DEFLATED)
     except (TypeError, ValueError, AttributeError) as error:
@@ -130,8 +138,24 @@ def from_skops(file: File) -> Any:
     file
         Its name.
     """
-    library("skops.io", "skops")
+    _skops()
     return read(Content(place_of(file), read_whole(file)))
+
+
+def _skops() -> Any:
+    """Return skops; in a process of our own without its list of all estimators of scikit-learn.
+
+    It imports all of scikit-learn and its tests for the list, half of the time of a short command.
+    """
+    if not alone.is_set() or "skops.io" in sys.modules:
+        return library("skops.io", "skops")
+    utils = library("sklearn.utils")
+    all_estimators = utils.all_estimators
+    utils.all_estimators = list
+    try:
+        return library("skops.io", "skops")
+    finally:
+        utils.all_estimators = all_estimators
 
 
 def _numbered(content: bytes) -> bytes:
@@ -158,7 +182,7 @@ def _numbered(content: bytes) -> bytes:
 
 
 def _load(content: Content) -> Any:
-    skops = library("skops.io", "skops")
+    skops = _skops()
     trusted = skops.get_untrusted_types(data=content.data)  # `read` has looked at them
     return skops.loads(content.data, trusted=trusted)
 
@@ -182,7 +206,28 @@ def _check_trees(content: Content) -> None:
 
 
 def _untrusted(names: Iterable[str]) -> list[str]:
-    return [name for name in names if name not in TRUSTED and not _is_our_noun(name)]
+    return [
+        name
+        for name in names
+        if name not in TRUSTED and not _is_our_noun(name) and not _is_estimator(name)
+    ]
+
+
+def _is_estimator(name: str) -> bool:
+    """Say whether a name is that of a public estimator of scikit-learn, which skops trusts."""
+    module, _, noun = name.rpartition(".")
+    parts = module.split(".")
+    if parts[0] != "sklearn" or noun.startswith("_") or NOT_PUBLIC & set(parts):
+        return False
+    public = takewhile(lambda part: not part.startswith("_"), parts)
+    try:
+        found = getattr(library(".".join(public)), noun, None)
+    except MissingLibraryError:
+        return False
+    base: type = library("sklearn.base").BaseEstimator
+    if not isinstance(found, type) or not issubclass(found, base) or found is base:
+        return False
+    return not isabstract(found) and f"{found.__module__}.{found.__name__}" == name
 
 
 def _is_our_noun(name: str) -> bool:

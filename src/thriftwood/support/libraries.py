@@ -12,6 +12,10 @@ from thriftwood.errors import MissingLibraryError
 if TYPE_CHECKING:
     import pandas as pd
 
+# Set where this package is all that the process is for, so that nobody else minds how it has
+# libraries imported.
+alone = threading.Event()
+
 
 def library(name: str, extra: str | None = None, what: str = "This format") -> Any:
     """Import a module of an optional library, or say what needs it and how to install it."""
