@@ -125,6 +125,18 @@ def test_prices_per_query_leave_nothing_else_to_pay():
     assert bill.per_sample.tolist() == [1.5, 1.5]
 
 
+def test_a_column_that_only_queries_pay_for_needs_no_other_price():
+    X, _, qid = documents()
+    more = {"groups": {"index": [1, 2]}, "per_query": {0: 5.0, "index": 2.0}}
+    own = dict.fromkeys(range(1, 6), 1.0)
+    bills = [
+        tw.feature_bill(ranker(), X, tw.Costs(per_feature=prices, **more), qid=qid)
+        for prices in (own, {0: 0.0, **own})
+    ]
+    np.testing.assert_array_equal(bills[0].per_sample, bills[1].per_sample)
+    assert min(bills[0].fees.values()) > 0
+
+
 def without_queries(X, *_):
     tw.feature_bill(ranker(), X, PRICES)
 
@@ -149,8 +161,20 @@ def prices_of_nothing(*_):
     tw.Costs(per_feature={"a": 1.0}, per_query={"b": 1.0})
 
 
+def no_feature(X, _, qid):
+    tw.feature_bill(ranker(), X, tw.Costs(per_feature={2: 1.0}, per_query={0: 5.0}), qid=qid)
+
+
 def partitions(X, y, qid):
     tw.pruning_problem(ranker(), X, y, qid=qid, decomposition=tw.DualDecomposition())
+
+
+def chunks(X, y, qid):
+    tw.prune_path(ranker(), iter([(X[:50], y[:50]), (X[50:], y[50:])]), qid=qid)
+
+
+def chunks_with_prices(X, y, _):
+    tw.prune_path(ranker(), iter([(X[:50], y[:50]), (X[50:], y[50:])]), costs=PRICES)
 
 
 def subsamples(X, y, qid):
@@ -165,8 +189,11 @@ def subsamples(X, y, qid):
         (other_samples_without_queries, "pass `qid`"),
         (too_few_queries, "ids, one for each"),
         (quantiles_of_queries, "knows no queries"),
-        (prices_of_nothing, "neither"),
+        (prices_of_nothing, "neither .* 0, if only queries pay"),
         (partitions, "several partitions"),
+        (chunks, "several partitions"),
+        (chunks_with_prices, "several partitions"),
+        (no_feature, "no price for 1"),
         (subsamples, "subsample"),
     ],
 )

@@ -158,4 +158,6 @@ def _check_names(values: Mapping[str, Any], place: Place) -> None:
         for name in names:
             if name not in known[key][0] and not is_whole(name):
                 what, hint = known[key][1], did_you_mean(name, known[key][0])
+                if key == "per_query" and not hint:
+                    hint = " Give it a price in `per_feature`: 0, if only queries pay for it."
                 raise InputError(f"{place(key, owner)}: {name!r} is {what} of this list.{hint}")

@@ -66,7 +66,7 @@ def read_prices(
         return plain_prices(_price_of_each(costs, "per_feature", columns), columns)
     costs = as_costs(costs)
     columns = _with_encoded(costs, columns.called(costs.features))
-    costs = _without_unused(costs, columns)
+    costs = _without_unused(_with_query_features(costs), columns)
     if costs.per_feature is None:
         prices = np.full(columns.n_columns, price_left_out(costs))
     else:
@@ -212,6 +212,16 @@ def _as_declared(
             )
     needs = (tuple(sorted(declared.get(k, own))) for k, own in enumerate(found))
     return columns._replace(of_features=tuple(needs))
+
+
+def _with_query_features(costs: Costs) -> Costs:
+    """Return prices in which a column that only queries pay for costs documents nothing."""
+    own, of_queries = costs.per_feature, costs.per_query
+    if not isinstance(own, Mapping) or not isinstance(of_queries, Mapping):
+        return costs
+    free: dict[Any, float] = {one: 0.0 for one in of_queries if is_whole(one) and one not in own}
+    by_number = bool(own) and all(is_whole(one) for one in own)
+    return replace(costs, per_feature=free | dict(own)) if free and by_number else costs
 
 
 def _without_unused(costs: Costs, columns: Columns) -> Costs:
