@@ -101,4 +101,9 @@ def plain_reciprocal_rank(grades, k):
     return next((1 / place for place, grade in enumerate(grades[:k], 1) if grade > 0), 0.0)
 
 
-PLAIN = {"ndcg": plain_ndcg, "map": plain_average_precision, "mrr": plain_reciprocal_rank}
+PLAIN = {
+    "ndcg": plain_ndcg,
+    "map": plain_average_precision,
+    "ap": plain_average_precision,
+    "mrr": plain_reciprocal_rank,
+}

@@ -288,3 +288,18 @@ def test_documents_without_queries_are_not_ranked():
     for call in (cascade().predict, cascade().bill):
         with pytest.raises(InputError, match="pass `qid`"):
             call(NEW.X)
+
+
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        (NEW.y[:5], "`y` has shape"),
+        (np.where(NEW.y > 0, "good", "bad"), "`y` holds something that is not a number"),
+        (NEW.y - 1, "grades of relevance"),
+        (None, "`y` is None"),
+        (np.where(NEW.y > 0, np.nan, 1.0), "NaN"),
+    ],
+)
+def test_lists_are_scored_by_grades(y, words):
+    with pytest.raises(InputError, match=words):
+        cascade().score(NEW.X, y, NEW.qid)

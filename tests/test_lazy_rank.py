@@ -224,6 +224,14 @@ def none_of_it(lazy):
     lazy.rank("q", NEW.X[:2], k=0)
 
 
+def no_documents(lazy):  # noqa: ARG001
+    tw.LazyPredictor(cascade(), acquire=Store().one).rank("q", [])
+
+
+def no_rows(lazy):
+    lazy.rank("q", NEW.X[:0])
+
+
 def prices_of_queries(lazy):  # noqa: ARG001
     tw.LazyPredictor(ranker(), costs=COSTS).predict(NEW.X[:2])
 
@@ -239,6 +247,8 @@ def prices_of_queries(lazy):  # noqa: ARG001
         (decided_cascade, "its own rules"),
         (decided_numbers, "`lazy.rank"),
         (none_of_it, "`k` is 0"),
+        (no_documents, "`documents` is empty"),
+        (no_rows, "X has no rows.* `rank` takes a table"),
         (prices_of_queries, "use `lazy.rank"),
     ],
 )

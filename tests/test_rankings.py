@@ -14,7 +14,7 @@ from thriftwood.errors import InputError
 from thriftwood.problem import read_ranking
 
 more_examples = settings(deadline=None, max_examples=150)
-NAMES = ["ndcg@3", "ndcg", "map@2", "map", "mrr", "mrr@2", "ndcg@100"]
+NAMES = ["ndcg@3", "ndcg", "map@2", "map", "mrr", "mrr@2", "ndcg@100", "ap@2"]
 
 
 def of_queries(name, grades, values, qid):

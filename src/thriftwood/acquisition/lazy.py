@@ -295,7 +295,7 @@ class LazyPredictor:
         if source is not None and not self._in_batches:
             source = many_from_one(source)
         elif source is None:
-            table = self._read_table(documents)
+            table = self._read_table(documents, "rank")
             documents, source = (
                 range(table.n_samples),
                 values_of(table, self._reader.names, self._forest.richest),
@@ -327,7 +327,7 @@ class LazyPredictor:
         self, query: Any, documents: Any, k: int, known: Known | None, costs: AnyCosts
     ) -> _Search:
         """Return the calls that rank documents, and what is needed when they were made."""
-        n_first, found = whole_number(k, "k", 1), read_ids(documents)
+        n_first, found = whole_number(k, "k", 1), read_ids(documents, "documents")
         if self._forest.richest.is_classifier:
             raise InputError(
                 "This model predicts classes, and `rank` sorts by numbers: pass a ranker, or a "
@@ -425,12 +425,13 @@ class LazyPredictor:
             traversal.set_known(mask, values)
         return Buyer(traversal, ids, self._reader, self._on_failure), costs, prices
 
-    def _read_table(self, samples: Any) -> Table:
+    def _read_table(self, samples: Any, call: str = "predict") -> Table:
         try:
             return read_rows(samples, self._forest.richest)
         except InputError as error:
-            hint = "Without `acquire` and `acquire_many`, `predict` takes a table of all values."
-            raise InputError(f"{error} {hint}", "samples") from None
+            hint = f"Without `acquire` and `acquire_many`, `{call}` takes a table of all values."
+            argument = "samples" if call == "predict" else "documents"
+            raise InputError(f"{error} {hint}", argument) from None
 
     def _read_prices(self, costs: AnyCosts, n_samples: int, query: IndexArray) -> PriceList:
         return read_prices(costs, self._forest.richest.columns, n_samples, query)

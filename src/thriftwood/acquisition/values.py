@@ -23,21 +23,24 @@ Known = Sequence[Mapping[Any, Any] | None]
 MOST_WHOLE = 2**53
 
 
-def read_ids(samples: Any) -> list[Any]:
-    """Return the ids of samples in a list, or refuse what is none."""
+def read_ids(samples: Any, name: str = "samples") -> list[Any]:
+    """Return the ids of samples, or of documents, in a list, or refuse what is none."""
     if samples is None or isinstance(samples, str | bytes) or not isinstance(samples, Iterable):
         raise InputError(
-            f"`samples` is {reprlib.repr(samples)}: pass a list of ids, one for each sample."
+            f"`{name}` is {reprlib.repr(samples)}: pass a list of ids, one for each of them.",
+            name,
         )
     if hasattr(samples, "columns"):
-        raise InputError("`samples` is a data frame: pass the ids of its rows, such as its index.")
+        raise InputError(
+            f"`{name}` is a data frame: pass the ids of its rows, such as its index.", name
+        )
     given: Any = samples
     # Python's own numbers, which databases expect; times would become nanoseconds.
     kind = getattr(getattr(given, "dtype", None), "kind", "")
     is_flat = hasattr(given, "tolist") and getattr(given, "ndim", 1) == 1
     ids: list[Any] = given.tolist() if is_flat and kind not in "mM" else list(given)
     if not ids:
-        raise InputError("`samples` is empty: at least one is needed.")
+        raise InputError(f"`{name}` is empty: at least one is needed.", name)
     return ids
 
 

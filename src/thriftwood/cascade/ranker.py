@@ -39,8 +39,10 @@ from thriftwood.problem import (
     NDCG,
     RankingScore,
     SampleData,
+    grades_of,
     read_queries,
     read_ranking,
+    read_target,
     read_validation,
 )
 from thriftwood.support.arrays import FloatArray, IndexArray, IntArray, read_only
@@ -157,9 +159,10 @@ class CascadeRanker(Summarised, FittedModel):
     def score(self, X: Any, y: Any, qid: ArrayLike | None = None) -> float:
         """Return the score of rankings, such as NDCG."""
         table, query = self._read(X, qid)
-        found = self._walk(table, query).predictions
         ranking: Any = read_ranking(self.scoring)
-        return float(ranking.of_queries(np.asarray(y, dtype=np.float64), found, query).mean())
+        grades = grades_of(ranking, self._trees, read_target(y, self._trees, table.n_samples))
+        found = self._walk(table, query).predictions
+        return float(ranking.of_queries(grades, found, query).mean())
 
     def evaluate(
         self,

@@ -31,6 +31,7 @@ from thriftwood.problem import (
 from thriftwood.support.arrays import FloatArray, read_only
 from thriftwood.support.files import File
 from thriftwood.support.progress import progress_bar
+from thriftwood.support.validation import numbers
 from thriftwood.thrifty import (
     FittedStages,
     Frontier,
@@ -131,7 +132,9 @@ class ThriftyRanker(Thrifty):
             In place of the parameter `costs`.
         """
         self._check_parameters()
-        samples, weights, counted = self._read_samples(X, y, sample_weight)
+        if y is None:
+            raise InputError("`y` is None: pass the grade of every document.", "y")
+        samples, weights, counted = self._read_samples(X, numbers(y, "y"), sample_weight)
         self._check_weights(samples)
         query = read_queries(qid, len(counted))
         if query is None or len(np.unique(query[counted])) < FEWEST_QUERIES:
@@ -258,6 +261,14 @@ class ThriftyRanker(Thrifty):
     def _read_target(self, y: NDArray[Any], weights: FloatArray) -> tuple[Any, FloatArray, int]:
         grades = y.astype(np.float64)
         check_grades(grades, "a ThriftyRanker", 30)
+        broken = np.flatnonzero(grades != np.rint(grades))
+        if len(broken):
+            raise InputError(
+                f"`y` is {grades[broken[0]]:g} in row {broken[0]}, and rankers are trained on "
+                "grades of relevance in whole numbers, 0 for what is not relevant: round them, or "
+                "give each its number.",
+                "y",
+            )
         return grades, weights, 0
 
     def _check_scoring(self) -> None:

@@ -29,7 +29,7 @@ LIGHTGBM = "lightgbm_"
 
 @dataclass(frozen=True)
 class RankingScore:
-    """A score of rankings: `measure` is "ndcg", "map" or "mrr", `k` how many documents count."""
+    """A score of rankings: `measure` is one of `MEASURES`, `k` how many documents count."""
 
     name: str
     measure: str
@@ -57,7 +57,7 @@ def read_ranking(name: Any) -> RankingScore | None:
     found = re.fullmatch(
         rf"({LIGHTGBM})?({known})(?:@(.*))?", name if isinstance(name, str) else ""
     )
-    if found is None or (found[1] and found[2] == "mrr"):
+    if found is None or (found[1] and found[2] not in ("ndcg", "map")):
         return None
     if found[3] is not None and not re.fullmatch("[1-9][0-9]*", found[3]):
         raise InputError(
@@ -156,5 +156,6 @@ def _log_ways(n: NDArray[Any], k: NDArray[Any]) -> FloatArray:
 MEASURES: dict[str, Callable[[Places, FloatArray, float], FloatArray]] = {
     "ndcg": ndcg,
     "map": average_precision,
+    "ap": average_precision,  # whose mean over queries is MAP
     "mrr": reciprocal_rank,
 }
