@@ -267,3 +267,59 @@ def test_a_column_of_no_dates_is_refused_by_name(tmp_path):
     X.astype({"day": object}).assign(day="soon", ill=y).to_csv(tmp_path / "data.csv", index=False)
     said = refused("bill", tmp_path / "it.pkl", tmp_path / "data.csv", "--trust-pickle")
     assert "the column 'day' is no column of dates, but the pipeline was trained on dates" in said
+
+
+def with_ratio(X):
+    """A function that knows polars alone."""
+    return X.with_columns(ratio=pl.col("größe") / (1 + pl.col("age in years").abs()))
+
+
+def lengths(X):
+    return X.select(pl.col("Straße, Ort").fill_null("").str.len_chars())
+
+
+POLARS_PIPELINES = {
+    "one-to-one": lambda: make_pipeline(
+        ColumnTransformer([("numbers", "passthrough", NUMBERS)]).set_output(transform="polars"),
+        FunctionTransformer(
+            lambda X: X.with_columns(pl.all().fill_null(0.0).sqrt()),
+            feature_names_out="one-to-one",
+        ),
+        forest(),
+    ),
+    "first": lambda: make_pipeline(
+        FunctionTransformer(
+            lambda X: X.select(pl.col(NUMBERS).fill_null(0.0)), feature_names_out=lambda *_: NUMBERS
+        ),
+        forest(),
+    ),
+    "text": lambda: make_pipeline(
+        ColumnTransformer(
+            [
+                ("length", FunctionTransformer(lengths), ["Straße, Ort"]),
+                ("both", FunctionTransformer(with_ratio), NUMBERS),
+            ],
+            verbose_feature_names_out=False,
+        ),
+        forest(),
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore::thriftwood.errors.UnknownTransformerWarning")
+@pytest.mark.parametrize("name", POLARS_PIPELINES)
+def test_functions_that_know_polars_alone_are_given_polars(name):
+    X, y = people()
+    X = pl.from_pandas(X[["Straße, Ort", *NUMBERS]]).with_columns(pl.col(NUMBERS).abs())
+    pipeline = POLARS_PIPELINES[name]().fit(X, y)
+    prices = {name: PRICES[name] for name in X.columns}
+    path = tw.prune_path(pipeline, X, y, costs=prices)
+    for pruned in (path[0], path[1]):
+        answer = tw.LazyPredictor(pruned, acquire=cells_of(X), costs=prices).predict(range(len(y)))
+        np.testing.assert_allclose(answer.proba, pruned.model.predict_proba(X))
+        bill = tw.feature_bill(pruned, X, prices)
+        np.testing.assert_allclose(answer.bill.per_sample, bill.per_sample)
+    compact, needed = path[0].compact(), list(path[0].required_features)
+    np.testing.assert_array_equal(compact.predict(X[needed]), path[0].model.predict(X))
+    limited = tw.LazyPredictor(pipeline, acquire=cells_of(X), costs=prices, max_cost=6.0)
+    assert 0 < limited.predict(range(20)).bill.per_sample.max() <= 6.0

@@ -16,10 +16,9 @@ from thriftwood.adapters.common import is_a
 from thriftwood.adapters.pipelines import last_step, with_last_step, with_steps_before
 from thriftwood.adapters.registry import narrow_model, read_forest, unwrapped
 from thriftwood.errors import InputError
-from thriftwood.forest import NO_SET, Forest, column_of
+from thriftwood.forest import NO_SET, PANDAS, Forest, column_of, table_with
 from thriftwood.forest.table import column_names
 from thriftwood.support.arrays import IntArray
-from thriftwood.support.libraries import frame_of
 from thriftwood.support.validation import some
 
 # What stands in a column of numbers that no split looks at.
@@ -38,12 +37,21 @@ class ColumnFiller(TransformerMixin, BaseEstimator):
         of labels for a column of categories.
     names : list of str, optional
         Of all columns, where the model knows them.
+    frames : str
+        The library of the data frames that the model takes.
     """
 
-    def __init__(self, kept: list[int], blanks: list[Any], names: list[str] | None = None) -> None:
+    def __init__(
+        self,
+        kept: list[int],
+        blanks: list[Any],
+        names: list[str] | None = None,
+        frames: str = PANDAS,
+    ) -> None:
         self.kept = kept
         self.blanks = blanks
         self.names = names
+        self.frames = frames
 
     def fit(self, _X: Any = None, _y: Any = None) -> Self:
         """Return the transformer: there is nothing to learn."""
@@ -76,14 +84,13 @@ class ColumnFiller(TransformerMixin, BaseEstimator):
         missing = [self.names[k] for k in self.kept if self.names[k] not in names]
         if missing:
             raise InputError(f"X lacks {some(missing)}.")
-        return frame_of(
-            {
-                name: X[name]
-                if k in self.kept
-                else column_of([self.blanks[k]] * len(X), self.blanks[k])
-                for k, name in enumerate(self.names)
-            }
-        )
+        columns = {
+            name: X[name]
+            if k in self.kept
+            else column_of([self.blanks[k]] * len(X), self.blanks[k], self.frames)
+            for k, name in enumerate(self.names)
+        }
+        return table_with(columns, self.frames)
 
     def _whole_array(self, table: NDArray[Any]) -> NDArray[Any]:
         if table.ndim != 2 or table.shape[1] != len(self.kept):
@@ -153,12 +160,13 @@ def compact_model(model: Any) -> Any:
     narrow = _narrow(model, forest, kept)
     if narrow is not None:
         return narrow
+    frames = PANDAS
     if forest.inputs is not None:
-        blanks = list(forest.inputs.blanks)
+        blanks, frames = list(forest.inputs.blanks), forest.inputs.frames
     else:
         blanks = [forest.category_labels.get(k, NOTHING) for k in range(forest.n_features)]
     names = None if columns.names is None else list(columns.names)
-    filler = ColumnFiller(kept.tolist(), blanks, names)
+    filler = ColumnFiller(kept.tolist(), blanks, names, frames)
     if not is_a(model, "sklearn", "Pipeline"):
         return make_pipeline(filler, model)
     filled = _with_narrow_model(model)  # its last step stays the model

@@ -7,11 +7,13 @@ inputs for each output, which is never too few, unless prices say by `encoded` w
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
+from itertools import product
 from types import MappingProxyType
 from typing import Any
 
@@ -23,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from thriftwood.adapters.common import is_a, unfitted
 from thriftwood.costs import warn_of_guesses
 from thriftwood.errors import InputError, UnsupportedModelError
-from thriftwood.forest import Forest, Inputs, table_of
+from thriftwood.forest import PANDAS, POLARS, Forest, Inputs, table_of
 from thriftwood.support.columns import Columns
 
 # The columns that something is computed from.
@@ -77,7 +79,9 @@ def encoded_by(transformer: Any) -> dict[str, list[str]]:
     {'slope': ['slope_1.0', 'slope_2.0', 'slope_3.0']}
     """
     inputs = read_inputs(make_pipeline(transformer, None))
-    made, names = transformer.get_feature_names_out(), inputs and inputs.columns.names
+    made, names = transformer.get_feature_names_out(), None
+    if inputs is not None:
+        names = inputs.columns.names
     if inputs is None or names is None:
         raise InputError(
             f"This {type(transformer).__name__} knows no names of columns: fit it on a data frame "
@@ -171,23 +175,26 @@ def read_inputs(
             f"its {type(last_step(pipeline)).__name__} was trained on {n_features}: fit the whole "
             "pipeline."
         )
-    names = getattr(first, "feature_names_in_", None)
+    given = getattr(first, "feature_names_in_", None)
+    names = None if given is None else tuple(map(str, given))
     known = _known_values(first, n_columns)
     for feature, blank in blanks.items():
         column = min(needs[feature], default=0)
         if len(needs[feature]) == 1 and not len(known[column]):  # it is passed on as it is
             known[column] = (blank,)
+    transform, fillers = make_pipeline(*transformers).transform, _blanks(known)
     return Inputs(
         columns=Columns(
             n_columns,
-            None if names is None else tuple(map(str, names)),
+            names,
             tuple(tuple(sorted(one)) for one in needs),
             guessed=tuple(dict.fromkeys(name for one in transformers for name in _guessed(one))),
         ),
-        transform=make_pipeline(*transformers).transform,
-        blanks=_blanks(known),
+        transform=transform,
+        blanks=fillers,
         nones=frozenset(k for k, own in enumerate(known) if any(one is None for one in own)),
         dropped=_dropped(first),
+        frames=_frames_for(transform, names, fillers),
     )
 
 
@@ -418,9 +425,28 @@ def _blanks(known: Sequence[Sequence[Any]]) -> list[Any]:
     return [own[0] if len(own) else BLANK for own in known]
 
 
-def _one_sample(transformer: Any, cells: list[Any]) -> Any:
+def _one_sample(transformer: Any, cells: list[Any], frames: str = PANDAS) -> Any:
     names = getattr(transformer, "feature_names_in_", None)
-    return table_of([[cell] for cell in cells], None if names is None else list(names), cells)
+    names = None if names is None else list(names)
+    return table_of([[cell] for cell in cells], names, cells, frames)
+
+
+def _frames_for(
+    transform: Callable[[Any], Any], names: Sequence[str] | None, blanks: Sequence[Any]
+) -> str:
+    """Return the library of the data frames that transformers take: functions may know but one."""
+    for frames in _libraries_of_frames() if names is not None else ():
+        with suppress(Exception), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            first = [one[0] if isinstance(one, tuple) else one for one in blanks]
+            transform(table_of([[one] for one in first], names, blanks, frames))
+            return frames
+    return PANDAS
+
+
+def _libraries_of_frames() -> list[str]:
+    """Return libraries that transformers can know: polars if anybody has imported it."""
+    return [PANDAS, POLARS] if POLARS in sys.modules else [PANDAS]
 
 
 def _known_values(transformer: Any, n_inputs: int) -> list[Sequence[Any]]:
@@ -451,26 +477,28 @@ def _known_values(transformer: Any, n_inputs: int) -> list[Sequence[Any]]:
 def _tried(transformer: Any, n_inputs: int) -> Sequence[Any]:
     """Return what a transformer of somebody else works with, if it does not work with numbers."""
     return _works_with(
-        lambda blank: transformer.transform(_one_sample(transformer, [blank] * n_inputs))
+        lambda blank, frames: transformer.transform(
+            _one_sample(transformer, [blank] * n_inputs, frames)
+        )
     )
 
 
 def _tried_alone(transformer: Any, name: str | None) -> Sequence[Any]:
     """Return what a transformer works with that is given one column, not a table of one."""
 
-    def transform(blank: Any) -> None:
-        table = table_of([[blank]], None if name is None else [name], [blank])
+    def transform(blank: Any, frames: str) -> None:
+        table = table_of([[blank]], None if name is None else [name], [blank], frames)
         transformer.transform(table[:, 0] if name is None else table[name])
 
     return _works_with(transform)
 
 
-def _works_with(transform: Callable[[Any], Any]) -> Sequence[Any]:
+def _works_with(transform: Callable[[Any, str], Any]) -> Sequence[Any]:
     """Return the first blank that is taken, none where it is the usual one."""
-    for blank in (BLANK, *OTHER_BLANKS):
+    for frames, blank in product(_libraries_of_frames(), (BLANK, *OTHER_BLANKS)):
         with suppress(Exception), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of categories that are none
-            transform(blank)
+            transform(blank, frames)
             return () if blank is BLANK else (blank,)
     return ()
 

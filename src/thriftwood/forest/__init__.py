@@ -7,7 +7,7 @@ every node, inner or leaf, carries the value that the model would predict there.
 from thriftwood.forest import files
 from thriftwood.forest.collapse import collapse, kept_by
 from thriftwood.forest.forest import Forest, levels_of
-from thriftwood.forest.inputs import Inputs, column_of, table_of
+from thriftwood.forest.inputs import PANDAS, POLARS, Inputs, column_of, table_of, table_with
 from thriftwood.forest.kernels import LEAF, NEXT_TO_ZERO, NO_SET, class_weights, first_tests
 from thriftwood.forest.links import Link, Statistic, predictions
 from thriftwood.forest.lists import (
@@ -56,6 +56,8 @@ __all__ = [
     "LINK_NUMBERS",
     "NEXT_TO_ZERO",
     "NO_SET",
+    "PANDAS",
+    "POLARS",
     "SKIPPED",
     "FeatureSet",
     "Forest",
@@ -97,6 +99,7 @@ __all__ = [
     "scores",
     "sums_below",
     "table_of",
+    "table_with",
     "value_ranges",
     "walk_lists",
     "weights_of_queries",

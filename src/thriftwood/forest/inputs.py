@@ -12,6 +12,8 @@ from thriftwood.support.columns import Columns
 from thriftwood.support.libraries import frame_of, library
 from thriftwood.support.validation import is_missing
 
+PANDAS, POLARS = "pandas", "polars"
+
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
@@ -31,6 +33,8 @@ class Inputs:
         The columns in which None is what is missing, NaN in the others: encoders tell them apart.
     dropped : frozenset of int
         The columns that `transform` does without: samples may lack them.
+    frames : str
+        The library of the data frames that `transform` takes: functions may know but one.
     """
 
     columns: Columns
@@ -38,6 +42,7 @@ class Inputs:
     blanks: Sequence[Any]
     nones: frozenset[int] = frozenset()
     dropped: frozenset[int] = frozenset()
+    frames: str = PANDAS
 
     def features(self, bought: Sequence[Mapping[int, Any]]) -> Any:
         """Return the features of samples that have bought some columns.
@@ -45,7 +50,7 @@ class Inputs:
         Those that need other columns, too, have no meaning.
         """
         cells = [[self._cell(one, k) for one in bought] for k in range(len(self.blanks))]
-        table = table_of(cells, self.columns.names, self.blanks)
+        table = table_of(cells, self.columns.names, self.blanks, self.frames)
         try:
             return self.transform(table)
         except Exception as error:  # of any transformer
@@ -62,22 +67,50 @@ class Inputs:
         return value
 
 
-def table_of(cells: Sequence[Any], names: Sequence[str] | None, blanks: Sequence[Any]) -> Any:
-    """Return a table of the cells of each column, as `column_of` makes it."""
-    columns = [column_of(own, blank) for own, blank in zip(cells, blanks, strict=True)]
+def table_of(
+    cells: Sequence[Any],
+    names: Sequence[str] | None,
+    blanks: Sequence[Any],
+    frames: str = PANDAS,
+) -> Any:
+    """Return a table of the cells of each column: a data frame where they have names."""
     if names is None:
-        return np.array(columns).T
-    return frame_of(dict(zip(names, columns, strict=True)))
+        return np.array([column_of(*one) for one in zip(cells, blanks, strict=True)]).T
+    columns = [column_of(*one, frames) for one in zip(cells, blanks, strict=True)]
+    return table_with(dict(zip(names, columns, strict=True)), frames)
 
 
-def column_of(cells: Sequence[Any], blank: Any) -> Any:
+def table_with(columns: Mapping[str, Any], frames: str) -> Any:
+    """Return a data frame of a library of columns by name."""
+    return frame_of(columns) if frames == PANDAS else library(POLARS).DataFrame(columns)
+
+
+def column_of(cells: Sequence[Any], blank: Any, frames: str = PANDAS) -> Any:
     """Return a column as its blank is: of categories, of numbers, or else of objects.
 
     Objects because a lone missing value would be a number, not what encoders have among their text.
     """
+    if frames == POLARS:
+        return _polars_column(cells, blank)
     if isinstance(blank, tuple):
-        labels = [blank[0] if cell is blank else cell for cell in cells]
-        pandas = library("pandas", "cli", "A categorical column")
-        return pandas.Categorical(labels, categories=list(blank))
+        return library("pandas").Categorical(_labels(cells, blank), categories=list(blank))
     is_number = isinstance(blank, Number) and not isinstance(blank, bool)
     return cells if is_number else np.array(cells, dtype=object)
+
+
+def _polars_column(cells: Sequence[Any], blank: Any) -> Any:
+    """Return a column of polars, which has one missing value for all types."""
+    polars = library(POLARS)
+    if isinstance(blank, tuple):
+        return polars.Series(_labels(cells, blank), dtype=polars.Enum(list(map(str, blank))))
+    values = [None if is_missing(cell) else _plain(cell) for cell in cells]
+    return polars.Series(values, strict=False)
+
+
+def _labels(cells: Sequence[Any], blank: tuple[Any, ...]) -> list[Any]:
+    return [blank[0] if cell is blank else cell for cell in cells]
+
+
+def _plain(cell: Any) -> Any:
+    """Return a date of NumPy as one of Python's; anything else as it is."""
+    return cell.astype("datetime64[us]").item() if isinstance(cell, np.datetime64) else cell
