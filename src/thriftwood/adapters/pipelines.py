@@ -410,14 +410,15 @@ def _n_outputs(transformer: Any, n_inputs: int) -> int:
     with suppress(Exception):  # whatever a transformer of somebody else does
         return len(transformer.get_feature_names_out())
     blanks = _blanks(_known_values(transformer, n_inputs))
-    try:
-        return int(np.shape(transformer.transform(_one_sample(transformer, blanks)))[1])
-    except Exception:  # whatever a transformer of somebody else does
-        raise UnsupportedModelError(
-            f"It cannot be found out how many features {type(transformer).__name__} makes: give it "
-            "a method `get_feature_names_out`, as transformers of scikit-learn have; a "
-            'FunctionTransformer takes feature_names_out="one-to-one", or a function.'
-        ) from None
+    for frames in _libraries_of_frames():
+        with suppress(Exception):
+            made = transformer.transform(_one_sample(transformer, blanks, frames))
+            return int(np.shape(made)[1])
+    raise UnsupportedModelError(
+        f"It cannot be found out how many features {type(transformer).__name__} makes: give it a "
+        "method `get_feature_names_out`, as transformers of scikit-learn have; a "
+        'FunctionTransformer takes feature_names_out="one-to-one", or a function.'
+    )
 
 
 def _blanks(known: Sequence[Sequence[Any]]) -> list[Any]:
