@@ -16,7 +16,7 @@ SCRIPTS = sorted(file.stem for file in EXAMPLES.glob("*.py") if file.stem != "pi
 # Some seconds each.
 SLOW = {
     *("all_prunings", "baselines", "classes_that_matter", "growing", "heart", "paper"),
-    "thrifty",
+    *("thrifty", "ranking"),
 }
 
 
@@ -184,6 +184,17 @@ def thrifty(text: str) -> None:
     assert ours[-1][1] < full[0][1] + 0.02
 
 
+def ranking(text: str) -> None:
+    """Queries that pay less have worse lists; with two thirds of the money they lose little."""
+    ((paid, full),) = numbers(r"all features: ([\d.]+) ms, ([\d.]+)", text)
+    rows = numbers(r"^ +(\d+) +([\d.]+) +([\d.]+)$", text)
+    assert len(rows) == 8
+    assert all(bill <= budget < paid for budget, bill, _ in rows)
+    for own in (rows[:4], rows[4:]):
+        assert rising(score for *_, score in own[::-1])
+        assert full > own[0][2] > full - 0.06
+
+
 def classes_that_matter(text: str) -> None:
     """Between the cheapest and the dearest points, weights find people that errors alone drop."""
     found = {weight: [] for weight in ("None", "balanced", "{2: 5}")}
@@ -220,5 +231,6 @@ PROMISES = {
         classes_that_matter,
         all_prunings,
         thrifty,
+        ranking,
     )
 }
