@@ -47,6 +47,7 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/budget_forest.py
 	$(BIN)/python benchmarks/boosters.py
 	$(BIN)/python benchmarks/cascade.py
+	$(BIN)/python benchmarks/ranking.py
 	$(BIN)/python benchmarks/counted_rows.py
 	$(BIN)/python benchmarks/refit.py
 	$(BIN)/python benchmarks/lazy.py

@@ -15,12 +15,14 @@ from thriftwood.errors import DatasetError
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
-def arguments(description: str) -> argparse.Namespace:
-    """Read the options that every benchmark has."""
+def arguments(description: str, draws: bool = False) -> argparse.Namespace:
+    """Read the options that every benchmark has, and --picture of one that draws."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--data", type=Path, help="folder for Covertype")
     parser.add_argument("--repeats", type=int, default=5, help="timings of which the median counts")
     parser.add_argument("--quick", action="store_true", help="smaller data, fewer repeats")
+    if draws:
+        parser.add_argument("--picture", type=Path, help="draw what is found into this file")
     return parser.parse_args()
 
 

@@ -14,6 +14,7 @@ are normalised within each query, so that IDF itself tells nothing. Beside it ev
 
 from collections.abc import Iterator, Sequence
 from itertools import product
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import lightgbm
@@ -39,7 +40,7 @@ NAMES = [
     *(f"{kind} {field}" for field in FIELDS for kind in ("bm25", "lm_abs", "lm_dir", "lm_jm")),
     *(f"link {number}" for number in range(1, 7)),
 ]
-THRIFTY = "ThriftyRanker"
+THRIFTY, ALL = "ThriftyRanker", "all features"
 
 
 def price_list() -> tw.Costs:
@@ -74,6 +75,20 @@ class Documents(NamedTuple):
         return np.unique(self.qid, return_counts=True)[1]
 
 
+class Split(NamedTuple):
+    """Documents to train, to choose and to test, and the seed of whatever is random in models."""
+
+    parts: list[Documents]
+    seed: int
+
+    @property
+    def both(self) -> Documents:
+        """The documents to train and to choose with, query by query."""
+        joined = [np.concatenate(pair) for pair in zip(*self.parts[:2], strict=True)]
+        order = np.argsort(joined[2], kind="stable")
+        return Documents(*(own[order] for own in joined))
+
+
 class Measured(NamedTuple):
     """A way on validation queries, to choose by, and what it has on test queries."""
 
@@ -84,21 +99,28 @@ class Measured(NamedTuple):
 
 
 def main() -> None:
-    options = arguments(__doc__.splitlines()[0])
+    options = arguments(__doc__.splitlines()[0], draws=True)
     data, official = load(options.quick)
     lists = {"1 for every feature": (None, BUDGETS)}
     if data.X.shape[1] == len(NAMES):
         lists["a price list"] = (price_list(), BUDGETS_OF_LIST)
+    curves = {}
     for name, (costs, budgets) in lists.items():
         if options.quick:
             budgets = budgets[2:6:2]
         found: dict[str, list[list[Measured]]] = {}
-        tested = []
-        for split in splits(official, 2 if options.quick else N_SPLITS):
-            tested.append(split[2])
-            for way, own in all_ways([data.of(part) for part in split], costs, budgets, options):
+        drawn = list(splits(official, 2 if options.quick else N_SPLITS))
+        tested = [queries[2] for queries in drawn]
+        for number, queries in enumerate(drawn):
+            split = Split([data.of(part) for part in queries], SEED + number)
+            for way, own in all_ways(split, costs, budgets, options.quick):
                 found.setdefault(way, []).append(own)
-        show(name, budgets, found, tested)
+            if number in (0, len(drawn) - 1):  # the official split by itself, then all
+                show(name, budgets, found, tested[: number + 1])
+        sizes = [len(own.y) / len(own.sizes) for own in map(data.of, tested)]
+        curves[name] = {way: curve(own, sizes) for way, own in found.items()}
+    if options.picture:
+        draw(curves, options.picture)
 
 
 def load(quick: bool) -> tuple[Documents, list[np.ndarray]]:
@@ -134,24 +156,19 @@ def splits(official: list[np.ndarray], n_splits: int) -> Iterator[list[np.ndarra
 
 
 def all_ways(
-    parts: list[Documents], costs: Any, budgets: Sequence[float], options: Any
+    split: Split, costs: Any, budgets: Sequence[float], quick: bool
 ) -> Iterator[tuple[str, list[Measured]]]:
     """Yield what each way has within each budget."""
-    train, valid, test = parts
-    both = Documents(*(np.concatenate(pair) for pair in zip(train, valid, strict=True)))
-    order = np.argsort(both.qid, kind="stable")
-    both = Documents(both.X[order], both.y[order], both.qid[order])
-    shared = parts, both, costs, options.quick
-    yield "all features", [best(list(tried(None, *shared)), np.inf)] * len(budgets)
-    yield THRIFTY, thrifty(both, test, costs, budgets, options.quick)
-    yield "one model, pruned in stages", pruned(parts, costs, budgets)
-    tradeoffs = TRADEOFFS[2:6:2] if options.quick else TRADEOFFS
-    paying = [
-        one for prices in cegb_prices(costs, tradeoffs, both) for one in tried(prices, *shared)
-    ]
+    train, valid, _ = split.parts
+    yield ALL, [best(list(tried(None, split, costs, quick)), np.inf)] * len(budgets)
+    yield THRIFTY, thrifty(split, costs, budgets, quick)
+    yield "one model, pruned in stages", pruned(split, costs, budgets)
+    tradeoffs = TRADEOFFS[2:6:2] if quick else TRADEOFFS
+    vectors = cegb_prices(costs, tradeoffs, split.both)
+    paying = [one for prices in vectors for one in tried(prices, split, costs, quick)]
     yield "LambdaMART, CEGB", [best(paying, budget) for budget in budgets]
-    sets = forward_selection(train, valid, costs, options.quick)
-    fixed = [one for own in sets for one in tried(None, *shared, own)]
+    sets = forward_selection(train, valid, costs, quick)
+    fixed = [one for own in sets for one in tried(None, split, costs, quick, own)]
     yield "LambdaMART, fixed set", [best(fixed, budget) for budget in budgets]
 
 
@@ -161,6 +178,7 @@ def ranker(
     trees: int,
     prices: Any = None,
     columns: Sequence[int] | None = None,
+    seed: int = 0,
 ) -> lightgbm.LGBMRanker:
     own: dict[str, Any] = {}
     if prices is not None:
@@ -169,8 +187,8 @@ def ranker(
         n_estimators=trees,
         num_leaves=leaves,
         learning_rate=0.1,
-        random_state=0,
-        n_jobs=2,
+        random_state=seed,
+        n_jobs=1,
         verbose=-1,
         deterministic=True,
         **own,
@@ -180,23 +198,19 @@ def ranker(
 
 
 def tried(
-    prices: Any,
-    parts: list[Documents],
-    both: Documents,
-    costs: Any,
-    quick: bool,
-    columns: Sequence[int] | None = None,
+    prices: Any, split: Split, costs: Any, quick: bool, columns: Sequence[int] | None = None
 ) -> Iterator[Measured]:
     """Yield rankers of all sizes, trained on the first part to choose by the second, and on both.
 
     A booster of few trees is the beginning of one of many.
     """
     trees = TREES[:1] if quick else TREES
+    seen = split.parts[0], split.both
     for leaves in LEAVES[:1] if quick else LEAVES:
-        pair = [ranker(own, leaves, max(trees), prices, columns) for own in (parts[0], both)]
+        pair = [ranker(own, leaves, max(trees), prices, columns, split.seed) for own in seen]
         for number in trees:
             figures = []
-            for model, some in zip(pair, parts[1:], strict=True):
+            for model, some in zip(pair, split.parts[1:], strict=True):
                 text = model.booster_.model_to_string(num_iteration=number)
                 booster = lightgbm.Booster(model_str=text)
                 X = some.X if columns is None else some.X[:, list(columns)]
@@ -243,13 +257,12 @@ def scores_of(data: Documents, values: np.ndarray) -> np.ndarray:
     return found
 
 
-def thrifty(
-    both: Documents, test: Documents, costs: Any, budgets: Sequence[float], quick: bool
-) -> list[Measured]:
+def thrifty(split: Split, costs: Any, budgets: Sequence[float], quick: bool) -> list[Measured]:
     """Return what ThriftyRanker has within each budget; the last is that which it suggests."""
+    both, test = split.both, split.parts[2]
     make = (lambda X: X) if costs is None else named
     effort = "quick" if quick else "full"
-    model = tw.ThriftyRanker(costs=costs, effort=effort, random_state=0, n_jobs=2)
+    model = tw.ThriftyRanker(costs=costs, effort=effort, random_state=split.seed, n_jobs=1)
     model.fit(make(both.X), both.y, qid=both.qid)
     size = len(both.y) / len(both.sizes)
     found = []
@@ -261,11 +274,11 @@ def thrifty(
     return found
 
 
-def pruned(parts: list[Documents], costs: Any, budgets: Sequence[float]) -> list[Measured]:
+def pruned(split: Split, costs: Any, budgets: Sequence[float]) -> list[Measured]:
     """Return what a cascade of one model's prunings has within each budget."""
-    train, valid, test = parts
+    train, valid, test = split.parts
     make = (lambda X: X) if costs is None else named
-    model = ranker(train, 15, 50)
+    model = ranker(train, 15, 50, seed=split.seed)
     path = tw.prune_path(model, make(train.X), train.y, qid=train.qid, costs=costs)
     own = make(valid.X), valid.y
     tuned = path.cascade(
@@ -350,14 +363,63 @@ def show(
         line(f"{THRIFTY} more than {way}", [f"{one:+.4f}" for one, _ in more])
         line("   95 % of samples of queries", [f"+-{1.96 * error:.4f}" for _, error in more])
     suggested = [[one[-1]] for one in ours]
-    full = [[one[0]] for one in found["all features"]]
+    full = [[one[0]] for one in found[ALL]]
+    nothing = [[one[0]._replace(test_scores=0 * one[0].test_scores)] for one in full]
+    score, own_error = paired(full, nothing, 0, tested)
     more, error = paired(suggested, full, 0, tested)
     share = mean(suggested, 0, "test_cost") / mean(full, 0, "test_cost")
+    print(f"  of all features, over queries: {score:.4f} +- {own_error:.4f} (one standard error)")
     print(
         f"  without a budget {mean(suggested, 0, 'test_scores'):.4f} at "
         f"{mean(suggested, 0, 'test_cost'):.2f} a document, {share:.2f} of all features, which "
-        f"have {mean(full, 0, 'test_scores'):.4f}: {more:+.4f} +- {error:.4f} (one standard error)"
+        f"have {mean(full, 0, 'test_scores'):.4f}: {more:+.4f} +- {error:.4f} (one standard error)",
+        flush=True,
     )
+
+
+def curve(of_splits: list[list[Measured]], sizes: Sequence[float]) -> np.ndarray:
+    """Return mean costs of a query and mean scores, one for each budget."""
+    points = zip(*of_splits, strict=True)
+    return np.array(
+        [
+            (
+                np.mean([one.test_cost * size for one, size in zip(own, sizes, strict=True)]),
+                np.mean([one.test_scores.mean() for one in own]),
+            )
+            for own in points
+        ]
+    )
+
+
+def draw(curves: dict[str, dict[str, np.ndarray]], file: Path) -> None:
+    """Draw the score against what a query costs, for each price list."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.4 * len(curves), 3.6), layout="constrained")
+    axes = figure.subplots(1, len(curves), squeeze=False)[0]
+    for ax, (name, ways) in zip(axes, curves.items(), strict=True):
+        for way, points in ways.items():
+            if way == ALL:
+                ax.axhline(points[0, 1], color="0.6", linestyle=":")
+                label = f"LambdaMART, all features: {points[0, 0]:.0f}"
+                ax.annotate(
+                    label,
+                    (0.98, points[0, 1]),
+                    (0, 3),
+                    ("axes fraction", "data"),
+                    textcoords="offset points",
+                    ha="right",
+                    size=8,
+                )
+                continue
+            budgets = points[: -1 if way == THRIFTY else None]
+            order = np.argsort(budgets[:, 0], kind="stable")
+            ax.plot(*budgets[order].T, marker=".", label=way, zorder=3 if way == THRIFTY else 2)
+        ax.set_xscale("log")
+        ax.set(title=name, xlabel="mean cost of a query", ylabel="NDCG@10, test queries")
+    ax.legend(fontsize=8, loc="lower right")
+    figure.savefig(file, dpi=90)
+    print(f"Drew {file}.")
 
 
 def mean(of_splits: list[list[Measured]], k: int, name: str) -> float:
