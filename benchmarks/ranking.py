@@ -3,10 +3,11 @@
 Everybody has the same queries, to train and to choose. ThriftyRanker takes both parts together and
 chooses by cross-fitting; the others choose on the second part and are trained again on both with
 what was chosen, but for one model that is pruned in stages, which needs the second part to tune.
-NDCG@10 is scikit-learn's, of test queries: the official split and others drawn at random. What two
-ways differ by is measured query by query; a query that is tested in several splits counts once.
+NDCG@10 is scikit-learn's, of test queries: the official split by itself, then with others drawn at
+random. What two ways differ by is measured query by query; a query that is tested in several splits
+counts once.
 
-MQ2008 has no prices. `PRICES` is a list by kind of feature and field, in the shape of a search
+MQ2008 has no prices. `price_list` is one by kind of feature and field, in the shape of a search
 engine's work: term statistics need the postings of a field, which are read once for a document;
 IDF is looked up once for a query; lengths and links lie beside the document. In these data features
 are normalised within each query, so that IDF itself tells nothing. Beside it every feature costs 1.
