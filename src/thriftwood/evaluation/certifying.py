@@ -13,7 +13,7 @@ from thriftwood.closure import (
     exact_sum,
     merge_twin_items,
 )
-from thriftwood.problem import PruningProblem
+from thriftwood.problem import PruningProblem, closure_at
 from thriftwood.solvers import min_cut
 from thriftwood.support.arrays import BoolArray
 from thriftwood.support.parallel import for_each
@@ -49,10 +49,14 @@ def prove(
         By how much loss + tradeoff * cost may be above the least, rounding included.
     """
     index = problem.closure[1]
+    own = kept[index.forest.is_split]
+    refined, finer = closure_at(problem, tradeoff)
+    if finer.certain is not None and own[finer.certain].all():
+        closure, index, own = refined, finer, own[~finer.certain]
     lambda_ = index.in_units(tradeoff)
     priced, scale = closure.at(lambda_)
     best = check_certificate(priced, min_cut(priced))
-    certificate = Certificate(closure.profit_at(lambda_, kept[index.forest.is_split]), best.bound)
+    certificate = Certificate(closure.profit_at(lambda_, own), best.bound)
     missed = certificate.gap * index.gain_unit / scale + index.rounded(lambda_, scale)
     return certificate, float(missed / Fraction(problem.node_losses.weight))
 

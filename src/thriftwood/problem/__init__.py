@@ -62,6 +62,7 @@ from thriftwood.problem.rankings import (
     ranking_values,
     read_ranking,
 )
+from thriftwood.problem.refining import FINE, certain_splits, closure_at, coarse_below, refined
 from thriftwood.problem.targets import (
     ClassWeight,
     check_known,
@@ -84,6 +85,7 @@ from thriftwood.problem.validation import (
 __all__ = [
     "CLASSIFIER_LOSSES",
     "ERROR_COSTS",
+    "FINE",
     "JOINT",
     "LAMBDARANK",
     "MOST_GRADE",
@@ -109,10 +111,13 @@ __all__ = [
     "apply_pair_hessian",
     "build_closure",
     "build_complexity",
+    "certain_splits",
     "check_gains_count",
     "check_grades",
     "check_known",
     "check_problem",
+    "closure_at",
+    "coarse_below",
     "ensemble_losses",
     "grades_of",
     "in_whole_numbers",
@@ -141,6 +146,7 @@ __all__ = [
     "read_validation",
     "read_weights",
     "recorded_losses",
+    "refined",
     "take_documents",
     "times_counted",
     "tradeoff_inside",

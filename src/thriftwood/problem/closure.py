@@ -25,6 +25,7 @@ from thriftwood.support.arrays import (
     BoolArray,
     FloatArray,
     IndexArray,
+    IntArray,
 )
 
 # What gains and costs may add up to, in their units: 14 digits, and room to multiply gains by what
@@ -60,6 +61,8 @@ class ClosureIndex:
         What 1 stands for in gains and costs of the problem.
     lost_gain, lost_cost : float
         What all gains, and all costs, lost together when they were made whole numbers.
+    certain : shape (n_splits,), optional
+        Splits that stay for certain, where only the others are projects.
     """
 
     forest: Forest
@@ -69,6 +72,7 @@ class ClosureIndex:
     lost_gain: float
     cost_unit: Fraction
     lost_cost: float
+    certain: BoolArray | None = None
 
     def in_units(self, tradeoff: float) -> Fraction:
         """Return a tradeoff as the lambda of the closure problem, in its units."""
@@ -104,8 +108,12 @@ class ClosureIndex:
         return tradeoffs
 
     def kept_nodes(self, kept: BoolArray) -> BoolArray:
-        """Return the kept projects as a mask over all nodes of the forest."""
+        """Return the kept projects, and what is certain, as a mask over all nodes of the forest."""
         mask = np.zeros(self.forest.n_nodes, dtype=np.bool_)
+        if self.certain is not None:
+            every = self.certain.copy()
+            every[~self.certain] = kept
+            kept = every
         mask[self.forest.is_split] = kept
         return mask
 
@@ -140,14 +148,28 @@ def build_complexity(
     )
 
 
-def whole_gains(forest: Forest, losses: FloatArray) -> WholeNumbers:
-    """Return what splits gain over leaves in their place, given what nodes would lose as leaves."""
-    split = np.flatnonzero(forest.is_split)
+def whole_gains(
+    forest: Forest, losses: FloatArray, split: IndexArray | IntArray | None = None
+) -> WholeNumbers:
+    """Return what splits, by default all, gain over leaves in their place, in whole numbers.
+
+    `losses` is what nodes would lose as leaves.
+    """
+    if split is None:
+        split = np.flatnonzero(forest.is_split)
+    gains, noise = gains_of(forest, losses, split)
+    whole, unit, lost = whole_numbers(gains, MOST_GAIN, noise)
+    return WholeNumbers(whole, unit, lost + float(noise.sum()))
+
+
+def gains_of(
+    forest: Forest, losses: FloatArray, split: IndexArray | IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return what splits gain, and by how much that may be off."""
     as_leaf, below = losses[split], losses[forest.left[split]] + losses[forest.right[split]]
     are_counts = (losses == np.rint(losses)).all() and np.abs(losses).max() < MOST_COUNT
     noise = (0.0 if are_counts else LOSS_NOISE) * (np.abs(as_leaf) + np.abs(below))
-    gains, unit, lost = whole_numbers(as_leaf - below, MOST_GAIN, noise)
-    return WholeNumbers(gains, unit, lost + float(noise.sum()))
+    return as_leaf - below, noise
 
 
 def required_splits(forest: Forest) -> IndexArray:

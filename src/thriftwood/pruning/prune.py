@@ -20,6 +20,7 @@ from thriftwood.problem import (
     AnyLoss,
     ClassWeight,
     PruningProblem,
+    closure_at,
     read_tradeoff,
 )
 from thriftwood.pruning.descent import descend
@@ -167,7 +168,7 @@ def _certified(
         lambda_ = index.in_units(tradeoff)
         kept, certificate, scale, rounds = problem.partitions.cut(lambda_)
     else:
-        closure, index = problem.closure
+        closure, index = closure_at(problem, tradeoff)
         lambda_ = index.in_units(tradeoff)
         priced, scale = closure.at(lambda_)
         solution = solve(priced)

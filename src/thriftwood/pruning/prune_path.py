@@ -14,22 +14,29 @@ from thriftwood.closure import ParametricCut
 from thriftwood.costs import AnyCosts
 from thriftwood.distributed import DualDecomposition
 from thriftwood.problem import (
+    FINE,
     AnyErrorCosts,
     AnyLoss,
     ClassWeight,
     ClosureIndex,
     PruningProblem,
+    certain_splits,
+    coarse_below,
     nested_figures,
+    refined,
 )
 from thriftwood.pruning.making import problem_of
 from thriftwood.pruning.path import PruningPath
 from thriftwood.pruning.proof import Optimal, PathProof
 from thriftwood.pruning.sampled import best_on_all_samples
-from thriftwood.solvers import parametric_cut
-from thriftwood.support.arrays import read_only
+from thriftwood.solvers import min_cut, parametric_cut
+from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, read_only
 from thriftwood.support.memory import tells_memory
 from thriftwood.support.progress import progress_bar
 from thriftwood.support.validation import one_number_from_zero
+
+# How many times less must be hidden for other units to be worth a cut.
+WORTHWHILE = 4
 
 
 @tells_memory
@@ -119,8 +126,56 @@ def prune_path(
         closure, index = problem.closure
         with progress_bar("Pruning", problem.progress) as bar:
             cut = parametric_cut(closure, problem.n_jobs, bar, deadline)
-        path = nested_path(problem, index, cut)
+        first = index.tradeoffs(cut)[1:].min(initial=np.inf)
+        is_coarse = first < coarse_below(problem, _hidden(index, cut))
+        if is_coarse and not cut.is_unfinished:
+            path = _refined_path(problem, index, cut, deadline)
+        else:
+            path = nested_path(problem, index, cut)
         return path if problem.subsample is None else best_on_all_samples(problem, path)
+
+
+def _refined_path(
+    problem: PruningProblem, index: ClosureIndex, cut: ParametricCut, deadline: float
+) -> PruningPath:
+    """Return the path where gains reach too far for one unit: low tradeoffs have their own.
+
+    A cut at the end of each band says what drops within it, and when that does is found alone. The
+    rest drops as it would, though not before. What a band misses, all above it may, too: there it
+    is a small part of costs.
+    """
+    dropped_at = np.append(index.tradeoffs(cut), np.inf)[cut.breakpoint_of + 1]
+    hidden, times_tradeoff = _hidden(index, cut), 0.0
+    last, is_exact = np.inf, True
+    while 0 < (high := coarse_below(problem, hidden, FINE)) < last / 2:
+        stays, missed = _kept_at(problem, high)
+        if missed > hidden / WORTHWHILE:
+            break
+        times_tradeoff, hidden = times_tradeoff + hidden / high, missed
+        closure, index = refined(problem, stays)
+        cut = parametric_cut(closure, problem.n_jobs, None, deadline)
+        found = np.append(np.minimum(index.tradeoffs(cut), high), high)
+        dropped_at = np.maximum(dropped_at, high)
+        dropped_at[~stays] = found[cut.breakpoint_of + 1]
+        hidden += _hidden(index, cut)
+        last, is_exact = high, is_exact and not cut.is_unfinished
+    some = np.unique(dropped_at[(dropped_at > 0) & (dropped_at < np.inf)])
+    step = np.where(dropped_at > 0, np.searchsorted(some, dropped_at), -1)
+    weight = problem.node_losses.weight
+    cost_gap = times_tradeoff / weight + _hidden_costs(problem, index)
+    proof = Optimal(hidden / weight, cost_gap, (), is_exact)
+    return _path(problem, np.append(0.0, some), step, proof)
+
+
+def _kept_at(problem: PruningProblem, tradeoff: float) -> tuple[BoolArray, float]:
+    """Return the splits that stay at a tradeoff, and by how much losses may miss the least."""
+    certain = certain_splits(problem, tradeoff)
+    closure, index = refined(problem, certain)
+    lambda_ = index.in_units(tradeoff)
+    priced, scale = closure.at(lambda_)
+    stays = certain.copy()
+    stays[~certain] = min_cut(priced).kept
+    return stays, float(index.rounded(lambda_, scale))
 
 
 def nested_path(
@@ -134,21 +189,39 @@ def nested_path(
 
     Bills and losses are the ensemble's, whatever the closure problem counts.
     """
+    if proof is None:
+        rounded = _hidden(index, cut) / problem.node_losses.weight
+        is_finished = not cut.is_unfinished and (not rounds or bool(rounds[-1].gap == 0))
+        is_exact = is_finished or cut.slack == 0
+        proof = Optimal(rounded, _hidden_costs(problem, index), rounds, is_exact)
+    return _path(problem, index.tradeoffs(cut), cut.breakpoint_of, proof)
+
+
+def _hidden(index: ClosureIndex, cut: ParametricCut) -> float:
+    """Return by how much the sum of losses may miss the least.
+
+    Whole numbers may misstate that of the optimum, and that of the forest taken instead.
+    """
+    return cut.slack * float(index.gain_unit) + 2 * index.lost_gain
+
+
+def _hidden_costs(problem: PruningProblem, index: ClosureIndex) -> float:
+    """Return the same of costs, as a mean bill."""
+    lost = Fraction(index.lost_cost) * index.loss_per_cost / Fraction(problem.node_losses.weight)
+    return 2 * float(lost)
+
+
+def _path(
+    problem: PruningProblem, tradeoffs: FloatArray, breakpoint_of: IndexArray, proof: PathProof
+) -> PruningPath:
+    """Return the path whose splits drop at these breakpoints, numbered from 0; -1 is never kept."""
     forest, weight = problem.forest, problem.node_losses.weight
-    tradeoffs = index.tradeoffs(cut)
     n_points = len(tradeoffs)
     drop_step = np.full(forest.n_nodes, -1, dtype=np.int32)
-    drop_step[forest.is_split] = cut.breakpoint_of
+    drop_step[forest.is_split] = breakpoint_of
     losses, *sizes = nested_figures(
         forest, problem.prices, problem.node_losses.total, drop_step, n_points
     )
-    if proof is None:
-        # Whole numbers may misstate the loss of the optimum and that of the forest taken instead.
-        lost_cost = Fraction(index.lost_cost) * index.loss_per_cost / Fraction(weight)
-        rounded = cut.slack * float(index.gain_unit) / weight + 2 * index.lost_gain / weight
-        is_finished = not cut.is_unfinished and (not rounds or bool(rounds[-1].gap == 0))
-        is_exact = is_finished or cut.slack == 0
-        proof = Optimal(rounded, 2 * float(lost_cost), rounds, is_exact)
     return PruningPath(
         model=problem.model,
         forest=forest,
