@@ -1,6 +1,8 @@
 """Notebooks that the site offers are the scripts of the gallery, and run."""
 
+import re
 import sys
+import tomllib
 
 import matplotlib.pyplot as plt
 import nbformat
@@ -23,6 +25,15 @@ def test_every_script_is_a_notebook_without_the_means_of_scripts(script):
         compile(cell, script.name, "exec")
     for word in ("picture_file", "__file__", "__main__", "argparse"):
         assert word not in "\n".join(code)
+
+
+@pytest.mark.parametrize("script", notebooks.SCRIPTS, ids=lambda script: script.stem)
+def test_a_notebook_names_extras_that_there_are(script):
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    _, how_to_install, *_ = notebooks.notebook_of(script).cells
+    extras = re.search(r"thriftwood\[(.+)\]", how_to_install.source)[1].split(",")
+    assert set(extras) <= set(settings["project"]["optional-dependencies"])
+    assert ("mlflow" in extras) == ("import mlflow" in script.read_text())
 
 
 @pytest.mark.parametrize("name", QUICK)
