@@ -10,6 +10,7 @@ import pytest
 from good_calls import BY_NAME, LABELS, ONES, PRICES, ROWS, TARGETS, bill, prune
 from models import NAMES
 from scipy import sparse
+from xgboost import DMatrix
 
 import thriftwood as tw
 from thriftwood.errors import (
@@ -107,6 +108,7 @@ BAD_LABELS = {
     "two_columns": (np.c_[LABELS, LABELS], ["`y` has shape (90, 2)", "90 samples"]),
     "one_number": (1, ["`y` has shape ()", "90 samples"]),
     "nothing": (None, ["`y` is None"]),
+    "container": (DMatrix(ROWS, LABELS), ["`y` is a xgboost.DMatrix", "the array of targets"]),
     "ragged": ([[0]] * 89 + [[0, 1]], ["y"]),
     "mixed_types": (
         np.array([*LABELS[:-2], "a", "b"], dtype=object),

@@ -10,9 +10,11 @@ import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from distributed import Client
 from partition_work import length_of_message, remember, tell, weigh
+from scipy import sparse
 
 from thriftwood.distributed import partitions
 from thriftwood.distributed.partitions import Partition, is_partitioned, open_partitions
@@ -86,6 +88,24 @@ def test_answers_are_those_of_the_partitions_in_their_order(form, n_jobs):
                 assert opened.map(tell, messages) == expected
             total = sum(opened.map(weigh, [2] * len(cut))) - sum(range(len(cut)))
             assert total == weigh((0, X, Y, None), 2)  # the same for all cuts
+
+
+KINDS = {
+    "array": np.asarray,
+    "list": np.ndarray.tolist,
+    "sparse": sparse.csr_array,
+    "pandas": lambda rows: pd.DataFrame(rows, index=np.arange(len(rows))[::-1]),
+    "polars": lambda rows: pl.DataFrame(rows, schema=["a", "b"]),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_parts_of_a_table_are_tables_of_its_kind(kind):
+    rows = np.arange(20.0).reshape(10, 2)
+    table = KINDS[kind](rows)
+    part = partitions.slicer(table)(2, 5)
+    assert isinstance(part, np.ndarray if kind == "list" else type(table))
+    np.testing.assert_array_equal(part.toarray() if kind == "sparse" else part, rows[2:5])
 
 
 @pytest.mark.parametrize("rows_per_part", [1, 7, 30, 100])

@@ -323,3 +323,18 @@ def test_functions_that_know_polars_alone_are_given_polars(name):
     np.testing.assert_array_equal(compact.predict(X[needed]), path[0].model.predict(X))
     limited = tw.LazyPredictor(pipeline, acquire=cells_of(X), costs=prices, max_cost=6.0)
     assert 0 < limited.predict(range(20)).bill.per_sample.max() <= 6.0
+
+
+def test_scorers_are_given_tables_of_the_kind_that_they_know():
+    X, y = people()
+    X = pl.from_pandas(X[["Straße, Ort", *NUMBERS]])
+    path = tw.prune_path(encoded(OneHotEncoder()).fit(X, y), X, y)
+    seen = set()
+
+    def accuracy(model, table, labels):
+        seen.add((type(table), tuple(table.columns)))
+        return np.mean(model.predict(table) == labels)
+
+    measured = path.evaluate(X, y, scoring=accuracy)
+    assert seen == {(pl.DataFrame, tuple(X.columns))}
+    np.testing.assert_allclose(measured.score, path.evaluate(X, y, scoring="accuracy").score)

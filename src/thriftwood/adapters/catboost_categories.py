@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.errors import InputError
-from thriftwood.support.arrays import FloatArray
+from thriftwood.support.arrays import FloatArray, by_place
 
 Document = dict[str, Any]
 
@@ -104,7 +104,7 @@ def _one_by_one(document: Document, number: int, hashes: list[int]) -> Document:
 
 
 def _column(X: Any, column: int) -> NDArray[Any] | list[Any]:
-    values = X.iloc[:, column] if hasattr(X, "iloc") else X[:, column]
+    values = by_place(X)[:, column]
     return values.tolist() if hasattr(values, "tolist") else list(values)
 
 

@@ -13,9 +13,8 @@ from importlib.util import find_spec
 from itertools import count
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-import numpy as np
-
 from thriftwood.errors import InputError, MissingLibraryError, ThriftwoodError
+from thriftwood.support.arrays import by_place
 from thriftwood.support.parallel import for_each, n_threads, thread_pool
 from thriftwood.support.progress import progress_bar
 
@@ -156,10 +155,8 @@ def slicer(values: Any) -> Callable[[int, int], Any]:
     """Return a function that takes samples `start` to `stop` of what the user has in memory."""
     if values is None:
         return lambda _start, _stop: None
-    if hasattr(values, "iloc"):  # pandas
-        return lambda start, stop: values.iloc[start:stop]
-    array = values if isinstance(values, np.ndarray) else np.asarray(values)
-    return lambda start, stop: array[start:stop]
+    table = by_place(values)
+    return lambda start, stop: table[start:stop]
 
 
 # --- partitions in this process

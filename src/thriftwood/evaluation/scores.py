@@ -29,6 +29,7 @@ from thriftwood.evaluation import kernels
 from thriftwood.evaluation.confusion import FORMULAS, judge
 from thriftwood.evaluation.money import Money
 from thriftwood.forest import Forest
+from thriftwood.forest.table import readable
 from thriftwood.problem import (
     NDCG,
     AnyErrorCosts,
@@ -41,7 +42,7 @@ from thriftwood.problem import (
     read_error_costs,
     read_ranking,
 )
-from thriftwood.support.arrays import FloatArray, IndexArray, IntArray
+from thriftwood.support.arrays import FloatArray, IndexArray, IntArray, by_place
 
 # Rows of the losses of classifiers; those of regressors are squared errors alone.
 CLASS_LOSSES = ("error", "brier", "log_loss", "vote_error")
@@ -451,7 +452,8 @@ def _left_out(
     is_weighed = bool((weights[counted] != weights[counted[0]]).any())
     factor = math.sqrt(max(n_groups - 1, 0) / n_groups)
     parts = [counted, *(counted[group[counted] != g] for g in range(n_groups))]
-    tables = [_rows(X, rows) for rows in parts]
+    table = by_place(readable(X))
+    tables = [table[rows] for rows in parts]
 
     def score_of(predicted: Predicted, part: int) -> float:
         rows = parts[part]
@@ -479,8 +481,3 @@ def _or(score: float, score_of: Callable[[Predicted, int], float], *which: Any) 
         return score_of(*which)
     except InputError:
         return score
-
-
-def _rows(X: Any, rows: IntArray) -> Any:
-    """Return some samples of what the user passed."""
-    return X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from thriftwood.errors import InputError, OutOfMemoryError
 from thriftwood.forest.forest import Forest
 from thriftwood.forest.inputs import Inputs
-from thriftwood.support.arrays import BoolArray, read_only
+from thriftwood.support.arrays import BoolArray, by_place, read_only
 from thriftwood.support.columns import in_own_words
 from thriftwood.support.libraries import library
 from thriftwood.support.memory import available_memory, memory_in_words
@@ -46,8 +46,7 @@ class Table:
 
     def cell(self, sample: int, column: int) -> Any:
         """Return a value of the table of columns as people read it, None where it is missing."""
-        raw = self.raw.iloc if hasattr(self.raw, "iloc") else self.raw
-        value = raw[sample, column]
+        value = by_place(self.raw)[sample, column]
         value = value.item() if hasattr(value, "item") else value
         return None if value is None or value != value else value
 
@@ -144,14 +143,15 @@ def _dense(X: Any, dtype: np.dtype[Any], absent: float) -> NDArray[Any]:
     return read_only(_with_rows(values))
 
 
-def _refuse_containers(X: Any) -> None:
+def refuse_containers(X: Any, argument: str = "X") -> None:
     """Refuse what a library keeps samples in, of which no values come out again."""
     for kind in type(X).__mro__:
         if (kind.__module__.split(".")[0], kind.__name__) in CONTAINERS:
             name = f"{kind.__module__.split('.')[0]}.{type(X).__name__}"
+            made_of = "array or the data frame" if argument == "X" else "array of targets"
             raise InputError(
-                f"X is a {name}, in which the library keeps samples its own way: pass the array or "
-                "the data frame that it was made of."
+                f"{argument} is a {name}, in which the library keeps samples its own way: pass the "
+                f"{made_of} that it was made of."
             )
 
 
@@ -252,7 +252,7 @@ def _numbers_of(texts: list[Any], known: tuple[Any, ...]) -> NDArray[np.float64]
 
 def readable(X: Any) -> Any:
     """Return samples in which what NumPy masks is missing: NaN; Arrow tables as data frames."""
-    _refuse_containers(X)
+    refuse_containers(X)
     if _is_arrow(X):
         return library("pyarrow", "cli", "An Arrow table").table(X).to_pandas()
     if not isinstance(X, np.ma.MaskedArray):

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from thriftwood.adapters import BootstrapSamples
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest
+from thriftwood.forest.table import refuse_containers
 from thriftwood.problem.scaling import whole_numbers
 from thriftwood.support.arrays import FloatArray, IndexArray, read_only
 from thriftwood.support.validation import (
@@ -54,6 +55,7 @@ def one_target_each(y: ArrayLike, n_samples: int) -> NDArray[Any]:
     """Return targets as an array, or refuse those that are not one for each sample."""
     if y is None:
         raise InputError("`y` is None: pass the target of every sample.")
+    refuse_containers(y, "`y`")
     check_mask(y, "y")
     try:
         target = np.asarray(y)

@@ -1,4 +1,4 @@
-"""Read-only arrays, which the frozen dataclasses of this package are made of."""
+"""Read-only arrays, which the frozen dataclasses of this package are made of; parts of tables."""
 
 from typing import Any
 
@@ -17,6 +17,11 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     """Make an array that only the caller holds read-only, without copying it."""
     array.flags.writeable = False
     return array
+
+
+def by_place(X: Any) -> Any:
+    """Return what gives rows and columns of a table by their numbers, as the same kind of table."""
+    return X.iloc if hasattr(X, "iloc") else X if hasattr(X, "shape") else np.asarray(X)
 
 
 def log_of(probability: FloatArray) -> FloatArray:
