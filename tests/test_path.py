@@ -12,7 +12,7 @@ from models import assert_equal_forests
 from paths import FOREST, HEART, NHANES, PATH, TRAIN, assert_same_path, heart_path, heart_problem
 from prunings import LOSSES, all_prunings
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import thriftwood as tw
 from thriftwood.adapters import read_forest
@@ -140,8 +140,26 @@ def test_a_path_that_had_no_time_says_what_it_may_miss(nhanes, seconds):
     within = f"proven within {path.proof.gap:.3g} of the least objective"
     assert pruned.proof.words == ("optimal" if path.proof.is_exact else within)
     assert pruned.proof.words in repr(path.at(tradeoff=0.0005))
+    assert path.proof.is_exact or within in repr(path)
     best = exact.at(budget=path.costs[0] / 2)
     assert pruned.loss - pruned.proof.gap <= best.loss + 1e-12
+
+
+@pytest.mark.parametrize("seconds", [None, 0])
+def test_words_say_what_rounding_hides_and_no_squared_error_is_below_0(seconds):
+    X, y = np.arange(4.0)[:, None], np.array([0, 4, 1e8, 1e8 + 4])
+    tree = DecisionTreeRegressor(random_state=0).fit(X, y)
+    path = tw.prune_path(tree, X, y, costs=[1], time_limit=seconds)
+    assert path.proof.gap > 100
+    assert f"{path.proof.gap:.3g}" in repr(path)
+    for pruned in (path.at(budget=1.5), path.at(budget=0.5), path[0]):
+        assert 0 <= pruned.proof.gap <= pruned.loss
+        assert "below -" not in repr(pruned)
+
+
+def test_where_nothing_is_rounded_no_words_say_so():
+    assert PATH.proof.notes == []
+    assert "ounding" not in repr(PATH) + repr(PATH[0])
 
 
 def test_a_path_that_had_no_time_keeps_to_what_the_loss_may_rise(nhanes):

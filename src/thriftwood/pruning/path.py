@@ -51,7 +51,7 @@ from thriftwood.problem import (
 )
 from thriftwood.pruning import plot, storage
 from thriftwood.pruning.mixture import Mixture, mixture_of
-from thriftwood.pruning.proof import Baseline, Certified, Optimal, PathProof
+from thriftwood.pruning.proof import Baseline, Bounded, Certified, Optimal, PathProof
 from thriftwood.pruning.pruned import Pruned
 from thriftwood.refitting import LabelledSamples
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
@@ -153,6 +153,7 @@ class PruningPath(Summarised):
                 for name, row in named.items()
             ],
             head=(shown(unit)[:10], "cost", "loss", "splits", "features"),
+            notes=self.proof.notes if isinstance(self.proof, Optimal) else [],
             chart=Chart(
                 self.costs,
                 self.losses,
@@ -598,14 +599,18 @@ class PruningPath(Summarised):
     ) -> Pruned:
         """Return a point with its model; `slack` is what the rest of a budget could buy."""
         at = float(self.tradeoffs[index]) if tradeoff is None else tradeoff
+        figures = self._figures(index)
+        proof = self.proof.of_point(index, at, slack)
+        if isinstance(proof, Bounded) and self.loss_name in storage.NEVER_BELOW_0:
+            proof = proof.from_zero(figures.loss, figures.loss + at * figures.cost)
         return Pruned(
-            **vars(self._figures(index)),
+            **vars(figures),
             model=write_model(
                 self.unchanged_model(), self.kept_nodes(index), names=self.forest.columns.names
             ),
             original=self.original,
             loss_name=self.loss_name,
-            proof=self.proof.of_point(index, at, slack),
+            proof=proof,
             tradeoff=at,
             budget=budget,
             index=index,

@@ -6,7 +6,7 @@ loss among all within a budget. What rounding may hide is part of it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from thriftwood.closure import Certificate
@@ -69,6 +69,10 @@ class Bounded:
         if not self.is_exact:
             return f"proven within {self.missed:.3g} of the least objective"
         return "optimal" + (f" but for rounding, {self.missed:.1g}" if self.missed else "")
+
+    def from_zero(self, loss: float, objective: float) -> Bounded:
+        """Return what is proven where no loss is below 0."""
+        return replace(self, gap=min(self.gap, loss), missed=min(self.missed, objective))
 
 
 @dataclass(frozen=True)
@@ -164,7 +168,21 @@ class Optimal:
 
     @property
     def points(self) -> str:
-        return "optimal pruning{s}" if self.is_exact else "pruning{s} proven within a gap"
+        within = f"pruning{{s}} proven within {self._hidden} of the least objective"
+        return "optimal pruning{s}" if self.is_exact else within
+
+    @property
+    def notes(self) -> list[str]:
+        """What rounding may hide, in a sentence, where it may hide something."""
+        if not self.is_exact or self.gap == self.cost_gap == 0:
+            return []
+        return [f"Rounding hides at most {self._hidden} of loss + tradeoff * cost."]
+
+    @property
+    def _hidden(self) -> str:
+        times_tradeoff = f"{self.cost_gap:.3g} * tradeoff" if self.cost_gap else ""
+        own = f"{self.gap:.3g}" if self.gap or not self.cost_gap else ""
+        return " + ".join(filter(None, [own, times_tradeoff]))
 
     def gap_at(self, tradeoff: float) -> float:
         """Return by how much loss + tradeoff * cost of a point may miss the least."""
