@@ -385,6 +385,8 @@ def test_estimators_choose_by_any_score():
         (lambda model, X, _: model.predict_proba(X[:5]).sum(), "of other samples"),
         (lambda *_: np.nan, "not defined on these samples"),
         (lambda *_: 1 / 0, "cannot be computed on these samples: division by zero"),
+        (roc_auc_score, "roc_auc_score, a metric, which takes true and predicted values"),
+        (roc_auc_score, r"wrap it, `sklearn.metrics.make_scorer\(roc_auc_score\)`"),
         (lambda model, X, y: model.score(X, y), "for `score`. What judges gets predictions in"),
     ],
 )

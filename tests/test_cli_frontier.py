@@ -14,6 +14,7 @@ from cli_files import (
     names_in,
     refused,
     run,
+    spoken,
     train_rows,
     valid_rows,
 )
@@ -113,14 +114,27 @@ def test_a_metric_about_a_class_is_about_the_one_to_be_found(
 @pytest.mark.parametrize(("metric", "shown"), [("neg_log_loss", True), ("accuracy", False)])
 def test_people_read_the_score_that_chooses(asked, path, tmp_path, metric, shown):
     result = run("frontier", *asked, "-o", tmp_path / "out", "--metric", metric)
-    head, before = [line.split() for line in result.stdout.splitlines()[2:4]]
-    assert (metric in head) == shown
+    head, before = [re.split("  +", line) for line in result.stdout.splitlines()[2:4]]
+    assert ("log loss" in head) == shown
+    measured = path.evaluate(*valid_rows(), scoring=metric)
     if shown:
-        measured = path.evaluate(*valid_rows(), scoring=metric)
-        place = head.index(metric)
+        place = head.index("log loss")
         spread = np.linalg.norm(measured.deviations[0])
-        assert before[place + 1] == f"{measured.original.score:.4f}"  # behind "saved" is a blank
-        assert float(before[place + 2]) == pytest.approx(spread, rel=1e-3)
+        assert before[place] == f"{-measured.original.score:.4f}"
+        assert float(before[place + 1]) == pytest.approx(spread, rel=1e-3)
+
+
+def test_people_read_which_errors_are_made(asked, facts, path, tmp_path):
+    said = spoken(run("frontier", *asked, "-o", tmp_path / "out"))
+    measured = path.evaluate(*valid_rows())
+    matrices = measured.original.confusion, measured.confusion[facts["suggested"]["point"]]
+    (missed_before, alarms_before), (missed, alarms) = (
+        (1000 * one[1, 0] / one.sum(), 1000 * one[0, 1] / one.sum()) for one in matrices
+    )
+    assert (
+        f"Of 1,000 samples it misses {missed:.0f} of class yes instead of {missed_before:.0f}, "
+        f"with {alarms:.0f} false alarms instead of {alarms_before:.0f}."
+    ) in said
 
 
 @pytest.mark.usefixtures("facts")

@@ -169,6 +169,26 @@ def test_a_metric_alone_takes_what_choose_takes(asked, folder, path, tmp_path):
     assert f"balanced_accuracy {chosen.choice.score:.4g}, " in printed
 
 
+@pytest.mark.parametrize("positive", [None, "no"])
+def test_which_errors_are_made_is_printed(asked, folder, path, tmp_path, positive):
+    words = ("--validation", folder / "valid.csv", "--metric", "neg_brier_score")
+    words += () if positive is None else ("--positive", positive)
+    said = spoken(run(*asked, *words, "-o", tmp_path / "pruned.skops"))
+    X, y = valid_rows()
+    before, after = (
+        pd.crosstab(y, model.predict(X)) / len(y) * 1000
+        for model in (path.model, path.choose(X, y, scoring="neg_brier_score").model)
+    )
+    wanted, other = (positive, "yes") if positive else ("yes", "no")
+    assert (
+        f"Of 1,000 samples it misses {after.loc[wanted, other]:.0f} of class {wanted} instead of "
+        f"{before.loc[wanted, other]:.0f}, with {after.loc[other, wanted]:.0f} false alarms "
+        f"instead of {before.loc[other, wanted]:.0f}."
+    ) in said
+    assert said.count(" false alarms instead of ") == (2 if positive else 1)
+    assert "On the validation set: Brier score 0." in said
+
+
 def test_a_cascade_takes_a_metric_and_a_limit(asked, folder, path, tmp_path):
     words = ("--validation", folder / "valid.csv", "--cascade", "--metric", "accuracy")
     said = answer(*asked, *words, "--max-cost", "150", "-o", tmp_path / "cascade.tw")

@@ -3,7 +3,17 @@
 import numpy as np
 import pandas as pd
 import pytest
-from cli_files import HEART, PRICES, answer, heart_folder, heart_frame, names_in, refused, run
+from cli_files import (
+    HEART,
+    PRICES,
+    answer,
+    heart_folder,
+    heart_frame,
+    names_in,
+    refused,
+    run,
+    spoken,
+)
 from sklearn.metrics import f1_score, precision_score
 
 import thriftwood as tw
@@ -362,7 +372,27 @@ def test_train_says_where_the_model_knows_nothing(tmp_path):
     (tmp_path / "prices.csv").write_text("name,price\nnoise,0\ngood,9\n")
     words = ("train", tmp_path / "rows.csv", "--target", "ill", "--costs", tmp_path / "prices.csv")
     warning = "no better than always saying the class no"
+    words = (*words, "--metric", "accuracy")
     useless = run(*words, "--model", "budget-forest", "-o", tmp_path / "one").stderr
-    assert warning in useless
+    assert f"{warning}, the commonest: accuracy 0." in useless
     assert "without --model a thrifty model is trained" in useless
     assert warning not in run(*words, "--effort", "quick", "-o", tmp_path / "two").stderr
+
+
+def test_train_says_it_by_the_metric_in_force(tmp_path):
+    """Of a rare class most errors are made by whoever knows something of it."""
+    rng = np.random.default_rng(0)
+    good = rng.normal(size=1200)
+    ill = np.where(rng.random(1200) < 0.4 / (1 + np.exp(-6 * good)), "yes", "no")
+    frame = pd.DataFrame({"good": good, "ill": ill, "noise": rng.normal(size=1200)})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    words = ("train", tmp_path / "rows.csv", "--target", "ill", "--model", "forest")
+    warning = "no better than always saying"
+    by_area = run(*words, "-o", tmp_path / "area")
+    assert warning not in by_area.stderr
+    assert "Of 1,000 samples it misses" in spoken(by_area)
+    by_errors = run(*words, "--metric", "accuracy", "-o", tmp_path / "errors").stderr
+    assert warning in by_errors
+    by_brier = run(*words, "--metric", "neg_brier_score", "-o", tmp_path / "brier")
+    assert "Brier score" in by_brier.stdout
+    assert "neg_brier_score  " not in by_brier.stdout

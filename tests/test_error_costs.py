@@ -336,6 +336,7 @@ def test_growing_refuses_what_makes_no_sense():
     for options, words in [
         ({"error_costs": {0: 5}}, "do not say what a wrong answer costs where 1 is true"),
         ({"error_costs": -1}, "`error_costs`"),
+        ({"error_costs": [[0, 1], [1]]}, "rows of different lengths: pass 2 rows"),
         ({"error_costs": 3, "budget": 2}, "Pass either `budget` or `error_costs`"),
     ]:
         with pytest.raises(InputError, match=words):

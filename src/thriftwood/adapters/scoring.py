@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import reprlib
 import warnings
@@ -73,7 +74,23 @@ def read_scorer(scoring: Any, others: Sequence[str] = ()) -> tuple[str, Scorer]:
             "function of a model, X and y.",
             "scoring",
         )
-    return getattr(scoring, "__name__", None) or str(scoring), scoring
+    name = getattr(scoring, "__name__", None) or str(scoring)
+    if _first_parameter(scoring) == "y_true":
+        raise InputError(
+            f"`scoring` is {name}, a metric, which takes true and predicted values, and a score is "
+            f"a function of a model, X and y: wrap it, `sklearn.metrics.make_scorer({name})`; one "
+            "of probabilities with response_method='predict_proba'.",
+            "scoring",
+        )
+    return name, scoring
+
+
+def _first_parameter(function: Any) -> str | None:
+    """Return the name of the first parameter, where it can be known."""
+    try:
+        return next(iter(inspect.signature(function).parameters), None)
+    except (TypeError, ValueError):
+        return None
 
 
 def score_predictions(

@@ -25,6 +25,7 @@ from thriftwood.evaluation import (
     Predicted,
     all_alike,
     class_losses,
+    counted_answers,
     errors_in_words,
     near_best,
     read_score,
@@ -376,9 +377,7 @@ def _guarantee(
     classes, confusions, alike = tuple(np.asarray(stages.richest.classes).tolist()), [], []
     for rule in rules:
         outputs, answers = results.predicted(rule)
-        pairs = data.target.astype(np.int64) * len(classes) + answers
-        counted = np.bincount(pairs, data.sample_weights, len(classes) ** 2).astype(np.float64)
-        confusions.append(counted.reshape(len(classes), len(classes)))
+        confusions.append(counted_answers(data.target, answers, data.sample_weights, len(classes)))
         alike.append([all_alike(outputs, judged), all_alike(answers, judged)])
     before, now = alike
     of_class = limits.class_weights

@@ -10,7 +10,7 @@ from thriftwood.billing import bill_of_stages, model_cost_of
 from thriftwood.cascade.rules import StoppingRules
 from thriftwood.cascade.tuning import StageResults, at_stop
 from thriftwood.costs import PriceList
-from thriftwood.evaluation import Evaluation, Meter, Predicted, Score, class_losses
+from thriftwood.evaluation import Evaluation, Meter, Predicted, Score, class_losses, labels_of
 from thriftwood.forest import one_stage
 from thriftwood.problem import Prunings, SampleData
 from thriftwood.support.arrays import FloatArray, read_only
@@ -44,6 +44,7 @@ def measure_rules(
         n_samples=int(np.count_nonzero(data.times.any(axis=0))),
         scoring=score.name,
         error_costs=score.error_costs,
+        classes=labels_of(path.forest),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -83,6 +84,20 @@ class Samples(NamedTuple):
     query: NDArray[Any] | None = None
 
 
+def score_on(samples: Samples, scoring: Any, model: Any) -> tuple[str, float]:
+    """Return the name of a score, and what it is of a model on samples."""
+    from thriftwood.adapters import read_scorer
+
+    name, scorer = read_scorer(scoring)
+    y = samples.y
+    if name == "neg_brier_score" and len(model.classes_) == 2:  # it knows no labels of text
+        y = (y == model.classes_[1]).astype(np.int64)
+    weighed = {} if samples.weight is None else {"sample_weight": samples.weight}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # some are undefined for models that predict one class
+        return name, float(scorer(model, samples.X, y, **weighed))
+
+
 @dataclass(frozen=True)
 class Inputs:
     """Contents of the files of a request."""
@@ -95,6 +110,7 @@ class Inputs:
     error_costs: Any
     scoring: Any
     suffix: str  # of files in the format of the model
+    positive: int | None  # the number of the class to be found, where one of two is named
 
     @property
     def is_judged_by_errors(self) -> bool:
@@ -148,7 +164,9 @@ def read_inputs(request: Request, console: Console) -> Inputs:
         progress=console.progress,
     )
     suffix = suffix_for(request.model)
-    return Inputs(problem, samples, validation, costs, class_weight, error_costs, scoring, suffix)
+    positive = read_positive(request, classes)
+    about = class_weight, error_costs, scoring, suffix, positive
+    return Inputs(problem, samples, validation, costs, *about)
 
 
 def with_target(rows: TableSamples, file: Path) -> Samples:
@@ -284,12 +302,9 @@ def read_scoring(
 
     if request.metric not in ABOUT_ONE or classes is None or len(classes) != 2:
         return request.metric
-    labels = {name: label for label in classes for name in _names(label)}
-    if request.positive in labels:
-        return ClassScore(request.metric, labels[request.positive])
-    if request.positive is not None:
-        known = " and ".join(map(str, classes))
-        raise InputError(f"--positive is {request.positive!r}: name one of the classes {known}.")
+    positive = read_positive(request, classes)
+    if positive is not None:
+        return ClassScore(request.metric, classes[positive])
     if 1 in classes:
         return request.metric
     weights = np.ones(len(samples.y)) if samples.weight is None else samples.weight
@@ -299,6 +314,17 @@ def read_scoring(
         f"--metric {request.metric} is about the rarer class, {rarer}; --positive names another."
     )
     return ClassScore(request.metric, rarer)
+
+
+def read_positive(request: Request, classes: Sequence[Any] | None) -> int | None:
+    """Return the number of the class that --positive names, of two."""
+    if request.positive is None or classes is None or len(classes) != 2:
+        return None
+    numbers = {name: number for number, label in enumerate(classes) for name in _names(label)}
+    if request.positive not in numbers:
+        known = " and ".join(map(str, classes))
+        raise InputError(f"--positive is {request.positive!r}: name one of the classes {known}.")
+    return numbers[request.positive]
 
 
 def _by_class(

@@ -18,10 +18,11 @@ from thriftwood.cli.inputs import (
     check_metric,
     check_request,
     read_inputs,
+    score_on,
 )
 from thriftwood.cli.options import Request, command, flag, optional
 from thriftwood.cli.outputs import check_apart, check_new_model, new_file
-from thriftwood.cli.text import amount, share, wrapped
+from thriftwood.cli.text import amount, in_words, share, wrapped
 from thriftwood.cli.thrifty import read_thrifty, refuse_options, write_within
 from thriftwood.errors import InputError
 from thriftwood.support.validation import six_digits
@@ -125,7 +126,9 @@ def prune(
         model, lines, facts = point_of(path, inputs, limits, refit)
         lines += answer_lines(inputs)
     # All that may fail comes before the file: it is there only if all went well.
-    validation, measured = _on_validation(inputs, model)
+    validation, measured, which = _on_validation(inputs, model)
+    if which not in " ".join("\n".join(lines).split()):
+        measured.append(wrapped(which))
     write_model(model, output, request.force, console)
     for line in (lines[0], *measured, *lines[1:], f"Wrote {output}."):
         console.say(line)
@@ -329,16 +332,31 @@ def write_model(model: Any, output: Path, force: bool, console: Console) -> None
         write_model_file(model, unfinished)
 
 
-def _on_validation(inputs: Inputs, pruned: Any) -> tuple[dict[str, Any] | None, list[str]]:
-    """Return error and cost on the validation set, before and now: for JSON, and as lines."""
+def _on_validation(inputs: Inputs, pruned: Any) -> tuple[dict[str, Any] | None, list[str], str]:
+    """Return error and cost on the validation set, before and now, and which errors are made.
+
+    The former are for JSON, and as lines.
+    """
     samples = inputs.validation
     if samples is None or not inputs.is_judged_by_errors:
-        return None, []
+        return None, [], ""
     is_ranking = samples.query is not None and not inputs.problem.forest.is_classifier
     measure = ranked if is_ranking else measured_on
     now, before = (measure(samples, inputs, model) for model in (pruned, inputs.problem.model))
     line = f"On the validation set: {_in_words(now, inputs)}, was {_in_words(before, inputs)}."
-    return {"n_samples": len(samples.y), **now, "original": before}, [wrapped(line)]
+    facts = {"n_samples": len(samples.y), **now, "original": before}
+    return facts, [wrapped(line)], _which_errors(now, before, inputs)
+
+
+def _which_errors(now: dict[str, Any], before: dict[str, Any], inputs: Inputs) -> str:
+    """Return which errors a model makes, of two classes; empty for others."""
+    from thriftwood.evaluation import errors_in_words, labels_of
+
+    labels = labels_of(inputs.problem.forest) or ()
+    if "confusion" not in now:
+        return ""
+    was, is_now = np.array(before["confusion"]), np.array(now["confusion"])
+    return errors_in_words(was, is_now, labels, inputs.positive)
 
 
 def ranked(samples: Samples, inputs: Inputs, model: Any) -> dict[str, Any]:
@@ -388,6 +406,8 @@ def measured_on(samples: Samples, inputs: Inputs, model: Any) -> dict[str, Any]:
         "error": float(np.average(losses, weights=samples.weight)),
         "cost": cost,
     }
+    if is_class and len(predictor.classes_) == 2:
+        found["confusion"] = _confusion(samples, predicted == predictor.classes_[1], predictor)
     if inputs.error_costs is not None:
         lost = matrix[np.searchsorted(classes, samples.y), answers]
         found["errors_cost"] = float(np.average(lost, weights=samples.weight))
@@ -396,21 +416,28 @@ def measured_on(samples: Samples, inputs: Inputs, model: Any) -> dict[str, Any]:
     return found
 
 
+def _confusion(samples: Samples, answers: Any, predictor: Any) -> list[list[float]]:
+    """Return what samples of each of two classes weigh that get each answer."""
+    from thriftwood.evaluation import counted_answers
+
+    weights = np.ones(len(samples.y)) if samples.weight is None else samples.weight
+    counted = counted_answers(samples.y == predictor.classes_[1], answers, weights, 2)
+    found: list[list[float]] = counted.tolist()
+    return found
+
+
 def _score(samples: Samples, inputs: Inputs, predictor: Any) -> tuple[str, float]:
     """Return the name of the score that judges, and what it is."""
-    from thriftwood.adapters import read_scorer
     from thriftwood.evaluation import default_scoring
 
     usual = default_scoring(inputs.problem.forest, samples.y)
-    name, scorer = read_scorer(inputs.scoring or usual)
-    weighed = {} if samples.weight is None else {"sample_weight": samples.weight}
-    return name, float(scorer(predictor, samples.X, samples.y, **weighed))
+    return score_on(samples, inputs.scoring or usual, predictor)
 
 
 def _in_words(measured: dict[str, Any], inputs: Inputs) -> str:
     if "error" not in measured:
         per_query = amount(measured["cost_per_query"], "")
-        words = f"{measured['scoring']} {measured['score']:.4g}"
+        words = _score_in_words(measured)
         return f"{words} at {six_digits(measured['cost'])} a document, {per_query} a query"
     if inputs.problem.forest.is_classifier:
         error = f"{share(measured['error'])} wrong"
@@ -419,8 +446,13 @@ def _in_words(measured: dict[str, Any], inputs: Inputs) -> str:
     unit = "" if inputs.costs is None else inputs.costs.unit
     tests = amount(measured["cost"], unit)
     if "score" in measured:
-        error = f"{measured['scoring']} {measured['score']:.4g}, {error}"
+        error = f"{_score_in_words(measured)}, {error}"
     if "errors_cost" not in measured:
         return f"{error} at {tests}"
     errors, total = measured["errors_cost"], measured["cost"] + measured["errors_cost"]
     return f"{error}, {tests} for tests + {amount(errors, unit)} for errors = {amount(total, unit)}"
+
+
+def _score_in_words(measured: dict[str, Any]) -> str:
+    name, sign = in_words(measured["scoring"])
+    return f"{name} {sign * measured['score']:.4g}"

@@ -52,6 +52,14 @@ def _in_columns(line: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join((first, *others)).rstrip()
 
 
+def in_words(scoring: str) -> tuple[str, int]:
+    """Return how a score is called, and its sign: losses are told as they are, not negative."""
+    if not scoring.startswith("neg_"):
+        return scoring, 1
+    name = scoring.removeprefix("neg_").replace("_", " ")
+    return name.replace("brier", "Brier"), -1
+
+
 def score_columns(measured: Evaluation, points: Sequence[int]) -> dict[str, list[str]]:
     """Return columns of the score before pruning and of some points, with its standard error.
 
@@ -59,10 +67,11 @@ def score_columns(measured: Evaluation, points: Sequence[int]) -> dict[str, list
     """
     if not measured.score_beside_error:
         return {}
-    scores = [measured.original.score, *measured.score[points].tolist()]
+    name, sign = in_words(measured.scoring)
+    scores = [sign * one for one in (measured.original.score, *measured.score[points].tolist())]
     spread = [math.hypot(*measured.deviations[0]), *measured.score_error[points].tolist()]
     both = aligned([*scores, *spread])
-    return {measured.scoring: both[: len(scores)], "+-": both[len(scores) :]}
+    return {name: both[: len(scores)], "+-": both[len(scores) :]}
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:

@@ -6,10 +6,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thriftwood.cli.console import Console
-from thriftwood.cli.inputs import Samples, read_model, read_samples, with_target
+from thriftwood.cli.inputs import Samples, read_model, read_positive, read_samples, with_target
 from thriftwood.cli.options import Request
 from thriftwood.cli.outputs import new_file, write_picture
-from thriftwood.cli.text import aligned, amount, count, score_columns, share, table, wrapped
+from thriftwood.cli.text import (
+    aligned,
+    amount,
+    count,
+    in_words,
+    score_columns,
+    share,
+    table,
+    wrapped,
+)
 from thriftwood.errors import InputError
 from thriftwood.support.axes import VERMILION, tidy, with_unit
 from thriftwood.support.validation import six_digits
@@ -18,6 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from thriftwood.evaluation import Evaluation
+    from thriftwood.support.arrays import FloatArray
 
 REPORT = "report.html"
 THRIFTY_FILES = (REPORT, "frontier.csv", "frontier.png")
@@ -90,7 +100,7 @@ def write_thrifty(
         "scoring": evaluation.scoring,
         "n_samples": evaluation.n_samples,
     }
-    return _lines(model, evaluation, point, request.noun), facts
+    return _lines(model, evaluation, point, request), facts
 
 
 def write_within(model: Any, output: Path, request: Request, console: Console) -> None:
@@ -138,7 +148,7 @@ def _error(model: Any, error: float) -> str:
     return f"{share(error)} wrong" if is_class else f"a squared error of {six_digits(error)}"
 
 
-def _lines(model: Any, evaluation: Evaluation, point: int, noun: str) -> list[str]:
+def _lines(model: Any, evaluation: Evaluation, point: int, request: Request) -> list[str]:
     """Return a table of some budgets, the full model first."""
     from thriftwood.report.points import shown_points
 
@@ -146,7 +156,7 @@ def _lines(model: Any, evaluation: Evaluation, point: int, noun: str) -> list[st
     before, unit = evaluation.original, model.prices.unit
     costs = aligned([before.cost, *evaluation.cost[points].tolist()])
     scores = score_columns(evaluation, points)
-    heads = ["budget", f"a {noun} pays", *scores, "error", "+-"]
+    heads = ["budget", f"a {request.noun} pays", *scores, "error", "+-"]
     columns = [
         ["full model", *map(six_digits, model.rules_.costs[::-1][points])],
         costs,
@@ -165,7 +175,19 @@ def _lines(model: Any, evaluation: Evaluation, point: int, noun: str) -> list[st
         f"{count(len(evaluation.points), 'budget')}{shown}{f', in {unit}' if unit else ''}, on "
         f"{count(evaluation.n_samples, 'sample')} that the model was not trained on:"
     )
-    return [title, "", head, *body, "", wrapped(_set_to(model))]
+    words = f"{_set_to(model)} {_which_errors(model, evaluation, point, request)}".rstrip()
+    return [title, "", head, *body, "", wrapped(words)]
+
+
+def _which_errors(model: Any, evaluation: Evaluation, point: int, request: Request) -> str:
+    """Return which errors the model makes as it is set, of two classes."""
+    from thriftwood.evaluation import errors_in_words
+
+    before, now = evaluation.original.confusion, evaluation.confusion
+    if before is None or now is None:
+        return ""
+    classes = model.classes_.tolist()
+    return errors_in_words(before, now[point], classes, read_positive(request, classes))
 
 
 def _set_to(model: Any) -> str:
@@ -182,22 +204,34 @@ def _set_to(model: Any) -> str:
 
 def _draw(file: Path, model: Any, evaluation: Evaluation, point: int) -> None:
     def frontier(ax: Axes) -> None:
-        error, spread = evaluation.error, evaluation.standard_error
-        (line,) = ax.plot(evaluation.cost, error, "-", label="thrifty")
+        values, spread, before, label = _judged_by(evaluation, hasattr(model, "classes_"))
+        (line,) = ax.plot(evaluation.cost, values, "-", label="thrifty")
         ax.fill_between(
             evaluation.cost,
-            error - spread,
-            error + spread,
+            values - spread,
+            values + spread,
             color=line.get_color(),
             alpha=0.2,
             linewidth=0,
         )
-        ax.plot(evaluation.original.cost, evaluation.original.error, "ks", label="full model")
-        ax.plot(evaluation.cost[point], error[point], "D", color=VERMILION, label="as it is set")
+        ax.plot(evaluation.original.cost, before, "ks", label="full model")
+        ax.plot(evaluation.cost[point], values[point], "D", color=VERMILION, label="as it is set")
         ax.set_xlabel(with_unit("mean bill", model.prices.unit), parse_math=False)
-        is_class = hasattr(model, "classes_")
-        ax.set_ylabel("share of wrong predictions" if is_class else "mean squared error")
+        ax.set_ylabel(label)
         tidy(ax)
         ax.legend(frameon=False)
 
     write_picture(file, (7, 4.5), frontier)
+
+
+def _judged_by(evaluation: Evaluation, is_class: bool) -> tuple[FloatArray, FloatArray, float, str]:
+    """Return what a picture shows: values of points, their errors, the full model's, and a name.
+
+    These are scores, or errors where scores say nothing else.
+    """
+    before = evaluation.original
+    if not evaluation.score_beside_error:
+        label = "share of wrong predictions" if is_class else "mean squared error"
+        return evaluation.error, evaluation.standard_error, before.error, label
+    label, sign = in_words(evaluation.scoring)
+    return sign * evaluation.score, evaluation.score_error, sign * before.score, label

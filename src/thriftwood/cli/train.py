@@ -134,8 +134,9 @@ def _finish_thrifty(folder: Path, trained: Trained, console: Console) -> Answer:
     lines, facts = write_thrifty(folder, trained.model, held_out, request, console)
     note = None
     if not (request.class_weight or request.error_costs):
-        error, is_class = facts["original"]["error"], hasattr(trained.model, "classes_")
-        note = baseline_note(error, trained.samples, held_out, THRIFTY, is_class)
+        judged = facts["original"]["score"], trained.model.scoring or facts["scoring"]
+        is_class = hasattr(trained.model, "classes_")
+        note = baseline_note(judged, trained.samples, held_out, THRIFTY, is_class)
     return lines, facts, note
 
 
@@ -149,8 +150,9 @@ def _prune(output: Path, wish: Wish, folder: Path, trained: Trained, console: Co
     lines, facts, note = frontier_lines(found), frontier_facts(found), None
     # Classes that weigh more are worth some errors on others: errors alone say little then.
     if found.evaluation is not None and inputs.validation is not None and not request.class_weight:
-        error, is_class = found.evaluation.original.error, inputs.problem.forest.is_classifier
-        note = baseline_note(error, inputs.samples, inputs.validation, wish.kind, is_class)
+        judged = found.evaluation.original.score, inputs.scoring or found.evaluation.scoring
+        is_class = inputs.problem.forest.is_classifier
+        note = baseline_note(judged, inputs.samples, inputs.validation, wish.kind, is_class)
     if request.budget is not None:
         model, more, pruned = point_of(path, inputs, (request.budget, None), False)
         write_model(model, folder / PRUNED, False, console)

@@ -19,11 +19,12 @@ from thriftwood.cli.inputs import (
     read_costs,
     read_error_costs,
     read_scoring,
+    score_on,
     with_target,
     without,
 )
 from thriftwood.cli.options import Request
-from thriftwood.cli.text import count
+from thriftwood.cli.text import count, in_words
 from thriftwood.errors import InputError, ThriftwoodError
 from thriftwood.support.parallel import aside
 
@@ -237,21 +238,24 @@ def _write_samples(samples: Samples, request: Request, file: Path) -> None:
 
 
 def baseline_note(
-    error: float, samples: Samples, validation: Samples, kind: str, is_class: bool
+    judged: tuple[float, Any], samples: Samples, validation: Samples, kind: str, is_class: bool
 ) -> str | None:
-    """Return a sentence where the model is no better than the same prediction for all samples."""
-    y, weight, y_valid, weight_valid = samples.y, samples.weight, validation.y, validation.weight
-    if is_class:
-        labels, numbers = np.unique(y, return_inverse=True)
-        constant = labels[np.bincount(numbers, weights=weight).argmax()]
-        losses = y_valid != constant
-    else:
-        constant = np.average(y, weights=weight)
-        losses = (y_valid - constant) ** 2
-    if error < np.average(losses, weights=weight_valid):
+    """Return a sentence where a model scores no better than a constant; its score, and by which."""
+    from sklearn.dummy import DummyClassifier, DummyRegressor
+
+    score, scoring = judged
+    constant = DummyClassifier(strategy="prior") if is_class else DummyRegressor()
+    constant.fit(samples.X, samples.y, samples.weight)
+    name, of_constant = score_on(validation, scoring, constant)
+    if score > of_constant:
         return None
-    same = f"the class {constant}, the commonest" if is_class else "the mean"
+    name, sign = in_words(name)
+    usual = constant.predict(samples.X[:1])[0]
+    same = f"the class {usual}, the commonest" if is_class else "the mean"
     advice = "" if kind == THRIFTY else "; without --model a thrifty model is trained"
     if kind == BUDGET_FOREST:
         advice += ", while a budget-forest may see nothing but features that are free"
-    return f"On the validation set the model is no better than always saying {same}{advice}."
+    return (
+        f"On the validation set the model is no better than always saying {same}: {name} "
+        f"{sign * score:.4g}, of the constant {sign * of_constant:.4g}{advice}."
+    )

@@ -15,8 +15,15 @@ from thriftwood.evaluation.choosing import (
     read_rule,
     warn_of_constant,
 )
-from thriftwood.evaluation.confusion import errors_in_words
-from thriftwood.evaluation.evaluation import Evaluation, Measures, Meter, all_alike, evaluate
+from thriftwood.evaluation.confusion import counted_answers, errors_in_words
+from thriftwood.evaluation.evaluation import (
+    Evaluation,
+    Measures,
+    Meter,
+    all_alike,
+    evaluate,
+    labels_of,
+)
 from thriftwood.evaluation.money import Recalibration
 from thriftwood.evaluation.scores import (
     NEG_ERROR_COSTS,
@@ -47,9 +54,11 @@ __all__ = [
     "choose_point",
     "chosen_recalibration",
     "class_losses",
+    "counted_answers",
     "default_scoring",
     "errors_in_words",
     "evaluate",
+    "labels_of",
     "near_best",
     "read_rule",
     "read_score",

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from thriftwood.adapters import Scoring
 from thriftwood.errors import ConstantPredictionWarning, InputError
+from thriftwood.evaluation.confusion import errors_in_words
 from thriftwood.evaluation.evaluation import Evaluation, samples_in_words
 from thriftwood.evaluation.money import Recalibration
 from thriftwood.evaluation.scores import NEG_ERROR_COSTS, standard_errors_to
@@ -58,6 +59,8 @@ class Choice:
         How many samples the rarest class has; not of regressors, nor where samples have weights.
     n_queries : int, optional
         Where samples are documents of queries.
+    which_errors : str
+        Of two classes, missed ones and false alarms before and after, in words.
     """
 
     point: int | None
@@ -76,6 +79,7 @@ class Choice:
     brier_error: float | None = None
     fewest: int | None = None
     n_queries: int | None = None
+    which_errors: str = ""
 
     @property
     def given_up(self) -> float:
@@ -98,7 +102,8 @@ class Choice:
             found = f"errors cost {0.0 - self.score:.6g} instead of {0.0 - self.score_before:.6g}"
         return (
             f"On {samples_in_words(self.n_samples, self.n_queries)} {found}, and the mean bill "
-            f"{self.cost:.6g} instead of {self.cost_before:.6g}.{self._what_is_lost}"
+            f"{self.cost:.6g} instead of {self.cost_before:.6g}."
+            f"{self.which_errors and f' {self.which_errors}'}{self._what_is_lost}"
         )
 
     @property
@@ -199,8 +204,17 @@ def choice_of(measured: Evaluation, place: int | None, rule: str) -> Choice:
         one_class=own("one_class") and not before.one_class,
         fewest=_fewest(measured),
         n_queries=measured.n_queries,
+        which_errors=_which_errors(measured, place),
         **brier,
     )
+
+
+def _which_errors(measured: Evaluation, place: int | None) -> str:
+    """Return missed ones and false alarms of two classes in words, or nothing."""
+    now, before = measured.confusion, measured.original.confusion
+    if now is None or before is None or place is None:
+        return ""
+    return errors_in_words(before, now[place], measured.classes or ())
 
 
 def chosen_recalibration(

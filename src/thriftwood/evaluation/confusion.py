@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.support.arrays import FloatArray
+from thriftwood.support.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from thriftwood.evaluation.scores import Judged, Predicted, Samples
@@ -139,23 +139,33 @@ FORMULAS: dict[str, Callable[..., Shares]] = {
 }
 
 
-def errors_in_words(before: FloatArray, now: FloatArray, classes: Sequence[Any]) -> str:
-    """Return how many of the rarer of two classes are missed, and false alarms, per 1,000 samples.
+def counted_answers(
+    target: NDArray[Any], answers: IntArray, weights: FloatArray, n_classes: int
+) -> FloatArray:
+    """Return what samples of each class (rows) weigh that get each answer (columns)."""
+    pairs = target.astype(np.int64) * n_classes + answers
+    counted = np.bincount(pairs, weights, n_classes**2)
+    return counted.astype(np.float64).reshape(n_classes, n_classes)
 
-    Matrices are counted before and now. Of more classes, or of none, nothing is said.
+
+def errors_in_words(
+    before: FloatArray, now: FloatArray, classes: Sequence[Any], positive: int | None = None
+) -> str:
+    """Return how many of one of two classes are missed, and false alarms, per 1,000 samples.
+
+    It is the class of that number, or the rarer one. Of more classes nothing is said.
     """
     if len(classes) != 2 or not now.sum() > 0:
         return ""
     of_class = now.sum(axis=1)
-    found = int(of_class[1] <= of_class[0])
-    (missed_before, alarms_before), (missed, alarms) = (
-        (
-            f"{1000 * errors / one.sum():.0f}"
-            for errors in (one[found, 1 - found], one[1 - found, found])
-        )
-        for one in (before, now)
-    )
+    found = int(of_class[1] <= of_class[0]) if positive is None else positive
+    other = 1 - found
+
+    def per_thousand(counted: FloatArray, true: int, answer: int) -> str:
+        return f"{1000 * counted[true, answer] / counted.sum():.0f}"
+
     return (
-        f"Of 1,000 samples it misses {missed} of class {classes[found]} instead of "
-        f"{missed_before}, with {alarms} false alarms instead of {alarms_before}."
+        f"Of 1,000 samples it misses {per_thousand(now, found, other)} of class {classes[found]} "
+        f"instead of {per_thousand(before, found, other)}, with {per_thousand(now, other, found)} "
+        f"false alarms instead of {per_thousand(before, other, found)}."
     )

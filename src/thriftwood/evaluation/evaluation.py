@@ -15,6 +15,7 @@ from thriftwood.adapters import Scoring
 from thriftwood.billing import mean_costs, nested_bills, sorted_by_step, steps_of
 from thriftwood.costs import PriceList
 from thriftwood.evaluation import kernels
+from thriftwood.evaluation.confusion import counted_answers
 from thriftwood.evaluation.scores import (
     CLASS_LOSSES,
     NEG_ERROR_COSTS,
@@ -152,6 +153,8 @@ class Evaluation(Summarised):
     n_queries : int, optional
     documents_per_query : float, optional
         On average, as they count in mean bills.
+    classes : tuple, optional
+        Labels, in the order of `confusion`.
     """
 
     points: IntArray
@@ -182,6 +185,7 @@ class Evaluation(Summarised):
     query_cost_quantiles: FloatArray | None = None
     n_queries: int | None = None
     documents_per_query: float | None = None
+    classes: tuple[Any, ...] | None = None
 
     @classmethod
     def of(cls, measured: Sequence[Measures], **about: Any) -> Evaluation:
@@ -301,8 +305,14 @@ def evaluate(
         n_samples=int(np.count_nonzero(data.times.any(axis=0))),
         scoring=score.name,
         error_costs=score.error_costs,
+        classes=labels_of(forest),
         **measure.about_queries,
     )
+
+
+def labels_of(forest: Forest) -> tuple[Any, ...] | None:
+    """Return the labels of the classes, of a classifier."""
+    return None if forest.classes is None else tuple(np.asarray(forest.classes).tolist())
 
 
 class Meter:
@@ -335,7 +345,6 @@ class Meter:
         if n_points * len(forest.classes) ** 2 <= MOST_CONFUSION:
             self._n_classes = len(forest.classes)
             self._counted = data.counted(data.sample_weights)
-            self._row = data.target.astype(np.int64) * self._n_classes
 
     def __call__(self, predicted: Predicted, bill: FloatArray) -> Measures:
         means = np.einsum("ki,i->k", predicted.losses, self._weights) / self._total
@@ -380,9 +389,7 @@ class Meter:
         """Return how much the samples of each class (rows) weigh that are predicted as each."""
         if not self._n_classes:
             return None
-        shape = self._n_classes, self._n_classes
-        counted = np.bincount(self._row + labels, self._counted, math.prod(shape))
-        return counted.astype(np.float64).reshape(shape)
+        return counted_answers(self._target, labels, self._counted, self._n_classes)
 
     def _calibration(self, predicted: Predicted) -> FloatArray | None:
         """Return weight, probability and true weight of the second of two classes, by tenths."""

@@ -59,7 +59,15 @@ def read_error_costs(own: ErrorCosts, classes: NDArray[Any] | None) -> FloatArra
             _one_cost(cost, f"error_costs[{label!r}]") for label, cost in error_costs.items()
         ]
         return read_only(of_class[:, None] * wrong)
-    if np.ndim(error_costs) == 0:  # type: ignore[arg-type]
+    try:
+        is_number = np.ndim(error_costs) == 0  # type: ignore[arg-type]
+    except ValueError:
+        raise InputError(
+            f"`error_costs` have rows of different lengths: pass {n_classes} rows, one for each "
+            f"true class, each with {n_classes} columns, one for each answer.",
+            "error_costs",
+        ) from None
+    if is_number:
         return read_only(_one_cost(error_costs, "error_costs") * wrong)
     matrix = numbers(error_costs, "error_costs")
     if matrix.shape != (n_classes, n_classes):
