@@ -5,10 +5,11 @@ point of the same path, but for choosing out of bag, which trains on both of the
 means over splits, on the samples that tell: the mean bill that is saved, the score (ROC AUC, of
 numbers R2) and which part is kept of what the model has above a constant, the log loss, and how
 often a constant was chosen. A cascade of the points is tuned, and its rule taken, on the same
-samples. The default was settled on the sets of TRIAL; nothing was settled on those of UNSEEN.
+samples. The default was settled on the sets of TRIAL; nothing was settled on those of UNSEEN. At
+the end are forests whose class weights are balanced, where one class is rare.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,22 +74,31 @@ NOT_BOOSTED = ("digits", "covertype, 7 classes")
 def main() -> None:
     options = arguments(__doc__.splitlines()[0])
     n_splits = 2 if options.quick else 10
-    groups = {"settled on": TRIAL[:1], "judged on": UNSEEN[1:2]}
-    if not options.quick:
-        groups = {"settled on": TRIAL, "judged on": UNSEEN}
-    for title, settings in groups.items():
-        means = [one for setting in settings for one in report(setting, options.data, n_splits)]
-        print(f"\nMeans over all that the default was {title}:")
+    rare = [setting for setting in TRIAL if setting.share is not None]
+    groups = {
+        "that the default was settled on": (TRIAL, MODELS),
+        "that the default was judged on": (UNSEEN, MODELS),
+        "balanced forests": (rare, BALANCED),
+    }
+    if options.quick:
+        groups = {title: (of[:1], kinds) for title, (of, kinds) in groups.items()}
+        groups["that the default was judged on"] = UNSEEN[1:2], MODELS
+    for title, (settings, kinds) in groups.items():
+        found = [report(setting, options.data, n_splits, kinds) for setting in settings]
+        means = [one for of_setting in found for one in of_setting]
+        print(f"\nMeans over all {title}:")
         show({way: np.array([one[way] for one in means if way in one]) for way in means[0]})
 
 
-def report(setting: Setting, folder: Any, n_splits: int) -> list[dict[str, np.ndarray]]:
-    """Print what every way to choose comes to, with three models; return the means of each."""
+def report(
+    setting: Setting, folder: Any, n_splits: int, kinds: Iterable[str]
+) -> list[dict[str, np.ndarray]]:
+    """Print what every way to choose comes to, with several models; return the means of each."""
     found = rows_of(setting.name, folder)
     if found is None:
         return []
     means = []
-    for kind in MODELS:
+    for kind in kinds:
         if kind == "boosting" and setting.name in NOT_BOOSTED:
             continue
         splits = [one_split(setting, kind, *found, seed) for seed in range(n_splits)]
@@ -162,12 +172,21 @@ MODELS: dict[str, Callable[[bool, int], Any]] = {
 }
 
 
+BALANCED = tuple(f"{kind}, balanced" for kind in MODELS if kind != "boosting")
+
+
+def untrained(kind: str, y: np.ndarray, seed: int) -> Any:
+    kind, _, is_balanced = kind.partition(", ")
+    model = MODELS[kind](y.dtype.kind != "f", seed)
+    return model.set_params(class_weight="balanced") if is_balanced else model
+
+
 def one_split(
     setting: Setting, kind: str, X: np.ndarray, y: np.ndarray, costs: Any, seed: int
 ) -> dict[str, tuple[float, ...]]:
     """Return the figures on new samples of every way to choose."""
     train, choose, tell = drawn(setting, X, y, seed)
-    model = MODELS[kind](y.dtype.kind != "f", seed).fit(*train)
+    model = untrained(kind, y, seed).fit(*train)
     path = tw.prune_path(model, *train, costs=costs, progress=False)
     constant = figures(path[len(path) - 1].model, tell, costs)
     points = {"the model": model}
@@ -202,7 +221,7 @@ def model_at(path: tw.PruningPath, point: int | None) -> Any:
 def chosen_out_of_bag(kind: str, train: Rows, choose: Rows, costs: Any, seed: int) -> Any:
     """Train on both parts, and let trees judge what they were not grown on."""
     X, y = (np.concatenate(parts) for parts in zip(train, choose, strict=True))
-    model = MODELS[kind](y.dtype.kind != "f", seed).fit(X, y)
+    model = untrained(kind, y, seed).fit(X, y)
     path = tw.prune_path(model, X, y, costs=costs, samples="in_bag", progress=False)
     return path.choose(X, y, samples="out_of_bag").model
 

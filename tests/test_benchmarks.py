@@ -27,7 +27,10 @@ SCRIPTS = [
     ("gaps.py", ["node's value", "NHANES, median, then forest"]),
     ("limits.py", ["budget, cascade", "limit, whole model", "highest bill"]),
     ("refit.py", ["of growing", "validation samples"]),
-    ("choosing.py", ["ROC AUC alone, paired", "best in hindsight", "was judged on"]),
+    (
+        "choosing.py",
+        ["ROC AUC alone, paired", "best in hindsight", "was judged on", "all balanced"],
+    ),
     ("error_costs.py", ["best constant", "pruned, leaves of 5", "grown"]),
     ("subsampling.py", ["covered", "Losses and bills of the subsample", "all samples"]),
     ("shapes.py", ["one deep tree", "Worst: the path takes"]),

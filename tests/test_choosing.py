@@ -272,35 +272,38 @@ def test_the_cheapest_point_that_is_not_clearly_worse_is_chosen(case):
 
 
 def rare(seed, share=0.14):
-    """Rows of NHANES with so many of diabetes: to train, to choose."""
+    """Rows of NHANES with so many of diabetes: to train, to choose, and new ones."""
     rng = np.random.default_rng(seed)
     y = TARGETS["two"]
     sick, well = (rng.permutation(np.flatnonzero(y == k)) for k in (1, 0))
-    n_sick = [round(n * share) for n in (350, 155)]
+    n_sick = [round(n * share) for n in (350, 155, 2000)]
     train = np.concatenate([sick[: n_sick[0]], well[: 350 - n_sick[0]]])
-    rows = slice(n_sick[0], sum(n_sick)), slice(350 - n_sick[0], 505 - sum(n_sick))
+    ends = sum(n_sick[:2]), 505 - sum(n_sick[:2])
+    rows = slice(n_sick[0], ends[0]), slice(350 - n_sick[0], ends[1])
     choose = np.concatenate([sick[rows[0]], well[rows[1]]])
-    return NHANES.X[train], y[train], NHANES.X[choose], y[choose]
+    n_well = 2000 - n_sick[2]
+    new = np.concatenate([sick[ends[0] :][: n_sick[2]], well[ends[1] :][:n_well]])
+    return NHANES.X[train], y[train], NHANES.X[choose], y[choose], NHANES.X[new], y[new]
 
 
 @pytest.mark.filterwarnings("ignore:.*Only its probabilities tell:UserWarning")
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("class_weight", [None, "balanced"])
 def test_few_samples_of_a_rare_class_do_not_throw_the_model_away(seed, class_weight):
-    X, y, X_val, y_val = rare(seed)
+    X, y, X_val, y_val, X_new, y_new = rare(seed)
     forest = RandomForestClassifier(
         30, min_samples_leaf=3, class_weight=class_weight, random_state=seed
     ).fit(X, y)
     chosen = tw.prune_path(forest, X, y, costs=NHANES.costs).choose(X_val, y_val)
-    before = roc_auc_score(y_val, forest.predict_proba(X_val)[:, 1])
-    after = roc_auc_score(y_val, chosen.model.predict_proba(X_val)[:, 1])
+    before = roc_auc_score(y_new, forest.predict_proba(X_new)[:, 1])
+    after = roc_auc_score(y_new, chosen.model.predict_proba(X_new)[:, 1])
     assert before - after < 0.1
     assert after > 0.55
 
 
 @pytest.mark.parametrize("cv", [None, 5, "out_of_bag"])
 def test_where_every_point_is_clearly_worse_the_model_stays_as_it_is(cv):
-    X, y, X_val, y_val = rare(0)
+    X, y, X_val, y_val, *_ = rare(0)
     # No leaf says that anybody is ill, so that by errors no split gains anything.
     forest = RandomForestClassifier(30, min_samples_leaf=40, random_state=0).fit(X, y)
     path = tw.prune_path(forest, X, y, costs=NHANES.costs)
@@ -321,7 +324,7 @@ def test_where_every_point_is_clearly_worse_the_model_stays_as_it_is(cv):
 @pytest.mark.filterwarnings("ignore:.*Only its probabilities tell:UserWarning")
 @pytest.mark.parametrize("cv", [5, "out_of_bag"])
 def test_nor_does_the_estimator(cv):
-    X, y, X_val, y_val = rare(0)
+    X, y, X_val, y_val, *_ = rare(0)
     forest = RandomForestClassifier(30, min_samples_leaf=3, random_state=0)
     model = tw.PrunedEnsembleClassifier(forest, costs=NHANES.costs, cv=cv).fit(X, y)
     assert model.evaluation_.scoring == "roc_auc"
@@ -354,7 +357,7 @@ def test_few_samples_of_a_class_are_told():
 
 
 def test_a_point_of_one_class_is_told_from_a_constant():
-    X, y, X_val, y_val = rare(1)
+    X, y, X_val, y_val, *_ = rare(1)
     forest = RandomForestClassifier(30, min_samples_leaf=3, random_state=1).fit(X, y)
     path = tw.prune_path(forest, X, y, costs=NHANES.costs)
     with pytest.warns(ConstantPredictionWarning, match="Only its probabilities tell"):
@@ -515,7 +518,7 @@ def test_probabilities_must_not_get_clearly_worse_where_order_decides(case):
 
 @pytest.mark.filterwarnings("ignore:.*Only its probabilities tell:UserWarning")
 def test_probabilities_are_judged_by_the_weights_of_the_model_and_told_without_them():
-    X, y, X_val, y_val = rare(2)
+    X, y, X_val, y_val, *_ = rare(2)
     forest = RandomForestClassifier(
         30, max_features=None, class_weight="balanced", random_state=2
     ).fit(X, y)
