@@ -42,6 +42,14 @@ NAMES = [
     *(f"link {number}" for number in range(1, 7)),
 ]
 THRIFTY, ALL = "ThriftyRanker", "all features"
+PRUNED, CEGB, FIXED = "one model, pruned in stages", "LambdaMART, CEGB", "LambdaMART, fixed set"
+LOOKS = {  # told apart without colours, too
+    PRUNED: ("D", "--", "#009E73"),
+    CEGB: ("v", "-.", "#E69F00"),
+    FIXED: ("^", ":", "#D55E00"),
+    THRIFTY: ("o", "-", "#0072B2"),
+}
+FREE = 5.0  # what costs a query less is not drawn
 
 
 def price_list() -> tw.Costs:
@@ -118,8 +126,8 @@ def main() -> None:
                 found.setdefault(way, []).append(own)
             if number in (0, len(drawn) - 1):  # the official split by itself, then all
                 show(name, budgets, found, tested[: number + 1])
-        sizes = [len(own.y) / len(own.sizes) for own in map(data.of, tested)]
-        curves[name] = {way: curve(own, sizes) for way, own in found.items()}
+        size = len(data.of(tested[0]).y) / len(tested[0])
+        curves[name] = {way: curve(own[0], size) for way, own in found.items()}
     if options.picture:
         draw(curves, options.picture)
 
@@ -163,14 +171,14 @@ def all_ways(
     train, valid, _ = split.parts
     yield ALL, [best(list(tried(None, split, costs, quick)), np.inf)] * len(budgets)
     yield THRIFTY, thrifty(split, costs, budgets, quick)
-    yield "one model, pruned in stages", pruned(split, costs, budgets)
+    yield PRUNED, pruned(split, costs, budgets)
     tradeoffs = TRADEOFFS[2:6:2] if quick else TRADEOFFS
     vectors = cegb_prices(costs, tradeoffs, split.both)
     paying = [one for prices in vectors for one in tried(prices, split, costs, quick)]
-    yield "LambdaMART, CEGB", [best(paying, budget) for budget in budgets]
+    yield CEGB, [best(paying, budget) for budget in budgets]
     sets = forward_selection(train, valid, costs, quick)
     fixed = [one for own in sets for one in tried(None, split, costs, quick, own)]
-    yield "LambdaMART, fixed set", [best(fixed, budget) for budget in budgets]
+    yield FIXED, [best(fixed, budget) for budget in budgets]
 
 
 def ranker(
@@ -348,7 +356,7 @@ def show(
 ) -> None:
     """Print mean scores and costs, and how much better ThriftyRanker is, query by query."""
     n_queries = len(np.unique(np.concatenate(tested)))
-    print(f"\n{name}: NDCG@10 on {n_queries} test queries of {len(tested)} splits")
+    print(f"\n{name}: NDCG@10 on {n_queries} test queries, splits: {len(tested)}")
     line("budget per document", [f"{budget:g}" for budget in budgets])
     for way, of_splits in found.items():
         own = [list(one)[: len(budgets)] for one in of_splits]
@@ -378,48 +386,36 @@ def show(
     )
 
 
-def curve(of_splits: list[list[Measured]], sizes: Sequence[float]) -> np.ndarray:
-    """Return mean costs of a query and mean scores, one for each budget."""
-    points = zip(*of_splits, strict=True)
-    return np.array(
-        [
-            (
-                np.mean([one.test_cost * size for one, size in zip(own, sizes, strict=True)]),
-                np.mean([one.test_scores.mean() for one in own]),
-            )
-            for own in points
-        ]
-    )
+def curve(found: list[Measured], size: float) -> np.ndarray:
+    """Return mean costs of queries of so many documents, and mean scores, one for each budget."""
+    return np.array([(one.test_cost * size, one.test_scores.mean()) for one in found])
 
 
 def draw(curves: dict[str, dict[str, np.ndarray]], file: Path) -> None:
-    """Draw the score against what a query costs, for each price list."""
+    """Draw the scores of the official split against what a query costs, for each price list."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(4.4 * len(curves), 3.6), layout="constrained")
+    figure = Figure(figsize=(4.5 * len(curves), 3.6), layout="constrained")
     axes = figure.subplots(1, len(curves), squeeze=False)[0]
     for ax, (name, ways) in zip(axes, curves.items(), strict=True):
-        for way, points in ways.items():
-            if way == ALL:
-                ax.axhline(points[0, 1], color="0.6", linestyle=":")
-                label = f"LambdaMART, all features: {points[0, 0]:.0f}"
-                ax.annotate(
-                    label,
-                    (0.98, points[0, 1]),
-                    (0, 3),
-                    ("axes fraction", "data"),
-                    textcoords="offset points",
-                    ha="right",
-                    size=8,
-                )
-                continue
-            budgets = points[: -1 if way == THRIFTY else None]
-            order = np.argsort(budgets[:, 0], kind="stable")
-            ax.plot(*budgets[order].T, marker=".", label=way, zorder=3 if way == THRIFTY else 2)
+        (paid, full), *_ = ways[ALL]
+        ax.axhline(full, color="0.6", linestyle=":")
+        text = f"LambdaMART, all features, at {paid:.0f}"
+        ax.text(0.02, full, text, transform=ax.get_yaxis_transform(), va="bottom")
+        for way, (mark, style, colour) in LOOKS.items():
+            points = ways[way][: -1 if way == THRIFTY else None]
+            order = np.argsort(points[:, 0], kind="stable")
+            costs, scores = points[order][points[order, 0] > FREE].T
+            own = {"linewidth": 2.2, "zorder": 3} if way == THRIFTY else {}
+            look = {"linestyle": style, "color": colour, "markersize": 5, "label": way, **own}
+            ax.plot(costs, scores, mark, **look)
         ax.set_xscale("log")
+        ax.set_xticks([20, 50, 100, 200, 400], [20, 50, 100, 200, 400])
+        ax.minorticks_off()
+        ax.margins(y=0.1)
         ax.set(title=name, xlabel="mean cost of a query", ylabel="NDCG@10, test queries")
-    ax.legend(fontsize=8, loc="lower right")
-    figure.savefig(file, dpi=90)
+    axes[-1].legend(fontsize=8, loc="lower right")
+    figure.savefig(file, dpi=80)
     print(f"Drew {file}.")
 
 
