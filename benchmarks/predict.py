@@ -90,9 +90,14 @@ def sides(model: Any, rows: np.ndarray, in_stages: Any = None) -> list[Predict]:
     ours = tw.ForestModel(forest, n_jobs=N_THREADS)
     cast = rows.astype(forest.input_dtype)
     theirs = tw.export.to_treelite(model)
+    booster = getattr(model, "booster_", None)  # quicker without LightGBM's own wrapper
     made = [
         lambda: ours.predict_proba(cast),
-        lambda: model.predict_proba(cast),
+        lambda: (
+            model.predict_proba(cast)
+            if booster is None
+            else booster.predict(rows).reshape(len(rows), -1)
+        ),
         lambda: treelite.gtil.predict(theirs, rows, nthread=N_TREELITE).reshape(len(rows), -1),
     ]
     for predict in made:

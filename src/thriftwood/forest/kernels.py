@@ -4,7 +4,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from thriftwood.support.compiling import kernel, small_kernel
+from thriftwood.support.compiling import kernel, quick_kernel, small_kernel
 
 LEAF = -1
 NO_SET = -1
@@ -101,7 +101,7 @@ def leaves_of(layout, X, leaves):
             leaves[i, tree] = leaf[i]
 
 
-@kernel
+@quick_kernel
 def add_values(layout, values, X, total):
     """Add up for each sample the values of the leaves that it ends in."""
     leaf = np.empty(len(X), dtype=np.uint32)

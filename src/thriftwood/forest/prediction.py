@@ -15,6 +15,8 @@ from thriftwood.support.parallel import for_each, n_threads
 # longer than the descent, and more would not stay in fast memory until the next tree.
 MIN_BLOCK = 512
 MAX_BLOCK = 16_384
+# So many descents at most take less time than having another thread do them, once compiled.
+FEW = 1024
 
 
 def predict(forest: Forest, X: NDArray[Any], n_jobs: int | None = None) -> FloatArray:
@@ -36,7 +38,10 @@ def scores(forest: Forest, X: NDArray[Any], n_jobs: int | None = None) -> FloatA
             total[block] /= forest.n_trees
         total[block] += forest.bias
 
-    for_each(add, _blocks(len(X), n_jobs), n_jobs)
+    if len(X) * forest.n_trees <= FEW and kernels.add_values.overloads:
+        add(slice(None))
+    else:
+        for_each(add, _blocks(len(X), n_jobs), n_jobs)
     return total
 
 

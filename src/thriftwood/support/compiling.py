@@ -203,7 +203,10 @@ def kernel(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
 
 
 def quick_kernel(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
-    """Compile a function that takes microseconds and returns numbers: it is not run aside."""
+    """Compile a function that returns numbers or nothing, and is not run aside.
+
+    It takes microseconds, or its caller goes aside where it takes longer.
+    """
     # Nobody calls kernels from C.
     options = {"nogil": True, "no_cfunc_wrapper": True, **options}
     compiled: Any = njit(**options)(function)
