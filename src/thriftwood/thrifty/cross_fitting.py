@@ -127,6 +127,12 @@ def make_folds(data: LabelledData, seed: int) -> list[Fold]:
     return [fold for fold in folds if len(fold[0]) and len(fold[1])] or [(order, order)]
 
 
+def samples_to_order(data: LabelledData, seed: int) -> LabelledData:
+    """Return the samples to order features by: all, but for those that are held out for good."""
+    folds = make_folds(data, seed)
+    return data.take(folds[0][0]) if len(folds) == 1 else data
+
+
 def _cross_fitted(
     data: LabelledData,
     features: list[int],
@@ -148,16 +154,19 @@ def _cross_fitted(
 def _best_mixture(
     data: LabelledData, found: dict[tuple[int, int], FloatArray]
 ) -> tuple[Recipe, FloatArray]:
-    """Return the learners, each with its best rounds, whose mean has the least loss."""
+    """Return the learners, each with its best rounds, whose mean has the least loss.
+
+    Squares, since a forest that is sure and wrong now and then may still err least.
+    """
     best: dict[int, tuple[int, int]] = {}
     for key, outputs in found.items():
         now = best.get(key[0])
-        if now is None or data.mean_loss(outputs) < data.mean_loss(found[now]):
+        if now is None or data.mean_square(outputs) < data.mean_square(found[now]):
             best[key[0]] = key
     keys = list(best.values())
     mixtures = list(chain.from_iterable(combinations(keys, n) for n in range(1, len(keys) + 1)))
     means = [np.mean([found[key] for key in mixture], axis=0) for mixture in mixtures]
-    least = int(np.argmin([data.mean_loss(outputs) for outputs in means]))
+    least = int(np.argmin([data.mean_square(outputs) for outputs in means]))
     return mixtures[least], means[least]
 
 

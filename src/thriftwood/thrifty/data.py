@@ -94,6 +94,13 @@ class LabelledData(NamedTuple):
             )
         return float(np.average(self.losses(outputs), weights=self.weights))
 
+    def mean_square(self, outputs: FloatArray) -> float:
+        """Return the mean Brier score, or squared error; of documents, what NDCG lacks of 1."""
+        if self.query is not None:
+            return self.mean_loss(outputs)
+        squares = ((outputs - self.perfect()) ** 2).sum(axis=1)
+        return float(np.average(squares, weights=self.weights))
+
 
 JUDGE: Any = read_ranking(NDCG)
 # A forest may be quite sure and wrong; more than this is not held against it.

@@ -17,16 +17,17 @@ import numpy as np
 from thriftwood.forest import FeatureSet
 from thriftwood.support.arrays import FloatArray, IntArray
 from thriftwood.support.parallel import for_each
+from thriftwood.thrifty.cross_fitting import samples_to_order
 from thriftwood.thrifty.data import LabelledData
 from thriftwood.thrifty.learners import Effort, best_booster, feature_gains
 from thriftwood.thrifty.units import PricedUnits
 
-# Sets are tried by small boosters, on so many samples to train and as many to compare on.
+# Sets are tried by small boosters, on at most so many samples to train and to compare on.
 ROUNDS, LEAVES = 40, 15
-N_SAMPLES = 4_000
+N_SAMPLES = 3_000
 N_QUERIES = 1_000
-# With fewer samples, folds of them take turns.
-FOLDS = {1_500: 4, 2 * N_SAMPLES: 2}
+# Folds take turns: more where samples are few.
+FEW_SAMPLES, FOLDS_OF_FEW, FOLDS = 1_500, 4, 2
 # So many of the features are kept when some are left out together.
 KEPT = 0.7
 # Candidates of the first step of forward selection and of those that follow, and steps.
@@ -42,7 +43,7 @@ def order_sets(
     n_jobs: int | None = None,
 ) -> list[FeatureSet]:
     """Return nested sets of features, from those that are free to all that `max_cost` allows."""
-    trial = Trial(data, units, seed, n_jobs)
+    trial = Trial(samples_to_order(data, seed), units, seed, n_jobs)
     everything = frozenset(range(units.n_features))
     down = [everything, *trial.thinned(everything, effort.core)]
     if effort.core:
@@ -203,14 +204,14 @@ class Trial:
 
 
 def trial_folds(data: LabelledData, seed: int) -> list[tuple[IntArray, IntArray]]:
-    """Return samples to train and to compare on: one pair of many samples, or folds of few."""
+    """Return pairs of samples to train and to compare on, which take turns."""
     units = data.units
     order = units[np.random.default_rng(seed).permutation(len(units))]
-    n_folds = next((n for most, n in FOLDS.items() if len(order) < most), 1)
-    if n_folds == 1:
-        most = N_SAMPLES if data.query is None else N_QUERIES
-        pairs = [(order[:most], order[most : 2 * most])]
-    else:
-        parts = np.array_split(order, min(n_folds, len(order)))
-        pairs = [(np.concatenate(parts[:k] + parts[k + 1 :]), parts[k]) for k in range(len(parts))]
+    n_folds = FOLDS_OF_FEW if len(order) < FEW_SAMPLES else FOLDS
+    parts = np.array_split(order, min(n_folds, len(order)))
+    most = N_SAMPLES if data.query is None else N_QUERIES
+    pairs = [
+        (np.concatenate(parts[:k] + parts[k + 1 :])[:most], parts[k][:most])
+        for k in range(len(parts))
+    ]
     return [(data.samples_of(train), data.samples_of(others)) for train, others in pairs]
