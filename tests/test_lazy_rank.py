@@ -309,6 +309,16 @@ def test_a_feature_of_the_query_is_asked_for_once(kind, source):
     assert n_shared > 0
 
 
+@pytest.mark.parametrize("kind", ["plain", "cascade", "thrifty"])
+def test_a_table_is_ranked_as_it_is(kind):
+    model, options = priced_ranker(kind)
+    rows = NEW.X[LISTS[QUERIES[0]]]
+    mixed = rows + np.eye(6)[0] * np.linspace(-2, 2, len(rows))[:, None]
+    ranks = model.predict(mixed, *([] if options else [[0] * len(rows)]))
+    found = tw.LazyPredictor(model, **options).rank("q", mixed, k=len(rows))
+    assert found.documents == tuple(np.argsort(-ranks, kind="stable").tolist())
+
+
 def test_a_query_whose_own_feature_fails_is_asked_once_and_fails_for_all_documents():
     store = Store()
 

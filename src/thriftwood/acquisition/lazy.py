@@ -301,6 +301,8 @@ class LazyPredictor:
                 values_of(table, self._reader.names, self._forest.richest),
             )
         search = self._begin_ranking(query, documents, k, known, costs)
+        if self._source is None:  # a table has the query's own features with every document
+            search.buyer.query_columns = frozenset()
         buying.make_calls(search.calls, source)
         return self._end_ranking(search)
 
