@@ -54,6 +54,7 @@ from thriftwood.errors import (
     UnsupportedModelError,
     UnusedPriceWarning,
 )
+from thriftwood.forest import Inputs
 
 # Of functions, which most of these tests are not about.
 pytestmark = pytest.mark.filterwarnings("ignore::thriftwood.errors.UnknownTransformerWarning")
@@ -302,6 +303,29 @@ def test_lazy_predictions_in_batches_and_from_tables_are_the_same(pipeline):
         np.testing.assert_array_equal(other.labels, one_by_one.labels)
         np.testing.assert_allclose(other.bill.per_sample, one_by_one.bill.per_sample)
         assert other.n_requests == one_by_one.n_requests
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_cost": 9.0}, {"stop": "decided"}])
+def test_transformers_run_once_a_round(limits, monkeypatch):
+    X, y = patients()
+    pipeline = make_pipeline(MAKERS["powers"](), LEARNERS["forest"]()).fit(X, y)
+    features, runs = Inputs.features, []
+
+    def counted(inputs, bought):
+        runs.append(len(bought))
+        return features(inputs, bought)
+
+    monkeypatch.setattr(Inputs, "features", counted)
+    alone = tw.LazyPredictor(pipeline, acquire=source(X, []), costs=PRICES, **limits)
+    answer = alone.predict([7])
+    assert runs == [1] * answer.n_rounds
+    runs.clear()
+    together = tw.LazyPredictor(
+        pipeline, acquire_many=lambda wanted: [X.at[one] for one in wanted], costs=PRICES, **limits
+    )
+    answer = together.predict(range(40))
+    assert len(runs) <= answer.n_rounds
+    assert max(runs) == 40
 
 
 def test_what_is_known_is_not_asked_for_and_costs_nothing(pipeline):

@@ -27,6 +27,8 @@ class ColumnBuyer(Buyer):
         self.inputs = inputs
         self.bought = [{} for _ in self.ids]
         self._lost: dict[tuple[int, int], int] = {}
+        # Features of each sample, and of how many columns they were made.
+        self._made: dict[int, tuple[int, NDArray[Any]]] = {}
         assert inputs.columns.of_features is not None
         self._columns_of = inputs.columns.of_features
 
@@ -89,10 +91,18 @@ class ColumnBuyer(Buyer):
         samples = [i for i in _samples if i not in self.dropped]
         if not samples:
             return
-        made = self._features([self.bought[i] for i in samples])
-        for row, i in enumerate(samples):
+        self._make(samples)
+        for i in samples:
             for feature in np.flatnonzero(state.status[i] == REQUESTED).tolist():
                 lost = {self._lost.get((i, column), USED) for column in self._columns_of[feature]}
                 status = LOST if LOST in lost else MISSED if MISSED in lost else USED
-                state.values[i, feature] = made[row, feature]
+                state.values[i, feature] = self._made[i][1][feature]
                 state.status[i, feature] = status
+
+    def _make(self, samples: list[int]) -> None:
+        """Make the features of samples that have bought columns since they were made."""
+        new = [i for i in samples if self._made.get(i, (-1,))[0] != len(self.bought[i])]
+        if new:
+            made = self._features([self.bought[i] for i in new])
+            for i, row in zip(new, made, strict=True):
+                self._made[i] = len(self.bought[i]), row
