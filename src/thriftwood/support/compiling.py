@@ -13,7 +13,7 @@ from hashlib import sha256
 from itertools import takewhile
 from pathlib import Path
 from types import ModuleType
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numba import config, njit
@@ -197,12 +197,12 @@ def kernel(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     The compiled code is kept on disk for the next process, where there is a place to keep it, and
     runs without the GIL, so that threads can share the work.
     """
-    compiled = quick_kernel(function, **options)
+    compiled: Callable[..., Any] = quick_kernel(function, **options)
     compiled.__class__ = Kernel
     return compiled
 
 
-def quick_kernel(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+def quick_kernel(function: Callable[..., Any], **options: Any) -> Any:
     """Compile a function that returns numbers or nothing, and is not run aside.
 
     It takes microseconds, or its caller goes aside where it takes longer.
@@ -214,7 +214,7 @@ def quick_kernel(function: Callable[..., Any], **options: Any) -> Callable[..., 
         compiled._cache = KernelCache(function)
         if compiled._cache.is_kept:
             _folders.add(compiled._cache.cache_path)
-    return cast(Callable[..., Any], compiled)
+    return compiled
 
 
 def small_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -224,6 +224,6 @@ def small_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     every call (by numba's runtime, NRT), which took most of the time of a minimum cut. Python does
     not call it.
     """
-    compiled = quick_kernel(function, _nrt=False, no_cpython_wrapper=True)
+    compiled: Callable[..., Any] = quick_kernel(function, _nrt=False, no_cpython_wrapper=True)
     compiled.__class__ = InnerKernel
     return compiled
