@@ -1,6 +1,7 @@
 """What samples and the model pay, from prices as a user writes them, in whole numbers.
 
-`prices` are the arguments of `tw.Costs`; features go by their numbers, groups by their names.
+`prices` are the arguments of `tw.Costs`, and the queries of samples as `qid`; features go by their
+numbers, groups by their names.
 """
 
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ import numpy as np
 from fuzz.exact import decimal, whole
 
 MODEL = "model"  # pays once
+QUERY = "query"  # beside a name: what documents of a query pay together
 
 
 def payables(prices, splits, weights, n_features):
@@ -55,6 +57,8 @@ class Book:
         groups = prices.get("groups") or {}
         self.features_of = {name: set(_flat(name, groups)) for name in groups}
         self.shared = {name: _first_of_batch(ids) for name, ids in self._shared(n_features)}
+        for name in prices.get("per_query") or {}:
+            self.shared[QUERY, name] = _first_of_batch(prices["qid"])
 
     def bought(self, feature, sample):
         """Yield the features and groups that a sample pays for when it is asked for a feature."""
@@ -63,6 +67,9 @@ class Book:
         for group in self.prices.get("group_fee") or {}:
             if self.features_of[group] & taken:
                 yield group
+        for name in self.prices.get("per_query") or {}:
+            if name in taken or self.features_of.get(name, set()) & taken:
+                yield QUERY, name
 
     def upkeep(self, feature):
         """Yield the features and groups whose price per model is due with a feature."""
@@ -78,6 +85,8 @@ class Book:
     def price(self, what, payer):
         if payer == MODEL:
             return decimal(self._per_model()[what])
+        if isinstance(what, tuple):
+            return decimal(self.prices["per_query"][what[1]])
         if what in self.features_of:
             return decimal(self.prices["group_fee"][what])
         if what in self.own:

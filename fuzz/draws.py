@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.ensemble import (
     BaggingClassifier,
     ExtraTreesClassifier,
+    GradientBoostingClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -29,13 +30,14 @@ class Case:
     X: np.ndarray
     y: np.ndarray
     loss: str
-    prices: dict  # arguments of `tw.Costs`
+    prices: dict  # arguments of `tw.Costs`, and the queries of samples as `qid`
     sample_weight: np.ndarray | None = None
     class_weight: dict | str | None = None
     samples: str = "all"
     chunks: list = field(default_factory=list)  # where to cut samples into partitions
     time_limit: float | None = None
     subsample: int | None = None
+    error_costs: dict | None = None
     is_plain: bool = True  # whether all numbers are counts, or decimals of up to six digits
 
     @property
@@ -44,7 +46,7 @@ class Case:
 
     @property
     def is_classifier(self):
-        return self.loss in CLASS_LOSSES
+        return self.loss in CLASS_LOSSES or self.loss == "error_costs"
 
     @cached_property
     def trees(self):
@@ -81,7 +83,7 @@ class Case:
 
     def __repr__(self):
         names = ("loss", "class_weight", "samples", "sample_weight", "chunks", "prices")
-        names += ("time_limit", "subsample")
+        names += ("time_limit", "subsample", "error_costs")
         lines = [f"{self.model}", *(f"{name} = {getattr(self, name)!r}" for name in names)]
         for tree in self.trees:
             lines.append(f"tree: left {tree.left} right {tree.right} feature {tree.feature}")
@@ -95,8 +97,8 @@ def draw_case(seed):
     rng = np.random.default_rng(seed)
     X = _draw_samples(rng)
     kind = rng.choice(
-        ["tree", "tree", "trees", "trees", "number", "numbers", "bagging", "lightgbm"],
-        p=[0.2, 0.15, 0.25, 0.1, 0.17, 0.05, 0.05, 0.03],
+        ["tree", "trees", "number", "numbers", "bagging", "lightgbm", "boosting"],
+        p=[0.33, 0.34, 0.17, 0.05, 0.05, 0.03, 0.03],
     )
     is_classifier = kind not in ("number", "numbers")
     labels = LABELS[rng.integers(len(LABELS))]
@@ -105,17 +107,23 @@ def draw_case(seed):
     )
     if is_classifier:
         y[: len(labels)] = labels  # every class is there
-    if kind == "lightgbm":
+    is_boosted = kind in ("lightgbm", "boosting")
+    if is_boosted:
         y = y == y[0]
+        if kind == "boosting":
+            X = np.nan_to_num(X)
     model = _fit(kind, X, y, rng)
     losses = CLASS_LOSSES if is_classifier else NUMBER_LOSSES
-    loss = "recorded_gain" if kind == "lightgbm" else str(rng.choice(losses))
+    loss = "recorded_gain" if is_boosted else str(rng.choice(losses))
     is_plain &= loss == "error"
     prices, is_decimal = draw_prices(rng, X.shape[1], len(X))
     weights, is_whole = _draw_weights(rng, len(X), prices)
     case = Case(model, X, y, loss, prices, weights)
     case.is_plain = bool(is_plain and is_decimal and is_whole)
-    if is_classifier and kind != "lightgbm" and rng.random() < 0.3:
+    if is_classifier and not is_boosted and rng.random() < 0.1:
+        case.loss, case.is_plain = "error_costs", False
+        case.error_costs = {one: round(float(rng.uniform(0, 10)), 2) for one in labels}
+    elif is_classifier and not is_boosted and rng.random() < 0.3:
         case.class_weight = _draw_class_weight(rng, labels)
         case.is_plain &= case.class_weight != "balanced"
     if hasattr(model, "estimators_samples_") and rng.random() < 0.2:
@@ -123,8 +131,10 @@ def draw_case(seed):
         if not np.dot(np.sum(case.times, axis=0), case.weights):
             case.samples = "all"
             del case.times
-    tied = any(prices.get(name) is not None for name in ("known", "per_sample", "shared_by"))
+    of_samples = ("known", "per_sample", "shared_by", "qid")
+    tied = any(prices.get(name) is not None for name in of_samples)
     can_be_cut = not tied and case.samples == "all" and case.class_weight != "balanced"
+    can_be_cut &= case.error_costs is None
     if can_be_cut and rng.random() < 0.25:
         case.chunks = sorted(set(rng.integers(1, len(X), rng.integers(1, 4)).tolist()))
     prices["weigh_bills"] = bool(rng.random() < 0.5)
@@ -149,7 +159,10 @@ def _draw_samples(rng):
 def _draw_numbers(rng, X):
     """Draw targets, from counts to what doubles can hardly tell apart."""
     signal = np.nan_to_num(X).sum(axis=1)
-    kind = rng.integers(6)
+    kind = rng.integers(7)
+    if kind == 6:  # small gains below large ones
+        y = rng.integers(0, 9, len(X)) * 10.0 ** rng.choice([0, 4, 8], len(X))
+        return y + 1e9 * (rng.random(len(X)) < 0.5), False
     if kind == 0:
         return np.round(signal + rng.integers(-2, 3, len(X))), True
     if kind == 1:
@@ -182,6 +195,8 @@ def _fit(kind, X, y, rng):
         return BaggingClassifier(tree, n_trees, max_features=share, random_state=seed).fit(X, y)
     if kind == "lightgbm":
         return _fit_lightgbm(X, y, n_trees, most, options["random_state"])
+    if kind == "boosting":
+        return GradientBoostingClassifier(n_estimators=n_trees, **options).fit(X, y)
     is_extra = rng.random() < 0.3 and not np.isnan(X).any()
     forest = ExtraTreesClassifier if is_extra else RandomForestClassifier
     return forest(n_trees, **options).fit(X, y)
@@ -199,7 +214,8 @@ def _fit_lightgbm(X, y, n_trees, most, seed):
 
 def _draw_weights(rng, n_samples, prices):
     """Draw weights of samples, equal within batches, and whether they are plain."""
-    kind = rng.integers(8) if prices.get("shared_by") is None else 0
+    is_shared = prices.get("shared_by") is not None or "qid" in prices
+    kind = 0 if is_shared else rng.integers(8)
     if kind < 3:
         return None, True
     if kind == 3:
@@ -276,6 +292,10 @@ def draw_prices(rng, n_features, n_samples):
         prices["known"] = rng.random((n_samples, n_features)) < 0.3
     if rng.random() < 0.15:
         prices["shared_by"] = _draw_shared(rng, n_samples, [*features, *prices.get("groups", {})])
+    elif rng.random() < 0.15:
+        named = [*features, *prices.get("groups", {})]
+        prices["per_query"] = {name: price() for name in named if rng.random() < 0.6}
+        prices["qid"] = rng.integers(0, 4, n_samples)
     elif rng.random() < 0.15:
         prices["per_sample"] = np.array([[price() for _ in features] for _ in range(n_samples)])
         prices["per_feature"] = None

@@ -14,7 +14,7 @@ from fuzz.seeds import write_seeds
 SECONDS = 120  # until a child is given up, on a machine that is busy
 # Forks and OpenMP's threads do not mix; and memory that nobody has set up is not 0.
 SETTINGS = {"OMP_NUM_THREADS": "1", "MALLOC_PERTURB_": "165"}
-SHARES = {"model": 4, "cascade": 2, "booster": 6, "path": 4, "prices": 4, "table": 5}
+SHARES = {"model": 4, "cascade": 3, "ranking": 2, "booster": 6, "path": 4, "prices": 4, "table": 5}
 
 
 class Files:

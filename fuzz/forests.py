@@ -84,9 +84,14 @@ class Check:
 
     def _options(self):
         case = self.case
-        options = {"costs": tw.Costs(**case.prices), "class_weight": case.class_weight}
-        if case.loss != "recorded_gain":
+        prices = {name: given for name, given in case.prices.items() if name != "qid"}
+        options = {"costs": tw.Costs(**prices), "class_weight": case.class_weight}
+        if case.error_costs is not None:
+            options["error_costs"] = case.error_costs
+        elif case.loss != "recorded_gain":
             options["loss"] = case.loss
+        if "qid" in case.prices:
+            options["qid"] = case.prices["qid"]
         return options
 
     def _in_memory(self, **options):

@@ -1,6 +1,7 @@
 """Damage done to files: bytes, lines, numbers, keys of JSON and members of zips."""
 
 import gzip
+import hashlib
 import io
 import json
 import re
@@ -12,6 +13,7 @@ WILD += [str(2**31), str(2**31 - 1), str(-(2**31)), str(2**63), str(-(2**63)), "
 WILD += ["1_000", "65535", "4294967295", "true", "null", "[]", "{}", "'"]
 VALUES = [None, True, [], {}, "", "x", 0, -1, 1, 2, 65535, 2**31, 2**63, -(2**63), 0.5, 1e308]
 VALUES += [float("nan"), float("inf"), [[[[]]]], "\x00", "\ud800", "é\x1b[31m", [0] * 50]
+LENGTH = 32  # of the checksum at the end of files of our own
 NUMBER = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 
@@ -129,10 +131,11 @@ def _collect(value, parents):
 
 
 def _in_zip(content, rng):
-    """Damage, remove or repeat one member; the zip itself stays whole."""
+    """Damage, remove or repeat one member; the zip stays whole, and its checksum right, if any."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as old:
             members = [(one.filename, old.read(one)) for one in old.infolist()]
+            has_checksum = len(old.comment) == LENGTH
     except Exception:  # whatever a damaged zip leads to
         return _bytes(content, rng)
     if not members:
@@ -153,7 +156,9 @@ def _in_zip(content, rng):
         for one, data in members:
             info = zipfile.ZipInfo(one)
             written.writestr(info, data)
-    return new.getvalue()
+        written.comment = bytes(LENGTH * has_checksum)
+    body = new.getvalue()[: -LENGTH if has_checksum else None]
+    return body + hashlib.sha256(body).digest() * has_checksum
 
 
 def _in_npy(data, rng):

@@ -204,15 +204,20 @@ def _of_classes(case, tree, weight):
         per_class = [0] * len(values)
         for sample in np.flatnonzero(tree.passed[node]):
             per_class[case.labels[sample]] += weight[sample]
-        table = class_losses(case.loss, values)
+        table = class_losses(case.loss, values, case)
         lost = sum(one * cost for one, cost in zip(per_class, table, strict=True) if one)
         # Brier's score is added up from numbers of about 1, however small it is.
         pairs.append((lost, sum(per_class) if case.loss == "brier" else lost))
     return pairs
 
 
-def class_losses(loss, values):
+def class_losses(loss, values, case=None):
     """Return what a node with these probabilities loses on a sample of each class."""
+    if loss == "error_costs":
+        costs = [decimal(case.error_costs[label]) for label in case.model.classes_.tolist()]
+        wrong = [binary(one) * cost for one, cost in zip(values, costs, strict=True)]
+        answer = wrong.index(max(wrong))  # of all others together, least is paid
+        return [Fraction(0) if label == answer else cost for label, cost in enumerate(costs)]
     if loss == "error":
         return [Fraction(int(label != values.argmax())) for label in range(len(values))]
     if loss == "log_loss":

@@ -23,7 +23,7 @@ from types import SimpleNamespace
 import numpy as np
 
 import thriftwood as tw
-from fuzz.seeds import samples
+from fuzz.seeds import queries, samples
 from thriftwood.cli import main
 from thriftwood.formats import trial
 
@@ -45,6 +45,7 @@ def serve(answers, seeds):
         "table": _read_table,
         "model": _read_model,
         "cascade": _read_model,
+        "ranking": lambda file: _read_ranker(file, X),
         "booster": _read_model,
     }
     _warm_up(readers, seeds)
@@ -127,6 +128,14 @@ def _read_model(file):
     """Say what is in a model, and what its predictions cost."""
     _run("info", file, "--json")
     _run("bill", file, "rows.npz", "--json")
+
+
+def _read_ranker(file, X):
+    """Say what is in a cascade of lists, rank some by it, and say what that costs."""
+    _run("info", file, "--json")
+    model = tw.CascadeRanker.load(file)
+    assert np.isfinite(model.predict(X, queries(X))).all(), "a document has no score"
+    _check("the mean bill", model.bill(X, queries(X)).mean)
 
 
 def _read_table(file):

@@ -6,6 +6,7 @@ from sklearn.ensemble import (
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
+    RandomForestRegressor,
 )
 from sklearn.tree import DecisionTreeRegressor
 
@@ -35,9 +36,12 @@ def write_seeds(folder):
     tw.each_tree_path(tw.pruning_problem(forest, X, y, costs=PRICES)).save(folder / "each_tree.npz")
     path.cascade(X, y).save(folder / "cascade.tw")
     tw.export.to_json(forest, folder / "forest.json")
+    tw.ForestModel(path.forest).save(folder / "forest.tw")
+    _write_thrifty(folder, X, y)
     return {
         "model": _found(folder, "forest.skops number.skops boosted.skops hist.skops forest.json"),
-        "cascade": _found(folder, "cascade.tw"),
+        "cascade": _found(folder, "cascade.tw forest.tw thrifty.tw"),
+        "ranking": _found(folder, "lists.tw ranker.tw"),
         "booster": _found(
             folder, "lightgbm.txt lightgbm3.txt xgboost.json xgboost.ubj catboost.cbm catboost.json"
         ),
@@ -65,6 +69,22 @@ def _write_sklearn(folder, forest, X, y):
     }
     for name, model in models.items():
         tw.export.to_skops(model, folder / f"{name}.skops")
+
+
+def _write_thrifty(folder, X, y):
+    few = {"effort": "quick", "random_state": 0, "costs": PRICES, "budget": 20.0}
+    small = RandomForestClassifier(3, max_depth=3, random_state=0)
+    tw.ThriftyClassifier(estimator=small, **few).fit(X, y).save(folder / "thrifty.tw")
+    qid = queries(X)
+    ranker = RandomForestRegressor(3, max_depth=3, random_state=0)
+    tw.ThriftyRanker(estimator=ranker, **few).fit(X, y, qid=qid).save(folder / "ranker.tw")
+    path = tw.prune_path(ranker.fit(X, y), X, y, costs=PRICES, qid=qid)
+    path.cascade(X, y, qid=qid, stages=3).save(folder / "lists.tw")
+
+
+def queries(X):
+    """Return the query of each sample, six to a query."""
+    return np.arange(len(X)) // 6
 
 
 def _write_boosters(folder, X, y):

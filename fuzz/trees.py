@@ -33,10 +33,20 @@ def trees_of(model, X=None):
     columns = getattr(model, "estimators_features_", None)
     n_classes = len(model.classes_) if hasattr(model, "classes_") else None
     found = []
-    for number, one in enumerate(getattr(model, "estimators_", [model])):
+    is_boosted = hasattr(model, "init_")
+    for number, one in enumerate(np.ravel(getattr(model, "estimators_", [model]))):
         own = columns[number] if columns is not None else np.arange(one.n_features_in_)
-        found.append(_of_sklearn(one, own, samples, n_classes))
+        tree = _of_sklearn(one, own, samples, None if is_boosted else n_classes)
+        tree.gains = _gains(one.tree_) if is_boosted else None
+        found.append(tree)
     return found
+
+
+def _gains(tree):
+    """Return by how much each split made the squared error smaller when it was made."""
+    error = tree.impurity * tree.weighted_n_node_samples
+    gains = error - error[tree.children_left] - error[tree.children_right]
+    return np.where(tree.children_left < 0, 0.0, gains).tolist()
 
 
 def _of_sklearn(model, columns, samples, n_classes):

@@ -38,6 +38,8 @@ def works():
     point = path[len(path) // 2]
     problem = tw.pruning_problem(model, X, y, costs=PRICES)
     few = X[:4000], y[:4000]
+    unseen, cascade = (X[4000:8000], y[4000:8000]), path.cascade(*few, stages=3)
+    ranker = tw.ThriftyRanker(costs=PRICES, budget=5.0, effort="quick", random_state=0)
     few_problem = tw.pruning_problem(model, X[:3000], y[:3000], costs=PRICES)
     large_tree = DecisionTreeClassifier(random_state=0)
     wide = np.tile(X, (5, 1)), np.tile(y, 5)
@@ -82,6 +84,11 @@ def works():
         "verify": lambda: tw.verify_pruning(problem, point),
         "bill": lambda: tw.feature_bill(model, X, PRICES),
         "cascade": lambda: path.cascade(*few),
+        "cost_complexity": lambda: tw.cost_complexity_path(problem),
+        "dynamic_programming": lambda: tw.dynamic_programming_path(few_problem),
+        "certify": lambda: path.certify(few_problem),
+        "guaranteed": lambda: cascade.guaranteed(*unseen, max_error_increase=0.1),
+        "thrifty ranker": lambda: ranker.fit(*few, qid=np.arange(len(few[1])) // 10),
         "budget forest": lambda: tw.BudgetForestClassifier(5, costs=PRICES).fit(X, y),
         "estimator": estimator,
         "estimator, one tree": lambda: tw.PrunedEnsembleClassifier(

@@ -3,6 +3,7 @@
 import json
 import math
 import zipfile
+from hashlib import sha256
 
 import numpy as np
 import pytest
@@ -83,6 +84,17 @@ def test_files_that_hold_no_path_are_refused(tmp_path):
     other = RandomForestClassifier(3, random_state=1).fit(HEART.X, HEART.y)
     with pytest.raises(InputError, match="another model"):
         tw.PruningPath.load(file, other)
+
+
+def test_what_is_no_array_is_refused_though_the_checksum_is_right(tmp_path):
+    file = tmp_path / "path.tw"
+    PATH.save(file)
+    with zipfile.ZipFile(file, "a") as archive:
+        archive.writestr("note.txt", "text")
+    body = file.read_bytes()[:-32]
+    file.write_bytes(body + sha256(body).digest())
+    with pytest.raises(InputError, match="damaged"):
+        tw.PruningPath.load(file)
 
 
 def test_a_file_of_a_later_version_is_refused(tmp_path, monkeypatch):

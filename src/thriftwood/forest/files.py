@@ -153,7 +153,7 @@ def load_arrays(
             arrays = {name: found[name] for name in found.files if name != "header"}
     except Exception:
         raise InputError(damaged) from None
-    if not all(array.itemsize for array in arrays.values()):
+    if not all(isinstance(one, np.ndarray) and one.itemsize for one in arrays.values()):
         raise InputError(damaged)
     for older in range(header["version"], version):
         UPDATES[file_format, older](header, arrays)
