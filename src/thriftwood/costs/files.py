@@ -25,6 +25,7 @@ TOML_TEXT = re.compile(
 )
 TOML_KEY = re.compile(r"[\w-]+(?:[ \t]*\.[ \t]*[\w-]+)*")
 DEEPEST_KEY = 100  # tomllib takes hours for keys of many thousand parts
+NESTED = "{}: brackets are nested deeper than prices ever are."
 KEYS = tuple(name for name in vars(Costs()) if name not in SAMPLE_FIELDS)
 
 
@@ -79,8 +80,10 @@ def _parse_json(file: str, text: str) -> tuple[Values, Places]:
         raise InputError(
             f"{file}, line {error.lineno}, column {error.colno}: broken JSON: {error.msg}."
         ) from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise InputError(f"{file}: broken JSON: {error}.") from None
+    except RecursionError:
+        raise InputError(NESTED.format(file)) from None
 
 
 def _without_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -97,8 +100,10 @@ def _parse_toml(file: str, text: str) -> tuple[Values, Places]:
     try:
         # The message says the line and column, but in a last line that does not end.
         return tomllib.loads(text + "\n"), {}
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise InputError(f"{file}: broken TOML: {error}.") from None
+    except RecursionError:
+        raise InputError(NESTED.format(file)) from None
 
 
 PARSERS = {".csv": parse_csv, ".json": _parse_json, ".toml": _parse_toml}

@@ -100,7 +100,9 @@ def from_json(file_or_text: File) -> Forest:
         source = os.fspath(file_or_text)
     try:
         return _forest(json.loads(content.decode(), parse_constant=_no_number)).check()
-    except (ArithmeticError, LookupError, MemoryError, RecursionError) as error:
+    except RecursionError:
+        said = "lists are nested deeper than those of any forest"
+    except (ArithmeticError, LookupError, MemoryError) as error:
         said = f"{type(error).__name__}: {error}"
     except (AttributeError, TypeError, ValueError) as error:
         said = str(error).rstrip(".")
