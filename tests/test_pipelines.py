@@ -15,6 +15,7 @@ import xgboost
 from cli_files import answer, refused
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.ensemble import (
     GradientBoostingClassifier,
@@ -998,3 +999,59 @@ def test_tables_that_skrub_vectorises(kind):
     assert 0 < len(needed) < len(costs)
     small = pruned.compact().predict(frame[needed])
     np.testing.assert_array_equal(small, pruned.model.predict(frame))
+
+
+# --- the data sets that come along
+
+
+def bundled_sets():
+    """Frames of people and of scikit-learn's own, with gaps and columns of text, and prices."""
+    people = tw.datasets.load_nhanes()
+    X, y = people.frame().iloc[:1500], people.y[:1500] > 0
+    prices = dict(zip(X.columns, people.costs, strict=True))
+    yield "nhanes", X.astype(float), y, prices
+    for name, load in (("cancer", load_breast_cancer), ("wine", load_wine)):
+        found = load(as_frame=True)
+        yield name, found.data, found.target.to_numpy(), None
+
+
+def prepared(X):
+    """Transformers of many kinds, each for some columns."""
+    columns = list(X.columns)
+    fill = SimpleImputer(strategy="most_frequent", add_indicator=True)
+    bins = KBinsDiscretizer(4, encode="onehot-dense", quantile_method="averaged_inverted_cdf")
+    return ColumnTransformer(
+        [
+            ("binned", make_pipeline(SimpleImputer(), bins), columns[:4]),
+            ("scaled", make_pipeline(fill, StandardScaler()), columns[4:]),
+        ]
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Bins whose width are too small:UserWarning")
+@pytest.mark.parametrize("learner", ["forest", "lightgbm", "xgboost"])
+@pytest.mark.parametrize("number", range(3))
+def test_laws_of_pipelines_on_data_that_come_along(number, learner):
+    _, X, y, prices = [*bundled_sets()][number]
+    rng = np.random.default_rng(0)
+    X = X.mask(rng.random(X.shape) < 0.05).reset_index(drop=True)
+    prices = prices or dict(
+        zip(X.columns, rng.integers(1, 9, X.shape[1]).astype(float), strict=True)
+    )
+    pipeline = make_pipeline(prepared(X), LEARNERS[learner]()).fit(X, y)
+    path = tw.prune_path(pipeline, X, y, costs=prices)
+    pruned = path.at(budget=path.costs[0] / 2)
+    bill = tw.feature_bill(pruned, X, prices)
+    assert bill.mean == pytest.approx(pruned.cost)
+    if learner == "forest":
+        np.testing.assert_allclose(bill.per_sample, plain_bills(pruned.model, X, prices))
+    asked = []
+    lazy = tw.LazyPredictor(pruned, acquire=source(X, asked), costs=prices).predict(range(60))
+    assert len(set(asked)) == len(asked)
+    np.testing.assert_array_equal(lazy.labels, pruned.model.predict(X[:60]))
+    np.testing.assert_allclose(lazy.bill.per_sample, bill.per_sample[:60])
+    needed = list(pruned.required_features)
+    assert 0 < len(needed) < X.shape[1]
+    compact = pruned.compact()
+    np.testing.assert_array_equal(compact.predict(X[needed]), pruned.model.predict(X))
