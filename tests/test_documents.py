@@ -43,8 +43,22 @@ def test_no_document_is_unfinished():
         assert not [line for line in lines if re.fullmatch(r"[A-Z]{3,}", line.strip())]
 
 
+OTHERS = ["CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "GOVERNANCE.md", "SECURITY.md"]
+# Examples: of a release to come, and of any name.
+NO_FILES = ("tests/files/2.1.0", "examples/NAME.py")
+NAMED = r"`(?:python )?((?:benchmarks|docs|examples|src|tests)/[\w./-]+)[ `]"
+
+
+# Figures of thrifty models still name scripts that are gone.
+@pytest.mark.parametrize("document", sorted({*DOCUMENTS, *OTHERS} - {"docs/thrifty.md"}))
+def test_files_that_are_named_are_there(document):
+    text = (ROOT / document).read_text()
+    for name in re.findall(NAMED, text):
+        assert name in NO_FILES or (ROOT / name).exists(), f"{document} names {name}"
+
+
 def test_links_to_files_lead_somewhere():
-    for document in [*DOCUMENTS, "CONTRIBUTING.md"]:
+    for document in [*DOCUMENTS, *OTHERS]:
         folder = (ROOT / document).parent
         for target, place in links(document):
             file = folder / target if target else ROOT / document
