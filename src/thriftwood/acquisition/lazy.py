@@ -33,7 +33,7 @@ from thriftwood.costs import AnyCosts, Costs, PriceList, as_costs, read_prices, 
 from thriftwood.errors import AcquisitionError, ConstantPredictionWarning, InputError
 from thriftwood.forest import ListRule, NestedStages
 from thriftwood.forest.table import Table, read_rows
-from thriftwood.problem import AnyErrorCosts, ErrorCosts, read_error_costs
+from thriftwood.problem import AnyErrorCosts, ErrorCosts, answers_of, read_error_costs
 from thriftwood.support.arrays import IndexArray
 from thriftwood.support.validation import chosen, one_number_from_zero, whole_number
 
@@ -468,14 +468,11 @@ class LazyPredictor:
         forest, state = self._forest, buyer.traversal.state
         classes, stage = forest.richest.classes, state.stage[good]
         predicted = forest.predictions(state.scores[good], stage)
-        likely = predicted
-        if self._error_costs is not None:
-            own = self._recalibration
-            likely = -(predicted if own is None else own(predicted)) @ self._error_costs
+        answers = answers_of(predicted, self._error_costs, self._recalibration)
         kept = range(len(buyer.ids))[good] if isinstance(good, slice) else good.tolist()
         return LazyAnswer(
             samples=tuple(buyer.ids[i] for i in kept),
-            labels=None if classes is None else classes[likely.argmax(axis=1)],
+            labels=None if classes is None else classes[answers],
             proba=None if classes is None else predicted,
             values=predicted[:, -1] if classes is None else None,
             stages=forest.in_use[stage],

@@ -37,7 +37,7 @@ from thriftwood.forest.table import readable
 from thriftwood.problem import (
     AnyErrorCosts,
     ErrorCosts,
-    least_cost_answers,
+    answers_of,
     read_error_costs,
 )
 from thriftwood.pruning import prune_path, pruning_problem
@@ -231,13 +231,8 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class of each sample: the most probable, or that of least expected cost."""
-        probability = self.predict_proba(X)
-        best = probability.argmax(axis=1)
-        if self.error_costs_ is not None:
-            if self.recalibration_ is not None:
-                probability = self.recalibration_(probability)
-            best = least_cost_answers(probability, self.error_costs_)
-        labels: NDArray[Any] = self.classes_[best]
+        answers = answers_of(self.predict_proba(X), self.error_costs_, self.recalibration_)
+        labels: NDArray[Any] = self.classes_[answers]
         return labels
 
     def predict_proba(self, X: Any) -> FloatArray:

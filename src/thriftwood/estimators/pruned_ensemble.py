@@ -51,8 +51,8 @@ from thriftwood.problem import (
     AnyLoss,
     ClassWeight,
     ErrorCosts,
+    answers_of,
     check_known,
-    least_cost_answers,
     read_error_costs,
     read_queries,
     read_weights,
@@ -474,10 +474,7 @@ class PrunedEnsembleClassifier(ClassifierMixin, _PrunedEnsemble):
         matrix = self.error_costs_
         if matrix is None:
             return super().predict(X)
-        probability = self.predict_proba(X)
-        if self.recalibration_ is not None:
-            probability = self.recalibration_(probability)
-        answers = least_cost_answers(probability, matrix)
+        answers = answers_of(self.predict_proba(X), matrix, self.recalibration_)
         labels: NDArray[Any] = self.classes_[answers]
         return labels
 

@@ -9,6 +9,7 @@ from thriftwood.problem.error_costs import (
     ERROR_COSTS,
     AnyErrorCosts,
     ErrorCosts,
+    answers_of,
     least_cost_answers,
     read_error_costs,
 )
@@ -108,6 +109,7 @@ __all__ = [
     "RankingScore",
     "SampleData",
     "Subsample",
+    "answers_of",
     "apply_pair_hessian",
     "build_closure",
     "build_complexity",

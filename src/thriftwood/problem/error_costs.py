@@ -93,6 +93,22 @@ def least_cost_answers(probabilities: FloatArray, matrix: FloatArray) -> IntArra
     return answers
 
 
+def answers_of(
+    probabilities: FloatArray,
+    error_costs: FloatArray | None = None,
+    recalibration: Any = None,
+) -> IntArray:
+    """Return the likeliest class, or where errors have costs that of least expected cost.
+
+    `recalibration` makes the probabilities that say what to do, a function.
+    """
+    if error_costs is None:
+        likeliest: IntArray = probabilities.argmax(axis=-1)
+        return likeliest
+    likely = probabilities if recalibration is None else recalibration(probabilities)
+    return least_cost_answers(likely, error_costs)
+
+
 def cost_of_answers(matrix: FloatArray, values: FloatArray) -> FloatArray:
     """Return what the answer of each node costs for a sample of each class."""
     costs: FloatArray = matrix[:, least_cost_answers(values, matrix)].T
