@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import reprlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -96,7 +96,7 @@ class FeatureBill(Summarised):
     _shared: dict[int, BoolArray]
     _test_costs: FloatArray
     _in_order: Callable[[int], list[FeatureUse]]
-    _part: str
+    _part: str = "tree"
 
     @property
     def mean(self) -> float:
@@ -267,7 +267,10 @@ def bill_of_stages(
     columns = prices.made_of or stages.richest.named(table.names).columns
     model_cost = model_cost_of(stages.last_in_use, prices)
     about = prices, used, test_costs, in_order, model_cost, columns.names, weights
-    return make_bill(*about, query=query)
+    bill = make_bill(*about)
+    if query is None:
+        return bill
+    return replace(bill, per_query=read_only(np.bincount(query, bill.per_sample)))
 
 
 def _uses_until(
@@ -312,8 +315,6 @@ def make_bill(
     model_cost: float,
     feature_names: tuple[str, ...] | None,
     weights: FloatArray | None = None,
-    part: str = "tree",
-    query: IndexArray | None = None,
 ) -> FeatureBill:
     """Charge samples for the features that they use, whatever model tests them.
 
@@ -345,13 +346,12 @@ def make_bill(
         unit=prices.unit,
         feature_names=feature_names,
         used=read_only(prices.columns_in(used)),
-        per_query=None if query is None else read_only(np.bincount(query, per_sample)),
+        per_query=None,
         _weights=weights,
         _prices=prices,
         _shared=bills.shared,
         _test_costs=test_costs,
         _in_order=in_order,
-        _part=part,
     )
 
 

@@ -6,7 +6,7 @@ Points go from dear to cheap, as those of a path of prunings: point `i` is the r
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -149,7 +149,7 @@ def bill_of_sets(
     weights: FloatArray | None = None,
 ) -> FeatureBill:
     """Return what samples pay that stop at these stages, of those that are in use."""
-    return make_bill(
+    bill = make_bill(
         prices,
         stages.used(stage),
         np.zeros(len(rows)),
@@ -157,8 +157,8 @@ def bill_of_sets(
         _model_cost(prices, stages.sets[in_use[-1]]),
         names if prices.made_of is None else prices.made_of.names,
         weights,
-        part="stage",
     )
+    return replace(bill, _part="stage")
 
 
 def _judged(model: Any) -> Any:
