@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import softmax
 
 from thriftwood.problem import least_cost_answers
 from thriftwood.support.arrays import FloatArray, IndexArray, IntArray
@@ -42,7 +43,9 @@ class Recalibration(NamedTuple):
 
     def __call__(self, probabilities: FloatArray) -> FloatArray:
         """Return recalibrated probabilities; the last axis has the classes."""
-        return _softmax(self.slope * _logarithms(probabilities) + self.bias)
+        scores = self.slope * _logarithms(probabilities) + self.bias
+        shares: FloatArray = softmax(scores, axis=-1)
+        return shares
 
 
 def recalibrate(
@@ -57,7 +60,8 @@ def recalibrate(
     start = np.eye(n_classes)[0]  # the slope, then biases of all classes but the first
 
     def predicted(own: FloatArray) -> FloatArray:
-        return _softmax(own[0] * logarithms + np.append(0.0, own[1:]))
+        shares: FloatArray = softmax(own[0] * logarithms + np.append(0.0, own[1:]), axis=-1)
+        return shares
 
     def loss(own: FloatArray) -> float:
         found = np.maximum((predicted(own) * true).sum(axis=1), np.finfo(float).tiny)
@@ -145,9 +149,3 @@ class Money:
 
 def _logarithms(probabilities: FloatArray) -> FloatArray:
     return np.log(np.clip(probabilities, LEAST, 1.0))
-
-
-def _softmax(scores: FloatArray) -> FloatArray:
-    likelihoods = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    shares: FloatArray = likelihoods / likelihoods.sum(axis=-1, keepdims=True)
-    return shares
