@@ -20,7 +20,7 @@ from thriftwood.cli.text import (
     wrapped,
 )
 from thriftwood.errors import InputError
-from thriftwood.support.axes import VERMILION, tidy, with_unit
+from thriftwood.support.axes import VERMILION, draw_with_band, tidy, with_unit
 from thriftwood.support.validation import six_digits
 
 if TYPE_CHECKING:
@@ -205,15 +205,7 @@ def _set_to(model: Any) -> str:
 def _draw(file: Path, model: Any, evaluation: Evaluation, point: int) -> None:
     def frontier(ax: Axes) -> None:
         values, spread, before, label = _judged_by(evaluation, hasattr(model, "classes_"))
-        (line,) = ax.plot(evaluation.cost, values, "-", label="thrifty")
-        ax.fill_between(
-            evaluation.cost,
-            values - spread,
-            values + spread,
-            color=line.get_color(),
-            alpha=0.2,
-            linewidth=0,
-        )
+        draw_with_band(ax, evaluation.cost, values, spread, line="thrifty")
         ax.plot(evaluation.original.cost, before, "ks", label="full model")
         ax.plot(evaluation.cost[point], values[point], "D", color=VERMILION, label="as it is set")
         ax.set_xlabel(with_unit("mean bill", model.prices.unit), parse_math=False)

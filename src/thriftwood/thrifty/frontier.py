@@ -10,7 +10,7 @@ import numpy as np
 
 from thriftwood.cascade import StoppingRules, at_stop, cheapest, not_beaten
 from thriftwood.support.arrays import FloatArray, read_only_copy
-from thriftwood.support.axes import axes_or_new, tidy, with_unit
+from thriftwood.support.axes import axes_or_new, draw_with_band, tidy, with_unit
 from thriftwood.support.summary import Chart, Summarised, Summary
 from thriftwood.support.text import unit_behind
 from thriftwood.thrifty.tuning import TunedStages
@@ -81,9 +81,7 @@ class Frontier(Summarised):
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw mean bill against score, with a band of one standard error."""
         drawn = axes_or_new(ax)
-        (line,) = drawn.plot(self.cost, self.score, "-", label="thrifty")
-        low, high = self.score - self.standard_error, self.score + self.standard_error
-        drawn.fill_between(self.cost, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
+        draw_with_band(drawn, self.cost, self.score, self.standard_error, line="thrifty")
         drawn.set_xlabel(with_unit("mean bill", self.unit), parse_math=False)
         drawn.set_ylabel(self.scoring)
         tidy(drawn)
