@@ -17,7 +17,7 @@ from scipy.optimize import isotonic_regression
 from thriftwood.cascade import kernels
 from thriftwood.cascade.list_bills import ListBills
 from thriftwood.cascade.rules import StoppingRules, not_beaten
-from thriftwood.forest import SKIPPED
+from thriftwood.forest import SKIPPED, discounts, weights_of_queries
 from thriftwood.problem import RankingScore
 from thriftwood.support.arrays import FloatArray, IndexArray, IntArray
 
@@ -129,7 +129,7 @@ class _Tried:
             results.bills.query[documents], return_index=True, return_inverse=True
         )[1:]
         size = np.bincount(query)
-        self.weights = np.bincount(query, results.weights[documents]) / size
+        self.weights = weights_of_queries(query, results.weights[documents])
         self.weights /= self.weights.sum()
         self._model_costs = results.model_costs * float(self.weights @ size)
         self._lists = self._made(results, documents, query, start)
@@ -146,12 +146,11 @@ class _Tried:
         best = scores[:, int(np.argmax(np.array(of_stages) @ self.weights))]
         gains = np.stack([observed, _expected(observed, best)])
         rank = np.arange(len(query)) - start[query]
-        discount = np.where(rank < results.score.k, 1 / np.log2(rank + 2), 0.0)
+        discount = discounts(rank, results.score.k)
         ideal = np.array(
             [np.bincount(query, own[np.lexsort((-own, query))] * discount) for own in gains]
         )
         longest = np.arange(rank.max() + 1)
-        counts = np.where(longest < results.score.k, 1 / np.log2(longest + 2), 0.0)
         return Lists(
             start=np.append(start, len(query)),
             scores=scores,
@@ -160,7 +159,7 @@ class _Tried:
             needs=bills.needs[documents],
             item_price=bills.prices,
             gains=gains,
-            discount_sum=np.append(0.0, np.cumsum(counts)),
+            discount_sum=np.append(0.0, np.cumsum(discounts(longest, results.score.k))),
             per_ideal=np.divide(1.0, ideal, out=np.zeros_like(ideal), where=ideal > 0),
         )
 

@@ -26,7 +26,7 @@ from thriftwood.evaluation.scores import (
     sorted_from,
     standard_errors_to,
 )
-from thriftwood.forest import Forest, Routes, predictions, route_samples
+from thriftwood.forest import Forest, Routes, predictions, route_samples, weights_of_queries
 from thriftwood.problem import (
     ErrorCosts,
     Prunings,
@@ -525,7 +525,7 @@ class _Queries:
         assert data.query is not None
         self._documents = np.flatnonzero(data.weights > 0)
         query = np.unique(data.query[self._documents], return_inverse=True)[1]
-        weights = np.bincount(query, data.weights[self._documents]) / np.bincount(query)
+        weights = weights_of_queries(query, data.weights[self._documents])
         self._query, self._quantiles = query, _Quantiles(weights, shares)
         self.about = {
             "n_queries": len(weights),

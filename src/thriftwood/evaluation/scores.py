@@ -28,7 +28,7 @@ from thriftwood.errors import InputError
 from thriftwood.evaluation import kernels
 from thriftwood.evaluation.confusion import FORMULAS, judge
 from thriftwood.evaluation.money import Money
-from thriftwood.forest import Forest
+from thriftwood.forest import Forest, weights_of_queries
 from thriftwood.forest.table import readable
 from thriftwood.problem import (
     NDCG,
@@ -205,7 +205,7 @@ def _ranking(
     documents = np.flatnonzero(weights > 0)
     documents = documents[np.argsort(data.query[documents], kind="stable")]
     _, first, query = np.unique(data.query[documents], return_index=True, return_inverse=True)
-    shares = np.bincount(query, weights[documents]) / np.bincount(query)
+    shares = weights_of_queries(query, weights[documents])
     shares /= shares.sum()
     influence = np.zeros(len(weights))
 

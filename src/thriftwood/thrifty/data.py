@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from thriftwood.forest import weights_of_queries
 from thriftwood.problem import NDCG, read_ranking
 from thriftwood.support.arrays import FloatArray, IndexArray, IntArray
 
@@ -88,7 +89,7 @@ class LabelledData(NamedTuple):
     def mean_loss(self, outputs: FloatArray) -> float:
         if self.query is not None:
             query = np.unique(self.query, return_inverse=True)[1]
-            weights = np.bincount(query, self.weights) / np.bincount(query)
+            weights = weights_of_queries(query, self.weights)
             return 1.0 - float(
                 np.average(JUDGE.of_queries(self.y, outputs[:, 0], query), weights=weights)
             )
