@@ -80,7 +80,7 @@ def build_cascade(
         error_costs = read_error_costs(scoring, path.forest.classes)
     elif scoring is not None:
         check_scoring(scoring)  # refused before the work
-    if (prices.payer >= 0).any():
+    if prices.is_shared:
         raise InputError(
             "With `shared_by` what a sample pays depends on where others stop, so that none can be "
             "told when to stop. Leave it out of `costs`.",

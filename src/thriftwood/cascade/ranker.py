@@ -79,11 +79,11 @@ class CascadeRanker(Summarised, FittedModel):
     max_cost : float
         What a query may pay at the most: a document goes on only if the next stage fits, whatever
         its trees ask for.
-    evaluation : Evaluation, optional
-        Of the rules, from dear to cheap, on the samples that tuned them.
 
     Attributes
     ----------
+    evaluation : Evaluation, optional
+        Of the rules, from dear to cheap, on the samples that tuned them.
     choice : Choice, optional
         What the rule in use gives up for what it saves, on the samples that tuned it.
     n_features_in_ : int
@@ -100,7 +100,6 @@ class CascadeRanker(Summarised, FittedModel):
         feature_names: tuple[str, ...] | None = None,
         n_jobs: int | None = None,
         max_cost: float = math.inf,
-        evaluation: Evaluation | None = None,
     ) -> None:
         self.stages = stages
         self.prices = prices
@@ -109,7 +108,7 @@ class CascadeRanker(Summarised, FittedModel):
         self.feature_names = feature_names
         self.n_jobs = n_jobs
         self.max_cost = max_cost
-        self.evaluation = evaluation
+        self.evaluation: Evaluation | None = None
 
     @cached_property
     def purchase_plan(self) -> Stages:
