@@ -17,7 +17,7 @@ from thriftwood.cascade.guarantee import Guarantee
 from thriftwood.cascade.list_building import build_list_cascade, ranking_name, tuned
 from thriftwood.cascade.model import CascadeClassifier
 from thriftwood.cascade.ranker import CascadeRanker
-from thriftwood.cascade.rules import CLOSE, RULE_ARRAYS, StoppingRules, not_beaten
+from thriftwood.cascade.rules import CLOSE, StoppingRules, not_beaten, rule_parts, rules_from
 from thriftwood.cascade.tuning import (
     StageResults,
     at_stop,
@@ -29,7 +29,6 @@ from thriftwood.cascade.tuning import (
 __all__ = [
     "CLOSE",
     "N_STAGES",
-    "RULE_ARRAYS",
     "CascadeClassifier",
     "CascadeRanker",
     "Guarantee",
@@ -45,6 +44,8 @@ __all__ = [
     "is_lopsided",
     "not_beaten",
     "ranking_name",
+    "rule_parts",
+    "rules_from",
     "rules_near_best",
     "temperature_scaling",
     "tune_rules",

@@ -21,7 +21,7 @@ from thriftwood.cascade.guarantee import (
     read_class_weight,
     read_part,
 )
-from thriftwood.cascade.rules import ROUNDING, RULE_ARRAYS, StoppingRules, whole_model
+from thriftwood.cascade.rules import ROUNDING, StoppingRules, rule_parts, rules_from, whole_model
 from thriftwood.costs import AnyCosts, PriceList, price_parts, prices_from
 from thriftwood.errors import InputError
 from thriftwood.evaluation import (
@@ -31,7 +31,15 @@ from thriftwood.evaluation import (
     check_several_classes,
     choice_of,
 )
-from thriftwood.forest import Forest, StagePredictions, Stages, files, predict_stages
+from thriftwood.forest import (
+    Forest,
+    StagePredictions,
+    Stages,
+    files,
+    predict_stages,
+    stage_parts,
+    stages_from,
+)
 from thriftwood.forest.table import read_rows
 from thriftwood.problem import (
     ClassWeight,
@@ -119,7 +127,7 @@ class CascadeClassifier(Summarised, FittedModel):
 
     def _summary(self) -> Summary:
         in_use = f"CascadeClassifier: {len(self.stages.in_use)} of {len(self.stages)} stages in use"
-        own, choice = self._rule, self.choice
+        own, choice = self.rules.number_of(self.stages.thresholds), self.choice
         notes = [str(one) for one in (self.guarantee, choice) if one is not None]
         if own is None or own == len(self.rules):
             return Summary(in_use, notes=notes)
@@ -135,16 +143,9 @@ class CascadeClassifier(Summarised, FittedModel):
         return Summary(in_use, notes=notes, chart=chart)
 
     @property
-    def _rule(self) -> int | None:
-        """The rule in use, one beyond the last for the whole model; None if it was not tuned."""
-        tried = np.vstack([self.rules.thresholds, whole_model(len(self.stages))])
-        is_own = (tried == self.stages.thresholds).all(axis=1)
-        return int(is_own.argmax()) if is_own.any() else None
-
-    @property
     def choice(self) -> Choice | None:
         """What is given up for what is saved, on the samples that tuned the rules."""
-        own = self._rule
+        own = self.rules.number_of(self.stages.thresholds)
         is_limited = self.max_cost < math.inf or self.guarantee is not None
         if self.evaluation is None or own is None or is_limited:
             return None
@@ -305,12 +306,9 @@ class CascadeClassifier(Summarised, FittedModel):
 
         The file holds arrays and text, nothing that could be run.
         """
-        forests = enumerate(self.stages.forests)
-        parts = [files.forest_parts(forest, f"stage_{number}") for number, forest in forests]
         about_prices, arrays = price_parts(self.prices)
-        for _, own in parts:
-            arrays |= own
-        arrays |= {f"rule_{name}": getattr(self.rules, name) for name in RULE_ARRAYS}
+        about_stages, own = stage_parts(self.stages)
+        arrays |= own | rule_parts(self.rules)
         arrays["thresholds"] = self.stages.thresholds
         if self.error_costs is not None:
             arrays["error_costs"] = self.error_costs
@@ -322,7 +320,7 @@ class CascadeClassifier(Summarised, FittedModel):
             "suggested": self.rules.suggested,
             "max_cost": None if self.max_cost == math.inf else self.max_cost,
             "guarantee": None if self.guarantee is None else self.guarantee.facts(),
-            "stages": [about for about, _ in parts],
+            "stages": about_stages,
             "prices": about_prices,
         }
         files.save_arrays(file, header, arrays)
@@ -338,15 +336,9 @@ class CascadeClassifier(Summarised, FittedModel):
         otherwise = "no cascade that `CascadeClassifier.save` wrote"
         header, arrays = files.load_arrays(file, FORMAT, VERSION, otherwise)
         try:
-            forests = tuple(
-                files.forest_from(about, arrays, f"stage_{number}")
-                for number, about in enumerate(header["stages"])
-            )
-            stages = Stages(forests, arrays["thresholds"]).check()
+            stages = stages_from(header["stages"], arrays)
             classes = tuple(np.asarray(stages.richest.classes).tolist())
-            own = {name: arrays[f"rule_{name}"] for name in RULE_ARRAYS}
-            weights = arrays.get("class_weights")
-            rules = StoppingRules(**own, suggested=header["suggested"], class_weights=weights)
+            rules = rules_from(header["suggested"], arrays)
             prices = prices_from(header["prices"], arrays)
             if (
                 not rules.fits(len(stages), len(classes))
@@ -366,7 +358,8 @@ class CascadeClassifier(Summarised, FittedModel):
             raise InputError(f"{file} is damaged: copy it again.") from None
         whole = None if model is None else read_forest(model)
         inputs = files.inputs_from(header["stages"][0], whole, file)
-        stages = replace(stages, forests=tuple(replace(one, inputs=inputs) for one in forests))
+        forests = tuple(replace(one, inputs=inputs) for one in stages.forests)
+        stages = replace(stages, forests=forests)
         cascade = cls(stages, prices, rules, n_jobs, max_cost)
         cascade.guarantee = guarantee
         return cascade

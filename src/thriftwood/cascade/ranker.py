@@ -17,7 +17,13 @@ from thriftwood.acquisition import read_limit
 from thriftwood.adapters import FittedModel, Scoring
 from thriftwood.billing import FeatureBill, bill_of_stages, model_cost_of
 from thriftwood.cascade.list_bills import ListBills, most_paid
-from thriftwood.cascade.rules import NO_RULES, RULE_ARRAYS, StoppingRules, whole_model
+from thriftwood.cascade.rules import (
+    NO_RULES,
+    StoppingRules,
+    rule_parts,
+    rules_from,
+    whole_model,
+)
 from thriftwood.costs import AnyCosts, PriceList, price_parts, prices_from, prices_of_samples
 from thriftwood.errors import InputError
 from thriftwood.evaluation import Choice, Evaluation, Meter, Predicted, Score, choice_of, read_score
@@ -32,6 +38,8 @@ from thriftwood.forest import (
     load_stages,
     purchase_plan,
     save_stages,
+    stage_parts,
+    stages_from,
     walk_lists,
 )
 from thriftwood.forest.table import Table, read_rows
@@ -246,19 +254,12 @@ class CascadeRanker(Summarised, FittedModel):
     @property
     def choice(self) -> Choice | None:
         """What is given up for what is saved, on the samples that tuned the rules."""
-        own = self._rule
+        own = self.rules.number_of(self.stages.thresholds)
         if self.evaluation is None or own is None or self.max_cost < math.inf:
             return None
         place = None if own == len(self.rules) else len(self.rules) - 1 - own
         how = "one_standard_error" if own == self.rules.suggested else "budget"
         return choice_of(self.evaluation, place, how)
-
-    @property
-    def _rule(self) -> int | None:
-        """The rule in use, one beyond the last for the last stage alone; None if none is."""
-        tried = np.vstack([self.rules.thresholds, whole_model(len(self.stages))])
-        is_own = (tried == self.stages.thresholds).all(axis=1)
-        return int(is_own.argmax()) if is_own.any() else None
 
     def list_rule(self, stages: Stages | NestedStages | None = None) -> ListRule:
         """Return which documents go on, at the thresholds of these stages or else the own ones."""
@@ -299,7 +300,7 @@ class CascadeRanker(Summarised, FittedModel):
 
     def _summary(self) -> Summary:
         in_use = f"{type(self).__name__}: {len(self.stages.in_use)} of {len(self.stages)} stages"
-        own, choice = self._rule, self.choice
+        own, choice = self.rules.number_of(self.stages.thresholds), self.choice
         notes = [] if choice is None else [str(choice)]
         if own is None or own == len(self.rules):
             return Summary(f"{in_use} in use", notes=notes)
@@ -315,7 +316,7 @@ class CascadeRanker(Summarised, FittedModel):
         The file holds arrays and text, nothing that could be run.
         """
         about_prices, arrays = price_parts(self.prices)
-        arrays |= {f"rule_{name}": getattr(self.rules, name) for name in RULE_ARRAYS}
+        arrays |= rule_parts(self.rules)
         header = {
             "format": FORMAT,
             "version": VERSION,
@@ -328,12 +329,8 @@ class CascadeRanker(Summarised, FittedModel):
         if isinstance(self.stages, NestedStages):
             save_stages(file, self.stages, header, arrays)
             return
-        numbered = enumerate(self.stages.forests)
-        parts = [files.forest_parts(forest, f"stage_{number}") for number, forest in numbered]
-        for _, own in parts:
-            arrays |= own
-        header["forests"] = [about for about, _ in parts]
-        files.save_arrays(file, header, arrays | {"thresholds": self.stages.thresholds})
+        header["forests"], own = stage_parts(self.stages)
+        files.save_arrays(file, header, arrays | own | {"thresholds": self.stages.thresholds})
 
     @classmethod
     def load(cls, file: str | os.PathLike[str], n_jobs: int | None = None) -> CascadeRanker:
@@ -343,13 +340,10 @@ class CascadeRanker(Summarised, FittedModel):
         try:
             stages: Stages | NestedStages
             if "forests" in header:
-                abouts = enumerate(header["forests"])
-                forests = [files.forest_from(one, arrays, f"stage_{n}") for n, one in abouts]
-                stages = Stages(tuple(forests), arrays["thresholds"]).check()
+                stages = stages_from(header["forests"], arrays)
             else:
                 stages = load_stages(header, arrays)
-            own = {name: arrays[f"rule_{name}"] for name in RULE_ARRAYS}
-            rules = StoppingRules(**own, suggested=header["suggested"])
+            rules = rules_from(header["suggested"], arrays)
             names = header["feature_names"]
             ranker = cls(
                 stages,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -104,6 +105,24 @@ class StoppingRules:
                 "budget",
             )
         return int(affordable[-1])
+
+    def number_of(self, thresholds: FloatArray) -> int | None:
+        """Return the rule of these thresholds, one beyond the last for the last stage alone."""
+        of_rules = self.thresholds.reshape(-1, len(thresholds))  # there may be none
+        tried = np.vstack([of_rules, whole_model(len(thresholds))])
+        is_own = (tried == thresholds).all(axis=1)
+        return int(is_own.argmax()) if is_own.any() else None
+
+
+def rule_parts(rules: StoppingRules) -> dict[str, FloatArray]:
+    """Return the arrays of rules in a file; `suggested` is in its header."""
+    return {f"rule_{name}": getattr(rules, name) for name in RULE_ARRAYS}
+
+
+def rules_from(suggested: int | None, arrays: Mapping[str, FloatArray]) -> StoppingRules:
+    """Return the rules of a file."""
+    own = {name: arrays[f"rule_{name}"] for name in RULE_ARRAYS}
+    return StoppingRules(**own, suggested=suggested, class_weights=arrays.get("class_weights"))
 
 
 NO_RULES = StoppingRules(np.empty((0, 0)), *(np.empty(0),) * 4)

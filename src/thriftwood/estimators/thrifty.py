@@ -17,7 +17,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from thriftwood.adapters import ClassScore, read_scorer, score_predictions
 from thriftwood.billing import FeatureBill
-from thriftwood.cascade import CLOSE, RULE_ARRAYS, StoppingRules, brier_scores, is_lopsided
+from thriftwood.cascade import (
+    CLOSE,
+    StoppingRules,
+    brier_scores,
+    is_lopsided,
+    rule_parts,
+    rules_from,
+)
 from thriftwood.costs import (
     AnyCosts,
     PriceList,
@@ -263,7 +270,7 @@ class Thrifty(BaseEstimator):
         """
         check_is_fitted(self, "stages_")
         about_prices, arrays = price_parts(self.prices_)
-        arrays |= {f"rule_{name}": getattr(self.rules_, name) for name in RULE_ARRAYS}
+        arrays |= rule_parts(self.rules_)
         arrays |= {f"frontier_{name}": getattr(self.frontier_, name) for name in FRONTIER_ARRAYS}
         names = getattr(self, "feature_names_in_", None)
         classes = getattr(self, "classes_", None)
@@ -653,8 +660,7 @@ def load_thrifty(file: File, n_jobs: int | None = None) -> ThriftyClassifier | T
         model = kinds[header["kind"]](**own, n_jobs=n_jobs)
         model.stages_ = load_stages(header, arrays)
         model.prices_ = prices_from(header["prices"], arrays)
-        rules: Any = {name: arrays[f"rule_{name}"] for name in RULE_ARRAYS}
-        model.rules_ = StoppingRules(**rules, suggested=header["suggested"])
+        model.rules_ = rules_from(header["suggested"], arrays)
         measured: Any = {name: arrays[f"frontier_{name}"] for name in FRONTIER_ARRAYS}
         measured |= {"scoring": header["scoring"], "unit": model.prices_.unit}
         model.frontier_ = Frontier(**measured)

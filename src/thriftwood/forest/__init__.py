@@ -39,6 +39,8 @@ from thriftwood.forest.stages import (
     margins_of,
     one_stage,
     predict_stages,
+    stage_parts,
+    stages_from,
 )
 from thriftwood.forest.traversal import (
     Routes,
@@ -97,6 +99,8 @@ __all__ = [
     "route_samples",
     "save_stages",
     "scores",
+    "stage_parts",
+    "stages_from",
     "sums_below",
     "table_of",
     "table_with",

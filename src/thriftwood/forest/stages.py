@@ -1,6 +1,6 @@
 """Nested forests from cheap to rich; a sample goes on while its margin is small."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.errors import ForestError
+from thriftwood.forest import files
 from thriftwood.forest.collapse import is_top_of
 from thriftwood.forest.forest import Forest
 from thriftwood.forest.links import Link, predictions
@@ -123,6 +124,24 @@ class Stages:
 def one_stage(forest: Forest) -> Stages:
     """Return a forest as stages: a single one, at which every sample stops."""
     return Stages((forest,), np.zeros(1))
+
+
+def stage_parts(stages: Stages) -> tuple[list[dict[str, Any]], dict[str, NDArray[Any]]]:
+    """Return what a file keeps of the forests of stages: an entry for each, and arrays."""
+    abouts: list[dict[str, Any]] = []
+    arrays: dict[str, NDArray[Any]] = {}
+    for number, forest in enumerate(stages.forests):
+        about, own = files.forest_parts(forest, f"stage_{number}")
+        abouts.append(about)
+        arrays |= own
+    return abouts, arrays
+
+
+def stages_from(abouts: Sequence[Any], arrays: dict[str, NDArray[Any]]) -> Stages:
+    """Return the stages of a file, checked, where errors cost the same."""
+    numbered = enumerate(abouts)
+    forests = [files.forest_from(about, arrays, f"stage_{number}") for number, about in numbered]
+    return Stages(tuple(forests), arrays["thresholds"]).check()
 
 
 class StagePredictions(NamedTuple):
