@@ -284,6 +284,14 @@ def test_what_no_cascade_can_be_made_of_is_said(options, words):
         ranker_path().cascade(VALID.X, VALID.y, **({"qid": VALID.qid} | options))
 
 
+def test_a_ranker_made_by_hand_needs_no_rules():
+    found = cascade()
+    bare = CascadeRanker(found.stages, found.prices)
+    assert str(bare).startswith("CascadeRanker: ")
+    assert bare.choice is None
+    np.testing.assert_array_equal(bare.predict(NEW.X, NEW.qid), found.predict(NEW.X, NEW.qid))
+
+
 def test_documents_without_queries_are_not_ranked():
     for call in (cascade().predict, cascade().bill):
         with pytest.raises(InputError, match="pass `qid`"):
