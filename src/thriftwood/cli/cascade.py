@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import thriftwood as tw
 from thriftwood.cli.console import Console
@@ -22,26 +21,16 @@ TUNED = (
 USUAL_CONFIDENCE = 0.95
 
 
-class CascadeWish(NamedTuple):
-    """Whether to make a cascade, and its limits."""
-
-    is_wanted: bool
-    max_cost: float | None
-    max_error_increase: float | None
-    unseen: Path | None
-    confidence: float | None
-
-
-def check_cascade(request: Request, given: list[str], wish: CascadeWish) -> None:
+def check_cascade(request: Request, given: list[str]) -> None:
     """Refuse options that a cascade does not go with; `given` are those that decide on a point."""
-    if wish.confidence is not None and wish.unseen is None:
+    if request.confidence is not None and request.unseen is None:
         raise InputError("--confidence is that of what --unseen shows: pass both, or leave it out.")
-    if (wish.unseen is None) != (wish.max_error_increase is None):
+    if (request.unseen is None) != (request.max_error_increase is None):
         raise InputError(
             "--max-error-increase of a --cascade is shown on samples that nothing has seen: pass "
             "them as --unseen, and both, or neither."
         )
-    if not set(given) <= {"--budget" if wish.unseen is None else "--max-error-increase"}:
+    if not set(given) <= {"--budget" if request.unseen is None else "--max-error-increase"}:
         raise InputError(
             "A --cascade is chosen by --budget, by --max-error-increase with --unseen, or by none "
             "of these."
@@ -51,12 +40,12 @@ def check_cascade(request: Request, given: list[str], wish: CascadeWish) -> None
             "A --cascade is tuned on samples that the model was not trained on: pass them as "
             "--validation."
         )
-    if wish.unseen is not None and wish.max_cost is not None:
+    if request.unseen is not None and request.max_cost is not None:
         raise InputError("--unseen shows nothing of a cascade with --max-cost: leave one out.")
 
 
 def make_cascade(
-    inputs: Inputs, request: Request, wish: CascadeWish, refit: bool, console: Console
+    inputs: Inputs, request: Request, console: Console
 ) -> tuple[tw.CascadeClassifier | tw.CascadeRanker, list[str], dict[str, Any]]:
     """Return a cascade of points of the path, tuned on the validation set."""
     assert inputs.validation is not None, "`_check_choice` has seen to that."
@@ -65,18 +54,18 @@ def make_cascade(
         inputs.validation.X,
         inputs.validation.y,
         budget=request.budget,
-        max_cost=math.inf if wish.max_cost is None else wish.max_cost,
+        max_cost=math.inf if request.max_cost is None else request.max_cost,
         scoring=inputs.scoring,
         error_costs=inputs.error_costs,
         class_weight=inputs.class_weight,
-        refit=inputs.samples if refit else None,
+        refit=inputs.samples if request.refit else None,
         sample_weight=inputs.validation.weight,
         qid=inputs.validation.query,
         n_jobs=inputs.problem.n_jobs,
         progress=console.progress,
     )
-    if wish.unseen is not None and isinstance(cascade, tw.CascadeClassifier):
-        cascade = _guaranteed(cascade, inputs, request, wish, console)
+    if request.unseen is not None and isinstance(cascade, tw.CascadeClassifier):
+        cascade = _guaranteed(cascade, inputs, request, console)
     facts = {
         "type": type(cascade).__name__,
         "n_stages": len(cascade.stages),
@@ -95,19 +84,18 @@ def _guaranteed(
     cascade: tw.CascadeClassifier,
     inputs: Inputs,
     request: Request,
-    wish: CascadeWish,
     console: Console,
 ) -> tw.CascadeClassifier:
     """Return the cheapest rule that fresh samples show to err hardly more than the model."""
-    assert wish.unseen is not None
-    assert wish.max_error_increase is not None
+    assert request.unseen is not None
+    assert request.max_error_increase is not None
     names = list(inputs.samples.X.columns)
-    found = read_samples(wish.unseen, inputs.problem.model, request, console, names)
-    X, y, weight, _ = with_target(found, wish.unseen)
+    found = read_samples(request.unseen, inputs.problem.model, request, console, names)
+    X, y, weight, _ = with_target(found, request.unseen)
     return cascade.guaranteed(
         X,
         y,
-        max_error_increase=wish.max_error_increase,
-        confidence=USUAL_CONFIDENCE if wish.confidence is None else wish.confidence,
+        max_error_increase=request.max_error_increase,
+        confidence=USUAL_CONFIDENCE if request.confidence is None else request.confidence,
         sample_weight=weight,
     )

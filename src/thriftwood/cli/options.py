@@ -15,6 +15,14 @@ from thriftwood.cli.console import Console
 from thriftwood.support.progress import quietly
 
 REQUIRED: Any = ...
+THRIFTY, BUDGET_FOREST, FOREST, BOOSTING = KINDS = (
+    "thrifty",
+    "budget-forest",
+    "forest",
+    "boosting",
+)
+CLASSIFICATION, REGRESSION = TASKS = ("classification", "regression")
+EFFORTS = ("full", "quick")
 
 
 def optional(metavar: str, words: str, *names: str) -> Any:
@@ -85,6 +93,62 @@ class Request:
             "NUMBER", "How much loss one unit of cost is worth: the larger, the more is pruned."
         ),
     ] = None
+    max_error_increase: Annotated[
+        float | None,
+        optional("NUMBER", "How much the error may rise, such as 0.01; best with --validation."),
+    ] = None
+    max_cost: Annotated[
+        float | None,
+        optional("NUMBER", "What no sample may exceed; to prune, with --cascade."),
+    ] = None
+    unseen: Annotated[
+        Path | None,
+        optional(
+            "FILE",
+            "Samples that nothing has seen: on these a --cascade is shown to err, with a "
+            "--confidence, at most --max-error-increase more than the model.",
+        ),
+    ] = None
+    confidence: Annotated[
+        float | None, optional("NUMBER", "How sure --unseen is to be; by default 0.95.")
+    ] = None
+    refit: Annotated[bool, flag("--refit", "Fit the values of the leaves again.")] = False
+    cascade: Annotated[
+        bool,
+        flag(
+            "--cascade",
+            "Write a classifier in stages that buys more only where it is not sure; needs "
+            "--validation, and may have a --budget, or --unseen.",
+        ),
+    ] = False
+    kind: Annotated[
+        str,
+        typer.Option(
+            "--model",
+            parser=one_of(KINDS),
+            metavar="KIND",
+            help="What to train: thrifty, or a model of scikit-learn that is pruned then: forest, "
+            "boosting or budget-forest (classes only).",
+        ),
+    ] = THRIFTY
+    effort: Annotated[
+        str,
+        typer.Option(
+            parser=one_of(EFFORTS), metavar="EFFORT", help="full, or quick for a first look."
+        ),
+    ] = EFFORTS[0]
+    task: Annotated[
+        str | None,
+        typer.Option(
+            "--task",
+            parser=one_of(TASKS),
+            metavar="TASK",
+            help="Whether the target holds classes or numbers: classification or regression; by "
+            "default its values decide.",
+            show_default=False,
+        ),
+    ] = None
+    seed: Annotated[int, typer.Option(metavar="N", help="Of all that is drawn at random.")] = 0
     validation: Annotated[
         Path | None,
         optional("FILE", "Samples that the model was not trained on, with the columns of DATA."),

@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 import thriftwood as tw
-from thriftwood.cli.cascade import CascadeWish, check_cascade, make_cascade
+from thriftwood.cli.cascade import check_cascade, make_cascade
 from thriftwood.cli.console import Console
 from thriftwood.cli.inputs import (
     Inputs,
@@ -20,7 +20,7 @@ from thriftwood.cli.inputs import (
     read_inputs,
     score_on,
 )
-from thriftwood.cli.options import Request, command, flag, optional
+from thriftwood.cli.options import Request, command
 from thriftwood.cli.outputs import check_apart, check_new_model, new_file
 from thriftwood.cli.text import amount, in_words, share, wrapped
 from thriftwood.cli.thrifty import read_thrifty, refuse_options, write_within
@@ -58,34 +58,6 @@ def prune(
             help="Where the pruned model goes; its suffix says in which format.",
         ),
     ],
-    max_error_increase: Annotated[
-        float | None,
-        optional("NUMBER", "How much the error may rise, such as 0.01; best with --validation."),
-    ] = None,
-    max_cost: Annotated[
-        float | None,
-        optional("NUMBER", "What no sample may exceed; with --cascade.", "--max-cost"),
-    ] = None,
-    unseen: Annotated[
-        Path | None,
-        optional(
-            "FILE",
-            "Samples that nothing has seen: on these a --cascade is shown to err, with a "
-            "--confidence, at most --max-error-increase more than the model.",
-        ),
-    ] = None,
-    confidence: Annotated[
-        float | None, optional("NUMBER", "How sure --unseen is to be; by default 0.95.")
-    ] = None,
-    refit: Annotated[bool, flag("--refit", "Fit the values of the leaves again.")] = False,
-    cascade: Annotated[
-        bool,
-        flag(
-            "--cascade",
-            "Write a classifier in stages that buys more only where it is not sure; needs "
-            "--validation, and may have a --budget, or --unseen.",
-        ),
-    ] = False,
 ) -> None:
     """Prune to a budget, a tradeoff or a rise of the error.
 
@@ -102,12 +74,11 @@ def prune(
       thriftwood prune model.skops train.csv --target ill --costs prices.csv \\
           --validation valid.csv --cascade -o cascade.tw
     """
-    wish = CascadeWish(cascade, max_cost, max_error_increase, unseen, confidence)
-    _check_choice(request, max_error_increase, wish)
-    check_request(request, request.model, unseen)
+    _check_choice(request)
+    check_request(request, request.model, request.unseen)
     check_metric(request, holds_out=request.validation is not None)
     check_apart(output, request.model, request.data, request.validation, request.costs)
-    check_new_model(output, request.force, cascade)
+    check_new_model(output, request.force, request.cascade)
     thrifty = read_thrifty(request.model, console)
     if thrifty is not None:
         judged_by = ("error_costs", "metric", "tradeoff")
@@ -115,15 +86,15 @@ def prune(
         write_within(thrifty, output, request, console)
         return
     inputs = read_inputs(request, console)
-    _check_model(inputs, output, refit, cascade)
-    if cascade:
-        model, lines, facts = make_cascade(inputs, request, wish, refit, console)
+    _check_model(inputs, output, request)
+    if request.cascade:
+        model, lines, facts = make_cascade(inputs, request, console)
     elif request.tradeoff is not None:
-        model, lines, facts = _at_tradeoff(inputs, request, refit)
+        model, lines, facts = _at_tradeoff(inputs, request)
     else:
         path = tw.prune_path(inputs.problem, memory_limit=request.memory_limit)
-        limits = (request.budget, max_error_increase)
-        model, lines, facts = point_of(path, inputs, limits, refit)
+        limits = (request.budget, request.max_error_increase)
+        model, lines, facts = point_of(path, inputs, limits, request.refit)
         lines += answer_lines(inputs)
     # All that may fail comes before the file: it is there only if all went well.
     validation, measured, which = _on_validation(inputs, model)
@@ -135,19 +106,19 @@ def prune(
     console.answer(facts | {"validation": validation, "output": str(output)})
 
 
-def _check_choice(request: Request, max_error_increase: float | None, wish: CascadeWish) -> None:
+def _check_choice(request: Request) -> None:
     """Refuse options that contradict each other."""
     ways = {
         "--budget": request.budget,
         "--tradeoff": request.tradeoff,
-        "--max-error-increase": max_error_increase,
+        "--max-error-increase": request.max_error_increase,
     }
     given = [name for name, value in ways.items() if value is not None]
-    for name, value in (ways | {"--max-cost": wish.max_cost}).items():
+    for name, value in (ways | {"--max-cost": request.max_cost}).items():
         check_limit(name, value)
-    if wish.is_wanted:
-        check_cascade(request, given, wish)
-    elif any(one is not None for one in (wish.max_cost, wish.unseen, wish.confidence)):
+    if request.cascade:
+        check_cascade(request, given)
+    elif any(one is not None for one in (request.max_cost, request.unseen, request.confidence)):
         raise InputError(
             "--max-cost, --unseen and --confidence are for a --cascade: add it, or leave them out."
         )
@@ -163,21 +134,21 @@ def _check_choice(request: Request, max_error_increase: float | None, wish: Casc
         )
 
 
-def _check_model(inputs: Inputs, output: Path, refit: bool, cascade: bool) -> None:
+def _check_model(inputs: Inputs, output: Path, request: Request) -> None:
     """Refuse what cannot be done with a model of this kind, before the work begins."""
     from thriftwood.adapters import read_bootstrap
     from thriftwood.formats.models import check_model_file
 
     forest = inputs.problem.forest
-    becomes_ours = refit and forest.is_averaged and forest.is_classifier
-    if not (cascade or becomes_ours):
+    becomes_ours = request.refit and forest.is_averaged and forest.is_classifier
+    if not (request.cascade or becomes_ours):
         check_model_file(inputs.problem.model, output)
-    if cascade and not forest.is_classifier and inputs.samples.query is None:
+    if request.cascade and not forest.is_classifier and inputs.samples.query is None:
         raise InputError(
             "A cascade stops where the class of a sample is clear, and this model predicts "
             "numbers: use --budget without --cascade, or for a ranker --query-id."
         )
-    if refit and inputs.validation is None and read_bootstrap(inputs.problem.model) is None:
+    if request.refit and inputs.validation is None and read_bootstrap(inputs.problem.model) is None:
         raise InputError(
             "--refit needs samples that the model was not trained on: pass --validation FILE."
         )
@@ -247,7 +218,7 @@ def answer_lines(inputs: Inputs) -> list[str]:
     return [wrapped(words)]
 
 
-def _at_tradeoff(inputs: Inputs, request: Request, refit: bool) -> Answer:
+def _at_tradeoff(inputs: Inputs, request: Request) -> Answer:
     """Return the optimal pruning at a tradeoff, which needs about the memory of a path."""
     from thriftwood.pruning import Certified
 
@@ -257,7 +228,7 @@ def _at_tradeoff(inputs: Inputs, request: Request, refit: bool) -> Answer:
     checked = pruned.proof if isinstance(pruned.proof, Certified) else None  # or a descent
     certificate = None if checked is None else checked.certificate
     proof = _proof_in_words(checked, tradeoff)
-    return _answer(pruned, inputs, refit, certificate, proof)
+    return _answer(pruned, inputs, request.refit, certificate, proof)
 
 
 def _answer(

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 import thriftwood as tw
 from thriftwood.cli.console import Console
@@ -20,21 +18,16 @@ from thriftwood.cli.frontier import (
     write_frontier,
 )
 from thriftwood.cli.inputs import check_limit, check_metric, check_request, read_inputs
-from thriftwood.cli.options import OutputFolder, Request, command, one_of, optional
+from thriftwood.cli.options import EFFORTS, THRIFTY, OutputFolder, Request, command
 from thriftwood.cli.outputs import check_apart, check_new_folder, new_folder
 from thriftwood.cli.prune import point_of, write_model
 from thriftwood.cli.thrifty import THRIFTY_FILES, samples_to_judge, write_thrifty
 from thriftwood.cli.training import (
-    EFFORTS,
-    KINDS,
     MODEL,
-    TASKS,
-    THRIFTY,
     THRIFTY_MODEL,
     TRAIN,
     VALIDATION,
     Trained,
-    Wish,
     baseline_note,
     train_model,
 )
@@ -54,37 +47,6 @@ def train(
     request: Request,
     console: Console,
     output: OutputFolder = Path("trained"),
-    max_cost: Annotated[
-        float | None, optional("NUMBER", "What no sample may exceed.", "--max-cost")
-    ] = None,
-    kind: Annotated[
-        str,
-        typer.Option(
-            "--model",
-            parser=one_of(KINDS),
-            metavar="KIND",
-            help="What to train: thrifty, or a model of scikit-learn that is pruned then: forest, "
-            "boosting or budget-forest (classes only).",
-        ),
-    ] = THRIFTY,
-    effort: Annotated[
-        str,
-        typer.Option(
-            parser=one_of(EFFORTS), metavar="EFFORT", help="full, or quick for a first look."
-        ),
-    ] = EFFORTS[0],
-    task: Annotated[
-        str | None,
-        typer.Option(
-            "--task",
-            parser=one_of(TASKS),
-            metavar="TASK",
-            help="Whether the target holds classes or numbers: classification or regression; by "
-            "default its values decide.",
-            show_default=False,
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of all that is drawn at random.")] = 0,
 ) -> None:
     """Train a model that buys features as long as a sample needs them.
 
@@ -98,20 +60,19 @@ def train(
       thriftwood train rows.csv --target ill --costs prices.csv
       thriftwood train rows.csv --target ill --costs prices.csv --budget 12 -o clinic
     """
-    if not 0 <= seed <= LARGEST_SEED:
-        raise InputError(f"--seed is {seed}: pass a whole number from 0 to {LARGEST_SEED}.")
+    if not 0 <= request.seed <= LARGEST_SEED:
+        raise InputError(f"--seed is {request.seed}: pass a whole number from 0 to {LARGEST_SEED}.")
     check_limit("--budget", request.budget)
-    check_limit("--max-cost", max_cost)
-    _check_kind(request, kind, max_cost, effort)
-    names = (*THRIFTY_FILES, THRIFTY_MODEL) if kind == THRIFTY else (*FILES, MODEL, PRUNED)
+    check_limit("--max-cost", request.max_cost)
+    _check_kind(request)
+    names = (*THRIFTY_FILES, THRIFTY_MODEL) if request.kind == THRIFTY else (*FILES, MODEL, PRUNED)
     check_apart(output, request.data, request.validation, request.costs)
     check_new_folder(output, (*names, *PARTS), request.force)
     check_request(request)
     check_metric(request, holds_out=True)
-    wish = Wish(kind, task, seed, effort, max_cost)
     with new_folder(output, (*names, *PARTS), request.force) as folder:
-        trained = train_model(request, folder, wish, console)
-        finish = _finish_thrifty if kind == THRIFTY else partial(_prune, output, wish)
+        trained = train_model(request, folder, console)
+        finish = _finish_thrifty if request.kind == THRIFTY else partial(_prune, output)
         lines, facts, note = finish(folder, trained, console)
     if note is not None:
         console.note(note)
@@ -119,11 +80,12 @@ def train(
     console.answer(facts | {"type": type(trained.model).__name__, "output": str(output)})
 
 
-def _check_kind(request: Request, kind: str, max_cost: float | None, effort: str) -> None:
+def _check_kind(request: Request) -> None:
     """Refuse options that are for models of another kind."""
-    if kind == THRIFTY and request.loss is not None:
+    if request.kind == THRIFTY and request.loss is not None:
         raise InputError("--loss is for pruning: pass --model forest or --model boosting as well.")
-    if kind != THRIFTY and (max_cost is not None or effort != EFFORTS[0]):
+    is_set = request.max_cost is not None or request.effort != EFFORTS[0]
+    if request.kind != THRIFTY and is_set:
         raise InputError("--max-cost and --effort are for thrifty models: leave out --model.")
 
 
@@ -140,7 +102,7 @@ def _finish_thrifty(folder: Path, trained: Trained, console: Console) -> Answer:
     return lines, facts, note
 
 
-def _prune(output: Path, wish: Wish, folder: Path, trained: Trained, console: Console) -> Answer:
+def _prune(output: Path, folder: Path, trained: Trained, console: Console) -> Answer:
     """Prune a model of scikit-learn, and write all optimal prunings."""
     request = trained.request
     inputs = read_inputs(request, console)
@@ -152,7 +114,7 @@ def _prune(output: Path, wish: Wish, folder: Path, trained: Trained, console: Co
     if found.evaluation is not None and inputs.validation is not None and not request.class_weight:
         judged = found.evaluation.original.score, inputs.scoring or found.evaluation.scoring
         is_class = inputs.problem.forest.is_classifier
-        note = baseline_note(judged, inputs.samples, inputs.validation, wish.kind, is_class)
+        note = baseline_note(judged, inputs.samples, inputs.validation, request.kind, is_class)
     if request.budget is not None:
         model, more, pruned = point_of(path, inputs, (request.budget, None), False)
         write_model(model, folder / PRUNED, False, console)

@@ -23,7 +23,14 @@ from thriftwood.cli.inputs import (
     with_target,
     without,
 )
-from thriftwood.cli.options import Request
+from thriftwood.cli.options import (
+    BOOSTING,
+    BUDGET_FOREST,
+    CLASSIFICATION,
+    REGRESSION,
+    THRIFTY,
+    Request,
+)
 from thriftwood.cli.text import count, in_words
 from thriftwood.errors import InputError, ThriftwoodError
 from thriftwood.support.parallel import aside
@@ -34,27 +41,9 @@ if TYPE_CHECKING:
 MODEL, TRAIN, VALIDATION = "model.skops", "train.parquet", "validation.parquet"
 THRIFTY_MODEL = "model.tw"
 TARGET = "y"  # the target of an .npz file
-THRIFTY, BUDGET_FOREST, FOREST, BOOSTING = KINDS = (
-    "thrifty",
-    "budget-forest",
-    "forest",
-    "boosting",
-)
-CLASSIFICATION, REGRESSION = TASKS = ("classification", "regression")
 OTHER_KINDS = " --model trains a single one, to be pruned; they are not compared."
-EFFORTS = ("full", "quick")
 MOST_CLASSES = 20  # distinct whole numbers that are still taken for classes
 N_TREES = 40  # of a forest
-
-
-class Wish(NamedTuple):
-    """Wish for a model, in the words of the options."""
-
-    kind: str
-    task: str | None
-    seed: int
-    effort: str
-    max_cost: float | None
 
 
 class Trained(NamedTuple):
@@ -66,38 +55,38 @@ class Trained(NamedTuple):
     lines: list[str]
 
 
-def train_model(request: Request, folder: Path, wish: Wish, console: Console) -> Trained:
+def train_model(request: Request, folder: Path, console: Console) -> Trained:
     """Train, and write the model; without a validation set hold one out, and write both parts."""
     costs, samples = read_costs(request), _read(request, console)
-    task = wish.task or usual_task(samples.y)
-    _check_target(samples.y, task, wish.kind)
-    _check_features(samples.X, wish.kind)
+    task = request.task or usual_task(samples.y)
+    _check_target(samples.y, task, request.kind)
+    _check_features(samples.X, request.kind)
     check_prices(costs, request.costs, samples.X)
     lines = []
-    if wish.task is None:
+    if request.task is None:
         n_classes = len(np.unique(samples.y))
         taken = "numbers" if task == REGRESSION else f"{n_classes} classes"
         lines.append(f"Took {request.target or TARGET} for {taken}; --task says otherwise.")
     held_out = ""
     if request.validation is None:
-        train, valid = _held_out_quarter(samples.y, task, wish.seed)
+        train, valid = _held_out_quarter(samples.y, task, request.seed)
         request = _with_names(request, samples)
         for name, some in ((TRAIN, train), (VALIDATION, valid)):
             _write_samples(_taken(samples, some), request, folder / name)
         samples = _taken(samples, train)
         held_out = f"; {count(len(valid), 'sample')} held out for validation"
         request = replace(request, data=folder / TRAIN, validation=folder / VALIDATION, drop=None)
-    model = _untrained(request, task, wish, samples, console)
+    model = _untrained(request, task, samples, console)
     with console.step("Training"):
         _fit(model, samples, costs)
-    place = folder / (THRIFTY_MODEL if wish.kind == THRIFTY else MODEL)
-    if wish.kind == THRIFTY:
+    place = folder / (THRIFTY_MODEL if request.kind == THRIFTY else MODEL)
+    if request.kind == THRIFTY:
         model.save(place)
     else:
         tw.export.to_skops(model, place)
     n_samples = count(len(samples.y), "sample")
     lines.append(f"Trained a {type(model).__name__} on {n_samples}{held_out}.")
-    if wish.kind == THRIFTY:
+    if request.kind == THRIFTY:
         n_stages = count(len(model.stages_), "stage")
         lines.append(f"It has {n_stages}, each the mean of a booster and a forest.{OTHER_KINDS}")
     return Trained(model, replace(request, model=place), samples, lines)
@@ -147,7 +136,7 @@ def _check_features(X: Any, kind: str) -> None:
             )
 
 
-def _untrained(request: Request, task: str, wish: Wish, samples: Samples, console: Console) -> Any:
+def _untrained(request: Request, task: str, samples: Samples, console: Console) -> Any:
     from sklearn import ensemble
 
     is_class = task == CLASSIFICATION
@@ -156,18 +145,18 @@ def _untrained(request: Request, task: str, wish: Wish, samples: Samples, consol
     error_costs = read_error_costs(request.error_costs or [], classes)
     scoring = read_scoring(request, classes, samples, console)
     ending = "Classifier" if is_class else "Regressor"
-    shared: dict[str, Any] = {"random_state": wish.seed}
+    shared: dict[str, Any] = {"random_state": request.seed}
     if class_weight is not None:
         shared["class_weight"] = class_weight
-    if wish.kind == BOOSTING:
+    if request.kind == BOOSTING:
         return getattr(ensemble, f"HistGradientBoosting{ending}")(**shared)
     shared["n_jobs"] = request.jobs
-    if wish.kind == THRIFTY:
-        own = {"budget": request.budget, "max_cost": wish.max_cost, "effort": wish.effort}
+    if request.kind == THRIFTY:
+        own = {"budget": request.budget, "max_cost": request.max_cost, "effort": request.effort}
         if error_costs is not None:
             own["error_costs"] = error_costs
         return getattr(tw, f"Thrifty{ending}")(scoring=scoring, **own, **shared)
-    if wish.kind == BUDGET_FOREST:
+    if request.kind == BUDGET_FOREST:
         # Information per price: with prices that differ it beats the other measures.
         return tw.BudgetForestClassifier(N_TREES, impurity="entropy", **shared)
     # Trees that may choose among all features agree on the good ones: more can be saved.
