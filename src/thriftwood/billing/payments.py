@@ -14,6 +14,7 @@ import numpy as np
 
 from thriftwood.billing import kernels
 from thriftwood.billing.purchases import passing_weights
+from thriftwood.closure import from_the_end
 from thriftwood.costs import MODEL, NO_MASK, SAMPLE, PriceList
 from thriftwood.forest import Forest, Routes, first_uses
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
@@ -202,7 +203,7 @@ def model_costs(
     once = np.flatnonzero((prices.payer == MODEL) & (last != NEVER))
     per_step = np.bincount(last[once], prices.prices[once], n_points).astype(np.float64)
     per_step += prices.per_node * np.bincount(drop_step[split], minlength=n_points)
-    costs: FloatArray = _sum_from_end(per_step) / prices.predictions
+    costs: FloatArray = from_the_end(per_step) / prices.predictions
     return costs
 
 
@@ -216,7 +217,7 @@ def mean_costs(
 ) -> FloatArray:
     """Return the mean cost of a sample at each nested point, its part of the model included."""
     paid = paid_by_step(forest, routes, prices, weights, drop_step, n_points)
-    mean: FloatArray = _sum_from_end(paid) / weights.sum()
+    mean: FloatArray = from_the_end(paid) / weights.sum()
     return mean + model_costs(forest, prices, drop_step, n_points)
 
 
@@ -287,9 +288,3 @@ def _ends(
         pairs[place] += one.cost_item * n_samples
         free += np.diff(first)
     return start, pairs
-
-
-def _sum_from_end(per_step: FloatArray) -> FloatArray:
-    """Return for each point the sum over its step and all later ones."""
-    backwards: FloatArray = np.cumsum(per_step[::-1])
-    return backwards[::-1].copy()

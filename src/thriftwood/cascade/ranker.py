@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -45,6 +45,7 @@ from thriftwood.forest import (
 from thriftwood.forest.table import Table, read_rows
 from thriftwood.problem import (
     NDCG,
+    JudgedModel,
     RankingScore,
     SampleData,
     grades_of,
@@ -191,7 +192,7 @@ class CascadeRanker(Summarised, FittedModel):
         scoring, quantiles, sample_weight, costs
             As in `PruningPath.evaluate`; None means the score that rules were tuned by.
         """
-        judged: Any = _Judged(self, self._trees, self.prices)
+        judged: Any = JudgedModel(self, self._trees, self.prices)
         data, prices = read_validation(judged, X, y, "all", sample_weight, costs, None, qid)
         score = read_score(scoring or self.scoring, self._trees, data, data.table.values)
         shares = shares_of_one(quantiles, "quantiles")
@@ -207,7 +208,7 @@ class CascadeRanker(Summarised, FittedModel):
     ) -> Evaluation:
         """Measure all rules, given what stages say of documents, shape (n_documents, n_stages)."""
         assert data.query is not None
-        judged: Any = _Judged(self, self._trees, self.prices)
+        judged: Any = JudgedModel(self, self._trees, self.prices)
         plan = self.purchase_plan
         bills = ListBills.of(plan, data.table, prices, data.query, self.n_jobs)
         meter = Meter(judged, data, score, shares, 1 + len(self.rules))
@@ -379,12 +380,3 @@ def _finished(walk: ListWalk, scores: Callable[[int, IntArray], FloatArray]) -> 
     except StopIteration as end:
         found: ListPredictions = end.value
         return found
-
-
-class _Judged(NamedTuple):
-    """A ranker to measure, as `Meter` and `read_validation` take a path."""
-
-    model: Any
-    forest: Forest
-    prices: PriceList
-    samples: str = "all"

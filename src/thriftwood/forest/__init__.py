@@ -41,6 +41,7 @@ from thriftwood.forest.stages import (
     predict_stages,
     stage_parts,
     stages_from,
+    stages_in_use,
 )
 from thriftwood.forest.traversal import (
     Routes,
@@ -101,6 +102,7 @@ __all__ = [
     "scores",
     "stage_parts",
     "stages_from",
+    "stages_in_use",
     "sums_below",
     "table_of",
     "table_with",

@@ -77,6 +77,7 @@ from thriftwood.problem.targets import (
     times_counted,
 )
 from thriftwood.problem.validation import (
+    JudgedModel,
     Prunings,
     read_points,
     read_validation,
@@ -100,6 +101,7 @@ __all__ = [
     "ClosureIndex",
     "ErrorCosts",
     "Figures",
+    "JudgedModel",
     "Loss",
     "NodeLosses",
     "Pairs",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -58,6 +58,15 @@ class Prunings(Protocol):
 
     def bootstrap(self) -> BootstrapSamples | None:
         """Return the samples that each tree was grown on, where the model knows them."""
+
+
+class JudgedModel(NamedTuple):
+    """A model in stages to measure, as `Meter` and `read_validation` take a path."""
+
+    model: Any
+    forest: Forest  # what stands for its purchases
+    prices: PriceList
+    samples: str = "all"
 
 
 def read_validation(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,20 +16,11 @@ from thriftwood.billing import FeatureBill, FeatureUse, make_bill
 from thriftwood.cascade import at_stop
 from thriftwood.costs import AnyCosts, PriceList
 from thriftwood.evaluation import Evaluation, Meter, Predicted, class_losses, read_score
-from thriftwood.forest import Forest, NestedStages, mask_of
-from thriftwood.problem import ErrorCosts, SampleData, read_validation
+from thriftwood.forest import NestedStages, mask_of, stages_in_use
+from thriftwood.problem import ErrorCosts, JudgedModel, SampleData, read_validation
 from thriftwood.support.arrays import FloatArray, IntArray, read_only
 from thriftwood.support.validation import shares_of_one
 from thriftwood.thrifty.units import bills_of_sets
-
-
-class _Judged(NamedTuple):
-    """Model to measure, by the trees that stand for its purchases."""
-
-    model: Any
-    forest: Forest
-    prices: PriceList
-    samples: str = "all"
 
 
 @dataclass(frozen=True)
@@ -85,8 +76,7 @@ class MeasuredStages:
 
     def in_use(self, point: int | None) -> list[int]:
         """Return the stages that samples may reach at a point."""
-        rule = self._rule(point)
-        return np.flatnonzero(np.isfinite(rule[: int(np.argmax(rule == 0)) + 1])).tolist()
+        return stages_in_use(self._rule(point))
 
     def evaluate(self, quantiles: Sequence[float] = ()) -> Evaluation:
         """Measure all points: errors, scores and bills."""
@@ -162,7 +152,7 @@ def bill_of_sets(
 
 
 def _judged(model: Any) -> Any:
-    return _Judged(model, model.purchase_plan.richest, model.prices)
+    return JudgedModel(model, model.purchase_plan.richest, model.prices)
 
 
 def _scoring_of(model: Any) -> Any:
