@@ -144,7 +144,7 @@ class CascadeClassifier(Summarised, FittedModel):
 
     @property
     def choice(self) -> Choice | None:
-        """What is given up for what is saved, on the samples that tuned the rules."""
+        """Score and bill given up and saved, on the samples that tuned the rules."""
         own = self.rules.number_of(self.stages.thresholds)
         is_limited = self.max_cost < math.inf or self.guarantee is not None
         if self.evaluation is None or own is None or is_limited:

@@ -121,7 +121,7 @@ class CascadeRanker(Summarised, FittedModel):
 
     @cached_property
     def purchase_plan(self) -> Stages:
-        """What each stage buys, as trees that bills and lazy predictors can follow."""
+        """Purchases of each stage, as trees that bills and lazy predictors can follow."""
         if isinstance(self.stages, Stages):
             return self.stages
         return purchase_plan(self.stages, None, self.feature_names)
@@ -254,7 +254,7 @@ class CascadeRanker(Summarised, FittedModel):
 
     @property
     def choice(self) -> Choice | None:
-        """What is given up for what is saved, on the samples that tuned the rules."""
+        """Score and bill given up and saved, on the samples that tuned the rules."""
         own = self.rules.number_of(self.stages.thresholds)
         if self.evaluation is None or own is None or self.max_cost < math.inf:
             return None

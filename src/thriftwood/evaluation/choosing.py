@@ -83,7 +83,7 @@ class Choice:
 
     @property
     def given_up(self) -> float:
-        """By how much the score is below that of the model before pruning."""
+        """Fall of the score below that of the model before pruning."""
         return self.score_before - self.score
 
     def __str__(self) -> str:

@@ -39,7 +39,7 @@ class Prunings(Protocol):
 
     @property
     def samples(self) -> str:
-        """On which samples each tree's loss counted."""
+        """Samples on which each tree's loss counted, as in `prune`."""
 
     @property
     def tradeoffs(self) -> FloatArray: ...
