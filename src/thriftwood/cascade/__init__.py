@@ -17,7 +17,14 @@ from thriftwood.cascade.guarantee import Guarantee
 from thriftwood.cascade.list_building import build_list_cascade, ranking_name, tuned
 from thriftwood.cascade.model import CascadeClassifier
 from thriftwood.cascade.ranker import CascadeRanker
-from thriftwood.cascade.rules import CLOSE, StoppingRules, not_beaten, rule_parts, rules_from
+from thriftwood.cascade.rules import (
+    CLOSE,
+    StoppingRules,
+    not_beaten,
+    rule_parts,
+    rules_from,
+    whole_model,
+)
 from thriftwood.cascade.tuning import (
     StageResults,
     at_stop,
@@ -50,4 +57,5 @@ __all__ = [
     "temperature_scaling",
     "tune_rules",
     "tuned",
+    "whole_model",
 ]

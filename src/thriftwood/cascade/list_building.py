@@ -14,6 +14,7 @@ from thriftwood.cascade.building import N_STAGES, forests_of
 from thriftwood.cascade.list_bills import ListBills
 from thriftwood.cascade.list_tuning import ListResults, tune_lists
 from thriftwood.cascade.ranker import CascadeRanker
+from thriftwood.cascade.rules import whole_model
 from thriftwood.costs import PriceList
 from thriftwood.errors import InputError
 from thriftwood.evaluation import choose_point, read_score
@@ -44,7 +45,7 @@ def build_list_cascade(
                 training = read_labelled(refit, "refit")
                 model, _ = refit_model(forest_model(forest), training, validation, n_jobs=n_jobs)
                 forests[number] = replace(read_forest(model), inputs=forest.inputs)
-        tried = Stages(tuple(forests), np.append(np.full(len(forests) - 1, np.inf), 0.0)).check()
+        tried = Stages(tuple(forests), whole_model(len(forests))).check()
         ranker = CascadeRanker(tried, prices.without_samples(), scoring=scoring, n_jobs=n_jobs)
         return tuned(ranker, data, prices, ranker.outputs(data.table))
 

@@ -16,7 +16,7 @@ from scipy.optimize import isotonic_regression
 
 from thriftwood.cascade import kernels
 from thriftwood.cascade.list_bills import ListBills
-from thriftwood.cascade.rules import StoppingRules, not_beaten
+from thriftwood.cascade.rules import StoppingRules, not_beaten, whole_model
 from thriftwood.forest import SKIPPED, discounts, weights_of_queries
 from thriftwood.problem import RankingScore
 from thriftwood.support.arrays import FloatArray, IndexArray, IntArray
@@ -75,7 +75,7 @@ def tune_lists(results: ListResults) -> StoppingRules:
     Costs are mean bills of queries, losses and errors what NDCG lacks.
     """
     tried = _Tried(results)
-    full = tried.of(np.append(np.full(tried.n_stages - 1, SKIPPED), 0.0))[0]
+    full = tried.of(whole_model(tried.n_stages))[0]
     for tradeoff in TRADEOFFS / full if full > 0 else ():
         for start in _starts(tried.n_stages):
             _descend(tried, start, tradeoff)

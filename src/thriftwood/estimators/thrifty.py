@@ -24,6 +24,7 @@ from thriftwood.cascade import (
     is_lopsided,
     rule_parts,
     rules_from,
+    whole_model,
 )
 from thriftwood.costs import (
     AnyCosts,
@@ -172,12 +173,11 @@ class Thrifty(BaseEstimator):
             tuned, found, samples, own_weights[held_out], seed, prices.unit
         )
         self.prices_ = prices.without_samples()
-        thresholds = np.append(np.full(len(sets) - 1, np.inf), 0.0)
         self.stages_ = NestedStages(
             tuple(sets),
             fitted.members,
             fitted.gates,
-            thresholds,
+            whole_model(len(sets)),
             objective.error_costs,
             objective.unit,
         ).check()
@@ -272,14 +272,13 @@ class Thrifty(BaseEstimator):
         about_prices, arrays = price_parts(self.prices_)
         arrays |= rule_parts(self.rules_)
         arrays |= {f"frontier_{name}": getattr(self.frontier_, name) for name in FRONTIER_ARRAYS}
-        names = getattr(self, "feature_names_in_", None)
         classes = getattr(self, "classes_", None)
         header = {
             "format": THRIFTY_FORMAT,
             "version": VERSION,
             "kind": type(self).__name__,
             "prices": about_prices,
-            "feature_names": None if names is None else list(names),
+            "feature_names": self._names,
             "classes": None if classes is None else classes.tolist(),
             "scoring": self.frontier_.scoring,
             "suggested": self.rules_.suggested,

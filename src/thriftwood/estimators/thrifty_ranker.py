@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from thriftwood.adapters import Scoring
 from thriftwood.billing import FeatureBill
-from thriftwood.cascade import CascadeRanker, ranking_name, tuned
+from thriftwood.cascade import CascadeRanker, ranking_name, tuned, whole_model
 from thriftwood.costs import AnyCosts, PriceList
 from thriftwood.errors import InputError
 from thriftwood.estimators.options import prices_for
@@ -164,7 +164,7 @@ class ThriftyRanker(Thrifty):
                 tuple(sets),
                 fitted.members,
                 (),
-                np.append(np.full(len(sets) - 1, np.inf), 0.0),
+                whole_model(len(sets)),
                 np.empty((0, 0)),
                 begins=begins,
             ).check()

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from thriftwood.billing import FeatureBill, FeatureUse, make_bill
-from thriftwood.cascade import at_stop
+from thriftwood.cascade import at_stop, whole_model
 from thriftwood.costs import AnyCosts, PriceList
 from thriftwood.evaluation import Evaluation, Meter, Predicted, class_losses, read_score
 from thriftwood.forest import NestedStages, mask_of, stages_in_use
@@ -123,7 +123,7 @@ class MeasuredStages:
         """Return the thresholds of a point."""
         rule: FloatArray
         if point is None:
-            rule = np.append(np.full(self.margins.shape[1] - 1, np.inf), 0.0)
+            rule = whole_model(self.margins.shape[1])
         else:
             rule = self.model.rules_.thresholds[-1 - point]
         return rule
