@@ -20,7 +20,7 @@ from thriftwood.adapters import ABOUT_ONE, read_class_weight, read_forest
 from thriftwood.adapters.scoring import FixedPredictions as Scored
 from thriftwood.errors import ConstantPredictionWarning, InputError
 from thriftwood.evaluation.confusion import FORMULAS
-from thriftwood.evaluation.scores import KNOWN, Predicted, Samples
+from thriftwood.evaluation.scores import KNOWN, Predicted, ScoredSamples
 
 TRAIN, OTHERS = np.arange(0, 600), np.arange(600, 900)
 ALL = np.nan_to_num(NHANES.X, nan=-1.0)
@@ -196,7 +196,7 @@ def test_what_a_sample_adds_to_a_score_is_its_derivative(name, n_classes):
     outputs /= outputs.sum(axis=1, keepdims=True)  # many are equally likely
     labels = outputs.argmax(axis=1)
     one = {"own_class": 1} if n_classes == 2 and name in ABOUT_ONE else {}
-    samples = Samples(target, weights / weights.sum(), n_classes, {})
+    samples = ScoredSamples(target, weights / weights.sum(), n_classes, {})
     score, adds = KNOWN[name](samples, Predicted((labels != target)[None], outputs, labels), **one)
 
     def by_hand(weights):
@@ -234,7 +234,7 @@ def test_scores_of_classes_that_are_never_predicted_are_those_of_scikit_learn(na
     for labels in (np.zeros(6, int), np.array([0, 2, 0, 2, 2, 2]), np.array([0, 0, 3, 1, 1, 1])):
         if name in ABOUT_ONE:
             continue
-        samples = Samples(target, np.full(6, 1 / 6), 4, {})
+        samples = ScoredSamples(target, np.full(6, 1 / 6), 4, {})
         found, adds = KNOWN[name](samples, Predicted(None, None, labels))
         model = Scored(np.eye(4)[labels], np.arange(4))
         with warnings.catch_warnings():

@@ -7,7 +7,7 @@ from typing import Any
 
 import thriftwood as tw
 from thriftwood.cli.console import Console
-from thriftwood.cli.inputs import Inputs, read_samples, with_target
+from thriftwood.cli.inputs import FileInputs, read_samples, with_target
 from thriftwood.cli.options import Request
 from thriftwood.cli.text import wrapped
 from thriftwood.errors import InputError
@@ -45,7 +45,7 @@ def check_cascade(request: Request, given: list[str]) -> None:
 
 
 def make_cascade(
-    inputs: Inputs, request: Request, console: Console
+    inputs: FileInputs, request: Request, console: Console
 ) -> tuple[tw.CascadeClassifier | tw.CascadeRanker, list[str], dict[str, Any]]:
     """Return a cascade of points of the path, tuned on the validation set."""
     assert inputs.validation is not None, "`_check_choice` has seen to that."
@@ -82,7 +82,7 @@ def make_cascade(
 
 def _guaranteed(
     cascade: tw.CascadeClassifier,
-    inputs: Inputs,
+    inputs: FileInputs,
     request: Request,
     console: Console,
 ) -> tw.CascadeClassifier:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import thriftwood as tw
 from thriftwood.cli.console import Console
-from thriftwood.cli.inputs import Inputs, check_metric, check_request, read_inputs
+from thriftwood.cli.inputs import FileInputs, check_metric, check_request, read_inputs
 from thriftwood.cli.options import OutputFolder, Request, command
 from thriftwood.cli.outputs import check_apart, check_new_folder, new_folder, write_picture
 from thriftwood.cli.prune import figures
@@ -46,7 +46,7 @@ MOST_POINTS = 12  # in the table
 MARK = "<- suggested"
 
 
-class Frontier(NamedTuple):
+class FoundFrontier(NamedTuple):
     """A path, its evaluation on the validation set if there is one, and the suggested point.
 
     None is the model before pruning.
@@ -110,7 +110,7 @@ def _show_thrifty(model: Any, request: Request, output: Path, console: Console) 
     console.answer(facts | {"type": type(model).__name__, "output": str(output)})
 
 
-def check_page(request: Request, inputs: Inputs) -> None:
+def check_page(request: Request, inputs: FileInputs) -> None:
     """Refuse what cannot be written on the page, before the work begins."""
     from thriftwood.report.page import read_positive
 
@@ -128,7 +128,7 @@ def say_frontier(lines: list[str], output: Path, console: Console) -> None:
     console.say(f"Wrote {output}. To choose a point, open {output / REPORT}.")
 
 
-def frontier_lines(found: Frontier) -> list[str]:
+def frontier_lines(found: FoundFrontier) -> list[str]:
     """Return a table of some points, from the model as it is to single leaves."""
     from thriftwood.report.points import shown_points
 
@@ -145,7 +145,7 @@ def frontier_lines(found: Frontier) -> list[str]:
     return [top, "", title, *body, "", wrapped(loss), wrapped(f"Suggested is {found.reason}.")]
 
 
-def _columns(found: Frontier, points: list[int]) -> dict[str, list[str]]:
+def _columns(found: FoundFrontier, points: list[int]) -> dict[str, list[str]]:
     """Return the columns of the table, the model before pruning in their first line."""
     path, before = found.path, found.path.original
     costs = [before.cost, *path.costs[points].tolist()]
@@ -176,7 +176,7 @@ def _saved(cost: float, before: float) -> str:
     return f"{round(100 * (1 - cost / before), 1) + 0.0:.1f} %" if before else ""
 
 
-def frontier_facts(found: Frontier) -> dict[str, Any]:
+def frontier_facts(found: FoundFrontier) -> dict[str, Any]:
     """Return all points for JSON."""
     path, original = found.path, figures(found.path.original)
     suggested = path.original if found.point is None else path[found.point]
@@ -201,8 +201,8 @@ def frontier_facts(found: Frontier) -> dict[str, Any]:
 
 
 def write_frontier(
-    folder: Path, path: PruningPath, inputs: Inputs, request: Request, console: Console
-) -> Frontier:
+    folder: Path, path: PruningPath, inputs: FileInputs, request: Request, console: Console
+) -> FoundFrontier:
     """Evaluate a path, and write its tables, its pictures and its page into a folder."""
     from thriftwood.report.page import write_page
 
@@ -234,7 +234,7 @@ def write_frontier(
         positive=request.positive,
         commands=command,
     )
-    found = Frontier(path, evaluation, page.point, page.why)
+    found = FoundFrontier(path, evaluation, page.point, page.why)
     with console.step("Writing tables"):
         frame = frame_of(path, evaluation)
         frame.to_csv(folder / "path.csv", index=False)
@@ -255,7 +255,7 @@ def frame_of(path: PruningPath, evaluation: Evaluation | None) -> pd.DataFrame:
     return frame.join(measured.add_prefix("validation_"))
 
 
-def _draw(folder: Path, found: Frontier, inputs: Inputs) -> None:
+def _draw(folder: Path, found: FoundFrontier, inputs: FileInputs) -> None:
     """Draw the frontier, and for the suggested point, or the first, the bills and a tree."""
     path, evaluation, suggested, _ = found
     point = suggested or 0

@@ -99,7 +99,7 @@ def score_on(samples: Samples, scoring: Any, model: Any) -> tuple[str, float]:
 
 
 @dataclass(frozen=True)
-class Inputs:
+class FileInputs:
     """Contents of the files of a request."""
 
     problem: PruningProblem
@@ -126,7 +126,7 @@ class Inputs:
         return read_error_costs(ErrorCosts(self.error_costs), self.problem.forest.classes)
 
 
-def read_inputs(request: Request, console: Console) -> Inputs:
+def read_inputs(request: Request, console: Console) -> FileInputs:
     """Read what a request names; small files first, so that a slip shows at once."""
     from thriftwood.adapters import read_forest
     from thriftwood.formats.models import suffix_for
@@ -166,7 +166,7 @@ def read_inputs(request: Request, console: Console) -> Inputs:
     suffix = suffix_for(request.model)
     positive = read_positive(request, classes)
     about = class_weight, error_costs, scoring, suffix, positive
-    return Inputs(problem, samples, validation, costs, *about)
+    return FileInputs(problem, samples, validation, costs, *about)
 
 
 def with_target(rows: TableSamples, file: Path) -> Samples:

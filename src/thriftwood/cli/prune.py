@@ -12,7 +12,7 @@ import thriftwood as tw
 from thriftwood.cli.cascade import check_cascade, make_cascade
 from thriftwood.cli.console import Console
 from thriftwood.cli.inputs import (
-    Inputs,
+    FileInputs,
     Samples,
     check_limit,
     check_metric,
@@ -134,7 +134,7 @@ def _check_choice(request: Request) -> None:
         )
 
 
-def _check_model(inputs: Inputs, output: Path, request: Request) -> None:
+def _check_model(inputs: FileInputs, output: Path, request: Request) -> None:
     """Refuse what cannot be done with a model of this kind, before the work begins."""
     from thriftwood.adapters import read_bootstrap
     from thriftwood.formats.models import check_model_file
@@ -155,7 +155,7 @@ def _check_model(inputs: Inputs, output: Path, request: Request) -> None:
 
 
 def point_of(
-    path: PruningPath, inputs: Inputs, limits: tuple[float | None, float | None], refit: bool
+    path: PruningPath, inputs: FileInputs, limits: tuple[float | None, float | None], refit: bool
 ) -> Answer:
     """Return the point within a budget, or a rise of the error, or else that of the least sum."""
     from thriftwood.problem import interval_in_words, tradeoff_inside, tradeoffs_of
@@ -179,7 +179,7 @@ def point_of(
     return model, [*lines, *notes], facts
 
 
-def _by_errors(path: PruningPath, inputs: Inputs, max_error_increase: float | None) -> Pruned:
+def _by_errors(path: PruningPath, inputs: FileInputs, max_error_increase: float | None) -> Pruned:
     """Return the cheapest point whose error hardly rises, or that --metric or money chooses."""
     is_limited = max_error_increase is not None
     scoring = None if is_limited else inputs.scoring
@@ -202,7 +202,7 @@ def _by_errors(path: PruningPath, inputs: Inputs, max_error_increase: float | No
     )
 
 
-def answer_lines(inputs: Inputs) -> list[str]:
+def answer_lines(inputs: FileInputs) -> list[str]:
     """Say from which probability on the other of two classes costs less, where errors cost."""
     classes = inputs.problem.forest.classes
     if inputs.error_costs is None or classes is None or len(classes) != 2:
@@ -218,7 +218,7 @@ def answer_lines(inputs: Inputs) -> list[str]:
     return [wrapped(words)]
 
 
-def _at_tradeoff(inputs: Inputs, request: Request) -> Answer:
+def _at_tradeoff(inputs: FileInputs, request: Request) -> Answer:
     """Return the optimal pruning at a tradeoff, which needs about the memory of a path."""
     from thriftwood.pruning import Certified
 
@@ -232,7 +232,7 @@ def _at_tradeoff(inputs: Inputs, request: Request) -> Answer:
 
 
 def _answer(
-    pruned: Pruned, inputs: Inputs, refit: bool, certificate: Certificate | None, proof: str
+    pruned: Pruned, inputs: FileInputs, refit: bool, certificate: Certificate | None, proof: str
 ) -> Answer:
     """Return a pruned model, refitted where that is wanted, with its figures and its proof."""
     if refit:
@@ -303,7 +303,7 @@ def write_model(model: Any, output: Path, force: bool, console: Console) -> None
         write_model_file(model, unfinished)
 
 
-def _on_validation(inputs: Inputs, pruned: Any) -> tuple[dict[str, Any] | None, list[str], str]:
+def _on_validation(inputs: FileInputs, pruned: Any) -> tuple[dict[str, Any] | None, list[str], str]:
     """Return error and cost on the validation set, before and now, and which errors are made.
 
     The former are for JSON, and as lines.
@@ -319,7 +319,7 @@ def _on_validation(inputs: Inputs, pruned: Any) -> tuple[dict[str, Any] | None, 
     return facts, [wrapped(line)], _which_errors(now, before, inputs)
 
 
-def _which_errors(now: dict[str, Any], before: dict[str, Any], inputs: Inputs) -> str:
+def _which_errors(now: dict[str, Any], before: dict[str, Any], inputs: FileInputs) -> str:
     """Return which errors a model makes, of two classes; empty for others."""
     from thriftwood.evaluation import errors_in_words, labels_of
 
@@ -330,7 +330,7 @@ def _which_errors(now: dict[str, Any], before: dict[str, Any], inputs: Inputs) -
     return errors_in_words(was, is_now, labels, inputs.positive)
 
 
-def ranked(samples: Samples, inputs: Inputs, model: Any) -> dict[str, Any]:
+def ranked(samples: Samples, inputs: FileInputs, model: Any) -> dict[str, Any]:
     """Return the score of the rankings of a model, or of a cascade, and what it costs."""
     from thriftwood.adapters import read_forest
     from thriftwood.cascade import ranking_name
@@ -352,7 +352,7 @@ def ranked(samples: Samples, inputs: Inputs, model: Any) -> dict[str, Any]:
     }
 
 
-def measured_on(samples: Samples, inputs: Inputs, model: Any) -> dict[str, Any]:
+def measured_on(samples: Samples, inputs: FileInputs, model: Any) -> dict[str, Any]:
     """Return the error and the mean bill of a model: before pruning, pruned, or a cascade."""
     from thriftwood.adapters import read_forest
     from thriftwood.problem import least_cost_answers
@@ -397,7 +397,7 @@ def _confusion(samples: Samples, answers: Any, predictor: Any) -> list[list[floa
     return found
 
 
-def _score(samples: Samples, inputs: Inputs, predictor: Any) -> tuple[str, float]:
+def _score(samples: Samples, inputs: FileInputs, predictor: Any) -> tuple[str, float]:
     """Return the name of the score that judges, and what it is."""
     from thriftwood.evaluation import default_scoring
 
@@ -405,7 +405,7 @@ def _score(samples: Samples, inputs: Inputs, predictor: Any) -> tuple[str, float
     return score_on(samples, inputs.scoring or usual, predictor)
 
 
-def _in_words(measured: dict[str, Any], inputs: Inputs) -> str:
+def _in_words(measured: dict[str, Any], inputs: FileInputs) -> str:
     if "error" not in measured:
         per_query = amount(measured["cost_per_query"], "")
         words = _score_in_words(measured)

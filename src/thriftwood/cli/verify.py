@@ -9,7 +9,13 @@ import typer
 
 import thriftwood as tw
 from thriftwood.cli.console import NOT_OPTIMAL, Console
-from thriftwood.cli.inputs import Inputs, check_file, check_request, read_inputs, read_one_forest
+from thriftwood.cli.inputs import (
+    FileInputs,
+    check_file,
+    check_request,
+    read_inputs,
+    read_one_forest,
+)
 from thriftwood.cli.options import Request, command, flag
 from thriftwood.cli.prune import figures, proof_facts
 from thriftwood.cli.text import count, wrapped
@@ -66,7 +72,9 @@ def verify(
         raise typer.Exit(NOT_OPTIMAL)
 
 
-def _lines(verification: Verification, pruned: Path, inputs: Inputs, request: Request) -> list[str]:
+def _lines(
+    verification: Verification, pruned: Path, inputs: FileInputs, request: Request
+) -> list[str]:
     title, *lines = str(verification).replace("Verification", str(pruned), 1).splitlines()
     prices = "every feature at 1" if request.costs is None else f"the prices of {request.costs}"
     counted = f"judged on {count(len(inputs.samples.y), 'sample')} of {request.data}, with {prices}"

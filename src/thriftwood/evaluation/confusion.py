@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from thriftwood.support.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from thriftwood.evaluation.scores import Judged, Predicted, Samples
+    from thriftwood.evaluation.scores import Judged, Predicted, ScoredSamples
 
 # Shares, with imaginary parts where they are differentiated.
 Shares = NDArray[Any]
@@ -28,7 +28,7 @@ NO_VARIANCE = 1e-12
 
 def judge(
     formula: Callable[..., Shares],
-    samples: Samples,
+    samples: ScoredSamples,
     predicted: Predicted,
     own_class: int | None = None,
 ) -> Judged:

@@ -209,7 +209,7 @@ def _ranking(
     shares /= shares.sum()
     influence = np.zeros(len(weights))
 
-    def score_of(_: Samples, predicted: Predicted) -> Judged:
+    def score_of(_: ScoredSamples, predicted: Predicted) -> Judged:
         values = value_of(predicted.outputs)[documents]
         mean, of_queries = _mean(score.of_queries(grades[documents], values, query), shares)
         influence[documents[first]] = of_queries
@@ -219,14 +219,14 @@ def _ranking(
 
 
 def _deviating(
-    score_of: Callable[[Samples, Predicted], Judged],
+    score_of: Callable[[ScoredSamples, Predicted], Judged],
     forest: Forest,
     data: SampleData,
     weights: FloatArray,
 ) -> Callable[[Predicted], tuple[float, FloatArray]]:
     """Return a score with its deviations, added up over groups of samples."""
     n_classes = 0 if forest.classes is None else len(forest.classes)
-    samples = Samples(data.target, weights / weights.sum(), n_classes, {})
+    samples = ScoredSamples(data.target, weights / weights.sum(), n_classes, {})
     group, n_groups = _groups(weights, N_GROUPS, data.query)
     correction = math.sqrt(n_groups / max(n_groups - 1, 1))
 
@@ -299,7 +299,7 @@ def _groups(weights: FloatArray, most: int, query: IndexArray | None) -> tuple[I
     return group, n_groups
 
 
-class Samples(NamedTuple):
+class ScoredSamples(NamedTuple):
     """True values of samples, their shares of the whole weight, and what was sorted before."""
 
     target: IndexArray | FloatArray
@@ -317,27 +317,27 @@ def _mean(values: FloatArray, shares: FloatArray) -> Judged:
     return mean, shares * (values - mean)
 
 
-def neg_log_loss(samples: Samples, predicted: Predicted) -> Judged:
+def neg_log_loss(samples: ScoredSamples, predicted: Predicted) -> Judged:
     return _mean(-predicted.losses[CLASS_LOSSES.index("log_loss")], samples.shares)
 
 
-def neg_brier_score(samples: Samples, predicted: Predicted) -> Judged:
+def neg_brier_score(samples: ScoredSamples, predicted: Predicted) -> Judged:
     return _mean(-predicted.losses[CLASS_LOSSES.index("brier")], samples.shares)
 
 
-def roc_auc(samples: Samples, predicted: Predicted) -> Judged:
+def roc_auc(samples: ScoredSamples, predicted: Predicted) -> Judged:
     """Area under the ROC curve of the second class."""
     return _area(samples, predicted.outputs[:, 1], 1)
 
 
-def roc_auc_ovr(samples: Samples, predicted: Predicted) -> Judged:
+def roc_auc_ovr(samples: ScoredSamples, predicted: Predicted) -> Judged:
     """Mean area under the ROC curves of each class against the rest."""
     areas = [_area(samples, predicted.outputs[:, k], k) for k in range(samples.n_classes)]
     return float(np.mean([area for area, _ in areas])), np.mean([own for _, own in areas], axis=0)
 
 
 def average_precision(
-    samples: Samples, predicted: Predicted, own_class: int | None = None
+    samples: ScoredSamples, predicted: Predicted, own_class: int | None = None
 ) -> Judged:
     """Mean precision at the samples of a class, from the likeliest on down; or its mean of all."""
     if own_class is None:
@@ -363,7 +363,7 @@ def average_precision(
     return average, shares * influence / size
 
 
-def r2(samples: Samples, predicted: Predicted) -> Judged:
+def r2(samples: ScoredSamples, predicted: Predicted) -> Judged:
     """Share of the variance that is explained."""
     mean = samples.shares @ samples.target
     spread = (samples.target - mean) ** 2
@@ -378,21 +378,21 @@ def r2(samples: Samples, predicted: Predicted) -> Judged:
     return score, samples.shares * ((1.0 - score) * spread - predicted.losses[0]) / variance
 
 
-def neg_root_mean_squared_error(samples: Samples, predicted: Predicted) -> Judged:
+def neg_root_mean_squared_error(samples: ScoredSamples, predicted: Predicted) -> Judged:
     mean, influence = _mean(predicted.losses[0], samples.shares)
     root = math.sqrt(mean)
     return -root, -influence / (2.0 * root or 1.0)
 
 
-def neg_mean_squared_error(samples: Samples, predicted: Predicted) -> Judged:
+def neg_mean_squared_error(samples: ScoredSamples, predicted: Predicted) -> Judged:
     return _mean(-predicted.losses[0], samples.shares)
 
 
-def neg_mean_absolute_error(samples: Samples, predicted: Predicted) -> Judged:
+def neg_mean_absolute_error(samples: ScoredSamples, predicted: Predicted) -> Judged:
     return _mean(-np.abs(predicted.outputs[:, -1] - samples.target), samples.shares)
 
 
-def _cost_of_errors(matrix: FloatArray, samples: Samples, predicted: Predicted) -> Judged:
+def _cost_of_errors(matrix: FloatArray, samples: ScoredSamples, predicted: Predicted) -> Judged:
     """Score minus the mean cost of answers, which stand as the predicted labels."""
     return _mean(-matrix[samples.target, predicted.labels], samples.shares)
 
@@ -423,7 +423,7 @@ OF_NUMBERS = (
 OF_CLASSES = ("roc_auc", "roc_auc_ovr", "average_precision")
 
 
-def _area(samples: Samples, values: FloatArray, own_class: int) -> Judged:
+def _area(samples: ScoredSamples, values: FloatArray, own_class: int) -> Judged:
     """Return the area under a ROC curve, and what each sample adds to its deviation.
 
     That is how far the share of samples of the other kind which it is ranked rightly against is
