@@ -57,6 +57,8 @@ BLOCKS: dict[str, Callable[[Files], str]] = {
     "peers-auc": lambda files: peers.against_peers(files, "auc"),
     "areas": lambda files: peers.areas(files, "accuracy"),
     "bills": peers.bills_at_scores,
+    "errors-covertype": lambda files: peers.errors_within(files, "covertype"),
+    "errors-miniboone": lambda files: peers.errors_within(files, "miniboone"),
     "money": peers.money_table,
     "ablation": peers.ablation_table,
     "repeated": paper.repeated,

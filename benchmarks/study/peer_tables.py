@@ -117,6 +117,23 @@ def bills_at_scores(files: Files, kind: str = "accuracy") -> str:
 SHOWN_BILLS = ("thrifty", "cascade", "refit", "forward", "importance", "cegb", "catboost", "neural")
 
 
+def errors_within(files: Files, task: str) -> str:
+    """Error, and mean bill on test samples, of each method within each budget."""
+    frontier = files.frontier(task)
+    names = [name for name in frontiers.METHODS if name in frontier.methods]
+    errors = {name: 1 - frontier.value[name].mean(axis=0) for name in names}
+    bills = {name: frontier.bill[name].mean(axis=0) for name in names}
+    least = [score(float(own)) for own in np.min(list(errors.values()), axis=0)]
+    body = []
+    for name in names:
+        cells = []
+        for place, best in enumerate(least):
+            error, paid = score(errors[name][place]), bill(bills[name][place])
+            cells.append(f"**{error}** ({paid})" if error == best else f"{error} ({paid})")
+        body.append([frontiers.METHODS[name].title, *cells])
+    return table(["", *(f"{budget:g}" for budget in frontier.budgets)], body)
+
+
 # --- money, ablation, speed
 
 
