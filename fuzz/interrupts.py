@@ -152,13 +152,13 @@ class Interrupts:
             shutil.rmtree(self.folder / "out", ignore_errors=True)
             return None if process.returncode == 0 else process.stderr.read()[-1000:]
         process.send_signal(sent)
-        signalled, worked = time.monotonic(), -seconds_of_work(process.pid) - _of_children()
+        signalled, worked = time.monotonic(), -seconds_of_work(process.pid) - work_of_children()
         try:
             said = process.communicate(timeout=HANGS)[1]
         except subprocess.TimeoutExpired:
             process.kill()
             return f"it lives {HANGS:g} s later"
-        waited, worked = time.monotonic() - signalled, worked + _of_children()
+        waited, worked = time.monotonic() - signalled, worked + work_of_children()
         counts["interrupts"] += 1
         left = sorted(one.name for one in self.folder.iterdir())
         if process.returncode not in (130, 143, -sent) or "Traceback" in said:
@@ -189,7 +189,7 @@ def seconds_of_work(process):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _of_children():
+def work_of_children():
     """Return the same of all processes that were started here and have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime

@@ -9,8 +9,10 @@ import time
 
 import numpy as np
 import pytest
+from fuzz.interrupts import seconds_of_work, work_of_children
 from joblib import parallel_config
 from joblib.parallel import get_active_backend
+from jupyter_client.manager import start_new_kernel
 from paths import FOREST, HEART, PATH
 from scipy.optimize import linprog
 from sklearn import config_context, get_config
@@ -152,13 +154,54 @@ def test_an_interrupted_command_leaves_nothing(tmp_path, number, delay):
     time.sleep(delay)
     assert child.poll() is None, child.communicate()
     child.send_signal(number)
-    begin = time.monotonic()
+    begin, worked = time.monotonic(), -seconds_of_work(child.pid) - work_of_children()
     _, said = child.communicate(timeout=60)
-    assert time.monotonic() - begin < 2
+    # Whatever else the machine has to do.
+    assert min(time.monotonic() - begin, worked + work_of_children()) < 1
     # Python ends by SIGINT itself where that came while it ran a string, as imports do.
     assert child.returncode in (130, 143, -number), said
     assert "Traceback" not in said
     assert sorted(file.name for file in tmp_path.iterdir()) == ["data.csv", "prices.csv"]
+
+
+CELLS = [
+    """
+import numpy as np
+import thriftwood as tw
+from sklearn.ensemble import RandomForestClassifier
+rng = np.random.default_rng(0)
+X = rng.normal(size=(20_000, 12))
+y = (X[:, 0] * X[:, 1] + X[:, 2] + rng.normal(size=20_000) > 0).astype(int)
+forest = RandomForestClassifier(20, random_state=0).fit(X, y)
+points = len(tw.prune_path(forest, X[:500], y[:500]))
+""",
+    """
+while True:
+    tw.prune_path(forest, X, y)
+""",
+    """
+assert len(tw.prune_path(forest, X[:500], y[:500])) == points
+""",
+]
+
+
+@pytest.mark.slow
+def test_an_interrupted_cell_of_a_notebook_ends_and_the_next_one_works():
+    manager, client = start_new_kernel()
+    try:
+        assert client.execute_interactive(CELLS[0], timeout=300)["content"]["status"] == "ok"
+        request = client.execute(CELLS[1])
+        time.sleep(2)
+        manager.interrupt_kernel()
+        begin = time.monotonic()
+        reply = client.get_shell_msg(timeout=60)
+        assert reply["parent_header"]["msg_id"] == request
+        assert reply["content"]["ename"] == "KeyboardInterrupt"
+        assert time.monotonic() - begin < 10  # on a machine that is busy
+        assert client.execute_interactive(CELLS[2], timeout=60)["content"]["status"] == "ok"
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
 
 
 def test_the_main_thread_lets_others_work():
