@@ -95,10 +95,21 @@ def kernels_of_the_package():
 @pytest.mark.slow
 def test_warming_up_compiles_every_kernel(capsys):
     folder = tw.warm_up(progress=True)
-    assert " 86%" in capsys.readouterr().err
+    assert " 88%" in capsys.readouterr().err
     assert folder == compiling.cache_folder()
     names = kernels_of_the_package()
     assert len(names) > 50
+    assert not [name for name in names if not list(folder.rglob(f"{name}*.nbc"))]
+
+
+@pytest.mark.slow
+def test_the_command_warms_up():
+    command = [sys.executable, "-m", "thriftwood", "warm-up"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    said = done.stdout + done.stderr
+    folder = Path(said.rsplit("Compiled code is kept in ", 1)[1].strip().removesuffix("."))
+    assert folder == compiling.cache_folder()
+    names = kernels_of_the_package()
     assert not [name for name in names if not list(folder.rglob(f"{name}*.nbc"))]
 
 

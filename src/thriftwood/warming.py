@@ -61,7 +61,7 @@ def warm_up(*, progress: bool | None = None) -> Path | None:
     >>> folder = tw.warm_up()
     """
     X = np.random.default_rng(0).normal(size=(N_SAMPLES, len(PRICES)))
-    steps = (_prune, _measure, _decide, _fetch, _refit, _solve, _grow)
+    steps = (_prune, _measure, _decide, _fetch, _refit, _rank, _solve, _grow)
     with progress_bar("Compiling", progress) as bar, quietly(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of so few samples nothing else is to be expected
         for number, step in enumerate(steps):
@@ -111,6 +111,15 @@ def _refit(X: FloatArray) -> None:
     ):
         pruned = prune(model.fit(X, y), X, y, tradeoff=0.001)
         pruned.refit(X, y).model.predict(X)
+
+
+def _rank(X: FloatArray) -> None:
+    grades = np.digitize(X[:, 0] + X[:, 1], (0.0, 1.0))
+    qid = np.repeat(np.arange(6), N_SAMPLES // 6)
+    model = GradientBoostingRegressor(n_estimators=3).fit(X, grades)
+    pruned = prune(model, X, grades, qid=qid, loss="lambdarank", tradeoff=0.001)
+    pruned.refit(X, grades, qid=qid, strength=1.0)
+    prune_path(model, X, grades, costs=COSTS).cascade(X, grades, qid=qid)
 
 
 def _solve(X: FloatArray) -> None:
