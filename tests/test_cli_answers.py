@@ -179,7 +179,7 @@ def test_a_cascade_of_numbers_is_refused_with_what_to_do(folder, tmp_path):
     tw.export.to_skops(tree, tmp_path / "tree.skops")
     words = (folder / "train.csv", "--target", "age", "--validation", folder / "valid.csv")
     sentence = refused("prune", tmp_path / "tree.skops", *words, "--cascade", "-o", "x.tw")
-    assert "use --budget without --cascade." in sentence
+    assert "use --budget without --cascade" in sentence
 
 
 def test_a_place_where_nothing_can_be_written_is_named_as_it_was_typed(folder):
