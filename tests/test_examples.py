@@ -177,11 +177,13 @@ def sensors_in_c(text: str) -> None:
 
 def thrifty(text: str) -> None:
     parts = re.split(r"^[A-Za-z].*\(mean bill, error\)$", text, flags=re.MULTILINE)
-    full, *_, ours = (numbers(r"^ +([\d.]+) +([\d.]+)$", part) for part in parts[1:])
+    full, _, paying, _, ours = (numbers(r"^ +([\d.]+) +([\d.]+)$", part) for part in parts[1:])
     assert len(parts) == 6
     assert rising([bill for bill, _ in ours])
-    assert ours[-1][0] < full[0][0] / 5
-    assert ours[-1][1] < full[0][1] + 0.02
+    ((all_features, error),) = full
+    assert min(wrong for bill, wrong in ours if bill < all_features / 10) < error + 0.006
+    least = min((wrong for bill, wrong in paying if bill < 110), default=1.0)
+    assert min(wrong for bill, wrong in ours if bill < 20) < least + 0.006
 
 
 def ranking(text: str) -> None:
