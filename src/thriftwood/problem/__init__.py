@@ -63,7 +63,14 @@ from thriftwood.problem.rankings import (
     ranking_values,
     read_ranking,
 )
-from thriftwood.problem.refining import FINE, certain_splits, closure_at, coarse_below, refined
+from thriftwood.problem.refining import (
+    FINE,
+    certain_splits,
+    closure_at,
+    coarse_below,
+    hidden_in_others,
+    refined,
+)
 from thriftwood.problem.targets import (
     ClassWeight,
     check_known,
@@ -124,6 +131,7 @@ __all__ = [
     "coarse_below",
     "ensemble_losses",
     "grades_of",
+    "hidden_in_others",
     "in_whole_numbers",
     "interval_in_words",
     "is_uniform",

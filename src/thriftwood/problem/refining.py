@@ -56,17 +56,22 @@ def refined(problem: PruningProblem, certain: BoolArray) -> tuple[ClosureProblem
     inside = ~certain
     split = np.flatnonzero(index.forest.is_split)[inside]
     gains = whole_gains(index.forest, problem.node_losses.total, split)
-    unpaid = ~closure.needed_items(certain)[closure.arc_item]
-    arcs = np.repeat(inside, np.diff(closure.arc_start)) & unpaid
-    before = np.concatenate([[0], np.cumsum(arcs)])[closure.arc_start]
-    items, arc_item = np.unique(closure.arc_item[arcs], return_inverse=True)
+    arcs = np.repeat(inside, np.diff(closure.arc_start))
+    arcs &= ~closure.needed_items(certain)[closure.arc_item]
+    before = np.zeros(closure.n_arcs + 1, dtype=np.int32)
+    np.cumsum(arcs, out=before[1:])
+    before = before[closure.arc_start]
+    arc_item = closure.arc_item[arcs]
+    items = np.zeros(closure.n_items, dtype=np.bool_)
+    items[arc_item] = True
+    item_number = np.cumsum(items, dtype=np.int32) - 1
     number = np.where(inside, np.cumsum(inside) - 1, -1)
     requires = closure.requires[inside]
     smaller = ClosureProblem(
         gains.whole,
         np.where(requires >= 0, number[requires], -1).astype(np.int32),
         np.concatenate([[0], np.cumsum(np.diff(before)[inside])]),
-        arc_item.astype(np.int32),
+        item_number[arc_item],
         closure.costs[items],
     ).check()
     return smaller, replace(
@@ -78,13 +83,22 @@ def refined(problem: PruningProblem, certain: BoolArray) -> tuple[ClosureProblem
     )
 
 
+def hidden_in_others(problem: PruningProblem, certain: BoolArray) -> float:
+    """Return how much of losses rounding hides in the problem that `refined` returns."""
+    split = np.flatnonzero(problem.forest.is_split)[~certain]
+    return 2 * whole_gains(problem.forest, problem.node_losses.total, split).lost
+
+
 def certain_splits(problem: PruningProblem, tradeoff: float) -> BoolArray:
     """Return which splits every optimum at a tradeoff, or below it, keeps."""
     closure, index = problem.closure
     forest, split = index.forest, np.flatnonzero(index.forest.is_split)
     gains, noise = gains_of(forest, problem.node_losses.total, split)
     price = float(Fraction(tradeoff) * index.loss_per_cost * index.cost_unit)
-    spent = np.concatenate([[0], np.cumsum(closure.costs[closure.arc_item])])[closure.arc_start]
+    spent = np.zeros(closure.n_arcs + 1, dtype=np.int64)
+    np.take(closure.costs, closure.arc_item, out=spent[1:], mode="clip")  # "raise" would copy
+    np.cumsum(spent, out=spent)
+    spent = spent[closure.arc_start]
     # One more place, for what is above roots.
     gain, needed = np.zeros(forest.n_nodes + 1), np.zeros(forest.n_nodes + 1)
     gain[split], needed[split] = gains - noise, 2 * price * np.diff(spent)

@@ -22,6 +22,7 @@ from thriftwood.problem import (
     PruningProblem,
     certain_splits,
     coarse_below,
+    hidden_in_others,
     nested_figures,
     refined,
 )
@@ -148,10 +149,11 @@ def _refined_path(
     hidden, times_tradeoff = _hidden(index, cut), 0.0
     last, is_exact = np.inf, True
     while 0 < (high := coarse_below(problem, hidden, FINE)) < last / 2:
-        stays, missed = _kept_at(problem, high)
-        if missed > hidden / WORTHWHILE:
+        certain = certain_splits(problem, high)
+        if hidden_in_others(problem, certain) > hidden / WORTHWHILE:
             break
-        times_tradeoff, hidden = times_tradeoff + hidden / high, missed
+        times_tradeoff += hidden / high
+        stays, hidden = _kept_at(problem, certain, high)
         closure, index = refined(problem, stays)
         cut = parametric_cut(closure, problem.n_jobs, None, deadline)
         found = np.append(np.minimum(index.tradeoffs(cut), high), high)
@@ -167,9 +169,10 @@ def _refined_path(
     return _path(problem, np.append(0.0, some), step, proof)
 
 
-def _kept_at(problem: PruningProblem, tradeoff: float) -> tuple[BoolArray, float]:
+def _kept_at(
+    problem: PruningProblem, certain: BoolArray, tradeoff: float
+) -> tuple[BoolArray, float]:
     """Return the splits that stay at a tradeoff, and by how much losses may miss the least."""
-    certain = certain_splits(problem, tradeoff)
     closure, index = refined(problem, certain)
     lambda_ = index.in_units(tradeoff)
     priced, scale = closure.at(lambda_)
