@@ -45,9 +45,9 @@ def against_peers(files: Files, kind: str, ours: str = "thrifty") -> str:
     body = []
     for task in tasks_of(files):
         frontier = files.frontier(task, kind)
-        if ours not in frontier.methods:
-            continue
         peers = [name for name in frontier.methods if name not in OURS]
+        if ours not in frontier.methods or not peers:
+            continue
         peer = frontier.best_peer(OURS)
         difference = compared_areas(frontier, ours, peer)
         verdicts = [
@@ -67,6 +67,8 @@ def compared_areas(frontier: Frontier, one: str, other: str) -> Compared:
 
 
 def interval(one: Compared) -> str:
+    if not np.isfinite(one.low):
+        return without_zeros(f"{one.mean:+.3f} (one split)")
     mark = "**" if one.verdict else ""
     return without_zeros(f"{mark}{one.mean:+.3f}{mark} ({one.low:+.3f} to {one.high:+.3f})")
 
