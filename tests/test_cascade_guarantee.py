@@ -69,6 +69,7 @@ def test_the_fewest_samples_are_enough_and_one_less_is_not(limit, confidence):
     enough = fewest_samples(limit, confidence)
     assert p_value(0, 0, enough, limit) <= 1 - confidence
     assert enough == 1 or p_value(0, 0, enough - 1, limit) > 1 - confidence
+    assert enough < fewest_samples(1e-20, confidence)
 
 
 # --- the sequence

@@ -135,6 +135,18 @@ def test_an_interrupted_first_call_leaves_no_library_half_loaded(part):
 
 
 @pytest.mark.slow
+def test_names_that_a_module_asks_for_while_it_is_imported_are_loaded_at_once(tmp_path):
+    """Another thread would wait for the module, which libraries of ours import, too."""
+    own = "import thriftwood as tw\nfrom math import gcd\ntw.prune_path\nFraction = Decimal = int\n"
+    (tmp_path / "fractions.py").write_text(own)
+    command = [sys.executable, "-c", "import fractions"]
+    child = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert "circular import" in child.stderr or child.returncode == 0, child.stderr[-3000:]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("delay", [0.3, 1.5, 3.0])
 def test_an_interrupted_command_leaves_nothing(tmp_path, number, delay):

@@ -349,6 +349,8 @@ def test_a_query_whose_own_feature_fails_is_asked_once_and_fails_for_all_documen
         (tw.Costs(per_query={1: 3.0}), {1}),
         (tw.Costs(per_query={1: 3.0}, per_sample=[[0, 0, 1], [0, 2, 0]]), set()),
         (tw.Costs(per_feature=[0, 1, 0]), set()),
+        (tw.Costs(groups={"fee": [0, 1]}, group_fee={"fee": 5}, per_query={0: 2.0, 2: 1.0}), {2}),
+        (tw.Costs(per_feature=[0, 1, 0], requires={0: [1]}, per_query={0: 2.0, 2: 1.0}), {2}),
     ],
 )
 def test_a_feature_is_the_querys_own_where_it_alone_pays(costs, own):

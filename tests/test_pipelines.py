@@ -489,6 +489,9 @@ def test_transformers_that_know_no_columns_have_nothing_to_say():
         tw.encoded_by(StandardScaler().fit(X[NUMBERS].to_numpy()))
     with pytest.raises(UnfittedModelError, match="This StandardScaler is not fitted"):
         tw.encoded_by(StandardScaler())
+    for nameless in (5, FunctionTransformer().fit(X[NUMBERS])):
+        with pytest.raises(InputError, match="does not name its outputs"):
+            tw.encoded_by(nameless)
     with pytest.warns(UnknownTransformerWarning, match="SizedRatios"):
         encoded = tw.encoded_by(SizedRatios().fit(X[["age", "weight"]]))
     assert encoded == {"age": ["years", "ratio"], "weight": ["years", "ratio"]}

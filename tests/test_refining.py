@@ -13,6 +13,8 @@ import thriftwood as tw
 from thriftwood.adapters import read_forest
 from thriftwood.forest import kept_by
 from thriftwood.problem import certain_splits, closure_at
+from thriftwood.pruning.prune_path import _refined_path, nested_path
+from thriftwood.solvers import parametric_cut
 
 PRICES = [1.0, 2.0, 3.0]
 X_FOUR = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
@@ -45,6 +47,17 @@ def test_breakpoints_are_those_of_every_pruning_there_is(seed):
     np.testing.assert_allclose(path.tradeoffs[1:], breakpoints(oracle), rtol=1e-9)
     corners = [(float(oracle.cost(one)), float(oracle.loss(one))) for one in oracle.hull]
     np.testing.assert_allclose(np.column_stack([path.costs, path.losses]), corners, rtol=1e-12)
+
+
+def test_a_path_that_is_done_stays_done_where_no_time_is_left_for_finer_units():
+    tree = DecisionTreeRegressor(random_state=0).fit(X_FOUR, Y_FOUR)
+    problem = tw.pruning_problem(tree, X_FOUR, Y_FOUR)
+    closure, index = problem.closure
+    cut = parametric_cut(closure)
+    path, plain = _refined_path(problem, index, cut, deadline=0.0), nested_path(problem, index, cut)
+    assert path.proof == plain.proof
+    np.testing.assert_array_equal(path.tradeoffs, plain.tradeoffs)
+    assert tw.prune_path(problem).tradeoffs[1] < plain.tradeoffs[1]
 
 
 @pytest.mark.parametrize("seed", range(10))

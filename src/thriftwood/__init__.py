@@ -17,4 +17,7 @@ __all__ = [*_names, "__version__"]
 
 def __getattr__(name: str) -> Any:
     """Load a public name."""
-    return load_aside(_load, name) if name in _names else _load(name)
+    if name not in _names:
+        return _load(name)
+    globals()[name] = found = load_aside(_load, name)
+    return found

@@ -78,6 +78,13 @@ def encoded_by(transformer: Any) -> dict[str, list[str]]:
     >>> tw.encoded_by(encode.fit(X))
     {'slope': ['slope_1.0', 'slope_2.0', 'slope_3.0']}
     """
+    if not hasattr(transformer, "get_feature_names_out"):
+        raise InputError(
+            f"`transformer` is a {type(transformer).__name__}, which does not name its outputs: "
+            "pass fitted ones that have `get_feature_names_out`; a `FunctionTransformer` has it "
+            'by `feature_names_out="one-to-one"` or a function.',
+            "transformer",
+        )
     inputs = read_inputs(make_pipeline(transformer, None))
     made, names = transformer.get_feature_names_out(), None
     if inputs is not None:

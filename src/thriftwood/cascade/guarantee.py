@@ -8,6 +8,7 @@ of those that are has passed its test. So of the rules that pass any may be take
 
 from __future__ import annotations
 
+import sys
 import warnings
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -232,12 +233,14 @@ def fewest_samples(max_increase: float, confidence: float, weights: FloatArray =
     room, counts = np.unique(max_increase * weights, return_counts=True)
 
     def is_shown(n_samples: int) -> bool:
-        value = p_value(room, counts * n_samples / len(weights), 1.0 - max_increase)
+        value = p_value(room, counts * float(n_samples) / len(weights), 1.0 - max_increase)
         return value <= 1 - confidence
 
     enough = 1
     while not is_shown(enough):
         enough *= 2
+        if enough >= sys.maxsize:
+            return sys.maxsize  # more than there can be
     return 1 + bisect_left(range(1, enough), True, key=is_shown)
 
 

@@ -243,12 +243,20 @@ class PriceList:
     @cached_property
     def query_columns(self) -> frozenset[int]:
         """The columns that are a query's own: it pays for each by name, and documents nothing."""
+        if not self.has_queries:
+            return frozenset()
+        paid = self.prices > 0
+        if self.own_prices is not None:
+            paid[: self.n_columns] |= (self.own_prices > 0).any(axis=0)
+        by_query = self.payer == QUERIES
         groups = {f"{group} (query)" for group, _ in self.groups}
-        paid = (self.payer == QUERIES) & (self.prices > 0) if self.has_queries else []
-        of_queries = {self.names[item] for item in np.flatnonzero(paid)} - groups
-        own = self.prices[None, : self.n_columns] if self.own_prices is None else self.own_prices
-        free = np.flatnonzero((own == 0).all(axis=0)).tolist()
-        return frozenset(column for column in free if f"{self.names[column]} (query)" in of_queries)
+        named = {self.names[item] for item in np.flatnonzero(paid & by_query)} - groups
+        # Fees and prerequisites, too, are paid by documents unless a query pays for them.
+        by_document = (paid & ~by_query & (self.payer != MODEL))[self.cost_item]
+        dear = np.add.reduceat(np.append(by_document, False), self.start[:-1]) > 0
+        dear[np.diff(self.start) == 0] = False
+        free = np.flatnonzero(~self._is_made_of[dear].any(axis=0)).tolist()
+        return frozenset(column for column in free if f"{self.names[column]} (query)" in named)
 
     @property
     def is_shared(self) -> bool:

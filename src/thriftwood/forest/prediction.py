@@ -15,8 +15,10 @@ from thriftwood.support.parallel import for_each, n_threads
 # longer than the descent, and more would not stay in fast memory until the next tree.
 MIN_BLOCK = 512
 MAX_BLOCK = 16_384
-# So many descents at most take less time than having another thread do them, once compiled.
+# So many descents at most take less time than having another thread do them, once compiled for
+# such rows: in another thread, where no signal interrupts the compiler.
 FEW = 1024
+_compiled: set[tuple[str, bool, bool]] = set()
 
 
 def predict(forest: Forest, X: NDArray[Any], n_jobs: int | None = None) -> FloatArray:
@@ -38,11 +40,18 @@ def scores(forest: Forest, X: NDArray[Any], n_jobs: int | None = None) -> FloatA
             total[block] /= forest.n_trees
         total[block] += forest.bias
 
-    if len(X) * forest.n_trees <= FEW and kernels.add_values.overloads:
+    if len(X) * forest.n_trees <= FEW and _kind(X) in _compiled:
         add(slice(None))
     else:
-        for_each(add, _blocks(len(X), n_jobs), n_jobs)
+        blocks = _blocks(len(X), n_jobs)
+        for_each(add, blocks, n_jobs)
+        _compiled.update(_kind(X[block]) for block in blocks[:1])
     return total
+
+
+def _kind(X: NDArray[Any]) -> tuple[str, bool, bool]:
+    """Return what a kernel is compiled for."""
+    return X.dtype.str, X.flags.c_contiguous, X.flags.f_contiguous
 
 
 def leaves(forest: Forest, X: NDArray[Any], n_jobs: int | None = None) -> IndexArray:

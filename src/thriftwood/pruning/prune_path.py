@@ -147,25 +147,27 @@ def _refined_path(
     """
     dropped_at = np.append(index.tradeoffs(cut), np.inf)[cut.breakpoint_of + 1]
     hidden, times_tradeoff = _hidden(index, cut), 0.0
-    last, is_exact = np.inf, True
+    last = np.inf
     while 0 < (high := coarse_below(problem, hidden, FINE)) < last / 2:
         certain = certain_splits(problem, high)
-        if hidden_in_others(problem, certain) > hidden / WORTHWHILE:
+        if hidden_in_others(problem, certain) > hidden / WORTHWHILE or time.monotonic() >= deadline:
+            break
+        stays, missed = _kept_at(problem, certain, high)
+        closure, finer = refined(problem, stays)
+        cut = parametric_cut(closure, problem.n_jobs, None, deadline)
+        if cut.is_unfinished:  # the band stays as it was
             break
         times_tradeoff += hidden / high
-        stays, hidden = _kept_at(problem, certain, high)
-        closure, index = refined(problem, stays)
-        cut = parametric_cut(closure, problem.n_jobs, None, deadline)
+        index, hidden = finer, missed + _hidden(finer, cut)
         found = np.append(np.minimum(index.tradeoffs(cut), high), high)
         dropped_at = np.maximum(dropped_at, high)
         dropped_at[~stays] = found[cut.breakpoint_of + 1]
-        hidden += _hidden(index, cut)
-        last, is_exact = high, is_exact and not cut.is_unfinished
+        last = high
     some = np.unique(dropped_at[(dropped_at > 0) & (dropped_at < np.inf)])
     step = np.where(dropped_at > 0, np.searchsorted(some, dropped_at), -1)
     weight = problem.node_losses.weight
     cost_gap = times_tradeoff / weight + _hidden_costs(problem, index)
-    proof = Optimal(hidden / weight, cost_gap, (), is_exact)
+    proof = Optimal(hidden / weight, cost_gap, ())
     return _path(problem, np.append(0.0, some), step, proof)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from importlib import import_module
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from thriftwood.errors import MissingLibraryError
@@ -12,6 +14,8 @@ from thriftwood.errors import MissingLibraryError
 if TYPE_CHECKING:
     import pandas as pd
 
+# The name that frames of Python's own code for imports have.
+IMPORTS = "<frozen importlib._bootstrap>"
 # Set where this package is all that the process is for, so that nobody else minds how it has
 # libraries imported.
 alone = threading.Event()
@@ -36,9 +40,10 @@ def load_aside(load: Callable[[str], Any], name: str) -> Any:
     """Return `load(name)`, done in another thread if this is the main one.
 
     There no signal interrupts an import, which would leave half of a library behind. Not by
-    `support.parallel`, which imports libraries itself.
+    `support.parallel`, which imports libraries itself. Within an import it is done at once: the
+    other thread might wait for the module that this one is importing.
     """
-    if threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread() or is_importing():
         return load(name)
     outcome: list[tuple[Any, BaseException | None]] = []
 
@@ -55,6 +60,14 @@ def load_aside(load: Callable[[str], Any], name: str) -> Any:
     if error is not None:
         raise error
     return loaded
+
+
+def is_importing() -> bool:
+    """Return True if this thread is importing a module."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and frame.f_code.co_filename != IMPORTS:
+        frame = frame.f_back
+    return frame is not None
 
 
 def frame_of(columns: Any, names: list[str] | None = None) -> pd.DataFrame:
