@@ -51,7 +51,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import thriftwood as tw
 from thriftwood.adapters import read_forest
-from thriftwood.errors import InputError, UnsupportedModelError
+from thriftwood.errors import ConstantPredictionWarning, InputError, UnsupportedModelError
 
 BY_NAME = dict(zip(NAMES, PRICES, strict=True))
 FRAME = pd.DataFrame(X, columns=NAMES)
@@ -103,7 +103,7 @@ def test_scikit_learn_accepts_them(estimator, check):
 
 
 @pytest.mark.parametrize(("make", "estimator", "y"), KINDS)
-@pytest.mark.parametrize("point", [{"budget": 4.0}, {"tradeoff": 0.01}])
+@pytest.mark.parametrize("point", [{"budget": 6.0}, {"tradeoff": 0.01}])
 def test_fitting_is_growing_pruning_and_choosing(make, estimator, y, point):
     fitted = make(estimator, **point).fit(X, y)
     grown = clone(estimator).fit(X, y)
@@ -188,8 +188,8 @@ def test_pickles_predict_the_same():
 
 
 def test_in_a_pipeline_prices_are_by_column():
-    pipeline = make_pipeline(StandardScaler(), classifier(TREE, budget=4.0)).fit(X, Y)
-    by_hand = classifier(TREE, budget=4.0).fit(StandardScaler().fit_transform(X), Y)
+    pipeline = make_pipeline(StandardScaler(), classifier(TREE, budget=6.0)).fit(X, Y)
+    by_hand = classifier(TREE, budget=6.0).fit(StandardScaler().fit_transform(X), Y)
     assert_same_trees(pipeline[-1].model_, by_hand.model_)
     assert pipeline.score(X, Y) == by_hand.model_.score(StandardScaler().fit_transform(X), Y)
 
@@ -399,3 +399,13 @@ def test_estimators_link_to_our_documents(document):
     assert (ROOT / "docs" / document).is_file()
     for model in MADE[document]:
         assert model._get_doc_link() == folder + document
+
+
+def test_a_budget_for_no_split_is_said():
+    model = tw.PrunedEnsembleClassifier(
+        RandomForestClassifier(5, random_state=0), costs=np.full(4, 5.0), budget=3
+    )
+    X = np.random.default_rng(0).normal(size=(80, 4))
+    with pytest.warns(ConstantPredictionWarning, match="Within 3 no split can be paid for"):
+        model.fit(X, X[:, 0] > 0)
+    assert len(np.unique(model.predict(X))) == 1

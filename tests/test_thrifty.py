@@ -13,7 +13,7 @@ import pytest
 from receipts import Tariff
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
-from sklearn.datasets import load_diabetes, load_iris, make_classification
+from sklearn.datasets import load_diabetes, load_digits, load_iris, make_classification
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -870,3 +870,14 @@ def test_stages_are_spread_over_prices():
     assert taken[1] == 1
     assert taken[-1] == 54
     assert len(taken) == 10
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_samples_that_tuned_the_rules_pay_no_more_than_told_by_the_final_models(seed):
+    """Pixels have few values: samples that are alike stop together, or go on together."""
+    digits = load_digits()
+    some = np.random.default_rng(seed).permutation(len(digits.target))[:500]
+    X, y = digits.data[some], digits.target[some]
+    model = tw.ThriftyClassifier(effort="quick", random_state=0).fit(X, y)
+    for cost in model.rules_.costs.tolist():
+        assert model.at(budget=cost).bill(X).mean <= cost * (1 + 1e-9)

@@ -275,7 +275,8 @@ def _warn(found: Guarantee, most: float, weights: FloatArray) -> None:
     """Warn where samples are too few, or where the rule tells no samples apart."""
     if not found.is_shown:
         fewest = fewest_samples(most, found.confidence, weights)
-        warnings.warn(f"{found} At least {fewest:,} are needed.", stacklevel=4)
+        needed = f"At least {fewest:,} are needed, and more where stages disagree with it."
+        warnings.warn(f"{found} {needed}", stacklevel=4)
         return
     advice = "Only its probabilities tell samples apart: set a threshold on these that suits you."
     if found.is_money:

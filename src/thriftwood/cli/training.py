@@ -88,7 +88,7 @@ def train_model(request: Request, folder: Path, console: Console) -> Trained:
     lines.append(f"Trained a {type(model).__name__} on {n_samples}{held_out}.")
     if request.kind == THRIFTY:
         n_stages = count(len(model.stages_), "stage")
-        lines.append(f"It has {n_stages}, each the mean of a booster and a forest.{OTHER_KINDS}")
+        lines.append(f"It has {n_stages}.{OTHER_KINDS}")
     return Trained(model, replace(request, model=place), samples, lines)
 
 

@@ -33,7 +33,12 @@ from thriftwood.adapters import (
     without_pipeline,
 )
 from thriftwood.costs import AnyCosts
-from thriftwood.errors import InputError, UnfittedModelError, UnsupportedModelError
+from thriftwood.errors import (
+    ConstantPredictionWarning,
+    InputError,
+    UnfittedModelError,
+    UnsupportedModelError,
+)
 from thriftwood.estimators.cross_validation import Fold, FoldSamples, cross_validate, make_folds
 from thriftwood.estimators.options import prices_for, refuse_text, target_in_words
 from thriftwood.evaluation import (
@@ -156,6 +161,13 @@ class _PrunedEnsemble(BaseEstimator):
             check_statistic(self.path_.forest, judge, query is not None)
         self.evaluation_ = self._measured(samples, folds)
         self.pruned_ = self._chosen()
+        if self.budget and not self.pruned_.n_splits and self.path_.n_splits[0]:
+            warnings.warn(
+                f"Within {self.budget:g} no split can be paid for: every sample gets the same "
+                "answer.",
+                ConstantPredictionWarning,
+                stacklevel=2,
+            )
         self.recalibration_ = chosen_recalibration(self.evaluation_, self.pruned_.choice)
         if self.refit:
             self.pruned_ = self.pruned_.refit(

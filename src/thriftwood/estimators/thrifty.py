@@ -168,19 +168,20 @@ class Thrifty(BaseEstimator):
                 model_costs_of(prices, sets),
             )
             objective = self._objective(found)
-            tuned = tune_stages(found, samples, objective)
+            stages = NestedStages(
+                tuple(sets),
+                fitted.members,
+                fitted.gates,
+                whole_model(len(sets)),
+                objective.error_costs,
+                objective.unit,
+            ).check()
+            final = [stages.predicted(k, samples.X, self.n_jobs)[0] for k in range(len(stages))]
+            tuned = tune_stages(found, samples, objective, np.column_stack(final))
         self.rules_, self.frontier_ = self._measured(
             tuned, found, samples, own_weights[held_out], seed, prices.unit
         )
-        self.prices_ = prices.without_samples()
-        self.stages_ = NestedStages(
-            tuple(sets),
-            fitted.members,
-            fitted.gates,
-            whole_model(len(sets)),
-            objective.error_costs,
-            objective.unit,
-        ).check()
+        self.prices_, self.stages_ = prices.without_samples(), stages
         self._set_rule(self.budget)
         return self
 

@@ -10,9 +10,11 @@ import numpy as np
 from thriftwood.cascade import (
     StageResults,
     StoppingRules,
+    at_stop,
     brier_scores,
     cheapest,
     is_lopsided,
+    not_beaten,
     rules_near_best,
     temperature_scaling,
     tune_rules,
@@ -104,9 +106,12 @@ class TunedStages(NamedTuple):
         return cls(replace(rules, suggested=cheapest(as_good)), margins, observed, as_likely)
 
 
-def tune_stages(found: StageOutputs, data: LabelledData, objective: Objective) -> TunedStages:
+def tune_stages(
+    found: StageOutputs, data: LabelledData, objective: Objective, final: FloatArray
+) -> TunedStages:
     """Return rules from cheap to dear, each dearer and better than the one before.
 
+    `final` are the margins of the models that were trained on all samples, (n_samples, n_stages).
     Losses are expected ones, as in `cascade`: the best stage is trusted, and others err where they
     disagree with it; where nearly all samples are of one class they are Brier scores.
     """
@@ -137,7 +142,8 @@ def tune_stages(found: StageOutputs, data: LabelledData, objective: Objective) -
         )
         right = found.outputs[np.arange(len(data.y)), :, data.y]
         log_losses = -np.log(np.maximum(right, LEAST_CHANCE))
-        return TunedStages.of(tune_rules(results), margins, observed, log_losses, weights)
+        rules = at_final_bills(tune_rules(results), results, final)
+        return TunedStages.of(rules, margins, observed, log_losses, weights)
     expected = np.zeros(margins.shape) if data.n_classes else _expected(found, data, weights)
     unit = float(weights @ expected[:, 0]) or 1.0  # rules are tuned for losses of about 1
     results = StageResults(
@@ -149,9 +155,27 @@ def tune_stages(found: StageOutputs, data: LabelledData, objective: Objective) -
         observed=observed / unit,
         **shared,
     )
-    rules = tune_rules(results)
+    rules = at_final_bills(tune_rules(results), results, final)
     scaled = {name: unit * getattr(rules, name) for name in ("losses", "errors", "standard_errors")}
     return TunedStages.of(replace(rules, **scaled), margins, observed, observed, weights)
+
+
+def at_final_bills(rules: StoppingRules, results: StageResults, final: FloatArray) -> StoppingRules:
+    """Return rules with what samples pay by the final models, where that is more.
+
+    Samples that are alike have one margin, and a threshold beside it parts them from others by the
+    models of the folds, and perhaps not by the final ones. Rules that others beat then are left
+    out.
+    """
+    more = [
+        results.weights
+        @ (at_stop(final, results.bills, rule) - at_stop(results.margins, results.bills, rule))
+        for rule in rules.thresholds
+    ]
+    costs = rules.costs + np.maximum(more, 0.0)
+    kept = not_beaten(costs, rules.losses)
+    names = "thresholds", "losses", "errors", "standard_errors"
+    return replace(rules, costs=costs[kept], **{name: getattr(rules, name)[kept] for name in names})
 
 
 def _calibrated(found: StageOutputs, data: LabelledData, weights: FloatArray) -> FloatArray:
