@@ -4,6 +4,9 @@ BIN := .venv/bin
 # By the environment, so that the versions hold for building the package too.
 INSTALL := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
+# Threads of OpenMP that wait do not spin: two test processes have two cores.
+export OMP_WAIT_POLICY ?= PASSIVE
+
 .PHONY: demo test test-benchmarks check lint fuzz bench bench-record study study-quick study-page docs site pictures release test-versions audit hashes locked clean
 
 demo: .venv/.demo

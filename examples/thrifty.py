@@ -76,7 +76,7 @@ def boosters_that_pay(X, y, costs):
         import lightgbm
     except ImportError:
         return
-    shared = {"n_estimators": 60, "learning_rate": 0.05, "verbose": -1}
+    shared = {"n_estimators": 60, "learning_rate": 0.05, "n_jobs": 1, "verbose": -1}
     for price in PENALTIES:
         own = {"cegb_tradeoff": price, "cegb_penalty_feature_lazy": list(costs)}
         yield lightgbm.LGBMClassifier(**shared, **own).fit(X, y)
