@@ -96,7 +96,7 @@ def kernels_of_the_package():
 def test_warming_up_compiles_every_kernel(capsys):
     folder = tw.warm_up(progress=True)
     assert " 88%" in capsys.readouterr().err
-    assert folder == compiling.cache_folder()
+    assert folder.is_relative_to(compiling.cache_folder())  # tests may have kernels of their own
     names = kernels_of_the_package()
     assert len(names) > 50
     assert not [name for name in names if not list(folder.rglob(f"{name}*.nbc"))]
@@ -108,7 +108,7 @@ def test_the_command_warms_up():
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     said = done.stdout + done.stderr
     folder = Path(said.rsplit("Compiled code is kept in ", 1)[1].strip().removesuffix("."))
-    assert folder == compiling.cache_folder()
+    assert folder.is_relative_to(compiling.cache_folder())  # tests may have kernels of their own
     names = kernels_of_the_package()
     assert not [name for name in names if not list(folder.rglob(f"{name}*.nbc"))]
 

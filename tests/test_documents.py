@@ -49,8 +49,7 @@ NO_FILES = ("tests/files/2.1.0", "examples/NAME.py")
 NAMED = r"`(?:python )?((?:benchmarks|docs|examples|src|tests)/[\w./-]+)[ `]"
 
 
-# Figures of thrifty models still name scripts that are gone.
-@pytest.mark.parametrize("document", sorted({*DOCUMENTS, *OTHERS} - {"docs/thrifty.md"}))
+@pytest.mark.parametrize("document", sorted({*DOCUMENTS, *OTHERS}))
 def test_files_that_are_named_are_there(document):
     text = (ROOT / document).read_text()
     for name in re.findall(NAMED, text):

@@ -258,7 +258,7 @@ class Recorder(DecisionTreeClassifier):
 
 
 def test_models_are_fitted_aside_with_the_settings_of_the_user():
-    estimator = tw.PrunedEnsembleClassifier(Recorder(max_depth=3), budget=50, costs=HEART.costs)
+    estimator = tw.PrunedEnsembleClassifier(Recorder(max_depth=3), budget=250, costs=HEART.costs)
     estimator.fit(HEART.X, HEART.y)
     assert Recorder.seen[1:] == ("LokyBackend", None, False)
     assert Recorder.seen[0] != threading.get_ident()

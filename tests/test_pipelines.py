@@ -689,7 +689,9 @@ def test_points_go_through_every_function(everywhere, tmp_path):
         assert forests[0].n_features == len(np.unique(forests[1].feature[forests[1].is_split]))
     np.testing.assert_array_equal(compact[-1].predict(made), pruned.model.predict(X_new))
     chunks = iter([(X.iloc[:150], y[:150]), (X.iloc[150:], y[150:])])
-    np.testing.assert_allclose(tw.prune_path(pipeline, chunks, costs=PRICES).costs, path.costs)
+    in_pieces = tw.prune_path(pipeline, chunks, costs=PRICES)  # of one unit, for all tradeoffs
+    for tradeoff in (1e-9, 1e-6, 0.001, 0.1, 1.0):
+        assert in_pieces.at(tradeoff=tradeoff).cost == path.at(tradeoff=tradeoff).cost
     tw.report.write_page(path, tmp_path / "page.html", problem, measured)
     page = (tmp_path / "page.html").read_text()
     assert "pain" in page

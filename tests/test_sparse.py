@@ -219,7 +219,7 @@ def test_arrow_tables_are_data_frames():
     path = tw.prune_path(model, table, y, costs=prices)
     np.testing.assert_array_equal(path.costs, tw.prune_path(model, frame, y, costs=prices).costs)
     assert tw.feature_bill(model, table, prices).feature_names == tuple(names)
-    fitted = tw.PrunedEnsembleClassifier(costs=prices, budget=4).fit(table, y)
+    fitted = tw.PrunedEnsembleClassifier(costs=prices, budget=12).fit(table, y)
     np.testing.assert_array_equal(fitted.predict(table), fitted.predict(frame))
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.support.arrays import FloatArray, IntArray
+from thriftwood.support.text import shown
 
 if TYPE_CHECKING:
     from thriftwood.evaluation.scores import Judged, Predicted, ScoredSamples
@@ -165,7 +166,8 @@ def errors_in_words(
         return f"{1000 * counted[true, answer] / counted.sum():.0f}"
 
     return (
-        f"Of 1,000 samples it misses {per_thousand(now, found, other)} of class {classes[found]} "
-        f"instead of {per_thousand(before, found, other)}, with {per_thousand(now, other, found)} "
+        f"Of 1,000 samples it misses {per_thousand(now, found, other)} of class "
+        f"{shown(classes[found])} instead of {per_thousand(before, found, other)}, with "
+        f"{per_thousand(now, other, found)} "
         f"false alarms instead of {per_thousand(before, other, found)}."
     )
