@@ -19,7 +19,7 @@ from thriftwood.support.arrays import FloatArray, IntArray
 from thriftwood.support.parallel import for_each
 from thriftwood.thrifty.cross_fitting import samples_to_order
 from thriftwood.thrifty.data import LabelledData
-from thriftwood.thrifty.learners import Effort, best_booster, feature_gains
+from thriftwood.thrifty.learners import Effort, Learner, best_booster, feature_gains
 from thriftwood.thrifty.units import PricedUnits
 
 # Sets are tried by small boosters, on at most so many samples to train and to compare on.
@@ -43,7 +43,8 @@ def order_sets(
     n_jobs: int | None = None,
 ) -> list[FeatureSet]:
     """Return nested sets of features, from those that are free to all that `max_cost` allows."""
-    trial = Trial(samples_to_order(data, seed), units, seed, n_jobs)
+    booster = best_booster((ROUNDS,), data, LEAVES)
+    trial = Trial(samples_to_order(data, seed), units, booster, seed, n_jobs)
     everything = frozenset(range(units.n_features))
     down = [everything, *trial.thinned(everything, effort.core)]
     if effort.core:
@@ -73,10 +74,15 @@ class Trial:
     """Losses of small boosters on sets of features, measured on samples that they did not see."""
 
     def __init__(
-        self, data: LabelledData, units: PricedUnits, seed: int, n_jobs: int | None
+        self,
+        data: LabelledData,
+        units: PricedUnits,
+        booster: Learner,
+        seed: int,
+        n_jobs: int | None,
     ) -> None:
         self._data, self._units, self._seed, self._n_jobs = data, units, seed, n_jobs
-        self._booster = best_booster((ROUNDS,), data, LEAVES)
+        self._booster = booster
         self._folds = trial_folds(data, seed)
         self.loss, self.gains = cache(self._loss), cache(self._gains)
 
