@@ -4,6 +4,7 @@ import ast
 import importlib
 import os
 import pkgutil
+import re
 import shutil
 import subprocess
 import sys
@@ -95,7 +96,7 @@ def kernels_of_the_package():
 @pytest.mark.slow
 def test_warming_up_compiles_every_kernel(capsys):
     folder = tw.warm_up(progress=True)
-    assert " 88%" in capsys.readouterr().err
+    assert re.search(r" \d+%", capsys.readouterr().err)
     assert folder.is_relative_to(compiling.cache_folder())  # tests may have kernels of their own
     names = kernels_of_the_package()
     assert len(names) > 50
