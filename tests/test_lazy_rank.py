@@ -224,7 +224,7 @@ def none_of_it(lazy):
     lazy.rank("q", NEW.X[:2], k=0)
 
 
-def no_documents(lazy):  # noqa: ARG001
+def no_documents(_lazy):
     tw.LazyPredictor(cascade(), acquire=Store().one).rank("q", [])
 
 
