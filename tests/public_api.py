@@ -36,7 +36,9 @@ def lines_of(place: str):
     is_made_by_users = hasattr(value, "get_params") or "Parameters\n" in value.__doc__
     yield f"{place}{signature(value)}" if is_made_by_users else place
     only_comes_back = place.count(".") > 1 and not is_made_by_users
-    facts = fields(value) | attributes(value.__doc__)
+    # What makes an estimator stands in its signature.
+    declared = set() if hasattr(value, "get_params") else fields(value)
+    facts = declared | attributes(value.__doc__)
     for name in facts | (set() if only_comes_back else members(value)):
         is_method = name not in facts and callable(getattr(value, name))
         yield f"{place}.{name}{signature(getattr(value, name)) if is_method else ''}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -25,7 +25,19 @@ from thriftwood.support.validation import some
 NOTHING = 0.0
 
 
-class ColumnFiller(TransformerMixin, BaseEstimator):
+class _Fitted(TransformerMixin, BaseEstimator):
+    """A transformer that has nothing to learn."""
+
+    def fit(self, _X: Any = None, _y: Any = None) -> Self:
+        """Return the transformer."""
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+@dataclass(eq=False, repr=False)
+class ColumnFiller(_Fitted):
     """Make the table that a model was trained on of the columns that it still looks at.
 
     Parameters
@@ -41,24 +53,10 @@ class ColumnFiller(TransformerMixin, BaseEstimator):
         The library of the data frames that the model takes.
     """
 
-    def __init__(
-        self,
-        kept: list[int],
-        blanks: list[Any],
-        names: list[str] | None = None,
-        frames: str = PANDAS,
-    ) -> None:
-        self.kept = kept
-        self.blanks = blanks
-        self.names = names
-        self.frames = frames
-
-    def fit(self, _X: Any = None, _y: Any = None) -> Self:
-        """Return the transformer: there is nothing to learn."""
-        return self
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
+    kept: list[int]
+    blanks: list[Any]
+    names: list[str] | None = None
+    frames: str = PANDAS
 
     @property
     def n_features_in_(self) -> int:
@@ -103,7 +101,8 @@ class ColumnFiller(TransformerMixin, BaseEstimator):
         return whole
 
 
-class FeaturePicker(TransformerMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class FeaturePicker(_Fitted):
     """Pass on the features that a compact model still looks at, of those that transformers make.
 
     Parameters
@@ -114,16 +113,8 @@ class FeaturePicker(TransformerMixin, BaseEstimator):
         How many the transformers make.
     """
 
-    def __init__(self, kept: list[int], n_features: int) -> None:
-        self.kept = kept
-        self.n_features = n_features
-
-    def fit(self, _X: Any = None, _y: Any = None) -> Self:
-        """Return the transformer: there is nothing to learn."""
-        return self
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
+    kept: list[int]
+    n_features: int
 
     @property
     def n_features_in_(self) -> int:

@@ -12,7 +12,8 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from itertools import product
 from types import MappingProxyType
 from typing import Any
@@ -143,19 +144,13 @@ def with_inputs(forest: Forest, pipeline: Any) -> Forest:
             names = tuple(map(str, steps.get_feature_names_out()))
     inputs = replace(inputs, columns=inputs.columns._replace(feature_names=names))
     if forest.inputs is not None:  # of a CatBoost model with categories
-        inputs = replace(inputs, transform=_Both(inputs.transform, forest.inputs.transform))
+        both = partial(_in_turn, inputs.transform, forest.inputs.transform)
+        inputs = replace(inputs, transform=both)
     return replace(forest, inputs=inputs, feature_names=names)
 
 
-@dataclass(frozen=True)
-class _Both:
-    """One transformation after the other."""
-
-    first: Callable[[Any], Any]
-    second: Callable[[Any], Any]
-
-    def __call__(self, X: Any) -> Any:
-        return self.second(self.first(X))
+def _in_turn(first: Callable[[Any], Any], second: Callable[[Any], Any], X: Any) -> Any:
+    return second(first(X))
 
 
 def read_inputs(

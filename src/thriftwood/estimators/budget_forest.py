@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, Self
@@ -15,10 +16,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from thriftwood.adapters import decision_tree
+from thriftwood.adapters import decision_tree, read_forest
+from thriftwood.billing import bills_of, features_used
 from thriftwood.costs import AnyCosts, PriceList
-from thriftwood.errors import InputError
-from thriftwood.estimators.growing import BudgetLimit, grow_trees
+from thriftwood.errors import InputError, RangeError
 from thriftwood.estimators.options import (
     BALANCED_SUBSAMPLE,
     class_weights,
@@ -33,7 +34,8 @@ from thriftwood.evaluation import (
     evaluate,
     read_rule,
 )
-from thriftwood.forest.table import readable
+from thriftwood.forest import Forest
+from thriftwood.forest.table import Table, readable
 from thriftwood.problem import (
     AnyErrorCosts,
     ErrorCosts,
@@ -42,7 +44,7 @@ from thriftwood.problem import (
 )
 from thriftwood.pruning import prune_path, pruning_problem
 from thriftwood.support.arrays import FloatArray, IndexArray, IntArray, log_of
-from thriftwood.support.parallel import for_each, n_threads
+from thriftwood.support.parallel import Progress, for_each, n_threads
 from thriftwood.support.progress import progress_bar
 from thriftwood.support.text import DOCUMENTS
 from thriftwood.support.validation import one_number_from_zero, truth, whole_number
@@ -50,15 +52,19 @@ from thriftwood.training import Bundles, Growth, RankedColumns, grow_tree, rank_
 
 # Within these, products of class weights stay within doubles.
 LEAST_WEIGHT, MOST_WEIGHT = 1e-12, 1e15
-# What double arithmetic may take from or add to a whole number, as a part of the largest.
+# What double arithmetic may take from or add to a whole number, as a part of the largest, and add
+# to a bill that is exactly the budget.
 ROUNDING = 1e-12
 # Parameters that the trees carry.
 TREE_PARAMETERS = ("max_depth", "min_samples_leaf", "min_weight_fraction_leaf", "max_features")
 # How samples are read: single precision, as scikit-learn's trees see them; NaN is missing.
 AS_READ: dict[str, Any] = {"dtype": np.float32, "ensure_all_finite": "allow-nan"}
 MOST_SEED = np.iinfo(np.int32).max
+# Whether a forest may have one more tree; called once for each, in order.
+Limit = Callable[[Forest], bool]
 
 
+@dataclass(eq=False, repr=False)
 class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
     """A random forest that prefers cheap features: BudgetRF of Nan, Wang and Saligrama (2015).
 
@@ -150,44 +156,24 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
     _doc_link_module = "thriftwood"
     _doc_link_template = f"{DOCUMENTS}growing.md"
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        costs: AnyCosts = None,
-        impurity: str = "pairs",
-        alpha: float = 0.0,
-        power: int = 3,
-        max_features: int | float | str | None = None,
-        free_once_bought: bool = False,
-        error_costs: AnyErrorCosts = None,
-        budget: float | None = None,
-        max_depth: int | None = None,
-        min_samples_leaf: int = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        bootstrap: bool = True,
-        class_weight: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.costs = costs
-        self.impurity = impurity
-        self.alpha = alpha
-        self.power = power
-        self.max_features = max_features
-        self.free_once_bought = free_once_bought
-        self.error_costs = error_costs
-        self.budget = budget
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.bootstrap = bootstrap
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_estimators: int = 100
+    _: KW_ONLY
+    costs: AnyCosts = None
+    impurity: str = "pairs"
+    alpha: float = 0.0
+    power: int = 3
+    max_features: int | float | str | None = None
+    free_once_bought: bool = False
+    error_costs: AnyErrorCosts = None
+    budget: float | None = None
+    max_depth: int | None = None
+    min_samples_leaf: int = 1
+    min_weight_fraction_leaf: float = 0.0
+    bootstrap: bool = True
+    class_weight: Any = None
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: bool = False
 
     def fit(
         self,
@@ -221,7 +207,7 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
         seeds = self._draw_seeds()
         grow = partial(self._grow_tree, rank_columns(read, self.n_jobs), label, weight, growth)
         with progress_bar("Growing", bool(self.verbose)) as bar:
-            self.estimators_ = grow_trees(grow, seeds, limit, self.n_jobs, bar)
+            self.estimators_ = _grow_trees(grow, seeds, limit, self.n_jobs, bar)
         self._seeds = seeds[: len(self.estimators_)]
         self._n_samples = len(label)
         self.recalibration_: Recalibration | None = None
@@ -399,7 +385,7 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
 
     def _limit(
         self, X: NDArray[np.float32], weights: FloatArray, prices: PriceList, X_valid: Any
-    ) -> BudgetLimit | None:
+    ) -> Limit | None:
         """Return the limit on bills, where there is a budget."""
         if self.budget is None and X_valid is not None:
             raise InputError("`X_valid` has no use without a `budget`: set it, or leave both.")
@@ -408,14 +394,74 @@ class BudgetForestClassifier(ClassifierMixin, BaseEstimator):
         advice = "It is what a sample costs on average."
         budget = one_number_from_zero(self.budget, "budget", advice)
         if X_valid is None:
-            return BudgetLimit(budget, X, prices.bill_weights(weights), prices)
+            return _budget_limit(budget, X, prices.bill_weights(weights), prices)
         if prices.is_tied_to_samples:
             raise InputError(
                 "Some prices belong to the samples of X, so bills of `X_valid` are not known: "
                 "leave it out, and the `budget` holds for the samples of X."
             )
         X_valid = validate_data(self, readable(X_valid), reset=False, **AS_READ)
-        return BudgetLimit(budget, X_valid, np.ones(len(X_valid)), prices)
+        return _budget_limit(budget, X_valid, np.ones(len(X_valid)), prices)
+
+
+def _budget_limit(
+    budget: float, X: NDArray[np.float32], weights: FloatArray, prices: PriceList
+) -> Limit:
+    """Return a limit that holds the mean bill of samples against a budget as trees are added."""
+    with np.errstate(over="ignore"):
+        everything = prices.prices.sum()
+    if not np.isfinite(everything):
+        raise RangeError("The prices are so large that bills are infinite. Use a larger unit.")
+    prices.batch_weights(weights)  # refuses weights that differ within a batch
+    table, n_trees = Table(X, None), 0
+    used, test_costs = np.zeros(X.shape, dtype=np.bool_), np.zeros(len(X))
+    tested, n_splits = np.zeros(X.shape[1], dtype=np.bool_), 0
+
+    def allows(tree: Forest) -> bool:
+        nonlocal used, test_costs, n_splits, n_trees
+        own_used, own_costs = features_used(tree, table, prices)
+        used |= own_used
+        test_costs += own_costs
+        tested[tree.feature[tree.is_split]] = True
+        n_splits += tree.n_splits
+        bills = bills_of(prices, used).per_sample + test_costs
+        bill = float(np.average(bills, weights=weights)) + prices.model_cost(tested, n_splits)
+        is_within = bill <= budget * (1 + ROUNDING)
+        if not is_within and n_trees == 0:
+            raise InputError(
+                f"Even one tree costs {bill:g} per sample, more than the `budget` of {budget:g}: "
+                "raise it, or grow smaller trees with a larger `alpha` or a `max_depth`.",
+                "budget",
+            )
+        n_trees += 1
+        return is_within
+
+    return allows
+
+
+def _grow_trees(
+    grow: Callable[[int], DecisionTreeClassifier],
+    seeds: IntArray,
+    limit: Limit | None,
+    n_jobs: int | None,
+    progress: Progress,
+) -> list[DecisionTreeClassifier]:
+    """Grow a tree for each seed, or a few at a time until the budget is used up."""
+    n_trees = len(seeds)
+    n_at_once = n_trees if limit is None else n_threads(n_jobs)
+    trees: list[DecisionTreeClassifier] = [None] * n_trees
+
+    def grow_one(number: int) -> None:
+        trees[number] = grow(int(seeds[number]))
+        progress((number + 1) / n_trees)
+
+    for first in range(0, n_trees, n_at_once):
+        batch = range(first, min(first + n_at_once, n_trees))
+        for_each(grow_one, batch, n_jobs)
+        for number in batch:
+            if limit is not None and not limit(read_forest(trees[number])):
+                return trees[:number]
+    return trees
 
 
 def _counts(tree: Any) -> FloatArray:

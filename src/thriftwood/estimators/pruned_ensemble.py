@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -72,47 +73,30 @@ OUT_OF_BAG = "out_of_bag"
 TAKES_CATEGORIES = ("lightgbm", "xgboost")
 
 
+@dataclass(eq=False, repr=False)
 class _PrunedEnsemble(BaseEstimator):
     """All that the classifier and the regressor share."""
 
     _doc_link_module = "thriftwood"
     _doc_link_template = f"{DOCUMENTS}choosing.md"
-    _forest: type[Any]
+    _forest: ClassVar[type[Any]]
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        costs: AnyCosts = None,
-        budget: float | None = None,
-        tradeoff: float | None = None,
-        scoring: Scoring = None,
-        error_costs: AnyErrorCosts = None,
-        rule: str | None = None,
-        limit: float | None = None,
-        cv: Any = 5,
-        loss: AnyLoss = None,
-        class_weight: ClassWeight = None,
-        samples: str | None = None,
-        refit: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.costs = costs
-        self.budget = budget
-        self.tradeoff = tradeoff
-        self.scoring = scoring
-        self.error_costs = error_costs
-        self.rule = rule
-        self.limit = limit
-        self.cv = cv
-        self.loss = loss
-        self.class_weight = class_weight
-        self.samples = samples
-        self.refit = refit
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    estimator: Any = None
+    _: KW_ONLY
+    costs: AnyCosts = None
+    budget: float | None = None
+    tradeoff: float | None = None
+    scoring: Scoring = None
+    error_costs: AnyErrorCosts = None
+    rule: str | None = None
+    limit: float | None = None
+    cv: Any = 5
+    loss: AnyLoss = None
+    class_weight: ClassWeight = None
+    samples: str | None = None
+    refit: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
 
     def fit(
         self,
