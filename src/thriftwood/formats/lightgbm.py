@@ -77,21 +77,12 @@ class Layout(NamedTuple):
 
     LightGBM sends a missing category right. Where ours goes left, another split comes before: it
     asks only whether the value is missing, and has the left part of the tree once more.
-
-    Attributes
-    ----------
-    splits, leaves
-        Their nodes in the forest.
-    asks_if_missing
-        Whether a split is one of those that come before.
-    children
-        For each split, left and right: a split, or -1 minus a leaf.
     """
 
-    splits: list[int]
-    asks_if_missing: list[bool]
-    children: list[list[int]]
-    leaves: list[int]
+    splits: list[int]  # nodes of the forest
+    asks_if_missing: list[bool]  # of each split: it is one of those that come before
+    children: list[list[int]]  # of each split, left and right: a split, or -1 minus a leaf
+    leaves: list[int]  # nodes of the forest
 
 
 LONE_LEAF = Layout([], [], [], [0])

@@ -11,28 +11,14 @@ class Format:
 
     Its module in this room has what it can: `recognise(content)`, `read(content)`, `holds(model)`
     and `write(model, place)`, perhaps `check(model)`; and `to_...`, if any forest can be exported.
-
-    Attributes
-    ----------
-    name : str
-        As in "it is no whole ... file".
-    module : str
-        Also the name of what `thriftwood export --to` writes.
-    suffixes : tuple of str
-        Which names such files have; the first is the usual one.
-    is_read : bool
-        Whether it keeps what inner nodes say; a file for prediction alone cannot be pruned.
-    is_exported : bool
-    runs_code : bool
-        Whether reading runs code that the file brings along.
     """
 
-    name: str
-    module: str
-    suffixes: tuple[str, ...]
-    is_read: bool = True
+    name: str  # as in "it is no whole ... file"
+    module: str  # also what `thriftwood export --to` calls it
+    suffixes: tuple[str, ...]  # the first is the usual one
+    is_read: bool = True  # keeps what inner nodes say; one for prediction alone cannot be pruned
     is_exported: bool = False
-    runs_code: bool = False
+    runs_code: bool = False  # when it is read, code that the file brings along
 
     @property
     def code(self) -> Any:

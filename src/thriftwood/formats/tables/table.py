@@ -19,31 +19,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class FileTable:
-    """Samples from a file.
+    """Samples from a file."""
 
-    Attributes
-    ----------
-    file : Path
-        Where they are from, for sentences.
-    frame : pandas.DataFrame
-        The samples. Columns are numbered from 0 where the file names none.
-    beside : mapping from name to array
-        What else the file has for each sample, as in "y" of an .npz file.
-    lines : shape (n_samples,), optional
-        The line of each sample in a text file.
-    written : callable, optional
-        Returns a column of a text file as it is written there: `frame` has 1234 for 01234, and
-        nothing for NA.
-    decimal : str
-        What stands before the decimals of numbers that are written.
-    """
-
-    file: Path
-    frame: pd.DataFrame
+    file: Path  # for sentences
+    frame: pd.DataFrame  # columns are numbered from 0 where the file names none
+    # Arrays with an entry for each sample, as "y" of an .npz file.
     beside: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    lines: IntArray | None = None
+    lines: IntArray | None = None  # of a text file, the line of each sample
+    # Returns a column as it is written there: `frame` has 1234 for 01234, and nothing for NA.
     written: Callable[[str], Any] | None = None
-    decimal: str = "."
+    decimal: str = "."  # before the decimals of numbers that are written
 
     @property
     def names(self) -> tuple[str, ...] | None:

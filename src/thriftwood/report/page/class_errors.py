@@ -21,26 +21,14 @@ MOST_LETTERS = 24  # of the name of a class
 
 @dataclass(frozen=True)
 class ClassErrors:
-    """Errors of each class along a path; nothing where an evaluation has no confusion matrices.
-
-    Attributes
-    ----------
-    names : list of str
-    counts : list of float
-        How many samples each class has, by their weights.
-    positive : int, optional
-        Of two classes the one to be found.
-    before : dict
-        Of the model before pruning, as `at` returns it for points.
-    tenths : shape (1 + n_points, 10, 3), optional
-        `Evaluation.calibration` on samples that the model was not trained on, from before pruning.
-    """
+    """Errors of each class along a path; nothing where an evaluation has no confusion matrices."""
 
     names: list[str]
-    counts: list[float]
-    positive: int | None
-    before: dict[str, Any]
+    counts: list[float]  # samples of each class, by their weights
+    positive: int | None  # of two classes the one to be found
+    before: dict[str, Any]  # of the model before pruning, as `at` returns it for points
     measured: Evaluation | None = None
+    # `Evaluation.calibration` on samples that training did not see, from before pruning.
     tenths: FloatArray | None = None
 
     @classmethod

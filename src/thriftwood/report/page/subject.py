@@ -21,71 +21,35 @@ from thriftwood.support.arrays import FloatArray
 
 @dataclass(frozen=True)
 class Version:
-    """One model on the page: the one that others are compared with, or that of a point.
+    """One model on the page: the one that others are compared with, or that of a point."""
 
-    Attributes
-    ----------
-    bill : FeatureBill
-        Of the samples that the page shows.
-    n_features : int
-    bars : float array
-        Heights, as many in every version: splits of trees, or shares of samples.
-    bars_hint : str
-    n_splits : int, optional
-    """
-
-    bill: FeatureBill
+    bill: FeatureBill  # of the samples that the page shows
     n_features: int
-    bars: FloatArray
+    bars: FloatArray  # heights, as many in every version: splits of trees, or shares of samples
     bars_hint: str
     n_splits: int | None = None
 
 
 @dataclass(frozen=True)
 class Subject:
-    """Subject of a page, apart from the words of its user.
+    """Subject of a page, apart from the words of its user."""
 
-    Attributes
-    ----------
-    name : str
-        The kind of the model.
-    forest : Forest
-        Says what classes and features there are.
-    data : SampleData
-        The samples whose bills and receipts are shown.
-    prices : PriceList
-    costs : float array
-        By which points are told apart, from dear to cheap.
-    losses : (float, float array), optional
-        Before, and of the points; None where no loss was weighed.
-    own, validation : Evaluation, optional
-        Errors on the samples shown, and on others.
-    start : int, optional
-        The point that the page begins with; None is the model before pruning, beside the first.
-    why : str
-    is_suggested : bool
-    version : callable
-        Returns the version of a point, or for None that which all are compared with.
-    recipes : callable
-        Returns for points how each is made again, and what is proven of it.
-    words : dict of str
-        What differs in the sentences of the page.
-    """
-
-    name: str
-    forest: Forest
-    data: SampleData
+    name: str  # the kind of the model
+    forest: Forest  # says what classes and features there are
+    data: SampleData  # the samples whose bills and receipts are shown
     prices: PriceList
-    costs: FloatArray
-    losses: tuple[float, FloatArray] | None
-    own: Evaluation | None
-    validation: Evaluation | None
-    start: int | None
+    costs: FloatArray  # by which points are told apart, from dear to cheap
+    losses: tuple[float, FloatArray] | None  # before, and of points; None where none was weighed
+    own: Evaluation | None  # errors on the samples shown
+    validation: Evaluation | None  # and on others
+    start: int | None  # the point shown first; None is the model before pruning, beside the first
     why: str
     is_suggested: bool
+    # Of a point, or for None that which all are compared with.
     version: Callable[[int | None], Version]
+    # Returns for points how each is made again, and what is proven of it.
     recipes: Callable[[list[int]], Iterable[dict[str, Any]]]
-    words: dict[str, str]
+    words: dict[str, str]  # what differs in the sentences of the page
 
     @property
     def error(self) -> str:
