@@ -7,7 +7,7 @@ from typing import Any
 
 import thriftwood as tw
 from thriftwood.cli.console import Console
-from thriftwood.cli.inputs import FileInputs, read_samples, with_target
+from thriftwood.cli.inputs import FileInputs, read_samples
 from thriftwood.cli.options import Request
 from thriftwood.cli.text import wrapped
 from thriftwood.errors import InputError
@@ -90,8 +90,7 @@ def _guaranteed(
     assert request.unseen is not None
     assert request.max_error_increase is not None
     names = list(inputs.samples.X.columns)
-    found = read_samples(request.unseen, inputs.problem.model, request, console, names)
-    X, y, weight, _ = with_target(found, request.unseen)
+    X, y, weight, _ = read_samples(request.unseen, inputs.problem.model, request, console, names)
     return cascade.guaranteed(
         X,
         y,

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,10 +18,8 @@ from thriftwood.errors import InputError
 from thriftwood.support.files import place_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from thriftwood.costs import Costs
-    from thriftwood.formats.tables import FileTable, TableSamples
+    from thriftwood.formats.tables import FileTable, Samples
     from thriftwood.problem import PruningProblem
     from thriftwood.support.arrays import FloatArray
 
@@ -73,15 +71,6 @@ def check_metric(request: Request, holds_out: bool) -> None:
     check_scoring(request.metric)
     if not holds_out:
         raise InputError("--metric judges samples that training did not see: add --validation.")
-
-
-class Samples(NamedTuple):
-    """Samples with their target, weights and queries, in the order that the package takes them."""
-
-    X: Any
-    y: NDArray[Any]
-    weight: FloatArray | None
-    query: NDArray[Any] | None = None
 
 
 def score_on(samples: Samples, scoring: Any, model: Any) -> tuple[str, float]:
@@ -137,7 +126,7 @@ def read_inputs(request: Request, console: Console) -> FileInputs:
     classes = None if forest.classes is None else forest.classes.tolist()
     class_weight = read_class_weight(request.class_weight or [], classes)
     error_costs = read_error_costs(request.error_costs or [], classes)
-    samples = with_target(read_samples(request.data, model, request, console), request.data)
+    samples = read_samples(request.data, model, request, console)
     scoring = read_scoring(request, classes, samples, console)
     check_prices(costs, request.costs, samples.X, samples.query)
     if classes is not None and len(set(samples.y.tolist())) == 1:
@@ -148,8 +137,7 @@ def read_inputs(request: Request, console: Console) -> FileInputs:
     validation = None
     if request.validation is not None:
         names = list(samples.X.columns)
-        held_out = read_samples(request.validation, model, request, console, names)
-        validation = with_target(held_out, request.validation)
+        validation = read_samples(request.validation, model, request, console, names)
     problem = tw.pruning_problem(
         model,
         samples.X,
@@ -169,11 +157,11 @@ def read_inputs(request: Request, console: Console) -> FileInputs:
     return FileInputs(problem, samples, validation, costs, *about)
 
 
-def with_target(rows: TableSamples, file: Path) -> Samples:
+def with_target(samples: Samples, file: Path) -> Samples:
     """Return samples from a file, if it has their target."""
-    if rows.y is None:
+    if samples.y is None:
         raise InputError(f"{file} has no array y, the target: name another as --target.")
-    return Samples(rows.X, rows.y, rows.weight, rows.query)
+    return samples
 
 
 def read_costs(request: Request) -> Costs | None:
@@ -226,7 +214,7 @@ def read_samples(
     console: Console,
     like: Sequence[str] | None = None,
     labelled: bool = True,
-) -> TableSamples:
+) -> Samples:
     """Return the samples in a file, as the model wants them; parameters as in `samples_for`."""
     with console.step(f"Reading {file}"):
         from thriftwood.formats.tables import read_table, samples_for
@@ -239,10 +227,9 @@ def read_samples(
             query=request.query_id,
             like=like,
             labelled=labelled,
+            tell=console.note,
         )
-    for note in found.notes:
-        console.note(note)
-    return found
+    return with_target(found, file) if labelled else found
 
 
 def without(table: FileTable, request: Request) -> FileTable:

@@ -13,7 +13,6 @@ from thriftwood.cli.cascade import check_cascade, make_cascade
 from thriftwood.cli.console import Console
 from thriftwood.cli.inputs import (
     FileInputs,
-    Samples,
     check_limit,
     check_metric,
     check_request,
@@ -29,6 +28,7 @@ from thriftwood.support.validation import six_digits
 
 if TYPE_CHECKING:
     from thriftwood.closure import Certificate
+    from thriftwood.formats.tables import Samples
     from thriftwood.pruning import Certified, Pruned, PruningPath
 
 # A model, and what there is to say about it: for people, and for JSON.

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thriftwood.cli.console import Console
-from thriftwood.cli.inputs import Samples, read_model, read_positive, read_samples, with_target
+from thriftwood.cli.inputs import read_model, read_positive, read_samples
 from thriftwood.cli.options import Request
 from thriftwood.cli.outputs import new_file, write_picture
 from thriftwood.cli.text import (
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from thriftwood.evaluation import Evaluation
+    from thriftwood.formats.tables import Samples
     from thriftwood.support.arrays import FloatArray
 
 REPORT = "report.html"
@@ -61,8 +62,7 @@ def refuse_options(request: Request, *names: str) -> None:
 def samples_to_judge(model: Any, request: Request, console: Console) -> tuple[Samples, Path]:
     """Return the samples to measure a thrifty model on, and their file."""
     file = request.validation or request.data
-    found = with_target(read_samples(file, model, request, console), file)
-    return found, file
+    return read_samples(file, model, request, console), file
 
 
 def write_thrifty(

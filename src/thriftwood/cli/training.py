@@ -13,7 +13,6 @@ import numpy as np
 import thriftwood as tw
 from thriftwood.cli.console import Console
 from thriftwood.cli.inputs import (
-    Samples,
     check_prices,
     read_class_weight,
     read_costs,
@@ -37,6 +36,7 @@ from thriftwood.support.parallel import aside
 
 if TYPE_CHECKING:
     from thriftwood.costs import Costs
+    from thriftwood.formats.tables import Samples
 
 MODEL, TRAIN, VALIDATION = "model.skops", "train.parquet", "validation.parquet"
 THRIFTY_MODEL = "model.tw"
@@ -201,7 +201,7 @@ def _held_out_quarter(y: Any, task: str, seed: int) -> tuple[Any, Any]:
 def _taken(samples: Samples, some: Any) -> Samples:
     """Return some of the samples, by number."""
     weight = None if samples.weight is None else samples.weight[some]
-    return Samples(samples.X.iloc[some], samples.y[some], weight)
+    return samples._replace(X=samples.X.iloc[some], y=samples.y[some], weight=weight)
 
 
 def _with_names(request: Request, samples: Samples) -> Request:

@@ -6,7 +6,7 @@ of which file is wrong.
 
 from thriftwood.formats.tables.files import read_table
 from thriftwood.formats.tables.samples import (
-    TableSamples,
+    Samples,
     samples_for,
     samples_to_learn,
     without_columns,
@@ -15,7 +15,7 @@ from thriftwood.formats.tables.table import FileTable
 
 __all__ = [
     "FileTable",
-    "TableSamples",
+    "Samples",
     "read_table",
     "samples_for",
     "samples_to_learn",

@@ -21,6 +21,8 @@ NUMBERS = "biuf"
 TEXT = "UO"
 TRUTH = ("false", "true")
 LARGEST = 1e150  # of which the square is a number
+# Gets sentences for the user.
+Tell = Callable[[str], Any]
 
 
 def numbers_of(
@@ -56,7 +58,7 @@ def dates_of(table: FileTable, column: Any) -> Any:
         raise table.refusal(column.name, f"is no column of dates, but {why}: {error}") from None
 
 
-def categories_of(table: FileTable, column: Any, labels: tuple[Any, ...], notes: list[str]) -> Any:
+def categories_of(table: FileTable, column: Any, labels: tuple[Any, ...], tell: Tell) -> Any:
     """Return a column of categories; a label that the model does not know is missing."""
     import pandas as pd
 
@@ -71,7 +73,7 @@ def categories_of(table: FileTable, column: Any, labels: tuple[Any, ...], notes:
         says = f"holds {first!r} and the like, none of which is a category that the model knows"
         raise table.refusal(column.name, f"{says}: {some(labels)}")
     if strange:
-        notes.append(
+        tell(
             f"{table.file}: the column {column.name!r} holds categories that the model does not "
             f"know in {strange.total()} of {len(column)} rows, which count as missing: "
             f"{some(strange)}."

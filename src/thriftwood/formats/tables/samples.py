@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from thriftwood.adapters import buying_stages
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest, Inputs
 from thriftwood.formats.tables.cells import (
+    Tell,
     categories_of,
     dates_of,
     numbers_of,
@@ -34,16 +36,12 @@ UNNAMED = (
 INVENTED = ("Column_{}", "f{}", "x{}", "{}", "feature_{}")
 
 
-class TableSamples(NamedTuple):
-    """Samples as a model is given them: features, target, weights and queries.
-
-    Notes are sentences for the user, on what the model cannot use.
-    """
+class Samples(NamedTuple):
+    """Samples as a model is given them: features, target, weights and queries."""
 
     X: Any
-    y: NDArray[Any] | None
+    y: Any
     weight: FloatArray | None
-    notes: tuple[str, ...] = ()
     query: NDArray[Any] | None = None
 
 
@@ -56,7 +54,8 @@ def samples_for(
     query: str | None = None,
     like: Sequence[str] | None = None,
     labelled: bool = True,
-) -> TableSamples:
+    tell: Tell = warnings.warn,
+) -> Samples:
     """Return the columns that a model asks for, in its order.
 
     Parameters
@@ -77,10 +76,12 @@ def samples_for(
         taken, in this order.
     labelled : bool
         Whether to return target and weights. Else these columns are only left out.
+    tell : callable
+        Gets a sentence on what the model cannot use.
 
     Returns
     -------
-    samples : TableSamples
+    samples : Samples
         `X` has the names that the model knows, or else those of the file, or numbers from 0: prices
         go by them. `y` has the labels of the model's own classes, or numbers.
     """
@@ -91,19 +92,17 @@ def samples_for(
     queries = _queries(table, query, (target, weight))
     columns, names = _columns_for(table, forest, (target, weight, query), like)
     check_names(names, "A table")
-    notes: list[str] = []
     X = pd.DataFrame(
         {
-            place: None if column is None else _cells(table, column, forest, place, notes)
+            place: None if column is None else _cells(table, column, forest, place, tell)
             for place, column in enumerate(columns)
         },
         index=table.frame.index,
     )
-    return TableSamples(
+    return Samples(
         X.set_axis(names, axis=1),
         target_for(table, y, forest.classes) if labelled and y is not None else None,
         weights_of(table, counts) if labelled and counts is not None else None,
-        tuple(notes),
         queries,
     )
 
@@ -119,21 +118,21 @@ def _queries(table: FileTable, query: str | None, others: tuple[str | None, ...]
     return None if found is None else found.to_numpy()
 
 
-def _cells(table: FileTable, name: Any, forest: Forest, place: int, notes: list[str]) -> Any:
+def _cells(table: FileTable, name: Any, forest: Forest, place: int, tell: Tell) -> Any:
     """Return a column as the model takes it: numbers, categories, or text for a pipeline."""
     column = table.frame[name]
     if forest.inputs is not None:
-        return _cells_for(forest.inputs, table, column, place, notes)
+        return _cells_for(forest.inputs, table, column, place, tell)
     if place in forest.category_labels:
-        return categories_of(table, column, forest.category_labels[place], notes)
+        return categories_of(table, column, forest.category_labels[place], tell)
     return numbers_of(table, column)
 
 
-def _cells_for(inputs: Inputs, table: FileTable, column: Any, place: int, notes: list[str]) -> Any:
+def _cells_for(inputs: Inputs, table: FileTable, column: Any, place: int, tell: Tell) -> Any:
     """Return a column as the first transformer of a pipeline takes it."""
     blank = inputs.blanks[place]
     if isinstance(blank, tuple):
-        return categories_of(table, column, blank, notes)
+        return categories_of(table, column, blank, tell)
     is_needed = any(place in own for own in inputs.columns.of_features or ())
     if is_needed and isinstance(blank, np.datetime64):
         return dates_of(table, column)
@@ -145,7 +144,7 @@ def _cells_for(inputs: Inputs, table: FileTable, column: Any, place: int, notes:
 
 def samples_to_learn(
     table: FileTable, *, target: str | None = None, weight: str | None = None
-) -> TableSamples:
+) -> Samples:
     """Return all columns of numbers but these, where there is no model yet.
 
     Columns without names are called "0", "1", ..., so that prices can go by these. Parameters are
@@ -160,7 +159,7 @@ def samples_to_learn(
     X = table.frame[columns].copy()
     for column in columns:
         X[column] = numbers_of(table, X[column], "features to learn from are numbers")
-    return TableSamples(
+    return Samples(
         X.set_axis(X.columns.map(str), axis=1) if table.names is None else X,
         None if y is None else target_to_learn(table, y),
         None if counts is None else weights_of(table, counts),
