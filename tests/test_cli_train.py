@@ -221,6 +221,13 @@ def test_costs_of_errors_and_limits_are_options_of_training(folder, tmp_path):
     assert model.bill(X).per_sample.max() <= 4
 
 
+def test_costs_of_errors_are_options_of_pruned_models_too(folder, tmp_path):
+    words = ("--target", "ill", "--costs", folder / "few.csv", "--error-costs", "100")
+    given = (*words, "--model", "forest", "-o", tmp_path / "out")
+    said = answer("train", folder / "rows.csv", *given)
+    assert said["original"]["scoring"] == "neg_error_costs"
+
+
 def test_numbers_are_learnt_thriftily_too(folder, tmp_path):
     words = (folder / "numbers.csv", "--target", "chol", "--effort", "quick")
     facts = answer("train", *words, "-o", tmp_path / "out")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import thriftwood as tw
 from thriftwood.cli.console import Console
@@ -12,7 +12,7 @@ from thriftwood.cli.inputs import FileInputs, check_metric, check_request, read_
 from thriftwood.cli.options import OutputFolder, Request, command
 from thriftwood.cli.outputs import check_apart, check_new_folder, new_folder, write_picture
 from thriftwood.cli.prune import figures
-from thriftwood.cli.text import aligned, score_columns, table, wrapped
+from thriftwood.cli.text import aligned, score_columns, table, total_column, wrapped
 from thriftwood.cli.thrifty import (
     REPORT,
     SET,
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from thriftwood.evaluation import Evaluation
     from thriftwood.pruning import PruningPath
+    from thriftwood.report.page import Page
 
 FILES = (
     REPORT,
@@ -44,18 +45,6 @@ FILES = (
 UNWEIGHTED = "All samples count alike here, whatever their weights."
 MOST_POINTS = 12  # in the table
 MARK = "<- suggested"
-
-
-class FoundFrontier(NamedTuple):
-    """A path, its evaluation on the validation set if there is one, and the suggested point.
-
-    None is the model before pruning.
-    """
-
-    path: PruningPath
-    evaluation: Evaluation | None
-    point: int | None
-    reason: str
 
 
 @command(
@@ -86,7 +75,12 @@ def frontier(request: Request, console: Console, output: OutputFolder) -> None:
     check_request(request, request.model)
     thrifty = read_thrifty(request.model, console)
     if thrifty is not None:
-        _show_thrifty(thrifty, request, output, console)
+        refuse_options(request, "costs", "loss", "class_weight", "error_costs", "metric")
+        samples, _ = samples_to_judge(thrifty, request, console)
+        with new_folder(output, THRIFTY_FILES, request.force) as folder:
+            lines, facts = write_thrifty(folder, thrifty, samples, request, console)
+        say_frontier(lines, output, console)
+        console.answer(facts | {"type": type(thrifty).__name__, "output": str(output)})
         return
     check_metric(request, holds_out=request.validation is not None)
     inputs = read_inputs(request, console)
@@ -95,19 +89,9 @@ def frontier(request: Request, console: Console, output: OutputFolder) -> None:
         inputs.problem, time_limit=request.time_limit, memory_limit=request.memory_limit
     )
     with new_folder(output, FILES, request.force) as folder:
-        found = write_frontier(folder, path, inputs, request, console)
-    say_frontier(frontier_lines(found), output, console)
-    console.answer(frontier_facts(found) | {"output": str(output)})
-
-
-def _show_thrifty(model: Any, request: Request, output: Path, console: Console) -> None:
-    """Write what every budget of a thrifty model buys, on samples that it was not trained on."""
-    refuse_options(request, "costs", "loss", "class_weight", "error_costs", "metric")
-    samples, _ = samples_to_judge(model, request, console)
-    with new_folder(output, THRIFTY_FILES, request.force) as folder:
-        lines, facts = write_thrifty(folder, model, samples, request, console)
+        lines, facts = write_frontier(folder, path, inputs, request, console)
     say_frontier(lines, output, console)
-    console.answer(facts | {"type": type(model).__name__, "output": str(output)})
+    console.answer(facts | {"output": str(output)})
 
 
 def check_page(request: Request, inputs: FileInputs) -> None:
@@ -128,47 +112,44 @@ def say_frontier(lines: list[str], output: Path, console: Console) -> None:
     console.say(f"Wrote {output}. To choose a point, open {output / REPORT}.")
 
 
-def frontier_lines(found: FoundFrontier) -> list[str]:
+def _lines(path: PruningPath, evaluation: Evaluation | None, page: Page) -> list[str]:
     """Return a table of some points, from the model as it is to single leaves."""
     from thriftwood.report.points import shown_points
 
-    path = found.path
-    points = shown_points(path.costs, [found.point or 0], MOST_POINTS)
-    columns = _columns(found, points)
-    title, *body = table(list(columns), list(zip(*columns.values(), strict=True)))
-    body[0 if found.point is None else 1 + points.index(found.point)] += f"  {MARK}"
+    points = shown_points(path.costs, [page.point or 0], MOST_POINTS)
+    heads, columns = zip(*_columns(path, evaluation, points), strict=True)
+    title, *body = table(heads, list(zip(*columns, strict=True)))
+    body[0 if page.point is None else 1 + points.index(page.point)] += f"  {MARK}"
     unit = f", costs in {path.prices.unit}" if path.prices.unit else ""
     shown = "" if len(points) == len(path) else f" ({len(points)} shown)"
     prunings = path.proof.points.format(s="" if len(path) == 1 else "s")
     top = f"{len(path)} {prunings}{shown} of a {type(path.model).__name__}{unit}:"
     loss = f"The loss is the {path.loss_in_words}, on the samples given."
-    return [top, "", title, *body, "", wrapped(loss), wrapped(f"Suggested is {found.reason}.")]
+    return [top, "", title, *body, "", wrapped(loss), wrapped(f"Suggested is {page.why}.")]
 
 
-def _columns(found: FoundFrontier, points: list[int]) -> dict[str, list[str]]:
+def _columns(
+    path: PruningPath, evaluation: Evaluation | None, points: list[int]
+) -> list[tuple[str, list[str]]]:
     """Return the columns of the table, the model before pruning in their first line."""
-    path, before = found.path, found.path.original
+    before = path.original
     costs = [before.cost, *path.costs[points].tolist()]
-    columns = {
-        "point": ["before", *map(str, points)],
-        "cost": aligned(costs),
-        "saved": [_saved(cost, before.cost) for cost in costs],
-        "loss": aligned([before.loss, *path.losses[points].tolist()]),
-    }
-    if found.evaluation is not None:
-        model, total = found.evaluation.original, found.evaluation.total_cost
-        columns |= score_columns(found.evaluation, points)
-        if found.evaluation.judges_rankings:
-            pass  # squared errors of scores mean nothing
-        elif total is None:
-            errors = [model.error, *found.evaluation.error[points].tolist()]
-            columns["validation error"] = aligned(errors)
-        else:
-            sums = [model.cost - model.score, *total[points].tolist()]
-            columns["tests + errors"] = aligned(sums)
-    columns["splits"] = [str(before.n_splits), *map(str, path.n_splits[points])]
-    columns["features"] = [str(before.n_features), *map(str, path.n_features[points])]
-    return columns
+    columns = [
+        ("point", ["before", *map(str, points)]),
+        ("cost", aligned(costs)),
+        ("saved", [_saved(cost, before.cost) for cost in costs]),
+        ("loss", aligned([before.loss, *path.losses[points].tolist()])),
+    ]
+    if evaluation is not None:
+        columns += [*score_columns(evaluation, points), *total_column(evaluation, points)]
+        if evaluation.total_cost is None and not evaluation.judges_rankings:
+            errors = [evaluation.original.error, *evaluation.error[points].tolist()]
+            columns.append(("validation error", aligned(errors)))
+    return [
+        *columns,
+        ("splits", [str(before.n_splits), *map(str, path.n_splits[points])]),
+        ("features", [str(before.n_features), *map(str, path.n_features[points])]),
+    ]
 
 
 def _saved(cost: float, before: float) -> str:
@@ -176,22 +157,22 @@ def _saved(cost: float, before: float) -> str:
     return f"{round(100 * (1 - cost / before), 1) + 0.0:.1f} %" if before else ""
 
 
-def frontier_facts(found: FoundFrontier) -> dict[str, Any]:
+def _facts(path: PruningPath, evaluation: Evaluation | None, page: Page) -> dict[str, Any]:
     """Return all points for JSON."""
-    path, original = found.path, figures(found.path.original)
-    suggested = path.original if found.point is None else path[found.point]
-    if found.evaluation is not None:
-        before = found.evaluation.original
+    original = figures(path.original)
+    suggested = path.original if page.point is None else path[page.point]
+    if evaluation is not None:
+        before = evaluation.original
         original |= {"validation_error": before.error, "validation_cost": before.cost}
-        original |= {"validation_score": before.score, "scoring": found.evaluation.scoring}
-        if found.evaluation.total_cost is not None:
+        original |= {"validation_score": before.score, "scoring": evaluation.scoring}
+        if evaluation.total_cost is not None:
             original["validation_total_cost"] = before.cost - before.score
     return {
         "n_points": len(path),
-        "points": frame_of(path, found.evaluation).to_dict("records"),
+        "points": _frame(path, evaluation).to_dict("records"),
         "original": original,
-        "suggested": {"point": found.point, **figures(suggested)},
-        "reason": found.reason,
+        "suggested": {"point": page.point, **figures(suggested)},
+        "reason": page.why,
         "loss_name": path.loss_name,
         "unit": path.prices.unit,
         "proof": {
@@ -202,8 +183,8 @@ def frontier_facts(found: FoundFrontier) -> dict[str, Any]:
 
 def write_frontier(
     folder: Path, path: PruningPath, inputs: FileInputs, request: Request, console: Console
-) -> FoundFrontier:
-    """Evaluate a path, and write its tables, its pictures and its page into a folder."""
+) -> tuple[list[str], dict[str, Any]]:
+    """Evaluate a path, and write its tables, its pictures and its page; return what to say."""
     from thriftwood.report.page import write_page
 
     evaluation = None
@@ -234,18 +215,17 @@ def write_frontier(
         positive=request.positive,
         commands=command,
     )
-    found = FoundFrontier(path, evaluation, page.point, page.why)
     with console.step("Writing tables"):
-        frame = frame_of(path, evaluation)
+        frame = _frame(path, evaluation)
         frame.to_csv(folder / "path.csv", index=False)
         frame.to_parquet(folder / "path.parquet", index=False)
         path.save(folder / "path.npz")
     with console.step("Drawing"):
-        _draw(folder, found, inputs)
-    return found
+        _draw(folder, path, evaluation, page.point, inputs)
+    return _lines(path, evaluation, page), _facts(path, evaluation, page)
 
 
-def frame_of(path: PruningPath, evaluation: Evaluation | None) -> pd.DataFrame:
+def _frame(path: PruningPath, evaluation: Evaluation | None) -> pd.DataFrame:
     """Return one line per point, with the evaluation on the validation set."""
     frame = path.to_frame()
     frame.insert(0, "point", range(len(frame)))
@@ -255,9 +235,14 @@ def frame_of(path: PruningPath, evaluation: Evaluation | None) -> pd.DataFrame:
     return frame.join(measured.add_prefix("validation_"))
 
 
-def _draw(folder: Path, found: FoundFrontier, inputs: FileInputs) -> None:
+def _draw(
+    folder: Path,
+    path: PruningPath,
+    evaluation: Evaluation | None,
+    suggested: int | None,
+    inputs: FileInputs,
+) -> None:
     """Draw the frontier, and for the suggested point, or the first, the bills and a tree."""
-    path, evaluation, suggested, _ = found
     point = suggested or 0
     before, after = (
         tw.feature_bill(

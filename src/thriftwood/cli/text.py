@@ -60,18 +60,27 @@ def in_words(scoring: str) -> tuple[str, int]:
     return name.replace("brier", "Brier"), -1
 
 
-def score_columns(measured: Evaluation, points: Sequence[int]) -> dict[str, list[str]]:
+def score_columns(measured: Evaluation, points: Sequence[int]) -> list[tuple[str, list[str]]]:
     """Return columns of the score before pruning and of some points, with its standard error.
 
     There are none where the score says nothing that errors do not.
     """
     if not measured.score_beside_error:
-        return {}
+        return []
     name, sign = in_words(measured.scoring)
     scores = [sign * one for one in (measured.original.score, *measured.score[points].tolist())]
     spread = [math.hypot(*measured.deviations[0]), *measured.score_error[points].tolist()]
     both = aligned([*scores, *spread])
-    return {name: both[: len(scores)], "+-": both[len(scores) :]}
+    return [(name, both[: len(scores)]), ("+-", both[len(scores) :])]
+
+
+def total_column(measured: Evaluation, points: Sequence[int]) -> list[tuple[str, list[str]]]:
+    """Return what bills and errors cost together, where errors have costs."""
+    if measured.total_cost is None:
+        return []
+    before = measured.original
+    sums = [before.cost - before.score, *measured.total_cost[points].tolist()]
+    return [("tests + errors", aligned(sums))]
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:

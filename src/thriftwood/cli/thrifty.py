@@ -17,6 +17,7 @@ from thriftwood.cli.text import (
     score_columns,
     share,
     table,
+    total_column,
     wrapped,
 )
 from thriftwood.errors import InputError
@@ -154,21 +155,16 @@ def _lines(model: Any, evaluation: Evaluation, point: int, request: Request) -> 
 
     points = shown_points(evaluation.cost, [point], MOST_POINTS)
     before, unit = evaluation.original, model.prices.unit
-    costs = aligned([before.cost, *evaluation.cost[points].tolist()])
-    scores = score_columns(evaluation, points)
-    heads = ["budget", f"a {request.noun} pays", *scores, "error", "+-"]
     columns = [
-        ["full model", *map(six_digits, model.rules_.costs[::-1][points])],
-        costs,
-        *scores.values(),
-        aligned([before.error, *evaluation.error[points].tolist()]),
-        aligned([before.standard_error, *evaluation.standard_error[points].tolist()]),
+        ("budget", ["full model", *map(six_digits, model.rules_.costs[::-1][points])]),
+        (f"a {request.noun} pays", aligned([before.cost, *evaluation.cost[points].tolist()])),
+        *score_columns(evaluation, points),
+        ("error", aligned([before.error, *evaluation.error[points].tolist()])),
+        ("+-", aligned([before.standard_error, *evaluation.standard_error[points].tolist()])),
+        *total_column(evaluation, points),
     ]
-    if evaluation.total_cost is not None:
-        heads.append("tests + errors")
-        totals = [before.cost - before.score, *evaluation.total_cost[points].tolist()]
-        columns.append(aligned(totals))
-    head, *body = table(heads, list(zip(*columns, strict=True)))
+    heads, cells = zip(*columns, strict=True)
+    head, *body = table(heads, list(zip(*cells, strict=True)))
     body[1 + points.index(point)] += f"  {SET}"
     shown = "" if len(points) == len(evaluation.points) else f" ({len(points)} shown)"
     title = (

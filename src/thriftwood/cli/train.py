@@ -12,8 +12,6 @@ from thriftwood.cli.console import Console
 from thriftwood.cli.frontier import (
     FILES,
     check_page,
-    frontier_facts,
-    frontier_lines,
     say_frontier,
     write_frontier,
 )
@@ -27,7 +25,6 @@ from thriftwood.cli.training import (
     THRIFTY_MODEL,
     TRAIN,
     VALIDATION,
-    Trained,
     baseline_note,
     train_model,
 )
@@ -36,7 +33,8 @@ from thriftwood.errors import InputError
 PRUNED = "pruned.skops"
 LARGEST_SEED = 2**32 - 1
 PARTS = (TRAIN, VALIDATION)
-Answer = tuple[list[str], dict[str, Any], str | None]
+# Lines and facts, and the score of the model, which score that is, and on which samples.
+Answer = tuple[list[str], dict[str, Any], tuple[float, Any, Any]]
 
 
 @command(
@@ -71,13 +69,16 @@ def train(
     check_request(request)
     check_metric(request, holds_out=True)
     with new_folder(output, (*names, *PARTS), request.force) as folder:
-        trained = train_model(request, folder, console)
-        finish = _finish_thrifty if request.kind == THRIFTY else partial(_prune, output)
-        lines, facts, note = finish(folder, trained, console)
-    if note is not None:
-        console.note(note)
-    say_frontier([*trained.lines, "", *lines], output, console)
-    console.answer(facts | {"type": type(trained.model).__name__, "output": str(output)})
+        model, files, samples, lines = train_model(request, folder, console)
+        finish = _write_thrifty if request.kind == THRIFTY else partial(_prune, output)
+        more, facts, judged = finish(folder, model, files, console)
+    # Classes that weigh more are worth some errors on others: errors alone say little then.
+    if not (request.class_weight or request.error_costs):
+        note = baseline_note(*judged, samples, request.kind, hasattr(model, "classes_"))
+        if note is not None:
+            console.note(note)
+    say_frontier([*lines, "", *more], output, console)
+    console.answer(facts | {"type": type(model).__name__, "output": str(output)})
 
 
 def _check_kind(request: Request) -> None:
@@ -89,37 +90,28 @@ def _check_kind(request: Request) -> None:
         raise InputError("--max-cost and --effort are for thrifty models: leave out --model.")
 
 
-def _finish_thrifty(folder: Path, trained: Trained, console: Console) -> Answer:
+def _write_thrifty(folder: Path, model: Any, request: Request, console: Console) -> Answer:
     """Measure a thrifty model on samples that were held out, and write what every budget buys."""
-    held_out, _ = samples_to_judge(trained.model, trained.request, console)
-    request = trained.request
-    lines, facts = write_thrifty(folder, trained.model, held_out, request, console)
-    note = None
-    if not (request.class_weight or request.error_costs):
-        judged = facts["original"]["score"], trained.model.scoring or facts["scoring"]
-        is_class = hasattr(trained.model, "classes_")
-        note = baseline_note(judged, trained.samples, held_out, THRIFTY, is_class)
-    return lines, facts, note
+    held_out, _ = samples_to_judge(model, request, console)
+    lines, facts = write_thrifty(folder, model, held_out, request, console)
+    score, scoring = facts["original"]["score"], model.scoring or facts["scoring"]
+    return lines, facts, (score, scoring, held_out)
 
 
-def _prune(output: Path, folder: Path, trained: Trained, console: Console) -> Answer:
+def _prune(output: Path, folder: Path, _model: Any, request: Request, console: Console) -> Answer:
     """Prune a model of scikit-learn, and write all optimal prunings."""
-    request = trained.request
     inputs = read_inputs(request, console)
     check_page(request, inputs)
     path = tw.prune_path(inputs.problem)
-    found = write_frontier(folder, path, inputs, _moved(request, folder, output), console)
-    lines, facts, note = frontier_lines(found), frontier_facts(found), None
-    # Classes that weigh more are worth some errors on others: errors alone say little then.
-    if found.evaluation is not None and inputs.validation is not None and not request.class_weight:
-        judged = found.evaluation.original.score, inputs.scoring or found.evaluation.scoring
-        is_class = inputs.problem.forest.is_classifier
-        note = baseline_note(judged, inputs.samples, inputs.validation, request.kind, is_class)
+    moved = _moved(request, folder, output)
+    lines, facts = write_frontier(folder, path, inputs, moved, console)
+    before = facts["original"]
+    judged = before["validation_score"], inputs.scoring or before["scoring"], inputs.validation
     if request.budget is not None:
         model, more, pruned = point_of(path, inputs, (request.budget, None), False)
         write_model(model, folder / PRUNED, False, console)
         lines, facts = [*lines, "", *more], facts | {"pruned": pruned}
-    return lines, facts, note
+    return lines, facts, judged
 
 
 def _moved(request: Request, old: Path, new: Path) -> Request:

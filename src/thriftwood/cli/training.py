@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -46,17 +46,13 @@ MOST_CLASSES = 20  # distinct whole numbers that are still taken for classes
 N_TREES = 40  # of a forest
 
 
-class Trained(NamedTuple):
-    """A model that is written, a request for the files, and lines that say what was done."""
+def train_model(
+    request: Request, folder: Path, console: Console
+) -> tuple[Any, Request, Samples, list[str]]:
+    """Train, and write the model; without a validation set hold one out, and write both parts.
 
-    model: Any
-    request: Request
-    samples: Samples
-    lines: list[str]
-
-
-def train_model(request: Request, folder: Path, console: Console) -> Trained:
-    """Train, and write the model; without a validation set hold one out, and write both parts."""
+    Returns the model, a request for the files, the samples, and lines that say what was done.
+    """
     costs, samples = read_costs(request), _read(request, console)
     task = request.task or usual_task(samples.y)
     _check_target(samples.y, task, request.kind)
@@ -89,7 +85,7 @@ def train_model(request: Request, folder: Path, console: Console) -> Trained:
     if request.kind == THRIFTY:
         n_stages = count(len(model.stages_), "stage")
         lines.append(f"It has {n_stages}.{OTHER_KINDS}")
-    return Trained(model, replace(request, model=place), samples, lines)
+    return model, replace(request, model=place), samples, lines
 
 
 def _read(request: Request, console: Console) -> Samples:
@@ -227,12 +223,11 @@ def _write_samples(samples: Samples, request: Request, file: Path) -> None:
 
 
 def baseline_note(
-    judged: tuple[float, Any], samples: Samples, validation: Samples, kind: str, is_class: bool
+    score: float, scoring: Any, validation: Samples, samples: Samples, kind: str, is_class: bool
 ) -> str | None:
-    """Return a sentence where a model scores no better than a constant; its score, and by which."""
+    """Return a sentence where a model, trained on samples, scores no better than a constant."""
     from sklearn.dummy import DummyClassifier, DummyRegressor
 
-    score, scoring = judged
     constant = DummyClassifier(strategy="prior") if is_class else DummyRegressor()
     constant.fit(samples.X, samples.y, samples.weight)
     name, of_constant = score_on(validation, scoring, constant)

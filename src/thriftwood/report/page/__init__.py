@@ -2,5 +2,6 @@
 
 from thriftwood.report.page.class_errors import read_positive
 from thriftwood.report.page.data import write_page
+from thriftwood.report.page.document import Page
 
-__all__ = ["read_positive", "write_page"]
+__all__ = ["Page", "read_positive", "write_page"]
