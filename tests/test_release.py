@@ -130,12 +130,14 @@ def test_the_site_keeps_the_versions_that_it_has(tmp_path):
     for folder in (built, site / "1.10", site / "1.9"):
         folder.mkdir(parents=True)
         (folder / "index.html").write_text(folder.name)
+    (site / ".git").mkdir()
     script("site").main(site, built)
     now = ".".join(thriftwood.__version__.split(".")[:2])
     assert (site / now / "index.html").read_text() == "built"
     assert (site / "1.9" / "index.html").read_text() == "1.9"
     assert f'["{now}", "1.10", "1.9"]' in (site / "versions.js").read_text()
     assert f"url={now}/index.html" in (site / "index.html").read_text()
+    assert (site / ".nojekyll").exists()
 
 
 def script(name: str):
