@@ -83,6 +83,22 @@ def kept_bits(problem, pruned, bits):
     return sum(1 << bit for bit, stays in zip(bits, kept, strict=True) if stays)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_many_bands_hide_hardly_more_than_one(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(20, 3)), 10.0 ** rng.uniform(-9, 9, 20)
+    tree = DecisionTreeRegressor(max_leaf_nodes=10, random_state=0).fit(X, y)
+    prices = rng.uniform(1, 2, 3)
+    path = tw.prune_path(tree, X, y, costs=prices)
+    assert path.proof.cost_gap < 1e-9 * path.original.cost
+    oracle = Oracle(Case(tree, X, y, "squared_error", {"per_feature": prices.tolist()}))
+    problem = tw.pruning_problem(tree, X, y, costs=prices)
+    bits = [oracle.bit_of[0, node] for node in np.flatnonzero(problem.forest.is_split)]
+    for tradeoff in (path.tradeoffs[1:] * 1.0001).tolist():
+        place = oracle.place(kept_bits(problem, path.at(tradeoff=tradeoff), bits))
+        assert oracle.excess(place, tradeoff)[0] <= path.proof.gap_at(tradeoff)
+
+
 def test_small_gains_count_beside_large_ones():
     tree = DecisionTreeRegressor(random_state=0).fit(X_FOUR, Y_FOUR)
     problem = tw.pruning_problem(tree, X_FOUR, Y_FOUR, costs=[1, 1])

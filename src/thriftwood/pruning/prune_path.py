@@ -143,11 +143,11 @@ def _refined_path(
 
     A cut at the end of each band says what drops within it, and when that does is found alone. The
     rest drops as it would, though not before. What a band misses, all above it may, too: there it
-    is a small part of costs.
+    is a small part of costs, the smaller the further above.
     """
     dropped_at = np.append(index.tradeoffs(cut), np.inf)[cut.breakpoint_of + 1]
-    hidden, times_tradeoff = _hidden(index, cut), 0.0
-    last = np.inf
+    hidden, last = _hidden(index, cut), np.inf
+    coarser = []  # what each band hides, and where it begins; from high to low
     while 0 < (high := coarse_below(problem, hidden, FINE)) < last / 2:
         certain = certain_splits(problem, high)
         if hidden_in_others(problem, certain) > hidden / WORTHWHILE or time.monotonic() >= deadline:
@@ -157,7 +157,7 @@ def _refined_path(
         cut = parametric_cut(closure, problem.n_jobs, None, deadline)
         if cut.is_unfinished:  # the band stays as it was
             break
-        times_tradeoff += hidden / high
+        coarser.append((hidden, high))
         index, hidden = finer, missed + _hidden(finer, cut)
         found = np.append(np.minimum(index.tradeoffs(cut), high), high)
         dropped_at = np.maximum(dropped_at, high)
@@ -165,6 +165,10 @@ def _refined_path(
         last = high
     some = np.unique(dropped_at[(dropped_at > 0) & (dropped_at < np.inf)])
     step = np.where(dropped_at > 0, np.searchsorted(some, dropped_at), -1)
+    hidden_so_far = times_tradeoff = 0.0
+    for band_hides, begin in reversed(coarser):
+        hidden_so_far += band_hides
+        times_tradeoff = max(times_tradeoff, hidden_so_far / begin)
     weight = problem.node_losses.weight
     cost_gap = times_tradeoff / weight + _hidden_costs(problem, index)
     proof = Optimal(hidden / weight, cost_gap, ())
