@@ -11,6 +11,7 @@ import thriftwood
 
 INDEX = (ROOT / "docs/index.md").read_text()
 REFERENCE = (ROOT / "docs/reference.md").read_text()
+STUDY = (ROOT / "docs/study.md").read_text()
 # Code that is run, what it prints, and files that are shown; all else would be left to rot.
 LANGUAGES = {"python", "text", "console", "csv", "toml", "json", "c", "html"}
 DIRECTIVES = {"{toctree}", "{include}", "{eval-rst}", "{glossary}", "{math}"}
@@ -23,6 +24,38 @@ def test_the_index_lists_every_page_once():
     pages = {path.stem for path in (ROOT / "docs").glob("*.md")} - {"index"}
     assert len(listed) == len(set(listed))
     assert set(listed) == pages
+
+
+def test_the_front_page_has_the_figures_of_the_study():
+    best, n_tasks, n_methods = best_of("areas")
+    parts = [float(row[-1].split(", ")[-1]) for row in rows_of("peers-accuracy")]
+    below, above = sorted(part for part in parts if part < 1), sorted(p for p in parts if p > 1)
+    shares = sorted(int(row[-1].split("%")[0]) for row in rows_of("today-rise"))
+    assert (
+        f"| {best} of {n_tasks} | {below[0]} to {below[-1]} | {shares[0]} to {shares[-1]} % |"
+        in INDEX
+    )
+    assert f"of {n_methods} methods" in INDEX
+    others = " and ".join(map(str, above))
+    assert f"on {len(below)} of {len(parts)} tasks ({others} on the others)" in INDEX
+
+
+def best_of(table: str) -> tuple[int, int, int]:
+    """Return how many columns a thrifty model is best in, of how many, and how many rows."""
+    rows = rows_of(table)
+    columns = list(zip(*[row[1:] for row in rows], strict=True))
+    thrifty = [row[0].startswith("ThriftyClassifier") for row in rows]
+    best = [
+        any(own and "**" in cell for own, cell in zip(thrifty, one, strict=True)) for one in columns
+    ]
+    return sum(best), len(columns), len(rows)
+
+
+def rows_of(table: str) -> list[list[str]]:
+    """Return the cells of a table of the study, without its head."""
+    text = STUDY.split(f"<!-- study: {table} -->")[1].split("<!-- end -->")[0]
+    lines = [line for line in text.splitlines() if line.startswith("|")][2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
 @pytest.mark.parametrize("module", ["", ".export", ".report", ".datasets", ".errors"])
