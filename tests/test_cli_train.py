@@ -17,10 +17,10 @@ from cli_files import (
 from sklearn.metrics import f1_score, precision_score
 
 import thriftwood as tw
-from thriftwood.cli import training
+from thriftwood.cli import train as train_command
 from thriftwood.cli.frontier import FILES
 from thriftwood.cli.thrifty import THRIFTY_FILES
-from thriftwood.cli.training import usual_task
+from thriftwood.cli.train import usual_task
 from thriftwood.formats.models import read_model
 
 TRAINED = {*FILES, "model.skops", "train.parquet", "validation.parquet"}
@@ -290,7 +290,7 @@ def test_what_cannot_be_learnt_is_refused(folder, tmp_path, monkeypatch, words, 
 
 
 def test_a_wrong_budget_is_refused_before_training(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(training, "_fit", lambda *_args: pytest.fail("It was trained."))
+    monkeypatch.setattr(train_command, "_fit", lambda *_args: pytest.fail("It was trained."))
     words = ("--target", "ill", "--budget", "-1", "-o", tmp_path / "out")
     assert "--budget is -1" in refused("train", folder / "rows.csv", *words)
 
@@ -346,7 +346,7 @@ def test_what_scikit_learn_refuses_is_a_sentence_too(folder, tmp_path, monkeypat
         def fit(self, *_rows, **_options):
             raise ValueError("These rows are odd.\nSee the manual.")
 
-    monkeypatch.setattr(training, "_untrained", lambda *_args: Picky())
+    monkeypatch.setattr(train_command, "_untrained", lambda *_args: Picky())
     words = ("train", folder / "rows.csv", "--target", "ill", "-o", tmp_path / "out")
     words += ("--model", "forest")
     assert "no model can be trained: These rows are odd." in refused(*words)

@@ -21,8 +21,8 @@ from thriftwood.datasets import (
     load_heart,
     load_nhanes,
 )
-from thriftwood.datasets.arrays import to_dataset
 from thriftwood.datasets.catalogue import CATALOGUE, HEART_FILE, NHANES_FILE
+from thriftwood.datasets.dataset import to_dataset
 from thriftwood.errors import DatasetError, MissingLibraryError, ThriftwoodError
 
 BUNDLED = [load_heart, load_nhanes]

@@ -20,7 +20,7 @@ from thriftwood.errors import InputError, MissingLibraryError
 from thriftwood.forest import LEAF
 from thriftwood.report import plot_bills, plot_cascade, plot_tree
 from thriftwood.report.amounts import amount
-from thriftwood.report.tree_nodes import lay_out
+from thriftwood.report.tree import lay_out
 
 matplotlib.use("Agg")
 UPKEEP = tw.Costs(

@@ -21,7 +21,7 @@ from sklearn.ensemble import (
 import thriftwood as tw
 from thriftwood.problem import interval_in_words, tradeoffs_of
 from thriftwood.report.page import data as page_module
-from thriftwood.report.page import proofs
+from thriftwood.report.page import pruned as pruned_page
 from thriftwood.report.points import drawn_points, shown_points
 
 SHORT = {"rtol": 1e-6, "atol": 1e-9}  # pages hold seven digits
@@ -411,7 +411,7 @@ def test_a_large_page_stays_small():
 
 def test_of_very_many_rows_and_trees_only_some_points_are_proven(monkeypatch):
     path = heart_path(20)
-    monkeypatch.setattr(proofs, "MOST_WORK", 4 * len(X) * 20)
+    monkeypatch.setattr(pruned_page, "MOST_WORK", 4 * len(X) * 20)
     data = data_of(path, validation=VALIDATION)
     made = [point["index"] for point in data["points"] if point["proof"]["gap"] == "0"]
     assert len(made) == 4 < len(path)

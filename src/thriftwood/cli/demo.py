@@ -15,7 +15,7 @@ from thriftwood.cli.console import Console
 from thriftwood.cli.options import OutputFolder, Request, command
 from thriftwood.cli.outputs import new_folder
 from thriftwood.cli.thrifty import THRIFTY_FILES
-from thriftwood.cli.training import THRIFTY_MODEL
+from thriftwood.cli.train import THRIFTY_MODEL
 
 if TYPE_CHECKING:
     from thriftwood.costs import Costs

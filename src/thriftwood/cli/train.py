@@ -1,35 +1,63 @@
-"""`thriftwood train`: for those who have samples and prices, and no model yet."""
+"""`thriftwood train`: for those who have samples and prices, and no model yet.
+
+The only place here, with the demo, that fits models.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 import thriftwood as tw
 from thriftwood.cli.console import Console
-from thriftwood.cli.frontier import (
-    FILES,
-    check_page,
-    say_frontier,
-    write_frontier,
+from thriftwood.cli.frontier import FILES, check_page, say_frontier, write_frontier
+from thriftwood.cli.inputs import (
+    check_limit,
+    check_metric,
+    check_prices,
+    check_request,
+    read_class_weight,
+    read_costs,
+    read_error_costs,
+    read_inputs,
+    read_scoring,
+    score_on,
+    with_target,
+    without,
 )
-from thriftwood.cli.inputs import check_limit, check_metric, check_request, read_inputs
-from thriftwood.cli.options import EFFORTS, THRIFTY, OutputFolder, Request, command
+from thriftwood.cli.options import (
+    BOOSTING,
+    BUDGET_FOREST,
+    CLASSIFICATION,
+    EFFORTS,
+    REGRESSION,
+    THRIFTY,
+    OutputFolder,
+    Request,
+    command,
+)
 from thriftwood.cli.outputs import check_apart, check_new_folder, new_folder
 from thriftwood.cli.prune import point_of, write_model
+from thriftwood.cli.text import count, in_words
 from thriftwood.cli.thrifty import THRIFTY_FILES, samples_to_judge, write_thrifty
-from thriftwood.cli.training import (
-    MODEL,
-    THRIFTY_MODEL,
-    TRAIN,
-    VALIDATION,
-    baseline_note,
-    train_model,
-)
-from thriftwood.errors import InputError
+from thriftwood.errors import InputError, ThriftwoodError
+from thriftwood.support.parallel import aside
 
+if TYPE_CHECKING:
+    from thriftwood.costs import Costs
+    from thriftwood.formats.tables import Samples
+
+MODEL, TRAIN, VALIDATION = "model.skops", "train.parquet", "validation.parquet"
+THRIFTY_MODEL = "model.tw"
+TARGET = "y"  # the target of an .npz file
+OTHER_KINDS = " --model trains a single one, to be pruned; they are not compared."
+MOST_CLASSES = 20  # distinct whole numbers that are still taken for classes
+N_TREES = 40  # of a forest
 PRUNED = "pruned.skops"
 LARGEST_SEED = 2**32 - 1
 PARTS = (TRAIN, VALIDATION)
@@ -69,12 +97,12 @@ def train(
     check_request(request)
     check_metric(request, holds_out=True)
     with new_folder(output, (*names, *PARTS), request.force) as folder:
-        model, files, samples, lines = train_model(request, folder, console)
+        model, files, samples, lines = _train(request, folder, console)
         finish = _write_thrifty if request.kind == THRIFTY else partial(_prune, output)
         more, facts, judged = finish(folder, model, files, console)
     # Classes that weigh more are worth some errors on others: errors alone say little then.
     if not (request.class_weight or request.error_costs):
-        note = baseline_note(*judged, samples, request.kind, hasattr(model, "classes_"))
+        note = _baseline_note(*judged, samples, request.kind, hasattr(model, "classes_"))
         if note is not None:
             console.note(note)
     say_frontier([*lines, "", *more], output, console)
@@ -122,3 +150,202 @@ def _moved(request: Request, old: Path, new: Path) -> Request:
         if (place := getattr(request, name)) is not None and place.parent == old
     }
     return replace(request, **places)
+
+
+def _train(
+    request: Request, folder: Path, console: Console
+) -> tuple[Any, Request, Samples, list[str]]:
+    """Train, and write the model; without a validation set hold one out, and write both parts.
+
+    Returns the model, a request for the files, the samples, and lines that say what was done.
+    """
+    costs, samples = read_costs(request), _read(request, console)
+    task = request.task or usual_task(samples.y)
+    _check_target(samples.y, task, request.kind)
+    _check_features(samples.X, request.kind)
+    check_prices(costs, request.costs, samples.X)
+    lines = []
+    if request.task is None:
+        n_classes = len(np.unique(samples.y))
+        taken = "numbers" if task == REGRESSION else f"{n_classes} classes"
+        lines.append(f"Took {request.target or TARGET} for {taken}; --task says otherwise.")
+    held_out = ""
+    if request.validation is None:
+        train, valid = _held_out_quarter(samples.y, task, request.seed)
+        request = _with_names(request, samples)
+        for name, some in ((TRAIN, train), (VALIDATION, valid)):
+            _write_samples(_taken(samples, some), request, folder / name)
+        samples = _taken(samples, train)
+        held_out = f"; {count(len(valid), 'sample')} held out for validation"
+        request = replace(request, data=folder / TRAIN, validation=folder / VALIDATION, drop=None)
+    model = _untrained(request, task, samples, console)
+    with console.step("Training"):
+        _fit(model, samples, costs)
+    place = folder / (THRIFTY_MODEL if request.kind == THRIFTY else MODEL)
+    if request.kind == THRIFTY:
+        model.save(place)
+    else:
+        tw.export.to_skops(model, place)
+    n_samples = count(len(samples.y), "sample")
+    lines.append(f"Trained a {type(model).__name__} on {n_samples}{held_out}.")
+    if request.kind == THRIFTY:
+        n_stages = count(len(model.stages_), "stage")
+        lines.append(f"It has {n_stages}.{OTHER_KINDS}")
+    return model, replace(request, model=place), samples, lines
+
+
+def _read(request: Request, console: Console) -> Samples:
+    from thriftwood.formats.tables import read_table, samples_to_learn
+
+    with console.step(f"Reading {request.data}"):
+        table = without(read_table(request.data), request)
+        rows = samples_to_learn(table, target=request.target, weight=request.weight)
+        return with_target(rows, request.data)
+
+
+def usual_task(y: Any) -> str:
+    """Return what a target looks like: text, truth or few whole numbers are classes."""
+    if y.dtype.kind not in "iuf":
+        return CLASSIFICATION
+    distinct = np.unique(y)
+    is_few = len(distinct) <= MOST_CLASSES and bool((distinct == np.round(distinct)).all())
+    return CLASSIFICATION if is_few else REGRESSION
+
+
+def _check_target(y: Any, task: str, kind: str) -> None:
+    """Refuse a target that cannot be learnt."""
+    if task == REGRESSION and y.dtype.kind not in "iufb":
+        raise InputError("The target holds text, so that --task can only be classification.")
+    if task == REGRESSION and kind == BUDGET_FOREST:
+        raise InputError(
+            "A budget-forest predicts classes: pass --model forest or --model boosting for numbers."
+        )
+    if task == CLASSIFICATION and len(np.unique(y)) < 2:
+        raise InputError("All samples have the same class, so that there is nothing to learn.")
+
+
+def _check_features(X: Any, kind: str) -> None:
+    """Refuse numbers beyond those of a float32, which the trees of a forest cannot compare."""
+    if kind == BOOSTING:
+        return
+    for name in X.columns:
+        values = X[name].to_numpy()
+        wrong = values[np.abs(values) > np.finfo(np.float32).max]
+        if len(wrong):
+            raise InputError(
+                f"The column {name!r} holds {wrong[0]}, which is too large for a forest: mend it, "
+                "leave the cell empty, or pass --model boosting."
+            )
+
+
+def _untrained(request: Request, task: str, samples: Samples, console: Console) -> Any:
+    from sklearn import ensemble
+
+    is_class = task == CLASSIFICATION
+    classes = sorted(set(samples.y.tolist())) if is_class else None
+    class_weight = read_class_weight(request.class_weight or [], classes)
+    error_costs = read_error_costs(request.error_costs or [], classes)
+    scoring = read_scoring(request, classes, samples, console)
+    ending = "Classifier" if is_class else "Regressor"
+    shared: dict[str, Any] = {"random_state": request.seed}
+    if class_weight is not None:
+        shared["class_weight"] = class_weight
+    if request.kind == BOOSTING:
+        return getattr(ensemble, f"HistGradientBoosting{ending}")(**shared)
+    shared["n_jobs"] = request.jobs
+    if request.kind == THRIFTY:
+        own = {"budget": request.budget, "max_cost": request.max_cost, "effort": request.effort}
+        if error_costs is not None:
+            own["error_costs"] = error_costs
+        return getattr(tw, f"Thrifty{ending}")(scoring=scoring, **own, **shared)
+    if request.kind == BUDGET_FOREST:
+        # Information per price: with prices that differ it beats the other measures.
+        return tw.BudgetForestClassifier(N_TREES, impurity="entropy", **shared)
+    # Trees that may choose among all features agree on the good ones: more can be saved.
+    return getattr(ensemble, f"RandomForest{ending}")(N_TREES, max_features=None, **shared)
+
+
+def _fit(model: Any, samples: Samples, costs: Costs | None) -> None:
+    """Fit a model, or say in a sentence why scikit-learn does not."""
+    prices = {"costs": costs} if hasattr(model, "costs") else {}
+    try:
+        aside(partial(model.fit, samples.X, samples.y, samples.weight, **prices))
+    except ThriftwoodError:
+        raise
+    except ValueError as error:  # of scikit-learn, which sees more than was checked
+        sentence = f"From these samples no model can be trained: {_first_line(error)}."
+        raise InputError(sentence) from None
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0].rstrip(".")
+
+
+def _held_out_quarter(y: Any, task: str, seed: int) -> tuple[Any, Any]:
+    """Return the samples to train on and a quarter to validate on, classes with the same shares."""
+    from sklearn.model_selection import train_test_split
+
+    try:
+        train, valid = train_test_split(
+            np.arange(len(y)),
+            test_size=0.25,
+            stratify=y if task == CLASSIFICATION else None,
+            random_state=seed,
+        )
+    except ValueError as error:
+        raise InputError(
+            f"A quarter of these samples cannot be held out: {_first_line(error)}. Pass more, or "
+            "--validation, or --task regression if the target is a number."
+        ) from None
+    return np.sort(train), np.sort(valid)
+
+
+def _taken(samples: Samples, some: Any) -> Samples:
+    """Return some of the samples, by number."""
+    weight = None if samples.weight is None else samples.weight[some]
+    return samples._replace(X=samples.X.iloc[some], y=samples.y[some], weight=weight)
+
+
+def _with_names(request: Request, samples: Samples) -> Request:
+    """Name the columns of target and weights, which in an .npz file have names by themselves."""
+    names = [str(name) for name in samples.X.columns]
+    target = request.target or _free_name(TARGET, names)
+    weight = request.weight
+    if weight is None and samples.weight is not None:
+        weight = _free_name("weight", (*names, target))
+    return replace(request, target=target, weight=weight)
+
+
+def _free_name(usual: str, taken: Sequence[str]) -> str:
+    return usual if usual not in taken else _free_name(f"{usual}_", taken)
+
+
+def _write_samples(samples: Samples, request: Request, file: Path) -> None:
+    frame = samples.X.copy()
+    frame[request.target] = samples.y
+    if request.weight is not None:
+        frame[request.weight] = samples.weight
+    frame.to_parquet(file, index=False)
+
+
+def _baseline_note(
+    score: float, scoring: Any, validation: Samples, samples: Samples, kind: str, is_class: bool
+) -> str | None:
+    """Return a sentence where a model, trained on samples, scores no better than a constant."""
+    from sklearn.dummy import DummyClassifier, DummyRegressor
+
+    constant = DummyClassifier(strategy="prior") if is_class else DummyRegressor()
+    constant.fit(samples.X, samples.y, samples.weight)
+    name, of_constant = score_on(validation, scoring, constant)
+    if score > of_constant:
+        return None
+    name, sign = in_words(name)
+    usual = constant.predict(samples.X[:1])[0]
+    same = f"the class {usual}, the commonest" if is_class else "the mean"
+    advice = "" if kind == THRIFTY else "; without --model a thrifty model is trained"
+    if kind == BUDGET_FOREST:
+        advice += ", while a budget-forest may see nothing but features that are free"
+    return (
+        f"On the validation set the model is no better than always saying {same}: {name} "
+        f"{sign * score:.4g}, of the constant {sign * of_constant:.4g}{advice}."
+    )

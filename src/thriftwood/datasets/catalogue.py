@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from thriftwood.datasets.arrays import Arrays, read_npz
+from thriftwood.datasets.dataset import Arrays, read_npz
 
 # The data sets that come with the package; data/README.md says where they are from.
 HEART_FILE = Path(__file__).parent / "data" / "heart_cleveland.npz"

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from thriftwood.datasets.arrays import Arrays, read_npz, to_dataset
 from thriftwood.datasets.catalogue import CATALOGUE, HEART_FILE, NHANES_FILE, Entry
-from thriftwood.datasets.dataset import Dataset
+from thriftwood.datasets.dataset import Arrays, Dataset, read_npz, to_dataset
 from thriftwood.errors import DatasetError
 from thriftwood.support.libraries import library
 

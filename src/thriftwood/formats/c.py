@@ -10,6 +10,7 @@ the place of what it says; so is a root::
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from importlib.resources import files
 from string import Template
 from typing import Any
@@ -18,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.errors import InputError
-from thriftwood.forest import NEXT_TO_ZERO, NO_SET, Forest, NestedStages
-from thriftwood.formats.layout import float32_thresholds, number_nodes, trees_to_export
+from thriftwood.forest import LEAST_SHARE, NEXT_TO_ZERO, NO_SET, Forest, NestedStages
+from thriftwood.formats.layout import float32_thresholds, number_nodes, tree_member, trees_to_export
 from thriftwood.support.arrays import IntArray
 from thriftwood.support.files import File, write_whole
 
@@ -29,6 +30,32 @@ ZERO_IS_MISSING = 2
 CATEGORIES = 4
 
 PER_LINE = 12
+
+CLASS_MARGIN = """    double first = INFINITY, second = INFINITY, cost;
+    int answer, k;
+    (void)stage;
+    (void)row;
+    for (answer = 0; answer < ${n_out}; answer++) {
+        cost = 0.0;
+        for (k = 0; k < ${n_out}; k++)
+            cost += out[k] * ${name}_error_cost[k * ${n_out} + answer];
+        if (cost < first) {
+            second = first;
+            first = cost;
+        } else if (cost < second)
+            second = cost;
+    }
+    if (${n_out} < 2)
+        return 0.0;
+    cost = log((second + ${least}) / (first + ${least}));
+    return cost > 0.0 ? cost : 0.0;"""
+GATE_MARGIN = """    double expected = 0.0;
+    (void)out;
+    switch (stage) {
+${gates}
+    }
+    expected = expected > 0.0 ? expected : 0.0;
+    return log1p(${unit} / (expected + ${least}));"""
 
 
 def to_c(model: object, file: File | None = None, *, name: str = "forest") -> str:
@@ -67,17 +94,15 @@ def to_c(model: object, file: File | None = None, *, name: str = "forest") -> st
     _check_name(name)
     stages = getattr(model, "stages_", None)
     if isinstance(stages, NestedStages):
-        from thriftwood.formats.c_stages import stages_in_c
-
-        text = stages_in_c(stages, name, model.purchase_plan.richest)  # type: ignore[attr-defined]
+        text = _stages_in_c(stages, name, model.purchase_plan.richest)  # type: ignore[attr-defined]
     else:
-        text = forest_in_c(trees_to_export(model), name)
+        text = _forest_in_c(trees_to_export(model), name)
     if file is not None:
         write_whole(file, text.encode("ascii"))
     return text
 
 
-def forest_in_c(forest: Forest, name: str) -> str:
+def _forest_in_c(forest: Forest, name: str) -> str:
     """Return a forest as C source."""
     arrays = _arrays(forest, name)
     return _head(forest, name) + _includes(forest, arrays) + arrays + _functions(forest, name)
@@ -165,18 +190,18 @@ def _arrays(forest: Forest, name: str) -> str:
     )
     cuts = np.where(of_set, np.zeros((), threshold.dtype), threshold)[splits]
     parts = [
-        whole_numbers(name, "root", code[forest.tree_start[:-1]]),
-        whole_numbers(name, "feature", forest.feature[splits]),
-        real_numbers(name, "threshold", cuts),
-        whole_numbers(name, "left", code[forest.left[splits]]),
-        whole_numbers(name, "right", code[forest.right[splits]]),
-        whole_numbers(name, "rule", rule[splits], "uint8_t"),
-        real_numbers(name, "value", said.ravel()),
+        _whole_numbers(name, "root", code[forest.tree_start[:-1]]),
+        _whole_numbers(name, "feature", forest.feature[splits]),
+        _real_numbers(name, "threshold", cuts),
+        _whole_numbers(name, "left", code[forest.left[splits]]),
+        _whole_numbers(name, "right", code[forest.right[splits]]),
+        _whole_numbers(name, "rule", rule[splits], "uint8_t"),
+        _real_numbers(name, "value", said.ravel()),
     ]
     if of_set.any():
         parts += _sets(forest, name, splits)
     if forest.bias.any():
-        parts.append(real_numbers(name, "bias", forest.bias))
+        parts.append(_real_numbers(name, "bias", forest.bias))
     return "".join(parts) + "\n"
 
 
@@ -188,19 +213,19 @@ def _sets(forest: Forest, name: str, splits: IntArray) -> list[str]:
     packed = [np.packbits(members, bitorder="little") for members in own]
     ends = np.cumsum([0, *map(len, packed)])
     return [
-        whole_numbers(name, "set", np.maximum(place - shift, 0)),
-        whole_numbers(name, "set_start", ends[:-1]),
-        whole_numbers(name, "set_size", np.array([len(members) for members in own])),
-        whole_numbers(name, "set_bits", np.concatenate(packed), "uint8_t"),
+        _whole_numbers(name, "set", np.maximum(place - shift, 0)),
+        _whole_numbers(name, "set_start", ends[:-1]),
+        _whole_numbers(name, "set_size", np.array([len(members) for members in own])),
+        _whole_numbers(name, "set_bits", np.concatenate(packed), "uint8_t"),
     ]
 
 
-def whole_numbers(name: str, what: str, values: NDArray[Any], kind: str = "") -> str:
+def _whole_numbers(name: str, what: str, values: NDArray[Any], kind: str = "") -> str:
     small = not len(values) or (values.min() >= -(2**15) and values.max() < 2**15)
     return _declared(kind or ("int16_t" if small else "int32_t"), name, what, map(str, values))
 
 
-def real_numbers(name: str, what: str, values: NDArray[Any]) -> str:
+def _real_numbers(name: str, what: str, values: NDArray[Any]) -> str:
     suffix = "f" if values.dtype == np.float32 else ""
     texts = np.unique(values)  # many are the same, and writing one takes long
     known = {number: _number(number, suffix) for number in texts}
@@ -253,3 +278,103 @@ def _link(forest: Forest) -> str:
     if forest.link == "logistic" and forest.n_outputs == 1 and forest.is_classifier:
         return "two classes"
     return forest.link
+
+
+# --- nested stages: a function for each forest, and one that buys stage by stage
+
+
+def _stages_in_c(stages: NestedStages, name: str, plan: Forest) -> str:
+    """Return nested stages as C source; those that no sample reaches are left out.
+
+    ``int name_predict(const double *row, double *out)`` and ``int name_predict_lazily(get, context,
+    out)`` return the number of the stage where the sample stops; `out` gets class probabilities, or
+    the number. `plan` knows the names of columns and the classes.
+    """
+    in_use, n_out = stages.in_use, max(1, len(stages.error_costs))
+    parts, cases, gates = [], [], []
+    for place, number in enumerate(in_use):
+        calls = []
+        for member_number, member in enumerate(stages.members[number]):
+            own = f"{name}_{place}_{member_number}"
+            parts.append(_member(member, own, plan))
+            calls.append(_call(own, member_number, n_out))
+        cases.append(f"    case {place}:\n" + "".join(calls) + "        break;")
+        if stages.gates:
+            own = f"{name}_gate_{place}"
+            parts.append(_member(stages.gates[number], own, plan))
+            gates.append(
+                f"    case {place}:\n        {own}_predict(row, &expected);\n        break;"
+            )
+    least = LEAST_SHARE * (
+        float(stages.error_costs.max()) if len(stages.error_costs) else stages.gate_unit
+    )
+    words: dict[str, Any] = {
+        "name": name,
+        "n_out": n_out,
+        "n_features": stages.n_features,
+        "n_stages": len(in_use),
+        "least": repr(max(least, float(np.finfo(np.float64).tiny))),
+        "unit": repr(stages.gate_unit),
+        "gates": "\n".join(gates),
+    }
+    margin = Template(CLASS_MARGIN if len(stages.error_costs) else GATE_MARGIN).substitute(words)
+    words |= {"margin": margin, "cases": "\n".join(cases)}
+    template = files("thriftwood.formats").joinpath("stages.c.template").read_text()
+    head = "#include <math.h>\n#include <stdint.h>\n\n"
+    head = _stages_head(stages, name, plan) + head
+    return (
+        head + "".join(parts) + _stage_arrays(stages, name) + Template(template).substitute(words)
+    )
+
+
+def _stages_head(stages: NestedStages, name: str, plan: Forest) -> str:
+    """Say in a comment what each stage buys, and what comes out."""
+    lines = [f"{name}: {len(stages.in_use)} stages, which buy these numbers of a row:"]
+    bought: frozenset[int] = frozenset()
+    for number in stages.in_use:
+        new = [(k, quoted(plan.columns.label(k))) for k in sorted(stages.sets[number] - bought)]
+        lines += [f"  stage {number}  [{feature}] {label}" for feature, label in new]
+        bought = stages.sets[number]
+    if plan.classes is not None:
+        labels = [f"[{k}] {quoted(str(label))}" for k, label in enumerate(plan.classes.tolist())]
+        lines.append(f"Out come the probabilities of classes: {', '.join(labels)}.")
+    return "/* " + "\n * ".join(lines) + "\n */\n\n"
+
+
+def _member(member: Any, name: str, plan: Forest) -> str:
+    forest = tree_member(member, "C")
+    classes = None if forest.classes is None else plan.classes
+    return _forest_in_c(replace(forest, feature_names=plan.feature_names, classes=classes), name)
+
+
+def _call(own: str, number: int, n_out: int) -> str:
+    """Return C that adds what a forest says to what others have said."""
+    if number == 0:
+        return f"        {own}_predict(row, out);\n"
+    return (
+        f"        {own}_predict(row, part);\n"
+        f"        for (k = 0; k < {n_out}; k++)\n"
+        "            out[k] += part[k];\n"
+    )
+
+
+def _stage_arrays(stages: NestedStages, name: str) -> str:
+    in_use = stages.in_use
+    order: list[int] = []
+    ends = []
+    for number in in_use:
+        order += sorted(stages.sets[number].difference(order))
+        ends.append(len(order))
+    thresholds = np.array(stages.thresholds)[in_use]
+    thresholds[-1] = -1.0  # whoever comes so far stops, whatever the margin
+    members = np.array([len(stages.members[number]) for number in in_use])
+    parts = [
+        _whole_numbers(name, "order", np.array(order, dtype=np.int64)),
+        _whole_numbers(name, "end", np.array(ends)),
+        _whole_numbers(name, "number", np.array(in_use)),
+        _whole_numbers(name, "n_members", members),
+        _real_numbers(name, "threshold", thresholds),
+    ]
+    if len(stages.error_costs):
+        parts.append(_real_numbers(name, "error_cost", stages.error_costs.ravel()))
+    return "".join(parts) + "\n"

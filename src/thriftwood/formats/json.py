@@ -15,7 +15,7 @@ from thriftwood.adapters import ForestModel
 from thriftwood.errors import InputError, UnsupportedModelError
 from thriftwood.forest import LEAF, LEAST_SHARE, NO_SET, Forest, NestedStages
 from thriftwood.formats.content import Content
-from thriftwood.formats.layout import trees_to_export
+from thriftwood.formats.layout import tree_member, trees_to_export
 from thriftwood.support.files import File, read_whole, write_whole
 
 FORMAT = "thriftwood forest"
@@ -162,12 +162,7 @@ def _stage_text(stages: NestedStages, number: int) -> str:
 
 
 def _member_text(member: Any) -> str:
-    if not isinstance(member, Forest):
-        raise UnsupportedModelError(
-            f"The stages are of {type(member.model).__name__} models, which are no trees that can "
-            "be written as JSON."
-        )
-    return _text(_document(member))
+    return _text(_document(tree_member(member, "JSON")))
 
 
 def _written_classes(classes: NDArray[Any]) -> dict[str, Any]:

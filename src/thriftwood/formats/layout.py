@@ -25,6 +25,16 @@ def trees_to_export(model: object) -> Forest:
     return forest
 
 
+def tree_member(member: Any, holder: str) -> Forest:
+    """Return a model of a stage that is a forest; refuse others, which `holder` cannot hold."""
+    if not isinstance(member, Forest):
+        raise UnsupportedModelError(
+            f"The stages are of {type(member.model).__name__} models, which are no trees that can "
+            f"be written as {holder}."
+        )
+    return member
+
+
 def number_nodes(forest: Forest) -> tuple[IntArray, IntArray, IntArray]:
     """Count splits and leaves apart, for formats that keep them in arrays of their own.
 

@@ -1,21 +1,23 @@
-"""Forests as ONNX models."""
+"""Forests and nested stages as ONNX models."""
 
 import json
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.errors import InputError, UnsupportedModelError
-from thriftwood.forest import Forest, NestedStages
-from thriftwood.formats.layout import trees_to_export
-from thriftwood.formats.onnx_stages import STAGE, add_answers, add_stages
+from thriftwood.forest import LEAST_SHARE, Forest, NestedStages
+from thriftwood.formats.layout import tree_member, trees_to_export
 from thriftwood.formats.onnx_trees import TREES, TREES_VERSION, Dtype, Graph, add_predictions
 from thriftwood.support.files import File, write_whole
 from thriftwood.support.text import check_names
 from thriftwood.support.validation import chosen
 
 OLDEST_OPSET = 13
+# The result that says where samples stop.
+STAGE = "stage"
 
 
 def to_onnx(
@@ -51,8 +53,8 @@ def to_onnx(
     number, stages = np.dtype(dtype), getattr(model, "stages_", None)
     if isinstance(stages, NestedStages):
         forest: Forest = model.purchase_plan.richest  # type: ignore[attr-defined]
-        prediction = add_stages(graph, stages, number)
-        answer = add_answers(graph, stages, prediction, number) if stages.error_costs.size else ""
+        prediction = _add_stages(graph, stages, number)
+        answer = _add_answers(graph, stages, prediction, number) if stages.error_costs.size else ""
         outputs = _add_outputs(graph, forest, prediction, number, answer)
         stage_type = graph.type_of(np.dtype(np.int64))
         outputs.append(graph.onnx.helper.make_tensor_value_info(STAGE, stage_type, [None]))
@@ -127,3 +129,70 @@ def _model(
     if forest.feature_names is not None:
         helper.set_model_props(model, {"feature_names": json.dumps(forest.feature_names)})
     return model
+
+
+# --- nested stages: all in use are computed, and one is picked
+
+
+def _add_stages(graph: Graph, stages: NestedStages, dtype: np.dtype[Any]) -> str:
+    """Add what stages predict where samples stop, and as a result `STAGE` where that is."""
+    *others, last = stages.in_use
+    predicted = _add_mean(graph, stages, last, dtype)
+    n_samples = graph.add("Gather", graph.add("Shape", "X"), graph.constant(np.array([0])))
+    column = graph.add("Concat", n_samples, graph.constant(np.array([1])), axis=0)
+    stage = graph.add("Expand", graph.constant(np.array([[last]])), column)
+    for number in reversed(others):
+        found = _add_mean(graph, stages, number, dtype)
+        margin = _add_margin(graph, stages, number, found, dtype)
+        threshold = graph.constant(np.array(stages.thresholds[number], dtype))
+        goes_on = graph.add("Less", margin, threshold)
+        predicted = graph.add("Where", goes_on, predicted, found)
+        stage = graph.add("Where", goes_on, stage, graph.constant(np.array([[number]])))
+    graph.add("Squeeze", stage, graph.constant(np.array([1])), name=STAGE)
+    return predicted
+
+
+def _add_answers(graph: Graph, stages: NestedStages, predicted: str, dtype: np.dtype[Any]) -> str:
+    """Add the number of the class of least expected cost."""
+    costs = _expected_costs(graph, stages, predicted, dtype)
+    return graph.add("ArgMin", costs, axis=1, keepdims=0)
+
+
+def _add_mean(graph: Graph, stages: NestedStages, number: int, dtype: np.dtype[Any]) -> str:
+    """Add the mean of what the members of a stage predict."""
+    members = [tree_member(member, "ONNX") for member in stages.members[number]]
+    found = [add_predictions(graph, member, dtype) for member in members]
+    total = reduce(partial(graph.add, "Add"), found)  # runtimes have no `Mean` of doubles
+    return graph.add("Div", total, graph.constant(np.array(len(found), dtype)))
+
+
+def _add_margin(
+    graph: Graph, stages: NestedStages, number: int, predicted: str, dtype: np.dtype[Any]
+) -> str:
+    """Add how sure a stage is, as `NestedStages.margins` has it, in a column."""
+    n_classes = len(stages.error_costs)
+    if not n_classes:
+        unit = graph.constant(np.array(stages.gate_unit, dtype))
+        gate = add_predictions(graph, stages.gates[number], dtype)
+        more = _above_zero(graph, gate, LEAST_SHARE * stages.gate_unit, dtype)
+        one = graph.constant(np.array(1.0, dtype))
+        return graph.add("Log", graph.add("Add", graph.add("Div", unit, more), one))
+    costs = _expected_costs(graph, stages, predicted, dtype)
+    two = graph.add("TopK", costs, graph.constant(np.array([2])), n_more=1, axis=1, largest=0)
+    nothing = max(LEAST_SHARE * float(stages.error_costs.max()), float(np.finfo(dtype).tiny))
+    above = _above_zero(graph, two, nothing, dtype)
+    least, second = (
+        graph.add("Gather", above, graph.constant(np.array([place])), axis=1) for place in (0, 1)
+    )
+    return graph.add("Log", graph.add("Div", second, least))
+
+
+def _expected_costs(
+    graph: Graph, stages: NestedStages, predicted: str, dtype: np.dtype[Any]
+) -> str:
+    return graph.add("MatMul", predicted, graph.constant(stages.error_costs.astype(dtype)))
+
+
+def _above_zero(graph: Graph, number: str, more: float, dtype: np.dtype[Any]) -> str:
+    """Add a small number to what should be at least 0."""
+    return graph.add("Add", graph.add("Relu", number), graph.constant(np.array(more, dtype)))
