@@ -5,7 +5,6 @@ import math
 import os
 import reprlib
 from operator import index
-from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -55,10 +54,6 @@ def holds(model: object) -> bool:
     return isinstance(model, (Forest, ForestModel))
 
 
-def write(model: Any, place: Path) -> None:
-    to_json(model, place)
-
-
 def to_json(model: object, file: File | None = None) -> str:
     """Return the trees of a model as JSON, and write them to a file if one is named.
 
@@ -81,6 +76,9 @@ def to_json(model: object, file: File | None = None) -> str:
     if file is not None:
         write_whole(file, text)
     return text
+
+
+write = to_json
 
 
 def from_json(file_or_text: File) -> Forest:

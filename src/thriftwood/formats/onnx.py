@@ -48,39 +48,33 @@ def to_onnx(
         shape (n_samples, n_classes); a regressor's is `prediction`, shape (n_samples, 1). Thrifty
         models have a further one, `stage`, shape (n_samples,).
     """
-    graph = Graph()
-    _check_options(graph, dtype, opset)
-    number, stages = np.dtype(dtype), getattr(model, "stages_", None)
-    if isinstance(stages, NestedStages):
-        forest: Forest = model.purchase_plan.richest  # type: ignore[attr-defined]
-        prediction = _add_stages(graph, stages, number)
-        answer = _add_answers(graph, stages, prediction, number) if stages.error_costs.size else ""
-        outputs = _add_outputs(graph, forest, prediction, number, answer)
-        stage_type = graph.type_of(np.dtype(np.int64))
-        outputs.append(graph.onnx.helper.make_tensor_value_info(STAGE, stage_type, [None]))
-    else:
-        forest = trees_to_export(model)
-        prediction = add_predictions(graph, forest, number)
-        outputs = _add_outputs(graph, forest, prediction, number)
-    made = _model(graph, forest, number, outputs, opset)
-    if file is not None:
-        write_whole(file, made.SerializeToString())
-    return made
-
-
-def _check_options(graph: Graph, dtype: object, opset: Any) -> None:
-    chosen(dtype, ("float32", "float64"), "dtype")
+    graph = Graph(chosen(dtype, ("float32", "float64"), "dtype"))
     newest = graph.onnx.defs.onnx_opset_version()
     if type(opset) is not int or not OLDEST_OPSET <= opset <= newest:
         raise InputError(
             f"`opset` is {opset!r}: the installed onnx knows those up to {newest}, and a forest "
             f"needs {OLDEST_OPSET} or more."
         )
+    stages = getattr(model, "stages_", None)
+    if isinstance(stages, NestedStages):
+        forest: Forest = model.purchase_plan.richest  # type: ignore[attr-defined]
+        prediction, answer = _add_stages(graph, stages), ""
+        if stages.error_costs.size:
+            costs = _expected_costs(graph, stages, prediction)
+            answer = graph.add("ArgMin", costs, axis=1, keepdims=0)
+        outputs = _add_outputs(graph, forest, prediction, answer)
+        stage_type = graph.type_of(np.dtype(np.int64))
+        outputs.append(graph.onnx.helper.make_tensor_value_info(STAGE, stage_type, [None]))
+    else:
+        forest = trees_to_export(model)
+        outputs = _add_outputs(graph, forest, add_predictions(graph, forest))
+    made = _model(graph, forest, outputs, opset)
+    if file is not None:
+        write_whole(file, made.SerializeToString())
+    return made
 
 
-def _add_outputs(
-    graph: Graph, forest: Forest, prediction: str, dtype: np.dtype[Any], answer: str = ""
-) -> list[Any]:
+def _add_outputs(graph: Graph, forest: Forest, prediction: str, answer: str = "") -> list[Any]:
     """Give the results their names, and return how ONNX describes them.
 
     The answer is the number of the likeliest class where nothing else is said.
@@ -88,7 +82,7 @@ def _add_outputs(
     describe = graph.onnx.helper.make_tensor_value_info
     if forest.classes is None:
         graph.add("Identity", prediction, name="prediction")
-        return [describe("prediction", graph.type_of(dtype), [None, 1])]
+        return [describe("prediction", graph.type_of(graph.dtype), [None, 1])]
     labels = _labels(forest.classes)
     answer = answer or graph.add("ArgMax", prediction, axis=1, keepdims=0)
     graph.add("Gather", graph.constant(labels), answer, axis=0, name="label")
@@ -96,7 +90,7 @@ def _add_outputs(
     shape = [None, len(labels)]
     return [
         describe("label", graph.type_of(labels.dtype), [None]),
-        describe("probabilities", graph.type_of(dtype), shape),
+        describe("probabilities", graph.type_of(graph.dtype), shape),
     ]
 
 
@@ -113,11 +107,9 @@ def _labels(classes: NDArray[Any]) -> NDArray[Any]:
     )
 
 
-def _model(
-    graph: Graph, forest: Forest, dtype: np.dtype[Any], outputs: list[Any], opset: int
-) -> Any:
+def _model(graph: Graph, forest: Forest, outputs: list[Any], opset: int) -> Any:
     helper = graph.onnx.helper
-    rows = helper.make_tensor_value_info("X", graph.type_of(dtype), [None, forest.n_features])
+    rows = helper.make_tensor_value_info("X", graph.type_of(graph.dtype), [None, forest.n_features])
     made = helper.make_graph(graph.nodes, "forest", [rows], outputs, graph.constants)
     versions = [helper.make_opsetid("", opset), helper.make_opsetid(TREES, TREES_VERSION)]
     model = helper.make_model(
@@ -134,65 +126,53 @@ def _model(
 # --- nested stages: all in use are computed, and one is picked
 
 
-def _add_stages(graph: Graph, stages: NestedStages, dtype: np.dtype[Any]) -> str:
+def _add_stages(graph: Graph, stages: NestedStages) -> str:
     """Add what stages predict where samples stop, and as a result `STAGE` where that is."""
     *others, last = stages.in_use
-    predicted = _add_mean(graph, stages, last, dtype)
+    predicted = _add_mean(graph, stages, last)
     n_samples = graph.add("Gather", graph.add("Shape", "X"), graph.constant(np.array([0])))
     column = graph.add("Concat", n_samples, graph.constant(np.array([1])), axis=0)
     stage = graph.add("Expand", graph.constant(np.array([[last]])), column)
     for number in reversed(others):
-        found = _add_mean(graph, stages, number, dtype)
-        margin = _add_margin(graph, stages, number, found, dtype)
-        threshold = graph.constant(np.array(stages.thresholds[number], dtype))
-        goes_on = graph.add("Less", margin, threshold)
+        found = _add_mean(graph, stages, number)
+        margin = _add_margin(graph, stages, number, found)
+        goes_on = graph.add("Less", margin, graph.number(stages.thresholds[number]))
         predicted = graph.add("Where", goes_on, predicted, found)
         stage = graph.add("Where", goes_on, stage, graph.constant(np.array([[number]])))
     graph.add("Squeeze", stage, graph.constant(np.array([1])), name=STAGE)
     return predicted
 
 
-def _add_answers(graph: Graph, stages: NestedStages, predicted: str, dtype: np.dtype[Any]) -> str:
-    """Add the number of the class of least expected cost."""
-    costs = _expected_costs(graph, stages, predicted, dtype)
-    return graph.add("ArgMin", costs, axis=1, keepdims=0)
-
-
-def _add_mean(graph: Graph, stages: NestedStages, number: int, dtype: np.dtype[Any]) -> str:
+def _add_mean(graph: Graph, stages: NestedStages, number: int) -> str:
     """Add the mean of what the members of a stage predict."""
     members = [tree_member(member, "ONNX") for member in stages.members[number]]
-    found = [add_predictions(graph, member, dtype) for member in members]
+    found = [add_predictions(graph, member) for member in members]
     total = reduce(partial(graph.add, "Add"), found)  # runtimes have no `Mean` of doubles
-    return graph.add("Div", total, graph.constant(np.array(len(found), dtype)))
+    return graph.add("Div", total, graph.number(len(found)))
 
 
-def _add_margin(
-    graph: Graph, stages: NestedStages, number: int, predicted: str, dtype: np.dtype[Any]
-) -> str:
+def _add_margin(graph: Graph, stages: NestedStages, number: int, predicted: str) -> str:
     """Add how sure a stage is, as `NestedStages.margins` has it, in a column."""
     n_classes = len(stages.error_costs)
     if not n_classes:
-        unit = graph.constant(np.array(stages.gate_unit, dtype))
-        gate = add_predictions(graph, stages.gates[number], dtype)
-        more = _above_zero(graph, gate, LEAST_SHARE * stages.gate_unit, dtype)
-        one = graph.constant(np.array(1.0, dtype))
-        return graph.add("Log", graph.add("Add", graph.add("Div", unit, more), one))
-    costs = _expected_costs(graph, stages, predicted, dtype)
+        gate = add_predictions(graph, stages.gates[number])
+        more = _above_zero(graph, gate, LEAST_SHARE * stages.gate_unit)
+        ratio = graph.add("Div", graph.number(stages.gate_unit), more)
+        return graph.add("Log", graph.add("Add", ratio, graph.number(1.0)))
+    costs = _expected_costs(graph, stages, predicted)
     two = graph.add("TopK", costs, graph.constant(np.array([2])), n_more=1, axis=1, largest=0)
-    nothing = max(LEAST_SHARE * float(stages.error_costs.max()), float(np.finfo(dtype).tiny))
-    above = _above_zero(graph, two, nothing, dtype)
+    nothing = max(LEAST_SHARE * float(stages.error_costs.max()), float(np.finfo(graph.dtype).tiny))
+    above = _above_zero(graph, two, nothing)
     least, second = (
         graph.add("Gather", above, graph.constant(np.array([place])), axis=1) for place in (0, 1)
     )
     return graph.add("Log", graph.add("Div", second, least))
 
 
-def _expected_costs(
-    graph: Graph, stages: NestedStages, predicted: str, dtype: np.dtype[Any]
-) -> str:
-    return graph.add("MatMul", predicted, graph.constant(stages.error_costs.astype(dtype)))
+def _expected_costs(graph: Graph, stages: NestedStages, predicted: str) -> str:
+    return graph.add("MatMul", predicted, graph.number(stages.error_costs))
 
 
-def _above_zero(graph: Graph, number: str, more: float, dtype: np.dtype[Any]) -> str:
+def _above_zero(graph: Graph, number: str, more: float) -> str:
     """Add a small number to what should be at least 0."""
-    return graph.add("Add", graph.add("Relu", number), graph.constant(np.array(more, dtype)))
+    return graph.add("Add", graph.add("Relu", number), graph.number(more))

@@ -32,10 +32,11 @@ NOBODY = 0.5
 
 
 class Graph:
-    """Operations and constants, in the order in which they were added."""
+    """Operations and constants, in the order in which they were added; `dtype` is that of `X`."""
 
-    def __init__(self) -> None:
+    def __init__(self, dtype: str) -> None:
         self.onnx = library("onnx", "onnx")
+        self.dtype = np.dtype(dtype)
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
@@ -57,6 +58,10 @@ class Graph:
         self.constants.append(self.tensor(values, name))
         return name
 
+    def number(self, value: Any) -> str:
+        """Add a constant of the graph's own type."""
+        return self.constant(np.asarray(value, self.dtype))
+
     def tensor(self, values: NDArray[Any], name: str = "") -> Any:
         """Return an array as ONNX holds it."""
         return self.onnx.numpy_helper.from_array(np.ascontiguousarray(values), name)
@@ -70,24 +75,20 @@ class Graph:
         return number
 
 
-def add_predictions(graph: Graph, forest: Forest, dtype: np.dtype[Any]) -> str:
+def add_predictions(graph: Graph, forest: Forest) -> str:
     """Add what a forest predicts for the rows `X`; return the name of that result."""
-    return _add_link(graph, forest, _add_scores(graph, forest, dtype), dtype)
-
-
-def _add_scores(graph: Graph, forest: Forest, dtype: np.dtype[Any]) -> str:
     rows = "X"
-    if forest.input_dtype == np.float32 and dtype == np.float64:
+    if forest.input_dtype == np.float32 and graph.dtype == np.float64:
         rows = graph.cast(graph.cast(rows, np.float32), np.float64)
-    score = _add_trees(graph, forest, rows, dtype)
+    score = _add_trees(graph, forest, rows)
     if forest.combine == "mean":
-        score = graph.add("Div", score, graph.constant(np.array(forest.n_trees, dtype)))
+        score = graph.add("Div", score, graph.number(forest.n_trees))
     if forest.bias.any():
-        score = graph.add("Add", score, graph.constant(forest.bias.astype(dtype)))
-    return score
+        score = graph.add("Add", score, graph.number(forest.bias))
+    return _add_link(graph, forest, score)
 
 
-def _add_link(graph: Graph, forest: Forest, score: str, dtype: np.dtype[Any]) -> str:
+def _add_link(graph: Graph, forest: Forest, score: str) -> str:
     if forest.link == "softmax":
         return graph.add("Softmax", score, axis=1)
     if forest.link == "exp":
@@ -97,23 +98,23 @@ def _add_link(graph: Graph, forest: Forest, score: str, dtype: np.dtype[Any]) ->
     probability = graph.add("Sigmoid", score)
     if forest.n_outputs > 1 or not forest.is_classifier:
         return probability
-    other = graph.add("Sub", graph.constant(np.array(1.0, dtype)), probability)
+    other = graph.add("Sub", graph.number(1.0), probability)
     return graph.add("Concat", other, probability, axis=1)
 
 
-def _add_trees(graph: Graph, forest: Forest, rows: str, dtype: np.dtype[Any]) -> str:
+def _add_trees(graph: Graph, forest: Forest, rows: str) -> str:
     """Add the sum over all trees of what they say; return the name of that result."""
     single = np.count_nonzero(forest.values[~forest.is_split], axis=1).max() <= 1
     nodes, leaves, number = number_nodes(forest)
-    table, column = _add_columns(graph, forest, rows, dtype)
-    splits = _splits(graph, forest, nodes, number, column[nodes], dtype)
+    table, column = _add_columns(graph, forest, rows)
+    splits = _splits(graph, forest, nodes, number, column[nodes])
     values = forest.values[leaves]
     if single:
         speaks_for = np.abs(values).argmax(axis=1)
         weights = values[np.arange(len(values)), speaks_for]
-        return _ensemble(graph, table, splits, weights.astype(dtype), speaks_for, forest.n_outputs)
+        return _ensemble(graph, table, splits, weights, speaks_for, forest.n_outputs)
     said, place = np.unique(values, axis=0, return_inverse=True)
-    places = place.ravel().astype(dtype)
+    places = place.ravel().astype(graph.dtype)
     if not np.array_equal(places, place.ravel()):
         raise InputError(
             f"The leaves say {len(said)} different things, too many to count in float32: "
@@ -121,13 +122,11 @@ def _add_trees(graph: Graph, forest: Forest, rows: str, dtype: np.dtype[Any]) ->
         )
     trees = forest.tree_of(leaves)
     reached = graph.cast(_ensemble(graph, table, splits, places, trees, forest.n_trees), np.int32)
-    found = graph.add("Gather", graph.constant(said.astype(dtype)), reached, axis=0)
+    found = graph.add("Gather", graph.number(said), reached, axis=0)
     return graph.add("ReduceSum", found, graph.constant(np.array([1])), keepdims=0)
 
 
-def _add_columns(
-    graph: Graph, forest: Forest, rows: str, dtype: np.dtype[Any]
-) -> tuple[str, IndexArray]:
+def _add_columns(graph: Graph, forest: Forest, rows: str) -> tuple[str, IndexArray]:
     """Add a second column of each feature that some splits see in their own way.
 
     Splits that take 0 for missing see NaN there; those with a set of categories see the number of
@@ -143,37 +142,32 @@ def _add_columns(
             column[nodes] = width + place
             width += len(features)
             picked = graph.add("Gather", rows, graph.constant(features.astype(np.int64)), axis=1)
-            tables.append(see(graph, picked, dtype))
+            tables.append(see(graph, picked))
     return (graph.add("Concat", *tables, axis=1) if len(tables) > 1 else rows), column
 
 
-def _zero_as_missing(graph: Graph, picked: str, dtype: np.dtype[Any]) -> str:
-    size = graph.add("Abs", picked)
-    is_zero = graph.add("LessOrEqual", size, graph.constant(np.array(NEXT_TO_ZERO, dtype)))
-    return graph.add("Where", is_zero, graph.constant(np.array(np.nan, dtype)), picked)
+def _zero_as_missing(graph: Graph, picked: str) -> str:
+    is_zero = graph.add("LessOrEqual", graph.add("Abs", picked), graph.number(NEXT_TO_ZERO))
+    return graph.add("Where", is_zero, graph.number(np.nan), picked)
 
 
-def _categories(graph: Graph, picked: str, dtype: np.dtype[Any]) -> str:
+def _categories(graph: Graph, picked: str) -> str:
     """Cut off what comes after the point, and add 1: ONNX's own reference ends a set at 0."""
-    below_zero = graph.add("Less", picked, graph.constant(np.array(0.0, dtype)))
+    below_zero = graph.add("Less", picked, graph.number(0.0))
     whole = graph.add("Where", below_zero, graph.add("Ceil", picked), graph.add("Floor", picked))
-    return graph.add("Add", whole, graph.constant(np.array(1.0, dtype)))
+    return graph.add("Add", whole, graph.number(1.0))
 
 
 def _splits(
-    graph: Graph,
-    forest: Forest,
-    splits: IntArray,
-    number: IntArray,
-    column: IndexArray,
-    dtype: np.dtype[Any],
+    graph: Graph, forest: Forest, splits: IntArray, number: IntArray, column: IndexArray
 ) -> dict[str, Any]:
     """Return the attributes that say how samples go through the trees; `column` is of splits."""
     roots = forest.tree_start[:-1]
     lone = roots[~forest.is_split[roots]]  # leaves that are whole trees
     left, right = forest.left[splits], forest.right[splits]
     of_set = forest.category_set[splits] != NO_SET
-    threshold = float32_thresholds(forest.threshold) if dtype == np.float32 else forest.threshold
+    is_single = graph.dtype == np.float32
+    threshold = float32_thresholds(forest.threshold) if is_single else forest.threshold
     show = np.zeros(len(lone), dtype=np.int64)
     start = number[roots]
     start[~forest.is_split[roots]] = len(splits) + np.arange(len(lone))
@@ -189,11 +183,11 @@ def _splits(
     attributes = {key: values.astype(int).tolist() for key, values in attributes.items()}
     modes = np.append(np.where(of_set, MEMBER, AT_MOST), show).astype(np.uint8)
     attributes["nodes_modes"] = graph.tensor(modes)
-    cuts = np.append(np.where(of_set, 0.0, threshold[splits]), show).astype(dtype)
+    cuts = np.append(np.where(of_set, 0.0, threshold[splits]), show).astype(graph.dtype)
     attributes["nodes_splits"] = graph.tensor(cuts)
     if of_set.any():
-        members = [_members(forest, h) for h in splits[of_set]]
-        attributes["membership_values"] = graph.tensor(np.concatenate(members).astype(dtype))
+        members = np.concatenate([_members(forest, h) for h in splits[of_set]])
+        attributes["membership_values"] = graph.tensor(members.astype(graph.dtype))
     return attributes
 
 
@@ -216,7 +210,7 @@ def _ensemble(
         "TreeEnsemble",
         table,
         **splits,
-        leaf_weights=graph.tensor(weights),
+        leaf_weights=graph.tensor(weights.astype(graph.dtype)),
         leaf_targetids=targets.tolist(),
         n_targets=n_targets,
         aggregate_function=1,  # their sum

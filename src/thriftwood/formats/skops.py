@@ -10,7 +10,6 @@ from contextlib import suppress
 from dataclasses import is_dataclass
 from inspect import isabstract
 from itertools import takewhile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -94,10 +93,6 @@ def holds(model: object) -> bool:
     return not isinstance(model, (CascadeClassifier, CascadeRanker))
 
 
-def write(model: Any, place: Path) -> None:
-    to_skops(model, place)
-
-
 def to_skops(model: object, file: File) -> None:
     """Write a model as a file of skops.
 
@@ -123,6 +118,9 @@ def to_skops(model: object, file: File) -> None:
             "trust: write it with skops itself, and name there what you trust."
         )
     write_whole(file, _numbered(content))
+
+
+write = to_skops
 
 
 def from_skops(file: File) -> Any:
