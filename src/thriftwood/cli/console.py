@@ -67,17 +67,6 @@ class Console:
         """Tell people on stderr what they may not expect; the answer stays as it is."""
         typer.echo(_shown(f"Note: {text}"), err=True)
 
-    def _note_once(self) -> Callable[..., None]:
-        """Return what shows warnings as notes, each once."""
-        told: set[str] = set()
-
-        def show(message: Warning | str, *_args: Any, **_options: Any) -> None:
-            if str(message) not in told:
-                told.add(str(message))
-                self.note(str(message))
-
-        return show
-
     @contextmanager
     def step(self, title: str) -> Iterator[None]:
         """Show on a terminal that something is going on that may take a while."""
@@ -97,11 +86,18 @@ class Console:
         Where the answer was to be JSON, that object holds the sentence, too. Warnings are notes,
         and what libraries print goes to stderr: it is no part of the answer.
         """
+        told: set[str] = set()
+
+        def show(message: Warning | str, *_args: Any, **_options: Any) -> None:
+            if str(message) not in told:
+                told.add(str(message))
+                self.note(str(message))
+
         try:
             with warnings.catch_warnings(), redirect_stdout(sys.stderr):
                 for kind in (UnusedPriceWarning, ConstantPredictionWarning):
                     warnings.simplefilter("default", kind)
-                warnings.showwarning = self._note_once()
+                warnings.showwarning = show
                 yield
         except typer.Exit:  # an end on purpose
             raise
@@ -183,7 +179,11 @@ def _failure(error: BaseException) -> tuple[str, int]:
     if isinstance(error, KeyboardInterrupt):
         return "Stopped. No half-written file is left.", STOPPED
     if isinstance(error, ThriftwoodError):
-        return f"{ERROR}{_with_option(error)}", WRONG_INPUT
+        sentence, argument = str(error), getattr(error, "argument", None)
+        if argument is not None:  # it goes by its option here
+            option = OPTIONS.get(argument, f"--{argument.replace('_', '-')}")
+            sentence = sentence.replace(f"`{argument}`", option)
+        return f"{ERROR}{sentence}", WRONG_INPUT
     if isinstance(error, MemoryError):
         return f"{ERROR}This does not fit into memory: {str(error) or 'too much'}.", WRONG_INPUT
     if isinstance(error, OSError):
@@ -194,12 +194,3 @@ def _failure(error: BaseException) -> tuple[str, int]:
         "Run the command again with --debug and send us what it prints.",
         OUR_FAULT,
     )
-
-
-def _with_option(error: ThriftwoodError) -> str:
-    """Return the sentence of an error, with the option in place of the argument it is about."""
-    argument = getattr(error, "argument", None)
-    if argument is None:
-        return str(error)
-    option = OPTIONS.get(argument, f"--{argument.replace('_', '-')}")
-    return str(error).replace(f"`{argument}`", option)

@@ -1,7 +1,7 @@
 """`thriftwood export`: a model in a format of another program."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -56,24 +56,15 @@ def export(
     place = output or request.model.with_suffix(SUFFIXES[to])
     check_file(request.model)
     check_apart(place, request.model)
-    _check_suffix(place, to)
-    check_new_file(place, request.force)
-    model = read_one_forest(request.model, request.trust_pickle, console)
-    with console.step(f"Writing {place}"), new_file(place, request.force) as unfinished:
-        _write(model, to, unfinished)
-    console.say(f"Wrote {place}: a {type(model).__name__} as {to}.")
-    console.answer({"type": type(model).__name__, "format": to, "output": str(place)})
-
-
-def _check_suffix(place: Path, to: str) -> None:
-    """Refuse a name that says another format."""
     suffix, own = place.suffix.lower(), SUFFIXES[to]
     if suffix != own and suffix in (*MODELS, *SUFFIXES.values()):
         raise InputError(f"{place} is no name for {to}: let it end in {own}.")
-
-
-def _write(model: Any, to: str, file: Path) -> None:
-    if to == "treelite":
-        write_whole(file, tw.export.to_treelite(model).serialize_bytes())
-    else:
-        getattr(tw.export, f"to_{to}")(model, file)
+    check_new_file(place, request.force)
+    model = read_one_forest(request.model, request.trust_pickle, console)
+    with console.step(f"Writing {place}"), new_file(place, request.force) as unfinished:
+        if to == "treelite":
+            write_whole(unfinished, tw.export.to_treelite(model).serialize_bytes())
+        else:
+            getattr(tw.export, f"to_{to}")(model, unfinished)
+    console.say(f"Wrote {place}: a {type(model).__name__} as {to}.")
+    console.answer({"type": type(model).__name__, "format": to, "output": str(place)})

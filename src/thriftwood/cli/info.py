@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from thriftwood.cli.console import Console
 from thriftwood.cli.inputs import check_file, read_model
 from thriftwood.cli.options import Request, command
 from thriftwood.cli.text import amount, listed
 from thriftwood.support.validation import six_digits
-
-if TYPE_CHECKING:
-    from thriftwood.forest import Forest
 
 
 @command("model trust_pickle json quiet debug")
@@ -53,7 +50,8 @@ def _facts(model: Any) -> dict[str, Any]:
         "classes": None if forest.classes is None else forest.classes.tolist(),
         "n_trees": sum(one.n_trees for one in trees),
         "n_splits": sum(one.n_splits for one in trees),
-        "depth": max(map(_depth, trees), default=0),
+        # Splits that a sample meets in one tree at the most.
+        "depth": max((len(list(one.levels())) - 1 for one in trees), default=0),
         "n_features": forest.columns.n_columns,
         "feature_names": None if names is None else list(names),
         "used_features": [
@@ -80,11 +78,6 @@ def _thrifty_facts(model: Any) -> dict[str, Any]:
             [k if names is None else names[k] for k in sorted(own)] for own in model.stages_.sets
         ],
     }
-
-
-def _depth(forest: Forest) -> int:
-    """Return how many splits a sample meets in one tree at the most."""
-    return sum(1 for _ in forest.levels()) - 1
 
 
 def _lines(facts: dict[str, Any]) -> dict[str, str]:

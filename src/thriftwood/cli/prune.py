@@ -308,6 +308,8 @@ def _on_validation(inputs: FileInputs, pruned: Any) -> tuple[dict[str, Any] | No
 
     The former are for JSON, and as lines.
     """
+    from thriftwood.evaluation import errors_in_words, labels_of
+
     samples = inputs.validation
     if samples is None or not inputs.is_judged_by_errors:
         return None, [], ""
@@ -316,18 +318,12 @@ def _on_validation(inputs: FileInputs, pruned: Any) -> tuple[dict[str, Any] | No
     now, before = (measure(samples, inputs, model) for model in (pruned, inputs.problem.model))
     line = f"On the validation set: {_in_words(now, inputs)}, was {_in_words(before, inputs)}."
     facts = {"n_samples": len(samples.y), **now, "original": before}
-    return facts, [wrapped(line)], _which_errors(now, before, inputs)
-
-
-def _which_errors(now: dict[str, Any], before: dict[str, Any], inputs: FileInputs) -> str:
-    """Return which errors a model makes, of two classes; empty for others."""
-    from thriftwood.evaluation import errors_in_words, labels_of
-
-    labels = labels_of(inputs.problem.forest) or ()
-    if "confusion" not in now:
-        return ""
-    was, is_now = np.array(before["confusion"]), np.array(now["confusion"])
-    return errors_in_words(was, is_now, labels, inputs.positive)
+    which = ""
+    if "confusion" in now:
+        labels = labels_of(inputs.problem.forest) or ()
+        was, is_now = np.array(before["confusion"]), np.array(now["confusion"])
+        which = errors_in_words(was, is_now, labels, inputs.positive)
+    return facts, [wrapped(line)], which
 
 
 def ranked(samples: Samples, inputs: FileInputs, model: Any) -> dict[str, Any]:
@@ -355,6 +351,7 @@ def ranked(samples: Samples, inputs: FileInputs, model: Any) -> dict[str, Any]:
 def measured_on(samples: Samples, inputs: FileInputs, model: Any) -> dict[str, Any]:
     """Return the error and the mean bill of a model: before pruning, pruned, or a cascade."""
     from thriftwood.adapters import read_forest
+    from thriftwood.evaluation import counted_answers, default_scoring
     from thriftwood.problem import least_cost_answers
 
     # A bare booster predicts probabilities, not labels.
@@ -378,31 +375,18 @@ def measured_on(samples: Samples, inputs: FileInputs, model: Any) -> dict[str, A
         "cost": cost,
     }
     if is_class and len(predictor.classes_) == 2:
-        found["confusion"] = _confusion(samples, predicted == predictor.classes_[1], predictor)
+        weights = np.ones(len(samples.y)) if samples.weight is None else samples.weight
+        second = predictor.classes_[1]
+        counted = counted_answers(samples.y == second, predicted == second, weights, 2)
+        found["confusion"] = counted.tolist()
     if inputs.error_costs is not None:
         lost = matrix[np.searchsorted(classes, samples.y), answers]
         found["errors_cost"] = float(np.average(lost, weights=samples.weight))
     elif is_class or inputs.scoring is not None:
-        found["scoring"], found["score"] = _score(samples, inputs, predictor)
+        usual = default_scoring(inputs.problem.forest, samples.y)
+        scoring = inputs.scoring or usual
+        found["scoring"], found["score"] = score_on(samples, scoring, predictor)
     return found
-
-
-def _confusion(samples: Samples, answers: Any, predictor: Any) -> list[list[float]]:
-    """Return what samples of each of two classes weigh that get each answer."""
-    from thriftwood.evaluation import counted_answers
-
-    weights = np.ones(len(samples.y)) if samples.weight is None else samples.weight
-    counted = counted_answers(samples.y == predictor.classes_[1], answers, weights, 2)
-    found: list[list[float]] = counted.tolist()
-    return found
-
-
-def _score(samples: Samples, inputs: FileInputs, predictor: Any) -> tuple[str, float]:
-    """Return the name of the score that judges, and what it is."""
-    from thriftwood.evaluation import default_scoring
-
-    usual = default_scoring(inputs.problem.forest, samples.y)
-    return score_on(samples, inputs.scoring or usual, predictor)
 
 
 def _in_words(measured: dict[str, Any], inputs: FileInputs) -> str:

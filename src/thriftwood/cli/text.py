@@ -42,14 +42,11 @@ def count(value: int, noun: str) -> str:
 def table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
     """Return lines of text in columns, the header first; the first column is to the left."""
     rows = [tuple(map(shown, line)) for line in (header, *lines)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [_in_columns(row, widths) for row in rows]
-
-
-def _in_columns(line: Sequence[str], widths: Sequence[int]) -> str:
-    first = line[0].ljust(widths[0])
-    others = (cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))
-    return "  ".join((first, *others)).rstrip()
+    padded: list[list[str]] = []
+    for column in zip(*rows, strict=True):
+        width = max(map(len, column))
+        padded.append([cell.rjust(width) if padded else cell.ljust(width) for cell in column])
+    return ["  ".join(row).rstrip() for row in zip(*padded, strict=True)]
 
 
 def in_words(scoring: str) -> tuple[str, int]:

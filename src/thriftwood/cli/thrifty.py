@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from thriftwood.evaluation import Evaluation
     from thriftwood.formats.tables import Samples
-    from thriftwood.support.arrays import FloatArray
 
 REPORT = "report.html"
 THRIFTY_FILES = (REPORT, "frontier.csv", "frontier.png")
@@ -199,10 +198,18 @@ def _set_to(model: Any) -> str:
 
 
 def _draw(file: Path, model: Any, evaluation: Evaluation, point: int) -> None:
+    """Draw scores against bills, or errors where scores say nothing else."""
+    full, is_class = evaluation.original, hasattr(model, "classes_")
+
     def frontier(ax: Axes) -> None:
-        values, spread, before, label = _judged_by(evaluation, hasattr(model, "classes_"))
+        values, spread, before = evaluation.error, evaluation.standard_error, full.error
+        label = "share of wrong predictions" if is_class else "mean squared error"
+        if evaluation.score_beside_error:
+            label, sign = in_words(evaluation.scoring)
+            values, spread = sign * evaluation.score, evaluation.score_error
+            before = sign * full.score
         draw_with_band(ax, evaluation.cost, values, spread, line="thrifty")
-        ax.plot(evaluation.original.cost, before, "ks", label="full model")
+        ax.plot(full.cost, before, "ks", label="full model")
         ax.plot(evaluation.cost[point], values[point], "D", color=VERMILION, label="as it is set")
         ax.set_xlabel(with_unit("mean bill", model.prices.unit), parse_math=False)
         ax.set_ylabel(label)
@@ -210,16 +217,3 @@ def _draw(file: Path, model: Any, evaluation: Evaluation, point: int) -> None:
         ax.legend(frameon=False)
 
     write_picture(file, (7, 4.5), frontier)
-
-
-def _judged_by(evaluation: Evaluation, is_class: bool) -> tuple[FloatArray, FloatArray, float, str]:
-    """Return what a picture shows: values of points, their errors, the full model's, and a name.
-
-    These are scores, or errors where scores say nothing else.
-    """
-    before = evaluation.original
-    if not evaluation.score_beside_error:
-        label = "share of wrong predictions" if is_class else "mean squared error"
-        return evaluation.error, evaluation.standard_error, before.error, label
-    label, sign = in_words(evaluation.scoring)
-    return sign * evaluation.score, evaluation.score_error, sign * before.score, label

@@ -123,10 +123,6 @@ def _plain(value: Any, key: str) -> Any:
     return value
 
 
-def _json_text(_: str, values: Values) -> str:
-    return json.dumps(values, indent=2, ensure_ascii=False) + "\n"
-
-
 def _toml_text(_: str, values: Values) -> str:
     tables = {key: value for key, value in values.items() if isinstance(value, dict)}
     lines = ["# Prices for thriftwood.Costs.from_file"]
@@ -147,4 +143,8 @@ def _value_text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-WRITERS = {".csv": csv_text, ".json": _json_text, ".toml": _toml_text}
+WRITERS = {
+    ".csv": csv_text,
+    ".json": lambda _, values: json.dumps(values, indent=2, ensure_ascii=False) + "\n",
+    ".toml": _toml_text,
+}

@@ -114,7 +114,11 @@ def csv_text(file: str, values: Values) -> str:
     rows = _rows(values)
     used = [*COLUMNS[:2], *(name for name in COLUMNS[2:] if any(row[name] != "" for row in rows))]
     stream = io.StringIO()
-    stream.writelines(_comment(key, values[key]) for key in SETTINGS if key in values)
+    for key in SETTINGS:
+        if key in values:
+            line = f"# {key} = {values[key]}"
+            quoted = '"{}"'.format(line.replace('"', '""'))  # where it would be several cells
+            stream.write(f"{quoted if re.search('[,;]', line) else line}\n")
     table = csv.writer(stream, lineterminator="\n")
     table.writerow(used)
     for row in rows:
@@ -152,14 +156,6 @@ def printed(values: Values) -> str:
     if len(rows) > MOST_LINES + 1:
         lines.append(f"  ... and {len(rows) - MOST_LINES - 1} more")
     return "\n".join(lines)
-
-
-def _comment(key: str, value: object) -> str:
-    """Return a line that sets something, in quotes where it would be several cells."""
-    text = f"# {key} = {value}"
-    if re.search("[,;]", text):
-        text = '"{}"'.format(text.replace('"', '""'))
-    return f"{text}\n"
 
 
 def _settings(file: str, comments: Mapping[int, str], separator: str) -> dict[str, tuple[str, str]]:

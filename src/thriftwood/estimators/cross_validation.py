@@ -110,27 +110,31 @@ def cross_validate(
     Deviations of the score are those of samples within folds.
     """
     tradeoffs = _middles(path.tradeoffs)
-    if scoring is None:
-        scoring = _default_scoring(path, samples.y, folds, samples.query is not None)
+    if scoring is None:  # the one for samples that lack a class, if those of a fold do
+        held_out = min((samples.y[own] for _, own in folds), key=lambda y: len(np.unique(y)))
+        scoring = default_scoring(path.forest, held_out, samples.query is not None)
     measured = [
         _measure(grow(samples.take(train)), samples.take(held_out), tradeoffs, scoring)
         for train, held_out in folds
     ]
-    held_out = [samples.take(numbers) for _, numbers in folds]
-    shares = _shares([one.total_weight for one in held_out])
-    bill_shares = _shares([one.weight_of_bills for one in held_out])
+    parts = [samples.take(numbers) for _, numbers in folds]
+    sizes = np.array([(one.total_weight, one.weight_of_bills) for one in parts])
+    shares, bill_shares = (sizes / sizes.sum(axis=0)).T
 
     def of_folds(name: str) -> NDArray[Any]:
         """Return a row for each fold: of the model before pruning, then of the points."""
         return np.array([[getattr(one.original, name), *getattr(one, name)] for one in measured])
 
     def deviations(name: str) -> FloatArray:
-        parts = [share * getattr(one, name) for share, one in zip(shares, measured, strict=True)]
-        return np.hstack(parts)
+        of_each = (share * getattr(one, name) for share, one in zip(shares, measured, strict=True))
+        return np.hstack([*of_each])
 
     columns: dict[str, Any] = {name: shares @ of_folds(name) for name in ("error", "score")}
     columns["cost"] = bill_shares @ of_folds("cost")
-    columns["standard_error"] = _standard_error(of_folds("standard_error"), of_folds("error"))
+    # That of the mean over folds; a fold alone can only give its own.
+    columns["standard_error"] = of_folds("standard_error")[0]
+    if len(folds) > 1:
+        columns["standard_error"] = of_folds("error").std(axis=0, ddof=1) / math.sqrt(len(folds))
     columns |= {name: of_folds(name).all(axis=0) for name in ("is_constant", "one_class")}
     columns["deviations"] = deviations("deviations")
     for name in ("brier", "own_brier"):
@@ -143,13 +147,17 @@ def cross_validate(
     if recalibrations:
         columns["recalibration"] = np.mean(recalibrations, axis=0)
     rows = zip(*columns.values(), strict=True)
+    about: dict[str, Any] = {"n_samples": sum(one.n_samples for one in measured)}
+    if samples.query is not None:
+        about["n_queries"] = sum(one.n_queries or 0 for one in measured)
+        about["documents_per_query"] = about["n_samples"] / about["n_queries"]
     return Evaluation.of(
         [Measures(**dict(zip(columns, row, strict=True))) for row in rows],
         points=read_only(np.arange(len(path))),
         tradeoffs=path.tradeoffs,
         quantiles=(),
         scoring=measured[0].scoring,
-        **_about_samples(measured),
+        **about,
     )
 
 
@@ -162,28 +170,6 @@ def _recalibrations(path: PruningPath, measured: list[Evaluation]) -> list[Float
         if own is not None and before is not None and len(before) == n_numbers:
             found.append(np.concatenate([before[None], own]))
     return found
-
-
-def _about_samples(measured: list[Evaluation]) -> dict[str, Any]:
-    """Return how many samples were held out, of how many queries."""
-    n_samples = sum(one.n_samples for one in measured)
-    n_queries = sum(one.n_queries or 0 for one in measured)
-    if not n_queries:
-        return {"n_samples": n_samples}
-    about = {"n_queries": n_queries, "documents_per_query": n_samples / n_queries}
-    return {"n_samples": n_samples} | about
-
-
-def _shares(sizes: list[float]) -> FloatArray:
-    return np.array(sizes) / sum(sizes)
-
-
-def _default_scoring(
-    path: PruningPath, y: NDArray[Any], folds: list[Fold], has_queries: bool
-) -> str:
-    """Return the usual score, or the one for samples that lack a class, if those of a fold do."""
-    held_out = min((y[held_out] for _, held_out in folds), key=lambda part: len(np.unique(part)))
-    return default_scoring(path.forest, held_out, has_queries)
 
 
 def _that_count(samples: FoldSamples, train: Any, held_out: Any, is_classifier: bool) -> Fold:
@@ -228,11 +214,3 @@ def _measure(
         qid=held_out.query,
         progress=False,
     )
-
-
-def _standard_error(of_folds: FloatArray, errors: FloatArray) -> FloatArray:
-    """Return the standard error of the mean over folds; a fold alone can only give its own."""
-    spread: FloatArray = of_folds[0]
-    if len(errors) > 1:
-        spread = errors.std(axis=0, ddof=1) / math.sqrt(len(errors))
-    return spread

@@ -309,13 +309,18 @@ class _PrunedEnsemble(BaseEstimator):
         loss = self.loss
         if loss is None and self._money is not None and read_forest(model).is_averaged:
             loss = self._money
+        class_weight = self.class_weight
+        if isinstance(class_weight, Mapping) and is_classifier(self):
+            # A fold may lack a class, which its model does not know then.
+            absent = set(self.classes_.tolist()) - set(samples.y.tolist())
+            class_weight = {label: w for label, w in class_weight.items() if label not in absent}
         return prune_path(
             model,
             samples.X,
             samples.y,
             costs=samples.costs,
             loss=loss,
-            class_weight=self._class_weight(samples),
+            class_weight=class_weight,
             samples=counted if self.samples is None else self.samples,
             sample_weight=samples.weights,
             qid=samples.query,
@@ -340,13 +345,6 @@ class _PrunedEnsemble(BaseEstimator):
         if self._money is None:
             return self.scoring
         return self._money._replace(recalibrates=self.path_.forest.is_averaged and not self.refit)
-
-    def _class_weight(self, samples: FoldSamples) -> ClassWeight:
-        """Leave out classes that a fold lacks, since its model does not know them."""
-        if not isinstance(self.class_weight, Mapping) or not is_classifier(self):
-            return self.class_weight
-        absent = set(self.classes_.tolist()) - set(samples.y.tolist())
-        return {label: w for label, w in self.class_weight.items() if label not in absent}
 
     def _measured(self, samples: FoldSamples, folds: list[Fold]) -> Evaluation | None:
         """Measure the points, where that is to decide between them."""

@@ -49,7 +49,7 @@ def plot_bills(before: FeatureBill, after: FeatureBill, ax: Axes | None = None) 
     ax : matplotlib Axes
     """
     _check_bills(before, after)
-    entries = _lines(_all_entries(before, after))
+    entries = _entries(before, after)
     ax = axes_or_new(ax, figsize=(7.0, 1.3 + 0.3 * max(len(entries), 3)))
     places = np.arange(len(entries))
     for column, shift, bill, name, color, hatch in (
@@ -96,8 +96,8 @@ def _check_bills(before: Any, after: Any) -> None:
             raise InputError(f"The bills {words}: compare bills of the same features and prices.")
 
 
-def _all_entries(before: FeatureBill, after: FeatureBill) -> list[Entry]:
-    """Return all that either bill is made of."""
+def _entries(before: FeatureBill, after: FeatureBill) -> list[Entry]:
+    """Return the dearest parts of both, and one for all others together; none that is free."""
     names = before.feature_names or after.feature_names
     features = [
         (names[k] if names else f"feature {k}", before.by_feature[k], after.by_feature[k])
@@ -109,18 +109,13 @@ def _all_entries(before: FeatureBill, after: FeatureBill) -> list[Entry]:
     ]
     tests = ("tests", before.test_cost, after.test_cost)
     model = ("model", before.model_cost, after.model_cost)
-    return [*features, *fees, tests, model]
-
-
-def _lines(entries: list[Entry]) -> list[Entry]:
-    """Return the dearest entries, and one for all others together; none that is free in both."""
-    paid = [entry for entry in entries if max(entry[1:]) > 0]
+    paid = [entry for entry in (*features, *fees, tests, model) if max(entry[1:]) > 0]
     dearest = sorted(paid, key=lambda entry: -max(entry[1:]))
     shown, others = dearest[:MOST_BARS], dearest[MOST_BARS:]
     shown.sort(key=lambda entry: (-entry[1], -entry[2]))
     if others:
-        _, before, after = zip(*others, strict=True)
-        shown.append((f"{len(others)} others", sum(before), sum(after)))
+        _, was, now = zip(*others, strict=True)
+        shown.append((f"{len(others)} others", sum(was), sum(now)))
     return shown
 
 

@@ -11,7 +11,6 @@ from thriftwood.costs import MODEL
 from thriftwood.errors import InputError
 from thriftwood.evaluation import Evaluation
 from thriftwood.forest import NestedStages
-from thriftwood.pruning import PruningPath
 from thriftwood.report.amounts import amount
 from thriftwood.report.page.class_errors import ClassErrors
 from thriftwood.report.page.pruned import pruned_subject
@@ -53,26 +52,33 @@ def model_card(
         index = subject.start
     else:
         subject = pruned_subject(path, problem, evaluation, None, "samples")
-        index = subject.start if point is None else _point(point, path)
+        index = subject.start
+        if point is not None:
+            index = whole_number(point, "point", -len(path))
+            if index >= len(path):
+                raise InputError(f"`point` is {point}, and the path has {len(path)}.", "point")
+            index %= len(path)
         model = path.unchanged_model() if index is None else path.at(index=index).model
     card = cards.Card(model, template=None, model_diagram=False)
     before, here = subject.version(None), subject.version(index)
     card.add(Model=_about(subject, index, point))
-    _add_table(card, "Prices", _prices_in_words(subject), _asked_for(subject, before, here))
-    _add_table(card, "Bill", _bills_in_words(subject), _bills(subject, before, here))
+    unit = f" Amounts are in {subject.prices.unit}." if subject.prices.unit else ""
+    about = (
+        "What predictions ask for, by what is spent on it. A fee is paid once by whoever needs one "
+        f"of the features that share it.{unit}"
+    )
+    card.add_table(description=about, Prices=_asked_for(subject, before, here))
+    about, bills = f"What a sample pays, on {subject.words['own']}.", _bills(subject, before, here)
+    card.add_table(description=about, Bill=bills)
     card.add(Proof=_proof(subject, index))
     measured = subject.validation or subject.own
     if measured is not None:
-        _add_table(card, "Metric", _judges(subject), _metrics(subject, measured, index))
+        about = f"On {subject.words['own']}{subject.words['caution']}."
+        if subject.validation is not None:
+            about = f"On {measured.n_samples:,} samples that training did not see."
+        card.add_table(description=about, Metric=_metrics(subject, measured, index))
     card.add(**{"What it gave up": _given_up(subject, measured, index, before, here)})
     return card
-
-
-def _point(point: int, path: PruningPath) -> int:
-    number = whole_number(point, "point", -len(path))
-    if number >= len(path):
-        raise InputError(f"`point` is {point}, and the path has {len(path)}.", "point")
-    return number % len(path)
 
 
 def _about(subject: Subject, index: int | None, point: int | None) -> str:
@@ -87,21 +93,6 @@ def _about(subject: Subject, index: int | None, point: int | None) -> str:
 def _recipe(subject: Subject, index: int) -> dict[str, Any]:
     points = sorted({subject.start or 0, index})  # the page always asks for its own
     return list(subject.recipes(points))[points.index(index)]
-
-
-def _add_table(card: Any, title: str, words: str, table: Table) -> None:
-    card.add_table(description=words, **{title: table})
-
-
-# --- prices and bills
-
-
-def _prices_in_words(subject: Subject) -> str:
-    unit = f" Amounts are in {subject.prices.unit}." if subject.prices.unit else ""
-    return (
-        "What predictions ask for, by what is spent on it. A fee is paid once by whoever needs one "
-        f"of the features that share it.{unit}"
-    )
 
 
 def _asked_for(subject: Subject, before: Version, here: Version) -> Table:
@@ -126,10 +117,6 @@ def _features(subject: Subject) -> list[str]:
     return [str(name) for name in subject.prices.names[: subject.prices.n_columns]]
 
 
-def _bills_in_words(subject: Subject) -> str:
-    return f"What a sample pays, on {subject.words['own']}."
-
-
 def _bills(subject: Subject, before: Version, here: Version) -> Table:
     unit, shares = subject.prices.unit, (0.1, 0.5, 0.9)
     names = ["mean", *(f"{share:.0%} pay at most" for share in shares), "highest"]
@@ -145,9 +132,6 @@ def _bills(subject: Subject, before: Version, here: Version) -> Table:
     }
 
 
-# --- proof, metric, and what was given up
-
-
 def _proof(subject: Subject, index: int | None) -> str:
     if index is None:
         return "Nothing was pruned, so there is nothing to prove."
@@ -158,12 +142,6 @@ def _proof(subject: Subject, index: int | None) -> str:
         f"{proof['claim']} The certificate, in whole numbers: {proof['reached']} reached, "
         f"{proof['bound']} is what no pruning can exceed, at the tradeoff {proof['tradeoff']}."
     )
-
-
-def _judges(subject: Subject) -> str:
-    if subject.validation is not None:
-        return f"On {subject.validation.n_samples:,} samples that training did not see."
-    return f"On {subject.words['own']}{subject.words['caution']}."
 
 
 def _metrics(subject: Subject, measured: Evaluation, index: int | None) -> Table:

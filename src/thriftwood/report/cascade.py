@@ -61,7 +61,14 @@ def plot_cascade(
         raise InputError("`path` is no path: pass what `prune_path(model, X, y)` returned.")
     forest = cascade.stages.richest
     labels = cascade.classes_[read_target(y, forest, read_rows(X, forest).n_samples)]
-    chosen = _spread(cascade.rules.costs) if budgets is None else _read_budgets(budgets)
+    if budgets is None:
+        chosen = _spread(cascade.rules.costs)
+    else:
+        chosen = np.sort(numbers(budgets, "budgets"), axis=None)
+        if np.ndim(budgets) != 1 or not len(chosen):
+            raise InputError(
+                "`budgets` must be a list of numbers: what a sample may cost on average."
+            )
     measured = [_measure(cascade.at(budget=budget), X, labels, costs) for budget in chosen]
     usual = _measure(cascade, X, labels, costs)
     ax = axes_or_new(ax)
@@ -97,13 +104,6 @@ def _spread(bills: FloatArray) -> FloatArray:
     places = np.searchsorted(bills, wanted * (1 - 1e-9))
     some: FloatArray = bills[np.unique([0, *places, len(bills) - 1])]
     return some
-
-
-def _read_budgets(budgets: Any) -> FloatArray:
-    found = numbers(budgets, "budgets")
-    if found.ndim != 1 or not len(found):
-        raise InputError("`budgets` must be a list of numbers: what a sample may cost on average.")
-    return np.sort(found)
 
 
 def _measure(model: CascadeClassifier, X: Any, labels: Any, costs: AnyCosts) -> tuple[float, float]:

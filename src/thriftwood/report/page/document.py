@@ -66,7 +66,10 @@ def write_document(data: dict[str, Any], file: File) -> Path:
         "version": __version__,
         "styles": _asset("page.css"),
         "scripts": "\n".join(_asset(name) for name in SCRIPTS),
-        "data": _json(data),
+        # Nothing in it can end a script.
+        "data": json.dumps(_plain(data), allow_nan=False, separators=(",", ":")).replace(
+            "<", "\\u003c"
+        ),
         "table": _table(data),
     }
     # In one pass: what a part holds is never taken for a place.
@@ -76,12 +79,6 @@ def write_document(data: dict[str, Any], file: File) -> Path:
 
 def _asset(name: str) -> str:
     return (files("thriftwood.report.page") / "assets" / name).read_text("utf-8")
-
-
-def _json(data: dict[str, Any]) -> str:
-    """Return data as JSON that can stand in a page: nothing in it can end a script."""
-    text = json.dumps(_plain(data), allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c")
 
 
 def _plain(value: Any) -> Any:
@@ -104,72 +101,64 @@ def _short(number: float) -> float | int | None:
 
 def _table(data: dict[str, Any]) -> str:
     """Return the points as a table that needs no scripts."""
-    bill = f"Mean bill ({shown(data['unit'])})" if data["unit"] else "Mean bill"
-    splits = ["Splits"] if _has_splits(data) else []
-    heads = ["Point", bill, "Saved", *_error_heads(data), *splits, "Features"]
-    head = "".join(f'<th scope="col">{html.escape(words)}</th>' for words in heads)
     before = {"index": data["words"]["was"], "place": 0, "details": data["before"]}
-    body = "\n".join(_table_line(data, one) for one in (before, *data["points"]))
+    points = [before, *data["points"]]
+    details, was = [one["details"] for one in points], data["before"]["cost"]
+    columns = [
+        ("Point", [str(one["index"]) for one in points]),
+        (
+            f"Mean bill ({shown(data['unit'])})" if data["unit"] else "Mean bill",
+            [amount(one["cost"]) for one in details],
+        ),
+        ("Saved", ["", *(_saved(was, one["cost"]) for one in details[1:])]),
+        *_error_columns(data, [one["place"] for one in points]),
+    ]
+    for name, key in (("Splits", "n_splits"), ("Features", "n_features")):
+        if data["before"][key] is not None:
+            columns.append((name, [f"{one[key]:,}" for one in details]))
+    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name, _ in columns)
+    lines = []
+    for first, *cells in zip(*(cells for _, cells in columns), strict=True):
+        others = "".join(f"<td>{html.escape(words)}</td>" for words in cells)
+        lines.append(f'<tr><th scope="row">{first}</th>{others}</tr>')
+    body = "\n".join(lines)
     return f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>"
 
 
-def _has_splits(data: dict[str, Any]) -> bool:
-    return data["before"]["n_splits"] is not None
+def _saved(before: float, cost: float) -> str:
+    """Return what is saved; what is left of two sums that should be the same is nothing."""
+    saved = before - cost
+    return amount(0.0 if abs(saved) < ROUNDING * before else saved)
 
 
-def _error_heads(data: dict[str, Any]) -> list[str]:
-    if data["error"] == "none":
-        return ["Loss"]
-    words = {"share": "Wrong", "squared": "Squared error"}[data["error"]]
-    own = data["words"]["own_head"]
-    if data["curve"]["validation"] is None:
-        return [f"{one}, {own}" for one in (*_score_name(data), words)]
-    measured = [
-        f"{one}, validation set, ± one standard error" for one in (*_score_name(data), words)
-    ]
-    return [*measured, f"{words}, {own}"]
-
-
-def _score_name(data: dict[str, Any]) -> list[str]:
-    name = "" if data["score"] is None else data["score"]["name"]
-    return [f"{name[0].upper()}{name[1:]}"] if name else []
-
-
-def _table_line(data: dict[str, Any], point: dict[str, Any]) -> str:
-    details, was = point["details"], data["before"]["cost"]
-    saved = was - details["cost"]
-    if abs(saved) < ROUNDING * was:
-        saved = 0.0  # what is left of two sums that should be the same
-    cells = [
-        amount(details["cost"]),
-        "" if point["place"] == 0 else amount(saved),
-        *_errors(data, point["place"]),
-        *([f"{details['n_splits']:,}"] if _has_splits(data) else []),
-        f"{details['n_features']:,}",
-    ]
-    others = "".join(f"<td>{html.escape(words)}</td>" for words in cells)
-    return f'<tr><th scope="row">{point["index"]}</th>{others}</tr>'
-
-
-def _errors(data: dict[str, Any], place: int) -> list[str]:
-    curve = data["curve"]
+def _error_columns(data: dict[str, Any], places: list[int]) -> list[tuple[str, list[str]]]:
+    """Return scores and errors of points, by names of columns; losses where nothing judges."""
+    curve, own = data["curve"], data["words"]["own_head"]
     if curve["training"] is None:
-        return [amount(curve["loss"][place])]
+        return [("Loss", [amount(curve["loss"][place]) for place in places])]
+    is_share = data["error"] == "share"
+    name = "Wrong" if is_share else "Squared error"
 
     def write(error: float) -> str:
-        return f"{100 * error:.1f} %" if data["error"] == "share" else amount(error)
+        return f"{100 * error:.1f} %" if is_share else amount(error)
 
-    def write_with_spread(measured: dict[str, Any]) -> list[str]:
-        scores, spread = measured["score"], write(measured["spread"][place]).removesuffix(" %")
-        found = [f"{write(measured['error'][place])} ± {spread}"]
+    def measured(one: dict[str, Any], where: str) -> list[tuple[str, list[str]]]:
+        spread = [write(one["spread"][place]).removesuffix(" %") for place in places]
+        errors = [write(one["error"][place]) for place in places]
+        found = [(f"{name}, {where}", [f"{e} ± {s}" for e, s in zip(errors, spread, strict=True)])]
         if data["score"] is None:
             return found
-        value, own = (score_amount(scores[name][place]) for name in ("value", "spread"))
-        return [f"{value} ± {own}", *found]
+        value, spread = (
+            [score_amount(one["score"][key][place]) for place in places]
+            for key in ("value", "spread")
+        )
+        score = data["score"]["name"]
+        both = [f"{v} ± {s}" for v, s in zip(value, spread, strict=True)]
+        return [(f"{score[0].upper()}{score[1:]}, {where}", both), *found]
 
-    own = write(curve["training"]["error"][place])
-    if curve["validation"] is not None:
-        return [*write_with_spread(curve["validation"]), own]
     if curve["loss"] is None:  # of samples that nothing was fitted to
-        return write_with_spread(curve["training"])
-    return [own]
+        return measured(curve["training"], own)
+    errors = [(f"{name}, {own}", [write(curve["training"]["error"][place]) for place in places])]
+    if curve["validation"] is None:
+        return errors
+    return [*measured(curve["validation"], "validation set, ± one standard error"), *errors]
