@@ -13,7 +13,7 @@ import thriftwood as tw
 from thriftwood.adapters import read_forest
 from thriftwood.forest import kept_by
 from thriftwood.problem import certain_splits, closure_at
-from thriftwood.pruning.prune_path import _refined_path, nested_path
+from thriftwood.pruning.prune_path import nested_path, optimal_proof, refined_path
 from thriftwood.solvers import parametric_cut
 
 PRICES = [1.0, 2.0, 3.0]
@@ -54,7 +54,9 @@ def test_a_path_that_is_done_stays_done_where_no_time_is_left_for_finer_units():
     problem = tw.pruning_problem(tree, X_FOUR, Y_FOUR)
     closure, index = problem.closure
     cut = parametric_cut(closure)
-    path, plain = _refined_path(problem, index, cut, deadline=0.0), nested_path(problem, index, cut)
+    proof = optimal_proof(problem, index, cut)
+    plain = nested_path(problem, index.tradeoffs(cut), cut.breakpoint_of, proof)
+    path = refined_path(problem, index, cut, deadline=0.0)
     assert path.proof == plain.proof
     np.testing.assert_array_equal(path.tradeoffs, plain.tradeoffs)
     assert tw.prune_path(problem).tradeoffs[1] < plain.tradeoffs[1]

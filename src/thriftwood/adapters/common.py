@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thriftwood.errors import ForestError, UnfittedModelError, UnsupportedModelError
-from thriftwood.forest import LEAF, NO_SET, Forest, collapse, levels_of
+from thriftwood.forest import LEAF, NO_SET, Forest, collapse
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
 
 # Put on every boosted tree of scikit-learn that we write: its splits hold what they would say as
@@ -131,12 +131,11 @@ def level_by_level(left: IntArray, right: IntArray, roots: IntArray) -> IntArray
     alone = (left == LEAF) != (right == LEAF)
     if alone.any() or (children < LEAF).any() or (children >= len(left)).any():
         raise damaged("a split names a child that is not there")
-    levels, n_seen = [], 0
-    for level in levels_of(left, right, roots):
+    levels, n_seen, level = [], 0, roots
+    while len(level) and n_seen <= len(left):
         levels.append(level)
         n_seen += len(level)
-        if n_seen > len(left):
-            break
+        level = children[level[left[level] != LEAF]].ravel()
     nodes = np.concatenate(levels)
     if len(np.unique(nodes)) < len(nodes):
         raise damaged("two ways lead to one node")

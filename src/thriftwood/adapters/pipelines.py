@@ -96,7 +96,8 @@ def encoded_by(transformer: Any) -> dict[str, list[str]]:
             "whose columns have names that are text.",
             "transformer",
         )
-    warn_of_guesses(inputs.columns.guessed)
+    if inputs.columns.guessed:
+        warn_of_guesses(inputs.columns.guessed)
     encoded: dict[str, list[str]] = {}
     for output, own in zip(map(str, made), inputs.columns.of_features or (), strict=True):
         for column in own:

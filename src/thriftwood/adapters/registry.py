@@ -92,7 +92,7 @@ REASONS = {
 
 def read_forest(model: object) -> Forest:
     """Return the trees of a fitted model as a checked `Forest`."""
-    adapter, model = _adapter_for(model)
+    _, adapter, model = _find(model, refuses=True)
     if adapter is pipelines:
         return pipelines.with_inputs(read_forest(pipelines.last_step(model)), model)
     forest: Forest = adapter.read(model)
@@ -181,7 +181,7 @@ def write_model(
     names : tuple of str, optional
         Of the columns, as the user has them: LightGBM changes some.
     """
-    adapter, inside = _adapter_for(model)
+    _, adapter, inside = _find(model, refuses=True)
     if adapter is pipelines:
         last = write_model(pipelines.last_step(inside), kept, values)
         return cast(Model, in_pipeline_of(inside, last))
@@ -193,14 +193,14 @@ def write_model(
 
 def narrow_model(model: Any, columns: IntArray) -> Any | None:
     """Return a model of the same type over these columns; None where its adapter makes none."""
-    adapter, inside = _adapter_for(model)
+    _, adapter, inside = _find(model, refuses=True)
     with_columns = getattr(adapter, "with_columns", None)
     return None if with_columns is None else with_columns(inside, columns)
 
 
 def read_bootstrap(model: object) -> BootstrapSamples | None:
     """Return the samples that each tree was grown on, or None where the model does not know."""
-    adapter, model = _adapter_for(model)
+    _, adapter, model = _find(model, refuses=True)
     if adapter is pipelines:
         return read_bootstrap(pipelines.last_step(model))
     samples = getattr(adapter, "samples", None)
@@ -248,15 +248,7 @@ def library_of(model: object) -> str | None:
     return _find(model)[0]
 
 
-def _adapter_for(model: object) -> tuple[Any, Any]:
-    """Return the adapter of a model, and the model without what we put around it."""
-    _, adapter, inside = _find(model)
-    if adapter is None:
-        raise UnsupportedModelError(_refusal(inside))
-    return adapter, inside
-
-
-def _find(model: Any) -> tuple[str | None, Any, Any]:
+def _find(model: Any, refuses: bool = False) -> tuple[str | None, Any, Any]:
     """Return library and adapter, None where there is none, and the model without our wrapping."""
     for kind in type(model).__mro__:
         library = kind.__module__.split(".")[0]
@@ -264,9 +256,11 @@ def _find(model: Any) -> tuple[str | None, Any, Any]:
         if isinstance(known, str):
             if not hasattr(model, known):
                 raise unfitted(model)
-            return _find(getattr(model, known))
+            return _find(getattr(model, known), refuses)
         if known is not None:
             return library, known, model
+    if refuses:
+        raise UnsupportedModelError(_refusal(model))
     return None, None, model
 
 

@@ -94,4 +94,4 @@ def _path_of(
 ) -> PruningPath:
     with progress_bar("Pruning", problem.progress) as bar:
         cut = parametric_cut(closure, problem.n_jobs, bar)
-    return nested_path(problem, index, cut, Baseline(criterion))
+    return nested_path(problem, index.tradeoffs(cut), cut.breakpoint_of, Baseline(criterion))

@@ -12,6 +12,8 @@ from thriftwood.support.arrays import FloatArray, IndexArray, IntArray, read_onl
 
 # The cost item of what the price list does not name: one split, its tests and its place.
 OF_SPLIT = -1
+# The arrays of `Purchases`, up to `item_cost`.
+Items = tuple[IntArray, IndexArray, IndexArray, IndexArray, FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,13 +48,6 @@ class Purchases:
     cost_item_price: FloatArray
     scale: float
 
-    def __post_init__(self) -> None:
-        if not np.isfinite(self.item_cost.sum()):
-            raise RangeError("The prices are so large that bills are infinite. Use a larger unit.")
-        for array in (self.arc_start, self.arc_item, self.cost_item, self.item_payer):
-            read_only(array)
-        read_only(self.item_cost)
-
 
 @np.errstate(over="ignore", invalid="ignore")  # what is infinite is refused in the end
 def list_purchases(
@@ -76,36 +71,14 @@ def list_purchases(
     uses, group = _first_uses(forest, routes, prices, each_tree)
     pays_alone = not prices.is_tied_to_samples and (prices.payer == SAMPLE).all()
     if each_tree and pays_alone:
-        return _one_item_each(forest, routes, prices, weights, uses)
-    split = np.flatnonzero(forest.is_split)
-    has_own = bool(prices.per_split or prices.per_node)
-    of_split = np.searchsorted(split, uses.node)
-    n_arcs = kernels.count_arcs(uses)
-    arc_start = np.zeros(len(split) + 1, dtype=np.int64)
-    np.cumsum(np.bincount(of_split, n_arcs, len(split)) + has_own, out=arc_start[1:])
-    if arc_start[-1] >= 2**31:
-        raise RangeError(
-            f"The forest buys features at {arc_start[-1]} (split, sample) pairs; up to 2**31 fit. "
-            "Prune on a subsample."
-        )
-    # The arcs of a split are neighbours: those of its first uses, and the one to its own costs.
-    by_split = np.argsort(of_split, kind="stable")
-    first_arc = np.empty(len(n_arcs), dtype=np.int64)
-    first_arc[by_split] = np.cumsum(n_arcs[by_split]) - n_arcs[by_split]
-    first_arc += of_split * has_own
-    arc_item = np.empty(arc_start[-1], dtype=np.int32)
-    most_items = min(len(arc_item), len(np.unique(group)) * len(weights))
-    cost_item, item_payer = kernels.number_items(uses, group, first_arc, arc_item, most_items)
-    item_cost = _item_costs(prices, weights, cost_item, item_payer)
-    if has_own:
-        number = np.arange(len(split), dtype=np.int32)
-        arc_item[arc_start[1:] - 1] = len(cost_item) + number
-        cost_item = np.append(cost_item, np.full_like(number, OF_SPLIT))
-        item_payer = np.append(item_payer, number)
-        passing = passing_weights(forest, routes, weights)
-        item_cost = np.append(item_cost, _split_costs(prices, weights, passing)[split])
-    scale = float(weights.sum()) * prices.predictions
-    return Purchases(arc_start, arc_item, cost_item, item_payer, item_cost, prices.prices, scale)
+        arrays = _one_item_each(forest, routes, prices, weights, uses)
+    else:
+        arrays = _shared_items(forest, routes, prices, weights, uses, group)
+    if not np.isfinite(arrays[-1].sum()):
+        raise RangeError("The prices are so large that bills are infinite. Use a larger unit.")
+    for array in arrays:
+        read_only(array)
+    return Purchases(*arrays, prices.prices, float(weights.sum()) * prices.predictions)
 
 
 def count_purchases(forest: Forest, routes: Routes, prices: PriceList) -> tuple[int, int]:
@@ -184,13 +157,61 @@ def _first_uses(
     return bundle, group
 
 
+def _shared_items(
+    forest: Forest,
+    routes: Routes,
+    prices: PriceList,
+    weights: FloatArray,
+    uses: kernels.FirstUses,
+    group: IntArray,
+) -> Items:
+    """Return one item for each payer of a cost item, whatever trees ask for it, and their costs."""
+    split = np.flatnonzero(forest.is_split)
+    has_own = bool(prices.per_split or prices.per_node)
+    of_split = np.searchsorted(split, uses.node)
+    n_arcs = kernels.count_arcs(uses)
+    arc_start = np.zeros(len(split) + 1, dtype=np.int64)
+    np.cumsum(np.bincount(of_split, n_arcs, len(split)) + has_own, out=arc_start[1:])
+    if arc_start[-1] >= 2**31:
+        raise RangeError(
+            f"The forest buys features at {arc_start[-1]} (split, sample) pairs; up to 2**31 fit. "
+            "Prune on a subsample."
+        )
+    # The arcs of a split are neighbours: those of its first uses, and the one to its own costs.
+    by_split = np.argsort(of_split, kind="stable")
+    first_arc = np.empty(len(n_arcs), dtype=np.int64)
+    first_arc[by_split] = np.cumsum(n_arcs[by_split]) - n_arcs[by_split]
+    first_arc += of_split * has_own
+    arc_item = np.empty(arc_start[-1], dtype=np.int32)
+    most_items = min(len(arc_item), len(np.unique(group)) * len(weights))
+    cost_item, item_payer = kernels.number_items(uses, group, first_arc, arc_item, most_items)
+    who, item_cost = prices.payer[cost_item], prices.prices[cost_item]
+    own = np.flatnonzero(who == SAMPLE)
+    if prices.own_prices is not None:
+        item_cost[own] = prices.price_of(cost_item[own], item_payer[own])
+    item_cost[own] *= weights[item_payer[own]]
+    for number, weight in enumerate(prices.batch_weights(weights)):
+        of_batch = np.flatnonzero(who == number)
+        item_cost[of_batch] *= weight[item_payer[of_batch]]
+    item_cost[who == MODEL] *= weights.sum()
+    item_cost[who != MODEL] *= prices.predictions
+    if has_own:
+        each = np.arange(len(split), dtype=np.int32)
+        arc_item[arc_start[1:] - 1] = len(cost_item) + each
+        cost_item = np.append(cost_item, np.full_like(each, OF_SPLIT))
+        item_payer = np.append(item_payer, each)
+        passing = passing_weights(forest, routes, weights)
+        item_cost = np.append(item_cost, _split_costs(prices, weights, passing)[split])
+    return arc_start, arc_item, cost_item, item_payer, item_cost
+
+
 def _one_item_each(
     forest: Forest,
     routes: Routes,
     prices: PriceList,
     weights: FloatArray,
     uses: kernels.FirstUses,
-) -> Purchases:
+) -> Items:
     """Return one item for each split, all that its samples pay there: nobody shares it."""
     node, used_item = uses.node, uses.cost_item
     split = np.flatnonzero(forest.is_split)
@@ -201,30 +222,10 @@ def _one_item_each(
     every = np.arange(len(split) + 1)
     cost_item = np.full_like(number, OF_SPLIT)
     cost_item[np.searchsorted(split, node)] = used_item
-    scale = float(weights.sum()) * prices.predictions
-    return Purchases(every, number, cost_item, number.copy(), cost[split], prices.prices, scale)
-
-
-def _item_costs(
-    prices: PriceList, weights: FloatArray, cost_item: IndexArray, payer: IndexArray
-) -> FloatArray:
-    """Return what items cost for all samples together, as often as there are predictions."""
-    who = prices.payer[cost_item]
-    cost = prices.prices[cost_item]
-    own = np.flatnonzero(who == SAMPLE)
-    if prices.own_prices is not None:
-        cost[own] = prices.price_of(cost_item[own], payer[own])
-    cost[own] *= weights[payer[own]]
-    for number, weight in enumerate(prices.batch_weights(weights)):
-        of_batch = np.flatnonzero(who == number)
-        cost[of_batch] *= weight[payer[of_batch]]
-    cost[who == MODEL] *= weights.sum()
-    cost[who != MODEL] *= prices.predictions
-    return cost
+    return every, number, cost_item, number.copy(), cost[split]
 
 
 def _split_costs(prices: PriceList, weights: FloatArray, passing: FloatArray) -> FloatArray:
     """Return what every node costs as a split, its feature aside."""
     tests = prices.per_split * passing * prices.predictions
-    costs: FloatArray = tests + prices.per_node * weights.sum()
-    return costs
+    return tests + prices.per_node * weights.sum()

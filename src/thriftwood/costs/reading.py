@@ -57,7 +57,7 @@ def read_prices(
     `costs` are as in `prune`; names of columns are needed where prices go by name, and the query of
     each sample where prices are paid per query.
     """
-    if not (isinstance(costs, Costs) and costs.encoded):
+    if columns.guessed and not (isinstance(costs, Costs) and costs.encoded):
         warn_of_guesses(columns.guessed)
     if costs is None:
         return plain_prices(np.ones(columns.n_columns), columns)
@@ -154,15 +154,14 @@ def with_known(costs: AnyCosts, known: BoolArray, columns: Columns) -> Costs:
 
 def warn_of_guesses(transformers: Collection[str]) -> None:
     """Warn of transformers that are taken to need all of their columns for each output."""
-    if transformers:
-        warnings.warn(
-            f"It is not known what the outputs of {listed(transformers, 'and')} are made of: each "
-            "is taken to need all columns that the transformer gets, and bills are those. Say what "
-            "is made of a column by Costs(per_feature=..., encoded={'column': ['output', ...]}), "
-            "with the names of outputs.",
-            UnknownTransformerWarning,
-            stacklevel=1,  # the same place in each call, so that it is told once
-        )
+    warnings.warn(
+        f"It is not known what the outputs of {listed(transformers, 'and')} are made of: each is "
+        "taken to need all columns that the transformer gets, and bills are those. Say what is "
+        "made of a column by Costs(per_feature=..., encoded={'column': ['output', ...]}), with the "
+        "names of outputs.",
+        UnknownTransformerWarning,
+        stacklevel=1,  # the same place in each call, so that it is told once
+    )
 
 
 class CostItem(NamedTuple):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thriftwood.adapters import read_forest
+from thriftwood.adapters import read_class_weight, read_forest
 from thriftwood.closure import Certificate, ParametricCut, from_the_end
 from thriftwood.costs import AnyCosts, Costs, PriceList, read_prices
 from thriftwood.distributed.dual import (
@@ -38,6 +38,7 @@ from thriftwood.errors import InputError
 from thriftwood.forest import Forest
 from thriftwood.forest.table import column_names, read_rows
 from thriftwood.problem import (
+    ERROR_COSTS,
     JOINT,
     SUM,
     AnyLoss,
@@ -49,7 +50,6 @@ from thriftwood.problem import (
     check_gains_count,
     in_whole_numbers,
     is_uniform,
-    own_class_weight,
     read_class_weights,
     read_loss,
     read_target,
@@ -198,8 +198,8 @@ def read_shared(
     problem = PruningProblem(None, forest, prices, counted, samples, None, n_jobs=1)
     if counted.kind != SUM:
         check_gains_count(counted.name, class_weight, samples)
-    if class_weight is None:
-        class_weight = own_class_weight(model, forest, counted)
+    if class_weight is None and counted.name != ERROR_COSTS:
+        class_weight = read_class_weight(model, forest)
     class_weights = _class_weights(class_weight, forest)
     return problem, partial(_read_partition, problem, class_weights)
 

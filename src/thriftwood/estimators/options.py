@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, _num_samples, validat
 
 from thriftwood.costs import AnyCosts, PriceList, read_prices
 from thriftwood.errors import InputError
-from thriftwood.forest.table import columns_of_text, columns_of_times, readable
+from thriftwood.forest.table import TIMES, columns_of_text, columns_of_type, readable
 from thriftwood.problem import check_known, one_target_each, read_weights
 from thriftwood.support.arrays import FloatArray, IndexArray
 from thriftwood.support.columns import Columns
@@ -37,7 +37,7 @@ def refuse_text(X: Any, model: Any, categories: bool = True) -> None:
     Without `categories` the model takes those of a categorical type.
     """
     X, name = readable(X), type(model).__name__
-    times = columns_of_times(X)
+    times = columns_of_type(X, TIMES)
     if times:
         raise InputError(
             f"X holds dates or times in the column{'s' * (len(times) > 1)} {some(times)}, and "

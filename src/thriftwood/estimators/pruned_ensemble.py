@@ -51,7 +51,7 @@ from thriftwood.evaluation import (
     read_rule,
     warn_of_constant,
 )
-from thriftwood.forest.table import has_categories, readable
+from thriftwood.forest.table import CATEGORIES, OBJECTS, columns_of_type, readable
 from thriftwood.problem import (
     AnyErrorCosts,
     AnyLoss,
@@ -246,7 +246,8 @@ class _PrunedEnsemble(BaseEstimator):
             refuse_text(X, template, categories=not takes)
         with target_in_words(X, y):
             # What a pipeline takes, and categories, are for the model to accept or refuse.
-            if has_categories(X) or (is_pipeline and hasattr(X, "shape")):
+            has_labels = bool(columns_of_type(X, OBJECTS + CATEGORIES))
+            if has_labels or (is_pipeline and hasattr(X, "shape")):
                 y = column_or_1d(y, warn=True)
                 check_consistent_length(X, y)
                 validate_data(self, X, skip_check_array=True)

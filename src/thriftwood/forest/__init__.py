@@ -6,7 +6,7 @@ every node, inner or leaf, carries the value that the model would predict there.
 
 from thriftwood.forest import files
 from thriftwood.forest.collapse import collapse, kept_by
-from thriftwood.forest.forest import Forest, levels_of
+from thriftwood.forest.forest import Forest
 from thriftwood.forest.inputs import PANDAS, POLARS, Inputs, column_of, table_of, table_with
 from thriftwood.forest.kernels import LEAF, NEXT_TO_ZERO, NO_SET, class_weights, first_tests
 from thriftwood.forest.links import Link, Statistic, predictions
@@ -86,7 +86,6 @@ __all__ = [
     "kept_by",
     "leaf_means",
     "leaves",
-    "levels_of",
     "load_stages",
     "margins_of",
     "mask_of",

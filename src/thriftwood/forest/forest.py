@@ -223,8 +223,12 @@ class Forest:
         return kernels.Layout(read_only(nodes), index, self.tree_start, splits)
 
     def levels(self) -> Iterator[IndexArray]:
-        """Yield the nodes level by level: all roots, then their children, and so on."""
-        return levels_of(self.left, self.right, self.tree_start[:-1].astype(np.int32))
+        """Yield the nodes level by level: all roots, then their children, side by side, ..."""
+        level = self.tree_start[:-1].astype(np.int32)
+        while len(level):
+            yield level
+            split = level[self.is_split[level]]
+            level = np.column_stack([self.left[split], self.right[split]]).ravel()
 
     @cached_property
     def parent(self) -> IndexArray:
@@ -288,19 +292,6 @@ class Forest:
                 tree = int(self.tree_of(node))
                 raise ForestError(f"Node {node - self.tree_start[tree]} of tree {tree} {what}.")
         return self
-
-
-def levels_of(
-    left: NDArray[Any], right: NDArray[Any], level: NDArray[Any]
-) -> Iterator[NDArray[Any]]:
-    """Yield the nodes below a first level, level by level, children of one parent side by side.
-
-    Without end where children lead back to a node above them.
-    """
-    while len(level):
-        yield level
-        split = level[left[level] != LEAF]
-        level = np.column_stack([left[split], right[split]]).ravel()
 
 
 # The arrays of a forest, and their types; the last five may be left out.

@@ -23,6 +23,7 @@ CONTAINERS = (("catboost", "Pool"), ("lightgbm", "Dataset"), ("xgboost", "DMatri
 OBJECTS = ("object", "str")
 CATEGORIES = ("category", "categorical", "enum", "dictionary")
 TIMES = ("date", "time", "duration", "period")
+NO_ROWS = "X has no rows: at least one sample is needed."
 # Numbers of a sparse matrix that are made dense at a time, where samples are taken in blocks.
 BLOCK = 2**24
 
@@ -62,7 +63,7 @@ class Table:
         cells: Any
         if hasattr(raw, "isna"):
             cells = raw.isna().to_numpy()
-        elif is_sparse(raw):
+        elif hasattr(raw, "tocsr"):  # sparse, as below
             cells = np.zeros(raw.shape, np.bool_)
         else:
             cells = np.asarray(raw.to_numpy() if hasattr(raw, "to_numpy") else raw)
@@ -77,7 +78,7 @@ class Table:
 
 
 def read_table(
-    X: object,
+    X: Any,
     dtype: np.dtype[Any],
     labels: Mapping[int, tuple[Any, ...]] | None = None,
     absent: float = 0.0,
@@ -87,8 +88,31 @@ def read_table(
     Text and categorical types in the columns of `labels` become the number of their label; a label
     that is not known is missing. `absent` is what a sparse matrix means where it holds nothing.
     """
-    values = _dense(X, dtype, absent) if is_sparse(X) else _as_numbers(X, dtype, labels)
-    return Table(values, column_names(X))
+    given, names = X, column_names(X)
+    if hasattr(X, "tocsr"):
+        return Table(_dense(X, dtype, absent), names)
+    X = readable(X)
+    X = _with_numbers_for(labels, X) if labels else X
+    # Pandas has types and missing values of its own.
+    is_pandas = type(X).__module__.startswith("pandas")
+    try:
+        for name in columns_of_type(X, TIMES) if hasattr(X, "columns") else ():
+            raise TypeError(f"the type {X[name].dtype} in the column {name!r}")
+        if not is_pandas:
+            X = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
+        for found in X.dtypes if is_pandas and X.ndim == 2 else [X.dtype]:
+            if getattr(found, "kind", "O") in COMPLEX_OR_TIME:
+                raise TypeError(f"the type {found}")
+        with np.errstate(over="ignore"):  # beyond float32 a value becomes infinite, as in the model
+            array = np.asarray(X.to_numpy(dtype=dtype, na_value=np.nan)) if is_pandas else X
+            values = np.require(array, dtype, ["C", "ALIGNED", "ENSUREARRAY"])
+    except (TypeError, ValueError) as error:
+        raise _refusal(given, error) from None
+    if values.ndim != 2:
+        raise _refusal(given, values.ndim)
+    if not len(values):
+        raise InputError(NO_ROWS)
+    return Table(read_only(values.view()), names)
 
 
 def read_rows(X: object, forest: Forest) -> Table:
@@ -98,7 +122,8 @@ def read_rows(X: object, forest: Forest) -> Table:
     how = forest.input_dtype, forest.category_labels, forest.absent
     if forest.inputs is not None:
         raw = _columns(X, names, forest.inputs)
-        raw = _with_nones(raw, forest.inputs.nones) if _is_arrow(given) else raw
+        if X is not given and hasattr(given, "__arrow_c_stream__"):
+            raw = _with_nones(raw, forest.inputs.nones)
         return Table(read_table(_features(raw, forest.inputs), *how).values, names, raw)
     if names is not None:  # before what is in them, which may be no numbers in the wrong place
         _check_columns(len(names), names, forest)
@@ -108,14 +133,9 @@ def read_rows(X: object, forest: Forest) -> Table:
     return table
 
 
-def is_sparse(X: object) -> bool:
-    """Recognise a sparse matrix or array of SciPy."""
-    return hasattr(X, "tocsr")
-
-
 def in_blocks(X: Any) -> Iterator[Any]:
     """Yield samples as they are, or those of a sparse matrix in blocks that are small if dense."""
-    if not is_sparse(X):
+    if not hasattr(X, "tocsr"):
         yield X
         return
     X = X.tocsr()
@@ -135,12 +155,14 @@ def _dense(X: Any, dtype: np.dtype[Any], absent: float) -> NDArray[Any]:
         )
     if X.dtype.kind in COMPLEX_OR_TIME:
         raise _refusal(X, f"the type {X.dtype}")
+    if not X.shape[0]:
+        raise InputError(NO_ROWS)
     X = X.tocsr(copy=not getattr(X, "has_canonical_format", True))
     X.sum_duplicates()
     values = np.full(X.shape, absent, dtype) if absent else np.zeros(X.shape, dtype)
     with np.errstate(over="ignore"):
         values[np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), X.indices] = X.data
-    return read_only(_with_rows(values))
+    return read_only(values)
 
 
 def refuse_containers(X: Any, argument: str = "X") -> None:
@@ -253,51 +275,14 @@ def _numbers_of(texts: list[Any], known: tuple[Any, ...]) -> NDArray[np.float64]
 def readable(X: Any) -> Any:
     """Return samples in which what NumPy masks is missing: NaN; Arrow tables as data frames."""
     refuse_containers(X)
-    if _is_arrow(X):
+    is_known = type(X).__module__.startswith(("pandas", "polars")) or hasattr(X, "collect")
+    if hasattr(X, "__arrow_c_stream__") and not is_known:  # of pyarrow, a relation of DuckDB, ...
         return library("pyarrow", "cli", "An Arrow table").table(X).to_pandas()
     if not isinstance(X, np.ma.MaskedArray):
         return X
     kind = X.dtype.kind
     array: Any = X.astype(X.dtype if kind == "f" else float if kind in "biu" else object)
     return array.filled(np.nan)
-
-
-def _is_arrow(X: Any) -> bool:
-    """Recognise what hands out an Arrow table: pyarrow's own, DuckDB's relations and others."""
-    is_known = type(X).__module__.startswith(("pandas", "polars")) or hasattr(X, "collect")
-    return hasattr(X, "__arrow_c_stream__") and not is_known
-
-
-def _as_numbers(
-    X: Any, dtype: np.dtype[Any], labels: Mapping[int, tuple[Any, ...]] | None
-) -> NDArray[Any]:
-    """Return samples as a read-only array of rows and columns, or refuse them."""
-    given, X = X, readable(X)
-    X = _with_numbers_for(labels, X) if labels else X
-    # Pandas has types and missing values of its own.
-    is_pandas = type(X).__module__.startswith("pandas")
-    try:
-        for name in columns_of_times(X):
-            raise TypeError(f"the type {X[name].dtype} in the column {name!r}")
-        if not is_pandas:
-            X = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
-        for found in X.dtypes if is_pandas and X.ndim == 2 else [X.dtype]:
-            if getattr(found, "kind", "O") in COMPLEX_OR_TIME:
-                raise TypeError(f"the type {found}")
-        with np.errstate(over="ignore"):  # beyond float32 a value becomes infinite, as in the model
-            array = np.asarray(X.to_numpy(dtype=dtype, na_value=np.nan)) if is_pandas else X
-            values = np.require(array, dtype, ["C", "ALIGNED", "ENSUREARRAY"])
-    except (TypeError, ValueError) as error:
-        raise _refusal(given, error) from None
-    if values.ndim != 2:
-        raise _refusal(given, values.ndim)
-    return read_only(_with_rows(values).view())
-
-
-def _with_rows(values: NDArray[Any]) -> NDArray[Any]:
-    if values.shape[0] == 0:
-        raise InputError("X has no rows: at least one sample is needed.")
-    return values
 
 
 def _refusal(X: Any, reason: object) -> InputError:
@@ -341,23 +326,13 @@ def columns_of_text(X: Any, categories: bool = True) -> tuple[Any, ...]:
     Without `categories` those of a categorical type are left out.
     """
     of_text = OBJECTS + CATEGORIES * categories
-    names = tuple(name for name in _columns_of_type(X, of_text) if any(map(_is_text, X[name])))
+    names = tuple(name for name in columns_of_type(X, of_text) if any(map(_is_text, X[name])))
     if getattr(X, "ndim", 0) == 2 and getattr(X, "dtype", np.dtype(float)).kind in "OU":
         return tuple(k for k in range(X.shape[1]) if any(map(_is_text, X[:, k])))
     return names
 
 
-def columns_of_times(X: Any) -> tuple[str, ...]:
-    """Return the names of the columns of a data frame that hold dates, times or durations."""
-    return _columns_of_type(X, TIMES)
-
-
-def has_categories(X: Any) -> bool:
-    """Return True for a data frame with columns of a categorical type or of text."""
-    return bool(_columns_of_type(X, OBJECTS + CATEGORIES))
-
-
-def _columns_of_type(X: Any, begins: tuple[str, ...]) -> tuple[str, ...]:
+def columns_of_type(X: Any, begins: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names of the columns of a data frame whose type begins so."""
     names = column_names(X)
     if names is None or len(set(names)) < len(names):

@@ -52,7 +52,6 @@ from thriftwood.problem.problem import (
     Subsample,
     check_gains_count,
     check_problem,
-    own_class_weight,
     read_problem,
 )
 from thriftwood.problem.rankings import (
@@ -140,7 +139,6 @@ __all__ = [
     "nested_figures",
     "node_losses",
     "one_target_each",
-    "own_class_weight",
     "pair_losses",
     "ranking_loss",
     "ranking_names",

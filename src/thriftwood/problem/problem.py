@@ -52,8 +52,9 @@ from thriftwood.problem.targets import (
 from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray, read_only
 from thriftwood.support.memory import amount_of_memory, available_memory, memory_in_words
 
-# Bytes that are not worth asking the system about: it takes as long as pruning a small model.
-SMALL = 2**24
+# Bytes that are not worth asking the system about: it takes as long as pruning a small model. With
+# those below, for each split and for each purchase of a sample in a tree, a path is surely smaller.
+SMALL, PER_SPLIT, PER_PURCHASE = 2**24, 200, 80
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,10 +282,13 @@ class PruningProblem:
         """Say whether a path takes no more than a limit, or else than the memory that is free."""
         if "closure" in vars(self):
             return True  # what is large is there already
-        of_routes = 4 * self.forest.n_trees * len(self.in_memory.target)  # alone, and first
-        if memory_limit is None and of_routes <= SMALL and self.memory_estimate <= SMALL:
+        forest, n_visits = self.forest, self.forest.n_trees * len(self.in_memory.target)
+        at_most = PER_PURCHASE * n_visits * (1 + len(self.prices.cost_item))
+        at_most += (PER_SPLIT + 24 * forest.n_outputs) * forest.n_nodes
+        if memory_limit is None and at_most <= SMALL:
             return True
         limit = _bytes_allowed(memory_limit)
+        of_routes = 4 * n_visits  # alone, and first
         return of_routes <= limit and self.memory_estimate <= limit
 
     def check_memory(self, memory_limit: Any = None) -> None:
@@ -354,8 +358,10 @@ def read_problem(
     table = read_rows(X, forest)
     n_samples = len(table.values)
     forest = forest.named(table.names)
-    query = read_queries(qid, n_samples)
-    if counted.name == LAMBDARANK and query is None:
+    query = None
+    if qid is not None:
+        query = read_queries(qid, n_samples)
+    elif counted.name == LAMBDARANK:
         raise InputError(
             f"`loss` is {LAMBDARANK!r}, which compares the documents of each query: pass `qid`, "
             "the query of each sample.",
@@ -364,18 +370,16 @@ def read_problem(
     prices = read_prices(costs, forest.columns, n_samples, query)
     target = read_target(y, forest, n_samples)
     weights = read_weights(sample_weight, n_samples)
+    of_classes = class_weight
+    if class_weight is None and counted.name != ERROR_COSTS:  # costs of errors weigh classes, too
+        of_classes = read_class_weight(model, forest)
     bootstrap = None if samples == "all" else read_bootstrap(model)
     data = SampleData(
         table=table,
         target=target,
         sample_weights=weights,
         weights=prices.bill_weights(weights),
-        loss_weights=read_loss_weights(
-            own_class_weight(model, forest, counted) if class_weight is None else class_weight,
-            forest,
-            target,
-            weights,
-        ),
+        loss_weights=read_loss_weights(of_classes, forest, target, weights),
         times=times_counted(forest.n_trees, n_samples, samples, bootstrap),
         query=query,
     )
@@ -388,11 +392,6 @@ def _bytes_allowed(memory_limit: Any) -> float:
     if memory_limit is None:
         return available_memory()
     return amount_of_memory(memory_limit, "memory_limit")
-
-
-def own_class_weight(model: Any, forest: Forest, loss: Loss) -> ClassWeight:
-    """Return the class weights of the training; none where errors have costs of their own."""
-    return None if loss.name == ERROR_COSTS else read_class_weight(model, forest)
 
 
 def check_gains_count(loss_name: str, class_weight: ClassWeight, samples: str) -> None:

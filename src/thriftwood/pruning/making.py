@@ -147,8 +147,8 @@ def pruning_problem(
         "samples": samples,
         "qid": qid,
     }
-    check_decomposition(decomposition)
     if decomposition is not None or is_partitioned(X):
+        check_decomposition(decomposition)
         if subsample is not None:
             drawn = subsampled_partitions(model, X, y, subsample, n_jobs, progress, **given)
             if drawn is not None:
@@ -178,34 +178,33 @@ def problem_of(
 ) -> Iterator[PruningProblem]:
     """Yield the problem that a user passed in place of a model, or make one and close it.
 
-    With a `decomposition` samples in memory go in partitions where the path would not fit.
+    Where the path would not fit into memory it is refused, or with a `decomposition` samples go in
+    partitions.
     """
-    if not isinstance(model, PruningProblem):
-        if X is None:
-            raise InputError("X is None: pass samples, or a problem by `tw.pruning_problem`.")
-        check_decomposition(decomposition)
-        in_partitions = given | {"decomposition": decomposition}
-        problem = pruning_problem(model, X, y, **(in_partitions if is_partitioned(X) else given))
-        is_in_memory = problem.partitions is None
-        if is_in_memory and decomposition is not None and not problem.fits(memory_limit):
-            problem = pruning_problem(model, X, y, **in_partitions)
-        try:
-            yield problem
-        finally:
-            if problem.partitions is not None:
-                problem.close()
+    in_partitions = given | {"decomposition": decomposition}
+    if isinstance(model, PruningProblem):
+        for name, value in (in_partitions | {"X": X, "y": y}).items():
+            is_usual = name == "samples" and isinstance(value, str) and value == "all"
+            if value is not None and not is_usual:
+                raise InputError(
+                    f"The problem has its own samples and options: leave out `{name}`, or give it "
+                    "to `tw.pruning_problem`."
+                )
+        if model.partitions is None:
+            model.check_memory(memory_limit)
+        yield model
         return
-    changed = [
-        name
-        for name, value in given.items()
-        if value is not None
-        and not (name == "samples" and isinstance(value, str) and value == "all")
-    ]
-    own = (("X", X), ("y", y), ("decomposition", decomposition))
-    changed += [name for name, value in own if value is not None]
-    if changed:
-        raise InputError(
-            f"The problem has its own samples and options: leave out `{changed[0]}`, or give it to "
-            "`tw.pruning_problem`."
-        )
-    yield model
+    if X is None:
+        raise InputError("X is None: pass samples, or a problem by `tw.pruning_problem`.")
+    if decomposition is not None:
+        check_decomposition(decomposition)
+    problem = pruning_problem(model, X, y, **(in_partitions if is_partitioned(X) else given))
+    if problem.partitions is None and not problem.fits(memory_limit):
+        if decomposition is None:
+            problem.check_memory(memory_limit)
+        problem = pruning_problem(model, X, y, **in_partitions)
+    try:
+        yield problem
+    finally:
+        if problem.partitions is not None:
+            problem.close()

@@ -132,8 +132,6 @@ def prune(
         number = read_tradeoff(tradeoff)
         if problem.subsample is not None:
             return prune_path(problem, memory_limit=memory_limit).at(tradeoff=number)
-        if problem.partitions is None:
-            problem.check_memory(memory_limit)
         return _at_tradeoff(problem, number, solve)
 
 

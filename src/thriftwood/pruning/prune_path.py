@@ -121,22 +121,23 @@ def prune_path(
     ) as problem:
         problem.check_adds_up("leave `loss` out, or prune at a tradeoff.")
         if problem.partitions is not None:
+            index = problem.partitions.index
             cut, rounds = problem.partitions.parametric_cut(deadline)
-            return nested_path(problem, problem.partitions.index, cut, rounds=rounds)
-        problem.check_memory(memory_limit)
+            proof = optimal_proof(problem, index, cut, rounds)
+            return nested_path(problem, index.tradeoffs(cut), cut.breakpoint_of, proof)
         closure, index = problem.closure
         with progress_bar("Pruning", problem.progress) as bar:
             cut = parametric_cut(closure, problem.n_jobs, bar, deadline)
-        first = index.tradeoffs(cut)[1:].min(initial=np.inf)
-        is_coarse = first < coarse_below(problem, _hidden(index, cut))
-        if is_coarse and not cut.is_unfinished:
-            path = _refined_path(problem, index, cut, deadline)
+        tradeoffs, proof = index.tradeoffs(cut), optimal_proof(problem, index, cut)
+        hidden, first = proof.gap * problem.node_losses.weight, tradeoffs[1:].min(initial=np.inf)
+        if hidden and not cut.is_unfinished and first < coarse_below(problem, hidden):
+            path = refined_path(problem, index, cut, deadline)
         else:
-            path = nested_path(problem, index, cut)
+            path = nested_path(problem, tradeoffs, cut.breakpoint_of, proof)
         return path if problem.subsample is None else best_on_all_samples(problem, path)
 
 
-def _refined_path(
+def refined_path(
     problem: PruningProblem, index: ClosureIndex, cut: ParametricCut, deadline: float
 ) -> PruningPath:
     """Return the path where gains reach too far for one unit: low tradeoffs have their own.
@@ -145,8 +146,9 @@ def _refined_path(
     rest drops as it would, though not before. What a band misses, all above it may, too: there it
     is a small part of costs, the smaller the further above.
     """
+    weight, proof = problem.node_losses.weight, optimal_proof(problem, index, cut)
+    hidden, last = proof.gap * weight, np.inf
     dropped_at = np.append(index.tradeoffs(cut), np.inf)[cut.breakpoint_of + 1]
-    hidden, last = _hidden(index, cut), np.inf
     coarser = []  # what each band hides, and where it begins; from high to low
     while 0 < (high := coarse_below(problem, hidden, FINE)) < last / 2:
         certain = certain_splits(problem, high)
@@ -158,8 +160,8 @@ def _refined_path(
         if cut.is_unfinished:  # the band stays as it was
             break
         coarser.append((hidden, high))
-        index, hidden = finer, missed + _hidden(finer, cut)
-        found = np.append(np.minimum(index.tradeoffs(cut), high), high)
+        hidden = missed + optimal_proof(problem, finer, cut).gap * weight
+        found = np.append(np.minimum(finer.tradeoffs(cut), high), high)
         dropped_at = np.maximum(dropped_at, high)
         dropped_at[~stays] = found[cut.breakpoint_of + 1]
         last = high
@@ -169,10 +171,9 @@ def _refined_path(
     for band_hides, begin in reversed(coarser):
         hidden_so_far += band_hides
         times_tradeoff = max(times_tradeoff, hidden_so_far / begin)
-    weight = problem.node_losses.weight
-    cost_gap = times_tradeoff / weight + _hidden_costs(problem, index)
-    proof = Optimal(hidden / weight, cost_gap, ())
-    return _path(problem, np.append(0.0, some), step, proof)
+    if coarser:
+        proof = Optimal(hidden / weight, times_tradeoff / weight + proof.cost_gap)
+    return nested_path(problem, np.append(0.0, some), step, proof)
 
 
 def _kept_at(
@@ -187,43 +188,30 @@ def _kept_at(
     return stays, float(index.rounded(lambda_, scale))
 
 
-def nested_path(
+def optimal_proof(
     problem: PruningProblem,
     index: ClosureIndex,
     cut: ParametricCut,
-    proof: PathProof | None = None,
     rounds: tuple[Any, ...] = (),
+) -> Optimal:
+    """Return the gap of the points of a parametric cut: what rounding hides, or time cut off.
+
+    Whole numbers may misstate losses and costs of the optimum, and of the forest taken instead.
+    """
+    weight = problem.node_losses.weight
+    lost = Fraction(index.lost_cost) * index.loss_per_cost / Fraction(weight)
+    hidden = cut.slack * float(index.gain_unit) + 2 * index.lost_gain
+    is_finished = not cut.is_unfinished and (not rounds or bool(rounds[-1].gap == 0))
+    return Optimal(hidden / weight, 2 * float(lost), rounds, is_finished or cut.slack == 0)
+
+
+def nested_path(
+    problem: PruningProblem, tradeoffs: FloatArray, breakpoint_of: IndexArray, proof: PathProof
 ) -> PruningPath:
-    """Return the forests that a parametric cut stands for; without a proof, the optimal ones.
+    """Return the path whose splits drop at these breakpoints, numbered from 0; -1 is never kept.
 
     Bills and losses are the ensemble's, whatever the closure problem counts.
     """
-    if proof is None:
-        rounded = _hidden(index, cut) / problem.node_losses.weight
-        is_finished = not cut.is_unfinished and (not rounds or bool(rounds[-1].gap == 0))
-        is_exact = is_finished or cut.slack == 0
-        proof = Optimal(rounded, _hidden_costs(problem, index), rounds, is_exact)
-    return _path(problem, index.tradeoffs(cut), cut.breakpoint_of, proof)
-
-
-def _hidden(index: ClosureIndex, cut: ParametricCut) -> float:
-    """Return by how much the sum of losses may miss the least.
-
-    Whole numbers may misstate that of the optimum, and that of the forest taken instead.
-    """
-    return cut.slack * float(index.gain_unit) + 2 * index.lost_gain
-
-
-def _hidden_costs(problem: PruningProblem, index: ClosureIndex) -> float:
-    """Return the same of costs, as a mean bill."""
-    lost = Fraction(index.lost_cost) * index.loss_per_cost / Fraction(problem.node_losses.weight)
-    return 2 * float(lost)
-
-
-def _path(
-    problem: PruningProblem, tradeoffs: FloatArray, breakpoint_of: IndexArray, proof: PathProof
-) -> PruningPath:
-    """Return the path whose splits drop at these breakpoints, numbered from 0; -1 is never kept."""
     forest, weight = problem.forest, problem.node_losses.weight
     n_points = len(tradeoffs)
     drop_step = np.full(forest.n_nodes, -1, dtype=np.int32)
