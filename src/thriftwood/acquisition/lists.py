@@ -113,8 +113,7 @@ def undecided(least: FloatArray, most: FloatArray, k: int) -> BoolArray:
     above = (least[:, None] > most) | ((least[:, None] == most) & is_first)
     is_out = above.sum(axis=0) >= k
     is_open = ~(above | above.T) & ~np.eye(len(least), dtype=np.bool_)
-    open_places: BoolArray = (is_open & ~is_out).any(axis=1) & ~is_out
-    return open_places
+    return (is_open & ~is_out).any(axis=1) & ~is_out
 
 
 def _begin(buyer: Buyer) -> IntArray:

@@ -195,8 +195,7 @@ def _shifted(forest: Forest, first_node: int) -> PlainTuple:
         np.where(below == LEAF, LEAF, below + first_node).astype(np.int32)
         for below in (splits.left, splits.right)
     )
-    shifted: PlainTuple = splits._replace(left=left, right=right)
-    return shifted
+    return splits._replace(left=left, right=right)
 
 
 def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:

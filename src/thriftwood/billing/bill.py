@@ -215,14 +215,11 @@ def feature_bill(
     """
     model = without_threshold(model)
     if callable(getattr(model, "list_rule", None)):
-        ranked: FeatureBill = model.bill(X, qid, costs)  # of the stages where documents stop
-        return ranked
+        return model.bill(X, qid, costs)  # of the stages where documents stop
     if isinstance(getattr(model, "stages_", None), NestedStages):
-        own_bill: FeatureBill = model.bill(X, costs)  # of what its stages buy, whatever trees ask
-        return own_bill
+        return model.bill(X, costs)  # of what its stages buy, whatever trees ask
     if getattr(unwrapped(model), "max_cost", math.inf) < math.inf:
-        limited: FeatureBill = unwrapped(model).bill(X, costs)  # it knows when to stop buying
-        return limited
+        return unwrapped(model).bill(X, costs)  # it knows when to stop buying
     stages = read_stages(model)
     table = read_rows(X, stages.richest).copy()  # for receipts, whatever becomes of X
     columns = stages.richest.named(table.names).columns

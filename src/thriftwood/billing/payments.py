@@ -69,8 +69,7 @@ def last_uses(forest: Forest, routes: Routes, drop_step: IndexArray) -> LastUse:
     def last_use(feature: int) -> IndexArray:
         own = slice(start[feature], start[feature + 1])
         passed = routes.order, routes.start, routes.stop
-        last: IndexArray = kernels.last_steps(nodes[own], tree_of[own], *passed, drop_step)
-        return last
+        return kernels.last_steps(nodes[own], tree_of[own], *passed, drop_step)
 
     return last_use
 
@@ -203,8 +202,7 @@ def model_costs(
     once = np.flatnonzero((prices.payer == MODEL) & (last != NEVER))
     per_step = np.bincount(last[once], prices.prices[once], n_points).astype(np.float64)
     per_step += prices.per_node * np.bincount(drop_step[split], minlength=n_points)
-    costs: FloatArray = from_the_end(per_step) / prices.predictions
-    return costs
+    return from_the_end(per_step) / prices.predictions
 
 
 def mean_costs(

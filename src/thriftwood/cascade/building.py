@@ -233,5 +233,4 @@ def _scores_of(forest: Forest, data: SampleData, n_jobs: int | None) -> FloatArr
     total = np.zeros((len(reached), forest.n_outputs))
     for tree, counts in enumerate(predicts):
         total[counts] += forest.values[reached[counts, tree]]
-    mean: FloatArray = total / np.maximum(predicts.sum(axis=0), 1)[:, None]
-    return mean
+    return total / np.maximum(predicts.sum(axis=0), 1)[:, None]

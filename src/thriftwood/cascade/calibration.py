@@ -44,8 +44,7 @@ def expected_errors(
     smooth = np.column_stack(
         [_exponential(units[:, s], seen[:, s], weights) for s in range(units.shape[1])]
     )
-    errors: FloatArray = least + OBSERVED_SHARE * seen + (1.0 - OBSERVED_SHARE) * smooth
-    return errors
+    return least + OBSERVED_SHARE * seen + (1.0 - OBSERVED_SHARE) * smooth
 
 
 def is_lopsided(target: IndexArray, weights: FloatArray) -> bool:
@@ -60,8 +59,7 @@ def brier_scores(outputs: FloatArray, probability: FloatArray) -> FloatArray:
     are, or which is true.
     """
     agreed = np.einsum("isk,ik->is", outputs, probability)
-    scores: FloatArray = 1.0 - 2.0 * agreed + (outputs**2).sum(axis=2)
-    return scores
+    return 1.0 - 2.0 * agreed + (outputs**2).sum(axis=2)
 
 
 def temperature_scaling(
@@ -95,5 +93,4 @@ def _exponential(margin: FloatArray, seen: FloatArray, weights: FloatArray) -> F
     shapes = np.exp(-margin[:, None] / WIDTHS)
     sums = weights @ shapes
     likeliest = int(np.argmax(-np.log(sums) - (weights * seen) @ margin / total / WIDTHS))
-    smooth: FloatArray = total / sums[likeliest] * shapes[:, likeliest]
-    return smooth
+    return total / sums[likeliest] * shapes[:, likeliest]

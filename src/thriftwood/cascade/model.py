@@ -173,8 +173,7 @@ class CascadeClassifier(Summarised, FittedModel):
         if self.error_costs is None:
             return super().predict(X)
         answers = least_cost_answers(self._outputs(X), self.error_costs)
-        labels: NDArray[Any] = self.classes_[answers]
-        return labels
+        return self.classes_[answers]
 
     def _outputs(self, X: Any) -> FloatArray:
         return self.decision_path(X).predictions

@@ -378,5 +378,4 @@ def _finished(walk: ListWalk, scores: Callable[[int, IntArray], FloatArray]) -> 
         while True:
             number, here = walk.send(scores(number, here))
     except StopIteration as end:
-        found: ListPredictions = end.value
-        return found
+        return end.value

@@ -51,8 +51,7 @@ class StageResults(NamedTuple):
         """Costs of each stage's answer; 1 for every error where nothing else is said."""
         if self.observed is not None:
             return self.observed
-        lost: FloatArray = self.error_costs[self.target[:, None], self.labels]
-        return lost
+        return self.error_costs[self.target[:, None], self.labels]
 
 
 def tune_rules(results: StageResults) -> StoppingRules:
@@ -121,8 +120,7 @@ def _standard_error(weights: FloatArray, differences: FloatArray) -> float:
 
 def at_stop(margins: FloatArray, amounts: NDArray[Any], rule: FloatArray) -> NDArray[Any]:
     """Return the amount of each sample at the stage where it stops."""
-    stopped: NDArray[Any] = amounts[np.arange(len(amounts)), kernels.stops_at(margins, rule)]
-    return stopped
+    return amounts[np.arange(len(amounts)), kernels.stops_at(margins, rule)]
 
 
 def rules_near_best(

@@ -53,8 +53,7 @@ def smallest_optimum(problem: ClosureProblem, flow: Flow) -> BoolArray:
     These are the projects that an excess can still reach in the residual graph: over the arcs of
     the problem, and back over arcs that carry flow. Every best closed set contains them.
     """
-    kept: BoolArray = kernels.reached_by_excess(problem.arrays, flow.to_required, flow.to_item)
-    return kept
+    return kernels.reached_by_excess(problem.arrays, flow.to_required, flow.to_item)
 
 
 @dataclass(frozen=True, eq=False)

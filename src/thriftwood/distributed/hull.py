@@ -43,8 +43,7 @@ def lower_hull(costs: FloatArray | IntArray, losses: FloatArray | IntArray) -> I
 
 def slopes_of(costs: FloatArray, losses: FloatArray) -> FloatArray:
     """Return between neighbours on a hull the tradeoff at which both are equally good."""
-    slopes: FloatArray = -np.diff(losses) / np.diff(costs)
-    return slopes
+    return -np.diff(losses) / np.diff(costs)
 
 
 Point = tuple[Any, Any]

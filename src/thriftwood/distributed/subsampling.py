@@ -167,8 +167,7 @@ def _numbers_to_draw(n_samples: list[int], size: int) -> list[int]:
     ends = np.cumsum(n_samples)
     drawn = np.random.default_rng(SEED).choice(ends[-1], size, replace=False, shuffle=False)
     partition_of = np.searchsorted(ends, drawn, side="right")
-    numbers: list[int] = np.bincount(partition_of, minlength=len(n_samples)).tolist()
-    return numbers
+    return np.bincount(partition_of, minlength=len(n_samples)).tolist()
 
 
 def _joined(parts: list[SampleData]) -> SampleData:

@@ -58,22 +58,19 @@ def _derivatives(formula: Callable[..., Shares], shares: FloatArray) -> FloatArr
 
 
 def _accuracy(hit: Shares, _true: Shares, _named: Shares) -> Shares:
-    share: Shares = hit.sum(axis=-1)
-    return share
+    return hit.sum(axis=-1)
 
 
 def _balanced_accuracy(hit: Shares, true: Shares, _named: Shares) -> Shares:
     occurs = true.real > 0
-    mean: Shares = _ratio(hit, true).sum(axis=-1) / occurs.sum(axis=-1)
-    return mean
+    return _ratio(hit, true).sum(axis=-1) / occurs.sum(axis=-1)
 
 
 def _matthews_corrcoef(hit: Shares, true: Shares, named: Shares) -> Shares:
     covariance = hit.sum(axis=-1) - (true * named).sum(axis=-1)
     variances = (1 - (true**2).sum(axis=-1)) * (1 - (named**2).sum(axis=-1))
     is_zero = variances.real <= NO_VARIANCE
-    found: Shares = np.where(is_zero, 0, covariance / np.sqrt(np.where(is_zero, 1, variances)))
-    return found
+    return np.where(is_zero, 0, covariance / np.sqrt(np.where(is_zero, 1, variances)))
 
 
 def _precision(hit: Shares, _true: Shares, named: Shares) -> tuple[Shares, Shares]:
@@ -99,8 +96,7 @@ def _of_one(parts: Callable[..., Any], *shares: Shares, own_class: int) -> Share
 def _macro(parts: Callable[..., Any], hit: Shares, true: Shares, named: Shares) -> Shares:
     """Return the mean over the classes that are true or predicted."""
     occurs = (true + named).real > 0
-    mean: Shares = _ratio(*parts(hit, true, named)).sum(axis=-1) / occurs.sum(axis=-1)
-    return mean
+    return _ratio(*parts(hit, true, named)).sum(axis=-1) / occurs.sum(axis=-1)
 
 
 def _micro(parts: Callable[..., Any], *shares: Shares) -> Shares:
@@ -110,15 +106,13 @@ def _micro(parts: Callable[..., Any], *shares: Shares) -> Shares:
 def _weighted(parts: Callable[..., Any], hit: Shares, true: Shares, named: Shares) -> Shares:
     """Return the mean over classes, each as much as it is true."""
     weighed = true * _ratio(*parts(hit, true, named))
-    mean: Shares = weighed.sum(axis=-1) / true.sum(axis=-1)
-    return mean
+    return weighed.sum(axis=-1) / true.sum(axis=-1)
 
 
 def _ratio(part: Shares, whole: Shares) -> Shares:
     """Return quotients, 0 where nothing is divided by nothing."""
     is_zero = whole.real == 0
-    found: Shares = np.where(is_zero, 0, part / np.where(is_zero, 1, whole))
-    return found
+    return np.where(is_zero, 0, part / np.where(is_zero, 1, whole))
 
 
 _PARTS = {"precision": _precision, "recall": _recall, "f1": _f1, "jaccard": _jaccard}

@@ -556,10 +556,8 @@ class _Quantiles:
         values = bill[self._order]
         if self._weights is not None:
             reached = np.cumsum(self._weights[self._order])
-            found: FloatArray = values[np.searchsorted(reached, self._shares * reached[-1])]
-            return found
+            return values[np.searchsorted(reached, self._shares * reached[-1])]
         place = self._shares * (len(values) - 1)
         low = place.astype(np.int64)
         high = np.minimum(low + 1, len(values) - 1)
-        between: FloatArray = values[low] + (place - low) * (values[high] - values[low])
-        return between
+        return values[low] + (place - low) * (values[high] - values[low])

@@ -44,8 +44,7 @@ class Recalibration(NamedTuple):
     def __call__(self, probabilities: FloatArray) -> FloatArray:
         """Return recalibrated probabilities; the last axis has the classes."""
         scores = self.slope * _logarithms(probabilities) + self.bias
-        shares: FloatArray = softmax(scores, axis=-1)
-        return shares
+        return softmax(scores, axis=-1)
 
 
 def recalibrate(
@@ -60,8 +59,7 @@ def recalibrate(
     start = np.eye(n_classes)[0]  # the slope, then biases of all classes but the first
 
     def predicted(own: FloatArray) -> FloatArray:
-        shares: FloatArray = softmax(own[0] * logarithms + np.append(0.0, own[1:]), axis=-1)
-        return shares
+        return softmax(own[0] * logarithms + np.append(0.0, own[1:]), axis=-1)
 
     def loss(own: FloatArray) -> float:
         found = np.maximum((predicted(own) * true).sum(axis=1), np.finfo(float).tiny)

@@ -25,8 +25,7 @@ def predictions(link: Link, scores: FloatArray) -> FloatArray:
             return probability
         return np.hstack([1.0 - probability, probability])
     if link == "softmax":
-        shares: FloatArray = softmax(scores, axis=1)
-        return shares
+        return softmax(scores, axis=1)
     if link == "exp":
         with np.errstate(over="ignore"):
             return np.exp(scores)

@@ -24,8 +24,7 @@ NOWHERE = -1
 
 def weights_of_queries(query: NDArray[np.integer], weights: FloatArray) -> FloatArray:
     """Return the weight of each query, numbered from 0 on: that of its documents on average."""
-    found: FloatArray = np.bincount(query, weights) / np.bincount(query)
-    return found
+    return np.bincount(query, weights) / np.bincount(query)
 
 
 def discounts(rank: IntArray, k: float = math.inf) -> FloatArray:

@@ -70,8 +70,7 @@ class NestedStages:
 
     @property
     def n_features(self) -> int:
-        n_features: int = self.members[0][0].n_features
-        return n_features
+        return self.members[0][0].n_features
 
     @property
     def in_use(self) -> list[int]:
@@ -201,8 +200,7 @@ def predict_member(member: Any, X: FloatArray, n_jobs: int | None = None) -> Flo
     if isinstance(member, Forest):
         with np.errstate(over="ignore"):
             return predict(member, X.astype(member.input_dtype, copy=False), n_jobs)
-    found: FloatArray = member.predict(X)
-    return found
+    return member.predict(X)
 
 
 def mask_of(features: Iterable[int], n_features: int) -> BoolArray:
@@ -214,8 +212,7 @@ def mask_of(features: Iterable[int], n_features: int) -> BoolArray:
 
 def gate_margins(expected: FloatArray, unit: float) -> FloatArray:
     """Return margins that fall as the squared error that a later stage may save rises."""
-    margins: FloatArray = np.log1p(unit / (np.maximum(expected, 0.0) + LEAST_SHARE * unit))
-    return margins
+    return np.log1p(unit / (np.maximum(expected, 0.0) + LEAST_SHARE * unit))
 
 
 def save_stages(

@@ -119,8 +119,7 @@ def kept_splits(instance: PaperInstance, solution: ProgramSolution) -> BoolArray
     forest = instance.forest
     which, passed = instance.nodes_down_to(np.arange(forest.n_nodes))
     leaves_passed = np.bincount(which, weights=leaf_at[passed], minlength=forest.n_nodes)
-    kept: BoolArray = forest.is_split & (leaves_passed < 0.5)
-    return kept
+    return forest.is_split & (leaves_passed < 0.5)
 
 
 def count_sizes(instance: PaperInstance) -> ProgramSizes:

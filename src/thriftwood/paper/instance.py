@@ -123,8 +123,7 @@ class PaperInstance:
     def nodes_of(self, tree: int) -> IntArray:
         """Return the nodes of a tree in pre-order."""
         first, last = self.forest.tree_start[tree : tree + 2]
-        nodes: IntArray = first + np.argsort(self.number[first:last])
-        return nodes
+        return first + np.argsort(self.number[first:last])
 
     def samples_through(self, nodes: IntArray) -> IntArray:
         """Return the paper's S_h of several nodes, one after the other."""

@@ -89,8 +89,7 @@ def read_error_costs(own: ErrorCosts, classes: NDArray[Any] | None) -> FloatArra
 
 def least_cost_answers(probabilities: FloatArray, matrix: FloatArray) -> IntArray:
     """Return the class of least expected cost; the last axis of probabilities has the classes."""
-    answers: IntArray = (probabilities @ matrix).argmin(axis=-1)
-    return answers
+    return (probabilities @ matrix).argmin(axis=-1)
 
 
 def answers_of(
@@ -103,16 +102,14 @@ def answers_of(
     `recalibration` makes the probabilities that say what to do, a function.
     """
     if error_costs is None:
-        likeliest: IntArray = probabilities.argmax(axis=-1)
-        return likeliest
+        return probabilities.argmax(axis=-1)
     likely = probabilities if recalibration is None else recalibration(probabilities)
     return least_cost_answers(likely, error_costs)
 
 
 def cost_of_answers(matrix: FloatArray, values: FloatArray) -> FloatArray:
     """Return what the answer of each node costs for a sample of each class."""
-    costs: FloatArray = matrix[:, least_cost_answers(values, matrix)].T
-    return costs
+    return matrix[:, least_cost_answers(values, matrix)].T
 
 
 def _one_cost(cost: Any, name: str) -> float:

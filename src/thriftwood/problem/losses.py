@@ -231,8 +231,7 @@ def brier(values: FloatArray) -> FloatArray:
     """Return the squared distance from the truth, as scikit-learn scales it: halved for two."""
     if values.shape[1] == 2:
         return (1.0 - values) ** 2
-    distance: FloatArray = (values**2).sum(axis=1, keepdims=True) - 2.0 * values + 1.0
-    return distance
+    return (values**2).sum(axis=1, keepdims=True) - 2.0 * values + 1.0
 
 
 def log_loss(values: FloatArray) -> FloatArray:
@@ -243,8 +242,7 @@ def log_loss(values: FloatArray) -> FloatArray:
 
 def squared_error(prediction: FloatArray, target: FloatArray) -> FloatArray:
     """Return the squared distances of predictions from targets."""
-    squared: FloatArray = (prediction - target) ** 2
-    return squared
+    return (prediction - target) ** 2
 
 
 def absolute_error(prediction: FloatArray, target: FloatArray) -> FloatArray:

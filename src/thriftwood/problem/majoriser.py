@@ -41,8 +41,7 @@ def ensemble_losses(
 ) -> FloatArray:
     """Return what the ensemble loses on each sample, from the scores of the samples."""
     if not forest.is_classifier:
-        squared: FloatArray = (scores[:, 0] - target) ** 2
-        return squared
+        return (scores[:, 0] - target) ** 2
     truth = _truth(forest, target)
     right = (scores * truth).sum(axis=1)
     if forest.link == "softmax":
@@ -93,10 +92,7 @@ def majorised_losses(
 def _shares(amounts: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return for each sample which part of its amounts each tree has."""
     total = amounts.sum(axis=0)
-    shares: NDArray[np.float32] = np.divide(
-        amounts, total, out=np.zeros_like(amounts), where=total > 0
-    )
-    return shares
+    return np.divide(amounts, total, out=np.zeros_like(amounts), where=total > 0)
 
 
 def _stand(
@@ -129,5 +125,4 @@ def _stand(
 def _truth(forest: Forest, target: IndexArray | FloatArray) -> FloatArray:
     """Return 1 for the right output of each sample, else 0."""
     outputs = np.arange(forest.n_outputs) if forest.n_outputs > 1 else np.array([1])
-    truth: FloatArray = (np.asarray(target)[:, None] == outputs).astype(np.float64)
-    return truth
+    return (np.asarray(target)[:, None] == outputs).astype(np.float64)

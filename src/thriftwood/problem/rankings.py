@@ -143,14 +143,12 @@ def _sums_before(places: Places, in_tie: FloatArray) -> FloatArray:
     before = np.cumsum(in_tie) - in_tie
     begins = np.flatnonzero(places.first == 0)
     n_ties = np.diff(np.append(begins, len(in_tie)))
-    sums: FloatArray = before - np.repeat(before[begins], n_ties)
-    return sums
+    return before - np.repeat(before[begins], n_ties)
 
 
 def _log_ways(n: NDArray[Any], k: NDArray[Any]) -> FloatArray:
     """Return the logarithm of the number of ways to choose k of n."""
-    ways: FloatArray = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-    return ways
+    return gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
 
 
 MEASURES: dict[str, Callable[[Places, FloatArray, float], FloatArray]] = {

@@ -61,5 +61,4 @@ def whole_numbers(values: FloatArray, most: int, noise: FloatArray | None = None
 def beyond_digits(values: FloatArray) -> FloatArray:
     """Return which part of each value lies beyond the digits of decimals that are kept."""
     kept = np.array([float(f"{value:.{MOST_DECIMALS}g}") for value in values.tolist()])
-    parts: FloatArray = np.abs(values - kept) / np.where(values == 0, 1.0, np.abs(values))
-    return parts
+    return np.abs(values - kept) / np.where(values == 0, 1.0, np.abs(values))

@@ -72,8 +72,7 @@ class Mixture:
         """Predict the probability of each class for each sample."""
         rich, cheap = self.rich.model, self.cheap.model
         is_rich = self.draws_rich(X, keys)[:, None]
-        drawn: FloatArray = np.where(is_rich, rich.predict_proba(X), cheap.predict_proba(X))
-        return drawn
+        return np.where(is_rich, rich.predict_proba(X), cheap.predict_proba(X))
 
     def __repr__(self) -> str:
         if self.rich.index == self.cheap.index:

@@ -578,8 +578,7 @@ class PruningPath(Summarised):
         """Return what judges: what is given, or else the costs of errors of the path, if any."""
         if scoring is None and error_costs is None and self.error_costs is not None:
             return ErrorCosts(self.error_costs)
-        judge: Scoring | ErrorCosts = score_or_money(scoring, error_costs)
-        return judge
+        return score_or_money(scoring, error_costs)
 
     def _figures(self, index: int) -> Figures:
         return Figures(

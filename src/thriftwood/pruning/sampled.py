@@ -84,8 +84,7 @@ def standard_errors(problem: PruningProblem, drop_step: IndexArray, n_points: in
     for point, bill in zip(range(n_points - 1, -1, -1), bills, strict=True):
         off = weights * (bill - (weights * bill).mean())
         variances[point] = np.square(off).sum() / (n_drawn * (n_drawn - 1))
-    errors: FloatArray = np.sqrt(variances * (1 - n_drawn / problem.subsample.n_samples))
-    return errors
+    return np.sqrt(variances * (1 - n_drawn / problem.subsample.n_samples))
 
 
 def _after_the_whole_forest(

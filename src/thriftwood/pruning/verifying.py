@@ -184,5 +184,4 @@ def _says_the_same(forest: Forest, kept: BoolArray, pruned: Forest) -> bool:
 def _leaf_values(forest: Forest) -> FloatArray:
     """Return the values of leaves, level by level."""
     nodes = np.concatenate(list(forest.levels()))
-    values: FloatArray = forest.values[nodes[~forest.is_split[nodes]]]
-    return values
+    return forest.values[nodes[~forest.is_split[nodes]]]

@@ -162,10 +162,7 @@ def _newton_step(
         length = scaled / curvature
 
         def advance(block: Block, length: float = length) -> tuple[float, float]:
-            squares: tuple[float, float] = kernels.cg_step(
-                length, direction, product, diagonal, block, step, residual
-            )
-            return squares
+            return kernels.cg_step(length, direction, product, diagonal, block, step, residual)
 
         squares = objective.over_leaves(advance)
         square = sum(plain for plain, _ in squares)

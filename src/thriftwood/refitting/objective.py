@@ -105,8 +105,7 @@ class RefitObjective:
 
         def back(block: Block) -> float:
             self._sum_in_block(changes, block, product)
-            square: float = kernels.add_ridge(ridge, direction, block, product)
-            return square
+            return kernels.add_ridge(ridge, direction, block, product)
 
         self.over_samples(forward)
         squares = self.over_leaves(back)

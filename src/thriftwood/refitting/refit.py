@@ -235,8 +235,7 @@ def _outputs_of_trees(forest: Forest) -> BoolArray:
     takes_turns = turn == np.arange(forest.n_outputs)
     if not (of_trees & ~takes_turns).any():
         of_trees = takes_turns
-    of_nodes: BoolArray = of_trees[forest.tree_of(np.arange(forest.n_nodes))]
-    return of_nodes
+    return of_trees[forest.tree_of(np.arange(forest.n_nodes))]
 
 
 def _folds(

@@ -249,5 +249,4 @@ def _even_prices(problem: ClosureProblem) -> IntArray:
 
 def _prices(problem: ClosureProblem, part_of: IndexArray, shares: IntArray) -> IntArray:
     """Return prices of arcs: what the pieces they are part of pay, and what nobody pays."""
-    prices: IntArray = kernels.prices_of_arcs(problem.arrays, part_of, shares, problem.never)
-    return prices
+    return kernels.prices_of_arcs(problem.arrays, part_of, shares, problem.never)

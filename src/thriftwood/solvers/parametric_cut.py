@@ -83,8 +83,7 @@ def _first_part(problem: ClosureProblem) -> kernels.Part:
     _, hopeful = best_alone(whole.gains, whole.requires)
     wanted = np.concatenate([hopeful, whole.costs > 0])
     part = kernels.restrict(whole, wanted, whole.parent, whole.place)
-    first: kernels.Part = part._replace(parent=kernels.first_parents(part))
-    return first
+    return part._replace(parent=kernels.first_parents(part))
 
 
 def _in_order(drops: kernels.Drops) -> ParametricCut:

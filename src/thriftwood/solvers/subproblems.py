@@ -81,5 +81,4 @@ def _batch(problem: ClosureProblem, projects: IntArray) -> Batch:
 def solve_batch(payload: Payload, prices: IntArray) -> Columns:
     """Return the best closed sets of components whose arcs have prices; see nothing else."""
     gains, requires, arc_start, never = payload
-    columns: Columns = closure_at_prices(gains, requires, arc_start, prices, never)
-    return columns
+    return closure_at_prices(gains, requires, arc_start, prices, never)

@@ -28,8 +28,7 @@ def axes_or_new(ax: Any, figsize: tuple[float, float] = (7.0, 4.5)) -> Axes:
         ax = plt.subplots(figsize=figsize, layout="constrained")[1]
     if not hasattr(ax, "fill_between"):
         raise InputError(f"`ax` is {ax!r}: pass axes of matplotlib, or None for new ones.")
-    found: Axes = ax
-    return found
+    return ax
 
 
 def draw_with_band(

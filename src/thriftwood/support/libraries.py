@@ -72,5 +72,4 @@ def is_importing() -> bool:
 
 def frame_of(columns: Any, names: list[str] | None = None) -> pd.DataFrame:
     """Return columns by name, or an array with these names, as a pandas data frame."""
-    frame: pd.DataFrame = library("pandas", "cli", "A data frame").DataFrame(columns, columns=names)
-    return frame
+    return library("pandas", "cli", "A data frame").DataFrame(columns, columns=names)

@@ -301,11 +301,10 @@ def _data_at_the_cluster(data: Sequence[Any]) -> AbstractContextManager[Any]:
     backend, _ = get_active_backend()
     if type(backend).__name__ != "DaskDistributedBackend":
         return nullcontext()
-    context: AbstractContextManager[Any] = parallel_config(
+    return parallel_config(
         "dask",
         client=backend.client,
         scatter=list(data),
         wait_for_workers_timeout=backend.wait_for_workers_timeout,
         **backend.submit_kwargs,
     )
-    return context

@@ -146,8 +146,7 @@ def _weighted_mean(values: FloatArray, weight: FloatArray, nowhere: float) -> Fl
     """Return the mean over partitions, where there is any weight."""
     total = weight.sum(axis=0)
     summed = (weight * np.where(weight > 0, values, 0.0)).sum(axis=0)
-    mean: FloatArray = np.divide(summed, total, out=np.full_like(total, nowhere), where=total > 0)
-    return mean
+    return np.divide(summed, total, out=np.full_like(total, nowhere), where=total > 0)
 
 
 def _breakpoints(drops_at: FloatArray, requires: IndexArray) -> tuple[IndexArray, int]:
@@ -191,8 +190,7 @@ def moved(
     """
     weight = np.where(np.isfinite(drops_at), sizes, 0.0)
     off = _weighted_mean(drops_at, weight, 0.0) - np.where(weight > 0, drops_at, 0.0)
-    after: FloatArray = multipliers + part * weight * off
-    return after
+    return multipliers + part * weight * off
 
 
 def split_by(weight: FloatArray, amounts: IntArray) -> IntArray:
@@ -205,5 +203,4 @@ def split_by(weight: FloatArray, amounts: IntArray) -> IntArray:
 
 def _parts(weight: FloatArray) -> FloatArray:
     """Return weight as parts of 1; every project has some somewhere."""
-    parts: FloatArray = weight / weight.sum(axis=0)
-    return parts
+    return weight / weight.sum(axis=0)

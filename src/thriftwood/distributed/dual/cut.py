@@ -111,8 +111,7 @@ def _agreed(point: DualPoint, tradeoff: float, problem: DecomposedClosure) -> St
     status = np.full(wanted.shape[1], OPEN, dtype=np.int8)
     status[(wanted | ~problem.decides).all(axis=0)] = KEPT
     status[~(wanted & problem.decides).any(axis=0)] = DROPPED
-    agreed: Status = consistent(status, problem.requires)
-    return agreed
+    return consistent(status, problem.requires)
 
 
 def _gather(

@@ -90,13 +90,11 @@ class Subproblem:
     def needed_items(self, kept: BoolArray) -> BoolArray:
         """Return the items that the kept projects need."""
         breakpoint_of = np.where(kept, 0, -1).astype(np.int32)
-        needed: BoolArray = self.last_needed(breakpoint_of) == 0
-        return needed
+        return self.last_needed(breakpoint_of) == 0
 
     def last_needed(self, breakpoint_of: IndexArray) -> IndexArray:
         """Return the last breakpoint at which each item is needed."""
-        last: IndexArray = last_needed(breakpoint_of, self.arc_start, self.arc_item, self.n_items)
-        return last
+        return last_needed(breakpoint_of, self.arc_start, self.arc_item, self.n_items)
 
     def cost_of(self, kept: BoolArray) -> int:
         """Return what the items cost that the kept projects need."""
