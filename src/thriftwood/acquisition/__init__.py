@@ -8,5 +8,3 @@ no bill is above `max_cost`.
 from thriftwood.acquisition.answer import Failure, LazyAnswer
 from thriftwood.acquisition.lazy import LazyPredictor, read_limit
 from thriftwood.acquisition.lists import LazyRanking
-
-__all__ = ["Failure", "LazyAnswer", "LazyPredictor", "LazyRanking", "read_limit"]

@@ -6,5 +6,3 @@ were found.
 
 from thriftwood.baselines.dynamic_programming import dynamic_programming_path
 from thriftwood.baselines.each_tree import cost_complexity_path, each_tree_path
-
-__all__ = ["cost_complexity_path", "dynamic_programming_path", "each_tree_path"]

@@ -34,28 +34,3 @@ from thriftwood.billing.receipt import (
     shown_value,
     value_in_words,
 )
-
-__all__ = [
-    "OF_SPLIT",
-    "FeatureBill",
-    "FeatureUse",
-    "Purchases",
-    "Receipt",
-    "bill_of_stages",
-    "bills_of",
-    "count_purchases",
-    "feature_bill",
-    "features_used",
-    "list_purchases",
-    "make_bill",
-    "mean_costs",
-    "model_cost_of",
-    "model_costs",
-    "nested_bills",
-    "paid_by_step",
-    "payments",
-    "shown_value",
-    "sorted_by_step",
-    "steps_of",
-    "value_in_words",
-]

@@ -9,14 +9,3 @@ from thriftwood.distributed.hull import lower_hull, slopes_of
 from thriftwood.distributed.partitioned import partitioned_problem
 from thriftwood.distributed.partitions import is_partitioned
 from thriftwood.distributed.subsampling import subsampled_partitions, subsampled_problem
-
-__all__ = [
-    "DualDecomposition",
-    "DualRound",
-    "is_partitioned",
-    "lower_hull",
-    "partitioned_problem",
-    "slopes_of",
-    "subsampled_partitions",
-    "subsampled_problem",
-]

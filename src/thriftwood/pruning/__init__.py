@@ -20,21 +20,3 @@ from thriftwood.pruning.prune import prune
 from thriftwood.pruning.prune_path import prune_path
 from thriftwood.pruning.pruned import Pruned
 from thriftwood.pruning.verifying import Verification, verify_pruning
-
-__all__ = [
-    "Baseline",
-    "Bounded",
-    "Certified",
-    "Descended",
-    "Estimated",
-    "Mixture",
-    "Optimal",
-    "Pruned",
-    "PruningPath",
-    "Sampled",
-    "Verification",
-    "prune",
-    "prune_path",
-    "pruning_problem",
-    "verify_pruning",
-]

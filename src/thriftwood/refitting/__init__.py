@@ -11,11 +11,3 @@ than the tolerance.
 
 from thriftwood.refitting.refit import LabelledSamples, Refit, read_labelled, refit_model
 from thriftwood.refitting.strength import StrengthChoice
-
-__all__ = [
-    "LabelledSamples",
-    "Refit",
-    "StrengthChoice",
-    "read_labelled",
-    "refit_model",
-]

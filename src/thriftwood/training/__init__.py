@@ -12,5 +12,3 @@ from thriftwood.training.grow import (
     grow_tree,
     rank_columns,
 )
-
-__all__ = ["Bundles", "Growth", "RankedColumns", "grow_tree", "rank_columns"]

@@ -23,15 +23,3 @@ from thriftwood.distributed.dual.cut import DualSolution, decomposed_cut
 from thriftwood.distributed.dual.options import DualDecomposition, DualRound
 from thriftwood.distributed.dual.path import decomposed_path
 from thriftwood.distributed.dual.subproblem import Subproblem, cost_by_breakpoint, join_subproblems
-
-__all__ = [
-    "DecomposedClosure",
-    "DualDecomposition",
-    "DualRound",
-    "DualSolution",
-    "Subproblem",
-    "cost_by_breakpoint",
-    "decomposed_cut",
-    "decomposed_path",
-    "join_subproblems",
-]
