@@ -13,7 +13,8 @@ IDF is looked up once for a query; lengths and links lie beside the document. In
 are normalised within each query, so that IDF itself tells nothing. Beside it every feature costs 1.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -107,6 +108,17 @@ class Measured(NamedTuple):
     test_scores: np.ndarray  # of each query
 
 
+class Candidate(NamedTuple):
+    """A way on validation queries, and what makes it again on all and measures it on test queries.
+
+    Only those that are chosen are: that is most of the work.
+    """
+
+    cost: float
+    score: float
+    measured: Callable[[], Measured]
+
+
 def main() -> None:
     options = arguments(__doc__.splitlines()[0], draws=True)
     data, official = load(options.quick)
@@ -169,16 +181,16 @@ def all_ways(
 ) -> Iterator[tuple[str, list[Measured]]]:
     """Yield what each way has within each budget."""
     train, valid, _ = split.parts
-    yield ALL, [best(list(tried(None, split, costs, quick)), np.inf)] * len(budgets)
+    yield ALL, [best(list(tried(None, split, costs, quick)), np.inf).measured()] * len(budgets)
     yield THRIFTY, thrifty(split, costs, budgets, quick)
     yield PRUNED, pruned(split, costs, budgets)
     tradeoffs = TRADEOFFS[2:6:2] if quick else TRADEOFFS
     vectors = cegb_prices(costs, tradeoffs, split.both)
     paying = [one for prices in vectors for one in tried(prices, split, costs, quick)]
-    yield CEGB, [best(paying, budget) for budget in budgets]
+    yield CEGB, [best(paying, budget).measured() for budget in budgets]
     sets = forward_selection(train, valid, costs, quick)
     fixed = [one for own in sets for one in tried(None, split, costs, quick, own)]
-    yield FIXED, [best(fixed, budget) for budget in budgets]
+    yield FIXED, [best(fixed, budget).measured() for budget in budgets]
 
 
 def ranker(
@@ -208,29 +220,37 @@ def ranker(
 
 def tried(
     prices: Any, split: Split, costs: Any, quick: bool, columns: Sequence[int] | None = None
-) -> Iterator[Measured]:
+) -> Iterator[Candidate]:
     """Yield rankers of all sizes, trained on the first part to choose by the second, and on both.
 
     A booster of few trees is the beginning of one of many.
     """
     trees = TREES[:1] if quick else TREES
-    seen = split.parts[0], split.both
     for leaves in LEAVES[:1] if quick else LEAVES:
-        pair = [ranker(own, leaves, max(trees), prices, columns, split.seed) for own in seen]
+
+        @cache
+        def trained(on_both: bool, leaves: int = leaves) -> Any:
+            seen = split.both if on_both else split.parts[0]
+            return ranker(seen, leaves, max(trees), prices, columns, split.seed)
+
+        @cache
+        def figures(number: int, on_test: bool, trained: Any = trained) -> tuple[float, np.ndarray]:
+            some = split.parts[1 + on_test]
+            text = trained(on_test).booster_.model_to_string(num_iteration=number)
+            booster = lightgbm.Booster(model_str=text)
+            if columns is None:
+                return bill(booster, some, costs), scores_of(some, booster.predict(some.X))
+            values = booster.predict(some.X[:, list(columns)])
+            return set_cost(columns, some, costs), scores_of(some, values)
+
         for number in trees:
-            figures = []
-            for model, some in zip(pair, split.parts[1:], strict=True):
-                text = model.booster_.model_to_string(num_iteration=number)
-                booster = lightgbm.Booster(model_str=text)
-                X = some.X if columns is None else some.X[:, list(columns)]
-                paid = (
-                    bill(booster, some, costs)
-                    if columns is None
-                    else set_cost(columns, some, costs)
-                )
-                figures.append((paid, scores_of(some, booster.predict(X))))
-            (cost, scores), (test_cost, test_scores) = figures
-            yield Measured(cost, float(scores.mean()), test_cost, test_scores)
+            cost, scores = figures(number, False)
+            score = float(scores.mean())
+            yield Candidate(cost, score, partial(_measured, cost, score, figures, number))
+
+
+def _measured(cost: float, score: float, figures: Any, number: int) -> Measured:
+    return Measured(cost, score, *figures(number, True))
 
 
 def bill(model: Any, data: Documents, costs: Any) -> float:
@@ -341,7 +361,7 @@ def forward_selection(
         yield chosen
 
 
-def best(models: Sequence[Measured], budget: float) -> Measured:
+def best(models: Sequence[Candidate], budget: float) -> Candidate:
     """Return the model with the best score on validation queries within a budget."""
     cheapest = min(models, key=lambda one: one.cost)
     affordable = [one for one in models if one.cost <= budget]

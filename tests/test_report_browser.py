@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from browsers import browser
 from playwright.sync_api import expect
+from rankings import documents
 from report_pages import COSTS, VALIDATION, X, Y, data_in, heart_path, page_of
 from report_visits import point_shown, resize, shown, visit, words_in
 from sklearn.datasets import load_wine
@@ -418,6 +419,19 @@ def test_pages_of_regressors(visit, tmp_path, loss):
     words = "mean squared error" if loss == "squared_error" else "recorded gain given up"
     assert words in page.locator("#frontier svg").text_content()
     assert words in shown(page, "#verdict")
+
+
+def test_a_page_of_a_ranker_tells_no_errors(visit, tmp_path):
+    lists, others = documents(60), documents(30, seed=1)
+    ranker = tw.ThriftyRanker(effort="quick", random_state=0).fit(*lists).cascade_
+    samples = others.X, others.y, None, others.qid
+    tw.report.write_page(ranker, tmp_path / "page.html", samples, noun="document")
+    page = visit((tmp_path / "page.html").as_uri())
+    page.click("#dearer")
+    measured = ranker.evaluate(others.X, others.y, qid=others.qid)
+    assert f"the ndcg@10 is {measured.score[point_shown(page)]:.3f}" in shown(page, "#verdict")
+    for place in ("#verdict", "#cards", "#points", "#change", "#small-print"):
+        assert "error" not in words_in(page.locator(place)).replace("standard error", "").lower()
 
 
 def test_a_page_of_a_thrifty_model_shows_what_each_budget_buys(visit, tmp_path):

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+from rankings import documents
 from report_pages import COSTS, VALIDATION, X, Y, data_in, data_of, heart_path, page_of
 from sklearn.datasets import load_wine
 from sklearn.ensemble import (
@@ -630,6 +631,28 @@ def test_pages_of_thrifty_models_with_costs_of_errors_and_of_numbers(tmp_path):
     tw.report.write_page(age, tmp_path / "two.html", samples)
     data = data_in((tmp_path / "two.html").read_text("utf-8"))
     assert (data["error"], data["classes"]) == ("squared", [])
+
+
+def test_a_ranker_has_the_same_page(tmp_path):
+    """Bills are those of documents, beside the score of their lists; there are no errors."""
+    lists, others = documents(60), documents(30, seed=1)
+    model = tw.ThriftyRanker(effort="quick", random_state=0).fit(*lists)
+    ranker, samples = model.cascade_, (others.X, others.y, None, others.qid)
+    found = tw.report.write_page(ranker, tmp_path / "page.html", samples)
+    assert len(ranker.rules) - 1 - found.point == ranker.rule
+    data = data_in((tmp_path / "page.html").read_text("utf-8"))
+    assert (data["error"], data["score"]) == ("none", {"name": "ndcg@10", "rises": True})
+    for point in (data["points"][0], data["points"][-1]):
+        one = ranker.at(budget=ranker.rules.costs[-1 - point["index"]])
+        bill, details = one.bill(others.X, others.qid), point["details"]
+        assert details["cost"] == pytest.approx(bill.mean, rel=1e-5)
+        score = data["curve"]["training"]["score"]["value"][point["place"]]
+        assert score == pytest.approx(one.score(others.X, others.y, others.qid), rel=1e-5)
+        stage = one.decision_path(others.X, others.qid).stage
+        shares = np.bincount(stage, minlength=len(ranker.stages)) / len(stage)
+        np.testing.assert_allclose(details["bars"], shares, **SHORT)
+    with pytest.raises(tw.errors.InputError, match="has no queries"):
+        tw.report.write_page(ranker, tmp_path / "two.html", samples[:3])
 
 
 @pytest.mark.parametrize(

@@ -194,6 +194,8 @@ class CascadeRanker(Summarised, FittedModel):
         """
         judged: Any = JudgedModel(self, self._trees, self.prices)
         data, prices = read_validation(judged, X, y, "all", sample_weight, costs, None, qid)
+        if data.query is None:
+            raise self._without_queries()
         score = read_score(scoring or self.scoring, self._trees, data, data.table.values)
         shares = shares_of_one(quantiles, "quantiles")
         return self.measured(data, prices, score, self.outputs(data.table), shares)
@@ -215,7 +217,7 @@ class CascadeRanker(Summarised, FittedModel):
         found = []
         for rule in [whole_model(len(plan)), *self.rules.thresholds[::-1]]:
             stages = replace(plan, thresholds=rule)
-            walked = _walked(outputs, data.query, self.list_rule(stages))
+            walked = self.walked(outputs, data.query, rule)
             predicted = walked.predictions[:, None]
             losses = (predicted.T - data.target) ** 2
             bill = bills.per_document(walked.stage)
@@ -253,9 +255,14 @@ class CascadeRanker(Summarised, FittedModel):
         return other
 
     @property
+    def rule(self) -> int | None:
+        """The number of the rule in use, one beyond the last for the last stage alone."""
+        return self.rules.number_of(self.stages.thresholds)
+
+    @property
     def choice(self) -> Choice | None:
         """Score and bill given up and saved, on the samples that tuned the rules."""
-        own = self.rules.number_of(self.stages.thresholds)
+        own = self.rule
         if self.evaluation is None or own is None or self.max_cost < math.inf:
             return None
         place = None if own == len(self.rules) else len(self.rules) - 1 - own
@@ -280,6 +287,13 @@ class CascadeRanker(Summarised, FittedModel):
             ]
         )
 
+    def walked(self, outputs: FloatArray, query: IndexArray, rule: FloatArray) -> ListPredictions:
+        """Send documents through stages whose outputs are known, by the thresholds of a rule."""
+        stages = replace(self.stages, thresholds=rule)
+        return _finished(
+            walk_lists(self.list_rule(stages), query), lambda number, here: outputs[here, number]
+        )
+
     def _walk(self, table: Table, query: IndexArray) -> ListPredictions:
         """Send documents through the stages in use, each predicted as far as it comes."""
 
@@ -292,16 +306,19 @@ class CascadeRanker(Summarised, FittedModel):
         table = read_rows(X, self._trees)
         query = read_queries(qid, table.n_samples)
         if query is None:
-            raise InputError(
-                f"A {type(self).__name__} ranks the documents of each query: pass `qid`, the query "
-                "of each sample.",
-                "qid",
-            )
+            raise self._without_queries()
         return table, query
+
+    def _without_queries(self) -> InputError:
+        return InputError(
+            f"A {type(self).__name__} ranks the documents of each query: pass `qid`, the query of "
+            "each sample.",
+            "qid",
+        )
 
     def _summary(self) -> Summary:
         in_use = f"{type(self).__name__}: {len(self.stages.in_use)} of {len(self.stages)} stages"
-        own, choice = self.rules.number_of(self.stages.thresholds), self.choice
+        own, choice = self.rule, self.choice
         notes = [] if choice is None else [str(choice)]
         if own is None or own == len(self.rules):
             return Summary(f"{in_use} in use", notes=notes)
@@ -365,11 +382,6 @@ class CascadeRanker(Summarised, FittedModel):
         except (*files.DAMAGE, InputError):
             raise InputError(f"{file} is damaged: copy it again.") from None
         return ranker
-
-
-def _walked(outputs: FloatArray, query: IndexArray, rule: ListRule) -> ListPredictions:
-    """Send documents through stages whose outputs are known."""
-    return _finished(walk_lists(rule, query), lambda number, here: outputs[here, number])
 
 
 def _finished(walk: ListWalk, scores: Callable[[int, IntArray], FloatArray]) -> ListPredictions:

@@ -42,6 +42,7 @@ FILES = (
     "bill.png",
     "tree.png",
 )
+ANY_FILES = (*FILES, *THRIFTY_FILES)  # whatever the model, a folder may be replaced
 UNWEIGHTED = "All samples count alike here, whatever their weights."
 MOST_POINTS = 12  # in the table
 MARK = "<- suggested"
@@ -55,8 +56,8 @@ MARK = "<- suggested"
 def frontier(request: Request, console: Console, output: OutputFolder) -> None:
     """Compute all optimal prunings, and write a report.
 
-    Of a thrifty model DATA are samples that it was not trained on; the folder gets report.html,
-    frontier.csv and frontier.png.
+    Of a thrifty model, or a ranker in stages, DATA are samples that it was not trained on; the
+    folder gets report.html, frontier.csv and frontier.png.
 
     \b
     The folder gets
@@ -71,13 +72,13 @@ def frontier(request: Request, console: Console, output: OutputFolder) -> None:
           --validation valid.csv --title "Which tests?" --noun patient -o frontier
     """
     check_apart(output, request.model, request.data, request.validation, request.costs)
-    check_new_folder(output, FILES, request.force)
+    check_new_folder(output, ANY_FILES, request.force)
     check_request(request, request.model)
     thrifty = read_thrifty(request.model, console)
     if thrifty is not None:
         refuse_options(request, "costs", "loss", "class_weight", "error_costs", "metric")
         samples, _ = samples_to_judge(thrifty, request, console)
-        with new_folder(output, THRIFTY_FILES, request.force) as folder:
+        with new_folder(output, ANY_FILES, request.force) as folder:
             lines, facts = write_thrifty(folder, thrifty, samples, request, console)
         say_frontier(lines, output, console)
         console.answer(facts | {"type": type(thrifty).__name__, "output": str(output)})
@@ -88,7 +89,7 @@ def frontier(request: Request, console: Console, output: OutputFolder) -> None:
     path = tw.prune_path(
         inputs.problem, time_limit=request.time_limit, memory_limit=request.memory_limit
     )
-    with new_folder(output, FILES, request.force) as folder:
+    with new_folder(output, ANY_FILES, request.force) as folder:
         lines, facts = write_frontier(folder, path, inputs, request, console)
     say_frontier(lines, output, console)
     console.answer(facts | {"output": str(output)})

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import thriftwood as tw
 from thriftwood.cli.console import Console
 from thriftwood.cli.inputs import check_file, read_model
 from thriftwood.cli.options import Request, command
@@ -39,14 +41,17 @@ def _facts(model: Any) -> dict[str, Any]:
     forest = stages.richest
     names = forest.columns.names
     trees, more = [forest], {}
+    task = "classification" if forest.is_classifier else "regression"
     nested = getattr(model, "stages_", None)
+    if isinstance(model, tw.CascadeRanker):
+        task, nested = "ranking", model.stages
     if isinstance(nested, NestedStages):
         members = [member for members in nested.members for member in members]
         trees = [member for member in members if isinstance(member, Forest)]
-        more = _thrifty_facts(model)
+        more = _ranker_facts(model) if task == "ranking" else _thrifty_facts(model)
     return {
         "type": type(model).__name__,
-        "task": "classification" if forest.is_classifier else "regression",
+        "task": task,
         "classes": None if forest.classes is None else forest.classes.tolist(),
         "n_trees": sum(one.n_trees for one in trees),
         "n_splits": sum(one.n_splits for one in trees),
@@ -65,7 +70,6 @@ def _facts(model: Any) -> dict[str, Any]:
 
 def _thrifty_facts(model: Any) -> dict[str, Any]:
     """Return what a thrifty model was fitted for, and what it came to on samples not seen."""
-    names = model.purchase_plan.richest.feature_names
     return {
         "budget": model.budget,
         "max_cost": model.max_cost,
@@ -73,11 +77,27 @@ def _thrifty_facts(model: Any) -> dict[str, Any]:
         "unit": model.prices.unit,
         "scoring": model.frontier_.scoring,
         "score": model.score_,
-        "stages_in_use": model.stages_.in_use,
-        "sets": [
-            [k if names is None else names[k] for k in sorted(own)] for own in model.stages_.sets
-        ],
+        **_set_facts(model, model.stages_),
     }
+
+
+def _ranker_facts(model: Any) -> dict[str, Any]:
+    """Return the same of a ranker; its costs are those of queries."""
+    rule = min(model.rule, len(model.rules) - 1)
+    return {
+        "max_cost": None if model.max_cost == math.inf else model.max_cost,
+        "cost_per_query": float(model.rules.costs[rule]),
+        "unit": model.prices.unit,
+        "scoring": model.scoring,
+        "score": 1.0 - float(model.rules.errors[rule]),
+        **_set_facts(model, model.stages),
+    }
+
+
+def _set_facts(model: Any, stages: Any) -> dict[str, Any]:
+    names = model.purchase_plan.richest.feature_names
+    sets = [[k if names is None else names[k] for k in sorted(own)] for own in stages.sets]
+    return {"stages_in_use": stages.in_use, "sets": sets}
 
 
 def _lines(facts: dict[str, Any]) -> dict[str, str]:
@@ -112,11 +132,18 @@ def _stage_lines(facts: dict[str, Any]) -> dict[str, str]:
         new = [str(one) for one in facts["sets"][number] if one not in bought]
         bought = facts["sets"][number]
         lines[f"stage {number} buys"] = listed(new, 8) if new else "nothing"
-    limits = {"a budget of": facts["budget"], "no bill above": facts["max_cost"]}
+    limits = {"a budget of": facts.get("budget"), "no bill above": facts["max_cost"]}
     asked = [f"{words} {six_digits(limit)}" for words, limit in limits.items() if limit is not None]
+    if "budget" in facts or asked:
+        lines["set to"] = " and ".join(asked) or "its own choice of a budget"
     return lines | {
-        "set to": " and ".join(asked) or "its own choice of a budget",
-        "mean bill": f"{amount(facts['cost'], facts['unit'])}, {facts['scoring']} "
-        f"{facts['score']:.4g}, on samples not trained on",
+        "mean bill": f"{_paid(facts)}, {facts['scoring']} {facts['score']:.4g}, on samples not "
+        "trained on",
         "can be pruned": "no: ask it for another budget, model.at(budget=...)",
     }
+
+
+def _paid(facts: dict[str, Any]) -> str:
+    if "cost_per_query" in facts:
+        return f"{amount(facts['cost_per_query'], facts['unit'])} a query"
+    return amount(facts["cost"], facts["unit"])

@@ -22,6 +22,7 @@ THRIFTY, BUDGET_FOREST, FOREST, BOOSTING = KINDS = (
     "boosting",
 )
 CLASSIFICATION, REGRESSION = TASKS = ("classification", "regression")
+RANKING = "ranking"  # where queries are named
 EFFORTS = ("full", "quick")
 
 
@@ -86,7 +87,10 @@ class Request:
             "a cascade brings its own prices along.",
         ),
     ] = None
-    budget: Annotated[float | None, optional("NUMBER", "What a sample may cost on average.")] = None
+    budget: Annotated[
+        float | None,
+        optional("NUMBER", "What a sample may cost on average; of a ranker in stages a query."),
+    ] = None
     tradeoff: Annotated[
         float | None,
         optional(
@@ -202,7 +206,7 @@ class Request:
         optional(
             "NAME",
             "The score of scikit-learn to suggest a point by, such as average_precision or "
-            "accuracy; by default roc_auc, or squared errors.",
+            "accuracy; by default roc_auc, or squared errors. Of rankers ndcg@10, map@5 and so on.",
         ),
     ] = None
     title: Annotated[str | None, optional("TEXT", "Your own words at the top of the page.")] = None

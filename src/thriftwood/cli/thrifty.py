@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import thriftwood as tw
 from thriftwood.cli.console import Console
 from thriftwood.cli.inputs import read_model, read_positive, read_samples
 from thriftwood.cli.options import Request
@@ -37,15 +38,14 @@ SET = "<- set"
 
 
 def read_thrifty(file: Path, console: Console) -> Any:
-    """Return the thrifty model in a file, or None if it is something else."""
+    """Return the thrifty model or ranker in stages in a file, or None if it is something else."""
     from thriftwood.formats.models import model_format
 
     if model_format(file) != "Thriftwood":
         return None
-    from thriftwood.estimators import ThriftyClassifier, ThriftyRegressor
-
     model = read_model(file, False, console)
-    return model if isinstance(model, (ThriftyClassifier, ThriftyRegressor)) else None
+    kinds = tw.ThriftyClassifier, tw.ThriftyRegressor, tw.CascadeRanker
+    return model if isinstance(model, kinds) else None
 
 
 def refuse_options(request: Request, *names: str) -> None:
@@ -71,30 +71,34 @@ def write_thrifty(
     """Write the page, the table and the picture of a thrifty model; return what there is to say."""
     from thriftwood.report.page import write_page
 
-    X, y, weight, _ = samples
+    X, y, weight, query = samples
+    is_ranker = isinstance(model, tw.CascadeRanker)
     with console.step("Measuring"):
-        evaluation = model.evaluate(X, y, sample_weight=weight)
+        of_queries = {"qid": query} if is_ranker else {}
+        evaluation = model.evaluate(X, y, sample_weight=weight, **of_queries)
         write_page(
             model,
             folder / REPORT,
-            (X, y, weight),
+            (X, y, weight, *of_queries.values()),
             title=request.title,
             noun=request.noun,
             positive=request.positive,
         )
-    point = len(model.rules_) - 1 - model.rule_  # from dear to cheap
-    budgets = model.rules_.costs[::-1]
-    frame = evaluation.to_frame().drop(columns="tradeoff")
-    frame.insert(1, "budget", budgets)
+    rules, rule = _rules(model)
+    point = len(rules) - 1 - rule  # from dear to cheap
+    squares = ["error", "standard_error"] if is_ranker else []  # of ranks, which mean nothing
+    frame = evaluation.to_frame().drop(columns=["tradeoff", *squares])
+    frame.insert(1, "budget", rules.costs[::-1])
     frame.to_csv(folder / "frontier.csv", index=False)
     with console.step("Drawing"):
         _draw(folder / "frontier.png", model, evaluation, point)
     facts = {
         "n_points": len(frame),
         "points": frame.to_dict("records"),
-        "suggested": frame.iloc[point].to_dict(),
+        "suggested": None if point < 0 else frame.iloc[point].to_dict(),
         "original": {
-            name: getattr(evaluation.original, name) for name in ("cost", "error", "score")
+            name: getattr(evaluation.original, name)
+            for name in ("cost", *([] if is_ranker else ["error"]), "score")
         },
         "unit": model.prices.unit,
         "scoring": evaluation.scoring,
@@ -112,15 +116,18 @@ def write_within(model: Any, output: Path, request: Request, console: Console) -
     if output.suffix.lower() != ".tw":
         raise InputError(f"{output} is no name for a thrifty model: let it end in .tw.")
     cheaper = model.at(budget=request.budget)
-    (X, y, *_), file = samples_to_judge(model, request, console)
+    samples, file = samples_to_judge(model, request, console)
     names = ("error", "cost", "n_samples")
-    before, now = (_on(one, X, y) for one in (model, cheaper))
+    if isinstance(model, tw.CascadeRanker):
+        names = ("score", "cost_per_query", "n_samples")
+    before, now = (_on(one, samples) for one in (model, cheaper))
     with new_file(output, request.force) as unfinished:
         cheaper.save(unfinished)
     unit = model.prices.unit
     console.say(f"{type(model).__name__} within the budget {six_digits(request.budget)}")
+    n_samples = len(samples.y)
     console.say(
-        f"On {count(len(y), 'sample')} of {file}: {_error(cheaper, now[0])} at "
+        f"On {count(n_samples, 'sample')} of {file}: {_error(cheaper, now[0])} at "
         f"{amount(now[1], unit)}, was {_error(model, before[0])} at {amount(before[1], unit)}."
     )
     console.say(f"Wrote {output}.")
@@ -128,15 +135,27 @@ def write_within(model: Any, output: Path, request: Request, console: Console) -
         {
             "type": type(model).__name__,
             "budget": request.budget,
-            "validation": dict(zip(names, (*now, len(y)), strict=True)),
+            "validation": dict(zip(names, (*now, n_samples), strict=True)),
             "original": dict(zip(names[:2], before, strict=True)),
             "output": str(output),
         }
     )
 
 
-def _on(model: Any, X: Any, y: Any) -> tuple[float, float]:
-    """Return error and mean bill on samples."""
+def _rules(model: Any) -> tuple[Any, int]:
+    """Return the rules of a model, and the number of the one in use."""
+    if isinstance(model, tw.CascadeRanker):
+        assert model.rule is not None, "Only `at` changes thresholds."
+        return model.rules, model.rule
+    return model.rules_, model.rule_
+
+
+def _on(model: Any, samples: Samples) -> tuple[float, float]:
+    """Return error and mean bill on samples; of rankers the score, and what a query pays."""
+    X, y, _, query = samples
+    if isinstance(model, tw.CascadeRanker):
+        of_queries: Any = model.bill(X, query).per_query
+        return model.score(X, y, query), float(of_queries.mean())
     found = model.predict(X)
     is_class = hasattr(model, "classes_")
     error = (found != y).mean() if is_class else ((found - y) ** 2).mean()
@@ -144,6 +163,8 @@ def _on(model: Any, X: Any, y: Any) -> tuple[float, float]:
 
 
 def _error(model: Any, error: float) -> str:
+    if isinstance(model, tw.CascadeRanker):
+        return f"{model.scoring} {error:.4g}"
     is_class = hasattr(model, "classes_")
     return f"{share(error)} wrong" if is_class else f"a squared error of {six_digits(error)}"
 
@@ -152,23 +173,30 @@ def _lines(model: Any, evaluation: Evaluation, point: int, request: Request) -> 
     """Return a table of some budgets, the full model first."""
     from thriftwood.report.points import shown_points
 
-    points = shown_points(evaluation.cost, [point], MOST_POINTS)
-    before, unit = evaluation.original, model.prices.unit
+    points = shown_points(evaluation.cost, [max(point, 0)], MOST_POINTS)
+    before, unit, is_ranker = evaluation.original, model.prices.unit, evaluation.judges_rankings
+    size = evaluation.documents_per_query or 1.0
+    pays = aligned([size * before.cost, *(size * evaluation.cost[points]).tolist()])
     columns = [
-        ("budget", ["full model", *map(six_digits, model.rules_.costs[::-1][points])]),
-        (f"a {request.noun} pays", aligned([before.cost, *evaluation.cost[points].tolist()])),
+        ("budget", ["full model", *map(six_digits, _rules(model)[0].costs[::-1][points])]),
+        (f"a {'query' if is_ranker else request.noun} pays", pays),
         *score_columns(evaluation, points),
-        ("error", aligned([before.error, *evaluation.error[points].tolist()])),
-        ("+-", aligned([before.standard_error, *evaluation.standard_error[points].tolist()])),
-        *total_column(evaluation, points),
     ]
+    if not is_ranker:
+        columns += [
+            ("error", aligned([before.error, *evaluation.error[points].tolist()])),
+            ("+-", aligned([before.standard_error, *evaluation.standard_error[points].tolist()])),
+        ]
+    columns += total_column(evaluation, points)
     heads, cells = zip(*columns, strict=True)
     head, *body = table(heads, list(zip(*cells, strict=True)))
-    body[1 + points.index(point)] += f"  {SET}"
+    body[0 if point < 0 else 1 + points.index(point)] += f"  {SET}"
     shown = "" if len(points) == len(evaluation.points) else f" ({len(points)} shown)"
     title = (
         f"{count(len(evaluation.points), 'budget')}{shown}{f', in {unit}' if unit else ''}, on "
-        f"{count(evaluation.n_samples, 'sample')} that the model was not trained on:"
+        f"{count(evaluation.n_samples, 'sample')}"
+        f"{f' of {evaluation.n_queries:,} queries' if is_ranker else ''} that the model was not "
+        "trained on:"
     )
     words = f"{_set_to(model)} {_which_errors(model, evaluation, point, request)}".rstrip()
     return [title, "", head, *body, "", wrapped(words)]
@@ -187,6 +215,14 @@ def _which_errors(model: Any, evaluation: Evaluation, point: int, request: Reque
 
 def _set_to(model: Any) -> str:
     unit = model.prices.unit
+    if isinstance(model, tw.CascadeRanker):
+        rules, rule = _rules(model)
+        if rule == len(rules):
+            return "The model is set to its last stage, for all documents."
+        return (
+            f"The model is set to a rule that cost {amount(rules.costs[rule], unit)} a query where "
+            "it was tuned; --budget sets it to another."
+        )
     if model.budget is not None:
         return f"The model is set to a budget of {amount(model.budget, unit)}."
     if model.adds_up:
@@ -208,10 +244,14 @@ def _draw(file: Path, model: Any, evaluation: Evaluation, point: int) -> None:
             label, sign = in_words(evaluation.scoring)
             values, spread = sign * evaluation.score, evaluation.score_error
             before = sign * full.score
-        draw_with_band(ax, evaluation.cost, values, spread, line="thrifty")
-        ax.plot(full.cost, before, "ks", label="full model")
-        ax.plot(evaluation.cost[point], values[point], "D", color=VERMILION, label="as it is set")
-        ax.set_xlabel(with_unit("mean bill", model.prices.unit), parse_math=False)
+        size = evaluation.documents_per_query or 1.0
+        draw_with_band(ax, size * evaluation.cost, values, spread, line="thrifty")
+        ax.plot(size * full.cost, before, "ks", label="full model")
+        if point >= 0:
+            cost = size * evaluation.cost[point]
+            ax.plot(cost, values[point], "D", color=VERMILION, label="as it is set")
+        bill = "mean bill of a query" if evaluation.judges_rankings else "mean bill"
+        ax.set_xlabel(with_unit(bill, model.prices.unit), parse_math=False)
         ax.set_ylabel(label)
         tidy(ax)
         ax.legend(frameon=False)

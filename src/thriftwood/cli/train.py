@@ -35,6 +35,7 @@ from thriftwood.cli.options import (
     BUDGET_FOREST,
     CLASSIFICATION,
     EFFORTS,
+    RANKING,
     REGRESSION,
     THRIFTY,
     OutputFolder,
@@ -67,14 +68,15 @@ Answer = tuple[list[str], dict[str, Any], tuple[float, Any, Any]]
 
 @command(
     "data output target costs budget max_cost kind effort task validation title noun positive seed "
-    "weight weigh_bills drop loss class_weight error_costs metric jobs force json quiet debug"
+    "weight query_id weigh_bills drop loss class_weight error_costs metric jobs force json quiet "
+    "debug"
 )
 def train(
     request: Request,
     console: Console,
     output: OutputFolder = Path("trained"),
 ) -> None:
-    """Train a model that buys features as long as a sample needs them.
+    """Train a model that buys features as long as a sample needs them, or a ranker in stages.
 
     Takes all columns but the target as features, save those to --drop; they must be numbers. A
     quarter of the samples is held out to measure on, unless --validation is given. The folder gets
@@ -85,6 +87,7 @@ def train(
     Examples:
       thriftwood train rows.csv --target ill --costs prices.csv
       thriftwood train rows.csv --target ill --costs prices.csv --budget 12 -o clinic
+      thriftwood train documents.csv --target grade --query-id query --costs prices.csv
     """
     if not 0 <= request.seed <= LARGEST_SEED:
         raise InputError(f"--seed is {request.seed}: pass a whole number from 0 to {LARGEST_SEED}.")
@@ -160,23 +163,23 @@ def _train(
     Returns the model, a request for the files, the samples, and lines that say what was done.
     """
     costs, samples = read_costs(request), _read(request, console)
-    task = request.task or usual_task(samples.y)
-    _check_target(samples.y, task, request.kind)
+    task = RANKING if samples.query is not None else request.task or usual_task(samples.y)
+    _check_target(samples.y, task, request)
     _check_features(samples.X, request.kind)
-    check_prices(costs, request.costs, samples.X)
+    check_prices(costs, request.costs, samples.X, samples.query)
     lines = []
-    if request.task is None:
+    if request.task is None and task != RANKING:
         n_classes = len(np.unique(samples.y))
         taken = "numbers" if task == REGRESSION else f"{n_classes} classes"
         lines.append(f"Took {request.target or TARGET} for {taken}; --task says otherwise.")
     held_out = ""
     if request.validation is None:
-        train, valid = _held_out_quarter(samples.y, task, request.seed)
+        train, valid = _held_out_quarter(samples, task, request.seed)
         request = _with_names(request, samples)
         for name, some in ((TRAIN, train), (VALIDATION, valid)):
             _write_samples(_taken(samples, some), request, folder / name)
+        held_out = f"; {_counted(_taken(samples, valid))} held out for validation"
         samples = _taken(samples, train)
-        held_out = f"; {count(len(valid), 'sample')} held out for validation"
         request = replace(request, data=folder / TRAIN, validation=folder / VALIDATION, drop=None)
     model = _untrained(request, task, samples, console)
     with console.step("Training"):
@@ -186,9 +189,11 @@ def _train(
         model.save(place)
     else:
         tw.export.to_skops(model, place)
-    n_samples = count(len(samples.y), "sample")
-    lines.append(f"Trained a {type(model).__name__} on {n_samples}{held_out}.")
-    if request.kind == THRIFTY:
+    lines.append(f"Trained a {type(model).__name__} on {_counted(samples)}{held_out}.")
+    if task == RANKING:
+        model = model.cascade_  # what the file holds
+        lines.append(f"It has {count(len(model.stages), 'stage')}.")
+    elif request.kind == THRIFTY:
         n_stages = count(len(model.stages_), "stage")
         lines.append(f"It has {n_stages}.{OTHER_KINDS}")
     return model, replace(request, model=place), samples, lines
@@ -199,8 +204,16 @@ def _read(request: Request, console: Console) -> Samples:
 
     with console.step(f"Reading {request.data}"):
         table = without(read_table(request.data), request)
-        rows = samples_to_learn(table, target=request.target, weight=request.weight)
-        return with_target(rows, request.data)
+        own = {"target": request.target, "weight": request.weight, "query": request.query_id}
+        return with_target(samples_to_learn(table, **own), request.data)
+
+
+def _counted(samples: Samples) -> str:
+    """Return how many samples there are, and of how many queries."""
+    n_samples = count(len(samples.y), "sample")
+    if samples.query is None:
+        return n_samples
+    return f"{n_samples} of {len(set(samples.query.tolist())):,} queries"
 
 
 def usual_task(y: Any) -> str:
@@ -212,8 +225,20 @@ def usual_task(y: Any) -> str:
     return CLASSIFICATION if is_few else REGRESSION
 
 
-def _check_target(y: Any, task: str, kind: str) -> None:
-    """Refuse a target that cannot be learnt."""
+def _check_target(y: Any, task: str, request: Request) -> None:
+    """Refuse a target that cannot be learnt, and options that do not go with the task."""
+    kind = request.kind
+    if task == RANKING and kind != THRIFTY:
+        raise InputError(
+            f"--model {kind} is not trained on documents of queries: leave out --model for a "
+            "ranker in stages, or --query-id."
+        )
+    for name in ("task", "class_weight", "error_costs", "positive") if task == RANKING else ():
+        if getattr(request, name):
+            raise InputError(
+                f"--{name.replace('_', '-')} is for classes or numbers, and with --query-id "
+                "documents are ranked by their grades: leave out one of them."
+            )
     if task == REGRESSION and y.dtype.kind not in "iufb":
         raise InputError("The target holds text, so that --task can only be classification.")
     if task == REGRESSION and kind == BUDGET_FOREST:
@@ -241,12 +266,12 @@ def _check_features(X: Any, kind: str) -> None:
 def _untrained(request: Request, task: str, samples: Samples, console: Console) -> Any:
     from sklearn import ensemble
 
-    is_class = task == CLASSIFICATION
+    is_class, kinds = task == CLASSIFICATION, {RANKING: "Ranker", REGRESSION: "Regressor"}
     classes = sorted(set(samples.y.tolist())) if is_class else None
     class_weight = read_class_weight(request.class_weight or [], classes)
     error_costs = read_error_costs(request.error_costs or [], classes)
     scoring = read_scoring(request, classes, samples, console)
-    ending = "Classifier" if is_class else "Regressor"
+    ending = kinds.get(task, "Classifier")
     shared: dict[str, Any] = {"random_state": request.seed}
     if class_weight is not None:
         shared["class_weight"] = class_weight
@@ -267,9 +292,11 @@ def _untrained(request: Request, task: str, samples: Samples, console: Console) 
 
 def _fit(model: Any, samples: Samples, costs: Costs | None) -> None:
     """Fit a model, or say in a sentence why scikit-learn does not."""
-    prices = {"costs": costs} if hasattr(model, "costs") else {}
+    more: dict[str, Any] = {"costs": costs} if hasattr(model, "costs") else {}
+    if samples.query is not None:
+        more["qid"] = samples.query
     try:
-        aside(partial(model.fit, samples.X, samples.y, samples.weight, **prices))
+        aside(partial(model.fit, samples.X, samples.y, sample_weight=samples.weight, **more))
     except ThriftwoodError:
         raise
     except ValueError as error:  # of scikit-learn, which sees more than was checked
@@ -281,13 +308,20 @@ def _first_line(error: Exception) -> str:
     return str(error).strip().splitlines()[0].rstrip(".")
 
 
-def _held_out_quarter(y: Any, task: str, seed: int) -> tuple[Any, Any]:
-    """Return the samples to train on and a quarter to validate on, classes with the same shares."""
+def _held_out_quarter(samples: Samples, task: str, seed: int) -> tuple[Any, Any]:
+    """Return the samples to train on and a quarter to validate on.
+
+    Classes have the same shares in both; documents of a query stay together.
+    """
     from sklearn.model_selection import train_test_split
 
+    from thriftwood.problem import read_queries
+
+    y, query = samples.y, read_queries(samples.query, len(samples.y))
+    units = np.arange(len(y)) if query is None else np.unique(query)
     try:
         train, valid = train_test_split(
-            np.arange(len(y)),
+            units,
             test_size=0.25,
             stratify=y if task == CLASSIFICATION else None,
             random_state=seed,
@@ -297,23 +331,31 @@ def _held_out_quarter(y: Any, task: str, seed: int) -> tuple[Any, Any]:
             f"A quarter of these samples cannot be held out: {_first_line(error)}. Pass more, or "
             "--validation, or --task regression if the target is a number."
         ) from None
-    return np.sort(train), np.sort(valid)
+    if query is None:
+        return np.sort(train), np.sort(valid)
+    is_valid = np.isin(query, valid)
+    return np.flatnonzero(~is_valid), np.flatnonzero(is_valid)
 
 
 def _taken(samples: Samples, some: Any) -> Samples:
     """Return some of the samples, by number."""
     weight = None if samples.weight is None else samples.weight[some]
-    return samples._replace(X=samples.X.iloc[some], y=samples.y[some], weight=weight)
+    query = None if samples.query is None else samples.query[some]
+    X, y = samples.X.iloc[some], samples.y[some]
+    return samples._replace(X=X, y=y, weight=weight, query=query)
 
 
 def _with_names(request: Request, samples: Samples) -> Request:
-    """Name the columns of target and weights, which in an .npz file have names by themselves."""
+    """Name target, weights and queries, which in an .npz file are arrays beside the columns."""
     names = [str(name) for name in samples.X.columns]
     target = request.target or _free_name(TARGET, names)
     weight = request.weight
     if weight is None and samples.weight is not None:
         weight = _free_name("weight", (*names, target))
-    return replace(request, target=target, weight=weight)
+    query = request.query_id
+    if query is None and samples.query is not None:
+        query = _free_name("qid", (*names, target, str(weight)))
+    return replace(request, target=target, weight=weight, query_id=query)
 
 
 def _free_name(usual: str, taken: Sequence[str]) -> str:
@@ -325,6 +367,8 @@ def _write_samples(samples: Samples, request: Request, file: Path) -> None:
     frame[request.target] = samples.y
     if request.weight is not None:
         frame[request.weight] = samples.weight
+    if request.query_id is not None:
+        frame[request.query_id] = samples.query
     frame.to_parquet(file, index=False)
 
 
@@ -334,6 +378,8 @@ def _baseline_note(
     """Return a sentence where a model, trained on samples, scores no better than a constant."""
     from sklearn.dummy import DummyClassifier, DummyRegressor
 
+    if validation.query is not None:
+        return _disorder_note(score, scoring, validation)
     constant = DummyClassifier(strategy="prior") if is_class else DummyRegressor()
     constant.fit(samples.X, samples.y, samples.weight)
     name, of_constant = score_on(validation, scoring, constant)
@@ -348,4 +394,19 @@ def _baseline_note(
     return (
         f"On the validation set the model is no better than always saying {same}: {name} "
         f"{sign * score:.4g}, of the constant {sign * of_constant:.4g}{advice}."
+    )
+
+
+def _disorder_note(score: float, scoring: str, validation: Samples) -> str | None:
+    """Return a sentence where a ranker scores no better than documents in any order do."""
+    from thriftwood.problem import read_queries, read_ranking
+
+    measure: Any = read_ranking(scoring)
+    query, ties = read_queries(validation.query, len(validation.y)), np.zeros(len(validation.y))
+    of_ties = float(measure.of_queries(validation.y.astype(float), ties, query).mean())
+    if score > of_ties:
+        return None
+    return (
+        f"On the validation set the ranker is no better than any order of the documents: {scoring} "
+        f"{score:.4g}, of any order {of_ties:.4g}."
     )

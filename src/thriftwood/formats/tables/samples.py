@@ -143,7 +143,11 @@ def _cells_for(inputs: Inputs, table: FileTable, column: Any, place: int, tell: 
 
 
 def samples_to_learn(
-    table: FileTable, *, target: str | None = None, weight: str | None = None
+    table: FileTable,
+    *,
+    target: str | None = None,
+    weight: str | None = None,
+    query: str | None = None,
 ) -> Samples:
     """Return all columns of numbers but these, where there is no model yet.
 
@@ -151,7 +155,8 @@ def samples_to_learn(
     those of `samples_for`; the labels of `y` are those of the file.
     """
     y, counts = _target_and_weight(table, target, weight)
-    columns = [column for column in table.frame.columns if column not in (target, weight)]
+    queries = _queries(table, query, (target, weight))
+    columns = [column for column in table.frame.columns if column not in (target, weight, query)]
     if not columns:
         raise InputError(f"{table.file} has no column to learn from. {_has(table)}")
     if "" in columns:
@@ -163,6 +168,7 @@ def samples_to_learn(
         X.set_axis(X.columns.map(str), axis=1) if table.names is None else X,
         None if y is None else target_to_learn(table, y),
         None if counts is None else weights_of(table, counts),
+        query=queries,
     )
 
 

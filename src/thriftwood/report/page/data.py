@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from thriftwood.billing import FeatureBill, Receipt, value_in_words
+from thriftwood.cascade import CascadeRanker
 from thriftwood.costs import MODEL, PriceList
 from thriftwood.errors import InputError
 from thriftwood.evaluation import Evaluation
@@ -19,6 +20,7 @@ from thriftwood.forest import NestedStages
 from thriftwood.report.page.class_errors import ClassErrors
 from thriftwood.report.page.document import Page, write_document
 from thriftwood.report.page.pruned import Commands, pruned_subject
+from thriftwood.report.page.ranking import ranking_subject
 from thriftwood.report.page.subject import Subject, Version
 from thriftwood.report.page.thrifty import thrifty_subject
 from thriftwood.report.points import drawn_points, shown_points
@@ -68,14 +70,14 @@ def write_page(
 
     Parameters
     ----------
-    path : PruningPath, or a fitted ThriftyClassifier or ThriftyRegressor
+    path : PruningPath, a fitted ThriftyClassifier or ThriftyRegressor, or a CascadeRanker
     file : path
         Usually named `.html`; one that is there already is replaced.
-    problem : PruningProblem, or (X, y) or (X, y, sample_weight)
+    problem : PruningProblem, or (X, y), (X, y, sample_weight) or (X, y, sample_weight, qid)
         The problem that the path solves, with its samples in memory. Bills, receipts and proofs are
-        those of these samples. Its `n_jobs` and `progress` are the page's. For a thrifty model
-        the tuple of samples that it was not trained on: all that
-        the page shows is measured on these.
+        those of these samples. Its `n_jobs` and `progress` are the page's. For a thrifty model or a
+        ranker, which needs `qid`, the tuple of samples that it was not trained on: all that the
+        page shows is measured on these.
     evaluation : Evaluation, optional
         What `path.evaluate` measured on samples that the model was not trained on. With it the page
         shows their errors, and suggests the cheapest point within one standard error of the best.
@@ -121,9 +123,10 @@ def write_page(
     noun, nouns = _singular_and_plural(noun)
     most_points = whole_number(max_points, "max_points", FEWEST_POINTS)
     with_receipts = truth(receipts, "receipts")
-    if isinstance(getattr(path, "stages_", None), NestedStages):
+    is_ranker = isinstance(path, CascadeRanker)
+    if is_ranker or isinstance(getattr(path, "stages_", None), NestedStages):
         _check_nothing_else(evaluation, commands)
-        subject = thrifty_subject(path, problem, nouns)
+        subject = (ranking_subject if is_ranker else thrifty_subject)(path, problem, nouns)
         progress = None
     else:
         subject = pruned_subject(path, problem, evaluation, commands, nouns)

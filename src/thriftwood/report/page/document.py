@@ -154,7 +154,8 @@ def _error_columns(data: dict[str, Any], places: list[int]) -> list[tuple[str, l
         )
         score = data["score"]["name"]
         both = [f"{v} ± {s}" for v, s in zip(value, spread, strict=True)]
-        return [(f"{score[0].upper()}{score[1:]}, {where}", both), *found]
+        scores = [(f"{score[0].upper()}{score[1:]}, {where}", both)]
+        return scores if data["error"] == "none" else [*scores, *found]
 
     if curve["loss"] is None:  # of samples that nothing was fitted to
         return measured(curve["training"], own)

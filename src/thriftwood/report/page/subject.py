@@ -54,7 +54,7 @@ class Subject:
     @property
     def error(self) -> str:
         """The kind of errors: a share of samples, squared, or nothing that says something."""
-        if self.own is None:
+        if self.own is None or self.own.judges_rankings:
             return "none"
         return "share" if self.forest.is_classifier else "squared"
 

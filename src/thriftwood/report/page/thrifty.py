@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from thriftwood.errors import InputError
 from thriftwood.problem import tradeoff_inside
 from thriftwood.report.page.subject import Subject, Version
+from thriftwood.support.columns import Columns
 from thriftwood.support.text import shown, unit_behind
 from thriftwood.support.validation import six_digits
 from thriftwood.thrifty import MeasuredStages
@@ -81,15 +82,15 @@ def thrifty_subject(model: Any, samples: Any, nouns: str) -> Subject:
         is_suggested=True,
         version=version,
         recipes=recipes,
-        words=_words(model, nouns),
+        words=words_of(len(model.stages_), len(model.rules_), nouns),
     )
 
 
-def _words(model: Any, nouns: str) -> dict[str, str]:
-    n_stages = len(model.stages_)
+def words_of(n_stages: int, n_rules: int, nouns: str) -> dict[str, str]:
+    """Return what differs in the sentences of a page on rules."""
     return {
         "made_of": f"{n_stages} stage{'' if n_stages == 1 else 's'}",
-        "method": f"{len(model.rules_):,} budgets to choose from",
+        "method": f"{n_rules:,} budgets to choose from",
         "weighting": "",
         "before": "the full model",
         "was": "full",
@@ -110,12 +111,19 @@ def _words(model: Any, nouns: str) -> dict[str, str]:
 
 def _purchases_in_words(measured: MeasuredStages, point: int | None) -> str:
     """Say what the stages buy that samples may reach."""
-    sets, names = measured.model.stages_.sets, measured.model.purchase_plan.richest.columns
+    columns = measured.model.purchase_plan.richest.columns
+    return purchases_in_words(measured.model.stages_.sets, measured.in_use(point), columns)
+
+
+def purchases_in_words(
+    sets: Sequence[frozenset[int]], in_use: Sequence[int], columns: Columns
+) -> str:
+    """Say what each stage buys that those before it did not."""
     bought: frozenset[int] = frozenset()
     parts = []
-    for number in measured.in_use(point):
-        new = [shown(names.label(k)) for k in sorted(sets[number] - bought)]
-        bought = sets[number]
+    for number in in_use:
+        new = [shown(columns.label(k)) for k in sorted(sets[number] - bought)]
+        bought |= sets[number]
         more = len(new) - MOST_NAMES
         some = ", ".join(new[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
         parts.append(f"stage {number} buys {some or 'nothing'}")

@@ -10,9 +10,9 @@ function drawCards(point) {
     card(`Saved per ${page.noun}`, amount(rounded(before.cost - after.cost)), less(before.cost, after.cost) || "nothing to save", page.unit),
   ];
   if (page.score) cards.push(scoreCard(curve.validation ?? curve.training, point.place));
-  if (curve.validation) cards.push(errorCard("the validation set", curve.validation, point.place));
+  if (curve.validation && hasErrors()) cards.push(errorCard("the validation set", curve.validation, point.place));
   const isCrowded = page.score && curve.validation; // and these are the better judges
-  if (curve.training && !isCrowded) cards.push(errorCard(prunedOn(), curve.training, point.place, page.words.caution));
+  if (curve.training && hasErrors() && !isCrowded) cards.push(errorCard(prunedOn(), curve.training, point.place, page.words.caution));
   if (!curve.training) cards.push(card(capital(page.words.loss), amount(curve.loss[point.place]), `was ${amount(curve.loss[0])}`));
   cards.push(
     card("Features asked for", whole(after.n_features), `was ${whole(before.n_features)}, of ${whole(page.features.length)}`),

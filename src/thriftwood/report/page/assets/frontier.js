@@ -191,8 +191,8 @@ function errorLines(i) {
   const lines = [];
   const noun = page.error === "share" ? "wrong" : "squared error";
   if (page.score) lines.push(`${page.score.name} ${scoreWords(curve.validation ?? curve.training, i)}`);
-  if (curve.training) lines.push(`${errorWords(curve.training.error[i])} ${noun} on ${prunedOn()}`);
-  if (curve.validation) {
+  if (curve.training && hasErrors()) lines.push(`${errorWords(curve.training.error[i])} ${noun} on ${prunedOn()}`);
+  if (curve.validation && hasErrors()) {
     lines.push(`${errorWords(curve.validation.error[i])} ± ${spreadWords(curve.validation.spread[i])} ${noun} on the validation set`);
   }
   if (curve.loss) lines.push(`loss ${amount(curve.loss[i])}`);

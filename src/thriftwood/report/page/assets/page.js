@@ -184,7 +184,8 @@ function drawVerdict(point) {
     const [now, was] = [measured.error[point.place], measured.error[0]];
     const spread = `\u00a0±\u00a0${spreadWords(measured.spread[point.place])} (one standard error)`;
     if (page.score) parts.push("; the ", page.score.name, " is ", element("strong", {}, scoreWords(measured, point.place)), ` instead of ${scoreAmount(measured.score.value[0])}`);
-    if (page.error === "share") {
+    if (!hasErrors()) parts.push(` on ${where}.`);
+    else if (page.error === "share") {
       parts.push("; ", element("strong", {}, errorWords(now)), `${spread} of ${where} are wrong instead of ${errorWords(was)}.`);
     } else {
       parts.push("; the mean squared error on ", where, " is ", element("strong", {}, errorWords(now)), `${spread} instead of ${errorWords(was)}.`);
@@ -230,7 +231,7 @@ function moreWords(difference) {
 }
 
 function smallPrint(point) {
-  const what = page.error === "share" ? "this share itself" : "this error itself";
+  const what = { share: "this share itself", squared: "this error itself", none: "this score itself" }[page.error];
   const { validation } = page.curve;
   const chosen = validation
     ? `Bills are those of ${prunedOn()}; the validation set pays ${money(validation.cost[point.place])} on average. `

@@ -103,6 +103,11 @@ function scoreAmount(number) {
   return Math.abs(number) < 10 ? signed(number, Math.abs(number).toFixed(3)) : amount(number);
 }
 
+// Beside scores of rankings errors mean nothing.
+function hasErrors() {
+  return page.error !== "none" || page.score === null;
+}
+
 // The score that chooses, with its standard error.
 function scoreWords({ score }, place) {
   return `${scoreAmount(score.value[place])}\u00a0±\u00a0${scoreAmount(score.spread[place])}`;
