@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -19,9 +19,6 @@ from thriftwood.cli.inputs import (
 from thriftwood.cli.options import Request, command, optional
 from thriftwood.cli.text import amount, count, share, table
 from thriftwood.support.validation import six_digits
-
-if TYPE_CHECKING:
-    from thriftwood.billing import FeatureBill, Receipt
 
 QUANTILES = (0.1, 0.5, 0.9)
 
@@ -62,7 +59,7 @@ def bill(
     console.answer(_facts(paid))
 
 
-def _facts(paid: FeatureBill) -> dict[str, Any]:
+def _facts(paid: tw.FeatureBill) -> dict[str, Any]:
     """Return a bill for JSON."""
     of_queries: dict[str, Any] = {}
     if paid.per_query is not None:
@@ -90,7 +87,7 @@ def _facts(paid: FeatureBill) -> dict[str, Any]:
     }
 
 
-def _receipt_facts(receipt: Receipt) -> dict[str, Any]:
+def _receipt_facts(receipt: tw.Receipt) -> dict[str, Any]:
     """Return a receipt for JSON."""
     return {
         "sample": receipt.sample,
@@ -111,7 +108,7 @@ def _receipt_facts(receipt: Receipt) -> dict[str, Any]:
     }
 
 
-def _lines(paid: FeatureBill) -> list[str]:
+def _lines(paid: tw.FeatureBill) -> list[str]:
     """Return a bill for people."""
     n_samples = count(len(paid.per_sample), "sample")
     title = f"A sample pays {amount(paid.mean, paid.unit)} on average ({n_samples})."
@@ -130,7 +127,7 @@ def _lines(paid: FeatureBill) -> list[str]:
     return [title, "", *lines, "", *spread]
 
 
-def _parts(paid: FeatureBill) -> list[tuple[str, str, str]]:
+def _parts(paid: tw.FeatureBill) -> list[tuple[str, str, str]]:
     """Return the parts of the mean bill, the dearest first."""
     names, bought = _names(paid), np.flatnonzero(paid.bought)
     dearest_first = bought[np.argsort(-paid.by_feature[bought], kind="stable")]
@@ -143,5 +140,5 @@ def _parts(paid: FeatureBill) -> list[tuple[str, str, str]]:
     return lines + [(name, "", six_digits(cost)) for name, cost in others.items() if cost > 0]
 
 
-def _names(paid: FeatureBill) -> tuple[str, ...]:
+def _names(paid: tw.FeatureBill) -> tuple[str, ...]:
     return paid.feature_names or tuple(f"feature {place}" for place in range(len(paid.bought)))

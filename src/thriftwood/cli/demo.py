@@ -18,7 +18,6 @@ from thriftwood.cli.thrifty import THRIFTY_FILES
 from thriftwood.cli.train import THRIFTY_MODEL
 
 if TYPE_CHECKING:
-    from thriftwood.costs import Costs
     from thriftwood.datasets import Dataset
 
 TARGET = "diagnosis"
@@ -103,7 +102,7 @@ def _write_given(folder: Path) -> None:
     tw.export.to_skops(forest, folder / "forest.skops")
 
 
-def heart_prices(data: Dataset) -> Costs:
+def heart_prices(data: Dataset) -> tw.Costs:
     """Return the price list of the patients' tests, for tables with named columns."""
     prices, names = data.prices, data.feature_names
     groups = {

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from thriftwood.evaluation import Evaluation
-    from thriftwood.pruning import PruningPath
     from thriftwood.report.page import Page
 
 FILES = (
@@ -113,7 +111,7 @@ def say_frontier(lines: list[str], output: Path, console: Console) -> None:
     console.say(f"Wrote {output}. To choose a point, open {output / REPORT}.")
 
 
-def _lines(path: PruningPath, evaluation: Evaluation | None, page: Page) -> list[str]:
+def _lines(path: tw.PruningPath, evaluation: tw.Evaluation | None, page: Page) -> list[str]:
     """Return a table of some points, from the model as it is to single leaves."""
     from thriftwood.report.points import shown_points
 
@@ -130,7 +128,7 @@ def _lines(path: PruningPath, evaluation: Evaluation | None, page: Page) -> list
 
 
 def _columns(
-    path: PruningPath, evaluation: Evaluation | None, points: list[int]
+    path: tw.PruningPath, evaluation: tw.Evaluation | None, points: list[int]
 ) -> list[tuple[str, list[str]]]:
     """Return the columns of the table, the model before pruning in their first line."""
     before = path.original
@@ -158,7 +156,7 @@ def _saved(cost: float, before: float) -> str:
     return f"{round(100 * (1 - cost / before), 1) + 0.0:.1f} %" if before else ""
 
 
-def _facts(path: PruningPath, evaluation: Evaluation | None, page: Page) -> dict[str, Any]:
+def _facts(path: tw.PruningPath, evaluation: tw.Evaluation | None, page: Page) -> dict[str, Any]:
     """Return all points for JSON."""
     original = figures(path.original)
     suggested = path.original if page.point is None else path[page.point]
@@ -183,7 +181,7 @@ def _facts(path: PruningPath, evaluation: Evaluation | None, page: Page) -> dict
 
 
 def write_frontier(
-    folder: Path, path: PruningPath, inputs: FileInputs, request: Request, console: Console
+    folder: Path, path: tw.PruningPath, inputs: FileInputs, request: Request, console: Console
 ) -> tuple[list[str], dict[str, Any]]:
     """Evaluate a path, and write its tables, its pictures and its page; return what to say."""
     from thriftwood.report.page import write_page
@@ -226,7 +224,7 @@ def write_frontier(
     return _lines(path, evaluation, page), _facts(path, evaluation, page)
 
 
-def _frame(path: PruningPath, evaluation: Evaluation | None) -> pd.DataFrame:
+def _frame(path: tw.PruningPath, evaluation: tw.Evaluation | None) -> pd.DataFrame:
     """Return one line per point, with the evaluation on the validation set."""
     frame = path.to_frame()
     frame.insert(0, "point", range(len(frame)))
@@ -238,8 +236,8 @@ def _frame(path: PruningPath, evaluation: Evaluation | None) -> pd.DataFrame:
 
 def _draw(
     folder: Path,
-    path: PruningPath,
-    evaluation: Evaluation | None,
+    path: tw.PruningPath,
+    evaluation: tw.Evaluation | None,
     suggested: int | None,
     inputs: FileInputs,
 ) -> None:

@@ -18,9 +18,7 @@ from thriftwood.errors import InputError
 from thriftwood.support.files import place_of
 
 if TYPE_CHECKING:
-    from thriftwood.costs import Costs
     from thriftwood.formats.tables import FileTable, Samples
-    from thriftwood.problem import PruningProblem
     from thriftwood.support.arrays import FloatArray
 
 BALANCED = "balanced"
@@ -91,10 +89,10 @@ def score_on(samples: Samples, scoring: Any, model: Any) -> tuple[str, float]:
 class FileInputs:
     """Contents of the files of a request."""
 
-    problem: PruningProblem
+    problem: tw.PruningProblem
     samples: Samples  # those of the problem
     validation: Samples | None
-    costs: Costs | None  # None where every feature costs 1
+    costs: tw.Costs | None  # None where every feature costs 1
     class_weight: Any
     error_costs: Any
     scoring: Any
@@ -164,13 +162,13 @@ def with_target(samples: Samples, file: Path) -> Samples:
     return samples
 
 
-def read_costs(request: Request) -> Costs | None:
+def read_costs(request: Request) -> tw.Costs | None:
     """Return the prices in the file that is named; without one features cost 1 each."""
     costs = None if request.costs is None else tw.Costs.from_file(request.costs)
     return replace(costs or tw.Costs(), weigh_bills=True) if request.weigh_bills else costs
 
 
-def check_prices(costs: Costs | None, file: Path | None, X: Any, query: Any = None) -> None:
+def check_prices(costs: tw.Costs | None, file: Path | None, X: Any, query: Any = None) -> None:
     """Refuse prices that do not fit the columns of samples, in a sentence that names their file."""
     if file is None:
         return

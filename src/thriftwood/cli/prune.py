@@ -29,7 +29,7 @@ from thriftwood.support.validation import six_digits
 if TYPE_CHECKING:
     from thriftwood.closure import Certificate
     from thriftwood.formats.tables import Samples
-    from thriftwood.pruning import Certified, Pruned, PruningPath
+    from thriftwood.pruning import Certified
 
 # A model, and what there is to say about it: for people, and for JSON.
 Answer = tuple[Any, list[str], dict[str, Any]]
@@ -155,7 +155,7 @@ def _check_model(inputs: FileInputs, output: Path, request: Request) -> None:
 
 
 def point_of(
-    path: PruningPath, inputs: FileInputs, limits: tuple[float | None, float | None], refit: bool
+    path: tw.PruningPath, inputs: FileInputs, limits: tuple[float | None, float | None], refit: bool
 ) -> Answer:
     """Return the point within a budget, or a rise of the error, or else that of the least sum."""
     from thriftwood.problem import interval_in_words, tradeoff_inside, tradeoffs_of
@@ -179,7 +179,9 @@ def point_of(
     return model, [*lines, *notes], facts
 
 
-def _by_errors(path: PruningPath, inputs: FileInputs, max_error_increase: float | None) -> Pruned:
+def _by_errors(
+    path: tw.PruningPath, inputs: FileInputs, max_error_increase: float | None
+) -> tw.Pruned:
     """Return the cheapest point whose error hardly rises, or that --metric or money chooses."""
     is_limited = max_error_increase is not None
     scoring = None if is_limited else inputs.scoring
@@ -232,7 +234,7 @@ def _at_tradeoff(inputs: FileInputs, request: Request) -> Answer:
 
 
 def _answer(
-    pruned: Pruned, inputs: FileInputs, refit: bool, certificate: Certificate | None, proof: str
+    pruned: tw.Pruned, inputs: FileInputs, refit: bool, certificate: Certificate | None, proof: str
 ) -> Answer:
     """Return a pruned model, refitted where that is wanted, with its figures and its proof."""
     if refit:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import thriftwood as tw
 from thriftwood.support.text import shown, unit_behind
 from thriftwood.support.validation import six_digits
-
-if TYPE_CHECKING:
-    from thriftwood.evaluation import Evaluation
 
 WIDTH = 100  # columns of a terminal that is not narrow
 
@@ -57,7 +55,7 @@ def in_words(scoring: str) -> tuple[str, int]:
     return name.replace("brier", "Brier"), -1
 
 
-def score_columns(measured: Evaluation, points: Sequence[int]) -> list[tuple[str, list[str]]]:
+def score_columns(measured: tw.Evaluation, points: Sequence[int]) -> list[tuple[str, list[str]]]:
     """Return columns of the score before pruning and of some points, with its standard error.
 
     There are none where the score says nothing that errors do not.
@@ -71,7 +69,7 @@ def score_columns(measured: Evaluation, points: Sequence[int]) -> list[tuple[str
     return [(name, both[: len(scores)]), ("+-", both[len(scores) :])]
 
 
-def total_column(measured: Evaluation, points: Sequence[int]) -> list[tuple[str, list[str]]]:
+def total_column(measured: tw.Evaluation, points: Sequence[int]) -> list[tuple[str, list[str]]]:
     """Return what bills and errors cost together, where errors have costs."""
     if measured.total_cost is None:
         return []

@@ -28,7 +28,6 @@ from thriftwood.support.validation import six_digits
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from thriftwood.evaluation import Evaluation
     from thriftwood.formats.tables import Samples
 
 REPORT = "report.html"
@@ -169,7 +168,7 @@ def _error(model: Any, error: float) -> str:
     return f"{share(error)} wrong" if is_class else f"a squared error of {six_digits(error)}"
 
 
-def _lines(model: Any, evaluation: Evaluation, point: int, request: Request) -> list[str]:
+def _lines(model: Any, evaluation: tw.Evaluation, point: int, request: Request) -> list[str]:
     """Return a table of some budgets, the full model first."""
     from thriftwood.report.points import shown_points
 
@@ -202,7 +201,7 @@ def _lines(model: Any, evaluation: Evaluation, point: int, request: Request) -> 
     return [title, "", head, *body, "", wrapped(words)]
 
 
-def _which_errors(model: Any, evaluation: Evaluation, point: int, request: Request) -> str:
+def _which_errors(model: Any, evaluation: tw.Evaluation, point: int, request: Request) -> str:
     """Return which errors the model makes as it is set, of two classes."""
     from thriftwood.evaluation import errors_in_words
 
@@ -233,7 +232,7 @@ def _set_to(model: Any) -> str:
     )
 
 
-def _draw(file: Path, model: Any, evaluation: Evaluation, point: int) -> None:
+def _draw(file: Path, model: Any, evaluation: tw.Evaluation, point: int) -> None:
     """Draw scores against bills, or errors where scores say nothing else."""
     full, is_class = evaluation.original, hasattr(model, "classes_")
 

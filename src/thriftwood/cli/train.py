@@ -50,7 +50,6 @@ from thriftwood.errors import InputError, ThriftwoodError
 from thriftwood.support.parallel import aside
 
 if TYPE_CHECKING:
-    from thriftwood.costs import Costs
     from thriftwood.formats.tables import Samples
 
 MODEL, TRAIN, VALIDATION = "model.skops", "train.parquet", "validation.parquet"
@@ -290,7 +289,7 @@ def _untrained(request: Request, task: str, samples: Samples, console: Console) 
     return getattr(ensemble, f"RandomForest{ending}")(N_TREES, max_features=None, **shared)
 
 
-def _fit(model: Any, samples: Samples, costs: Costs | None) -> None:
+def _fit(model: Any, samples: Samples, costs: tw.Costs | None) -> None:
     """Fit a model, or say in a sentence why scikit-learn does not."""
     more: dict[str, Any] = {"costs": costs} if hasattr(model, "costs") else {}
     if samples.query is not None:

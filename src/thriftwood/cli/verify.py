@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -19,9 +19,6 @@ from thriftwood.cli.inputs import (
 from thriftwood.cli.options import Request, command, flag
 from thriftwood.cli.prune import figures, proof_facts
 from thriftwood.cli.text import count, wrapped
-
-if TYPE_CHECKING:
-    from thriftwood.pruning import Verification
 
 CHANGED = (
     "The splits are an optimal pruning, but leaves have other values than the model's: refitted, "
@@ -73,7 +70,7 @@ def verify(
 
 
 def _lines(
-    verification: Verification, pruned: Path, inputs: FileInputs, request: Request
+    verification: tw.Verification, pruned: Path, inputs: FileInputs, request: Request
 ) -> list[str]:
     title, *lines = str(verification).replace("Verification", str(pruned), 1).splitlines()
     prices = "every feature at 1" if request.costs is None else f"the prices of {request.costs}"
@@ -81,7 +78,7 @@ def _lines(
     return [wrapped(title), *lines, wrapped(counted, "  ")]
 
 
-def _facts(verification: Verification) -> dict[str, Any]:
+def _facts(verification: tw.Verification) -> dict[str, Any]:
     return {
         "is_optimal": verification.is_optimal,
         "same_values": verification.same_values,
