@@ -137,10 +137,6 @@ def score_predictions(
     return score
 
 
-def _has_classes(model: FixedPredictions) -> bool:
-    return model.classes is not None
-
-
 class FixedPredictions(BaseEstimator):
     """A model that has predicted already, and answers for those samples alone."""
 
@@ -165,7 +161,7 @@ class FixedPredictions(BaseEstimator):
         labels: NDArray[Any] = self.classes[outputs.argmax(axis=1)]
         return labels
 
-    @available_if(_has_classes)
+    @available_if(lambda model: model.classes is not None)
     def predict_proba(self, X: Any) -> FloatArray:
         return self._outputs_of(X)
 

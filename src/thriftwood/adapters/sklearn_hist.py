@@ -107,8 +107,14 @@ def write(model: Any, kept: BoolArray, values: FloatArray | None = None) -> Any:
     nodes["right"] = np.where(split, right - first, 0)
     nodes["value"] = np.where(split, own[origin] / model.learning_rate, own[origin])
     _mark_leaves(nodes, ~split)
-    predictors = iter(np.split(nodes, collapsed.tree_start[1:-1]))
-    written = [[_predictor(old, next(predictors)) for old in stage] for stage in model._predictors]
+    parts = iter(np.split(nodes, collapsed.tree_start[1:-1]))
+    written = [
+        [deepcopy(old, {id(old.nodes): next(parts).copy()}) for old in stage]
+        for stage in model._predictors
+    ]
+    for stage in written:
+        for tree in stage:
+            mark(tree)
     pruned = deepcopy(model, {id(model._predictors): written})
     for name in STALE:
         setattr(pruned, name, np.empty(0))
@@ -242,9 +248,3 @@ def _mark_leaves(nodes: NDArray[Any], is_leaf: BoolArray) -> None:
     nodes["gain"][is_new] = -1.0
     for name in OF_SPLITS:
         nodes[name][is_new] = 0
-
-
-def _predictor(old: Any, nodes: NDArray[Any]) -> Any:
-    new = deepcopy(old, {id(old.nodes): nodes.copy()})
-    mark(new)
-    return new

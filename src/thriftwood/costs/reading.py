@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -331,17 +331,9 @@ def _own_prices(
     """Return the price of every feature for every sample, where they differ."""
     if given is None:
         return None
-    if columns.names is not None:
-        given = by_column(given)
-    if isinstance(given, Mapping):
-        own = np.tile(prices, (n_samples, 1))
-        for name, column in given.items():
-            where = f"per_sample[{name!r}]"
-            values = _of_samples(numbers(column, where), (n_samples,), where)
-            own[:, columns.find(name, "per_sample")] = values
-    else:
-        shape = (n_samples, columns.n_columns)
-        own = _of_samples(numbers(given, "per_sample"), shape, "per_sample")
+    own = np.tile(prices, (n_samples, 1))
+    for column, values in _by_sample(given, "per_sample", columns, n_samples, numbers).items():
+        own[:, column] = values
     wrong = np.argwhere(~(np.isfinite(own) & (own >= 0)))
     for sample, column in wrong[:1]:
         raise InputError(
@@ -449,18 +441,9 @@ def _add_payers(payers_of: dict[int, Payers], bought: int, payers: Payers) -> No
 
 def _unknown(costs: Costs, columns: Columns, n_samples: int) -> dict[int, BoolArray]:
     """Return which samples do not know a feature, for features that some sample knows."""
-    given: Any = costs.known
-    if given is None:
+    if costs.known is None:
         return {}
-    if columns.names is not None:
-        given = by_column(given)
-    if isinstance(given, Mapping):
-        known = {
-            columns.find(name, "known"): _truths(column, (n_samples,), f"known[{name!r}]")
-            for name, column in given.items()
-        }
-    else:
-        known = dict(enumerate(_truths(given, (n_samples, columns.n_columns), "known").T))
+    known = _by_sample(costs.known, "known", columns, n_samples, _truths)
     return {column: ~values for column, values in known.items() if values.any()}
 
 
@@ -488,18 +471,37 @@ def _bought(
     return start, cost_item, mask, masks
 
 
-def _of_samples(values: NDArray[Any], shape: tuple[int, ...], name: str) -> NDArray[Any]:
-    if values.shape != shape:
-        raise InputError(
-            f"`{name}` has shape {values.shape}, but the samples that are to pay need {shape}: "
-            "give prices for exactly these, by `costs.for_samples(...)`."
-        )
-    return values
+def _by_sample(
+    given: Any,
+    argument: str,
+    columns: Columns,
+    n_samples: int,
+    read: Callable[[Any, str], NDArray[Any]],
+) -> dict[int, NDArray[Any]]:
+    """Return by column what is given for every sample, by names or as a table of all columns."""
+
+    def of_samples(given: Any, name: str, *shape: int) -> NDArray[Any]:
+        values = read(given, name)
+        if values.shape != shape:
+            raise InputError(
+                f"`{name}` has shape {values.shape}, but the samples that are to pay need {shape}: "
+                "give prices for exactly these, by `costs.for_samples(...)`."
+            )
+        return values
+
+    if columns.names is not None:
+        given = by_column(given)
+    if not isinstance(given, Mapping):
+        return dict(enumerate(of_samples(given, argument, n_samples, columns.n_columns).T))
+    return {
+        columns.find(name, argument): of_samples(values, f"{argument}[{name!r}]", n_samples)
+        for name, values in given.items()
+    }
 
 
-def _truths(values: ArrayLike, shape: tuple[int, ...], name: str) -> BoolArray:
+def _truths(values: ArrayLike, name: str) -> BoolArray:
     check_mask(values, name)
-    table = _of_samples(np.asarray(values), shape, name)
+    table = np.asarray(values)
     if table.dtype == object and all(isinstance(one, bool | np.bool_) for one in table.flat):
         table = table.astype(np.bool_)
     if table.dtype.kind != "b":

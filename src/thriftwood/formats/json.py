@@ -39,6 +39,7 @@ LABELS: dict[str, tuple[str, Any]] = {
     "number": ("if", np.float64),
     "string": ("U", np.str_),
 }
+DTYPES = {"float32": np.float32, "float64": np.float64}
 INFINITIES = {"Infinity": np.inf, "-Infinity": -np.inf}
 
 
@@ -230,10 +231,12 @@ def _forest(document: Any) -> Forest:
     if document.get("version") != VERSION:
         raise ValueError(f"its version is {reprlib.repr(document.get('version'))}, not {VERSION}")
     names, classes = document["feature_names"], document["classes"]
+    _array([] if names is None else names, "U")
     return Forest(
         n_features=index(document["n_features"]),
-        feature_names=None if names is None else _names(names),
-        input_dtype=_input_dtype(document["input_dtype"]),
+        # An array of NumPy would drop zero bytes at their end.
+        feature_names=None if names is None else tuple(names),
+        input_dtype=np.dtype(DTYPES[document["input_dtype"]]),
         bias=_array(document["bias"], "if"),
         classes=None if classes is None else _array(classes["labels"], *LABELS[classes["type"]]),
         category_labels={
@@ -244,15 +247,6 @@ def _forest(document: Any) -> Forest:
         **_sets(document["category_sets"]),
         **_nodes(document["trees"]),
     )
-
-
-def _names(names: Any) -> tuple[str, ...]:
-    _array(names, "U")
-    return tuple(names)  # an array of NumPy would drop zero bytes at their end
-
-
-def _input_dtype(name: Any) -> np.dtype[Any]:
-    return np.dtype({"float32": np.float32, "float64": np.float64}[name])
 
 
 def _array(entries: Any, kinds: str, dtype: Any = None) -> NDArray[Any]:

@@ -273,8 +273,8 @@ def _tail(forest: Forest) -> str:
     columns = sorted(forest.category_labels)
     labels = [list(forest.category_labels[column]) for column in columns]
     try:
-        known = json.dumps(labels if columns else None, default=_plain)
-    except TypeError:
+        known = json.dumps(labels if columns else None, default=lambda one: one.item())
+    except (AttributeError, TypeError, ValueError):
         raise InputError(
             "Some categories of the forest have labels that are neither text nor numbers: "
             "LightGBM's text cannot hold them."
@@ -284,10 +284,3 @@ def _tail(forest: Forest) -> str:
         f"[categorical_feature: {','.join(map(str, columns))}]\n"
         f"end of parameters\n\npandas_categorical:{known}\n"
     )
-
-
-def _plain(label: Any) -> Any:
-    """Return a label of NumPy as one of Python."""
-    if isinstance(label, np.generic):
-        return label.item()
-    raise TypeError

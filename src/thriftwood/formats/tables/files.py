@@ -158,19 +158,28 @@ def _names_and_lines(place: Path, text: str, separator: str) -> tuple[list[str],
 def _read_arrow(place: Path, content: bytes) -> FileTable:
     """Read a file of Parquet or Feather; one of Arrow is one of Feather, or a stream."""
     pandas, _ = library("pandas", "cli"), library("pyarrow", "cli")
-    kind, read = "Arrow", _read_stream
+    kind, stream = "Arrow", io.BytesIO(content)
     if place.suffix.lower() == ".parquet":
-        kind, read = "Parquet", pandas.read_parquet
+        kind = "Parquet"
     elif place.suffix.lower() == ".feather" or content.startswith(b"ARROW1"):
-        kind, read = "Feather", _read_feather
+        kind = "Feather"
     try:
         if kind == "Parquet":  # a few bytes can stand for a million equal cells
-            about = library("pyarrow.parquet", "cli").read_metadata(io.BytesIO(content))
+            about = library("pyarrow.parquet", "cli").read_metadata(stream)
             unpacked = CELL * about.num_rows * about.num_columns
-            check_unpacked(place, TIGHTER * len(content), unpacked)
-        elif not content.startswith(OLD_FEATHER):  # which packs nothing
-            check_unpacked(place, TIGHTER * len(content), unpacked_bytes(content))
-        frame = read(io.BytesIO(content))
+        else:
+            is_packed = not content.startswith(OLD_FEATHER)
+            unpacked = unpacked_bytes(content) if is_packed else 0
+        check_unpacked(place, TIGHTER * len(content), unpacked)
+        if kind == "Parquet":
+            frame = pandas.read_parquet(stream)
+        else:
+            if kind == "Arrow":
+                table = library("pyarrow.ipc", "cli").open_stream(stream).read_all()
+            else:
+                table = library("pyarrow.feather", "cli").read_table(stream)
+            table.validate(full=True)  # lengths of cells may lead out of the file
+            frame = table.to_pandas()
     except InputError:
         raise
     except (OSError, ValueError):
@@ -182,20 +191,6 @@ def _read_arrow(place: Path, content: bytes) -> FileTable:
     frame = (frame.reset_index(others) if others else frame).reset_index(drop=True)
     frame.columns = [str(name).strip() for name in frame.columns]
     return FileTable(place, frame)
-
-
-def _read_stream(stream: io.BytesIO) -> Any:
-    return _frame(library("pyarrow.ipc", "cli").open_stream(stream).read_all())
-
-
-def _read_feather(stream: io.BytesIO) -> Any:
-    return _frame(library("pyarrow.feather", "cli").read_table(stream))
-
-
-def _frame(table: Any) -> Any:
-    """Return a table of Arrow as a data frame; lengths of its cells may lead out of the file."""
-    table.validate(full=True)
-    return table.to_pandas()
 
 
 def _read_npz(place: Path, content: bytes) -> FileTable:
