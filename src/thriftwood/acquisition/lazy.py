@@ -8,7 +8,7 @@ import reprlib
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -39,18 +39,6 @@ from thriftwood.support.validation import chosen, one_number_from_zero, whole_nu
 
 # Prices are looked at as those of a single document, before there are any.
 ONE_QUERY = np.zeros(1, dtype=np.int32)
-
-
-class _Search(NamedTuple):
-    """Documents of a query that are being ranked."""
-
-    query: Any
-    documents: list[Any]
-    k: int
-    calls: Calls
-    buyer: Buyer
-    costs: AnyCosts
-    prices: PriceList
 
 
 class LazyPredictor:
@@ -300,11 +288,11 @@ class LazyPredictor:
                 range(table.n_samples),
                 values_of(table, self._reader.names, self._forest.richest),
             )
-        search = self._begin_ranking(query, documents, k, known, costs)
+        calls, buyer, end = self._begin_ranking(query, documents, k, known, costs)
         if self._source is None:  # a table has the query's own features with every document
-            search.buyer.query_columns = frozenset()
-        buying.make_calls(search.calls, source)
-        return self._end_ranking(search)
+            buyer.query_columns = frozenset()
+        buying.make_calls(calls, source)
+        return end()
 
     async def rank_async(
         self,
@@ -321,14 +309,14 @@ class LazyPredictor:
         source = self._source
         if not self._in_batches:
             source = many_at_a_time(source, self._max_in_flight)
-        search = self._begin_ranking(query, documents, k, known, costs)
-        await buying.make_calls_async(search.calls, source)
-        return self._end_ranking(search)
+        calls, _, end = self._begin_ranking(query, documents, k, known, costs)
+        await buying.make_calls_async(calls, source)
+        return end()
 
     def _begin_ranking(
         self, query: Any, documents: Any, k: int, known: Known | None, costs: AnyCosts
-    ) -> _Search:
-        """Return the calls that rank documents, and what is needed when they were made."""
+    ) -> tuple[Calls, Buyer, Callable[[], LazyRanking]]:
+        """Return the calls that rank documents, who makes them, and what ends the ranking."""
         n_first, found = whole_number(k, "k", 1), read_ids(documents, "documents")
         if self._forest.richest.is_classifier:
             raise InputError(
@@ -351,14 +339,15 @@ class LazyPredictor:
             if self._ranker is not None:
                 rule = self._ranker.list_rule()
             calls = buy_by_stages(buyer, rule)
-        return _Search(query, found, n_first, calls, buyer, costs, prices)
 
-    def _end_ranking(self, search: _Search) -> LazyRanking:
-        answer, found = self._end(search.buyer, search.costs, search.prices), search.buyer.ranking
-        assert found is not None
-        first = np.argsort(-found.predictions, kind="stable")[: search.k]
-        own = tuple(search.documents[i] for i in first.tolist())
-        return LazyRanking(search.query, own, found.scores[first], found.stage, answer)
+        def end() -> LazyRanking:
+            answer, ranking = self._end(buyer, costs, prices), buyer.ranking
+            assert ranking is not None
+            first = np.argsort(-ranking.predictions, kind="stable")[:n_first]
+            own = tuple(found[i] for i in first.tolist())
+            return LazyRanking(query, own, ranking.scores[first], ranking.stage, answer)
+
+        return calls, buyer, end
 
     def _check_alone(self) -> None:
         """Refuse to predict samples alone that are ranked together, or pay together."""

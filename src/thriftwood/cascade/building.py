@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,6 @@ from thriftwood.forest import (
 )
 from thriftwood.problem import (
     ErrorCosts,
-    Prunings,
     SampleData,
     least_cost_answers,
     ranks,
@@ -65,7 +65,7 @@ def check_cascade(
 
 
 def build_cascade(
-    path: Prunings,
+    path: Any,
     data: SampleData,
     prices: PriceList,
     stages: int | Sequence[int] = N_STAGES,
@@ -133,7 +133,7 @@ def _class_weights(data: SampleData, forest: Forest) -> FloatArray | None:
     return None if np.allclose(of_class, 1.0) else of_class
 
 
-def forests_of(path: Prunings, stages: int | Sequence[int]) -> list[Forest]:
+def forests_of(path: Any, stages: int | Sequence[int]) -> list[Forest]:
     """Return the forests of the stages, from cheap to rich."""
     if is_whole(stages):
         points = _spread(path.costs, whole_number(stages, "stages", 1) - 1)

@@ -19,14 +19,14 @@ from thriftwood.costs import PriceList
 from thriftwood.errors import InputError
 from thriftwood.evaluation import choose_point, read_score
 from thriftwood.forest import Stages
-from thriftwood.problem import NDCG, Prunings, SampleData, read_ranking
+from thriftwood.problem import NDCG, SampleData, read_ranking
 from thriftwood.refitting import LabelledSamples, read_labelled, refit_model
 from thriftwood.support.arrays import FloatArray
 from thriftwood.support.progress import progress_bar
 
 
 def build_list_cascade(
-    path: Prunings,
+    path: Any,
     data: SampleData,
     prices: PriceList,
     stages: int | Sequence[int] = N_STAGES,

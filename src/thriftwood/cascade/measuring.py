@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -12,12 +13,12 @@ from thriftwood.cascade.tuning import StageResults, at_stop
 from thriftwood.costs import PriceList
 from thriftwood.evaluation import Evaluation, Meter, Predicted, Score, class_losses, labels_of
 from thriftwood.forest import one_stage
-from thriftwood.problem import Prunings, SampleData
+from thriftwood.problem import SampleData
 from thriftwood.support.arrays import FloatArray, read_only
 
 
 def measure_rules(
-    path: Prunings,
+    path: Any,
     data: SampleData,
     score: Score,
     rules: StoppingRules,
@@ -30,7 +31,7 @@ def measure_rules(
     `outputs` are those of stages, shape (n_samples, n_stages, n_classes), and of the model before
     pruning, which costs so much.
     """
-    meter = Meter(path, data, score, (), 1 + len(rules))
+    meter = Meter(path.model, path.forest, data, score, (), 1 + len(rules))
     costs = [cost_before, *rules.costs.tolist()]
     found = _predicted(rules, results, *outputs)
     return Evaluation.of(
@@ -49,7 +50,7 @@ def measure_rules(
 
 
 def cost_of_whole(
-    path: Prunings, data: SampleData, prices: PriceList, n_jobs: int | None = None
+    path: Any, data: SampleData, prices: PriceList, n_jobs: int | None = None
 ) -> float:
     """Return the mean bill of the model before pruning."""
     bill = bill_of_stages(one_stage(path.forest), data.table, prices, n_jobs).per_sample

@@ -45,7 +45,6 @@ from thriftwood.forest import (
 from thriftwood.forest.table import Table, read_rows
 from thriftwood.problem import (
     NDCG,
-    JudgedModel,
     RankingScore,
     SampleData,
     grades_of,
@@ -192,8 +191,8 @@ class CascadeRanker(Summarised, FittedModel):
         scoring, quantiles, sample_weight, costs
             As in `PruningPath.evaluate`; None means the score that rules were tuned by.
         """
-        judged: Any = JudgedModel(self, self._trees, self.prices)
-        data, prices = read_validation(judged, X, y, "all", sample_weight, costs, None, qid)
+        about = "all", None, sample_weight, costs, None, qid
+        data, prices = read_validation(self._trees, self.prices, X, y, *about)
         if data.query is None:
             raise self._without_queries()
         score = read_score(scoring or self.scoring, self._trees, data, data.table.values)
@@ -210,10 +209,9 @@ class CascadeRanker(Summarised, FittedModel):
     ) -> Evaluation:
         """Measure all rules, given what stages say of documents, shape (n_documents, n_stages)."""
         assert data.query is not None
-        judged: Any = JudgedModel(self, self._trees, self.prices)
         plan = self.purchase_plan
         bills = ListBills.of(plan, data.table, prices, data.query, self.n_jobs)
-        meter = Meter(judged, data, score, shares, 1 + len(self.rules))
+        meter = Meter(self, self._trees, data, score, shares, 1 + len(self.rules))
         found = []
         for rule in [whole_model(len(plan)), *self.rules.thresholds[::-1]]:
             stages = replace(plan, thresholds=rule)

@@ -126,10 +126,7 @@ def partitioned_problem(
 
 @dataclass(frozen=True, eq=False)
 class ClosureInPartitions:
-    """The closure problem of samples in partitions, solved by dual decomposition.
-
-    It is the `PartitionedClosure` of a `PruningProblem`.
-    """
+    """The closure problem of samples in partitions, solved by dual decomposition."""
 
     index: ClosureIndex
     closure: DecomposedClosure

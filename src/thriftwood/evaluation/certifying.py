@@ -24,7 +24,9 @@ def certify(
     problem: PruningProblem, masks: Sequence[BoolArray], tradeoffs: Sequence[float]
 ) -> tuple[tuple[Certificate, float], ...]:
     """Prove how near prunings, given as masks over nodes, are to the optimum at tradeoffs."""
-    closure = _merged(problem.closure[0])
+    closure = problem.closure[0]
+    if exact_sum(closure.costs) <= LARGEST_TOTAL:  # once for all tradeoffs, which need the same
+        closure = merge_twin_items(closure, LARGEST_TOTAL)[0]
     proofs: dict[int, tuple[Certificate, float]] = {}
 
     def certify_one(number: int) -> None:
@@ -59,10 +61,3 @@ def prove(
     certificate = Certificate(closure.profit_at(lambda_, own), best.bound)
     missed = certificate.gap * index.gain_unit / scale + index.rounded(lambda_, scale)
     return certificate, float(missed / Fraction(problem.node_losses.weight))
-
-
-def _merged(closure: ClosureProblem) -> ClosureProblem:
-    """Merge twins once for all tradeoffs: prices do not change who needs what."""
-    if exact_sum(closure.costs) > LARGEST_TOTAL:
-        return closure
-    return merge_twin_items(closure, LARGEST_TOTAL)[0]

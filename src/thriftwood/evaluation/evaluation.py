@@ -29,7 +29,6 @@ from thriftwood.evaluation.scores import (
 from thriftwood.forest import Forest, Routes, predictions, route_samples, weights_of_queries
 from thriftwood.problem import (
     ErrorCosts,
-    Prunings,
     SampleData,
     read_points,
     read_ranking,
@@ -256,7 +255,7 @@ class Evaluation(Summarised):
 
 
 def evaluate(
-    path: Prunings,
+    path: Any,
     data: SampleData,
     prices: PriceList,
     points: Sequence[int] | None = None,
@@ -266,7 +265,7 @@ def evaluate(
     scoring: Scoring | ErrorCosts = None,
     X: Any = None,
 ) -> Evaluation:
-    """Measure points of a path on samples; parameters as in `PruningPath.evaluate`.
+    """Measure points of a `PruningPath` on samples; parameters as in its `evaluate`.
 
     `X` is for scores of the user's own, which may look at it.
     """
@@ -281,7 +280,7 @@ def evaluate(
         whole = _predicted_along(forest, routes, data, _nested(path, np.array([0])))
         before = next(whole).outputs.copy()
     score = read_score(scoring, forest, data, data.table.values if X is None else X, before)
-    measure = Meter(path, data, score, shares, len(visited))
+    measure = Meter(path.model, forest, data, score, shares, len(visited))
     predicted_along = _predicted_along(forest, routes, data, _nested(path, visited))
     bills_along: Iterable[FloatArray] = repeat(data.weights)  # nobody looks
     if shares:
@@ -320,7 +319,8 @@ class Meter:
 
     def __init__(
         self,
-        path: Prunings,
+        model: Any,
+        forest: Forest,
         data: SampleData,
         score: Score,
         shares: tuple[float, ...],
@@ -334,12 +334,12 @@ class Meter:
         self._quantiles = _Quantiles(data.weights, shares) if shares else None
         self._queries = None if data.query is None else _Queries(data, shares)
         self._briers: dict[str, Score] = {}
-        self._n_classes, forest = 0, path.forest
+        self._n_classes = 0
         if forest.classes is None:
             return
         self._names = CLASS_LOSSES if forest.is_averaged else CLASS_LOSSES[:-1]
         self._briers["brier"] = read_score(BRIER, forest, data, None)
-        own = with_own_class_weights(data, path.model, forest)
+        own = with_own_class_weights(data, model, forest)
         if own is not None:
             self._briers["own_brier"] = read_score(BRIER, forest, own, None)
         if n_points * len(forest.classes) ** 2 <= MOST_CONFUSION:
@@ -348,11 +348,12 @@ class Meter:
 
     def __call__(self, predicted: Predicted, bill: FloatArray) -> Measures:
         means = np.einsum("ki,i->k", predicted.losses, self._weights) / self._total
-        wrong, money = predicted.losses[0], {}
+        wrong = predicted.losses[0]
+        money: dict[str, Any] = {}
         if self._score.money is not None:
-            found = self._score.money.answer(predicted.outputs)
-            predicted, money = predicted._replace(labels=found.labels), found.measures
-            wrong = (found.labels != self._target).astype(np.float64)
+            labels, money = self._score.money.answer(predicted.outputs)
+            predicted = predicted._replace(labels=labels)
+            wrong = (labels != self._target).astype(np.float64)
             means[0] = wrong @ self._weights / self._total
         score, deviations = self._score.of(predicted)
         answers = predicted.labels
@@ -407,7 +408,7 @@ def samples_in_words(n_samples: int, n_queries: int | None) -> str:
     return f"{n_samples} samples{'' if n_queries is None else f' of {n_queries} queries'}"
 
 
-def _nested(path: Prunings, visited: IntArray) -> Iterator[Nested]:
+def _nested(path: Any, visited: IntArray) -> Iterator[Nested]:
     """Yield some points as nested prunings, from the last: all at once, or each for itself."""
     is_split = path.forest.is_split
     if path.drop_step is not None:

@@ -85,21 +85,6 @@ def recalibrate(
     return Recalibration(float(own[0]), np.append(0.0, own[1:]))
 
 
-class Answers(NamedTuple):
-    """Answers of one model, and where it is recalibrated how, and what they should cost."""
-
-    labels: IntArray
-    expected_cost: float | None = None
-    recalibration: Recalibration | None = None
-
-    @property
-    def measures(self) -> dict[str, Any]:
-        """Measures of these names, as `Measures` has them."""
-        own = self.recalibration
-        numbers = None if own is None else np.append(own.slope, own.bias)
-        return {"expected_cost": self.expected_cost, "recalibration": numbers}
-
-
 class Money:
     """Answers of least expected cost to samples.
 
@@ -128,14 +113,18 @@ class Money:
         if reference is not None:
             self._expected = self._fitted(reference)(reference[self._judged]) @ matrix
 
-    def answer(self, probabilities: FloatArray) -> Answers:
-        """Return the answers to all samples, whatever they weigh."""
+    def answer(self, probabilities: FloatArray) -> tuple[IntArray, dict[str, Any]]:
+        """Return the answers to all samples, whatever they weigh, and measures of recalibration.
+
+        These are the expected cost and how the probabilities were recalibrated, if they were.
+        """
         if self._expected is None:
-            return Answers(least_cost_answers(probabilities, self.matrix))
-        recalibration = self._fitted(probabilities)
-        labels = least_cost_answers(recalibration(probabilities), self.matrix)
-        own = np.take_along_axis(self._expected, labels[self._judged, None], axis=1)[:, 0]
-        return Answers(labels, float(self._shares @ own), recalibration)
+            return least_cost_answers(probabilities, self.matrix), {}
+        own = self._fitted(probabilities)
+        labels = least_cost_answers(own(probabilities), self.matrix)
+        expected = np.take_along_axis(self._expected, labels[self._judged, None], axis=1)[:, 0]
+        cost, numbers = float(self._shares @ expected), np.append(own.slope, own.bias)
+        return labels, {"expected_cost": cost, "recalibration": numbers}
 
     def _fitted(self, probabilities: FloatArray) -> Recalibration:
         some = self._judged

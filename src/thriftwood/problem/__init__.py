@@ -83,8 +83,6 @@ from thriftwood.problem.targets import (
     times_counted,
 )
 from thriftwood.problem.validation import (
-    JudgedModel,
-    Prunings,
     read_points,
     read_validation,
     with_own_class_weights,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,9 +14,7 @@ from numpy.typing import ArrayLike
 from thriftwood.adapters import read_bootstrap, read_class_weight, read_forest
 from thriftwood.billing import Purchases, count_purchases, list_purchases
 from thriftwood.closure import (
-    Certificate,
     ClosureProblem,
-    ParametricCut,
     from_the_end,
     last_needed,
 )
@@ -102,24 +100,6 @@ class SampleData:
         )
 
 
-class PartitionedClosure(Protocol):
-    """The closure problem of samples in partitions: no item lies in two of them."""
-
-    @property
-    def index(self) -> ClosureIndex: ...
-
-    def cut(self, lambda_: Fraction) -> tuple[BoolArray, Certificate, int, tuple[Any, ...]]:
-        """Return the best closed set at a lambda, its certificate, its scale, and the rounds."""
-
-    def parametric_cut(self, deadline: float) -> tuple[ParametricCut, tuple[Any, ...]]:
-        """Return the best closed sets at all lambdas, and the rounds, by a deadline."""
-
-    def mean_costs(self, drop_step: IndexArray, n_points: int) -> FloatArray:
-        """Return the mean bill of a sample at nested points."""
-
-    def close(self) -> None: ...
-
-
 @dataclass(frozen=True, eq=False)
 class Subsample:
     """Numbers of samples drawn and given, and how to measure prunings on all of them.
@@ -159,8 +139,8 @@ class PruningProblem:
         Threads, and whether to show a progress bar.
     all_losses : NodeLosses, optional
         Those to prune by, where they are not those of `data`.
-    partitions : PartitionedClosure, optional
-        The closure problem where samples lie in partitions.
+    partitions : ClosureInPartitions, optional
+        The closure problem where samples lie in partitions: no item lies in two of them.
     subsample : Subsample, optional
         Where `data` was drawn from more samples.
     """
@@ -174,7 +154,7 @@ class PruningProblem:
     n_jobs: int | None = None
     progress: bool | None = None
     all_losses: NodeLosses | None = None
-    partitions: PartitionedClosure | None = None
+    partitions: Any = None
     subsample: Subsample | None = None
 
     def __repr__(self) -> str:

@@ -155,7 +155,13 @@ def read_class_weights(class_weight: ClassWeight, forest: Forest) -> FloatArray:
             f"`class_weight` is {reprlib.repr(class_weight)}: pass 'balanced', a mapping from "
             "class to weight, 'uniform' or None."
         )
-    return _weight_by_label(class_weight, forest.classes)
+    per_class = np.ones(len(forest.classes))
+    advice = "It is how much a sample of this class counts."
+    per_class[class_numbers(class_weight, forest.classes, "class_weight")] = [
+        one_number_from_zero(weight, f"class_weight[{label!r}]", advice)
+        for label, weight in class_weight.items()
+    ]
+    return per_class
 
 
 def in_whole_numbers(weights: FloatArray) -> FloatArray:
@@ -170,18 +176,6 @@ def in_whole_numbers(weights: FloatArray) -> FloatArray:
     if lost or (whole * unit.numerator / unit.denominator != weights).any():
         return read_only(np.ldexp(weights, -math.frexp(float(weights.max()))[1]))
     return read_only(whole.astype(np.float64))
-
-
-def _weight_by_label(class_weight: Mapping[Any, float], classes: NDArray[np.generic]) -> FloatArray:
-    per_class = np.ones(len(classes))
-    number = class_numbers(class_weight, classes, "class_weight")
-    per_class[number] = [
-        one_number_from_zero(
-            weight, f"class_weight[{label!r}]", "It is how much a sample of this class counts."
-        )
-        for label, weight in class_weight.items()
-    ]
-    return per_class
 
 
 def _balanced(target: IndexArray | FloatArray, weights: FloatArray, n_classes: int) -> FloatArray:

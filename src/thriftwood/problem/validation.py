@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,71 +22,31 @@ from thriftwood.problem.targets import (
     read_weights,
     times_counted,
 )
-from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
-
-
-class Prunings(Protocol):
-    """Prunings of one forest, from large to small, such as a `PruningPath`."""
-
-    @property
-    def model(self) -> Any: ...
-
-    @property
-    def forest(self) -> Forest: ...
-
-    @property
-    def prices(self) -> PriceList: ...
-
-    @property
-    def samples(self) -> str:
-        """Samples on which each tree's loss counted, as in `prune`."""
-
-    @property
-    def tradeoffs(self) -> FloatArray: ...
-
-    @property
-    def costs(self) -> FloatArray:
-        """The mean bill of each point."""
-
-    @property
-    def drop_step(self) -> IndexArray | None:
-        """Point `i` keeps the splits with a step of at least `i`; None if points are not nested."""
-
-    def __len__(self) -> int: ...
-
-    def kept_nodes(self, index: int) -> BoolArray: ...
-
-    def bootstrap(self) -> BootstrapSamples | None:
-        """Return the samples that each tree was grown on, where the model knows them."""
-
-
-class JudgedModel(NamedTuple):
-    """A model in stages to measure, as `Meter` and `read_validation` take a path."""
-
-    model: Any
-    forest: Forest  # what stands for its purchases
-    prices: PriceList
-    samples: str = "all"
+from thriftwood.support.arrays import IntArray
 
 
 def read_validation(
-    path: Prunings,
+    forest: Forest,
+    own_prices: PriceList,
     X: Any,
     y: ArrayLike,
     samples: str = "all",
+    bootstrap: BootstrapSamples | None = None,
     sample_weight: ArrayLike | None = None,
     costs: AnyCosts = None,
     class_weight: ClassWeight = None,
     qid: ArrayLike | None = None,
 ) -> tuple[SampleData, PriceList]:
-    """Read samples to measure a path on, and their prices; as in `PruningPath.evaluate`."""
-    forest = path.forest
+    """Read samples to measure a model on, and their prices; as in `PruningPath.evaluate`.
+
+    `own_prices` are those of the model.
+    """
     table = read_rows(X, forest)
     target = read_target(y, forest, table.n_samples)
     weights = read_weights(sample_weight, table.n_samples)
-    times = times_counted(forest.n_trees, table.n_samples, samples, _bootstrap(path, samples))
+    times = times_counted(forest.n_trees, table.n_samples, samples, bootstrap)
     query = read_queries(qid, table.n_samples)
-    prices = prices_of_samples(path.prices, "path", costs, forest.columns, table.n_samples, query)
+    prices = prices_of_samples(own_prices, "path", costs, forest.columns, table.n_samples, query)
     bill_weights = prices.bill_weights(weights)
     prices.batch_weights(bill_weights)  # refuses weights that differ within a batch
     loss_weights = read_loss_weights(class_weight, forest, target, weights)
@@ -112,17 +72,3 @@ def read_points(points: Any, n_points: int, name: str = "points") -> IntArray:
     if len(outside):
         raise InputError(f"The path has {n_points} points: there is no point {outside[0]}.", name)
     return wanted.astype(np.int64) % n_points
-
-
-def _bootstrap(path: Prunings, samples: str) -> BootstrapSamples | None:
-    """Return what each tree was grown on, where only some trees predict a sample."""
-    if samples == "all":
-        return None
-    if samples == "out_of_bag" and path.samples != "in_bag":
-        raise InputError(
-            f"The path was computed with samples={path.samples!r}, so its trees were pruned on "
-            "samples out of their bags and look better on them than they are. Compute it with "
-            "samples='in_bag'.",
-            "samples",
-        )
-    return path.bootstrap()

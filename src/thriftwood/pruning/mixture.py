@@ -14,7 +14,7 @@ from thriftwood.forest.table import read_rows
 from thriftwood.pruning.pruned import Pruned
 from thriftwood.support.arrays import BoolArray, FloatArray
 from thriftwood.support.draws import uniform_per_row
-from thriftwood.support.validation import is_whole, numbers
+from thriftwood.support.validation import numbers
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,9 +64,7 @@ class Mixture:
     def predict(self, X: Any, keys: ArrayLike | None = None) -> NDArray[Any]:
         """Predict the class, or the number, of each sample."""
         rich, cheap = self.rich.model, self.cheap.model
-        drawn: NDArray[Any]
-        drawn = np.where(self.draws_rich(X, keys), rich.predict(X), cheap.predict(X))
-        return drawn
+        return np.where(self.draws_rich(X, keys), rich.predict(X), cheap.predict(X))
 
     def predict_proba(self, X: Any, keys: ArrayLike | None = None) -> FloatArray:
         """Predict the probability of each class for each sample."""
@@ -83,14 +81,3 @@ class Mixture:
             f"(cost {self.cheap.cost:.6g}, loss {self.cheap.loss:.4g})\n"
             f"  expected cost {self.cost:.6g}, expected loss {self.loss:.4g}"
         )
-
-
-def mixture_of(
-    cheap: Pruned, rich: Pruned, budget: float, random_state: int, forest: Forest
-) -> Mixture:
-    """Mix two points so that their costs meet the budget on average."""
-    if not is_whole(random_state):
-        raise InputError(f"`random_state` is {random_state!r}: pass a whole number.")
-    step = rich.cost - cheap.cost
-    probability = min((budget - cheap.cost) / step, 1.0) if step > 0 else 1.0
-    return Mixture(cheap, rich, probability, int(random_state), forest)

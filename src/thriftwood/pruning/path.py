@@ -42,6 +42,7 @@ from thriftwood.problem import (
     ErrorCosts,
     Figures,
     PruningProblem,
+    SampleData,
     check_problem,
     read_points,
     read_tradeoff,
@@ -50,7 +51,7 @@ from thriftwood.problem import (
     with_own_class_weights,
 )
 from thriftwood.pruning import plot, storage
-from thriftwood.pruning.mixture import Mixture, mixture_of
+from thriftwood.pruning.mixture import Mixture
 from thriftwood.pruning.proof import Baseline, Bounded, Certified, Optimal, PathProof
 from thriftwood.pruning.pruned import Pruned
 from thriftwood.refitting import LabelledSamples
@@ -234,7 +235,11 @@ class PruningPath(Summarised):
         if index is not None:
             return self._pruned(self._read_index(index))
         if budget is not None:
-            return self._within(_read_budget(budget))
+            number = _read_budget(budget)
+            affordable = self._affordable(number)
+            best = affordable[self.losses[affordable] == self.losses[affordable].min()]
+            place = int(best[self.costs[best].argmin()])
+            return self._pruned(place, budget=number, slack=self._unused(place, number))
         return self._pruned(self._cheapest_within(max_loss_increase))
 
     def mix(self, *, budget: float, random_state: int = 0) -> Mixture:
@@ -256,9 +261,13 @@ class PruningPath(Summarised):
                 "mix points of prune_path(...) on all samples."
             )
         number = _read_budget(budget)
+        if not is_whole(random_state):
+            raise InputError(f"`random_state` is {random_state!r}: pass a whole number.")
         index = int(self._affordable(number)[0])
         cheap, rich = self._pruned(index), self._pruned(max(index - 1, 0))
-        return mixture_of(cheap, rich, number, random_state, self.forest)
+        step = rich.cost - cheap.cost
+        probability = min((number - cheap.cost) / step, 1.0) if step > 0 else 1.0
+        return Mixture(cheap, rich, probability, int(random_state), self.forest)
 
     @tells_memory
     def evaluate(
@@ -321,7 +330,8 @@ class PruningPath(Summarised):
         progress : bool, optional
             As in `prune_path`.
         """
-        data, prices = read_validation(self, X, y, samples, sample_weight, costs, class_weight, qid)
+        about = samples, sample_weight, costs, class_weight, qid
+        data, prices = self._read_validation(X, y, *about)
         scoring = self._judged_by(scoring, error_costs)
         check_statistic(self.forest, scoring, qid is not None)
         options = points, quantiles, n_threads(n_jobs), progress, scoring, X
@@ -473,7 +483,7 @@ class PruningPath(Summarised):
         check_cascade(self.forest, samples, refit, qid is not None)
         scoring = self._judged_by(scoring, error_costs)
         about = samples, sample_weight, costs, class_weight, qid
-        data, prices = read_validation(self, X, y, *about)
+        data, prices = self._read_validation(X, y, *about)
         if not self.forest.is_classifier:
             name = ranking_name(scoring)
             ranker = build_list_cascade(self, data, prices, stages, refit, n_jobs, progress, name)
@@ -572,6 +582,20 @@ class PruningPath(Summarised):
             )
         return self.tradeoffs
 
+    def _read_validation(
+        self, X: Any, y: ArrayLike, samples: str, *about: Any
+    ) -> tuple[SampleData, PriceList]:
+        """Read samples to measure points on; `about` are weights and more, as they are read."""
+        if samples == "out_of_bag" and self.samples != "in_bag":
+            raise InputError(
+                f"The path was computed with samples={self.samples!r}, so its trees were pruned on "
+                "samples out of their bags and look better on them than they are. Compute it with "
+                "samples='in_bag'.",
+                "samples",
+            )
+        bootstrap = None if samples == "all" else self.bootstrap()
+        return read_validation(self.forest, self.prices, X, y, samples, bootstrap, *about)
+
     def _judged_by(
         self, scoring: Scoring | ErrorCosts, error_costs: AnyErrorCosts
     ) -> Scoring | ErrorCosts:
@@ -633,13 +657,6 @@ class PruningPath(Summarised):
                 "negative one that counts from the end."
             )
         return int(index) % len(self)
-
-    def _within(self, budget: float) -> Pruned:
-        """Return the best point within a budget, and what it may lack to the best pruning."""
-        affordable = self._affordable(budget)
-        best = affordable[self.losses[affordable] == self.losses[affordable].min()]
-        index = int(best[self.costs[best].argmin()])
-        return self._pruned(index, budget=budget, slack=self._unused(index, budget))
 
     def _affordable(self, budget: float) -> IntArray:
         affordable = np.flatnonzero(self.costs <= budget * (1 + ROUNDING))

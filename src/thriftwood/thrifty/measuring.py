@@ -17,7 +17,7 @@ from thriftwood.cascade import at_stop, whole_model
 from thriftwood.costs import AnyCosts, PriceList
 from thriftwood.evaluation import Evaluation, Meter, Predicted, class_losses, read_score
 from thriftwood.forest import NestedStages, mask_of, stages_in_use
-from thriftwood.problem import ErrorCosts, JudgedModel, SampleData, read_validation
+from thriftwood.problem import ErrorCosts, SampleData, read_validation
 from thriftwood.support.arrays import FloatArray, IntArray, read_only
 from thriftwood.support.validation import shares_of_one
 from thriftwood.thrifty.units import bills_of_sets
@@ -46,8 +46,9 @@ class MeasuredStages:
     def of(
         cls, model: Any, X: Any, y: Any, sample_weight: Any = None, costs: AnyCosts = None
     ) -> MeasuredStages:
-        judged = _judged(model)
-        data, prices = read_validation(judged, X, y, "all", sample_weight, costs)
+        trees = model.purchase_plan.richest
+        about = "all", None, sample_weight, costs
+        data, prices = read_validation(trees, model.prices, X, y, *about)
         stages: NestedStages = model.stages_
         rows = data.table.values.astype(np.float64, copy=False)
         outputs = [stages.outputs(number, rows, model.n_jobs) for number in range(len(stages))]
@@ -80,11 +81,10 @@ class MeasuredStages:
 
     def evaluate(self, quantiles: Sequence[float] = ()) -> Evaluation:
         """Measure all points: errors, scores and bills."""
-        judged, shares = _judged(self.model), shares_of_one(quantiles, "quantiles")
-        scoring = _scoring_of(self.model)
-        score = read_score(scoring, judged.forest, self.data, self.data.table.values)
+        trees, shares = self.model.purchase_plan.richest, shares_of_one(quantiles, "quantiles")
+        score = read_score(_scoring_of(self.model), trees, self.data, self.data.table.values)
         points = [None, *range(len(self.costs))]
-        meter = Meter(judged, self.data, score, shares, len(points))
+        meter = Meter(self.model, trees, self.data, score, shares, len(points))
         return Evaluation.of(
             [
                 meter(predicted, bill)._replace(cost=cost)
@@ -149,10 +149,6 @@ def bill_of_sets(
         weights,
     )
     return replace(bill, _part="stage")
-
-
-def _judged(model: Any) -> Any:
-    return JudgedModel(model, model.purchase_plan.richest, model.prices)
 
 
 def _scoring_of(model: Any) -> Any:
