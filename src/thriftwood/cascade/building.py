@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,12 +11,23 @@ import numpy as np
 from thriftwood.adapters import Scoring, forest_model, read_forest
 from thriftwood.billing import bill_of_stages, model_cost_of
 from thriftwood.cascade.calibration import brier_scores, is_lopsided, temperature_scaling
-from thriftwood.cascade.measuring import cost_of_whole, measure_rules
 from thriftwood.cascade.model import CascadeClassifier
-from thriftwood.cascade.tuning import StageResults, tune_rules
+from thriftwood.cascade.rules import StoppingRules
+from thriftwood.cascade.tuning import StageResults, at_stop, tune_rules
 from thriftwood.costs import PriceList
 from thriftwood.errors import InputError
-from thriftwood.evaluation import check_scoring, check_several_classes, choose_point, read_score
+from thriftwood.evaluation import (
+    Evaluation,
+    Meter,
+    Predicted,
+    Score,
+    check_scoring,
+    check_several_classes,
+    choose_point,
+    class_losses,
+    labels_of,
+    read_score,
+)
 from thriftwood.forest import (
     Forest,
     Stages,
@@ -35,7 +46,7 @@ from thriftwood.problem import (
     read_points,
 )
 from thriftwood.refitting import LabelledSamples, read_labelled, refit_model
-from thriftwood.support.arrays import FloatArray
+from thriftwood.support.arrays import FloatArray, read_only
 from thriftwood.support.progress import progress_bar
 from thriftwood.support.validation import chosen, is_whole, whole_number
 
@@ -89,16 +100,10 @@ def build_cascade(
     if len(np.asarray(path.forest.classes)) > 1:
         judged = data.counted(data.loss_weights) > 0
         check_several_classes(np.unique(data.target[judged]), int(judged.sum()))
-    forests = forests_of(path, stages)
-    if refit is not None:
-        training = read_labelled(refit, "refit")
-        classes = np.asarray(path.forest.classes)
-        validation = data.table.columns, classes[data.target], data.sample_weights
+    labels = np.asarray(path.forest.classes)[data.target]
+    validation = data.table.columns, labels, data.sample_weights
     with progress_bar("Cascading", progress) as bar:
-        for number, forest in enumerate(forests):
-            bar(number / len(forests))
-            if refit is not None and forest.n_splits < path.forest.n_splits:
-                forests[number] = _refitted(forest, training, validation, n_jobs)
+        forests = stage_forests(path, stages, refit, validation, n_jobs, bar)
         tried = Stages(tuple(forests), np.zeros(len(forests)))
         if error_costs is not None:
             tried = replace(tried, error_costs=error_costs)
@@ -106,8 +111,8 @@ def build_cascade(
         rules = tune_rules(results)
     whole = predictions(path.forest.link, _scores_of(path.forest, data, n_jobs))
     score = read_score(scoring, path.forest, data, data.table.columns)
-    before = cost_of_whole(path, data, prices, n_jobs)
-    measured = measure_rules(path, data, score, rules, results, (outputs, whole), before)
+    before = _cost_of_whole(path, data, prices, n_jobs)
+    measured = _measured(path, data, score, rules, results, (outputs, whole), before)
     if error_costs is not None:  # as they are expected: what was counted is noisy
         suggested = int(np.argmin(rules.costs + rules.losses))
     else:
@@ -133,14 +138,27 @@ def _class_weights(data: SampleData, forest: Forest) -> FloatArray | None:
     return None if np.allclose(of_class, 1.0) else of_class
 
 
-def forests_of(path: Any, stages: int | Sequence[int]) -> list[Forest]:
-    """Return the forests of the stages, from cheap to rich."""
+def stage_forests(
+    path: Any,
+    stages: int | Sequence[int],
+    refit: LabelledSamples | None,
+    validation: LabelledSamples,
+    n_jobs: int | None,
+    bar: Callable[[float], None],
+) -> list[Forest]:
+    """Return the forests of the stages, from cheap to rich, with values fitted again if asked."""
+    training = None if refit is None else read_labelled(refit, "refit")
     if is_whole(stages):
         points = _spread(path.costs, whole_number(stages, "stages", 1) - 1)
     else:
         points = sorted(set(read_points(stages, len(path), "stages").tolist()), reverse=True)
     forests = [collapse(path.forest, path.kept_nodes(point))[0] for point in points]
-    return [*forests, path.forest] if is_whole(stages) else forests
+    forests += [path.forest] if is_whole(stages) else []
+    for number, forest in enumerate(forests):
+        bar(number / len(forests))
+        if training is not None and forest.n_splits < path.forest.n_splits:
+            forests[number] = _refitted(forest, training, validation, n_jobs)
+    return forests
 
 
 def _spread(costs: FloatArray, n_points: int) -> list[int]:
@@ -234,3 +252,57 @@ def _scores_of(forest: Forest, data: SampleData, n_jobs: int | None) -> FloatArr
     for tree, counts in enumerate(predicts):
         total[counts] += forest.values[reached[counts, tree]]
     return total / np.maximum(predicts.sum(axis=0), 1)[:, None]
+
+
+def _measured(
+    path: Any,
+    data: SampleData,
+    score: Score,
+    rules: StoppingRules,
+    results: StageResults,
+    outputs: tuple[FloatArray, FloatArray],
+    cost_before: float,
+) -> Evaluation:
+    """Return errors, scores and bills of all rules on the samples that tuned them.
+
+    `outputs` are those of stages, shape (n_samples, n_stages, n_classes), and of the model before
+    pruning, which costs so much.
+    """
+    meter = Meter(path.model, path.forest, data, score, (), 1 + len(rules))
+    costs = [cost_before, *rules.costs.tolist()]
+    found = _predicted(rules, results, *outputs)
+    return Evaluation.of(
+        [
+            meter(one, data.weights)._replace(cost=cost)
+            for one, cost in zip(found, costs, strict=True)
+        ],
+        points=read_only(np.arange(len(rules))),
+        tradeoffs=read_only(np.full(len(rules), np.nan)),
+        quantiles=(),
+        n_samples=int(np.count_nonzero(data.times.any(axis=0))),
+        scoring=score.name,
+        error_costs=score.error_costs,
+        classes=labels_of(path.forest),
+    )
+
+
+def _cost_of_whole(
+    path: Any, data: SampleData, prices: PriceList, n_jobs: int | None = None
+) -> float:
+    """Return the mean bill of the model before pruning."""
+    bill = bill_of_stages(one_stage(path.forest), data.table, prices, n_jobs).per_sample
+    weights = data.counted(data.weights)
+    return float(np.average(bill, weights=weights)) + model_cost_of(path.forest, prices)
+
+
+def _predicted(
+    rules: StoppingRules, results: StageResults, of_stages: FloatArray, of_whole: FloatArray
+) -> Iterator[Predicted]:
+    """Yield what the model before pruning predicts, and then each rule."""
+    yield _with_losses(of_whole, results)
+    for rule in rules.thresholds:
+        yield _with_losses(at_stop(results.margins, of_stages, rule), results)
+
+
+def _with_losses(outputs: FloatArray, results: StageResults) -> Predicted:
+    return Predicted(class_losses(outputs, results.target), outputs, outputs.argmax(axis=1))

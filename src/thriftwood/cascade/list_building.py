@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from thriftwood.adapters import forest_model, read_forest
 from thriftwood.billing import model_cost_of
-from thriftwood.cascade.building import N_STAGES, forests_of
+from thriftwood.cascade.building import N_STAGES, stage_forests
 from thriftwood.cascade.list_bills import ListBills
 from thriftwood.cascade.list_tuning import ListResults, tune_lists
 from thriftwood.cascade.ranker import CascadeRanker
@@ -20,7 +19,7 @@ from thriftwood.errors import InputError
 from thriftwood.evaluation import choose_point, read_score
 from thriftwood.forest import Stages
 from thriftwood.problem import NDCG, SampleData, read_ranking
-from thriftwood.refitting import LabelledSamples, read_labelled, refit_model
+from thriftwood.refitting import LabelledSamples
 from thriftwood.support.arrays import FloatArray
 from thriftwood.support.progress import progress_bar
 
@@ -36,15 +35,9 @@ def build_list_cascade(
     scoring: str = NDCG,
 ) -> CascadeRanker:
     """Return a cascade of points of a ranker's path, tuned on queries, as `PruningPath.cascade`."""
-    forests = forests_of(path, stages)
+    validation = data.table.columns, data.target, data.sample_weights, data.query
     with progress_bar("Cascading", progress) as bar:
-        for number, forest in enumerate(forests):
-            bar(number / len(forests))
-            if refit is not None and forest.n_splits < path.forest.n_splits:
-                validation = data.table.columns, data.target, data.sample_weights, data.query
-                training = read_labelled(refit, "refit")
-                model, _ = refit_model(forest_model(forest), training, validation, n_jobs=n_jobs)
-                forests[number] = replace(read_forest(model), inputs=forest.inputs)
+        forests = stage_forests(path, stages, refit, validation, n_jobs, bar)
         tried = Stages(tuple(forests), whole_model(len(forests))).check()
         ranker = CascadeRanker(tried, prices.without_samples(), scoring=scoring, n_jobs=n_jobs)
         return tuned(ranker, data, prices, ranker.outputs(data.table))
