@@ -104,16 +104,16 @@ def test_samples_without_weight_are_answered_and_count_nowhere():
     weights[::4] = 0
     kept = weights > 0
     reference = drawn(3, 80, 3)[0]
-    found = Money(matrix, target, weights, reference).answer(probabilities)
+    labels, found = Money(matrix, target, weights, reference).answer(probabilities)
     own = recalibrate(probabilities[kept], target[kept], weights[kept] / weights[kept].mean())
-    np.testing.assert_allclose(numbers(found.recalibration), numbers(own), atol=1e-7)
-    np.testing.assert_array_equal(found.labels, (own(probabilities) @ matrix).argmin(axis=1))
+    np.testing.assert_allclose(found["recalibration"], numbers(own), atol=1e-7)
+    np.testing.assert_array_equal(labels, (own(probabilities) @ matrix).argmin(axis=1))
     says = recalibrate(reference[kept], target[kept], weights[kept] / weights[kept].mean())
     expected = sum(
         weight * (says(row) @ matrix[:, label])
-        for row, label, weight in zip(reference, found.labels, weights, strict=True)
+        for row, label, weight in zip(reference, labels, weights, strict=True)
     )
-    assert found.expected_cost == pytest.approx(expected / weights.sum())
+    assert found["expected_cost"] == pytest.approx(expected / weights.sum())
 
 
 def fitted(kind):

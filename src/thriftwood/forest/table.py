@@ -96,7 +96,7 @@ def read_table(
     # Pandas has types and missing values of its own.
     is_pandas = type(X).__module__.startswith("pandas")
     try:
-        for name in columns_of_type(X, TIMES) if hasattr(X, "columns") else ():
+        for name in columns_of_type(X, TIMES) if names else ():
             raise TypeError(f"the type {X[name].dtype} in the column {name!r}")
         if not is_pandas:
             X = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
