@@ -40,24 +40,14 @@ class Payment(NamedTuple):
 
 
 class Bills(NamedTuple):
-    """Payments of samples, without what is paid for the model.
+    """Payments of samples, without what is paid for the model."""
 
-    Attributes
-    ----------
-    per_sample : shape (n_samples,)
-        What batches of samples pay together counts in equal parts.
-    by_cost_item : shape (n_cost_items,)
-        What a sample pays for each cost item on average; 0 for those of the model.
-    needed_by : shape (n_cost_items,)
-        The share of samples that need each.
-    shared : dict
-        Of every cost item that batches pay, which samples have a part in it.
-    """
-
+    # (n_samples,); what batches of samples pay together counts in equal parts
     per_sample: FloatArray
+    # (n_cost_items,), what a sample pays for each on average; 0 for those of the model
     by_cost_item: FloatArray
-    needed_by: FloatArray
-    shared: dict[int, BoolArray]
+    needed_by: FloatArray  # (n_cost_items,), the share of samples that need each
+    shared: dict[int, BoolArray]  # of cost items that batches pay: which samples have a part in it
 
 
 def last_uses(forest: Forest, routes: Routes, drop_step: IndexArray) -> LastUse:

@@ -23,30 +23,18 @@ class Purchases:
     Split number `s`, in the order of the nodes, needs `arc_item[arc_start[s]:arc_start[s + 1]]`:
     the cost items of its feature for every sample that passes it, unless a split above needs them
     already; and its own tests, where these cost something.
-
-    Attributes
-    ----------
-    arc_start : shape (n_splits + 1,)
-    arc_item : shape (n_arcs,)
-    cost_item, item_payer : shape (n_items,)
-        What each item is: this cost item for this sample, batch of samples, or the model (payer 0);
-        or `OF_SPLIT` and the number of the split. (Where each tree pays for itself, an item may be
-        all that is paid at a split, and its cost item one of them.)
-    item_cost : shape (n_items,)
-        What it costs for all samples together, as often as there are predictions.
-    cost_item_price : shape (n_cost_items,)
-        What cost items cost, for messages.
-    scale : float
-        The weight of all samples times the predictions: costs divided by it are means.
     """
 
-    arc_start: IntArray
-    arc_item: IndexArray
+    arc_start: IntArray  # (n_splits + 1,)
+    arc_item: IndexArray  # (n_arcs,)
+    # What each item is: this cost item for this sample, batch of samples, or the model (payer 0);
+    # or `OF_SPLIT` and the number of the split. (Where each tree pays for itself, an item may be
+    # all that is paid at a split, and its cost item one of them.)
     cost_item: IndexArray
     item_payer: IndexArray
-    item_cost: FloatArray
-    cost_item_price: FloatArray
-    scale: float
+    item_cost: FloatArray  # (n_items,), for all samples together, as often as there are predictions
+    cost_item_price: FloatArray  # (n_cost_items,), for messages
+    scale: float  # the weight of all samples times the predictions: costs by it are means
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what is infinite is refused in the end

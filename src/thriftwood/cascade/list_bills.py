@@ -15,23 +15,14 @@ from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArra
 
 
 class ListBills(NamedTuple):
-    """Payments of documents that stop at each stage.
+    """Payments of documents that stop at each stage."""
 
-    Attributes
-    ----------
-    own : shape (n_documents, n_stages)
-        What a document pays for itself, never less than at the stage before.
-    needs : bool array, shape (n_documents, n_stages, n_items)
-        Which cost items of its query a document needs.
-    prices : shape (n_items,)
-        Of these.
-    query : shape (n_documents,)
-    """
-
+    # (n_documents, n_stages), what a document pays for itself, never less than before
     own: FloatArray
+    # (n_documents, n_stages, n_items), which cost items of its query a document needs
     needs: BoolArray
-    prices: FloatArray
-    query: IndexArray
+    prices: FloatArray  # (n_items,), of these
+    query: IndexArray  # (n_documents,)
 
     @classmethod
     def of(

@@ -46,26 +46,14 @@ Lists = namedtuple("Lists", "start scores order own needs item_price gains disco
 
 
 class ListResults(NamedTuple):
-    """Predictions of stages for documents of a validation set, and their bills.
+    """Predictions of stages for documents of a validation set, and their bills."""
 
-    Attributes
-    ----------
-    scores : shape (n_documents, n_stages)
-    grades : shape (n_documents,)
-    bills : ListBills
-    weights : shape (n_documents,)
-        How much each counts: a query as its documents do on average.
-    score : RankingScore
-        Rules are tuned by NDCG of as many places.
-    model_costs : shape (n_stages,)
-        What is paid once for a cascade that ends with a stage, per document.
-    """
-
-    scores: FloatArray
-    grades: FloatArray
+    scores: FloatArray  # (n_documents, n_stages)
+    grades: FloatArray  # (n_documents,)
     bills: ListBills
-    weights: FloatArray
-    score: RankingScore
+    weights: FloatArray  # (n_documents,); a query counts as its documents do on average
+    score: RankingScore  # rules are tuned by NDCG of as many places
+    # (n_stages,), paid once for a cascade that ends with a stage, per document
     model_costs: FloatArray
 
 

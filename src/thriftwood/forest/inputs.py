@@ -20,29 +20,18 @@ class Inputs:
     """The columns that samples come with, where trees test features that are made of them.
 
     Prices, bills and requests speak of columns; trees test features.
-
-    Attributes
-    ----------
-    columns : Columns
-    transform : callable
-        Makes the table of features of a table of columns.
-    blanks : sequence
-        A value for each column with which `transform` works, for values that nobody has bought; all
-        labels of a column of categories.
-    nones : frozenset of int
-        The columns in which None is what is missing, NaN in the others: encoders tell them apart.
-    dropped : frozenset of int
-        The columns that `transform` does without: samples may lack them.
-    frames : str
-        The library of the data frames that `transform` takes: functions may know but one.
     """
 
     columns: Columns
-    transform: Callable[[Any], Any]
+    transform: Callable[[Any], Any]  # makes the table of features of a table of columns
+    # A value for each column with which `transform` works, for values that nobody has bought; all
+    # labels of a column of categories.
     blanks: Sequence[Any]
+    # columns in which None is missing, NaN in others: encoders tell them apart
     nones: frozenset[int] = frozenset()
+    # columns that `transform` does without: samples may lack them
     dropped: frozenset[int] = frozenset()
-    frames: str = PANDAS
+    frames: str = PANDAS  # the library of data frames for `transform`: functions may know but one
 
     def features(self, bought: Sequence[Mapping[int, Any]]) -> Any:
         """Return the features of samples that have bought some columns.

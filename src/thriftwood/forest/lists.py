@@ -33,25 +33,14 @@ def discounts(rank: IntArray, k: float = math.inf) -> FloatArray:
 
 
 class Places(NamedTuple):
-    """Places of documents, query after query, and the ties that they are part of.
+    """Places of documents, query after query, and the ties that they are part of."""
 
-    Attributes
-    ----------
-    order, query : shape (n_documents,)
-        The document of each place, if ties are in the order of documents, and its query.
-    rank : shape (n_documents,)
-        From 0 in each query.
-    tie : shape (n_documents,)
-        The number of the tie of each place; it goes from the rank `first` on.
-    first, size : shape (n_ties,)
-    """
-
-    order: IntArray
-    query: IntArray
-    rank: IntArray
-    tie: IntArray
-    first: IntArray
-    size: IntArray
+    order: IntArray  # the document of each place, if ties are in the order of documents
+    query: IntArray  # of each place
+    rank: IntArray  # from 0 in each query
+    tie: IntArray  # the number of the tie of each place
+    first: IntArray  # the first rank of each tie
+    size: IntArray  # of each tie
 
     @classmethod
     def of(cls, values: FloatArray, query: NDArray[np.integer], one_by_one: bool = False) -> Places:
@@ -80,24 +69,13 @@ class Places(NamedTuple):
 
 
 class ListRule(NamedTuple):
-    """Rule by which documents go on.
+    """Rule by which documents go on."""
 
-    Attributes
-    ----------
-    in_use : sequence of int
-        The stages, from cheap to rich.
-    thresholds : shape (n_stages,)
-    max_cost : float
-        What a query may pay at the most.
-    per_document, per_query : shape (n_stages,)
-        What a document, and its query for all of them, pay at the most that stops at a stage.
-    """
-
-    in_use: Sequence[int]
-    thresholds: FloatArray
-    max_cost: float = math.inf
-    per_document: FloatArray = np.empty(0)
-    per_query: FloatArray = np.empty(0)
+    in_use: Sequence[int]  # the stages, from cheap to rich
+    thresholds: FloatArray  # (n_stages,)
+    max_cost: float = math.inf  # what a query may pay at the most
+    per_document: FloatArray = np.empty(0)  # what a document pays at the most that stops at a stage
+    per_query: FloatArray = np.empty(0)  # and its query for all of them
 
 
 class ListPredictions(NamedTuple):

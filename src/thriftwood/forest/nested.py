@@ -29,36 +29,22 @@ FeatureSet = frozenset[int]
 
 @dataclass(frozen=True, eq=False)
 class NestedStages:
-    """Models on nested sets of features, and how sure a sample must be to stop at each.
+    """Models on nested sets of features, and how sure a sample must be to stop at each."""
 
-    Parameters
-    ----------
-    sets : tuple of sets
-        The features of each stage, with all of the stage before.
-    members : tuple of tuples
-        The models of each stage: their mean is what it predicts. A `Forest` of all columns, or
-        something that has their number as `n_features` and a `predict` of doubles.
-    gates : tuple of Forest
-        For numbers, how much each stage is expected to err, in the units of `gate_unit`; for
-        classes there are none.
-    thresholds : shape (n_stages,)
-        A sample stops at the first stage where its margin is at least this. Infinity leaves a stage
-        out; at the last it is 0, so that every sample stops.
-    error_costs : shape (n_classes, n_classes)
-        What answers cost: true class, answer. Empty for numbers.
-    gate_unit : float
-        The mean error that gates are compared with.
-    begins : tuple of int
-        The first stage whose members each stage counts in, all of which it has the features of: it
-        predicts the mean of all from there to its own. Empty means its own alone.
-    """
-
-    sets: tuple[FeatureSet, ...]
+    sets: tuple[FeatureSet, ...]  # the features of each stage, with all of the stage before
+    # The models of each stage, whose mean it predicts: a `Forest` of all columns, or what has their
+    # number as `n_features` and a `predict` of doubles.
     members: tuple[tuple[Any, ...], ...]
+    # For numbers, how much each stage is expected to err, in the units of `gate_unit`, the mean
+    # error; for classes there are none.
     gates: tuple[Forest, ...]
+    # A sample stops at the first stage where its margin is at least this. Infinity leaves a stage
+    # out; at the last it is 0, so that every sample stops.
     thresholds: FloatArray
-    error_costs: FloatArray
+    error_costs: FloatArray  # Of answers: true class, answer. Empty for numbers.
     gate_unit: float = 1.0
+    # The first stage whose members each stage counts in, all of which it has the features of: it
+    # predicts the mean of all from there to its own. Empty means its own alone.
     begins: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:

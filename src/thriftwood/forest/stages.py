@@ -35,20 +35,14 @@ class Stages:
     have costs, by how much the second best answer is expected to cost more, see `margins`. Trees
     ask for features from the root down, so that what a sample buys at one stage is part of what it
     buys at the next.
-
-    Parameters
-    ----------
-    forests : tuple of Forest
-        Every tree is the top of the same tree of the next forest; values of nodes may differ.
-    thresholds : shape (n_stages,)
-        A sample stops at the first stage where its margin is at least this. Infinity leaves a stage
-        out; at the last it is 0, so that every sample stops.
-    error_costs : shape (n_classes, n_classes), optional
-        What answers cost: true class, answer. Empty where a sample gets the likeliest class.
     """
 
+    # every tree is the top of the same tree of the next forest; values may differ
     forests: tuple[Forest, ...]
+    # A sample stops at the first stage where its margin is at least this. Infinity leaves a stage
+    # out; at the last it is 0, so that every sample stops.
     thresholds: FloatArray
+    # Of answers: true class, answer. Empty where a sample gets the likeliest class.
     error_costs: FloatArray = field(default_factory=NO_COSTS.copy)
 
     def __post_init__(self) -> None:

@@ -49,29 +49,16 @@ class ClosureIndex:
     """The way back from a closure problem to the forest, and its units.
 
     Projects are the splits of the forest, in the order of the nodes.
-
-    Attributes
-    ----------
-    forest : Forest
-    n_items : int
-        Of the problem.
-    loss_per_cost : Fraction
-        What a cost of 1 weighs against losses at a tradeoff of 1.
-    gain_unit, cost_unit : Fraction
-        What 1 stands for in gains and costs of the problem.
-    lost_gain, lost_cost : float
-        What all gains, and all costs, lost together when they were made whole numbers.
-    certain : shape (n_splits,), optional
-        Splits that stay for certain, where only the others are projects.
     """
 
     forest: Forest
-    n_items: int
-    loss_per_cost: Fraction
-    gain_unit: Fraction
-    lost_gain: float
-    cost_unit: Fraction
+    n_items: int  # of the problem
+    loss_per_cost: Fraction  # what a cost of 1 weighs against losses at a tradeoff of 1
+    gain_unit: Fraction  # what 1 stands for in gains of the problem
+    lost_gain: float  # what all gains lost together when they were made whole numbers
+    cost_unit: Fraction  # the same of costs
     lost_cost: float
+    # (n_splits,), splits that stay for certain, where only the others are projects
     certain: BoolArray | None = None
 
     def in_units(self, tradeoff: float) -> Fraction:

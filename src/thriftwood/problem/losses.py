@@ -38,39 +38,22 @@ MOST_LOSS = np.finfo(np.float64).max / 4
 
 @dataclass(frozen=True)
 class Loss:
-    """A loss that fits a forest.
-
-    Attributes
-    ----------
-    name : str
-    kind : {"sum", "recorded_gain", "joint"}
-        A sum over samples and trees; the gains that trees recorded; or a loss of all trees
-        together, which is no sum over them.
-    function : callable, optional
-        Of a sum: see the top of this file.
-    error_costs : shape (n_classes, n_classes), optional
-        What answers (columns) cost where rows are true, if that is the loss.
-    """
+    """A loss that fits a forest."""
 
     name: str
+    # a sum over samples and trees; the gains that trees recorded; or of all trees together, no sum
     kind: str
-    function: Callable[..., FloatArray] | None = None
+    function: Callable[..., FloatArray] | None = None  # of a sum: see the top of this file
+    # (n_classes, n_classes), what answers (columns) cost where rows are true, if that is the loss
     error_costs: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class NodeLosses:
-    """Losses of nodes if they were leaves, on some samples, to be added to those of others.
+    """Losses of nodes if they were leaves, on some samples, to be added to those of others."""
 
-    Attributes
-    ----------
-    total : shape (n_nodes,)
-    weight : float
-        How much weight counts in them, all trees together.
-    """
-
-    total: FloatArray
-    weight: float
+    total: FloatArray  # (n_nodes,)
+    weight: float  # how much weight counts in them, all trees together
 
     def __add__(self, other: "NodeLosses") -> "NodeLosses":
         return NodeLosses(self.total + other.total, self.weight + other.weight)

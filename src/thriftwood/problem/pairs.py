@@ -31,23 +31,12 @@ MOST_GRADE = 30  # of gains that are powers of two, as LightGBM has them
 
 @dataclass(frozen=True, eq=False)
 class RankingLoss:
-    """The loss of rankings of some documents, summed over queries.
+    """The loss of rankings of some documents, summed over queries."""
 
-    Attributes
-    ----------
-    order : shape (n_documents,)
-        The samples that count, query after query.
-    pairs : Pairs
-        Of documents in this order.
-    n_samples : int
-    weight : float
-        Of all queries, each weighed as its documents are on average.
-    """
-
-    order: IntArray
-    pairs: Pairs
+    order: IntArray  # (n_documents,), the samples that count, query after query
+    pairs: Pairs  # of documents in this order
     n_samples: int
-    weight: float
+    weight: float  # of all queries, each weighed as its documents are on average
 
     def total(self, scores: FloatArray) -> float:
         """Return the sum of the losses, given the scores of all samples."""

@@ -57,29 +57,16 @@ SMALL, PER_SPLIT, PER_PURCHASE = 2**24, 200, 80
 
 @dataclass(frozen=True, eq=False)
 class SampleData:
-    """Samples in memory, with their targets and weights.
-
-    Attributes
-    ----------
-    table : Table
-    target : shape (n_samples,)
-        Class numbers, or numbers.
-    sample_weights : shape (n_samples,)
-        How much each sample counts in errors, by itself, in whole numbers.
-    weights, loss_weights : shape (n_samples,)
-        How much it counts in the mean bill, and in the loss.
-    times : shape (n_trees, n_samples)
-        How often each sample counts in each tree.
-    query : shape (n_samples,), optional
-        The number of each sample's query, where samples are documents of queries.
-    """
+    """Samples in memory, with their targets and weights."""
 
     table: Table
-    target: IndexArray | FloatArray
+    target: IndexArray | FloatArray  # (n_samples,), class numbers, or numbers
+    # (n_samples,), how much each counts in errors, by itself, in whole numbers
     sample_weights: FloatArray
-    weights: FloatArray
-    loss_weights: FloatArray
-    times: CountArray
+    weights: FloatArray  # how much it counts in the mean bill
+    loss_weights: FloatArray  # and in the loss
+    times: CountArray  # (n_trees, n_samples), how often each sample counts in each tree
+    # the number of each sample's query, where samples are documents of queries
     query: IndexArray | None = None
 
     def counted(self, weights: FloatArray) -> FloatArray:

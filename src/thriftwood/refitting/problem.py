@@ -33,42 +33,27 @@ JUDGE: Any = read_ranking(NDCG)
 
 @dataclass(frozen=True, eq=False)
 class LeafProblem:
-    """Samples in leaves. The score of a sample is the bias plus the values of its leaves.
+    """Samples in leaves. The score of a sample is the bias plus the values of its leaves."""
 
-    Parameters
-    ----------
-    leaves : shape (n_samples, n_trees)
-        The leaf that a sample is in, numbered over all trees; -1 where a tree does not count.
-    n_leaves : int
-    target : shape (n_samples,)
-        Class numbers (0 and 1 if the loss is logistic), or numbers if it is squared.
-    weights : shape (n_samples,)
-        How much each sample counts; 2 is as good as having the sample twice.
-    loss : {"squared", "logistic", "softmax", "lambdarank"}
-        Half the squared error, the log loss, or the loss of rankings, whose `pairs` are those of
-        samples that come query by query. The probability of class 1 is 1 / (1 + exp(-score))
-        if logistic, that of each class proportional to exp(score) if softmax.
-    prior : shape (n_leaves, n_outputs)
-        The prior mean: old values. One output for each class if the loss is softmax, else one.
-    bias : shape (n_outputs,)
-        The constant part of the score.
-    trainable : bool array, shape (n_leaves, n_outputs), optional
-        Which outputs the value of a leaf may change: each tree of many boosted models belongs to
-        one class. None means all.
-    scale : shape (n_samples,), optional
-        What the values of the leaves are multiplied by where fits are evaluated: how many trees
-        there are for each that counts. Where only a third of the trees has not seen a sample, it
-        gets the score that three times as many would give it. None means 1.
-    """
-
+    # (n_samples, n_trees), numbered over all trees; -1 where a tree does not count
     leaves: IndexArray
     n_leaves: int
+    # class numbers (0 and 1 if the loss is logistic), or numbers if it is squared
     target: NDArray[Any]
-    weights: FloatArray
+    weights: FloatArray  # how much each sample counts; 2 is as good as having the sample twice
+    # Half the squared error, the log loss, or the loss of rankings, whose `pairs` are those of
+    # samples that come query by query. The probability of class 1 is 1 / (1 + exp(-score)) if
+    # logistic, that of each class proportional to exp(score) if softmax.
     loss: str
+    # (n_leaves, n_outputs), old values; an output for each class if softmax, else one
     prior: FloatArray
-    bias: FloatArray
+    bias: FloatArray  # (n_outputs,), the constant part of the score
+    # Which outputs the value of a leaf may change, all if None: each tree of many boosted models
+    # belongs to one class.
     trainable: BoolArray | None = None
+    # What the values of the leaves are multiplied by where fits are evaluated: how many trees there
+    # are for each that counts. Where only a third of the trees has not seen a sample, it gets the
+    # score that three times as many would give it. None means 1.
     scale: FloatArray | None = None
     pairs: Pairs | None = None
 

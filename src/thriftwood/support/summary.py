@@ -24,24 +24,14 @@ LEFT_CELL, RIGHT_CELL = "text-align:left", "text-align:right"
 
 @dataclass(frozen=True)
 class Chart:
-    """Points in two dimensions, as a line where they go one way.
-
-    Attributes
-    ----------
-    x, y : shape (n_points,)
-    x_label, y_label : str
-    spread : shape (n_points,), optional
-        A band around y.
-    mark : x, y and str, optional
-        One more point, a square, and what it is.
-    """
+    """Points in two dimensions, as a line where they go one way."""
 
     x: FloatArray
     y: FloatArray
     x_label: str
     y_label: str
-    spread: FloatArray | None = None
-    mark: tuple[float, float, str] | None = None
+    spread: FloatArray | None = None  # a band around y
+    mark: tuple[float, float, str] | None = None  # one more point, a square, and what it is
 
     def to_svg(self) -> str:
         """Return the picture."""
@@ -116,27 +106,15 @@ def _pairs(x: FloatArray, y: FloatArray) -> str:
 
 @dataclass(frozen=True)
 class Summary:
-    """A title, rows of cells, notes and maybe a chart, which is for notebooks only.
-
-    Attributes
-    ----------
-    title : str
-    layout : str
-        How the cells of a row become a line of text: a format with a field for each. Fields that
-        are flush right (">") are so in HTML, too.
-    rows : sequence of sequences of str
-    head : sequence of str
-        The cells above all rows, if there are such.
-    notes : sequence of str
-        Lines below the rows.
-    chart : Chart, optional
-    """
+    """A title, rows of cells, notes and maybe a chart, which is for notebooks only."""
 
     title: str
+    # How the cells of a row become a line of text: a format with a field for each. Fields that are
+    # flush right (">") are so in HTML, too.
     layout: str = ""
     rows: Sequence[Sequence[str]] = ()
-    head: Sequence[str] = ()
-    notes: Sequence[str] = ()
+    head: Sequence[str] = ()  # the cells above all rows, if there are such
+    notes: Sequence[str] = ()  # lines below the rows
     chart: Chart | None = None
 
     def __str__(self) -> str:

@@ -34,41 +34,24 @@ class Bundles(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Growth:
-    """The rules by which splits are chosen and growing stops.
+    """The rules by which splits are chosen and growing stops."""
 
-    Attributes
-    ----------
-    prices : shape (n_features,)
-        What a feature costs one sample that has bought nothing yet.
-    bundles : Bundles, optional
-        What these prices are made of, where features share some of it.
-    impurity : {"pairs", "powers", "entropy"}
-        How mixed classes are measured, F(S) in the paper.
-    alpha : float
-        "pairs" subtracts it from the weight of each class; less entropy, in nats, counts as none.
-    power : int
-        Of "powers".
-    max_depth : int, optional
-    min_samples_leaf, min_weight_leaf
-        How many samples of the tree a leaf has at least, and how much they weigh.
-    max_features : int, optional
-        How many features a node tries, drawn anew each time; those that do not vary there do not
-        count, and it goes on until one is of use. None tries all.
-    free_once_bought : bool
-        A feature that was tested above a node costs nothing more there: it is taken where it gains
-        at least as much as the one that the prices suggest. Other features cost less by what they
-        share with those above.
-    """
-
-    prices: FloatArray
-    bundles: Bundles | None = None
+    prices: FloatArray  # (n_features,), of one sample that has bought nothing yet
+    bundles: Bundles | None = None  # what these prices are made of, where features share some of it
+    # "pairs", "powers" or "entropy": how mixed classes are, F(S) in the paper
     impurity: str = "pairs"
+    # "pairs" subtracts it from the weight of each class; less entropy, in nats, is none
     alpha: float = 0.0
-    power: int = 3
+    power: int = 3  # of "powers"
     max_depth: int | None = None
-    min_samples_leaf: int = 1
-    min_weight_leaf: float = 0.0
+    min_samples_leaf: int = 1  # how many samples of the tree a leaf has at least
+    min_weight_leaf: float = 0.0  # and how much they weigh
+    # How many features a node tries, drawn anew each time; those that do not vary there do not
+    # count, and it goes on until one is of use. None tries all.
     max_features: int | None = None
+    # A feature that was tested above a node costs nothing more there: it is taken where it gains at
+    # least as much as the one that the prices suggest. Other features cost less by what they share
+    # with those above.
     free_once_bought: bool = False
 
     def check(self) -> "Growth":
