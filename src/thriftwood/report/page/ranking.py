@@ -12,7 +12,7 @@ from thriftwood.billing import bill_of_stages
 from thriftwood.cascade import CascadeRanker, whole_model
 from thriftwood.errors import InputError
 from thriftwood.evaluation import read_score
-from thriftwood.problem import JudgedModel, read_validation, tradeoff_inside
+from thriftwood.problem import read_validation, tradeoff_inside
 from thriftwood.report.page.subject import Subject, Version
 from thriftwood.report.page.thrifty import BUDGETS, CLAIM, purchases_in_words, words_of
 from thriftwood.support.text import unit_behind
@@ -29,8 +29,8 @@ def ranking_subject(ranker: CascadeRanker, samples: Any, nouns: str) -> Subject:
         )
     X, y, weight, qid = samples
     plan, rules = ranker.purchase_plan, ranker.rules
-    judged: Any = JudgedModel(ranker, plan.richest, ranker.prices)
-    data, prices = read_validation(judged, X, y, "all", weight, qid=qid)
+    about = "all", None, weight
+    data, prices = read_validation(plan.richest, ranker.prices, X, y, *about, qid=qid)
     query = data.query
     assert query is not None
     outputs = ranker.outputs(data.table)
