@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thriftwood.errors import InputError
 from thriftwood.support.arrays import FloatArray, by_place
@@ -53,9 +52,10 @@ class Categories:
         """Return samples with numbers in place of labels."""
         made = np.empty((X.shape[0], self.n_columns))
         for column in range(self.n_columns):
-            cells = _column(X, column)
+            values = by_place(X)[:, column]
+            cells = values.tolist() if hasattr(values, "tolist") else list(values)
             if column in self.columns:
-                labels = [_plain(cell) for cell in cells]
+                labels = [None if cell is None or cell != cell else cell for cell in cells]
                 self._learn(column, {one for one in labels if one is not None})
                 made[:, column] = [self._place.get((column, one), np.nan) for one in labels]
             else:
@@ -101,13 +101,3 @@ def _one_by_one(document: Document, number: int, hashes: list[int]) -> Document:
     ]
     whole = {name: part for name, part in document.items() if name != "oblivious_trees"}
     return {**whole, "model_info": {}, "trees": trees, "scale_and_bias": [1.0, [0.0]]}
-
-
-def _column(X: Any, column: int) -> NDArray[Any] | list[Any]:
-    values = by_place(X)[:, column]
-    return values.tolist() if hasattr(values, "tolist") else list(values)
-
-
-def _plain(label: Any) -> Any:
-    """Return a label as Python has it, None where it is missing."""
-    return None if label is None or label != label else label

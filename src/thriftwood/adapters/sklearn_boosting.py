@@ -50,12 +50,15 @@ def read(model: Any) -> Forest:
     trees = list(model.estimators_.ravel())
     shape = forest_of(trees, [tree.tree_.value[:, 0, :] for tree in trees], model)
     n_outputs = model.estimators_.shape[1]
+    # A split gains by how much it reduced the squared error of the gradients.
+    parts = (tree.tree_ for tree in trees)
+    error = np.concatenate([part.weighted_n_node_samples * part.impurity for part in parts])
     forest = replace(
         shape,
         values=np.zeros((shape.n_nodes, n_outputs)),
         combine="sum",
         bias=_factor(model) * _start(model),
-        gains=_gains(shape, trees),
+        gains=np.where(shape.is_split, error - error[shape.left] - error[shape.right], 0.0),
         **meaning_of(model),
     ).check()
     own = _scale(model) * _own_values(forest, trees)
@@ -133,11 +136,3 @@ def _start(model: Any) -> FloatArray:
     any_sample = np.zeros((1, model.n_features_in_), dtype=np.float32)
     start: FloatArray = model._raw_predict_init(any_sample)[0]
     return start
-
-
-def _gains(shape: Forest, trees: list[Any]) -> FloatArray:
-    """Return by how much each split reduced the squared error of the gradients."""
-    parts = [tree.tree_ for tree in trees]
-    error = np.concatenate([part.weighted_n_node_samples * part.impurity for part in parts])
-    gains = error - error[shape.left] - error[shape.right]
-    return np.where(shape.is_split, gains, 0.0)

@@ -91,7 +91,10 @@ def to_c(model: object, file: File | None = None, *, name: str = "forest") -> st
         gcc's `-ffast-math`. Missing values are NaN; a categorical column holds the numbers of its
         categories.
     """
-    _check_name(name)
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
+        raise InputError(
+            f"`name` is {name!r}: pass a name for C, of letters, digits and underscores."
+        )
     stages = getattr(model, "stages_", None)
     if isinstance(stages, NestedStages):
         text = _stages_in_c(stages, name, model.purchase_plan.richest)  # type: ignore[attr-defined]
@@ -105,30 +108,23 @@ def to_c(model: object, file: File | None = None, *, name: str = "forest") -> st
 def _forest_in_c(forest: Forest, name: str) -> str:
     """Return a forest as C source."""
     arrays = _arrays(forest, name)
-    return _head(forest, name) + _includes(forest, arrays) + arrays + _functions(forest, name)
-
-
-def _check_name(name: Any) -> None:
-    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
-        raise InputError(
-            f"`name` is {name!r}: pass a name for C, of letters, digits and underscores."
-        )
+    needs_math = forest.link in ("logistic", "softmax", "exp") or "INFINITY" in arrays
+    includes = ("#include <math.h>\n" if needs_math else "") + "#include <stdint.h>\n\n"
+    return _head(forest, name) + includes + arrays + _functions(forest, name)
 
 
 def _head(forest: Forest, name: str) -> str:
     """Say in a comment what goes in and what comes out."""
     used = np.zeros(forest.n_features, dtype=np.bool_)
     used[forest.feature[forest.is_split]] = True
-    lines = [f"{name}: {_count(forest.n_trees, 'tree')}, {_count(forest.n_splits, 'split')}."]
+    sizes = ((forest.n_trees, "tree"), (forest.n_splits, "split"))
+    counts = (f"{number} {noun}{'' if number == 1 else 's'}" for number, noun in sizes)
+    lines = [f"{name}: {', '.join(counts)}."]
     lines += ["Written by thriftwood. Compile without -ffast-math: NaN is a missing value.", ""]
     lines += [f"A row has {forest.n_features} numbers:"]
     lines += [_feature_line(forest, column, bool(used[column])) for column in range(len(used))]
     lines += ["", *_output_lines(forest)]
     return "/* " + "\n * ".join(lines).replace(" \n", "\n") + "\n */\n\n"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _feature_line(forest: Forest, column: int, used: bool) -> str:
@@ -164,11 +160,6 @@ def quoted(label: object) -> str:
         # Twice, for signs that overlap.
         text = text.replace(start + end, f"{start}\\{end}").replace(start + end, f"{start}\\{end}")
     return f'"{text}"'
-
-
-def _includes(forest: Forest, arrays: str) -> str:
-    needs_math = forest.link in ("logistic", "softmax", "exp") or "INFINITY" in arrays
-    return ("#include <math.h>\n" if needs_math else "") + "#include <stdint.h>\n\n"
 
 
 def _arrays(forest: Forest, name: str) -> str:
@@ -251,16 +242,15 @@ def _functions(forest: Forest, name: str) -> str:
     """Return the functions that a forest has use for; all names begin with `name`."""
     parts = files("thriftwood.formats").joinpath("forest.c.template").read_text().split("//@ ")
     sections = dict(part.split("\n", 1) for part in parts[1:])
+    link: str = forest.link
+    if link == "logistic" and forest.n_outputs == 1 and forest.is_classifier:
+        link = "two classes"
     unused = {
         "zero is missing": not forest.zero_is_missing.any(),
         "categories": not (forest.category_set != NO_SET).any(),
         "mean": forest.combine != "mean",
         "bias": not forest.bias.any(),
-        **{
-            section: section != f"link {_link(forest)}"
-            for section in sections
-            if "link " in section
-        },
+        **{section: section != f"link {link}" for section in sections if "link " in section},
     }
     single = forest.input_dtype == np.float32
     code = "".join(text for section, text in sections.items() if not unused.get(section))
@@ -272,12 +262,6 @@ def _functions(forest: Forest, name: str) -> str:
         n_trees=forest.n_trees,
         n_outputs=forest.n_outputs,
     )
-
-
-def _link(forest: Forest) -> str:
-    if forest.link == "logistic" and forest.n_outputs == 1 and forest.is_classifier:
-        return "two classes"
-    return forest.link
 
 
 # --- nested stages: a function for each forest, and one that buys stage by stage

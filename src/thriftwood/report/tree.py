@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,32 +27,16 @@ MOST_CATEGORIES = 3
 MOST_NUMBERS = 3  # of a leaf that says several
 
 
-class Look(NamedTuple):
-    """Look of the nodes of a kind."""
-
-    words: str
-    edge: str
-    fill: str
-    text: str = "black"
-    line: Literal["-", "--"] = "-"
-    width: float = 1.0
-
-    @property
-    def box(self) -> dict[str, Any]:
-        return {
-            "facecolor": self.fill,
-            "edgecolor": self.edge,
-            "linestyle": self.line,
-            "linewidth": self.width,
-        }
-
-
-LOOKS = {
-    "split": Look("still asks", BLUE, "#E3F0F8"),
-    "leaf": Look("leaf, as before", GREEN, "#FFFFFF"),
-    "new leaf": Look("became a leaf (asked before)", VERMILION, "#FBE9DD", width=2.0),
-    "dropped": Look("dropped", GREY, "#FFFFFF", text="#707070", line="--"),
+# Boxes of nodes of each kind, as Matplotlib takes them.
+PLAIN = {"facecolor": "#FFFFFF", "linestyle": "-", "linewidth": 1.0}
+BOXES: dict[str, dict[str, Any]] = {
+    "split": PLAIN | {"label": "still asks", "edgecolor": BLUE, "facecolor": "#E3F0F8"},
+    "leaf": PLAIN | {"label": "leaf, as before", "edgecolor": GREEN},
+    "new leaf": {"label": "became a leaf (asked before)", "linestyle": "-", "linewidth": 2.0}
+    | {"edgecolor": VERMILION, "facecolor": "#FBE9DD"},
+    "dropped": PLAIN | {"label": "dropped", "edgecolor": GREY, "linestyle": "--"},
 }
+FADED = "#707070"  # words of what is dropped
 
 
 def plot_tree(
@@ -97,7 +81,18 @@ def plot_tree(
     font = _font_size(ax, n_columns, letters)
     _draw_lines(ax, forest, kept, spots)
     for node, spot in spots.items():
-        _draw_node(ax, spot, words[node], LOOKS[kinds[node]], font, f"node {node}")
+        ax.text(
+            spot.x,
+            -spot.depth,
+            words[node],
+            ha="center",
+            va="center",
+            fontsize=font,
+            color=FADED if kinds[node] == "dropped" else "black",
+            gid=f"node {node}",
+            parse_math=False,  # a name may hold dollars
+            bbox={"boxstyle": "round,pad=0.3", **BOXES[kinds[node]]},
+        )
     _draw_answers(ax, forest, spots, font)
     return ax
 
@@ -164,10 +159,8 @@ def _prepare(ax: Axes, spots: dict[int, Spot], kinds: dict[int, str], n_columns:
     ax.set_xlim(-0.5 - MARGIN, n_columns - 0.5 + MARGIN)
     ax.set_ylim(-max(spot.depth for spot in spots.values()) - 0.5, 0.5)
     ax.set_axis_off()
-    looks = [look for kind, look in LOOKS.items() if kind in kinds.values()]
-    patches = [Patch(**look.box, label=look.words) for look in looks]
     ax.legend(
-        handles=patches,
+        handles=[Patch(**box) for kind, box in BOXES.items() if kind in kinds.values()],
         frameon=False,
         loc="upper center",
         bbox_to_anchor=(0.5, 0.0),
@@ -193,31 +186,16 @@ def _draw_lines(ax: Axes, forest: Forest, kept: BoolArray, spots: dict[int, Spot
         if spot.depth == 0:
             continue
         parent = int(forest.parent[node])
-        look = LOOKS["split" if kept[parent] else "dropped"]
+        box = BOXES["split" if kept[parent] else "dropped"]
         ax.plot(
             [spots[parent].x, spot.x],
             [-spots[parent].depth, -spot.depth],
-            color=look.edge,
-            linestyle=look.line,
+            color=box["edgecolor"],
+            linestyle=box["linestyle"],
             linewidth=1.2,
             zorder=1,
             gid=f"line to {node}",
         )
-
-
-def _draw_node(ax: Axes, spot: Spot, words: str, look: Look, font: float, gid: str) -> None:
-    ax.text(
-        spot.x,
-        -spot.depth,
-        words,
-        ha="center",
-        va="center",
-        fontsize=font,
-        color=look.text,
-        gid=gid,
-        parse_math=False,  # a name may hold dollars
-        bbox={"boxstyle": "round,pad=0.3", **look.box},
-    )
 
 
 def _draw_answers(ax: Axes, forest: Forest, spots: dict[int, Spot], font: float) -> None:
@@ -258,35 +236,23 @@ class Spot(NamedTuple):
 def lay_out(forest: Forest, tree: int, max_depth: int) -> dict[int, Spot]:
     """Return the spot of each node of a tree, down to so many levels of splits; parents first."""
     root = int(forest.tree_start[tree])
-    nodes = _from_left_to_right(forest, root, max_depth)
+    nodes: list[tuple[int, int]] = []  # each before its left and then its right
     spots: dict[int, Spot] = {}
-    column = 0
-    for node, depth in nodes:
-        if _is_end(forest, node, depth, max_depth):
+    waiting = [(root, 0)]
+    while waiting:
+        node, depth = waiting.pop()
+        nodes.append((node, depth))
+        if depth >= max_depth or not forest.is_split[node]:
+            column = len(spots)
             spots[node] = Spot(float(column), depth, True, column, column)
-            column += 1
+        else:
+            sides = int(forest.right[node]), int(forest.left[node])
+            waiting += [(side, depth + 1) for side in sides]
     for node, depth in reversed(nodes):
         if node not in spots:
             left, right = spots[int(forest.left[node])], spots[int(forest.right[node])]
             spots[node] = Spot((left.x + right.x) / 2, depth, False, left.first, right.last)
     return {node: spots[node] for node, _ in nodes}
-
-
-def _from_left_to_right(forest: Forest, root: int, max_depth: int) -> list[tuple[int, int]]:
-    """Return the nodes that are drawn, with depths: each before its left and then its right."""
-    nodes = []
-    waiting = [(root, 0)]
-    while waiting:
-        node, depth = waiting.pop()
-        nodes.append((node, depth))
-        if not _is_end(forest, node, depth, max_depth):
-            waiting.append((int(forest.right[node]), depth + 1))
-            waiting.append((int(forest.left[node]), depth + 1))
-    return nodes
-
-
-def _is_end(forest: Forest, node: int, depth: int, max_depth: int) -> bool:
-    return depth >= max_depth or not forest.is_split[node]
 
 
 def question(forest: Forest, node: int) -> tuple[str, str]:

@@ -119,13 +119,21 @@ def write_page(
     ...     page.file.read_text()[:15]
     '<!DOCTYPE html>'
     """
-    _check_title(title)
+    if title is not None and (not isinstance(title, str) or not title.strip()):
+        words = "pass some words, or nothing."
+        raise InputError(f"`title` is {reprlib.repr(title)}: {words}", "title")
     noun, nouns = _singular_and_plural(noun)
     most_points = whole_number(max_points, "max_points", FEWEST_POINTS)
     with_receipts = truth(receipts, "receipts")
     is_ranker = isinstance(path, CascadeRanker)
     if is_ranker or isinstance(getattr(path, "stages_", None), NestedStages):
-        _check_nothing_else(evaluation, commands)
+        for name, value in (("evaluation", evaluation), ("commands", commands)):
+            if value is not None:
+                raise InputError(
+                    f"`{name}` is for paths of prunings: leave it out, a thrifty model is measured "
+                    "on the samples that you pass.",
+                    name,
+                )
         subject = (ranking_subject if is_ranker else thrifty_subject)(path, problem, nouns)
         progress = None
     else:
@@ -167,9 +175,9 @@ def _about(subject: Subject, before: FeatureBill, noun: str, nouns: str) -> dict
     """Return what the page says whatever the point."""
     prices = subject.prices
     members = [feature for _, features in prices.groups for feature in features]
+    in_groups = set(members) if prices.groups else set(range(prices.n_columns))
     rest = OTHER_FEATURES if prices.groups else ALL_FEATURES
     tests = f"splits that {'an' if noun[0] in 'aeiouAEIOU' else 'a'} {noun} passes"
-    in_groups = set(members) if prices.groups else set(range(prices.n_columns))
     return {
         "noun": noun,
         "nouns": nouns,
@@ -194,22 +202,6 @@ def _about(subject: Subject, before: FeatureBill, noun: str, nouns: str) -> dict
             "is_suggested": subject.is_suggested,
         },
     }
-
-
-def _check_nothing_else(evaluation: Any, commands: Any) -> None:
-    """Refuse what a page about a thrifty model has no place for."""
-    for name, value in (("evaluation", evaluation), ("commands", commands)):
-        if value is not None:
-            raise InputError(
-                f"`{name}` is for paths of prunings: leave it out, a thrifty model is measured on "
-                "the samples that you pass.",
-                name,
-            )
-
-
-def _check_title(title: Any) -> None:
-    if title is not None and (not isinstance(title, str) or not title.strip()):
-        raise InputError(f"`title` is {reprlib.repr(title)}: pass some words, or nothing.", "title")
 
 
 def _singular_and_plural(noun: Any) -> tuple[str, str]:

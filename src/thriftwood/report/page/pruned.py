@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from thriftwood.billing import FeatureBill, bill_of_stages
+from thriftwood.billing import bill_of_stages
 from thriftwood.errors import InputError
 from thriftwood.evaluation import Evaluation, evaluate
 from thriftwood.forest import Forest, collapse, one_stage
@@ -73,8 +73,15 @@ def pruned_subject(
 
     def version(index: int | None) -> Version:
         pruned = forest if index is None else collapse(forest, path.kept_nodes(index))[0]
-        bill = _bill(problem, pruned)
-        _check_cost(bill.mean, float(path.original.cost if index is None else path.costs[index]))
+        stages, data = one_stage(pruned), problem.in_memory
+        bill = bill_of_stages(stages, data.table, problem.prices, problem.n_jobs, data.weights)
+        of_path = float(path.original.cost if index is None else path.costs[index])
+        if abs(bill.mean - of_path) > ROUNDING * max(abs(of_path), ROUNDING):
+            raise InputError(
+                f"A sample of `problem` pays {bill.mean:.6g} on average, but {of_path:.6g} on the "
+                "samples that the path was computed on: pass the problem that the path solves.",
+                "problem",
+            )
         return Version(
             bill,
             problem.prices.n_columns_of(pruned.feature[pruned.is_split]),
@@ -129,7 +136,13 @@ def _words(path: PruningPath, nouns: str) -> dict[str, str]:
 
 
 def _check_arguments(path: Any, problem: Any, evaluation: Any, commands: Any) -> None:
-    _check_path(path)
+    if not isinstance(path, PruningPath):
+        words = "pass what prune_path returned, or a fitted thrifty classifier or regressor."
+        if isinstance(path, Pruned) and path.index is not None:
+            words = f"pass the path of which it is point {path.index}."
+        raise InputError(f"`path` is a {type(path).__name__}: {words}", "path")
+    if np.isnan(path.tradeoffs).any():
+        raise InputError("`path` has no tradeoffs: pass what prune_path returned.", "path")
     words = "pass what pruning_problem(model, X, y, ...) returned"
     if not isinstance(problem, PruningProblem):
         raise InputError(
@@ -151,17 +164,6 @@ def _check_arguments(path: Any, problem: Any, evaluation: Any, commands: Any) ->
         raise InputError(f"`commands` is {reprlib.repr(commands)}: {words}", "commands")
 
 
-def _check_path(path: Any) -> None:
-    """Refuse what is neither a path nor a thrifty model, or a path of a baseline."""
-    if not isinstance(path, PruningPath):
-        words = "pass what prune_path returned, or a fitted thrifty classifier or regressor."
-        if isinstance(path, Pruned) and path.index is not None:
-            words = f"pass the path of which it is point {path.index}."
-        raise InputError(f"`path` is a {type(path).__name__}: {words}", "path")
-    if np.isnan(path.tradeoffs).any():
-        raise InputError("`path` has no tradeoffs: pass what prune_path returned.", "path")
-
-
 def _on_own_samples(
     path: PruningPath, problem: PruningProblem, evaluation: Evaluation | None
 ) -> Evaluation:
@@ -178,15 +180,6 @@ def _on_own_samples(
         progress=problem.progress,
         scoring=None if money is None else ErrorCosts(money),
     )
-
-
-def _check_cost(measured: float, of_path: float) -> None:
-    if abs(measured - of_path) > ROUNDING * max(abs(of_path), ROUNDING):
-        raise InputError(
-            f"A sample of `problem` pays {measured:.6g} on average, but {of_path:.6g} on the "
-            "samples that the path was computed on: pass the problem that the path solves.",
-            "problem",
-        )
 
 
 def _recipe(path: PruningPath, index: int, commands: Commands | None) -> dict[str, Any]:
@@ -266,12 +259,6 @@ def _weighting(problem: PruningProblem, nouns: str) -> str:
     if np.ptp(data.loss_weights[counted] / data.sample_weights[counted]) > ROUNDING:
         words.append("The loss that pruning weighs counts classes by their weights; errors do not.")
     return " ".join(words)
-
-
-def _bill(problem: PruningProblem, forest: Forest) -> FeatureBill:
-    """Return what the samples of a problem pay for a forest, each as much as it counts."""
-    data, stages = problem.in_memory, one_stage(forest)
-    return bill_of_stages(stages, data.table, problem.prices, problem.n_jobs, data.weights)
 
 
 def _tree_bars(forest: Forest, before: Forest) -> FloatArray:
