@@ -1,7 +1,5 @@
 """Labels of categories as a CatBoost model tells them apart, of which it keeps hashes alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Models that take only the columns that their trees still look at."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, Self
 

@@ -5,8 +5,6 @@ encoders, discretisers, selectors, and what combines them. Any other is taken to
 inputs for each output, which is never too few, unless prices say by `encoded` what they need.
 """
 
-from __future__ import annotations
-
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Rankers of other libraries, trained on documents of queries in any order."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

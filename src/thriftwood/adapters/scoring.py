@@ -1,7 +1,5 @@
 """Scorers of scikit-learn, which are given predictions in place of a model."""
 
-from __future__ import annotations
-
 import inspect
 import math
 import reprlib

@@ -4,8 +4,6 @@
 ``per_feature``, ``chol``. What only a model can tell is not looked at here.
 """
 
-from __future__ import annotations
-
 import math
 import reprlib
 from collections.abc import Callable, Iterable, Mapping

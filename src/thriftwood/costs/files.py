@@ -1,7 +1,5 @@
 """Price lists in files: a table (.csv), or the parameters of `Costs` (.json, .toml)."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """From what the user says about costs to a price list for a model and its samples."""
 
-from __future__ import annotations
-
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence

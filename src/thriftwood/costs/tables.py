@@ -5,8 +5,6 @@ several lines, so every line of a file is read alone. Where decimals have commas
 semicolons between cells: such tables are read too, but not written.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -4,8 +4,6 @@ The checksums are those of the files at their publisher, each recorded by at lea
 projects; those of sonar and heart_statlog were also computed anew from the values.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Load a data set: one of the two that come with the package, or one of the benchmark."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """BudgetRF: a random forest whose trees look at prices while they grow."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial

@@ -1,7 +1,5 @@
 """A forest that is grown, pruned and brought to a good point by `fit`."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress

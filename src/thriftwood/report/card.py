@@ -1,7 +1,5 @@
 """A card of a model for registries: what it asks for, costs, proves and gave up."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

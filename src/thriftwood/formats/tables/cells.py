@@ -1,7 +1,5 @@
 """The cells of a column as a model needs them: numbers, categories, labels, weights."""
 
-from __future__ import annotations
-
 import re
 import reprlib
 from collections import Counter

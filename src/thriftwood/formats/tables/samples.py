@@ -1,7 +1,5 @@
 """Samples for a model from a table: its own columns, in its own order."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace

@@ -3,8 +3,6 @@
 Its keys are those that the scripts in `assets` read.
 """
 
-from __future__ import annotations
-
 import math
 import reprlib
 from typing import Any

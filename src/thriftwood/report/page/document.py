@@ -1,7 +1,5 @@
 """The page as one HTML document: template, styles, scripts and data in one text."""
 
-from __future__ import annotations
-
 import html
 import json
 import math

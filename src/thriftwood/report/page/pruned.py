@@ -1,7 +1,5 @@
 """A path of prunings as the subject of a page."""
 
-from __future__ import annotations
-
 import reprlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -3,8 +3,6 @@
 Prunings of one model are such, and rules of a thrifty model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
