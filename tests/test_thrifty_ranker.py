@@ -139,6 +139,21 @@ def test_a_limit_holds_for_every_query():
         assert model.at(budget=np.inf).bill(some.X, some.qid).per_query.max() <= 30.0 + 1e-9
 
 
+@pytest.mark.parametrize("limit", [0.5, 30.0])
+def test_what_a_model_with_a_limit_tells_of_itself_is_within_the_limit(limit):
+    """Below the cheapest stage nothing is bought, and no score claims otherwise."""
+    model = tw.ThriftyRanker(max_cost=limit, effort="quick", random_state=0)
+    model.fit(MANY.X, MANY.y, qid=MANY.qid)
+    assert model.frontier_.cost.max() <= limit
+    assert (np.diff(model.frontier_.score) > 0).all()
+    any_order = of_queries("ndcg@10", MANY.y, np.zeros(len(MANY.y)), MANY.qid).mean()
+    assert (model.score_ > any_order + 1e-9) == (limit > 1)
+    if limit < 1:
+        assert (model.cost_, model.score_) == (0, pytest.approx(any_order))
+    fresh = model.evaluate(NEW.X, NEW.y, qid=NEW.qid)
+    assert fresh.cost_per_query.max() <= limit
+
+
 def test_features_bought_lazily_make_the_same_lists():
     model = priced().at(budget=40.0)
     for query in np.unique(NEW.qid)[:8]:
@@ -237,11 +252,13 @@ def test_lists_of_one_document_and_grades_that_are_all_alike_buy_nothing():
         ({"y": None}, "`y` is None"),
         ({"y": MANY.y[:4]}, "`y` has shape"),
         ({"scoring": "roc_auc"}, "score of rankings"),
+        ({"estimator": lightgbm.LGBMClassifier()}, "pass a ranker, or a regressor of grades"),
         ({"costs": tw.Costs(shared_by=MANY.qid)}, "`shared_by`"),
     ],
 )
 def test_what_cannot_be_fitted_is_said(changed, words):
-    own = {name: changed[name] for name in ("scoring", "costs") if name in changed}
+    parameters = "scoring", "costs", "estimator"
+    own = {name: changed[name] for name in parameters if name in changed}
     given = {"y": MANY.y, "qid": MANY.qid} | {k: v for k, v in changed.items() if k not in own}
     with pytest.raises(InputError, match=words):
         tw.ThriftyRanker(effort="quick", **own).fit(MANY.X, **given)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,10 +14,10 @@ from thriftwood.cascade.building import N_STAGES, stage_forests
 from thriftwood.cascade.list_bills import ListBills
 from thriftwood.cascade.list_tuning import ListResults, tune_lists
 from thriftwood.cascade.ranker import CascadeRanker
-from thriftwood.cascade.rules import whole_model
+from thriftwood.cascade.rules import StoppingRules, not_beaten, whole_model
 from thriftwood.costs import PriceList
 from thriftwood.errors import InputError
-from thriftwood.evaluation import choose_point, read_score
+from thriftwood.evaluation import Evaluation, choose_point, read_score
 from thriftwood.forest import Stages
 from thriftwood.problem import NDCG, SampleData, read_ranking
 from thriftwood.refitting import LabelledSamples
@@ -46,7 +47,10 @@ def build_list_cascade(
 def tuned(
     ranker: CascadeRanker, data: SampleData, prices: PriceList, outputs: FloatArray
 ) -> CascadeRanker:
-    """Return a ranker with rules that fit what its stages say of documents they did not see."""
+    """Return a ranker with rules that fit what its stages say of documents they did not see.
+
+    Where it has a limit for each query, rules are measured within it.
+    """
     assert data.query is not None
     plan, counts = ranker.purchase_plan, data.counted(data.loss_weights)
     score: Any = read_ranking(ranker.scoring)
@@ -64,11 +68,28 @@ def tuned(
     ranker.rules = tune_lists(results)
     read = read_score(ranker.scoring, plan.richest, data, data.table.values)
     ranker.evaluation = ranker.measured(data, prices, read, outputs)
+    if ranker.max_cost < math.inf:
+        ranker.rules = _as_measured(ranker.rules, ranker.evaluation)
+        ranker.evaluation = ranker.measured(data, prices, read, outputs)
     point = choose_point(ranker.evaluation, "one_standard_error").point
     n_rules = len(ranker.rules)
     suggested = n_rules if point is None else n_rules - 1 - point
     ranker.rules = replace(ranker.rules, suggested=suggested)
-    return ranker.at()
+    return ranker.at(max_cost=ranker.max_cost)
+
+
+def _as_measured(rules: StoppingRules, measured: Evaluation) -> StoppingRules:
+    """Return rules with the costs and scores that were measured, those that others do not beat."""
+    of_queries: Any = measured.cost_per_query
+    costs, lacks = of_queries[::-1], 1.0 - measured.score[::-1]
+    kept = not_beaten(costs, lacks)
+    return StoppingRules(
+        thresholds=rules.thresholds[kept],
+        costs=costs[kept],
+        losses=lacks[kept],
+        errors=lacks[kept],
+        standard_errors=rules.standard_errors[kept],
+    )
 
 
 def ranking_name(scoring: Any) -> str:

@@ -114,7 +114,8 @@ def write_within(model: Any, output: Path, request: Request, console: Console) -
         )
     if output.suffix.lower() != ".tw":
         raise InputError(f"{output} is no name for a thrifty model: let it end in .tw.")
-    cheaper = model.at(budget=request.budget)
+    limit = {"max_cost": model.max_cost} if isinstance(model, tw.CascadeRanker) else {}
+    cheaper = model.at(budget=request.budget, **limit)
     samples, file = samples_to_judge(model, request, console)
     names = ("error", "cost", "n_samples")
     if isinstance(model, tw.CascadeRanker):

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -65,7 +66,7 @@ class ThriftyRanker(Thrifty):
         than the best, by more than one standard error of the paired difference over queries.
     max_cost : float, optional
         What no query may exceed, apart from what is paid once for the model: only as many documents
-        go on as fit.
+        go on as fit, and rules are measured so.
     scoring : str, optional
         A score of rankings to choose rules by, such as "ndcg@10", the usual one.
     estimator : "auto" or a model of scikit-learn's kind
@@ -239,6 +240,7 @@ class ThriftyRanker(Thrifty):
         names = self._names
         cascade = CascadeRanker(stages, prices.without_samples(), scoring=scoring)
         cascade.feature_names, cascade.n_jobs = names, self.n_jobs
+        cascade.max_cost = self._limit
         assert data.query is not None
         query = np.unique(data.query, return_inverse=True)[1].astype(np.int32)
         own_weights = in_whole_numbers(weights)
@@ -258,6 +260,10 @@ class ThriftyRanker(Thrifty):
         check_is_fitted(self, "cascade_")
         return self.cascade_
 
+    @property
+    def _limit(self) -> float:
+        return math.inf if self.max_cost is None else float(self.max_cost)
+
     def _read_target(self, y: NDArray[Any], weights: FloatArray) -> tuple[Any, FloatArray, int]:
         grades = y.astype(np.float64)
         check_grades(grades, "a ThriftyRanker", 30)
@@ -274,12 +280,25 @@ class ThriftyRanker(Thrifty):
     def _check_scoring(self) -> None:
         ranking_name(self.scoring)
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if not isinstance(self.estimator, str) and is_classifier(self.estimator):
+            raise InputError(
+                f"`estimator` is a {type(self.estimator).__name__}, and documents are ranked by "
+                "numbers: pass a ranker, or a regressor of grades.",
+                "estimator",
+            )
+
     def _set_rule(self, budget: float | None) -> None:
-        limit = math.inf if self.max_cost is None else self.max_cost
-        self.cascade_ = self.cascade_.at(budget=budget, max_cost=limit)
-        number = min(self.rules_.within(budget), len(self.rules_) - 1)
-        self.cost_ = float(self.rules_.costs[number])
-        self.score_ = float(1.0 - self.rules_.errors[number])
+        self.cascade_ = self.cascade_.at(budget=budget, max_cost=self._limit)
+        number = self.rules_.within(budget)
+        if number < len(self.rules_):
+            self.cost_ = float(self.rules_.costs[number])
+            self.score_ = float(1.0 - self.rules_.errors[number])
+        else:  # the last stage for all documents
+            measured: Any = self.cascade_.evaluation
+            self.cost_ = float(measured.original.cost * measured.documents_per_query)
+            self.score_ = float(measured.original.score)
 
 
 def _best_means(fitted: FittedStages, data: LabelledData) -> tuple[tuple[int, ...], FloatArray]:

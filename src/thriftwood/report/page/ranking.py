@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -54,12 +55,14 @@ def ranking_subject(ranker: CascadeRanker, samples: Any, nouns: str) -> Subject:
             purchases_in_words(sets, stages.in_use, plan.richest.columns),
         )
 
+    limit = "" if ranker.max_cost == math.inf else f", max_cost={ranker.max_cost!r}"
+
     def recipes(points: list[int]) -> Iterator[dict[str, Any]]:
         for point in points:
             budget = tradeoff_inside(rules.costs, len(rules) - 1 - point)
             yield {
                 "command": None,
-                "python": f"model = model.at(budget={budget!r})",
+                "python": f"model = model.at(budget={budget!r}{limit})",
                 "hint": f"Budgets are those of queries. {BUDGETS}",
                 "proof": dict.fromkeys(("tradeoff", "reached", "bound", "gap")) | {"claim": CLAIM},
             }
