@@ -215,24 +215,4 @@ def all_prunings(text: str) -> None:
     assert bound <= least < chosen
 
 
-PROMISES = {
-    function.__name__: function
-    for function in (
-        heart,
-        lazy_sqlite,
-        paper,
-        boosted,
-        shared_fees,
-        cascade,
-        bills,
-        one_tree,
-        choosing,
-        growing,
-        baselines,
-        sensors_in_c,
-        classes_that_matter,
-        all_prunings,
-        thrifty,
-        ranking,
-    )
-}
+PROMISES = {name: globals()[name] for name in SCRIPTS}
