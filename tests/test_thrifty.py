@@ -29,6 +29,7 @@ import thriftwood as tw
 from thriftwood.cascade import StoppingRules
 from thriftwood.costs import read_prices
 from thriftwood.errors import ConstantPredictionWarning, InputError, UnsupportedModelError
+from thriftwood.evaluation import areas_under_curve
 from thriftwood.forest import predict_member
 from thriftwood.support.columns import Columns
 from thriftwood.thrifty import (
@@ -44,6 +45,7 @@ from thriftwood.thrifty.learners import (
     histogram_booster,
     lightgbm_booster,
 )
+from thriftwood.thrifty.tuning import are_as_likely
 
 
 def classes(n_samples=400, seed=0):
@@ -554,25 +556,42 @@ def test_class_weights_raise_the_share_of_a_class():
     assert heavy.predict(X).mean() > plain.predict(X).mean()
 
 
-@pytest.mark.parametrize(("log_loss", "suggested"), [(0.69, 1), (0.41, 0)])
-def test_the_cheapest_rule_is_suggested_that_is_not_clearly_worse(log_loss, suggested):
-    rules = StoppingRules(
-        thresholds=np.array([[0.0, 0.0], [np.inf, 0.0]]),
-        costs=np.array([1.0, 10.0]),
-        losses=np.array([0.2, 0.1]),
-        errors=np.array([0.2, 0.1]),
-        standard_errors=np.zeros(2),
-    )
-    random = np.random.default_rng(0)
+TWO_RULES = StoppingRules(
+    thresholds=np.array([[0.0, 0.0], [np.inf, 0.0]]),
+    costs=np.array([1.0, 10.0]),
+    losses=np.array([0.2, 0.1]),
+    errors=np.array([0.2, 0.1]),
+    standard_errors=np.zeros(2),
+)
+
+
+@pytest.mark.parametrize("as_likely", [True, False])
+def test_the_cheapest_rule_is_suggested_that_is_not_clearly_worse(as_likely):
     errors = np.zeros((100, 2))
     errors[:10, 0] = errors[9:18, 1] = 1.0  # 10 and 9 of them, seldom the same
-    log_losses = np.column_stack([np.full(100, log_loss), 0.4 + 0.2 * random.normal(size=100)])
-    weights = np.full(100, 0.01)
-    margins = np.ones((100, 2))
-    tuned = TunedStages.of(rules, margins, errors, log_losses, weights)
-    assert tuned.rules.suggested == suggested
+    about = np.full(100, 0.01), np.array([as_likely, True])
+    tuned = TunedStages.of(TWO_RULES, np.ones((100, 2)), errors, *about)
+    assert tuned.rules.suggested == 1 - as_likely
     errors[10:30, 0] = 1.0
-    assert TunedStages.of(rules, margins, errors, log_losses, weights).rules.suggested == 1
+    assert TunedStages.of(TWO_RULES, np.ones((100, 2)), errors, *about).rules.suggested == 1
+
+
+@pytest.mark.parametrize(
+    ("cheap", "is_as_likely"),
+    [
+        (lambda y, noise: 0.1 + 0.3 * y + noise, True),
+        (lambda y, _: np.full(len(y), 0.5), False),  # clearly less likely
+        (lambda y, noise: 0.02 + 0.06 * y + 0.3 * (noise > 0), False),  # clearly another order
+    ],
+)
+def test_rules_that_know_less_of_a_rare_class_are_not_as_likely(cheap, is_as_likely):
+    y = (np.arange(1000) % 20 == 0).astype(np.int64)
+    noise = 0.05 * np.random.default_rng(0).uniform(-1, 1, 1000)
+    second = np.column_stack([cheap(y, noise), 0.1 + 0.3 * y + noise])
+    outputs = np.stack([1.0 - second, second], axis=2)
+    data = LabelledData(np.empty((1000, 0)), y, np.ones(1000), 2)
+    found = are_as_likely(TWO_RULES, np.ones((1000, 2)), outputs, data)
+    assert found.tolist() == [is_as_likely, True]
 
 
 @pytest.mark.parametrize("options", [{"budget": 0.5}, {"max_cost": 0.5}])
@@ -592,7 +611,7 @@ def test_where_nothing_tells_classes_apart_it_is_said():
 
 
 @pytest.mark.parametrize("share", [0.05, 0.5])
-def test_rules_are_tuned_by_probabilities_where_a_class_is_rare(share):
+def test_rules_are_tuned_by_probabilities(share):
     X, y = make_classification(
         *(3000, 8), n_informative=4, weights=[1 - share], class_sep=0.5, random_state=1
     )
@@ -618,6 +637,26 @@ def test_what_would_fail_after_the_work_is_refused_before_it(options, words, sam
     monkeypatch.setattr(room, "order_sets", None)
     with pytest.raises(InputError, match=words):
         thrifty(costs=PRICES, **options).fit(*samples)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.02, 0.05, 0.1])
+def test_without_a_budget_it_ranks_rare_classes_as_the_full_model_does(share):
+    lost, noise = [], []
+    for seed in range(6):
+        X, y = make_classification(
+            *(9000, 20), n_informative=6, n_redundant=4, weights=[1 - share], random_state=seed
+        )
+        prices = np.random.default_rng(seed).choice([1.0, 2.0, 5.0, 10.0, 20.0], 20)
+        model = thrifty(costs=prices).fit(X[:1000], y[:1000])
+        path = model.decision_path(X[1000:])
+        full, last = len(model.stages_) - 1, model.stages_.outputs
+        area_of = areas_under_curve(y[1000:], np.full(8000, 1 / 8000), 2)
+        (own, deviation), (best, other) = map(area_of, (path.predictions, last(full, X[1000:])))
+        lost.append(best - own)
+        noise.append(np.linalg.norm(deviation - other))
+    drawn = np.std(lost, ddof=1) / np.sqrt(len(lost))
+    assert np.mean(lost) <= 2 * np.hypot(drawn, np.mean(noise))
 
 
 def test_rare_classes_do_not_make_it_end_in_a_constant():
@@ -849,7 +888,7 @@ def test_it_stands_at_the_end_of_a_pipeline(samples):
     X, y = samples
     line = make_pipeline(StandardScaler(), thrifty(costs=PRICES, budget=5.0)).fit(X, y)
     assert line[-1].bill(line[:-1].transform(X)).mean == pytest.approx(5.0, rel=0.3)
-    assert line.score(X, y) > 0.8
+    assert line.score(X, y) > 0.75
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -473,8 +473,9 @@ class ThriftyClassifier(ClassifierMixin, Thrifty):
     budget : float, optional
         What a sample may cost on average. None takes the cheapest rule that is not clearly worse
         than the best, by more than one standard error of the paired difference: neither by its
-        score nor, of classes, by the log loss. With `error_costs` and no `scoring` it takes the
-        least total of bill and errors, or hardly more.
+        score nor, of classes, by the log loss, nor, by more than half a standard error, by the area
+        under the ROC curve. With `error_costs` and no `scoring` it takes the least total of bill
+        and errors, or hardly more.
     max_cost : float, optional
         What no sample may exceed, apart from what is paid once for the model. Where samples have
         prices of their own, as long as none is above the dearest that the model was fitted with.

@@ -29,6 +29,7 @@ from thriftwood.evaluation.scores import (
     NEG_ERROR_COSTS,
     Predicted,
     Score,
+    areas_under_curve,
     check_scoring,
     class_losses,
     default_scoring,

@@ -296,10 +296,10 @@ def _with_good_probabilities(measured: Evaluation, good_enough: BoolArray) -> Bo
     return good_enough & _at_least(score, score[good_enough].max())
 
 
-def near_best(score: FloatArray, deviations: FloatArray) -> BoolArray:
-    """Mark scores that are below the best by no more than the standard error of the difference."""
+def near_best(score: FloatArray, deviations: FloatArray, part: float = 1.0) -> BoolArray:
+    """Mark scores below the best by at most (a part of) the standard error of the difference."""
     best = int(score.argmax())
-    return _at_least(score, score[best] - standard_errors_to(deviations, deviations[best]))
+    return _at_least(score, score[best] - part * standard_errors_to(deviations, deviations[best]))
 
 
 def least_total_cost(measured: Evaluation, _limit: float) -> BoolArray:

@@ -145,6 +145,19 @@ def default_scoring(forest: Forest, target: NDArray[Any], has_queries: bool = Fa
     return "roc_auc" if len(forest.classes) == 2 else "roc_auc_ovr"
 
 
+def areas_under_curve(
+    target: IndexArray, shares: FloatArray, n_classes: int
+) -> Callable[[FloatArray], tuple[float, FloatArray]]:
+    """Return what tells the area under the ROC curve of probabilities, with its deviations.
+
+    Of more than two classes it is the mean over each against the rest. Shares add up to 1.
+    """
+    samples = ScoredSamples(target, shares, n_classes, {})
+    area = roc_auc if n_classes == 2 else roc_auc_ovr
+    nothing = np.empty((0, 0))
+    return lambda outputs: area(samples, Predicted(nothing, outputs, outputs.argmax(axis=1)))
+
+
 def class_losses(outputs: FloatArray, y_true: IndexArray | FloatArray) -> FloatArray:
     """Return error, Brier score and log loss of each sample, shape (3, n_samples)."""
     right = np.arange(len(outputs)), y_true

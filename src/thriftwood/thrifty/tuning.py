@@ -13,17 +13,21 @@ from thriftwood.cascade import (
     at_stop,
     brier_scores,
     cheapest,
-    is_lopsided,
     not_beaten,
     rules_near_best,
     temperature_scaling,
     tune_rules,
+    whole_model,
 )
+from thriftwood.evaluation import areas_under_curve, near_best
 from thriftwood.forest import gate_margins, margins_of
 from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
 from thriftwood.thrifty.data import LEAST_CHANCE, LabelledData
 
 NO_LABELS = np.empty((0, 0), dtype=np.int64)
+# Of the standard error: by so much may a rule rank samples worse. Few samples of a rare class make
+# it large, and a whole one would give much of what is known of them away.
+RANKED_WORSE = 0.5
 
 
 class StageOutputs(NamedTuple):
@@ -81,7 +85,8 @@ class Objective(NamedTuple):
 class TunedStages(NamedTuple):
     """Rules to stop, and what they were measured by: margins and losses at each stage.
 
-    `as_likely` marks rules whose probabilities of classes are not clearly worse than the best.
+    `as_likely` marks rules whose probabilities of classes are not clearly worse than the best, and
+    that rank samples hardly worse.
     """
 
     rules: StoppingRules
@@ -95,15 +100,16 @@ class TunedStages(NamedTuple):
         rules: StoppingRules,
         margins: FloatArray,
         observed: FloatArray,
-        log_losses: FloatArray,
         weights: FloatArray,
+        as_likely: BoolArray | None = None,
     ) -> TunedStages:
-        """Suggest the cheapest rule that is not clearly worse than the best, neither by its losses
-        nor by its log losses: rules of few errors may know little of who is at risk.
+        """Suggest the cheapest rule that is not clearly worse than the best, by its losses nor by
+        its probabilities: rules of few errors may know little of who is at risk.
         """
-        as_likely = rules_near_best(rules, margins, log_losses, weights)
-        as_good = rules_near_best(rules, margins, observed, weights) & as_likely
-        return cls(replace(rules, suggested=cheapest(as_good)), margins, observed, as_likely)
+        as_good = rules_near_best(rules, margins, observed, weights)
+        as_likely = as_good if as_likely is None else as_likely
+        suggested = cheapest(as_good & as_likely)
+        return cls(replace(rules, suggested=suggested), margins, observed, as_likely)
 
 
 def tune_stages(
@@ -113,7 +119,8 @@ def tune_stages(
 
     `final` are the margins of the models that were trained on all samples, (n_samples, n_stages).
     Losses are expected ones, as in `cascade`: the best stage is trusted, and others err where they
-    disagree with it; where nearly all samples are of one class they are Brier scores.
+    disagree with it. Of classes they are Brier scores, which see more than errors who is at risk,
+    or what errors cost.
     """
     stages = range(found.outputs.shape[1])
     margins = np.column_stack([objective.margins(found, s) for s in stages])
@@ -130,7 +137,7 @@ def tune_stages(
     if data.n_classes > 1:
         answers = np.column_stack([objective.answers(found.outputs[:, s]) for s in stages])
         probability, expected = _calibrated(found, data, weights), None
-        if not objective.is_money and is_lopsided(data.y, weights):
+        if not objective.is_money:
             expected = brier_scores(found.outputs, probability)
         results = StageResults(
             labels=answers,
@@ -140,10 +147,9 @@ def tune_stages(
             expected=expected,
             **shared,
         )
-        right = found.outputs[np.arange(len(data.y)), :, data.y]
-        log_losses = -np.log(np.maximum(right, LEAST_CHANCE))
         rules = at_final_bills(tune_rules(results), results, final)
-        return TunedStages.of(rules, margins, observed, log_losses, weights)
+        as_likely = are_as_likely(rules, margins, found.outputs, data)
+        return TunedStages.of(rules, margins, observed, weights, as_likely)
     expected = np.zeros(margins.shape) if data.n_classes else _expected(found, data, weights)
     unit = float(weights @ expected[:, 0]) or 1.0  # rules are tuned for losses of about 1
     results = StageResults(
@@ -157,7 +163,26 @@ def tune_stages(
     )
     rules = at_final_bills(tune_rules(results), results, final)
     scaled = {name: unit * getattr(rules, name) for name in ("losses", "errors", "standard_errors")}
-    return TunedStages.of(replace(rules, **scaled), margins, observed, observed, weights)
+    return TunedStages.of(replace(rules, **scaled), margins, observed, weights)
+
+
+def are_as_likely(
+    rules: StoppingRules, margins: FloatArray, outputs: FloatArray, data: LabelledData
+) -> BoolArray:
+    """Mark rules whose log loss is not clearly above the least, and that rank samples hardly worse
+    than the best rule or the last stage, by areas under ROC curves.
+    """
+    weights = data.weights / data.weights.sum()
+    right = outputs[np.arange(len(data.y)), :, data.y]
+    log_losses = -np.log(np.maximum(right, LEAST_CHANCE))
+    as_likely = rules_near_best(rules, margins, log_losses, weights)
+    if len(np.unique(data.y)) < data.n_classes:  # one may be so rare that no sample is left
+        return as_likely
+    area_of = areas_under_curve(data.y, weights, data.n_classes)
+    tried = [*rules.thresholds, whole_model(outputs.shape[1])]
+    found = [area_of(at_stop(margins, outputs, rule)) for rule in tried]
+    areas, deviations = map(np.array, zip(*found, strict=True))
+    return as_likely & near_best(areas, deviations, RANKED_WORSE)[:-1]
 
 
 def at_final_bills(rules: StoppingRules, results: StageResults, final: FloatArray) -> StoppingRules:
