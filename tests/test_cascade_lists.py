@@ -29,11 +29,11 @@ COSTS = tw.Costs(
 
 
 @cache
-def cascade(priced=True):
+def cascade(priced=True, max_cost=np.inf):
     X, y, qid = documents()
     costs = COSTS if priced else None
     path = tw.prune_path(ranker(), X, y, qid=qid, costs=costs)
-    return path.cascade(VALID.X, VALID.y, qid=VALID.qid, stages=6)
+    return path.cascade(VALID.X, VALID.y, qid=VALID.qid, stages=6, max_cost=max_cost)
 
 
 # --- who goes on
@@ -185,11 +185,14 @@ def test_bills_are_those_of_the_stages_where_documents_stop(budget):
     )
 
 
-def test_rules_cost_and_score_what_they_say_on_the_queries_that_tuned_them():
-    made = cascade()
+@pytest.mark.parametrize("max_cost", [np.inf, 20.0])
+def test_rules_cost_and_score_what_they_say_on_the_queries_that_tuned_them(max_cost):
+    """Within a limit for each query, too, if the rules were made for it."""
+    made = cascade(max_cost=max_cost)
     rules = made.rules
+    assert rules.costs[-1] <= max_cost
     for number in range(0, len(rules), 5):
-        one = made.at(budget=rules.costs[number])
+        one = made.at(budget=rules.costs[number], max_cost=max_cost)
         np.testing.assert_array_equal(one.stages.thresholds, rules.thresholds[number])
         assert one.bill(VALID.X, VALID.qid).per_query.mean() == pytest.approx(rules.costs[number])
         assert one.score(VALID.X, VALID.y, VALID.qid) == pytest.approx(1 - rules.errors[number])

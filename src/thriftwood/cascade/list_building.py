@@ -34,6 +34,7 @@ def build_list_cascade(
     n_jobs: int | None = None,
     progress: bool | None = None,
     scoring: str = NDCG,
+    max_cost: float = math.inf,
 ) -> CascadeRanker:
     """Return a cascade of points of a ranker's path, tuned on queries, as `PruningPath.cascade`."""
     validation = data.table.columns, data.target, data.sample_weights, data.query
@@ -41,6 +42,7 @@ def build_list_cascade(
         forests = stage_forests(path, stages, refit, validation, n_jobs, bar)
         tried = Stages(tuple(forests), whole_model(len(forests))).check()
         ranker = CascadeRanker(tried, prices.without_samples(), scoring=scoring, n_jobs=n_jobs)
+        ranker.max_cost = max_cost
         return tuned(ranker, data, prices, ranker.outputs(data.table))
 
 

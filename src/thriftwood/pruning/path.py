@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from thriftwood.acquisition import read_limit
 from thriftwood.adapters import BootstrapSamples, Scoring, read_bootstrap, read_forest, write_model
 from thriftwood.cascade import (
     N_STAGES,
@@ -444,7 +445,8 @@ class PruningPath(Summarised):
             What a sample may cost on average, measured on these samples. None means the cheapest
             rule that is not clearly worse than the best, by `scoring` or `error_costs`.
         max_cost : float
-            What no sample may pay more than, as in `LazyPredictor`. Rules are tuned without it.
+            What no sample may pay more than, as in `LazyPredictor`, or of a ranker no query. Rules
+            are tuned without it; those for lists are measured within it, and chosen so.
         scoring : str or callable, optional
             As in `evaluate` and `choose`: without a budget the cheapest rule is taken whose score
             is lower than the best by at most one standard error of the difference. None means the
@@ -486,8 +488,9 @@ class PruningPath(Summarised):
         data, prices = self._read_validation(X, y, *about)
         if not self.forest.is_classifier:
             name = ranking_name(scoring)
-            ranker = build_list_cascade(self, data, prices, stages, refit, n_jobs, progress, name)
-            return ranker.at(budget=budget, max_cost=max_cost)
+            limit = read_limit(max_cost)
+            own = self, data, prices, stages, refit, n_jobs, progress, name
+            return build_list_cascade(*own, limit).at(budget=budget, max_cost=limit)
         if class_weight is None and not isinstance(scoring, ErrorCosts):
             data = with_own_class_weights(data, self.model, self.forest) or data
         cascade = build_cascade(self, data, prices, stages, refit, n_jobs, progress, scoring)
