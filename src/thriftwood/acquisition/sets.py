@@ -6,17 +6,14 @@ the next set, and goes on while the model on that set is not sure.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thriftwood.acquisition.kernels import KNOWN, NOTHING, REQUESTED, UNKNOWN, USED, State
+from thriftwood.acquisition.traversal import Traversal
 from thriftwood.forest import Forest, NestedStages, Stages
-from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
+from thriftwood.support.arrays import FloatArray, IndexArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +40,8 @@ class CompiledSets:
         return SetTraversal(self.nested, n_samples, n_slots, one_by_one, self.wait)
 
 
-class SetTraversal:
-    """Samples on their way through the stages, with the interface of `Traversal`."""
+class SetTraversal(Traversal):
+    """Samples on their way through the stages; they keep their own state, in no slots."""
 
     def __init__(
         self,
@@ -71,39 +68,21 @@ class SetTraversal:
             first_uses=np.empty((0, 0, 2), np.int32),
             n_first_uses=np.empty(0, np.int32),
         )
-
-    def set_known(self, known: BoolArray, values: NDArray[Any]) -> None:
-        """Take in what samples know before they start."""
-        self.state.status[known] = KNOWN
-        self.state.values[known] = values[known]
-
-    def start(self, i: int, _slot: int) -> Callable[[], int]:
-        """Return the function that advances a sample to its next request, or to the end."""
-        return partial(self._advance, np.array([i]))
+        self._numbers = np.arange(max(n_samples, n_slots))
 
     def clear(self, _slots: int | slice) -> None:
-        """Do nothing: samples keep their own state."""
+        """Do nothing."""
 
     def send_on(self, samples: IntArray) -> None:
         """Send samples that wait at a stage to the next."""
         self.state.stage[samples] += 1
         self._is_done[samples] = False
 
-    def requested(self, i: int) -> list[int]:
-        """Return all features that a sample has requested."""
-        return np.flatnonzero(self.state.status[i] == REQUESTED).tolist()
-
-    def advance_batch(self, samples: IntArray, _slots: IntArray) -> tuple[IntArray, IntArray]:
-        """Advance several samples; return the samples and features of all their requests."""
-        self._advance(samples)
-        place, feature = np.nonzero(self.state.status[samples] == REQUESTED)
-        return samples[place], feature
-
     def finish(self, i: int, _slot: int) -> None:
         """Keep the first uses of a sample that has arrived."""
         self.first_uses[i] = np.array(self._uses[i], np.int32).tobytes()
 
-    def _advance(self, samples: IntArray) -> int:
+    def _advance(self, samples: IntArray, _slots: IntArray) -> int:
         """Advance samples until each waits for a value or has arrived; return the last request."""
         wanted, moving = NOTHING, samples[~self._is_done[samples]]
         while len(moving):

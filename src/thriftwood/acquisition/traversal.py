@@ -142,6 +142,7 @@ class Traversal:
         self._roots = self._roots_of_stages[0]
         self._numbers = np.arange(max(n_samples, n_slots))
         state = tuple(self.state)
+        self._advance: Callable[[IntArray, IntArray], int]
         if weighing is None:
             self._advance = partial(kernels.advance, forest.nodes, state, one_by_one)
         else:

@@ -19,6 +19,7 @@ import numpy as np
 
 from thriftwood.billing import model_costs, paid_by_step
 from thriftwood.closure import from_the_end
+from thriftwood.distributed.dual import send_all
 from thriftwood.distributed.partitioned import (
     BLOCK_SAMPLES,
     ReadPartition,
@@ -103,7 +104,7 @@ def subsampled_partitions(
     def measure(drop_step: IndexArray, n_points: int) -> tuple[FloatArray, FloatArray]:
         build = partial(_add_up_bills, drop_step, n_points, read)
         with open_partitions(build, *source) as partitions:
-            paid = reduce(add, partitions.map(_paid, [None] * partitions.n_partitions))
+            paid = reduce(add, partitions.map(send_all, [None] * partitions.n_partitions))
         return figures_from_sums(shared, losses, paid, sum(weights), drop_step)
 
     data = _joined([part for part in drawn if part is not None])
@@ -156,10 +157,6 @@ def _add_up_bills(
     drop_step: IndexArray, n_points: int, read: ReadPartition, partition: Partition
 ) -> FloatArray:
     return paid_in_blocks(read(partition), drop_step, n_points)
-
-
-def _paid(state: FloatArray, _: None) -> FloatArray:
-    return state
 
 
 def _numbers_to_draw(n_samples: list[int], size: int) -> list[int]:

@@ -73,22 +73,6 @@ def _matthews_corrcoef(hit: Shares, true: Shares, named: Shares) -> Shares:
     return np.where(is_zero, 0, covariance / np.sqrt(np.where(is_zero, 1, variances)))
 
 
-def _precision(hit: Shares, _true: Shares, named: Shares) -> tuple[Shares, Shares]:
-    return hit, named
-
-
-def _recall(hit: Shares, true: Shares, _named: Shares) -> tuple[Shares, Shares]:
-    return hit, true
-
-
-def _f1(hit: Shares, true: Shares, named: Shares) -> tuple[Shares, Shares]:
-    return 2 * hit, true + named
-
-
-def _jaccard(hit: Shares, true: Shares, named: Shares) -> tuple[Shares, Shares]:
-    return hit, true + named - hit
-
-
 def _of_one(parts: Callable[..., Any], *shares: Shares, own_class: int) -> Shares:
     return _ratio(*parts(*(one[..., own_class] for one in shares)))
 
@@ -115,7 +99,13 @@ def _ratio(part: Shares, whole: Shares) -> Shares:
     return np.where(is_zero, 0, part / np.where(is_zero, 1, whole))
 
 
-_PARTS = {"precision": _precision, "recall": _recall, "f1": _f1, "jaccard": _jaccard}
+# What is divided by what, of one class.
+_PARTS: dict[str, Callable[..., tuple[Shares, Shares]]] = {
+    "precision": lambda hit, _true, named: (hit, named),
+    "recall": lambda hit, true, _named: (hit, true),
+    "f1": lambda hit, true, named: (2 * hit, true + named),
+    "jaccard": lambda hit, true, named: (hit, true + named - hit),
+}
 _MEANS: dict[str, Callable[..., Shares]] = {
     "": _of_one,
     "_macro": _macro,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -277,23 +278,14 @@ def _own_class(name: str, label: Any, forest: Forest) -> int:
     if len(labels) == 2 and label in labels:
         return int(labels.index(label))
     has = f"has {len(labels)} classes" if len(labels) != 2 else "has {!r} and {!r}".format(*labels)
+    of_all = f"{name}_macro" if f"{name}_macro" in FORMULAS else "f1_macro"
+    of_scores = "" if name in FORMULAS else ", response_method='predict_proba'"
     raise InputError(
         f"`scoring` is {name!r}, which judges how the class {label!r} is told from another, and "
-        f"this model {has}: pass '{_of_all(name)}' or 'roc_auc_ovr', which judge all classes, or "
-        f"{_made(name)}.",
+        f"this model {has}: pass '{of_all}' or 'roc_auc_ovr', which judge all classes, or "
+        f"`sklearn.metrics.make_scorer(sklearn.metrics.{name}_score, pos_label=...{of_scores})`.",
         "scoring",
     )
-
-
-def _of_all(name: str) -> str:
-    """Return the score of all classes that is nearest to one about a class."""
-    return f"{name}_macro" if f"{name}_macro" in FORMULAS else "f1_macro"
-
-
-def _made(name: str) -> str:
-    """Return how to make such a score of a class of the user's choice."""
-    of_scores = "" if name in FORMULAS else ", response_method='predict_proba'"
-    return f"`sklearn.metrics.make_scorer(sklearn.metrics.{name}_score, pos_label=...{of_scores})`"
 
 
 def _groups(weights: FloatArray, most: int, query: IndexArray | None) -> tuple[IntArray, int]:
@@ -482,15 +474,10 @@ def _left_out(
 
     def measure(predicted: Predicted) -> tuple[float, FloatArray]:
         score = score_of(predicted, 0)
-        without = np.array([_or(score, score_of, predicted, 1 + g) for g in range(n_groups)])
+        without = np.full(n_groups, score)
+        for g in range(n_groups):
+            with suppress(InputError):  # a class is missing then
+                without[g] = score_of(predicted, 1 + g)
         return score, factor * (without.mean() - without)
 
     return measure
-
-
-def _or(score: float, score_of: Callable[[Predicted, int], float], *which: Any) -> float:
-    """Return the score without a group, or the whole one where a class is missing then."""
-    try:
-        return score_of(*which)
-    except InputError:
-        return score

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thriftwood.adapters import forest_model, read_forest
-from thriftwood.costs import PriceList, price_parts, prices_from
+from thriftwood.costs import price_parts, prices_from
 from thriftwood.errors import InputError
 from thriftwood.forest import Forest, files
 from thriftwood.problem import (
@@ -25,12 +25,18 @@ from thriftwood.problem import (
 )
 from thriftwood.problem.targets import SAMPLES
 from thriftwood.pruning.proof import CRITERIA, Baseline, Optimal, PathProof, Sampled
-from thriftwood.support.arrays import read_only
+from thriftwood.support.arrays import BoolArray, read_only
 
 FORMAT = "thriftwood pruning path"
 VERSION = 7
 PER_POINT = ("tradeoffs", "costs", "losses", "n_splits", "n_features")
 OPTIONAL = ("drop_step", "masks", "error_costs")
+# What the header of a file says of each kind of proof.
+PROOFS: dict[type, tuple[str, ...]] = {
+    Optimal: ("gap", "cost_gap", "is_exact"),
+    Sampled: ("n_drawn", "n_samples", "is_finished"),
+    Baseline: ("criterion",),
+}
 NEVER_BELOW_0 = {*CLASSIFIER_LOSSES, *REGRESSOR_LOSSES}
 ROUNDING = 1e-9  # of sums of doubles, as a part of the largest
 
@@ -88,28 +94,14 @@ def load_path(file: str | os.PathLike[str], model: Any = None) -> dict[str, Any]
 
 
 def _about_proof(proof: PathProof) -> dict[str, Any]:
-    kind = {"kind": type(proof).__name__}
-    if isinstance(proof, Sampled):
-        names = ("n_drawn", "n_samples", "is_finished")
-        return kind | {name: getattr(proof, name) for name in names}
-    if isinstance(proof, Baseline):
-        return kind | {"criterion": proof.criterion}
-    return kind | {
-        "gap": proof.gap,
-        "cost_gap": proof.cost_gap,
-        "is_exact": proof.is_exact,
-    }
+    kind = type(proof)
+    return {"kind": kind.__name__} | {name: getattr(proof, name) for name in PROOFS[kind]}
 
 
 def _proof(about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> PathProof:
-    kind, numbers = about["kind"], {name: about[name] for name in about if name != "kind"}
-    if kind == "Sampled":
-        return Sampled(read_only(arrays["gaps"]), **numbers)
-    if kind == "Baseline":
-        return Baseline(**numbers)
-    if kind != "Optimal":
-        raise ValueError
-    return Optimal(**numbers)
+    facts = {name: about[name] for name in about if name != "kind"}
+    kind = {one.__name__: one for one in PROOFS}[about["kind"]]
+    return kind(read_only(arrays["gaps"]), **facts) if kind is Sampled else kind(**facts)
 
 
 def _laws(
@@ -144,8 +136,13 @@ def _laws(
             forest, path.prices, np.zeros(forest.n_nodes), path.drop_step, n_points
         )[1:]
     else:
-        yield _are_prunings(path.masks, forest, n_points), "a point is no pruning of its model"
-        kept = _sizes(path.masks, forest, path.prices)
+        shape = n_points, -(-forest.n_nodes // 8)
+        are_bits = path.masks.dtype == np.uint8 and path.masks.shape == shape
+        yield are_bits, "a point is no pruning of its model"
+        masks = [np.unpackbits(one, count=forest.n_nodes).astype(bool) for one in path.masks]
+        yield all(_is_pruning(one, forest) for one in masks), "a point is no pruning of its model"
+        columns = [path.prices.n_columns_of(forest.feature[one]) for one in masks]
+        kept = [int(one.sum()) for one in masks], columns
     for name, counted in zip(("n_splits", "n_features"), kept, strict=True):
         yield (getattr(path, name) == counted).all(), f"`{name}` is not what its points keep"
     own, n_used = path.original, path.prices.n_columns_of(forest.feature[forest.is_split])
@@ -219,19 +216,7 @@ def _are_steps(steps: NDArray[Any], forest: Forest, n_points: int) -> bool:
     )
 
 
-def _are_prunings(masks: NDArray[Any], forest: Forest, n_points: int) -> bool:
-    if masks.dtype != np.uint8 or masks.shape != (n_points, -(-forest.n_nodes // 8)):
-        return False
+def _is_pruning(kept: BoolArray, forest: Forest) -> bool:
     parent = forest.parent
-    for bits in masks:
-        kept = np.unpackbits(bits, count=forest.n_nodes).astype(np.bool_)
-        if (kept & ~forest.is_split).any() or (kept & (parent >= 0) & ~kept[parent]).any():
-            return False
-    return True
-
-
-def _sizes(masks: NDArray[Any], forest: Forest, prices: PriceList) -> tuple[list[int], list[int]]:
-    """Return how many splits and features each point keeps."""
-    kept = [np.unpackbits(bits, count=forest.n_nodes).astype(np.bool_) for bits in masks]
-    n_features = [prices.n_columns_of(forest.feature[one]) for one in kept]
-    return [int(one.sum()) for one in kept], n_features
+    orphans = kept & (parent >= 0) & ~kept[parent]
+    return not ((kept & ~forest.is_split) | orphans).any()

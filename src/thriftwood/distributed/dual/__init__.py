@@ -22,4 +22,9 @@ from thriftwood.distributed.dual.ascent import DecomposedClosure
 from thriftwood.distributed.dual.cut import DualSolution, decomposed_cut
 from thriftwood.distributed.dual.options import DualDecomposition, DualRound
 from thriftwood.distributed.dual.path import decomposed_path
-from thriftwood.distributed.dual.subproblem import Subproblem, cost_by_breakpoint, join_subproblems
+from thriftwood.distributed.dual.subproblem import (
+    Subproblem,
+    cost_by_breakpoint,
+    join_subproblems,
+    send_all,
+)

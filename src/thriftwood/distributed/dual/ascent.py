@@ -126,20 +126,16 @@ def _dual_point(problem: DecomposedClosure, multipliers: FloatArray) -> DualPoin
     whole = whole_multipliers(multipliers, problem.gains, scale)
     solutions = problem.partitions.map(solve_all, list(whole))
     drops_at = np.array([one.drops_at for one in solutions]) / scale
-    breakpoint_of, n_breakpoints = _breakpoints(_mean_drop(drops_at, problem), problem.requires)
+    # The mean tradeoff at which partitions drop a project; infinity if none ever does.
+    weight = np.where(np.isfinite(drops_at) & problem.decides, problem.weight, 0.0)
+    mean_drop = _weighted_mean(drops_at, weight, np.inf)
+    breakpoint_of, n_breakpoints = _breakpoints(mean_drop, problem.requires)
     cost = np.sum(problem.map(cost_by_breakpoint, (breakpoint_of, n_breakpoints)), axis=0)
     gain = np.zeros(n_breakpoints, dtype=np.int64)
     ever = breakpoint_of >= 0
     np.add.at(gain, breakpoint_of[ever], problem.gains[ever])
     kept = (breakpoint_of, from_the_end(gain), from_the_end(cost))
     return DualPoint(multipliers, drops_at, solutions, scale, *kept)
-
-
-def _mean_drop(drops_at: FloatArray, problem: DecomposedClosure) -> FloatArray:
-    """Return the mean tradeoff at which partitions drop a project; infinity if none ever does."""
-    counts = np.isfinite(drops_at) & problem.decides
-    weight = np.where(counts, problem.weight, 0.0)
-    return _weighted_mean(drops_at, weight, np.inf)
 
 
 def _weighted_mean(values: FloatArray, weight: FloatArray, nowhere: float) -> FloatArray:

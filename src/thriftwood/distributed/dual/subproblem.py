@@ -89,16 +89,11 @@ class Subproblem:
 
     def needed_items(self, kept: BoolArray) -> BoolArray:
         """Return the items that the kept projects need."""
-        breakpoint_of = np.where(kept, 0, -1).astype(np.int32)
-        return self.last_needed(breakpoint_of) == 0
+        return self.last_needed(np.where(kept, 0, -1).astype(np.int32)) == 0
 
     def last_needed(self, breakpoint_of: IndexArray) -> IndexArray:
         """Return the last breakpoint at which each item is needed."""
         return last_needed(breakpoint_of, self.arc_start, self.arc_item, self.n_items)
-
-    def cost_of(self, kept: BoolArray) -> int:
-        """Return what the items cost that the kept projects need."""
-        return exact_sum(self.costs[self.needed_items(kept)])
 
     def disagreement(self, status: Status) -> "Subproblem":
         """Return what open projects need beyond what kept ones have bought."""
@@ -182,7 +177,8 @@ def certify(
     priced = subproblem.at(scaled)
     problem = priced.with_gains(multipliers)
     solution = min_cut(problem)
-    return solution.kept, check_certificate(problem, solution).bound, priced.cost_of(kept)
+    cost = exact_sum(priced.costs[priced.needed_items(kept)])
+    return solution.kept, check_certificate(problem, solution).bound, cost
 
 
 def cost_by_breakpoint(subproblem: Subproblem, message: tuple[IndexArray, int]) -> IntArray:
@@ -220,6 +216,6 @@ def send_disagreement(subproblem: Subproblem, message: tuple[Status, ScaledLambd
     return subproblem.at(scaled).disagreement(status)
 
 
-def send_all(subproblem: Subproblem, _: None) -> Subproblem:
-    """Return the whole subproblem."""
-    return subproblem
+def send_all(state: Any, _: None) -> Any:
+    """Return all that lies in a partition."""
+    return state
