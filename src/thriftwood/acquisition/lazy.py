@@ -186,7 +186,9 @@ class LazyPredictor:
         if self._own is not None and (self._own.is_plain or self._own.is_tied_to_samples):
             costs, self._own = self._own.as_costs(), None
         self._costs = costs
-        self._prices = self._own or self._read_prices(_without_samples(costs), 1, ONE_QUERY)
+        if isinstance(costs, Costs):  # those of certain samples come with the samples
+            costs = costs.for_samples(per_sample=None, known=None, shared_by=None)
+        self._prices = self._own or self._read_prices(costs, 1, ONE_QUERY)
         self._price_arrays = price_arrays(self._prices)
 
     def predict(
@@ -516,13 +518,6 @@ def _check_sets(model: Any, stop: Any, max_cost: float, on_failure: str) -> None
             "pass 'missing' or 'raise'.",
             "on_failure",
         )
-
-
-def _without_samples(costs: AnyCosts) -> AnyCosts:
-    """Return prices without those of certain samples, which come with the samples."""
-    if not isinstance(costs, Costs):
-        return costs
-    return costs.for_samples(per_sample=None, known=None, shared_by=None)
 
 
 def _failed(buyer: Buyer, n_answered: int) -> str:

@@ -140,17 +140,13 @@ class FeatureBill(Summarised):
         in_order = self._in_order(sample)
         return make_receipt(self._prices, sample, in_order, test_cost, shared, self._part)
 
-    @property
-    def _of_queries(self) -> str:
-        if self.per_query is None:
-            return ""
-        return f"{self.per_query.mean():.6g}{unit_behind(self.unit)} per query; "
-
     def _summary(self) -> Summary:
-        bought = np.flatnonzero(self.bought)
+        bought, of_queries = np.flatnonzero(self.bought), ""
+        if self.per_query is not None:
+            of_queries = f"{self.per_query.mean():.6g}{unit_behind(self.unit)} per query; "
         title = (
             f"FeatureBill: mean {self.mean:.6g}{unit_behind(self.unit)} per sample, from "
-            f"{self.per_sample.min():.6g} to {self.per_sample.max():.6g}; {self._of_queries}"
+            f"{self.per_sample.min():.6g} to {self.per_sample.max():.6g}; {of_queries}"
             f"{len(bought)} of {len(self.bought)} features bought"
         )
         rows = []

@@ -111,7 +111,9 @@ def build_cascade(
         rules = tune_rules(results)
     whole = predictions(path.forest.link, _scores_of(path.forest, data, n_jobs))
     score = read_score(scoring, path.forest, data, data.table.columns)
-    before = _cost_of_whole(path, data, prices, n_jobs)
+    bill = bill_of_stages(one_stage(path.forest), data.table, prices, n_jobs).per_sample
+    before = float(np.average(bill, weights=data.counted(data.weights)))
+    before += model_cost_of(path.forest, prices)
     measured = _measured(path, data, score, rules, results, (outputs, whole), before)
     if error_costs is not None:  # as they are expected: what was counted is noisy
         suggested = int(np.argmin(rules.costs + rules.losses))
@@ -284,15 +286,6 @@ def _measured(
         error_costs=score.error_costs,
         classes=labels_of(path.forest),
     )
-
-
-def _cost_of_whole(
-    path: Any, data: SampleData, prices: PriceList, n_jobs: int | None = None
-) -> float:
-    """Return the mean bill of the model before pruning."""
-    bill = bill_of_stages(one_stage(path.forest), data.table, prices, n_jobs).per_sample
-    weights = data.counted(data.weights)
-    return float(np.average(bill, weights=weights)) + model_cost_of(path.forest, prices)
 
 
 def _predicted(

@@ -78,8 +78,10 @@ def tune_rules(results: StageResults) -> StoppingRules:
 def _measured(results: StageResults, losses: FloatArray, tried: list[FloatArray]) -> StoppingRules:
     """Return the best of many rules with what they cost and lose."""
     thresholds = np.array(tried)
-    means = [_cost_and_loss(results, losses, rule) for rule in thresholds]
-    costs, mean_losses = np.array(means).T
+    margins, of_all = results.margins, results.margins_of_all
+    bills = [_mean(results.weights, at_stop(of_all, results.bills, one)) for one in thresholds]
+    means = [_mean(results.loss_weights, at_stop(margins, losses, one)) for one in thresholds]
+    costs, mean_losses = np.array(bills), np.array(means)
     costs += results.model_costs[(thresholds == 0).argmax(axis=1)]
     best = not_beaten(costs, mean_losses)
     lost, weights = results.lost, results.loss_weights
@@ -96,15 +98,6 @@ def _measured(results: StageResults, losses: FloatArray, tried: list[FloatArray]
         errors=np.array(errors),
         standard_errors=np.array(standard_errors),
     )
-
-
-def _cost_and_loss(
-    results: StageResults, losses: FloatArray, rule: FloatArray
-) -> tuple[float, float]:
-    """Return the mean bill of a rule, and its mean loss."""
-    bills = at_stop(results.margins_of_all, results.bills, rule)
-    lost = at_stop(results.margins, losses, rule)
-    return _mean(results.weights, bills), _mean(results.loss_weights, lost)
 
 
 def _mean(weights: FloatArray, amounts: FloatArray) -> float:

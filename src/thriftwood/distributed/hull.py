@@ -26,14 +26,13 @@ def lower_hull(costs: FloatArray | IntArray, losses: FloatArray | IntArray) -> I
     first = np.lexsort((-number, costs, losses))[0]
     candidates = np.lexsort((-number, losses, -costs))
     candidates = candidates[costs[candidates] <= costs[first]]
-    rises = _rises_exactly if costs.dtype.kind == "i" else _rises
     hull: list[int] = []
     points: list[Any] = []
     found = zip(costs[candidates].tolist(), losses[candidates].tolist(), strict=True)
     for place, point in zip(candidates.tolist(), found, strict=True):
         if points and point[0] == points[-1][0]:
             continue  # as cheap as the one before, and no better
-        while len(points) > 1 and not rises(points[-2], points[-1], point):
+        while len(points) > 1 and not _rises(points[-2], points[-1], point):
             hull.pop()
             points.pop()
         hull.append(place)
@@ -50,14 +49,8 @@ Point = tuple[Any, Any]
 
 
 def _rises(a: Point, b: Point, c: Point) -> bool:
-    """Say whether the slope from b to c is larger than that from a to b, as rounded."""
-    return bool(_slope(a, b) < _slope(b, c))
-
-
-def _slope(dear: Point, cheap: Point) -> Any:
-    return -(cheap[1] - dear[1]) / (cheap[0] - dear[0])
-
-
-def _rises_exactly(a: Point, b: Point, c: Point) -> bool:
-    """Say the same of integers."""
-    return bool((b[1] - a[1]) * (b[0] - c[0]) < (c[1] - b[1]) * (a[0] - b[0]))
+    """Say whether the slope from b to c is larger than that from a to b, of doubles as rounded."""
+    before, after = b[1] - a[1], c[1] - b[1]
+    if isinstance(before, int):
+        return before * (b[0] - c[0]) < after * (a[0] - b[0])
+    return -before / (b[0] - a[0]) < -after / (c[0] - b[0])

@@ -377,20 +377,18 @@ class Meter:
         for name, brier in self._briers.items():
             own, losses[f"{name}_deviations"] = brier.of(predicted)
             losses.setdefault(name, -own)
+        confusion = None
+        if self._n_classes:
+            about = self._target, answers, self._counted, self._n_classes
+            confusion = counted_answers(*about)
         return measures._replace(
-            **losses, confusion=self._confusion(answers), calibration=self._calibration(predicted)
+            **losses, confusion=confusion, calibration=self._calibration(predicted)
         )
 
     @property
     def about_queries(self) -> dict[str, Any]:
         """Numbers of queries and of their documents, if samples have queries."""
         return {} if self._queries is None else self._queries.about
-
-    def _confusion(self, labels: IntArray) -> FloatArray | None:
-        """Return how much the samples of each class (rows) weigh that are predicted as each."""
-        if not self._n_classes:
-            return None
-        return counted_answers(self._target, labels, self._counted, self._n_classes)
 
     def _calibration(self, predicted: Predicted) -> FloatArray | None:
         """Return weight, probability and true weight of the second of two classes, by tenths."""

@@ -140,16 +140,11 @@ def _affordable(
     own = query[here].astype(np.int64)
     order = np.argsort(own, kind="stable")
     total = np.cumsum(more[order])
-    before = np.repeat(*_before(own[order], total - more[order]))
+    first = np.flatnonzero(_changes(own[order]))  # of each query
+    before = np.repeat((total - more[order])[first], np.diff(np.append(first, len(own))))
     fits = np.empty(len(here), dtype=np.bool_)
     fits[order] = total - before <= left[own[order]]
     return fits
-
-
-def _before(query: IntArray, total: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Return the total at the first document of each query, and how many it has."""
-    first = np.flatnonzero(_changes(query))
-    return total[first], np.diff(np.append(first, len(query)))
 
 
 def _changes(values: NDArray[Any]) -> BoolArray:

@@ -311,8 +311,10 @@ def _refusal(X: Any, reason: object) -> InputError:
             "pass an array of shape (n_samples, n_features), for one row X.reshape(1, -1)."
         )
     else:
+        texts = columns_of_text(X)
+        where = f": text in the column{'s' * (len(texts) > 1)} {some(texts)}" if texts else ""
         words = (
-            f"X holds something that is not a number{_where_text(X) or f' ({reason})'}: the model "
+            f"X holds something that is not a number{where or f' ({reason})'}: the model "
             "was trained on numbers there. Encode text and categories as for the training, or pass "
             "the whole Pipeline that encodes them in place of its last step; use NaN for missing "
             "values."
@@ -346,11 +348,6 @@ def _is_text(cell: Any) -> bool:
     except ValueError:
         return True
     return False
-
-
-def _where_text(X: Any) -> str:
-    found = columns_of_text(X)
-    return f": text in the column{'s' * (len(found) > 1)} {some(found)}" if found else ""
 
 
 def column_names(X: object) -> tuple[str, ...] | None:

@@ -70,45 +70,38 @@ def new_line(is_asked_for: bool = False) -> Line | None:
     if hasattr(shell, "kernel"):
         return _line_of_cell(shell.display_pub, shell.execution_count)
     if sys.stderr is not None and (is_asked_for or sys.stderr.isatty()):
-        return _TerminalLine()
+        return _line_of_terminal()
     return None
 
 
-class _TerminalLine:
-    """A line that is written over the one before."""
+def _line_of_terminal() -> Line:
+    """Return what writes a line over the one before."""
+    length = 0
 
-    def __init__(self) -> None:
-        self._length = 0
-
-    def __call__(self, line: str) -> None:
-        if line or self._length:
-            sys.stderr.write(f"\r{line.ljust(self._length)}" + ("" if line else "\r"))
+    def show(line: str) -> None:
+        nonlocal length
+        if line or length:
+            sys.stderr.write(f"\r{line.ljust(length)}" + ("" if line else "\r"))
             sys.stderr.flush()
-        self._length = max(self._length, len(line)) if line else 0
+        length = max(length, len(line)) if line else 0
+
+    return show
 
 
 @lru_cache(maxsize=1)
 def _line_of_cell(publisher: Any, _execution_count: int) -> Line:
-    """Return the one line of the cell that is executed."""
-    return _NotebookLine(publisher)
+    """Return what exchanges the text of one output of the cell that is executed."""
+    name, is_there = {"display_id": f"thriftwood-{time.time_ns()}"}, False
 
+    def show(line: str) -> None:
+        nonlocal is_there
+        if line or is_there:
+            html = f"<pre>{escape(line)}</pre>" if line else ""
+            content = {"text/plain": line, "text/html": html}
+            publisher.publish(content, transient=name, update=is_there)
+            is_there = True
 
-class _NotebookLine:
-    """An output of a cell whose text is exchanged."""
-
-    def __init__(self, publisher: Any) -> None:
-        self._publisher = publisher
-        self._name = {"display_id": f"thriftwood-{time.time_ns()}"}
-        self._is_there = False
-
-    def __call__(self, line: str) -> None:
-        if line or self._is_there:
-            content = {
-                "text/plain": line,
-                "text/html": f"<pre>{escape(line)}</pre>" if line else "",
-            }
-            self._publisher.publish(content, transient=self._name, update=self._is_there)
-            self._is_there = True
+    return show
 
 
 def _bar(share: float) -> str:
