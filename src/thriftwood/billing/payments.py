@@ -125,15 +125,9 @@ def amount_of(prices: PriceList, cost_item: int) -> float | FloatArray:
 
 
 def bills_of(prices: PriceList, used: BoolArray, weights: FloatArray | None = None) -> Bills:
-    """Charge samples for the features that they use, each cost item once.
+    """Charge samples for the features that they use, shape (n_samples, n_features), each item once.
 
-    Parameters
-    ----------
-    prices : PriceList
-    used : shape (n_samples, n_features)
-        The features that each sample is tested for.
-    weights : shape (n_samples,), optional
-        How much each sample counts in the means.
+    Weights say how much samples count in means.
     """
     n_items = prices.n_cost_items
     bills = Bills(np.zeros(len(used)), np.zeros(n_items), np.zeros(n_items), {})

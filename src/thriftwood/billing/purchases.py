@@ -48,13 +48,7 @@ def list_purchases(
 ) -> Purchases:
     """Find out what the samples of each split buy there.
 
-    Parameters
-    ----------
-    forest, routes, prices
-    weights : shape (n_samples,)
-        How much each sample counts.
-    each_tree : bool
-        Whether every tree pays for itself, so that no item is shared by two of them.
+    With `each_tree` every tree pays for itself, so that no item is shared by two of them.
     """
     uses, group = _first_uses(forest, routes, prices, each_tree)
     pays_alone = not prices.is_tied_to_samples and (prices.payer == SAMPLE).all()

@@ -15,12 +15,8 @@ def lower_hull(costs: FloatArray | IntArray, losses: FloatArray | IntArray) -> I
     Point `a` is on it if some tradeoff from 0 on makes loss + tradeoff * cost least at `a` and at
     no point that is cheaper. So costs fall, losses rise, and the slopes between neighbours, as
     `slopes_of` computes them, rise. The first has the least loss of all, and of such points the
-    least cost. Of equal points the last is taken: along a path it is the smallest forest.
-
-    Parameters
-    ----------
-    costs, losses : shape (n_points,)
-        In any order. Where they are integers, nothing is rounded.
+    least cost. Of equal points the last is taken: along a path it is the smallest forest. Points
+    come in any order; where costs and losses are integers, nothing is rounded.
     """
     number = np.arange(len(costs))
     first = np.lexsort((-number, costs, losses))[0]

@@ -30,6 +30,7 @@ from thriftwood.distributed.partitions import Partition, open_partitions
 from thriftwood.errors import InputError
 from thriftwood.forest.table import Table
 from thriftwood.problem import (
+    PER_SAMPLE,
     SUM,
     NodeLosses,
     PruningProblem,
@@ -170,14 +171,12 @@ def _numbers_to_draw(n_samples: list[int], size: int) -> list[int]:
 def _joined(parts: list[SampleData]) -> SampleData:
     """Return the samples of all partitions as one."""
     values = np.concatenate([part.table.values for part in parts])
-    return SampleData(
-        table=Table(read_only(values), parts[0].table.names),
-        target=read_only(np.concatenate([part.target for part in parts])),
-        sample_weights=read_only(np.concatenate([part.sample_weights for part in parts])),
-        weights=read_only(np.concatenate([part.weights for part in parts])),
-        loss_weights=read_only(np.concatenate([part.loss_weights for part in parts])),
-        times=times_counted(len(parts[0].times), len(values)),
-    )
+    own = {
+        name: read_only(np.concatenate([getattr(part, name) for part in parts]))
+        for name in PER_SAMPLE
+    }
+    table = Table(read_only(values), parts[0].table.names)
+    return SampleData(table, **own, times=times_counted(len(parts[0].times), len(values)))
 
 
 def _check_samples_are_alike(problem: PruningProblem) -> None:

@@ -43,12 +43,8 @@ def prove(
 ) -> tuple[Certificate, float]:
     """Prove how near a pruning is to the optimum at a tradeoff, by the closure of its problem.
 
-    Returns
-    -------
-    certificate : Certificate
-        Its profit is that of the pruning; its bound comes from a flow that was checked.
-    gap : float
-        By how much loss + tradeoff * cost may be above the least, rounding included.
+    The bound of the certificate comes from a flow that was checked. The second result is by how
+    much loss + tradeoff * cost may be above the least, rounding included.
     """
     index = problem.closure[1]
     own = kept[index.forest.is_split]

@@ -332,7 +332,15 @@ class Meter:
         self._per_sample = (self._weights**2).sum() / self._total**3
         self._judged = np.flatnonzero(self._weights > 0)
         self._quantiles = _Quantiles(data.weights, shares) if shares else None
-        self._queries = None if data.query is None else _Queries(data, shares)
+        self._documents, self.about_queries = np.flatnonzero(data.weights > 0), {}
+        if data.query is not None:  # a query pays what its documents do, and counts as they do
+            self._query = np.unique(data.query[self._documents], return_inverse=True)[1]
+            of_queries = weights_of_queries(self._query, data.weights[self._documents])
+            self._of_queries = _Quantiles(of_queries, shares)
+            self.about_queries = {
+                "n_queries": len(of_queries),
+                "documents_per_query": float(data.weights.sum() / of_queries.sum()),
+            }
         self._briers: dict[str, Score] = {}
         self._n_classes = 0
         if forest.classes is None:
@@ -369,8 +377,9 @@ class Meter:
         )
         if self._quantiles is not None:
             measures = measures._replace(cost_quantiles=self._quantiles.of(bill))
-            if self._queries is not None:
-                measures = measures._replace(query_cost_quantiles=self._queries.quantiles(bill))
+            if self.about_queries:
+                bills = np.bincount(self._query, bill[self._documents]).astype(np.float64)
+                measures = measures._replace(query_cost_quantiles=self._of_queries.of(bills))
         if not self._briers:
             return measures
         losses = dict(zip(self._names, means.tolist(), strict=False))
@@ -384,11 +393,6 @@ class Meter:
         return measures._replace(
             **losses, confusion=confusion, calibration=self._calibration(predicted)
         )
-
-    @property
-    def about_queries(self) -> dict[str, Any]:
-        """Numbers of queries and of their documents, if samples have queries."""
-        return {} if self._queries is None else self._queries.about
 
     def _calibration(self, predicted: Predicted) -> FloatArray | None:
         """Return weight, probability and true weight of the second of two classes, by tenths."""
@@ -515,27 +519,6 @@ def _losses(
         return squared
     vote_error = state.votes[samples].argmax(axis=1) != y_true
     return np.vstack([class_losses(outputs, y_true), vote_error])
-
-
-class _Queries:
-    """Bills of queries: a query pays what its documents pay, and counts as they do on average."""
-
-    def __init__(self, data: SampleData, shares: tuple[float, ...]) -> None:
-        assert data.query is not None
-        self._documents = np.flatnonzero(data.weights > 0)
-        query = np.unique(data.query[self._documents], return_inverse=True)[1]
-        weights = weights_of_queries(query, data.weights[self._documents])
-        self._query, self._quantiles = query, _Quantiles(weights, shares)
-        self.about = {
-            "n_queries": len(weights),
-            "documents_per_query": float(data.weights.sum() / weights.sum()),
-        }
-
-    def quantiles(self, bill: FloatArray) -> FloatArray:
-        """Return those of the bills of queries at one point, of which bills of documents come."""
-        return self._quantiles.of(
-            np.bincount(self._query, bill[self._documents]).astype(np.float64)
-        )
 
 
 class _Quantiles:

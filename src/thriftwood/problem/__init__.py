@@ -47,6 +47,7 @@ from thriftwood.problem.pairs import (
 )
 from thriftwood.problem.pairs_kernels import apply_pair_hessian, pair_losses
 from thriftwood.problem.problem import (
+    PER_SAMPLE,
     PruningProblem,
     SampleData,
     Subsample,

@@ -33,7 +33,7 @@ class ErrorCosts(NamedTuple):
 
 def read_error_costs(own: ErrorCosts, classes: NDArray[Any] | None) -> FloatArray:
     """Return what answers cost, shape (n_classes, n_classes): true class, answer."""
-    error_costs: AnyErrorCosts = own.given
+    error_costs = own.given
     if classes is None:
         raise InputError(
             "`error_costs` are for classifiers: a regressor's errors are counted by its `loss`.",
@@ -60,7 +60,7 @@ def read_error_costs(own: ErrorCosts, classes: NDArray[Any] | None) -> FloatArra
         ]
         return read_only(of_class[:, None] * wrong)
     try:
-        is_number = np.ndim(error_costs) == 0  # type: ignore[arg-type]
+        is_number = np.ndim(error_costs) == 0
     except ValueError:
         raise InputError(
             f"`error_costs` have rows of different lengths: pass {n_classes} rows, one for each "

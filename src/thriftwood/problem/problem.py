@@ -55,6 +55,9 @@ from thriftwood.support.memory import amount_of_memory, available_memory, memory
 SMALL, PER_SPLIT, PER_PURCHASE = 2**24, 200, 80
 
 
+PER_SAMPLE = ("target", "sample_weights", "weights", "loss_weights")  # of `SampleData`
+
+
 @dataclass(frozen=True, eq=False)
 class SampleData:
     """Samples in memory, with their targets and weights."""
@@ -76,15 +79,10 @@ class SampleData:
     def take(self, rows: IntArray | slice) -> SampleData:
         """Return some of the samples, where all count alike in all trees."""
         table = Table(read_only(self.table.values[rows]), self.table.names)
-        return SampleData(
-            table=table,
-            target=read_only(self.target[rows]),
-            sample_weights=read_only(self.sample_weights[rows]),
-            weights=read_only(self.weights[rows]),
-            loss_weights=read_only(self.loss_weights[rows]),
-            times=times_counted(len(self.times), table.n_samples),
-            query=None if self.query is None else read_only(self.query[rows]),
-        )
+        own = {name: read_only(getattr(self, name)[rows]) for name in PER_SAMPLE}
+        query = None if self.query is None else read_only(self.query[rows])
+        times = times_counted(len(self.times), table.n_samples)
+        return SampleData(table, **own, times=times, query=query)
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,15 +40,7 @@ def descend(
     """Go down from the best pruning by recorded gains to where no step helps.
 
     Returns the splits that are left, their figures and those of the whole model, and the objective
-    at the start and after each step.
-
-    Parameters
-    ----------
-    problem : PruningProblem
-        Of a boosted ensemble; its node losses are recorded gains.
-    tradeoff : float
-    solve : Solver
-        Of each step.
+    at the start and after each step. Node losses of the problem are recorded gains.
     """
     masks = [problem.forest.is_split, *_by_gains(problem)]
     starts = [_Iterate.of(problem, kept) for kept in masks]

@@ -160,13 +160,8 @@ def for_each(
 ) -> list[Result]:
     """Return `work(item)` of every item, in order, on threads: kernels release the GIL.
 
-    Parameters
-    ----------
-    work : callable
-        Two calls never write to the same entries of an array.
-    items : iterable
-    n_jobs : int, optional
-        As in joblib: None means 1 unless a `joblib.parallel_config` says otherwise, -1 all cores.
+    Two calls never write to the same entries of an array. `n_jobs` is as in joblib: None means 1
+    unless a `joblib.parallel_config` says otherwise, -1 all cores.
     """
     items = list(items)
     most = min(n_threads(n_jobs), len(items))
@@ -184,18 +179,10 @@ def work_off(
     size: Callable[[Item], int],
     progress: Progress | None = None,
 ) -> None:
-    """Work on items, largest first, and on the smaller ones that the work returns, to the end.
+    """Work on items, largest by `size` first, and on the smaller ones that the work returns.
 
-    Parameters
-    ----------
-    items, work
-        As in `for_each`; `work` returns what remains to be done of its item.
-    n_jobs : int, optional
-        As in `for_each`.
-    size : callable
-        How much work is in an item.
-    progress : callable, optional
-        Told the share of the first items that is done.
+    That is what remains to be done of an item. `progress` is told the share of the first items that
+    is done; the others are as in `for_each`.
     """
     waiting = sorted(items, key=size)
     everything = max(sum(map(size, waiting)), 1)
@@ -228,15 +215,8 @@ def joblib_workers(
 
     Workers are what joblib has: this very process, other processes, or a Dask cluster that the user
     has named in a `joblib.parallel_config`. Data travel once, to memory that all processes share or
-    to every worker of the cluster; messages travel every time.
-
-    Parameters
-    ----------
-    work : callable
-        A function of a module, so that processes find it.
-    data : sequence
-    n_jobs : int, optional
-        As in `for_each`. There are never more workers than data.
+    to every worker of the cluster; messages travel every time. `work` is a function of a module, so
+    that processes find it; there are never more workers than data.
     """
     most = min(n_threads(n_jobs), len(data))
     try:

@@ -21,11 +21,7 @@ _is_quiet = False
 def progress_bar(title: str, shown: bool | None = None) -> Iterator[Callable[[float | str], None]]:
     """Yield a function to call with the share of the work that is done, or with a few words.
 
-    Parameters
-    ----------
-    title : str
-    shown : bool, optional
-        None shows the line on a terminal and in a notebook, once the work has taken a second.
+    None shows the line on a terminal and in a notebook, once the work has taken a second.
     """
     show = None if shown is False else new_line(bool(shown))
     if show is None:
