@@ -127,18 +127,18 @@ class LazyAnswer:
         )
 
     def receipt(self, i: int) -> Receipt:
-        """Return what one sample bought, in the order of buying, as `FeatureBill.receipt` does."""
+        """Return the purchases of one sample in their order, as `FeatureBill.receipt` does."""
         return replace(self.bill.receipt(i), sample=self.samples[i])
 
     def _in_order(self, i: int) -> list[FeatureUse]:
-        """Return what a sample bought, in the order of buying; what failed was not bought."""
+        """Return the uses of a sample, in the order of buying; what failed was not bought."""
         first_uses = np.frombuffer(self._first_uses[i], np.int32).reshape(-1, 2).tolist()
         return [
             (k, tree, self._value(i, k)) for k, tree in first_uses if self._status[i, k] == USED
         ]
 
     def _value(self, i: int, feature: int) -> Any:
-        """Return what a sample has found for a feature: of a pipeline, for each of its columns."""
+        """Return the value found for a feature: of a pipeline, for each of its columns."""
         if self._bought is None:
             return shown_value(self._stages.richest, feature, self._found[i, feature])
         columns = self._prices.columns_of(feature)

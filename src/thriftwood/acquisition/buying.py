@@ -103,7 +103,7 @@ class Buyer:
         self._settle(np.unique(samples).tolist())
 
     def _to_ask(self, wanted: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Return what to ask the source for: what is the query's own for one document, once."""
+        """Return the distinct requests: features of the query are asked for with one document."""
         first: dict[tuple[int, int], tuple[int, int]] = {}
         for i, column in wanted:
             if column not in self.query_columns:
@@ -128,7 +128,7 @@ class Buyer:
                 samples, features = self.advance(np.unique(samples), batch)
 
     def _never_there(self, table: Table) -> BoolArray:
-        """Return which features of samples are missing in a table."""
+        """Return a mask of the features of samples that are missing in a table."""
         return table.missing
 
     def _batches(self) -> Iterator[IntArray]:
@@ -195,7 +195,7 @@ class Buyer:
         self._spare_calls += n_tasks
 
     def _columns_to_buy(self, samples: IntArray, features: IntArray) -> list[tuple[int, int]]:
-        """Return what to ask the source for, sample by sample, so that features become known."""
+        """Return pairs of sample and column to request, so that features become known."""
         return list(zip(samples.tolist(), features.tolist(), strict=True))
 
     def _to_buy(self, _i: int, features: list[int]) -> list[int]:

@@ -51,13 +51,13 @@ class ColumnBuyer(Buyer):
         self.n_requests = n_bought
 
     def _features(self, bought: list[dict[int, Any]]) -> NDArray[Any]:
-        """Return what the pipeline makes of samples that have bought some columns."""
+        """Transform samples that have bought some columns by the pipeline."""
         forest, made = self._forest, self.inputs.features(bought)
         how = forest.input_dtype, forest.category_labels, forest.absent
         return read_table(made, *how).values
 
     def _never_there(self, table: Table) -> BoolArray:
-        """Return which features of samples need a column that is missing in a table."""
+        """Return a mask of the features that need a column which is missing in a table."""
         missing = table.missing
         return np.column_stack([missing[:, list(own)].any(axis=1) for own in self._columns_of])
 

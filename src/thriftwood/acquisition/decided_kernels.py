@@ -195,7 +195,7 @@ def share(score):
 
 @small_kernel
 def greatest_gap(least, most):
-    """Return how far the best of scores between bounds can be above the second best."""
+    """Upper bound on the margin of the best score, given bounds of all."""
     greatest = -np.inf
     for one in range(len(least)):
         best_other = -np.inf
@@ -279,7 +279,7 @@ def most_telling(prices, paid, worth, i):
 
 @small_kernel
 def fits(prices, paid, with_it, max_cost, n_tests, i, k):
-    """Tell whether a sample can buy a value and be tested with it within the limit."""
+    """Return True if a sample can buy a value and be tested with it within the limit."""
     if max_cost == np.inf:
         return True
     for item in range(len(paid)):
@@ -298,11 +298,11 @@ def pay(prices, paid, i, k):
 
 @small_kernel
 def is_due(prices, entry, i):
-    """Tell whether a sample pays an entry of the price list: nobody pays for what they know."""
+    """Return True if a sample pays an entry of the price list: nobody pays for what they know."""
     return prices.mask[entry] == NO_MASK or prices.masks[prices.mask[entry], i]
 
 
 @small_kernel
 def price_of(prices, i, item):
-    """Return what a sample pays for a cost item."""
+    """Return the price of a cost item for a sample."""
     return prices.own_price[i, item] if item < prices.own_price.shape[1] else prices.amount[item]

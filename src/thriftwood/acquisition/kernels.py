@@ -107,7 +107,7 @@ def advance_tree(splits, state, purse, i, slot, tree):
 
 @small_kernel
 def pays_for_tests(purse, n_tests):
-    """Tell whether so many tests keep the bill within the limit; it is added up as bills are."""
+    """Return True if so many tests keep the bill, added up as bills are, within the limit."""
     return purse.spent + purse.per_split * n_tests <= purse.max_cost
 
 
@@ -135,7 +135,7 @@ def add_scores(nodes, state, i, slot):
 
 @small_kernel
 def is_sure(nodes, state, i):
-    """Tell whether a sample stops at its stage, by its scores; at the last one it does."""
+    """Return True if a sample stops at its stage, by its scores; at the last one it does."""
     stage = state.stage[i]
     if stage == len(nodes.threshold) - 1:
         return True

@@ -495,7 +495,7 @@ def _read_source(acquire: Any, acquire_many: Any) -> Callable[..., Any] | None:
 
 
 def read_limit(max_cost: Any) -> float:
-    """Return what a sample may pay at the most."""
+    """Return the user's argument `max_cost` as a number."""
     if isinstance(max_cost, float) and max_cost == math.inf:
         return math.inf
     advice = "It is the most that a sample may pay; at 0 only what is free is bought."

@@ -205,7 +205,7 @@ def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def _label_rule(forest: Forest) -> int:
-    """Return how sure scores must be of a label: as sure as what the link makes of them is."""
+    """Return the rule by which scores decide on a label, given the link."""
     if forest.link == "identity":
         return int(decided_kernels.EXACT)
     if forest.link == "logistic" and forest.n_outputs > 1:

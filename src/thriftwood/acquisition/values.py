@@ -92,7 +92,7 @@ class ValueReader:
         return self._read(column, value)
 
     def known(self, known: Known, n_samples: int) -> tuple[BoolArray, NDArray[Any]]:
-        """Return which values samples know beforehand, and these values."""
+        """Return a mask of the values that samples know beforehand, and these values."""
         is_list = hasattr(known, "__len__") and not isinstance(known, Mapping | str)
         if not is_list or hasattr(known, "columns"):
             raise InputError(

@@ -18,7 +18,7 @@ NOTHING = -1
 
 @kernel
 def count_splits_below(left, right):
-    """Return how many splits the subtree of each node has, itself among them."""
+    """Return the number of splits in the subtree of each node, itself among them."""
     n_below = np.zeros(len(left), dtype=np.int64)
     for h in range(len(left) - 1, -1, -1):
         if left[h] != NOTHING:

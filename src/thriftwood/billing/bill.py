@@ -296,7 +296,7 @@ def _uses(forest: Forest, routes: Routes, prices: PriceList) -> tuple[BoolArray,
 
 
 def model_cost_of(forest: Forest, prices: PriceList) -> float:
-    """Return what is paid once for a forest, per prediction that it will serve."""
+    """Return the one-time costs of a forest, per prediction that it will serve."""
     return float(model_costs(forest, prices, steps_of(forest.is_split), 1)[0])
 
 

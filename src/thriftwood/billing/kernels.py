@@ -24,7 +24,7 @@ FirstUses = namedtuple(
 
 @kernel
 def count_arcs(uses):
-    """Return how many different payers each first use has."""
+    """Count the distinct payers of each first use."""
     n_arcs = np.empty(len(uses.node), dtype=np.int64)
     seen_at = np.full(uses.order.shape[1], NOBODY, dtype=np.int64)
     for use in range(len(uses.node)):
@@ -89,7 +89,7 @@ def number_items(uses, group, arc_start, arc_item, most_items):
 
 @kernel
 def last_steps(nodes, tree_of, order, start, stop, drop_step):
-    """Return for each sample the last step among some nodes that it passes, or `NEVER`."""
+    """Return the last step among nodes on the way of each sample, or `NEVER`."""
     last = np.full(order.shape[1], NEVER, dtype=np.int32)
     for number in range(len(nodes)):
         h = nodes[number]

@@ -65,7 +65,7 @@ def last_uses(forest: Forest, routes: Routes, drop_step: IndexArray) -> LastUse:
 
 
 def tested_features(forest: Forest) -> BoolArray:
-    """Return which features splits test."""
+    """Return a mask of the features that splits test."""
     found = np.zeros(forest.n_features, dtype=np.bool_)
     found[forest.feature[forest.is_split]] = True
     return found
@@ -111,7 +111,7 @@ def payments(
 
 
 def amount_of(prices: PriceList, cost_item: int) -> float | FloatArray:
-    """Return what a sample pays for a cost item that it, or its batch, needs."""
+    """Return the payment of a sample for a cost item that it, or its batch, needs."""
     payer = prices.payer[cost_item]
     amounts: FloatArray
     if payer != SAMPLE:
@@ -158,7 +158,7 @@ def paid_by_step(
     drop_step: IndexArray,
     n_points: int,
 ) -> FloatArray:
-    """Return what samples, times their weights, no longer pay when the splits of each step drop."""
+    """Return the weighted payments of samples that end when the splits of each step drop."""
     paid = np.zeros(n_points)
     for one in payments(prices, last_uses(forest, routes, drop_step), tested_features(forest)):
         who = np.flatnonzero(one.paid != NEVER)
@@ -177,7 +177,7 @@ def paid_by_step(
 def model_costs(
     forest: Forest, prices: PriceList, drop_step: IndexArray, n_points: int
 ) -> FloatArray:
-    """Return what is paid once for the model of each nested point, per prediction."""
+    """Return the one-time costs of the model at nested points, per prediction."""
     split = np.flatnonzero(drop_step != NEVER)
     last_use = np.full(forest.n_features, NEVER, dtype=np.int32)
     np.maximum.at(last_use, forest.feature[split], drop_step[split])
@@ -206,7 +206,7 @@ def mean_costs(
 def nested_bills(
     forest: Forest, routes: Routes, prices: PriceList, drop_step: IndexArray, n_points: int
 ) -> Iterator[FloatArray]:
-    """Yield what every sample pays at each nested point, the last point first."""
+    """Yield the bills of all samples at each nested point, the last point first."""
     n_samples = routes.n_samples
     last_use = last_uses(forest, routes, drop_step)
     start, pairs = _ends(prices, last_use, tested_features(forest), n_points, n_samples)
@@ -232,7 +232,7 @@ def nested_bills(
 def cost_of_tests(
     forest: Forest, routes: Routes, prices: PriceList, splits: IndexArray | IntArray
 ) -> FloatArray:
-    """Return what every sample pays for being tested by some splits."""
+    """Return the costs of tests, of every sample at some splits."""
     n_tests = np.zeros(routes.n_samples)
     if prices.per_split > 0:
         passed = routes.order, routes.start, routes.stop
@@ -242,7 +242,7 @@ def cost_of_tests(
 
 
 def sorted_by_step(step: IndexArray, n_points: int) -> tuple[IndexArray, IntArray]:
-    """Return what has a step in the order of steps, and where those of each step begin."""
+    """Return places sorted by step, and where those of each step begin."""
     order = np.argsort(step, kind="stable").astype(np.int32)
     order = order[np.searchsorted(step[order], 0) :]
     return order, np.searchsorted(step[order], np.arange(n_points + 1))

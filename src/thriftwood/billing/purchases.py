@@ -64,7 +64,7 @@ def list_purchases(
 
 
 def count_purchases(forest: Forest, routes: Routes, prices: PriceList) -> tuple[int, int]:
-    """Return how many arcs `list_purchases` will make, and how many items at the most."""
+    """Return the number of arcs of `list_purchases`, and an upper bound on its items."""
     uses, _ = _first_uses(forest, routes, prices, each_tree=False)
     arcs_of = np.bincount(uses.cost_item, kernels.count_arcs(uses), prices.n_cost_items)
     unknown = np.append(prices.masks.sum(axis=1), routes.n_samples)[prices.mask]  # NO_MASK is last
@@ -208,6 +208,6 @@ def _one_item_each(
 
 
 def _split_costs(prices: PriceList, weights: FloatArray, passing: FloatArray) -> FloatArray:
-    """Return what every node costs as a split, its feature aside."""
+    """Return the cost of each node as a split, its feature aside."""
     tests = prices.per_split * passing * prices.predictions
     return tests + prices.per_node * weights.sum()

@@ -217,7 +217,7 @@ def value_in_words(value: Value) -> str:
 
 
 def _details(purchase: Purchase) -> str:
-    """Return what makes up the price, unless that is the feature's own price alone."""
+    """Return the parts of a price, unless it is the feature's own alone."""
     if not purchase.items:
         return "already at hand"
     if [name for name, _ in purchase.items] == [purchase.name]:

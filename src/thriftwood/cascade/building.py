@@ -291,7 +291,7 @@ def _measured(
 def _predicted(
     rules: StoppingRules, results: StageResults, of_stages: FloatArray, of_whole: FloatArray
 ) -> Iterator[Predicted]:
-    """Yield what the model before pruning predicts, and then each rule."""
+    """Yield predictions of the model before pruning, and then of each rule."""
     yield _with_losses(of_whole, results)
     for rule in rules.thresholds:
         yield _with_losses(at_stop(results.margins, of_stages, rule), results)

@@ -245,7 +245,7 @@ def fewest_samples(max_increase: float, confidence: float, weights: FloatArray =
 
 
 def read_class_weight(class_weight: ClassWeight, forest: Forest) -> FloatArray | None:
-    """Return how much errors on each class count, at most 1; None where all count alike."""
+    """Return the weights of classes in errors, at most 1; None where all count alike."""
     if is_uniform(class_weight):
         return None
     if isinstance(class_weight, str):
@@ -296,7 +296,7 @@ class _Results(NamedTuple):
     lost: FloatArray
 
     def predicted(self, rule: FloatArray) -> tuple[FloatArray, IntArray]:
-        """Return what a rule predicts, and the class that it answers with."""
+        """Return outputs and answers of a rule."""
         outputs, answers = (at_stop(self.margins, one, rule) for one in self[1:3])
         return outputs, answers
 
@@ -314,7 +314,7 @@ def _results(stages: Stages, data: SampleData, n_jobs: int | None) -> _Results:
 
 
 def _weights(data: SampleData, class_weights: FloatArray | None) -> FloatArray:
-    """Return how much errors count, from 0 to 1: no sample may weigh more than the greatest."""
+    """Return the weights of samples in errors, from 0 to 1."""
     weights: FloatArray = data.sample_weights / data.sample_weights.max()
     return weights if class_weights is None else weights * class_weights[data.target]
 
@@ -376,7 +376,7 @@ def _guarantee(
     limits: Limits,
     is_shown: bool,
 ) -> Guarantee:
-    """Return what is shown of a rule, beside that of the whole model, which comes first."""
+    """Return the guarantee of a rule, beside the whole model, whose rule comes first."""
     judged = np.flatnonzero(data.sample_weights > 0)
     classes, confusions, alike = tuple(np.asarray(stages.richest.classes).tolist()), [], []
     for rule in rules:
@@ -402,7 +402,7 @@ def _guarantee(
 
 
 def _greatest_margin(stages: Stages, number: int) -> float:
-    """Return what no margin exceeds, whatever the sample, but for the draw that breaks ties."""
+    """Upper bound on margins at a stage, but for the draw that breaks ties."""
     if len(stages.error_costs):
         return float(np.log1p(1 / LEAST_SHARE))
     forest = stages.forests[number]

@@ -74,7 +74,7 @@ def check_shared(prices: PriceList) -> None:
 
 
 def most_paid(stages: Stages, prices: PriceList) -> tuple[FloatArray, FloatArray]:
-    """Return what a document, and its query, pay at the most that stop at each stage."""
+    """Return upper bounds on the bills of a document, and of its query, that stop at each stage."""
     dearest = np.where(prices.payer == MODEL, 0.0, prices.prices)
     if prices.own_prices is not None:
         dearest[: prices.n_columns] = prices.own_prices.max(axis=0)

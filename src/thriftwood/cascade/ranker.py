@@ -268,7 +268,7 @@ class CascadeRanker(Summarised, FittedModel):
         return choice_of(self.evaluation, place, how)
 
     def list_rule(self, stages: Stages | NestedStages | None = None) -> ListRule:
-        """Return which documents go on, at the thresholds of these stages or else the own ones."""
+        """Return the rule by which documents go on, at thresholds of these stages or its own."""
         used = self.stages if stages is None else stages
         rule = ListRule(used.in_use, used.thresholds)
         if self.max_cost == math.inf:
@@ -277,7 +277,7 @@ class CascadeRanker(Summarised, FittedModel):
         return rule._replace(max_cost=self.max_cost, per_document=most[0], per_query=most[1])
 
     def outputs(self, table: Table) -> FloatArray:
-        """Return what every stage says of documents, shape (n_documents, n_stages)."""
+        """Return scores of documents at all stages, shape (n_documents, n_stages)."""
         return np.column_stack(
             [
                 self.stages.outputs(number, table.values, self.n_jobs)[:, 0]

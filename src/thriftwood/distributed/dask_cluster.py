@@ -141,7 +141,7 @@ class DaskPartitions:
 
     @contextmanager
     def _reported(self) -> Iterator[None]:
-        """Say that the cluster takes no more tasks where that is so."""
+        """Turn errors of the scheduler into ours."""
         try:
             with dask.config.set(LARGE_GRAPHS):
                 yield
@@ -195,7 +195,7 @@ def _attempt(work: Callable[[], Any]) -> Any:
 
 
 def _gathered(client: Client, tasks: Sequence[Task[Any]]) -> list[Any]:
-    """Return what tasks return, one for each partition; raise what keeps them from it."""
+    """Gather results of tasks, one for each partition; raise their errors."""
     _check_connection(client)
     gathering = _start(client, client.gather(list(tasks), asynchronous=True))
     begin = monotonic()

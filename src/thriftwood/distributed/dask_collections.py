@@ -67,7 +67,7 @@ def _cut_like_samples(
 
 
 def _lengths(values: Any) -> tuple[int, ...] | None:
-    """Return how many samples each partition has; None where Dask does not know."""
+    """Return the number of samples in each partition; None where Dask does not know."""
     if not isinstance(values, Array):
         return None
     lengths: tuple[int, ...] = values.chunks[0]

@@ -45,7 +45,7 @@ Point = tuple[Any, Any]
 
 
 def _rises(a: Point, b: Point, c: Point) -> bool:
-    """Say whether the slope from b to c is larger than that from a to b, of doubles as rounded."""
+    """Return True if the slope from b to c is above that from a to b, of doubles as rounded."""
     before, after = b[1] - a[1], c[1] - b[1]
     if isinstance(before, int):
         return before * (b[0] - c[0]) < after * (a[0] - b[0])

@@ -136,7 +136,7 @@ def naming(number: int) -> Iterator[None]:
 
 
 def count_samples(values: Any) -> int | None:
-    """Return how many samples there are; None if they cannot be counted."""
+    """Return the number of samples; None if they cannot be counted."""
     try:
         return len(values)
     except TypeError:
@@ -237,7 +237,7 @@ def build_states(
 
 
 def read_chunks(chunks: Iterator[Any], y: Any, sample_weight: Any) -> Read:
-    """Return what reads the next pair (X, y) or triple (X, y, weight) of an iterator."""
+    """Return a reader of the pairs (X, y) or triples (X, y, weight) of an iterator."""
     for name, values in (("y", y), ("sample_weight", sample_weight)):
         if values is not None:
             raise InputError(
@@ -268,7 +268,7 @@ def read_chunks(chunks: Iterator[Any], y: Any, sample_weight: Any) -> Read:
 
 
 def read_slices(X: Any, y: Any, sample_weight: Any) -> Read:
-    """Return what takes the next `SLICE_SAMPLES` samples of an array, without reading them."""
+    """Return a reader of slices of `SLICE_SAMPLES` samples of an array."""
     n_samples = count_samples(X)
     if not n_samples:
         raise InputError("X has no samples: at least one sample is needed.")

@@ -161,7 +161,7 @@ def _add_up_bills(
 
 
 def _numbers_to_draw(n_samples: list[int], size: int) -> list[int]:
-    """Return how many samples of each partition are among `size` drawn from all of them."""
+    """Return the sizes of a subsample by partition."""
     ends = np.cumsum(n_samples)
     drawn = np.random.default_rng(SEED).choice(ends[-1], size, replace=False, shuffle=False)
     partition_of = np.searchsorted(ends, drawn, side="right")
@@ -195,7 +195,7 @@ def _check_samples_are_alike(problem: PruningProblem) -> None:
 
 
 def losses_in_blocks(problem: PruningProblem) -> NodeLosses:
-    """Return what each node would lose as a leaf, on all samples in memory."""
+    """Return losses of nodes as leaves, on all samples in memory."""
     if problem.loss.kind != SUM:
         return problem.node_losses
     return _sum_over_blocks(problem, "Counting", lambda block: block.node_losses)

@@ -88,7 +88,7 @@ def whole_prices(prices: PriceList, n_splits: int) -> tuple[PriceList, Fraction,
 
 
 def count_decimals(weights: FloatArray) -> int:
-    """Return how many decimals weights in millionths have."""
+    """Return the number of decimals of weights in millionths."""
     for decimals in range(MOST_DECIMALS + 1):
         if not (weights % 10.0 ** (MOST_DECIMALS - decimals)).any():
             return decimals
@@ -109,7 +109,7 @@ def common_units(total: float, decimals: int, n_numbers: int) -> tuple[Fraction,
 
 
 def read_partition_weights(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray:
-    """Return how much each sample of a partition counts, in millionths."""
+    """Return the sample weights of a partition, in millionths."""
     if sample_weight is None:
         return read_only(np.full(n_samples, MILLION))
     weights = checked_weights(sample_weight, n_samples)

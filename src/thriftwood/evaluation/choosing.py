@@ -174,7 +174,7 @@ def choose_point(measured: Evaluation, rule: str, limit: float | None = None) ->
 
 
 def choice_of(measured: Evaluation, place: int | None, rule: str) -> Choice:
-    """Return what is given up for what is saved; None is the model before pruning."""
+    """Return the choice of a point: savings and losses; None is the model before pruning."""
     before, brier = measured.original, {}
     candidate = 0 if place is None else 1 + place
 
@@ -220,7 +220,7 @@ def _which_errors(measured: Evaluation, place: int | None) -> str:
 def chosen_recalibration(
     measured: Evaluation | None, choice: Choice | None
 ) -> Recalibration | None:
-    """Return how probabilities of the chosen point were recalibrated, if they were."""
+    """Return the recalibration of the chosen point, if there is one."""
     if measured is None or choice is None or measured.recalibration is None:
         return None
     own = measured.original.recalibration
@@ -235,7 +235,7 @@ def _of_candidates(measured: Evaluation, name: str) -> NDArray[Any]:
 
 
 def _fewest(measured: Evaluation) -> int | None:
-    """Return how many samples the rarest class has, where they have no weights."""
+    """Return the number of samples of the rarest class, where they have no weights."""
     confusion = measured.original.confusion
     if confusion is None or confusion.sum() != measured.n_samples:
         return None

@@ -127,7 +127,7 @@ FORMULAS: dict[str, Callable[..., Shares]] = {
 def counted_answers(
     target: NDArray[Any], answers: IntArray, weights: FloatArray, n_classes: int
 ) -> FloatArray:
-    """Return what samples of each class (rows) weigh that get each answer (columns)."""
+    """Confusion matrix: weights of samples by class (rows) and answer (columns)."""
     pairs = target.astype(np.int64) * n_classes + answers
     counted = np.bincount(pairs, weights, n_classes**2)
     return counted.astype(np.float64).reshape(n_classes, n_classes)

@@ -406,7 +406,7 @@ class Meter:
 
 
 def samples_in_words(n_samples: int, n_queries: int | None) -> str:
-    """Return how many samples there are, and of how many queries."""
+    """Return the number of samples, and of queries, in words."""
     return f"{n_samples} samples{'' if n_queries is None else f' of {n_queries} queries'}"
 
 
@@ -512,7 +512,7 @@ def _losses(
     outputs: FloatArray,
     y_true: IndexArray | FloatArray,
 ) -> FloatArray:
-    """Return what some samples lose, shape (n_losses, n_samples)."""
+    """Return losses of some samples, shape (n_losses, n_samples)."""
     if not forest.is_classifier:
         with np.errstate(over="ignore"):
             squared: FloatArray = (outputs[None, :, -1] - y_true) ** 2

@@ -38,7 +38,7 @@ class Recalibration(NamedTuple):
 
     @classmethod
     def of(cls, numbers: FloatArray) -> Recalibration:
-        """Return what was put into one array: the slope, then biases."""
+        """Unpack the slope and the biases from one array."""
         return cls(float(numbers[0]), numbers[1:])
 
     def __call__(self, probabilities: FloatArray) -> FloatArray:

@@ -114,7 +114,7 @@ def read_score(
 
 
 def score_or_money(scoring: Scoring | ErrorCosts, error_costs: AnyErrorCosts) -> Any:
-    """Return what to judge by: a score, or what errors cost; refuse both."""
+    """Return the score or the costs of errors to judge by; refuse both."""
     if error_costs is None:
         return scoring
     if scoring is not None:

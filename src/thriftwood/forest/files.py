@@ -95,7 +95,7 @@ def forest_from(about: dict[str, Any], arrays: Arrays, name: str = "forest") -> 
 
 
 def inputs_from(about: dict[str, Any], pipeline: Forest | None, file: File) -> Inputs | None:
-    """Return how the pipeline that a user passes makes the features of a forest in a file."""
+    """Return the transformers of the user's pipeline, for a forest in a file."""
     if about["columns"] is None:
         return None
     if pipeline is None or pipeline.inputs is None:

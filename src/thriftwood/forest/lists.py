@@ -28,7 +28,7 @@ def weights_of_queries(query: NDArray[np.integer], weights: FloatArray) -> Float
 
 
 def discounts(rank: IntArray, k: float = math.inf) -> FloatArray:
-    """Return how much ranks count in NDCG: from 0 on, those behind the first k with 0."""
+    """Discounts of NDCG by rank, from 0 on; 0 behind the first k."""
     return np.where(rank < k, 1 / np.log2(rank + 2), 0.0)
 
 

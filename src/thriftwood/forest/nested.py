@@ -68,12 +68,12 @@ class NestedStages:
         return self.in_use[-1]
 
     def used(self, stage: IntArray) -> BoolArray:
-        """Return which features samples buy that stop at these stages."""
+        """Return a mask of the features bought by samples that stop at these stages."""
         masks = np.array([mask_of(own, self.n_features) for own in self.sets])
         return read_only(masks[stage])
 
     def outputs(self, number: int, X: FloatArray, n_jobs: int | None = None) -> FloatArray:
-        """Return what a stage predicts: probabilities of classes, or numbers in one column."""
+        """Return predictions of a stage: probabilities of classes, or numbers in one column."""
         found = [predict_member(member, X, n_jobs) for member in self.members_of(number)]
         return sum(found[1:], start=found[0]) / len(found)
 
@@ -85,7 +85,7 @@ class NestedStages:
     def margins(
         self, number: int, X: FloatArray, outputs: FloatArray, n_jobs: int | None = None
     ) -> FloatArray:
-        """Return how sure a stage is of samples."""
+        """Return the confidence of a stage in its predictions."""
         if len(self.error_costs):
             return margins_of(outputs, "identity", self.error_costs)
         if not self.gates:
@@ -182,7 +182,7 @@ def _chain(features: list[int], n_features: int) -> Forest:
 
 
 def predict_member(member: Any, X: FloatArray, n_jobs: int | None = None) -> FloatArray:
-    """Return what a member of a stage predicts for samples with all columns, in doubles."""
+    """Return predictions of a member of a stage, for samples with all columns in doubles."""
     if isinstance(member, Forest):
         with np.errstate(over="ignore"):
             return predict(member, X.astype(member.input_dtype, copy=False), n_jobs)

@@ -50,7 +50,7 @@ def scores(forest: Forest, X: NDArray[Any], n_jobs: int | None = None) -> FloatA
 
 
 def _kind(X: NDArray[Any]) -> tuple[str, bool, bool]:
-    """Return what a kernel is compiled for."""
+    """Return the type and layout that a kernel is compiled for."""
     return X.dtype.str, X.flags.c_contiguous, X.flags.f_contiguous
 
 

@@ -121,7 +121,7 @@ def one_stage(forest: Forest) -> Stages:
 
 
 def stage_parts(stages: Stages) -> tuple[list[dict[str, Any]], dict[str, NDArray[Any]]]:
-    """Return what a file keeps of the forests of stages: an entry for each, and arrays."""
+    """Return the forests of stages for a file: a header entry for each, and arrays."""
     abouts: list[dict[str, Any]] = []
     arrays: dict[str, NDArray[Any]] = {}
     for number, forest in enumerate(stages.forests):
@@ -185,7 +185,7 @@ def stages_in_use(thresholds: FloatArray) -> list[int]:
 
 
 def margins_of(scores: FloatArray, link: Link, error_costs: FloatArray) -> FloatArray:
-    """Return by how much the best answer is better than the second best; see `margin_of`."""
+    """Return margins, of the best answer over the second best; see `margin_of`."""
     margins = np.empty(len(scores))
     fill_margins(
         np.ascontiguousarray(scores), LINK_NUMBERS[link], read_only_copy(error_costs), margins

@@ -210,7 +210,7 @@ def _with_nones(frame: Any, columns: Iterable[int]) -> Any:
 
 
 def _features(X: Any, inputs: Inputs) -> Any:
-    """Return what a pipeline makes of the columns of samples."""
+    """Transform columns of samples by a pipeline."""
     try:
         made = inputs.transform(X)
     except InputError:
@@ -286,7 +286,7 @@ def readable(X: Any) -> Any:
 
 
 def _refusal(X: Any, reason: object) -> InputError:
-    """Return what is wrong with samples that are no table of numbers."""
+    """Return the error for samples that are no table of numbers."""
     first = X[0] if isinstance(X, list) and X else None
     if X is None:
         words = "X is None: pass the samples."

@@ -152,7 +152,7 @@ def whole_gains(
 def gains_of(
     forest: Forest, losses: FloatArray, split: IndexArray | IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return what splits gain, and by how much that may be off."""
+    """Return the gains of splits over leaves in their place, and their rounding errors."""
     as_leaf, below = losses[split], losses[forest.left[split]] + losses[forest.right[split]]
     are_counts = (losses == np.rint(losses)).all() and np.abs(losses).max() < MOST_COUNT
     noise = (0.0 if are_counts else LOSS_NOISE) * (np.abs(as_leaf) + np.abs(below))
@@ -160,14 +160,14 @@ def gains_of(
 
 
 def required_splits(forest: Forest) -> IndexArray:
-    """Return for each split the number of the split above it, -1 for roots."""
+    """Return the number of the parent split of each split, -1 for roots."""
     number = np.cumsum(forest.is_split, dtype=np.int32) - 1
     parent = forest.parent[forest.is_split]
     return np.where(parent == LEAF, LEAF, number[parent]).astype(np.int32)
 
 
 def _whole_costs(purchases: Purchases) -> WholeNumbers:
-    """Return whole numbers for what items cost, at least 1 for what costs anything."""
+    """Return costs of items in whole numbers, at least 1 for what costs anything."""
     exact, cost_item = purchases.item_cost, purchases.cost_item
     costs = whole_numbers(exact, MOST_COST)
     place = cost_item + 1  # the cost items of splits are -1

@@ -32,7 +32,7 @@ class ErrorCosts(NamedTuple):
 
 
 def read_error_costs(own: ErrorCosts, classes: NDArray[Any] | None) -> FloatArray:
-    """Return what answers cost, shape (n_classes, n_classes): true class, answer."""
+    """Return the matrix of error costs, shape (n_classes, n_classes): true class, answer."""
     error_costs = own.given
     if classes is None:
         raise InputError(
@@ -108,7 +108,7 @@ def answers_of(
 
 
 def cost_of_answers(matrix: FloatArray, values: FloatArray) -> FloatArray:
-    """Return what the answer of each node costs for a sample of each class."""
+    """Return the cost of each node's answer for a sample of each class."""
     return matrix[:, least_cost_answers(values, matrix)].T
 
 

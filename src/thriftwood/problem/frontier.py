@@ -86,7 +86,7 @@ def read_tradeoff(tradeoff: Any) -> float:
 
 
 def tradeoffs_of(tradeoffs: FloatArray, point: int) -> tuple[float, float]:
-    """Return from which tradeoff to which a point of a path is optimal; the last one for ever."""
+    """Return the interval of tradeoffs where a point is optimal; the last has no end."""
     is_last = point + 1 == len(tradeoffs)
     return float(tradeoffs[point]), math.inf if is_last else float(tradeoffs[point + 1])
 

@@ -199,37 +199,37 @@ def _of_numbers(
 
 
 def error(values: FloatArray) -> FloatArray:
-    """Return 1 for every class but the one that the node predicts."""
+    """0-1 loss of the class that the node predicts."""
     table = np.ones_like(values)
     np.put_along_axis(table, values.argmax(axis=1)[:, None], 0.0, axis=1)
     return table
 
 
 def expected_error(values: FloatArray) -> FloatArray:
-    """Return how often a label drawn with the node's probabilities would be wrong."""
+    """One minus the probability of each class, for labels drawn by the node's probabilities."""
     return 1.0 - values
 
 
 def brier(values: FloatArray) -> FloatArray:
-    """Return the squared distance from the truth, as scikit-learn scales it: halved for two."""
+    """Brier score, as scikit-learn scales it: halved for two classes."""
     if values.shape[1] == 2:
         return (1.0 - values) ** 2
     return (values**2).sum(axis=1, keepdims=True) - 2.0 * values + 1.0
 
 
 def log_loss(values: FloatArray) -> FloatArray:
-    """Return minus the logarithm of each probability, which counts as at least one ulp of 1."""
+    """Log loss; probabilities count as at least one ulp of 1."""
     smallest = np.finfo(np.float64).eps
     return np.negative(np.log(np.clip(values, smallest, 1.0)))
 
 
 def squared_error(prediction: FloatArray, target: FloatArray) -> FloatArray:
-    """Return the squared distances of predictions from targets."""
+    """Squared error."""
     return (prediction - target) ** 2
 
 
 def absolute_error(prediction: FloatArray, target: FloatArray) -> FloatArray:
-    """Return the distances of predictions from targets."""
+    """Absolute error."""
     return np.abs(prediction - target)
 
 

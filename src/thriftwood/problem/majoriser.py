@@ -39,7 +39,7 @@ def true_loss_name(forest: Forest) -> str | None:
 def ensemble_losses(
     forest: Forest, scores: FloatArray, target: IndexArray | FloatArray
 ) -> FloatArray:
-    """Return what the ensemble loses on each sample, from the scores of the samples."""
+    """Return the loss of the ensemble on each sample, given scores."""
     if not forest.is_classifier:
         return (scores[:, 0] - target) ** 2
     truth = _truth(forest, target)
@@ -90,7 +90,7 @@ def majorised_losses(
 
 
 def _shares(amounts: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return for each sample which part of its amounts each tree has."""
+    """Return the share of each tree in the amounts of each sample."""
     total = amounts.sum(axis=0)
     return np.divide(amounts, total, out=np.zeros_like(amounts), where=total > 0)
 

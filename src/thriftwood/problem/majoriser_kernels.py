@@ -76,7 +76,7 @@ def add_losses(stand, tree, first, last, leaf, share, losses):
 
 @small_kernel
 def rise(stand, sample, change):
-    """Return by how much the loss of a sample rises when its scores change."""
+    """Increase of the loss of a sample when its scores change."""
     if stand.loss == SQUARED:
         return change[0] * (2.0 * (stand.likely[sample, 0] - stand.truth[sample, 0]) + change[0])
     if stand.loss == SOFTMAX:

@@ -72,7 +72,7 @@ def queries_of(pairs, block):
 
 @small_kernel
 def weight_of(pairs, query, i, j):
-    """Return by how much NDCG would change if two documents changed places."""
+    """LambdaRank's weight: the change of NDCG if two documents changed places."""
     swapped = abs(pairs.discount[i] - pairs.discount[j])
     return pairs.weight[query] * abs(pairs.gain[i] - pairs.gain[j]) * swapped
 

@@ -244,7 +244,7 @@ class PruningProblem:
         return 4 * forest.n_trees * n_samples + max(losses * forest.is_averaged, cut)
 
     def fits(self, memory_limit: Any = None) -> bool:
-        """Say whether a path takes no more than a limit, or else than the memory that is free."""
+        """Return True if the memory estimate is within a limit, or else within the free memory."""
         if "closure" in vars(self):
             return True  # what is large is there already
         forest, n_visits = self.forest, self.forest.n_trees * len(self.in_memory.target)
@@ -296,7 +296,7 @@ class PruningProblem:
 
 
 def check_problem(problem: Any) -> PruningProblem:
-    """Return what a user passed as a problem, or refuse it."""
+    """Return the user's argument `problem`, or refuse it."""
     if isinstance(problem, PruningProblem):
         return problem
     raise InputError(

@@ -45,7 +45,7 @@ class RankingScore:
         return np.where(has_relevant, found, float(self.is_lightgbm))
 
     def gains(self, grades: FloatArray) -> FloatArray:
-        """Return what documents of grades are worth."""
+        """Return the gains of documents by their grades."""
         if self.measure == "ndcg":
             return np.exp2(grades) - 1 if self.is_lightgbm else grades
         return (grades > 0).astype(np.float64)
@@ -80,7 +80,7 @@ def grades_of(score: RankingScore, forest: Forest, target: NDArray[Any]) -> Floa
 
 
 def ranking_values(score: RankingScore, forest: Forest) -> Callable[[FloatArray], FloatArray]:
-    """Return what documents are ranked by, given outputs: the number, or the expected grade."""
+    """Return the function from outputs to sort keys: numbers, or expected grades."""
     if not forest.is_classifier:
         return lambda outputs: outputs[:, -1]
     values = _class_values(score, forest)
@@ -139,7 +139,7 @@ def reciprocal_rank(places: Places, relevant: FloatArray, k: float) -> FloatArra
 
 
 def _sums_before(places: Places, in_tie: FloatArray) -> FloatArray:
-    """Return for each tie the sum over those before it in its query."""
+    """Return the exclusive prefix sums over ties, within each query."""
     before = np.cumsum(in_tie) - in_tie
     begins = np.flatnonzero(places.first == 0)
     n_ties = np.diff(np.append(begins, len(in_tie)))
@@ -147,7 +147,7 @@ def _sums_before(places: Places, in_tie: FloatArray) -> FloatArray:
 
 
 def _log_ways(n: NDArray[Any], k: NDArray[Any]) -> FloatArray:
-    """Return the logarithm of the number of ways to choose k of n."""
+    """Logarithm of the binomial coefficient."""
     return gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
 
 

@@ -84,13 +84,13 @@ def refined(problem: PruningProblem, certain: BoolArray) -> tuple[ClosureProblem
 
 
 def hidden_in_others(problem: PruningProblem, certain: BoolArray) -> float:
-    """Return how much of losses rounding hides in the problem that `refined` returns."""
+    """Return the rounding error of losses in the problem that `refined` returns."""
     split = np.flatnonzero(problem.forest.is_split)[~certain]
     return 2 * whole_gains(problem.forest, problem.node_losses.total, split).lost
 
 
 def certain_splits(problem: PruningProblem, tradeoff: float) -> BoolArray:
-    """Return which splits every optimum at a tradeoff, or below it, keeps."""
+    """Return a mask of the splits in every optimum at a tradeoff, or below it."""
     closure, index = problem.closure
     forest, split = index.forest, np.flatnonzero(index.forest.is_split)
     gains, noise = gains_of(forest, problem.node_losses.total, split)

@@ -59,6 +59,6 @@ def whole_numbers(values: FloatArray, most: int, noise: FloatArray | None = None
 
 
 def beyond_digits(values: FloatArray) -> FloatArray:
-    """Return which part of each value lies beyond the digits of decimals that are kept."""
+    """Return the relative error of each value in as many decimal digits as are kept."""
     kept = np.array([float(f"{value:.{MOST_DECIMALS}g}") for value in values.tolist()])
     return np.abs(values - kept) / np.where(values == 0, 1.0, np.abs(values))

@@ -91,7 +91,7 @@ def read_queries(qid: ArrayLike | None, n_samples: int) -> IndexArray | None:
 
 
 def read_weights(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray:
-    """Return how much each sample counts, checked, as whole numbers in the same ratios."""
+    """Return sample weights, checked, as whole numbers in the same ratios."""
     if sample_weight is None:
         return read_only(np.ones(n_samples))
     weights = checked_weights(sample_weight, n_samples)
@@ -147,7 +147,7 @@ def is_uniform(class_weight: ClassWeight) -> bool:
 
 
 def read_class_weights(class_weight: ClassWeight, forest: Forest) -> FloatArray:
-    """Return how much a sample of each class counts, from a mapping."""
+    """Return the weight of each class, from a mapping."""
     if forest.classes is None:
         raise InputError("`class_weight` is for classifiers: a regressor has `sample_weight` only.")
     if not isinstance(class_weight, Mapping):
@@ -187,7 +187,7 @@ def _balanced(target: IndexArray | FloatArray, weights: FloatArray, n_classes: i
 
 
 def class_numbers(labels: Iterable[object], classes: NDArray[np.generic], name: str) -> list[int]:
-    """Return which class each label of the user's argument `name` is, or refuse it."""
+    """Return class numbers of labels in the user's argument `name`, or refuse them."""
     number_of = {label: number for number, label in enumerate(classes.tolist())}
     unknown = [label for label in labels if label not in number_of]
     if unknown:

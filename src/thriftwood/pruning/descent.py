@@ -109,7 +109,7 @@ def _step(
     tradeoff: float,
     solve: Solver,
 ) -> BoolArray:
-    """Return the splits that are best by the bound around the present ones."""
+    """One step of majorisation and minimisation: the optimal splits by the bound around now."""
     data = problem.in_memory
     to_bound = now.scores, data.target, data.loss_weights
     weight = float(data.loss_weights.sum())
@@ -135,7 +135,7 @@ def _step(
 
 
 def _scores(forest: Forest, routes: Routes) -> FloatArray:
-    """Return the scores of the samples that were routed through the trees."""
+    """Return the scores of samples, from the leaves that they were routed to."""
     total = np.zeros((routes.n_samples, forest.n_outputs))
     for tree, (first, last) in enumerate(
         zip(forest.tree_start[:-1], forest.tree_start[1:], strict=True)

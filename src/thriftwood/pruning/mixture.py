@@ -53,7 +53,7 @@ class Mixture:
         return self.cheap.loss + self.probability * (self.rich.loss - self.cheap.loss)
 
     def draws_rich(self, X: Any, keys: ArrayLike | None = None) -> BoolArray:
-        """Return which samples the rich model predicts."""
+        """Return a mask of the samples that the rich model predicts."""
         rows = read_rows(X, self._forest).values
         if keys is not None:
             n_samples, rows = len(rows), numbers(keys, "keys").reshape(-1, 1)

@@ -187,7 +187,7 @@ class PruningPath(Summarised):
         return np.where(self.forest.is_split, beyond[self.drop_step], np.nan)
 
     def kept_nodes(self, index: int) -> BoolArray:
-        """Return which nodes of the forest are splits at a point."""
+        """Return the splits of a point, as a mask over the nodes of the forest."""
         if self.drop_step is not None:
             return self.forest.is_split & (self.drop_step >= index)
         assert self.masks is not None
@@ -602,7 +602,7 @@ class PruningPath(Summarised):
     def _judged_by(
         self, scoring: Scoring | ErrorCosts, error_costs: AnyErrorCosts
     ) -> Scoring | ErrorCosts:
-        """Return what judges: what is given, or else the costs of errors of the path, if any."""
+        """Return the score or the costs of errors to judge by, or else those of the path."""
         if scoring is None and error_costs is None and self.error_costs is not None:
             return ErrorCosts(self.error_costs)
         return score_or_money(scoring, error_costs)

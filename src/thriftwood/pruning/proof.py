@@ -71,7 +71,7 @@ class Bounded:
         return "optimal" + (f" but for rounding, {self.missed:.1g}" if self.missed else "")
 
     def from_zero(self, loss: float, objective: float) -> Bounded:
-        """Return what is proven where no loss is below 0."""
+        """Tighten the gap where no loss is below 0."""
         return replace(self, gap=min(self.gap, loss), missed=min(self.missed, objective))
 
 
@@ -173,7 +173,7 @@ class Optimal:
 
     @property
     def notes(self) -> list[str]:
-        """What rounding may hide, in a sentence, where it may hide something."""
+        """The rounding error in a sentence, where there is any."""
         if not self.is_exact or self.gap == self.cost_gap == 0:
             return []
         return [f"Rounding hides at most {self._hidden} of loss + tradeoff * cost."]
@@ -185,7 +185,7 @@ class Optimal:
         return " + ".join(filter(None, [own, times_tradeoff]))
 
     def gap_at(self, tradeoff: float) -> float:
-        """Return by how much loss + tradeoff * cost of a point may miss the least."""
+        """Upper bound on the optimality gap of a point at a tradeoff."""
         return self.gap + tradeoff * self.cost_gap
 
     def of_point(self, _index: int, tradeoff: float, slack: float) -> Bounded:

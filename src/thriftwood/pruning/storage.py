@@ -184,7 +184,7 @@ def _laws_of_proof(proof: PathProof) -> Iterator[tuple[Any, str]]:
 
 
 def _laws_of_order(path: SimpleNamespace, proof: PathProof) -> Iterator[tuple[Any, str]]:
-    """Yield what is so along points, but for rounding: what is pruned more costs less."""
+    """Yield the monotonicity of costs, losses and tradeoffs along points, but for rounding."""
     costs, losses, tradeoffs = path.costs, path.losses, path.tradeoffs
     saved, lost, since = -np.diff(costs), np.diff(losses), tradeoffs[1:]
     yield (np.diff(tradeoffs) > 0).all() and tradeoffs[0] == 0, "`tradeoffs` must rise from 0"

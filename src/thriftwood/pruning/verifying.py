@@ -172,7 +172,7 @@ def _where_judged(path: PruningPath, figures: Figures) -> tuple[float, tuple[flo
 
 
 def _says_the_same(forest: Forest, kept: BoolArray, pruned: Forest) -> bool:
-    """Say whether the leaves of a pruned forest have the values that the forest has there."""
+    """Return True if the leaves of a pruned forest have the values that the forest has there."""
     collapsed, _ = collapse(forest, kept)
     ours, theirs = (_leaf_values(one) for one in (collapsed, pruned))
     if ours.shape != theirs.shape or not np.allclose(forest.bias, pruned.bias, rtol=SAME_VALUE):

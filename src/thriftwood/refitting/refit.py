@@ -245,7 +245,7 @@ def _folds(
     validation: LabelledSamples | None,
     n_jobs: int | None,
 ) -> tuple[str, list[Fold]]:
-    """Return which samples validate a strength, and how; the training samples if there are none."""
+    """Return how strengths are validated, and the folds; training samples if there are none."""
     n_samples, some = problem.n_samples, _some(problem)
     fitted = problem.take(some)
     if validation is not None:

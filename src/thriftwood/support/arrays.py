@@ -20,7 +20,7 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def by_place(X: Any) -> Any:
-    """Return what gives rows and columns of a table by their numbers, as the same kind of table."""
+    """Return the indexer of a table by row and column numbers."""
     return X.iloc if hasattr(X, "iloc") else X if hasattr(X, "shape") else np.asarray(X)
 
 

@@ -24,7 +24,7 @@ MOST_TIMES = 100
 
 
 def place_of(file: object) -> Path:
-    """Return where a file is or is to be, if that is a name for one."""
+    """Return the path of a file, or refuse what is no name of one."""
     if not isinstance(file, (str, os.PathLike)) or not os.fspath(file):
         raise InputError(f"{file!r} is not the name of a file.")
     place = Path(os.fsdecode(file))
@@ -34,7 +34,7 @@ def place_of(file: object) -> Path:
 
 
 def read_whole(file: File) -> bytes:
-    """Return what a file holds; refuse one that, unpacked if it is a zip, does not fit."""
+    """Return the bytes of a file; refuse one that, unpacked if it is a zip, does not fit."""
     place = place_of(file)
     try:
         about = os.stat(place)

@@ -97,7 +97,7 @@ def _in_machine(root: Path) -> Iterator[float]:
 
 
 def _in_groups(root: Path) -> Iterator[float]:
-    """Yield what is free in each control group that this process is in, and in those above it."""
+    """Yield the free memory of each control group of this process, and of those above it."""
     for line in _text(root / "proc/self/cgroup").splitlines():
         _, _, line = line.partition(":")
         controllers, _, path = line.partition(":")
@@ -115,7 +115,7 @@ def _in_groups(root: Path) -> Iterator[float]:
 
 
 def _in_addresses(root: Path) -> Iterator[float]:
-    """Yield what is left of the addresses that a process may have (`ulimit -v`)."""
+    """Yield the address space that is left (`ulimit -v`)."""
     taken = _text(root / "proc/self/statm").split()
     if resource is None or not taken:
         return
@@ -125,12 +125,12 @@ def _in_addresses(root: Path) -> Iterator[float]:
 
 
 def _number(text: str) -> float:
-    """Return what a file of a control group says; NaN where it says nothing, or "max"."""
+    """Return the number in a file of a control group; NaN where there is none, or "max"."""
     return float(text) if text.strip().isdigit() else math.nan
 
 
 def _text(file: Path) -> str:
-    """Return what a file of the system says; nothing where there is none."""
+    """Return the text of a file of the system; empty where there is none."""
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, ValueError):

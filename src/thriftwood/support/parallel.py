@@ -63,7 +63,7 @@ class DaemonThreads(Executor):
             thread.start()
 
     def submit(self, work: Callable[..., Result], /, *args: Any, **options: Any) -> Future[Result]:
-        """Return what the result will be in."""
+        """Return the future of a result."""
         future: Future[Result] = Future()
         self._tasks.put((future, partial(work, *args, **options)))
         return future
@@ -105,7 +105,7 @@ def aside(work: Callable[..., Result], *args: Any) -> Result:
 
 
 def joblib_settings() -> Callable[[], AbstractContextManager[Any]]:
-    """Return what sets joblib up in another thread as the user did in this one."""
+    """Return a context that sets joblib up in another thread as the user did in this one."""
     (threads, _), (processes, n_jobs) = (get_active_backend(prefer=p) for p in PREFERRED)
     if type(threads) is not type(processes):  # nobody has chosen
         return partial(parallel_config, n_jobs=n_jobs)
@@ -236,7 +236,7 @@ def joblib_workers(
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Return how many threads, or workers of joblib, `n_jobs` means here and now."""
+    """Return the number of threads, or workers of joblib, that `n_jobs` means here and now."""
     if n_jobs is not None and (not is_whole(n_jobs) or n_jobs == 0):
         raise InputError(f"`n_jobs` is {n_jobs!r}: pass None, a number of workers, or -1 for all.")
     try:
@@ -247,7 +247,7 @@ def n_threads(n_jobs: int | None) -> int:
 
 
 def _serve(tasks: SimpleQueue[Any], given_up: threading.Event) -> None:
-    """Do what is in the queue, until there is nothing more to come."""
+    """Work off a queue, until there is nothing more to come."""
     _given_up.set(given_up)
     while (task := tasks.get()) is not None:
         future, work = task

@@ -59,7 +59,7 @@ def quietly(is_quiet: bool = True) -> Iterator[None]:
 
 
 def new_line(is_asked_for: bool = False) -> Line | None:
-    """Return what shows a line where somebody looks, or None where nobody does."""
+    """Return a progress line where somebody looks, or None where nobody does."""
     if _is_quiet and not is_asked_for:
         return None
     shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
@@ -71,7 +71,7 @@ def new_line(is_asked_for: bool = False) -> Line | None:
 
 
 def _line_of_terminal() -> Line:
-    """Return what writes a line over the one before."""
+    """Return a progress line that is written over itself."""
     length = 0
 
     def show(line: str) -> None:
@@ -86,7 +86,7 @@ def _line_of_terminal() -> Line:
 
 @lru_cache(maxsize=1)
 def _line_of_cell(publisher: Any, _execution_count: int) -> Line:
-    """Return what exchanges the text of one output of the cell that is executed."""
+    """Return the progress line of a notebook's cell: one output whose text is exchanged."""
     name, is_there = {"display_id": f"thriftwood-{time.time_ns()}"}, False
 
     def show(line: str) -> None:

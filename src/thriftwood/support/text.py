@@ -23,7 +23,7 @@ def shown(text: object) -> str:
 
 
 def said_by(error: Exception) -> str:
-    """Return what a library says, in one line without a point, and not all of it if it is long."""
+    """Return the message of an error in one line without a point, cut if it is long."""
     said = str(error).partition("Stack trace")[0]  # XGBoost adds that of its C++
     line = " ".join(said.split()).rstrip(".") or type(error).__name__
     return line if len(line) <= MOST_SAID else f"{line[:MOST_SAID]} ..."

@@ -91,7 +91,7 @@ def shares_of_one(values: object, name: str) -> tuple[float, ...]:
 
 
 def is_whole(value: object) -> bool:
-    """Tell one whole number from anything else; True and False are none."""
+    """Return True for one whole number; True and False are none."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
@@ -150,6 +150,6 @@ def six_digits(value: float) -> str:
 
 
 def is_missing(value: Any) -> bool:
-    """Tell what Python, NumPy or pandas put where there is no value."""
+    """Return True for the missing values of Python, NumPy or pandas."""
     is_nan = isinstance(value, float | np.floating) and value != value
     return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")

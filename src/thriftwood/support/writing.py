@@ -74,7 +74,7 @@ def clear_leftovers(place: Path) -> None:
 
 
 def _is_ours(found: os.DirEntry[str]) -> bool:
-    """Say whether a hidden folder is ours, and closed to others: strangers may know its name."""
+    """Return True if a hidden folder is ours, and closed to others: strangers may know its name."""
     try:
         about = found.stat(follow_symlinks=False)
     except OSError:  # it has just been finished
@@ -124,7 +124,7 @@ def _hidden_folder(place: Path, parent: Path) -> Iterator[Path]:
 
 
 def _prefix(place: Path) -> str:
-    """Return what hidden names of a place begin with; short, however long its own is."""
+    """Return the prefix of hidden names of a place; short, however long its own is."""
     return f"{HIDDEN}{blake2b(os.fsencode(place.name), digest_size=8).hexdigest()}-"
 
 
@@ -205,7 +205,7 @@ def _exchange(one: Path, other: Path) -> bool:
 
 
 def _must_stay(place: Path) -> bool:
-    """Say whether a folder cannot be swapped, or somebody would stand in one that is gone."""
+    """Return True if a folder cannot be swapped, or somebody would stand in one that is gone."""
     here = Path(os.path.realpath("."))
     return (
         os.path.ismount(place)

@@ -226,7 +226,7 @@ def best_split(samples, rules, features, work, node, n_live):
 
 @small_kernel
 def costs_less(split, other, price, other_price):
-    """Tell whether a split costs less per gain; of equals one that gains more, or the lower."""
+    """Return True if a split costs less per gain; of equals one that gains more, or the lower."""
     if other.feature == NOTHING:
         return True
     ratio, other_ratio = price / split.gain, other_price / other.gain
@@ -249,7 +249,7 @@ def forget(features, feature, last):
 
 @small_kernel
 def end_of_known(samples, feature, node):
-    """Return where missing values begin among the samples of a node: they come last."""
+    """Return where missing values begin among the sorted samples of a node: they come last."""
     stop = node.stop
     while stop > node.start and samples.codes[feature, stop - 1] == samples.missing[feature]:
         stop -= 1
@@ -258,7 +258,7 @@ def end_of_known(samples, feature, node):
 
 @small_kernel
 def is_constant(codes, node, known):
-    """Tell whether the samples of a node have the same value, or all miss it."""
+    """Return True if the samples of a node have the same value, or all miss it."""
     if known == node.start:
         return True
     return known == node.stop and codes[node.start] == codes[known - 1]
@@ -373,7 +373,7 @@ def impurity_of(counts, rules):
 
 @small_kernel
 def impurity_after(left, right, rules):
-    """Return what a split leaves: the worse of its sides, but of entropies the mean."""
+    """Return the impurity after a split: of the worse side, but of entropies the mean."""
     of_left, of_right = impurity_of(left, rules), impurity_of(right, rules)
     if rules.impurity == ENTROPY:
         n_left, n_right = left.sum(), right.sum()

@@ -112,5 +112,5 @@ class RoundLog:
         self._line(f"round {len(self.rounds)}, {gap}, {n_open} splits open")
 
     def is_within(self, tolerance: float) -> bool:
-        """Say whether a tolerance above 0 is met."""
+        """Return True if a tolerance above 0 is met."""
         return bool(self.rounds) and self.rounds[-1].relative_gap <= tolerance > 0

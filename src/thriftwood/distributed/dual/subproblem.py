@@ -96,7 +96,7 @@ class Subproblem:
         return last_needed(breakpoint_of, self.arc_start, self.arc_item, self.n_items)
 
     def disagreement(self, status: Status) -> "Subproblem":
-        """Return what open projects need beyond what kept ones have bought."""
+        """Return the subproblem of open projects, beyond what kept ones have bought."""
         is_open = status == OPEN
         bought = self.needed_items(status == KEPT)
         stays = np.repeat(is_open, np.diff(self.arc_start)) & ~bought[self.arc_item]
@@ -196,7 +196,7 @@ def cost_by_breakpoint(subproblem: Subproblem, message: tuple[IndexArray, int]) 
 
 
 def capacity(subproblem: Subproblem, _: None) -> FloatArray:
-    """Return for each project the costs of its items, each shared by all who need it."""
+    """Return the capacity of each project: costs of its items, shared by all who need them."""
     n_needers = np.bincount(subproblem.arc_item, minlength=subproblem.n_items)
     share = subproblem.costs / np.maximum(n_needers, 1)
     paid = np.zeros(subproblem.n_projects)
@@ -206,12 +206,12 @@ def capacity(subproblem: Subproblem, _: None) -> FloatArray:
 
 
 def size_of_disagreement(subproblem: Subproblem, status: Status) -> int:
-    """Return how many arcs lead from open projects to items that are not bought anyway."""
+    """Return the number of arcs from open projects to items that are not bought anyway."""
     return subproblem.disagreement(status).n_arcs
 
 
 def send_disagreement(subproblem: Subproblem, message: tuple[Status, ScaledLambda]) -> Subproblem:
-    """Return what open projects need here, at one tradeoff."""
+    """Return the subproblem of open projects here, at one tradeoff."""
     status, scaled = message
     return subproblem.at(scaled).disagreement(status)
 
