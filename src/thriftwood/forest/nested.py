@@ -63,10 +63,6 @@ class NestedStages:
         """The stages that samples may reach."""
         return stages_in_use(self.thresholds)
 
-    @property
-    def last_in_use(self) -> int:
-        return self.in_use[-1]
-
     def used(self, stage: IntArray) -> BoolArray:
         """Return a mask of the features bought by samples that stop at these stages."""
         masks = np.array([mask_of(own, self.n_features) for own in self.sets])
@@ -91,11 +87,6 @@ class NestedStages:
         if not self.gates:
             return np.zeros(len(X))
         return gate_margins(predict_member(self.gates[number], X, n_jobs)[:, 0], self.gate_unit)
-
-    @property
-    def n_predicted(self) -> int:
-        """The number of columns of predictions."""
-        return max(1, len(self.error_costs))
 
     def predicted(
         self, number: int, X: FloatArray, n_jobs: int | None = None

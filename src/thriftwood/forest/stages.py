@@ -101,12 +101,6 @@ class Stages:
         drawn = uniform_per_row(X[:, forest.features_at_roots])
         return margins_of(found, forest.link, self.error_costs) * (1.0 + TIE_BREAK * drawn)
 
-    @property
-    def n_predicted(self) -> int:
-        """The number of columns of predictions."""
-        nobody = np.empty((0, self.richest.n_outputs))
-        return int(predictions(self.richest.link, nobody).shape[1])
-
     def predicted(
         self, number: int, X: NDArray[Any], n_jobs: int | None = None
     ) -> tuple[FloatArray, FloatArray]:
@@ -165,12 +159,14 @@ def send_on(stages: Any, X: NDArray[Any], n_jobs: int | None = None) -> StagePre
     """Send samples through `Stages` or `NestedStages` until the margin of each is large enough."""
     stage = np.full(len(X), len(stages) - 1)
     margins = np.full((len(X), len(stages)), np.nan)
-    predicted = np.full((len(X), stages.n_predicted), np.nan)
+    predicted = np.empty((len(X), 0))
     unsure = np.arange(len(X))
     for number in stages.in_use:
         if not len(unsure):  # not every learner of a user's predicts no samples
             break
         margins[unsure, number], found = stages.predicted(number, X[unsure], n_jobs)
+        if not predicted.shape[1]:
+            predicted = np.full((len(X), found.shape[1]), np.nan)
         stops = margins[unsure, number] >= stages.thresholds[number]
         stage[unsure[stops]] = number
         predicted[unsure[stops]] = found[stops]

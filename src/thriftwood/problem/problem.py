@@ -252,8 +252,10 @@ class PruningProblem:
         at_most += (PER_SPLIT + 24 * forest.n_outputs) * forest.n_nodes
         if memory_limit is None and at_most <= SMALL:
             return True
-        limit = _bytes_allowed(memory_limit)
         of_routes = 4 * n_visits  # alone, and first
+        if memory_limit is None and of_routes <= SMALL and self.memory_estimate <= SMALL:
+            return True
+        limit = _bytes_allowed(memory_limit)
         return of_routes <= limit and self.memory_estimate <= limit
 
     def check_memory(self, memory_limit: Any = None) -> None:

@@ -95,6 +95,10 @@ class Subproblem:
         """Return the last breakpoint at which each item is needed."""
         return last_needed(breakpoint_of, self.arc_start, self.arc_item, self.n_items)
 
+    def cost_of(self, kept: BoolArray) -> int:
+        """Return the costs of the items that the kept projects need."""
+        return exact_sum(self.costs[self.needed_items(kept)])
+
     def disagreement(self, status: Status) -> "Subproblem":
         """Return the subproblem of open projects, beyond what kept ones have bought."""
         is_open = status == OPEN
@@ -177,8 +181,7 @@ def certify(
     priced = subproblem.at(scaled)
     problem = priced.with_gains(multipliers)
     solution = min_cut(problem)
-    cost = exact_sum(priced.costs[priced.needed_items(kept)])
-    return solution.kept, check_certificate(problem, solution).bound, cost
+    return solution.kept, check_certificate(problem, solution).bound, priced.cost_of(kept)
 
 
 def cost_by_breakpoint(subproblem: Subproblem, message: tuple[IndexArray, int]) -> IntArray:
