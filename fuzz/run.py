@@ -5,6 +5,7 @@ import hashlib
 import json
 import math
 import multiprocessing
+import signal
 import sys
 import time
 import traceback
@@ -38,6 +39,8 @@ GREATEST = ("slowest", "greatest")  # counts that begin so are not added up
 def main():
     """Run the attacks that were asked for; exit with 1 if anything was found."""
     options = _options()
+    # A shell has what it starts in the background ignore interrupts, and children inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if options.case is not None:
         found = attack(options.only, math.inf, options.case, 1, 1)[1]
         sys.exit(_say(found))
