@@ -311,8 +311,6 @@ class CascadeClassifier(Summarised, FittedModel):
         arrays["thresholds"] = self.stages.thresholds
         if self.error_costs is not None:
             arrays["error_costs"] = self.error_costs
-        if self.rules.class_weights is not None:
-            arrays["class_weights"] = self.rules.class_weights
         header = {
             "format": FORMAT,
             "version": VERSION,

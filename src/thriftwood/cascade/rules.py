@@ -116,7 +116,10 @@ class StoppingRules:
 
 def rule_parts(rules: StoppingRules) -> dict[str, FloatArray]:
     """Return the arrays of rules in a file; `suggested` is in its header."""
-    return {f"rule_{name}": getattr(rules, name) for name in RULE_ARRAYS}
+    arrays = {f"rule_{name}": getattr(rules, name) for name in RULE_ARRAYS}
+    return (
+        arrays if rules.class_weights is None else arrays | {"class_weights": rules.class_weights}
+    )
 
 
 def rules_from(suggested: int | None, arrays: Mapping[str, FloatArray]) -> StoppingRules:

@@ -143,9 +143,8 @@ def grow_tree(
     """Grow a tree on the samples that have a weight: one at least must.
 
     The weight of a sample is how often it was drawn, times its own weight. Labels are class
-    numbers; the seed is for the features drawn at a node.
+    numbers; the seed is for the features drawn at a node. All are checked by the estimator.
     """
-    _check(columns, label, weight, n_classes, growth)
     samples = _sampled(columns, label, weight)
     nodes = _room(2 * len(samples.label) - 1, n_classes)
     n_nodes = kernels.grow_nodes(samples, _rules(growth), np.uint64(seed), nodes)
@@ -156,25 +155,6 @@ def grow_tree(
         *(grown[name][split] for name in ("feature", "below", "above"))
     )
     return as_tree(grown, len(columns.order))
-
-
-def _check(
-    columns: RankedColumns, label: IndexArray, weight: FloatArray, n_classes: int, growth: Growth
-) -> None:
-    """Raise where the kernels would read what is not there."""
-    growth.check()
-    n_features, n_samples = columns.order.shape
-    if growth.prices.shape != (n_features,):
-        raise InputError(f"There are {growth.prices.size} prices for {n_features} features.")
-    bundles = growth.bundles
-    if bundles is not None and bundles.start.shape != (n_features + 1,):
-        raise InputError(f"The bundles of prices are not those of {n_features} features.")
-    if label.shape != (n_samples,) or weight.shape != (n_samples,):
-        raise InputError(f"Labels and weights must be {n_samples} numbers each, one per sample.")
-    if not (weight > 0).any():
-        raise InputError("No sample has a weight: a tree needs one at least.")
-    if label.min() < 0 or label.max() >= n_classes:
-        raise InputError(f"Labels must be class numbers from 0 to {n_classes - 1}.")
 
 
 def _sampled(columns: RankedColumns, label: IndexArray, weight: FloatArray) -> kernels.Samples:

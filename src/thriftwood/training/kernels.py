@@ -1,4 +1,4 @@
-"""Numba loops that grow one tree; `grow_tree` checks everything before it calls them."""
+"""Numba loops that grow one tree; the estimator checks everything before `grow_tree` calls them."""
 
 from collections import namedtuple
 
