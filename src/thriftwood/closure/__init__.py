@@ -31,25 +31,3 @@ from thriftwood.closure.solution import (
     Solver,
     smallest_optimum,
 )
-
-__all__ = [
-    "LARGEST_TOTAL",
-    "NOTHING",
-    "SAME_LAMBDA",
-    "Certificate",
-    "ClosureProblem",
-    "ClosureSolution",
-    "Flow",
-    "ParametricCut",
-    "ScaledLambda",
-    "Solver",
-    "check_certificate",
-    "exact_sum",
-    "from_the_end",
-    "group_twin_items",
-    "last_needed",
-    "merge_twin_items",
-    "scale_lambda",
-    "simple_fraction",
-    "smallest_optimum",
-]

@@ -16,21 +16,3 @@ from thriftwood.costs.price_list import (
     prices_from,
 )
 from thriftwood.costs.reading import prices_of_samples, read_prices, warn_of_guesses, with_known
-
-__all__ = [
-    "MODEL",
-    "NO_MASK",
-    "QUERIES",
-    "SAMPLE",
-    "AnyCosts",
-    "Costs",
-    "PriceList",
-    "as_costs",
-    "plain_prices",
-    "price_parts",
-    "prices_from",
-    "prices_of_samples",
-    "read_prices",
-    "warn_of_guesses",
-    "with_known",
-]

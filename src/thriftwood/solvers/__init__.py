@@ -14,18 +14,6 @@ from thriftwood.solvers.parametric_cut import parametric_cut
 from thriftwood.solvers.plain import brute_force, plain_parametric_cut
 from thriftwood.support.validation import listed
 
-__all__ = [
-    "DantzigWolfe",
-    "Round",
-    "Solver",
-    "brute_force",
-    "linear_program",
-    "min_cut",
-    "parametric_cut",
-    "plain_parametric_cut",
-    "read_solver",
-]
-
 # Not brute force: it gives no proof that a machine could check, and gives up beyond small problems.
 SOLVERS: dict[str, Solver] = {
     "min_cut": min_cut,

@@ -20,29 +20,3 @@ from thriftwood.thrifty.measuring import MeasuredStages, bill_of_sets
 from thriftwood.thrifty.ordering import order_sets
 from thriftwood.thrifty.tuning import Objective, StageOutputs, TunedStages, tune_stages
 from thriftwood.thrifty.units import PricedUnits, bills_of_sets, model_costs_of, spread_sets
-
-__all__ = [
-    "FRONTIER_ARRAYS",
-    "QUICK",
-    "Effort",
-    "FittedStages",
-    "Frontier",
-    "LabelledData",
-    "MeasuredStages",
-    "Objective",
-    "PricedUnits",
-    "StageOutputs",
-    "TunedStages",
-    "auto_learners",
-    "bill_of_sets",
-    "bills_of_sets",
-    "fit_stages",
-    "model_costs_of",
-    "order_sets",
-    "own_learner",
-    "scored_frontier",
-    "spread_sets",
-    "tune_stages",
-    "usual_frontier",
-    "weight_parameter",
-]
