@@ -21,10 +21,6 @@ def dynamic_programming_path(problem: PruningProblem) -> PruningPath:
     where it has fewer. The best trees of two sizes need not be nested, and neither costs nor losses
     change in one direction only. Where several are as good, any of the best is taken.
 
-    Parameters
-    ----------
-    problem : PruningProblem
-
     Examples
     --------
     >>> import thriftwood as tw

@@ -27,10 +27,6 @@ def each_tree_path(problem: PruningProblem) -> PruningPath:
     Each tree has the least loss + tradeoff * cost of its own, with a mean bill of its own, all at
     the same tradeoff. The costs of the path are the real bills of the ensemble.
 
-    Parameters
-    ----------
-    problem : PruningProblem
-
     Examples
     --------
     >>> import thriftwood as tw
@@ -60,16 +56,7 @@ def cost_complexity_path(problem: PruningProblem) -> PruningPath:
     "expected_error", their entropy "log_loss" in other units, their squared error
     "squared_error", on the samples that the tree was grown on. On a forest, with
     `samples="in_bag"`, it is the `ccp_alpha` of the forest. Splits that gain nothing are gone at
-    the first point already.
-
-    Parameters
-    ----------
-    problem : PruningProblem
-
-    Returns
-    -------
-    PruningPath
-        Its tradeoffs are prices of a leaf, not of a unit of cost.
+    the first point already. Tradeoffs of the path are prices of a leaf, not of a unit of cost.
 
     Examples
     --------

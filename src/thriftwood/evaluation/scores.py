@@ -47,6 +47,7 @@ from thriftwood.support.arrays import FloatArray, IndexArray, IntArray, by_place
 
 # Rows of the losses of classifiers; those of regressors are squared errors alone.
 CLASS_LOSSES = ("error", "brier", "log_loss", "vote_error")
+BRIER, LOG_LOSS = 1, 2
 # Up to so many samples every one is a group of its own.
 N_GROUPS = 200
 # Groups for scores that must be computed again without each of them.
@@ -322,14 +323,6 @@ def _mean(values: FloatArray, shares: FloatArray) -> Judged:
     return mean, shares * (values - mean)
 
 
-def neg_log_loss(samples: ScoredSamples, predicted: Predicted) -> Judged:
-    return _mean(-predicted.losses[CLASS_LOSSES.index("log_loss")], samples.shares)
-
-
-def neg_brier_score(samples: ScoredSamples, predicted: Predicted) -> Judged:
-    return _mean(-predicted.losses[CLASS_LOSSES.index("brier")], samples.shares)
-
-
 def roc_auc(samples: ScoredSamples, predicted: Predicted) -> Judged:
     """Area under the ROC curve of the second class."""
     return _area(samples, predicted.outputs[:, 1], 1)
@@ -389,14 +382,6 @@ def neg_root_mean_squared_error(samples: ScoredSamples, predicted: Predicted) ->
     return -root, -influence / (2.0 * root or 1.0)
 
 
-def neg_mean_squared_error(samples: ScoredSamples, predicted: Predicted) -> Judged:
-    return _mean(-predicted.losses[0], samples.shares)
-
-
-def neg_mean_absolute_error(samples: ScoredSamples, predicted: Predicted) -> Judged:
-    return _mean(-np.abs(predicted.outputs[:, -1] - samples.target), samples.shares)
-
-
 def _cost_of_errors(matrix: FloatArray, samples: ScoredSamples, predicted: Predicted) -> Judged:
     """Score minus the mean cost of answers, which stand as the predicted labels."""
     return _mean(-matrix[samples.target, predicted.labels], samples.shares)
@@ -405,18 +390,17 @@ def _cost_of_errors(matrix: FloatArray, samples: ScoredSamples, predicted: Predi
 KNOWN: dict[str, Callable[..., Judged]] = {
     name: partial(judge, formula) for name, formula in FORMULAS.items()
 } | {
-    one.__name__: one
-    for one in (
-        neg_log_loss,
-        neg_brier_score,
-        roc_auc,
-        roc_auc_ovr,
-        average_precision,
-        neg_mean_squared_error,
-        neg_root_mean_squared_error,
-        neg_mean_absolute_error,
-        r2,
-    )
+    "neg_log_loss": lambda samples, found: _mean(-found.losses[LOG_LOSS], samples.shares),
+    "neg_brier_score": lambda samples, found: _mean(-found.losses[BRIER], samples.shares),
+    "roc_auc": roc_auc,
+    "roc_auc_ovr": roc_auc_ovr,
+    "average_precision": average_precision,
+    "neg_mean_squared_error": lambda samples, found: _mean(-found.losses[0], samples.shares),
+    "neg_root_mean_squared_error": neg_root_mean_squared_error,
+    "neg_mean_absolute_error": lambda samples, found: _mean(
+        -np.abs(found.outputs[:, -1] - samples.target), samples.shares
+    ),
+    "r2": r2,
 }
 OF_NUMBERS = (
     "neg_mean_squared_error",

@@ -23,19 +23,10 @@ from thriftwood.support.validation import is_whole
 
 
 def tree_equalities(instance: PaperInstance, tree: int) -> Constraints:
-    """Return the equalities of IP3 for one tree, as the paper prints them for its two.
+    """Return the equalities of IP3 for one tree, from 0, as the paper prints them for its two.
 
-    Parameters
-    ----------
-    instance : PaperInstance
-    tree : int
-        From 0.
-
-    Returns
-    -------
-    Constraints
-        Columns: z of the tree's nodes in pre-order, then w^(t)_{k,i} by feature and sample. Rows:
-        leaves, real and fictitious, in pre-order.
+    Columns are z of the tree's nodes in pre-order, then w^(t)_{k,i} by feature and sample; rows are
+    leaves, real and fictitious, in pre-order.
     """
     n_trees = instance.forest.n_trees
     if not is_whole(tree) or not 0 <= tree < n_trees:
