@@ -102,14 +102,14 @@ def test_twins_are_items_that_exactly_the_same_of_some_projects_need(problem, se
 def test_items_that_are_no_twins_are_not_taken_for_twins_by_their_numbers():
     problem = closure([9, 9], [-1, -1], [[0, 1], [1, 2]], [1, 1, 1])
     arcs = problem.arc_start.copy(), problem.arc_item.copy(), np.arange(2)
-    merge_arcs = from_python(kernels.merge_arcs)
+    group_by, merge_arcs = from_python(kernels.group_by), from_python(kernels.merge_arcs)
     for numbers, is_right in (
         ([1, 2, 3], True),
         ([1, 1, 3], False),
         ([1, 2, 1], False),
         ([1, 2, 0], False),
     ):
-        group, sizes = kernels.group_by(np.array(numbers, dtype=np.uint64), np.ones(3, dtype=bool))
+        group, sizes = group_by(np.array(numbers, dtype=np.uint64), np.ones(3, dtype=bool))
         space = np.zeros(3, dtype=np.int64), np.empty(4, dtype=np.int32)
         found = merge_arcs(arcs, group, sizes, sizes.copy(), np.empty_like(sizes), *space)
         assert found == is_right

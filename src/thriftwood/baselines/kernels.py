@@ -11,7 +11,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from thriftwood.support.compiling import kernel
+from thriftwood.support.compiling import inner_kernel, kernel
 
 NOTHING = -1
 
@@ -58,7 +58,7 @@ def best_of_each_size(subtrees, first, last, best):
         best[here] = loss[h]
 
 
-@kernel
+@inner_kernel
 def merge(left_best, right_best, choice, table):
     """Share 1, 2, ... splits out among a node itself and its subtrees, at the least loss."""
     for n_shared in range(len(choice)):

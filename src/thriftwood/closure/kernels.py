@@ -7,7 +7,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from thriftwood.support.compiling import kernel, small_kernel
+from thriftwood.support.compiling import inner_kernel, kernel, small_kernel
 from thriftwood.support.draws_kernels import scramble
 
 NOTHING = -1
@@ -16,7 +16,7 @@ NOTHING = -1
 ClosureArrays = namedtuple("ClosureArrays", "gains requires arc_start arc_item costs")
 
 
-@kernel
+@inner_kernel
 def arcs_by_item(arc_start, arc_item, n_items):
     """Transpose the arcs: `arc_at[item_start[j]:item_start[j + 1]]` are the arcs that lead to j.
 
@@ -40,7 +40,7 @@ def arcs_by_item(arc_start, arc_item, n_items):
     return item_start, arc_at, project_at
 
 
-@kernel
+@inner_kernel
 def children_of(requires):
     """Link the projects that require the same one: `first[h]`, then `following[...]`, until -1."""
     n_projects = len(requires)
@@ -201,16 +201,16 @@ def add_numbers(arc_start, arc_item, projects, seed, sums):
             sums[arc_item[arc]] += number
 
 
-@kernel
+@inner_kernel
 def group_by(sums, inside):
     """Give items with equal sums a group, times 2, and 1 more where it has several members.
 
     Items that do not count get -1, those whose sum is 0 get -2. Also returns the sizes of groups.
     """
     n_bits = 1
-    while 2**n_bits < 2 * len(sums):
+    while 1 << n_bits < 2 * len(sums):
         n_bits += 1
-    table = np.full(2**n_bits, NOTHING, dtype=np.int32)  # of groups, by the first bits of their sum
+    table = np.full(1 << n_bits, NOTHING, dtype=np.int32)  # of groups, by the first bits of their sum
     group = np.full(len(sums), NOTHING, dtype=np.int32)
     first = np.empty(len(sums), dtype=np.int32)
     n_members = np.zeros(len(sums), dtype=np.int32)

@@ -5,7 +5,7 @@ from collections import namedtuple
 import numpy as np
 
 from thriftwood.closure.kernels import NOTHING, arcs_by_item
-from thriftwood.support.compiling import kernel, small_kernel
+from thriftwood.support.compiling import inner_kernel, kernel, small_kernel
 
 
 @kernel
@@ -126,7 +126,7 @@ def share_evenly(pieces, group, merged, merged_flow):
     return by_arc
 
 
-@kernel
+@inner_kernel
 def payments(pieces, group, merged):
     """Return for each arc the arc over which the same piece pays for the group of the item."""
     payment = np.empty(len(pieces.arc_item), dtype=np.int32)

@@ -11,7 +11,7 @@ import numpy as np
 
 from thriftwood.closure.kernels import NOTHING, merge_costs, merge_twins
 from thriftwood.solvers.pseudoflow_kernels import Arcs, initialise, pay_from_below, run, strong_side
-from thriftwood.support.compiling import kernel, small_kernel
+from thriftwood.support.compiling import inner_kernel, kernel, small_kernel
 
 # Parts with fewer arcs than this are solved in one go, without coming back to Python.
 FEW_ARCS = 50_000
@@ -98,7 +98,7 @@ def note(part, drops, gain, cost, slack):
         drops.place[project] = part.place
 
 
-@kernel
+@inner_kernel
 def cut(part, parent, gain_scale, demand, stop):
     """Cut a part, where every item asks for its demand, from the trees of `parent`.
 
@@ -122,7 +122,7 @@ def cut(part, parent, gain_scale, demand, stop):
     return is_cut, later, trees.parent, left
 
 
-@kernel
+@inner_kernel
 def shares_of_gain(part, gain, cost):
     """Return a scale for gains, and each item's share of all of them by its cost, rounded down.
 

@@ -18,7 +18,7 @@ from collections import namedtuple
 import numpy as np
 
 from thriftwood.closure.kernels import NOTHING
-from thriftwood.support.compiling import kernel, small_kernel
+from thriftwood.support.compiling import inner_kernel, kernel, small_kernel
 
 # Who needs whom: `requires`, `arc_start` and `arc_item` of a ClosureProblem.
 Arcs = namedtuple("Arcs", "requires start item")
@@ -46,7 +46,7 @@ def maximum_flow(arcs, excess, stop):
     return strong_side(trees), *flow_over_arcs(trees)
 
 
-@kernel
+@inner_kernel
 def pay_from_below(arcs, excess):
     """Return parents to start from: each project, the last first, pays what it can and hands on."""
     n_projects = len(arcs.requires)
@@ -65,7 +65,7 @@ def pay_from_below(arcs, excess):
     return parent
 
 
-@kernel
+@inner_kernel
 def initialise(arcs, excess, hint):
     """Return trees that follow the parents of `hint` as far as these can carry the excesses."""
     n_vertices = len(excess)
@@ -303,7 +303,7 @@ def remove_arc(trees, v):
     trees.parent[v] = NOTHING
 
 
-@kernel
+@inner_kernel
 def strong_side(trees):
     """Mark what an excess reaches: along arcs, and back over arcs that carry flow.
 
@@ -350,7 +350,7 @@ def visit(v, reached, stack, size):
     return size
 
 
-@kernel
+@inner_kernel
 def flow_over_arcs(trees):
     """Return the flow to the required project of every project, and over every arc to an item."""
     n_projects = len(trees.arcs.requires)

@@ -25,8 +25,10 @@ from numba.core.caching import (
     _CacheLocator,
     _SourceFileBackedLocatorMixin,
 )
+from numba.core.codegen import JITCPUCodegen
 from numba.core.registry import CPUDispatcher
 
+from thriftwood.support.late_code import LateCodegen
 from thriftwood.support.parallel import aside
 from thriftwood.support.progress import Line, new_line
 
@@ -46,7 +48,8 @@ class InnerKernel(CPUDispatcher):
     """A compiled function for other kernels: nothing that Python could call it by is compiled."""
 
     def __call__(self, *_: Any) -> Any:
-        raise TypeError(f"{self.py_func.__name__} is called by kernels alone: it is a small_kernel")
+        name = self.py_func.__name__
+        raise TypeError(f"{name} is called by kernels alone: it is an inner_kernel or small_kernel")
 
 
 class BesideTheModule(_SourceFileBackedLocatorMixin, _CacheLocator):
@@ -153,12 +156,14 @@ class Announcer(event.Listener):
 
     One kernel has others compiled meanwhile; numba compiles in one thread at a time. Until it is
     done garbage is not collected: numba makes so many objects that it takes a tenth of the time.
+    And what it calls waits for it to be made into code.
     """
 
     def __init__(self) -> None:
         self._depth = 0
         self._show: Line | None = None
         self._collects = False
+        self._codegen: Any = None
 
     def on_start(self, begun: event.Event) -> None:
         self._depth += 1
@@ -166,6 +171,8 @@ class Announcer(event.Listener):
         if self._depth == 1 and function.__module__.startswith("thriftwood."):
             self._collects = gc.isenabled()
             gc.disable()
+            self._codegen = begun.data["dispatcher"].targetctx.codegen()
+            self._codegen.__class__ = LateCodegen
             self._show = new_line()
             if self._show is not None:
                 self._show(f"Compiling {function.__name__}, once on this machine ...")
@@ -174,11 +181,13 @@ class Announcer(event.Listener):
         self._depth -= 1
         if self._depth > 0:
             return
+        if self._codegen is not None:
+            self._codegen.__class__ = JITCPUCodegen
         if self._collects:
             gc.enable()
         if self._show is not None:
             self._show("")
-        self._show, self._collects = None, False
+        self._show, self._collects, self._codegen = None, False, None
 
 
 NUMBERS = (int, float, np.generic)  # that numba compiles into code as they are
@@ -207,9 +216,7 @@ def quick_kernel(function: Callable[..., Any], **options: Any) -> Any:
 
     It takes microseconds, or its caller goes aside where it takes longer.
     """
-    # Nobody calls kernels from C.
-    options = {"nogil": True, "no_cfunc_wrapper": True, **options}
-    compiled: Any = njit(**options)(function)
+    compiled = _compiled(function, **options)
     with suppress(RuntimeError):  # neither the package's folder nor the user's home is writable
         compiled._cache = KernelCache(function)
         if compiled._cache.is_kept:
@@ -217,13 +224,22 @@ def quick_kernel(function: Callable[..., Any], **options: Any) -> Any:
     return compiled
 
 
+def inner_kernel(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    """Compile a function that only other kernels call: it becomes part of their code."""
+    compiled: Callable[..., Any] = _compiled(function, no_cpython_wrapper=True, **options)
+    compiled.__class__ = InnerKernel
+    return compiled
+
+
 def small_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function of loops that other kernels call often, without functions of arrays.
 
     Otherwise each array of a bundle that it is given would be counted as used and unused again at
-    every call (by numba's runtime, NRT), which took most of the time of a minimum cut. Python does
-    not call it.
+    every call (by numba's runtime, NRT), which took most of the time of a minimum cut.
     """
-    compiled: Callable[..., Any] = quick_kernel(function, _nrt=False, no_cpython_wrapper=True)
-    compiled.__class__ = InnerKernel
-    return compiled
+    return inner_kernel(function, _nrt=False)
+
+
+def _compiled(function: Callable[..., Any], **options: Any) -> Any:
+    # Nobody calls kernels from C.
+    return njit(**{"nogil": True, "no_cfunc_wrapper": True, **options})(function)
