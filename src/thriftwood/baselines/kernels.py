@@ -54,7 +54,8 @@ def best_of_each_size(subtrees, first, last, best):
             middle = here + n_below[left[h]] + 1
             end = here + n_below[h] + 1
             merge(best[here:middle], best[middle:end], choice[start[h] : start[h + 1]], table)
-            best[here + 1 : end] = table[: end - here - 1]
+            for size in range(1, end - here):
+                best[here + size] = table[size - 1]
         best[here] = loss[h]
 
 

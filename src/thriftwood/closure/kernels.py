@@ -60,7 +60,7 @@ def reached_by_excess(problem, to_required, to_item):
     gains, requires, arc_start, arc_item, costs = problem
     n_projects = len(gains)
     n_items = len(costs)
-    excess = np.concatenate((gains, -costs))
+    excess = excess_before_flow(gains, costs)
     for h in range(n_projects):
         excess[h] -= to_required[h]
         if requires[h] != NOTHING:
@@ -71,11 +71,12 @@ def reached_by_excess(problem, to_required, to_item):
 
     item_start, arc_at, project_at = arcs_by_item(arc_start, arc_item, n_items)
     first_child, next_child = children_of(requires)
-    reached = excess > 0
-    stack = np.empty(n_projects + n_items, dtype=np.int32)
+    reached = np.zeros(len(excess), dtype=np.bool_)
+    stack = np.empty(len(excess), dtype=np.int32)
     size = 0
-    for v in range(n_projects + n_items):
-        if reached[v]:
+    for v in range(len(excess)):
+        if excess[v] > 0:
+            reached[v] = True
             stack[size] = v
             size += 1
     while size > 0:
@@ -111,6 +112,18 @@ def reached_by_excess(problem, to_required, to_item):
     return reached[:n_projects].copy()
 
 
+@inner_kernel
+def excess_before_flow(gains, costs):
+    """Return what each vertex has, and items need, while nothing flows."""
+    n_projects = len(gains)
+    excess = np.empty(n_projects + len(costs), dtype=np.int64)
+    for h in range(n_projects):
+        excess[h] = gains[h]
+    for j in range(len(costs)):
+        excess[n_projects + j] = -costs[j]
+    return excess
+
+
 @kernel
 def best_alone(gains, requires):
     """Return the most that each project and those who require it can gain, and who has a chance.
@@ -121,10 +134,9 @@ def best_alone(gains, requires):
     for h in range(len(gains) - 1, -1, -1):
         if requires[h] != NOTHING and value[h] > 0:
             value[requires[h]] += value[h]
-    hopeful = value > 0
+    hopeful = np.empty(len(value), dtype=np.bool_)
     for h in range(len(value)):
-        if requires[h] != NOTHING and not hopeful[requires[h]]:
-            hopeful[h] = False
+        hopeful[h] = value[h] > 0 and (requires[h] == NOTHING or hopeful[requires[h]])
     return value, hopeful
 
 
@@ -210,7 +222,8 @@ def group_by(sums, inside):
     n_bits = 1
     while 1 << n_bits < 2 * len(sums):
         n_bits += 1
-    table = np.full(1 << n_bits, NOTHING, dtype=np.int32)  # of groups, by the first bits of their sum
+    # Of groups, by the first bits of their sums.
+    table = np.full(1 << n_bits, NOTHING, dtype=np.int32)
     group = np.full(len(sums), NOTHING, dtype=np.int32)
     first = np.empty(len(sums), dtype=np.int32)
     n_members = np.zeros(len(sums), dtype=np.int32)
@@ -323,8 +336,10 @@ def excess_and_traffic(problem, to_required, to_item):
     """Return the excess of each vertex, and what passes through it in doubles."""
     gains, requires, arc_start, arc_item, costs = problem
     n_projects = len(gains)
-    excess = np.concatenate((gains, -costs))
-    traffic = np.abs(excess).astype(np.float64)
+    excess = excess_before_flow(gains, costs)
+    traffic = np.empty(len(excess), dtype=np.float64)
+    for v in range(len(excess)):
+        traffic[v] = abs(excess[v])
     for h in range(n_projects):
         if requires[h] != NOTHING:
             move(excess, traffic, h, requires[h], to_required[h])

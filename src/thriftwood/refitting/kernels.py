@@ -147,7 +147,9 @@ def softmax_loss(target, weights, scores, block, gradient, probability):
     n_outputs = scores.shape[1]
     for i in range(block[0], block[1]):
         label = target[i]
-        top = scores[i].max()
+        top = scores[i, 0]
+        for k in range(1, n_outputs):
+            top = max(top, scores[i, k])
         together = 0.0
         for k in range(n_outputs):
             probability[i, k] = np.exp(scores[i, k] - top)

@@ -55,12 +55,8 @@ def parametric_cut(
         if len(part.arc_item) < kernels.FEW_ARCS:
             kernels.solve(part, drops)
             return ()
-        drops_as_one, inside, parent = kernels.divide(part, drops)
-        if drops_as_one:
-            return ()
-        later = kernels.restrict(part, inside, parent, part.place)
-        place = part.place + len(later.origin)
-        return later, kernels.restrict(part, ~inside, parent, place)
+        drops_as_one, *halves = kernels.halve_large(part, drops)
+        return () if drops_as_one else halves
 
     with stopping(drops.stop, deadline):
         work_off([_first_part(problem)], divide, n_jobs, lambda part: len(part.arc_item), progress)

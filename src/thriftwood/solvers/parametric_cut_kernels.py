@@ -48,13 +48,9 @@ def first_parents(part):
 def solve(part, drops):
     """Find with which part each project drops."""
     while True:
-        drops_as_one, inside, parent = divide(part, drops)
+        drops_as_one, later, part = halve(part, drops)
         if drops_as_one:
             return
-        later = restrict(part, inside, parent, part.place)
-        for v in range(len(inside)):
-            inside[v] = not inside[v]
-        part = restrict(part, inside, parent, part.place + len(later.origin))
         if len(later.arc_item) < len(part.arc_item):
             solve(later, drops)
         else:
@@ -63,6 +59,24 @@ def solve(part, drops):
 
 
 @kernel
+def halve_large(part, drops):
+    """`halve`, for Python; who has no part of that many arcs never compiles it by itself."""
+    return halve(part, drops)
+
+
+@inner_kernel
+def halve(part, drops):
+    """Note a part that drops as one; cut any other: (drops as one, what drops later, the rest)."""
+    drops_as_one, inside, parent = divide(part, drops)
+    if drops_as_one:
+        return True, part, part
+    later = restrict(part, inside, parent, part.place)
+    for v in range(len(inside)):
+        inside[v] = not inside[v]
+    return False, later, restrict(part, inside, parent, part.place + len(later.origin))
+
+
+@inner_kernel
 def divide(part, drops):
     """Note a part that drops as one; cut any other: (drops as one, who drops later, the trees)."""
     gain, cost, gain_scale, cost_scale = balance(part)

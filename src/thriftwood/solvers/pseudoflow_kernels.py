@@ -104,8 +104,8 @@ def send_excess_up(trees, hint):
             size += 1
     while size > 0:
         size -= 1
-        v = ready[size]
-        p = hint[v]
+        v = np.int64(ready[size])
+        p = np.int64(hint[v])
         if p == NOTHING:
             continue
         n_children[p] -= 1
@@ -136,7 +136,7 @@ def run(trees, stop):
     lowest = 1
     while True:
         while strong[0] != NOTHING:  # roots that were weak
-            v = strong[0]
+            v = np.int64(strong[0])
             strong[0] = trees.next_strong[v]
             relabel(trees, v)
             add_strong(trees, v)
@@ -262,11 +262,11 @@ def push(trees, v, lowest):
         if excess[v] > 0:
             remove_arc(trees, v)
             add_strong(trees, v)
-            lowest = min(lowest, trees.label[v])
+            lowest = min(lowest, np.int64(trees.label[v]))
         v = p
     if excess[v] > 0 and was_weak:
         add_strong(trees, v)
-        lowest = min(lowest, trees.label[v])
+        lowest = min(lowest, np.int64(trees.label[v]))
     return lowest
 
 

@@ -28,7 +28,7 @@ from numba.core.caching import (
 from numba.core.codegen import JITCPUCodegen
 from numba.core.registry import CPUDispatcher
 
-from thriftwood.support.late_code import LateCodegen
+from thriftwood.support.late_code import KernelFlags, LateCodegen
 from thriftwood.support.parallel import aside
 from thriftwood.support.progress import Line, new_line
 
@@ -242,4 +242,6 @@ def small_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _compiled(function: Callable[..., Any], **options: Any) -> Any:
     # Nobody calls kernels from C.
-    return njit(**{"nogil": True, "no_cfunc_wrapper": True, **options})(function)
+    compiled: Any = njit(**{"nogil": True, "no_cfunc_wrapper": True, **options})(function)
+    compiled._compiler._customize_flags = KernelFlags
+    return compiled

@@ -3,6 +3,8 @@
 By itself numba optimises each function, and makes machine code of it, when it is compiled, and
 again within each that calls it, and within each that calls that. Here a function that is compiled
 for a kernel waits, as numba's own code for it, until the kernel is complete.
+
+Nor is numba's own code compiled once for each kind of kernel.
 """
 # mypy: allow-untyped-calls
 # numba has no types.
@@ -10,6 +12,7 @@ for a kernel waits, as numba's own code for it, until the kernel is complete.
 from typing import Any
 
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
+from numba.core.compiler import Flags
 from numba.core.environment import lookup_environment
 
 
@@ -76,3 +79,36 @@ class LateCodegen(JITCPUCodegen):
     def set_env(self, name: str, environment: Any) -> None:
         if self._engine.is_symbol_defined(name):  # otherwise there is no code yet
             super().set_env(name, environment)
+
+
+class KernelFlags(Flags):
+    """Options of a kernel, of which numba's own code, compiled for it, sees what concerns it."""
+
+    __slots__ = ()
+
+    def copy(self) -> Any:
+        seen: Any = SharedFlags(self)
+        seen.no_cpython_wrapper = True  # as numba's own code has it
+        for name in ("release_gil", "no_cfunc_wrapper"):
+            seen.discard(name)
+        return _known.setdefault(seen.summary(), seen)
+
+
+class SharedFlags(Flags):
+    """One object for equal options: numba looks them up for every operation in every line.
+
+    It would compare all of them one by one, a tenth of the time of compiling.
+    """
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        return HASH_OF_ALL
+
+    def __eq__(self, other: object) -> bool:
+        same: bool = self is other if isinstance(other, SharedFlags) else super().__eq__(other)
+        return same
+
+
+HASH_OF_ALL = hash(Flags())  # numba's flags have the hash of their names
+_known: dict[str, Any] = {}
