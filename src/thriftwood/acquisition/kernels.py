@@ -96,7 +96,8 @@ def advance_tree(splits, state, purse, i, slot, tree):
         if state.status[i, k] == KNOWN:
             record_first_use(state, i, slot, tree, k, USED)
         state.n_tests[i] += 1
-        h = splits.left[h] if goes_left(splits, h, state.values[i, k]) else splits.right[h]
+        is_left = goes_left(splits, np.int64(h), state.values[i, k])
+        h = splits.left[h] if is_left else splits.right[h]
         k = NOTHING
     if ends_here:
         state.node[slot, tree] = -1 - h

@@ -14,7 +14,7 @@ from thriftwood.cascade import kernels
 from thriftwood.cascade.calibration import expected_errors
 from thriftwood.cascade.rules import StoppingRules, not_beaten
 from thriftwood.forest import SKIPPED
-from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray
+from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArray, read_only
 
 # Parts of the dearest error that are worth the whole bill of the last stage; from dear to cheap.
 TRADEOFFS = np.geomspace(4.0, 4e-4, 60)
@@ -113,7 +113,8 @@ def _standard_error(weights: FloatArray, differences: FloatArray) -> float:
 
 def at_stop(margins: FloatArray, amounts: NDArray[Any], rule: FloatArray) -> NDArray[Any]:
     """Return the amount of each sample at the stage where it stops."""
-    return amounts[np.arange(len(amounts)), kernels.stops_at(margins, rule)]
+    stages = kernels.stops_at(margins, read_only(rule.view()))  # nothing is compiled twice
+    return amounts[np.arange(len(amounts)), stages]
 
 
 def rules_near_best(

@@ -11,6 +11,7 @@ SOFTMAX = 2
 
 # Margins by costs are logarithms, of costs that are not quite 0: of the dearest error this part.
 LEAST_SHARE = 1e-3
+TINY = float(np.finfo(np.float64).tiny)
 
 
 @kernel
@@ -66,7 +67,7 @@ def cost_margin(scores, link, error_costs):
             least, second = cost, least
         elif cost < second:
             second = cost
-    nothing = max(LEAST_SHARE * dearest, np.finfo(np.float64).tiny)
+    nothing = max(LEAST_SHARE * dearest, TINY)
     return max(np.log((second + nothing) / (least + nothing)), 0.0)
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from thriftwood.forest import Forest, Routes, predictions
 from thriftwood.problem import majoriser_kernels as kernels
-from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray
+from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, read_only
 from thriftwood.support.parallel import for_each
 
 LOG_LOSS = "log_loss"
@@ -117,7 +117,7 @@ def _stand(
         stop=routes.stop,
         likely=np.ascontiguousarray(likely),
         truth=truth.astype(np.float64),
-        weight=weights,
+        weight=read_only(weights.view()),  # one kind of array: nothing is compiled twice
         loss=loss,
     )
 

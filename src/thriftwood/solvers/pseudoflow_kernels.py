@@ -104,8 +104,8 @@ def send_excess_up(trees, hint):
             size += 1
     while size > 0:
         size -= 1
-        v = np.int64(ready[size])
-        p = np.int64(hint[v])
+        v = ready[size]
+        p = hint[v]
         if p == NOTHING:
             continue
         n_children[p] -= 1
@@ -136,7 +136,7 @@ def run(trees, stop):
     lowest = 1
     while True:
         while strong[0] != NOTHING:  # roots that were weak
-            v = np.int64(strong[0])
+            v = strong[0]
             strong[0] = trees.next_strong[v]
             relabel(trees, v)
             add_strong(trees, v)

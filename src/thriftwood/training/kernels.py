@@ -52,14 +52,15 @@ def grow_nodes(samples, rules, seed, nodes):
     """Grow a tree depth first, left before right, and return its number of nodes."""
     n_features, n_samples = samples.codes.shape
     n_classes = nodes.counts.shape[1]
+    n_cost_items = 0
+    for item in rules.bundle_cost_item:
+        n_cost_items = max(n_cost_items, item + 1)
     features = Features(
         live=np.arange(n_features),
         place=np.arange(n_features),
         bought=np.zeros(n_features, dtype=np.bool_),
         prices=rules.prices.copy(),
-        paid=np.zeros(
-            rules.bundle_cost_item.max() + 1 if len(rules.bundle_cost_item) else 0, np.bool_
-        ),
+        paid=np.zeros(n_cost_items, dtype=np.bool_),
         drawn=np.arange(n_features),
     )
     work = Work(
@@ -309,7 +310,7 @@ def impurity_left(left, counts, right, n_left, n_samples, rules):
         return np.inf
     for k in range(len(left)):
         right[k] = counts[k] - left[k]
-    if rules.min_weight_leaf > 0 and min(left.sum(), right.sum()) < rules.min_weight_leaf:
+    if rules.min_weight_leaf > 0 and min(total_of(left), total_of(right)) < rules.min_weight_leaf:
         return np.inf
     return impurity_after(left, right, rules)
 
@@ -376,7 +377,7 @@ def impurity_after(left, right, rules):
     """Return the impurity after a split: of the worse side, but of entropies the mean."""
     of_left, of_right = impurity_of(left, rules), impurity_of(right, rules)
     if rules.impurity == ENTROPY:
-        n_left, n_right = left.sum(), right.sum()
+        n_left, n_right = total_of(left), total_of(right)
         return (n_left * of_left + n_right * of_right) / (n_left + n_right)
     return max(of_left, of_right)
 
@@ -409,9 +410,18 @@ def powers(counts, power):
 
 
 @small_kernel
+def total_of(counts):
+    """Return the sum of class weights; `counts.sum()` takes long to compile."""
+    total = 0.0
+    for weight in counts:
+        total += weight
+    return total
+
+
+@small_kernel
 def entropy(counts, alpha):
     """Return the entropy in nats; below alpha it counts as 0."""
-    total = counts.sum()
+    total = total_of(counts)
     nats = 0.0
     for k in range(len(counts)):
         if counts[k] > 0:

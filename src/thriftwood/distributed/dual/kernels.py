@@ -44,7 +44,10 @@ def somewhere(weight, requires):
     weight = weight.copy()
     n_partitions, n_projects = weight.shape
     for h in range(n_projects):
-        if weight[:, h].sum() > 0:
+        total = 0.0
+        for p in range(n_partitions):
+            total += weight[p, h]
+        if total > 0:
             continue
         for p in range(n_partitions):
             weight[p, h] = 1.0 if requires[h] == NOTHING else weight[p, requires[h]]
