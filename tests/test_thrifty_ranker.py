@@ -17,11 +17,14 @@ from test_rankings import of_queries
 
 import thriftwood as tw
 from thriftwood.cascade import CascadeRanker
+from thriftwood.costs import read_prices
 from thriftwood.errors import InputError
 from thriftwood.estimators.thrifty_ranker import _best_means
-from thriftwood.thrifty import FittedStages, LabelledData
+from thriftwood.support.columns import Columns
+from thriftwood.thrifty import FittedStages, LabelledData, PricedUnits
 from thriftwood.thrifty.cross_fitting import make_folds
-from thriftwood.thrifty.ordering import trial_folds
+from thriftwood.thrifty.learners import best_booster
+from thriftwood.thrifty.ordering import Trial, trial_folds
 
 MANY, NEW = documents(120, seed=5), documents(60, seed=6)
 COSTS = tw.Costs(
@@ -200,6 +203,24 @@ def test_weights_of_0_leave_documents_out():
     )
     assert weighed.cascade_.stages.sets[-1] == fewer.cascade_.stages.sets[-1]
     assert weighed.score_ == pytest.approx(fewer.score_, abs=0.05)
+
+
+def test_a_part_of_what_a_dear_feature_tells_is_bought_before_it():
+    """Though elimination keeps the dear one, and cheaper ones, which tell nothing, come first."""
+    rng = np.random.default_rng(0)
+    n_queries, size = 60, 10
+    query = np.repeat(np.arange(n_queries), size).astype(np.int32)
+    told = rng.normal(size=len(query))
+    whole = told + 0.2 * rng.normal(size=len(query))
+    title = told + 1.0 * rng.normal(size=len(query))
+    length = 0.5 * told + rng.normal(size=len(query))
+    X = np.column_stack([whole, title, length, rng.normal(size=(n_queries, 14))[query]])
+    data = LabelledData(X, np.digitize(told, [1.0, 2.0]) * 1.0, np.ones(len(query)), 0, query)
+    units = PricedUnits(read_prices([5, 1, 0.1] + [0.05] * 14, Columns(17, None), len(query)))
+    trial = Trial(data, units, best_booster((40,), data, 15), 0, None)
+    core = [frozenset(), frozenset([2]), frozenset([0, 2])]
+    sets = trial.dearer_last(core, frozenset(range(17)), np.inf)
+    assert min(units.price(own) for own in sets if 1 in own) < 5
 
 
 def test_folds_are_of_whole_queries():

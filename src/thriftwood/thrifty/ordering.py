@@ -179,14 +179,23 @@ class Trial:
         everything: FeatureSet,
         worth: dict[FeatureSet, float],
     ) -> list[FeatureSet]:
-        """Return the larger sets to try: by what units brought before, or gain among all."""
-        if worth:
-            return sorted(more, key=lambda own: -worth.get(own - features, -np.inf))[:NEXT]
-        gains = self.gains(everything) if more else np.empty(0)
-        rough = {own: gains[list(own - features)].sum() for own in more}
-        extra = {own: self._extra(own, features) for own in more}
-        per_price = sorted(more, key=lambda own: -rough[own] / extra[own])[: FIRST // 2]
-        return self._distinct([*per_price, *sorted(more, key=lambda own: -rough[own])])[:FIRST]
+        """Return the larger sets to try: by what units brought before, or gain among all.
+
+        For lists, units that were too dear at the steps before are tried by their gains, too: what
+        a title tells is part of what the whole document tells, at a part of its price.
+        """
+        known = sorted(more, key=lambda own: -worth.get(own - features, -np.inf))[:NEXT]
+        if worth and self._data.query is None:
+            return known
+        known = [own for own in known if own - features in worth]
+        new = [own for own in more if own - features not in worth]
+        gains = self.gains(everything) if new else np.empty(0)
+        rough = {own: gains[list(own - features)].sum() for own in new}
+        extra = {own: self._extra(own, features) for own in new}
+        per_price = sorted(new, key=lambda own: -rough[own] / extra[own])[: FIRST // 2]
+        first = self._distinct([*per_price, *sorted(new, key=lambda own: -rough[own])])[:FIRST]
+        worth |= dict.fromkeys((own - features for own in new), -np.inf)  # those left out: never
+        return [*first, *known]
 
     def _best(
         self, features: FeatureSet, tried: list[FeatureSet], worth: dict[FeatureSet, float]
