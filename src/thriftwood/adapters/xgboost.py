@@ -16,8 +16,13 @@ from thriftwood.adapters.common import (
     several_outputs,
     unfitted,
 )
-from thriftwood.adapters.xgboost_trees import Document, Recorded, read_tree, written_tree
-from thriftwood.adapters.xgboost_values import node_values
+from thriftwood.adapters.xgboost_trees import (
+    Document,
+    Recorded,
+    node_values,
+    read_tree,
+    written_tree,
+)
 from thriftwood.errors import ForestError, UnfittedModelError, UnsupportedModelError
 from thriftwood.forest import Forest, Link, Statistic, scores
 from thriftwood.support.arrays import BoolArray, FloatArray, IntArray

@@ -32,8 +32,10 @@ def check_request(request: Request, *files: Path | None) -> None:
     for file in (*files, request.data, request.validation, request.costs):
         check_file(file)
     check_jobs(request.jobs)
-    _check_class_weight(request.class_weight or [])
-    _check_error_costs(request)
+    read_class_weight(request.class_weight or [], ())
+    if request.error_costs and request.metric is not None:
+        raise InputError("Pass either --metric or --error-costs.")
+    read_error_costs(request.error_costs or [], ())
     for file in (request.data, request.validation):
         if request.target is None and file is not None and file.suffix.lower() != ".npz":
             raise InputError(
@@ -243,27 +245,13 @@ def without(table: FileTable, request: Request) -> FileTable:
     return without_columns(table, request.drop or (), needed=table.file == request.data)
 
 
-def _check_class_weight(parts: Sequence[str]) -> None:
-    """Refuse what is neither 'balanced' alone nor LABEL=NUMBER."""
+def read_class_weight(parts: Sequence[str], classes: Sequence[Any] | None) -> Any:
+    """Return LABEL=NUMBER as a mapping from classes to weights.
+
+    Without any `classes` only the form of the parts is looked at; None predicts numbers.
+    """
     if BALANCED in parts and len(parts) > 1:
         raise InputError("--class-weight: balanced goes alone, without LABEL=NUMBER.")
-    for part in parts:
-        if part != BALANCED:
-            _label_and_number(part, *CLASS_WEIGHT)
-
-
-def _check_error_costs(request: Request) -> None:
-    """Refuse what is neither one number nor LABEL=NUMBER, or goes with another way to judge."""
-    parts = request.error_costs or []
-    if parts and request.metric is not None:
-        raise InputError("Pass either --metric or --error-costs.")
-    if len(parts) != 1 or _number(parts[0]) is None:
-        for part in parts:
-            _label_and_number(part, *ERROR_COSTS)
-
-
-def read_class_weight(parts: Sequence[str], classes: Sequence[Any] | None) -> Any:
-    """Return LABEL=NUMBER as a mapping from classes to weights; `classes` None predicts numbers."""
     if list(parts) == [BALANCED] and classes is not None:
         return BALANCED
     return _by_class(parts, classes, *CLASS_WEIGHT)
@@ -324,6 +312,8 @@ def _by_class(
     numbers: dict[Any, float] = {}
     for part in parts:
         name, number = _label_and_number(part, option, usual)
+        if not classes:
+            continue
         if name not in labels:
             known = ", ".join(map(str, classes))
             raise InputError(f"{option} is {part!r}: name one of the classes {known}.")

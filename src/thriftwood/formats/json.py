@@ -71,9 +71,11 @@ def to_json(model: object, file: File | None = None) -> str:
     """
     stages = getattr(model, "stages_", None)
     if isinstance(stages, NestedStages):
-        text = _stages_text(stages, model.purchase_plan.richest)  # type: ignore[attr-defined]
+        plan = model.purchase_plan.richest  # type: ignore[attr-defined]
+        document = _stages_document(stages, plan)
     else:
-        text = _text(_document(trees_to_export(model)))
+        document = _document(trees_to_export(model))
+    text = _text(document) + "\n"
     if file is not None:
         write_whole(file, text)
     return text
@@ -135,9 +137,10 @@ def _document(forest: Forest) -> dict[str, Any]:
     }
 
 
-def _stages_text(stages: NestedStages, plan: Forest) -> str:
-    """Return stages as JSON; margins and thresholds as `NestedStages` has them."""
-    head = {
+def _stages_document(stages: NestedStages, plan: Forest) -> dict[str, Any]:
+    """Return stages in use; margins and thresholds as `NestedStages` has them."""
+    own = stages.in_use
+    return {
         "format": "thriftwood stages",
         "version": VERSION,
         "n_features": stages.n_features,
@@ -146,22 +149,21 @@ def _stages_text(stages: NestedStages, plan: Forest) -> str:
         "error_costs": stages.error_costs.tolist(),
         "gate_unit": stages.gate_unit,
         "least_share": LEAST_SHARE,
+        "stages": [
+            {
+                "number": number,
+                "features": sorted(stages.sets[number]),
+                "threshold": 0.0 if number == own[-1] else float(stages.thresholds[number]),
+                "forests": [_member(one) for one in stages.members[number]],
+                "gate": _member(stages.gates[number]) if stages.gates else None,
+            }
+            for number in own
+        ],
     }
-    lines = [f"  {_plain(key)}: {_plain(value)}" for key, value in head.items()]
-    own = ",\n".join(_stage_text(stages, number) for number in stages.in_use)
-    return "{\n" + ",\n".join(lines) + ',\n  "stages": [\n' + own + "]\n}\n"
 
 
-def _stage_text(stages: NestedStages, number: int) -> str:
-    forests = ",\n".join(_member_text(member) for member in stages.members[number])
-    gate = _member_text(stages.gates[number]) if stages.gates else "null"
-    threshold = 0.0 if number == stages.in_use[-1] else float(stages.thresholds[number])
-    head = {"number": number, "features": sorted(stages.sets[number]), "threshold": threshold}
-    return _plain(head)[:-1] + f', "forests": [\n{forests}], "gate": {gate}}}'
-
-
-def _member_text(member: Any) -> str:
-    return _text(_document(tree_member(member, "JSON")))
+def _member(member: Any) -> dict[str, Any]:
+    return _document(tree_member(member, "JSON"))
 
 
 def _written_classes(classes: NDArray[Any]) -> dict[str, Any]:
@@ -203,18 +205,13 @@ def _tree(forest: Forest, tree: int) -> dict[str, Any]:
     return lists
 
 
-def _text(document: dict[str, Any]) -> str:
+def _text(value: Any) -> str:
     """Return JSON with a line for each thing that one may want to look at."""
-    lines = [f"  {_plain(key)}: {_plain(value)}" for key, value in document.items()][:-1]
-    trees = [
-        "    {"
-        + ",\n     ".join(f"{_plain(key)}: {_plain(entries)}" for key, entries in tree.items())
-        for tree in document["trees"]
-    ]
-    return "{\n" + ",\n".join(lines) + ',\n  "trees": [\n' + "},\n".join(trees) + "}\n  ]\n}\n"
-
-
-def _plain(value: Any) -> str:
+    if isinstance(value, dict):
+        lines = (f"{json.dumps(key)}: {_text(one)}" for key, one in value.items())
+        return "{" + ",\n ".join(lines) + "}"
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return "[\n" + ",\n".join(map(_text, value)) + "\n]"
     return json.dumps(value, allow_nan=False)
 
 
