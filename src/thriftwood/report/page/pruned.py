@@ -21,7 +21,7 @@ from thriftwood.problem import (
 )
 from thriftwood.pruning import Baseline, Certified, Optimal, Pruned, PruningPath, Sampled
 from thriftwood.report.page.document import ROUNDING
-from thriftwood.report.page.subject import Subject, Version
+from thriftwood.report.page.subject import NO_NUMBERS, Subject, Version
 from thriftwood.report.points import first_point, shown_points
 from thriftwood.support.arrays import FloatArray
 
@@ -49,8 +49,6 @@ NOT_MADE = (
     "No certificate was made for this point, to save time: path.certify(problem) or thriftwood "
     "verify makes one."
 )
-# Numbers are text: scripts know no whole numbers of their size.
-NO_NUMBERS: dict[str, str | None] = dict.fromkeys(("tradeoff", "reached", "bound", "gap"))
 # A certificate takes about a microsecond per sample and tree: so many of these for all points.
 MOST_WORK = 40_000_000
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -13,9 +12,9 @@ from thriftwood.billing import bill_of_stages
 from thriftwood.cascade import CascadeRanker, whole_model
 from thriftwood.errors import InputError
 from thriftwood.evaluation import read_score
-from thriftwood.problem import read_validation, tradeoff_inside
+from thriftwood.problem import read_validation
 from thriftwood.report.page.subject import Subject, Version
-from thriftwood.report.page.thrifty import BUDGETS, CLAIM, purchases_in_words, words_of
+from thriftwood.report.page.thrifty import BUDGETS, purchases_in_words, subject_of_rules
 from thriftwood.support.text import unit_behind
 from thriftwood.support.validation import six_digits
 
@@ -56,17 +55,6 @@ def ranking_subject(ranker: CascadeRanker, samples: Any, nouns: str) -> Subject:
         )
 
     limit = "" if ranker.max_cost == math.inf else f", max_cost={ranker.max_cost!r}"
-
-    def recipes(points: list[int]) -> Iterator[dict[str, Any]]:
-        for point in points:
-            budget = tradeoff_inside(rules.costs, len(rules) - 1 - point)
-            yield {
-                "command": None,
-                "python": f"model = model.at(budget={budget!r}{limit})",
-                "hint": f"Budgets are those of queries. {BUDGETS}",
-                "proof": dict.fromkeys(("tradeoff", "reached", "bound", "gap")) | {"claim": CLAIM},
-            }
-
     unit = unit_behind(ranker.prices.unit)
     why = "the dearest rule; the ranker is set to its last stage, for all documents"
     if rule < len(rules):
@@ -74,19 +62,18 @@ def ranking_subject(ranker: CascadeRanker, samples: Any, nouns: str) -> Subject:
             "the ranker as it is set, to a rule that cost "
             f"{six_digits(rules.costs[rule])}{unit} a query where it was tuned"
         )
-    return Subject(
-        name=type(ranker).__name__,
-        forest=plan.richest,
+    return subject_of_rules(
+        ranker,
+        rules,
+        len(plan),
+        f"Budgets are those of queries. {BUDGETS}",
+        nouns,
+        limit,
         data=data,
         prices=prices,
         costs=rules.costs[::-1],
-        losses=None,
         own=evaluation,
-        validation=None,
         start=max(len(rules) - 1 - rule, 0),
         why=why,
-        is_suggested=True,
         version=version,
-        recipes=recipes,
-        words=words_of(len(plan), len(rules), nouns),
     )

@@ -16,6 +16,9 @@ from thriftwood.forest import Forest
 from thriftwood.problem import SampleData
 from thriftwood.support.arrays import FloatArray
 
+# Where nothing is certified. Numbers are text: scripts know no whole numbers of their size.
+NO_NUMBERS: dict[str, str | None] = dict.fromkeys(("tradeoff", "reached", "bound", "gap"))
+
 
 @dataclass(frozen=True)
 class Version:

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from thriftwood.cascade import StoppingRules
 from thriftwood.errors import InputError
 from thriftwood.problem import tradeoff_inside
-from thriftwood.report.page.subject import Subject, Version
+from thriftwood.report.page.subject import NO_NUMBERS, Subject, Version
 from thriftwood.support.columns import Columns
 from thriftwood.support.text import shown, unit_behind
 from thriftwood.support.validation import six_digits
@@ -36,9 +37,6 @@ def thrifty_subject(model: Any, samples: Any, nouns: str) -> Subject:
             "problem",
         )
     measured = MeasuredStages.of(model, *samples)
-    evaluation = measured.evaluate()
-    n_rules = len(model.rules_)
-    start = n_rules - 1 - model.rule_
 
     def version(point: int | None) -> Version:
         bill = measured.bill_at(point)
@@ -51,16 +49,6 @@ def thrifty_subject(model: Any, samples: Any, nouns: str) -> Subject:
             _purchases_in_words(measured, point),
         )
 
-    def recipes(points: list[int]) -> Iterator[dict[str, Any]]:
-        for point in points:
-            budget = tradeoff_inside(model.rules_.costs, n_rules - 1 - point)
-            yield {
-                "command": None,
-                "python": f"model = model.at(budget={budget!r})",
-                "hint": LEAST_SUM if model.adds_up else BUDGETS,
-                "proof": dict.fromkeys(("tradeoff", "reached", "bound", "gap")) | {"claim": CLAIM},
-            }
-
     unit = unit_behind(model.prices.unit)
     why = (
         "the cheapest that was not clearly worse than the best in cross-fitting, where it cost "
@@ -68,25 +56,56 @@ def thrifty_subject(model: Any, samples: Any, nouns: str) -> Subject:
     )
     if model.budget is not None:
         why = f"the model as it is set, to a budget of {six_digits(model.budget)}{unit}"
-    return Subject(
-        name=type(model).__name__,
-        forest=model.purchase_plan.richest,
+    return subject_of_rules(
+        model,
+        model.rules_,
+        len(model.stages_),
+        LEAST_SUM if model.adds_up else BUDGETS,
+        nouns,
         data=measured.data,
         prices=measured.prices,
         costs=measured.costs,
-        losses=None,
-        own=evaluation,
-        validation=None,
-        start=start,
+        own=measured.evaluate(),
+        start=len(model.rules_) - 1 - model.rule_,
         why=why,
-        is_suggested=True,
         version=version,
-        recipes=recipes,
-        words=words_of(len(model.stages_), len(model.rules_), nouns),
     )
 
 
-def words_of(n_stages: int, n_rules: int, nouns: str) -> dict[str, str]:
+def subject_of_rules(
+    model: Any,
+    rules: StoppingRules,
+    n_stages: int,
+    hint: str,
+    nouns: str,
+    limit: str = "",
+    **about: Any,
+) -> Subject:
+    """Return a model in stages as a subject; `about` are fields that others cannot tell."""
+
+    def recipes(points: list[int]) -> Iterator[dict[str, Any]]:
+        for point in points:
+            budget = tradeoff_inside(rules.costs, len(rules) - 1 - point)
+            yield {
+                "command": None,
+                "python": f"model = model.at(budget={budget!r}{limit})",
+                "hint": hint,
+                "proof": NO_NUMBERS | {"claim": CLAIM},
+            }
+
+    return Subject(
+        name=type(model).__name__,
+        forest=model.purchase_plan.richest,
+        losses=None,
+        validation=None,
+        is_suggested=True,
+        recipes=recipes,
+        words=_words(n_stages, len(rules), nouns),
+        **about,
+    )
+
+
+def _words(n_stages: int, n_rules: int, nouns: str) -> dict[str, str]:
     """Return what differs in the sentences of a page on rules."""
     return {
         "made_of": f"{n_stages} stage{'' if n_stages == 1 else 's'}",
