@@ -65,27 +65,24 @@ def recognise(content: Content) -> bool:
 
 def read(content: Content) -> Any:
     """Return whatever is in a file, with its trees checked where it is a model of ours to read."""
-    skops = _skops()
     try:
-        unusual = skops.get_untrusted_types(data=content.data)
+        unusual = _skops().get_untrusted_types(data=content.data)
         _check_trees(content)
-    except Exception as error:  # whatever a damaged file leads to
-        raise _damaged(content, error) from None
-    strange = _untrusted(unusual)
-    if strange:
-        raise InputError(
-            f"{content.place} holds {', '.join(strange)}, which is not trusted, so nothing was "
-            "loaded. If you know who wrote it, use skops.io.load and name what you trust."
-        )
-    has_booster = any(name.startswith(BOOSTERS) for name in unusual)
-    try:
+        strange = _untrusted(unusual)
+        if strange:
+            raise InputError(
+                f"{content.place} holds {', '.join(strange)}, which is not trusted, so nothing was "
+                "loaded. If you know who wrote it, use skops.io.load and name what you trust."
+            )
+        has_booster = any(name.startswith(BOOSTERS) for name in unusual)
         model = (_load_booster if has_booster else _load)(content)
         with suppress(UnsupportedModelError):  # what has a model inside, such as a pipeline
             read_stages(model)
     except ThriftwoodError:
         raise
-    except Exception as error:
-        raise _damaged(content, error) from None
+    except Exception as error:  # whatever a damaged file leads to
+        said = said_by(error)
+        raise InputError(f"{content.place} is not a whole file of skops: {said}.") from None
     return model
 
 
@@ -238,7 +235,3 @@ def _is_our_noun(name: str) -> bool:
     found = getattr(sys.modules.get(module), noun, None)
     is_data = is_dataclass(found) or hasattr(found, "get_params") or hasattr(found, "_fields")
     return isinstance(found, type) and is_data
-
-
-def _damaged(content: Content, error: Exception) -> InputError:
-    return InputError(f"{content.place} is not a whole file of skops: {said_by(error)}.")
