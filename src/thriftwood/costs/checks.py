@@ -132,30 +132,26 @@ def _check_lists(lists: Any, key: str, place: Place) -> None:
 def _check_names(values: Mapping[str, Any], place: Place) -> None:
     """Refuse names that mean nothing in this list; whole numbers are columns, which have none."""
     groups, features = values.get("groups") or {}, values.get("per_feature")
-    named = [("group_fee", group, [group]) for group in values.get("group_fee") or {}]
-    known: dict[str, tuple[Mapping[Any, Any], str]] = {"group_fee": (groups, "no group")}
+    fees = values.get("group_fee") or {}
+    # Where names stand, which are known there, what any other is, and the names of each owner.
+    lists: list[tuple[str, Mapping[Any, Any], str, Mapping[Any, Iterable[Any]]]]
+    lists = [("group_fee", groups, "no group", {group: [group] for group in fees})]
     if isinstance(features, Mapping):  # else only the model knows the names
         for group in groups:
             if group in features:
                 where = place("per_feature", group)
                 raise InputError(f"{where}: {group!r} is a group: its fee belongs in `group_fee`.")
-        either = {**features, **groups}, "neither a feature nor a group"
-        known |= {
-            "groups": either,
-            "per_model": either,
-            "per_query": either,
-            "requires": (features, "no feature"),
-        }
-        named += [("groups", group, members) for group, members in groups.items()]
-        requires = values.get("requires") or {}
-        named += [("requires", name, [name, *others]) for name, others in requires.items()]
+        either, what = {**features, **groups}, "neither a feature nor a group"
+        requires = (values.get("requires") or {}).items()
+        needed = {name: [name, *others] for name, others in requires}
+        lists += [("groups", either, what, groups), ("requires", features, "no feature", needed)]
         for key in ("per_model", "per_query"):
             if isinstance(values.get(key), Mapping):
-                named += [(key, name, [name]) for name in values[key]]
-    for key, owner, names in named:
-        for name in names:
-            if name not in known[key][0] and not is_whole(name):
-                what, hint = known[key][1], did_you_mean(name, known[key][0])
+                lists.append((key, either, what, {name: [name] for name in values[key]}))
+    for key, known, what, names_of in lists:
+        for owner, name in ((owner, one) for owner, own in names_of.items() for one in own):
+            if name not in known and not is_whole(name):
+                hint = did_you_mean(name, known)
                 if key == "per_query" and not hint:
                     hint = " Give it a price in `per_feature`: 0, if only queries pay for it."
                 raise InputError(f"{place(key, owner)}: {name!r} is {what} of this list.{hint}")
