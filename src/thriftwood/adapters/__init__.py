@@ -15,6 +15,7 @@ from thriftwood.adapters.registry import (
     check_names,
     in_pipeline_of,
     library_of,
+    nested_stages,
     own_prices,
     read_bootstrap,
     read_class_weight,

@@ -24,7 +24,7 @@ from thriftwood.adapters import (
 from thriftwood.adapters.common import BootstrapSamples, unfitted
 from thriftwood.costs import PriceList
 from thriftwood.errors import InputError, UnsupportedModelError
-from thriftwood.forest import Forest, Stages, one_stage
+from thriftwood.forest import Forest, NestedStages, Stages, one_stage
 from thriftwood.support.arrays import BoolArray, FloatArray, IntArray
 
 Model = TypeVar("Model")
@@ -112,6 +112,12 @@ def buying_stages(model: object) -> Stages:
     """
     plan = getattr(unwrapped(model), "purchase_plan", None)
     return plan if isinstance(plan, Stages) else read_stages(model)
+
+
+def nested_stages(model: object) -> NestedStages | None:
+    """Return the stages of a thrifty model, None of any other."""
+    stages = getattr(model, "stages_", None)
+    return stages if isinstance(stages, NestedStages) else None
 
 
 def without_threshold(model: Any) -> Any:

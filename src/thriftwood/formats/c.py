@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thriftwood.adapters import buying_stages, nested_stages
 from thriftwood.errors import InputError
 from thriftwood.forest import LEAST_SHARE, NEXT_TO_ZERO, NO_SET, Forest, NestedStages
 from thriftwood.formats.layout import float32_thresholds, number_nodes, tree_member, trees_to_export
@@ -95,11 +96,11 @@ def to_c(model: object, file: File | None = None, *, name: str = "forest") -> st
         raise InputError(
             f"`name` is {name!r}: pass a name for C, of letters, digits and underscores."
         )
-    stages = getattr(model, "stages_", None)
-    if isinstance(stages, NestedStages):
-        text = _stages_in_c(stages, name, model.purchase_plan.richest)  # type: ignore[attr-defined]
-    else:
+    stages = nested_stages(model)
+    if stages is None:
         text = _forest_in_c(trees_to_export(model), name)
+    else:
+        text = _stages_in_c(stages, name, buying_stages(model).richest)
     if file is not None:
         write_whole(file, text.encode("ascii"))
     return text

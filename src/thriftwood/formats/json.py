@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from thriftwood.adapters import ForestModel
+from thriftwood.adapters import ForestModel, buying_stages, nested_stages
 from thriftwood.errors import InputError, UnsupportedModelError
 from thriftwood.forest import LEAF, LEAST_SHARE, NO_SET, Forest, NestedStages
 from thriftwood.formats.content import Content
@@ -69,12 +69,11 @@ def to_json(model: object, file: File | None = None) -> str:
     file : optional
         Where to write it; a file that is there is replaced.
     """
-    stages = getattr(model, "stages_", None)
-    if isinstance(stages, NestedStages):
-        plan = model.purchase_plan.richest  # type: ignore[attr-defined]
-        document = _stages_document(stages, plan)
-    else:
+    stages = nested_stages(model)
+    if stages is None:
         document = _document(trees_to_export(model))
+    else:
+        document = _stages_document(stages, buying_stages(model).richest)
     text = _text(document) + "\n"
     if file is not None:
         write_whole(file, text)

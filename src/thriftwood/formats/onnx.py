@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thriftwood.adapters import buying_stages, nested_stages
 from thriftwood.errors import InputError, UnsupportedModelError
 from thriftwood.forest import LEAST_SHARE, Forest, NestedStages
 from thriftwood.formats.layout import tree_member, trees_to_export
@@ -55,9 +56,9 @@ def to_onnx(
             f"`opset` is {opset!r}: the installed onnx knows those up to {newest}, and a forest "
             f"needs {OLDEST_OPSET} or more."
         )
-    stages = getattr(model, "stages_", None)
-    if isinstance(stages, NestedStages):
-        forest: Forest = model.purchase_plan.richest  # type: ignore[attr-defined]
+    stages = nested_stages(model)
+    if stages is not None:
+        forest = buying_stages(model).richest
         prediction, answer = _add_stages(graph, stages), ""
         if stages.error_costs.size:
             costs = _expected_costs(graph, stages, prediction)

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from thriftwood.adapters import ForestModel
+from thriftwood.adapters import ForestModel, nested_stages
 from thriftwood.cascade import CascadeClassifier, CascadeRanker
 from thriftwood.errors import InputError
 from thriftwood.estimators import THRIFTY_FORMAT, load_thrifty
-from thriftwood.forest import NestedStages
 from thriftwood.formats.content import Content
 
 LOADERS: dict[str, Callable[[Path], Any]] = {
@@ -39,8 +38,8 @@ def read(content: Content) -> Any:
 
 
 def holds(model: object) -> bool:
-    is_thrifty = isinstance(getattr(model, "stages_", None), NestedStages)
-    return is_thrifty or isinstance(model, (CascadeClassifier, CascadeRanker, ForestModel))
+    is_ours = isinstance(model, (CascadeClassifier, CascadeRanker, ForestModel))
+    return is_ours or nested_stages(model) is not None
 
 
 def write(model: Any, place: Path) -> None:

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from thriftwood.adapters import nested_stages
 from thriftwood.costs import MODEL
 from thriftwood.errors import InputError
 from thriftwood.evaluation import Evaluation
-from thriftwood.forest import NestedStages
 from thriftwood.report.amounts import amount
 from thriftwood.report.page.class_errors import ClassErrors
 from thriftwood.report.page.pruned import pruned_subject
@@ -45,7 +45,7 @@ def model_card(
         may use the model for what.
     """
     cards = library("skops.card", "skops", "A model card")
-    if isinstance(getattr(path, "stages_", None), NestedStages):
+    if nested_stages(path) is not None:
         subject, model = thrifty_subject(path, problem, "samples"), path
         index = subject.start
     else:

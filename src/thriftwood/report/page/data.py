@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from thriftwood.adapters import nested_stages
 from thriftwood.billing import FeatureBill, Receipt, value_in_words
 from thriftwood.cascade import CascadeRanker
 from thriftwood.costs import MODEL, PriceList
 from thriftwood.errors import InputError
 from thriftwood.evaluation import Evaluation
-from thriftwood.forest import NestedStages
 from thriftwood.report.page.class_errors import ClassErrors
 from thriftwood.report.page.document import Page, write_document
 from thriftwood.report.page.pruned import Commands, pruned_subject
@@ -124,7 +124,7 @@ def write_page(
     most_points = whole_number(max_points, "max_points", FEWEST_POINTS)
     with_receipts = truth(receipts, "receipts")
     is_ranker = isinstance(path, CascadeRanker)
-    if is_ranker or isinstance(getattr(path, "stages_", None), NestedStages):
+    if is_ranker or nested_stages(path) is not None:
         for name, value in (("evaluation", evaluation), ("commands", commands)):
             if value is not None:
                 raise InputError(
