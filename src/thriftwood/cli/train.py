@@ -48,6 +48,7 @@ from thriftwood.cli.text import count, in_words
 from thriftwood.cli.thrifty import THRIFTY_FILES, samples_to_judge, write_thrifty
 from thriftwood.errors import InputError, ThriftwoodError
 from thriftwood.support.parallel import aside
+from thriftwood.support.text import said_by
 
 if TYPE_CHECKING:
     from thriftwood.formats.tables import Samples
@@ -299,12 +300,8 @@ def _fit(model: Any, samples: Samples, costs: tw.Costs | None) -> None:
     except ThriftwoodError:
         raise
     except ValueError as error:  # of scikit-learn, which sees more than was checked
-        sentence = f"From these samples no model can be trained: {_first_line(error)}."
+        sentence = f"From these samples no model can be trained: {said_by(error)}."
         raise InputError(sentence) from None
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0].rstrip(".")
 
 
 def _held_out_quarter(samples: Samples, task: str, seed: int) -> tuple[Any, Any]:
@@ -327,7 +324,7 @@ def _held_out_quarter(samples: Samples, task: str, seed: int) -> tuple[Any, Any]
         )
     except ValueError as error:
         raise InputError(
-            f"A quarter of these samples cannot be held out: {_first_line(error)}. Pass more, or "
+            f"A quarter of these samples cannot be held out: {said_by(error)}. Pass more, or "
             "--validation, or --task regression if the target is a number."
         ) from None
     if query is None:
