@@ -25,13 +25,6 @@ class LateLibrary(JITCodeLibrary):
         self._waits = True
         super().finalize()
 
-    def _optimize_functions(self, module: Any) -> None:
-        module.data_layout = self._codegen._data_layout
-        passes, builder = self._codegen._function_pass_manager()
-        for function in module.functions:
-            if not function.is_declaration:
-                passes.run(function, builder)
-
     def _optimize_final_module(self) -> None:
         if not self._waits:
             super()._optimize_final_module()
