@@ -23,6 +23,7 @@ SCRIPTS = [
     ("lazy.py", ["microseconds of our own", "concurrent samples", "saved"]),
     ("cascade.py", ["CEGB alone", "best base, cascade", "Bases chosen"]),
     ("ranking.py", ["LambdaMART, fixed set", "ThriftyRanker more than", "without a budget"]),
+    ("thrifty.py", ["ThriftyRegressor", "full booster", "Growth with features"]),
     ("guarantee.py", ["passed in the world", "among the others", "whole model", "14% ill"]),
     ("gaps.py", ["node's value", "NHANES, median, then forest"]),
     ("limits.py", ["budget, cascade", "limit, whole model", "highest bill"]),
