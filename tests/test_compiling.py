@@ -123,13 +123,13 @@ def copy_of_the_package(folder):
 CUT = """
 import numpy as np
 from numba.core import event
-from thriftwood.solvers.parametric_cut_kernels import Part, first_parents
+from thriftwood.solvers.parametric_cut_kernels import Part, first_part
 compiled = event.RecordingListener()
 event.register("numba:compile", compiled)
 requires, items = np.array([-1, 0], dtype=np.int32), np.arange(2, dtype=np.int32)
 gains, costs, parent = np.array([5, 3]), np.array([4, 4]), np.full(4, -1, dtype=np.int32)
 part = Part(items, gains, requires, np.arange(3), items, costs, parent, 0)
-print(first_parents(part).tolist(), len(compiled.buffer) > 0)
+print(first_part(part, np.ones(4, dtype=bool)).parent.tolist(), len(compiled.buffer) > 0)
 """
 NOTHING_CAN_BE_WRITTEN = """
 import os

@@ -77,6 +77,9 @@ def test_twins_are_merged_at_the_sum_of_their_costs():
     assert sorted(merged.costs.tolist()) == [3, 4, 8]
 
 
+merge_twins = from_python(kernels.merge_twins)
+
+
 @settings(max_examples=200)
 @given(closures(), st.integers(0, 2**32 - 1))
 def test_twins_are_items_that_exactly_the_same_of_some_projects_need(problem, seed):
@@ -84,7 +87,7 @@ def test_twins_are_items_that_exactly_the_same_of_some_projects_need(problem, se
     arcs = problem.arc_start.copy(), problem.arc_item.copy()
     some = np.flatnonzero(rng.random(problem.n_projects) < 0.7)
     inside = rng.random(problem.n_items) < 0.7
-    start, merged, group, n_groups = kernels.merge_twins(*arcs, some, inside)
+    start, merged, group, n_groups = merge_twins(*arcs, some, inside)
     needs = [set(arcs[1][arcs[0][h] : arcs[0][h + 1]]) for h in some]
     needed_by = [
         frozenset(k for k, items in enumerate(needs) if j in items) for j in range(len(inside))

@@ -168,6 +168,14 @@ def leave_out(arc_start, arc_item, costs, stays):
 
 
 @kernel
+def merge_all_twins(arc_start, arc_item, n_items):
+    """`merge_twins` of all projects, where all items count."""
+    inside = np.empty(n_items, dtype=np.bool_)
+    inside[:] = True
+    return merge_twins(arc_start, arc_item, np.arange(len(arc_start) - 1), inside)
+
+
+@inner_kernel
 def merge_twins(arc_start, arc_item, projects, inside):
     """Merge items that exactly the same of some projects need, linear in the arcs.
 

@@ -6,8 +6,6 @@ They take longer than they save.
 
 from collections.abc import Callable
 
-import numpy as np
-
 from thriftwood.closure import kernels
 from thriftwood.closure.problem import ClosureProblem
 from thriftwood.closure.solution import ClosureSolution, Flow
@@ -47,10 +45,9 @@ def group_twin_items(
     problem: ClosureProblem, most: int | None = None
 ) -> tuple[ClosureProblem, IndexArray]:
     """Return the problem with twins merged, and for each item its number there, -1 for none."""
-    everybody = np.arange(problem.n_projects), np.ones(problem.n_items, dtype=np.bool_)
     # Copies can be written to, like the parts of the parametric cut: nothing is compiled twice.
-    arc_start, arc_item, group, n_groups = kernels.merge_twins(
-        problem.arc_start.copy(), problem.arc_item.copy(), *everybody
+    arc_start, arc_item, group, n_groups = kernels.merge_all_twins(
+        problem.arc_start.copy(), problem.arc_item.copy(), problem.n_items
     )
     never = problem.never if most is None else most
     costs = kernels.merge_costs(problem.costs.copy(), group, n_groups, never)

@@ -78,8 +78,7 @@ def _first_part(problem: ClosureProblem) -> kernels.Part:
     )
     _, hopeful = best_alone(whole.gains, whole.requires)
     wanted = np.concatenate([hopeful, whole.costs > 0])
-    part = kernels.restrict(whole, wanted, whole.parent, whole.place)
-    return part._replace(parent=kernels.first_parents(part))
+    return kernels.first_part(whole, wanted)
 
 
 def _in_order(drops: kernels.Drops) -> ParametricCut:

@@ -32,6 +32,14 @@ Drops = namedtuple("Drops", "gain cost place slack stop")
 
 
 @kernel
+def first_part(whole, wanted):
+    """Return what is wanted of the whole as a part, where each project pays what it can."""
+    part = restrict(whole, wanted, whole.parent, whole.place)
+    arcs = part.requires, part.arc_start, part.arc_item
+    return Part(part.origin, part.gains, *arcs, part.costs, first_parents(part), part.place)
+
+
+@inner_kernel
 def first_parents(part):
     """Return parents to start from, where each project pays from below what it can."""
     _, _, gain_scale, cost_scale = balance(part)
@@ -207,7 +215,7 @@ def fraction_from_below(gain, cost, most):
     return best_a, best_b
 
 
-@kernel
+@inner_kernel
 def restrict(part, inside, parent, place):
     """Return the vertices inside as a part of their own, twins among the items merged.
 

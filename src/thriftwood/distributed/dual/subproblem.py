@@ -121,8 +121,7 @@ def join_subproblems(subproblems: Sequence[Subproblem]) -> Subproblem:
     """Return the items of several subproblems as one; twins are bought together."""
     arc_start, arc_item = side_by_side(subproblems)
     costs = np.concatenate([one.costs for one in subproblems])
-    everybody = np.arange(len(arc_start) - 1), np.ones(len(costs), dtype=np.bool_)
-    arc_start, arc_item, group, n_groups = kernels.merge_twins(arc_start, arc_item, *everybody)
+    arc_start, arc_item, group, n_groups = kernels.merge_all_twins(arc_start, arc_item, len(costs))
     most = LARGEST_TOTAL if costs.dtype.kind == "i" else np.inf
     costs = kernels.merge_costs(costs, group, n_groups, most)
     return Subproblem(
