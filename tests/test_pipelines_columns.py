@@ -6,6 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from cli_files import answer, refused
+from library_versions import polars_is_known
 from pipeline_cases import (
     LEARNERS,
     MAKERS,
@@ -171,7 +172,14 @@ def test_columns_that_are_missing_are_named():
     )
 
 
-@pytest.mark.parametrize("kind", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pd.DataFrame,
+        pytest.param(pl.from_pandas, marks=polars_is_known),
+        pa.Table.from_pandas,
+    ],
+)
 def test_columns_that_a_pipeline_drops_may_be_missing(kind):
     X, y = patients()
     parts = [("texts", OneHotEncoder(), TEXTS), ("weight", "drop", ["weight"])]
