@@ -18,16 +18,18 @@ from sklearn.ensemble import (
 from thriftwood.acquisition import LazyPredictor
 from thriftwood.baselines import dynamic_programming_path
 from thriftwood.billing import feature_bill
+from thriftwood.closure import NOTHING, ClosureProblem
 from thriftwood.costs import Costs
 from thriftwood.distributed import DualDecomposition
 from thriftwood.estimators import BudgetForestClassifier
 from thriftwood.pruning import prune, prune_path, pruning_problem
-from thriftwood.solvers import DantzigWolfe
+from thriftwood.solvers import DantzigWolfe, parametric_cut
 from thriftwood.support.compiling import cache_folder
 from thriftwood.support.progress import progress_bar, quietly
 
 N_SAMPLES = 60
 N_STEPS = 8
+N_PROJECTS = 250  # pairs of so many share enough items for a large closure
 # Prices of every kind, so that whatever counts them is compiled.
 PRICES = [1.0, 2.0, 3.0, 4.0]
 COSTS = Costs(
@@ -104,6 +106,7 @@ def _steps() -> Iterator[None]:
     yield
     dynamic_programming_path(problem)
     prune(problem, tradeoff=0.001, solver=DantzigWolfe())
+    parametric_cut(_large_closure())
     prune_path(pruning_problem(forest, X, y, costs=COSTS, decomposition=ROUNDS))
     boosted = GradientBoostingRegressor(n_estimators=3).fit(X, X[:, 0])
     prune(boosted, X, X[:, 0], tradeoff=0.001, loss="squared_error")
@@ -113,3 +116,18 @@ def _steps() -> Iterator[None]:
     for impurity in ("pairs", "entropy", "powers"):
         BudgetForestClassifier(2, costs=PRICES, impurity=impurity).fit(X, y)
     yield
+
+
+def _large_closure() -> ClosureProblem:
+    """Return projects of which any two share an item; large parts have a kernel of their own."""
+    pairs = np.array(np.triu_indices(N_PROJECTS, 1))
+    n_items = pairs.shape[1]
+    by_project = np.argsort(pairs, axis=None, kind="stable")
+    start = np.concatenate([[0], np.cumsum(np.bincount(pairs.ravel()))])
+    return ClosureProblem(
+        gains=100 * np.arange(N_PROJECTS),
+        requires=np.full(N_PROJECTS, NOTHING, dtype=np.int32),
+        arc_start=start,
+        arc_item=(by_project % n_items).astype(np.int32),
+        costs=np.ones(n_items, dtype=np.int64),
+    )
