@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 import xgboost
 from cli_files import answer, refused
+from library_versions import polars_is_known
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -26,6 +27,7 @@ import thriftwood as tw
 from thriftwood.adapters import read_forest
 from thriftwood.errors import UnsupportedModelError
 
+POLARS = pytest.param("polars", marks=polars_is_known)
 NUMBERS = ["age in years", "größe"]
 PRICES = {"age in years": 1.0, "größe": 2.0, "Straße, Ort": 3.0, "day": 5.0, "kind": 7.0}
 
@@ -68,7 +70,7 @@ def cells_of(frame):
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
-@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("library", ["pandas", POLARS])
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
 def test_gaps_are_what_encoders_know_as_missing(encoder, library, missing):
     X, y = people()
@@ -86,7 +88,7 @@ def test_gaps_are_what_encoders_know_as_missing(encoder, library, missing):
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
-@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("library", ["pandas", POLARS])
 def test_gaps_of_arrow_tables_are_what_encoders_know_as_missing(encoder, library, tmp_path):
     X, y = people()
     X = X[["Straße, Ort", *NUMBERS]]
@@ -116,7 +118,8 @@ def test_what_the_source_lacks_is_imputed_and_encoded_as_in_a_table(column):
 
     lazy = tw.LazyPredictor(pipeline, acquire=acquire, on_failure="missing")
     answer = lazy.predict(range(len(y)))
-    without = X.assign(**{column: pd.Series([np.nan] * len(y), dtype=X[column].dtype)})
+    gap = X.loc[X[column].isna(), column].iloc[0]  # None in text, before pandas 3
+    without = X.assign(**{column: pd.Series([gap] * len(y), dtype=X[column].dtype)})
     np.testing.assert_array_equal(answer.proba, pipeline.predict_proba(without))
     assert {one.feature for one in answer.failures} == {column}
 
@@ -199,7 +202,7 @@ def test_columns_of_every_kind_are_bought_and_left_out(name):
         np.testing.assert_allclose(compact, proba, rtol=1e-6)
 
 
-@pytest.mark.parametrize("kind", ["polars", "objects"])
+@pytest.mark.parametrize("kind", [POLARS, "objects"])
 def test_estimators_train_pipelines_on_any_table(kind):
     X, y = people()
     columns = ["Straße, Ort", *NUMBERS]
@@ -306,6 +309,7 @@ POLARS_PIPELINES = {
 }
 
 
+@polars_is_known
 @pytest.mark.filterwarnings("ignore::thriftwood.errors.UnknownTransformerWarning")
 @pytest.mark.parametrize("name", POLARS_PIPELINES)
 def test_functions_that_know_polars_alone_are_given_polars(name):
@@ -325,6 +329,7 @@ def test_functions_that_know_polars_alone_are_given_polars(name):
     assert 0 < limited.predict(range(20)).bill.per_sample.max() <= 6.0
 
 
+@polars_is_known
 def test_scorers_are_given_tables_of_the_kind_that_they_know():
     X, y = people()
     X = pl.from_pandas(X[["Straße, Ort", *NUMBERS]])
