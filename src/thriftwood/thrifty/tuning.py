@@ -13,6 +13,8 @@ from thriftwood.cascade import (
     at_stop,
     brier_scores,
     cheapest,
+    expected_errors,
+    is_lopsided,
     not_beaten,
     rules_near_best,
     temperature_scaling,
@@ -119,8 +121,8 @@ def tune_stages(
 
     `final` are the margins of the models that were trained on all samples, (n_samples, n_stages).
     Losses are expected ones, as in `cascade`: the best stage is trusted, and others err where they
-    disagree with it. Of classes they are Brier scores, which see more than errors who is at risk,
-    or what errors cost.
+    disagree with it. Of classes they are what errors cost, if that was said; else Brier scores,
+    which see who is at risk, and, unless nearly all samples are of one class, errors, added up.
     """
     stages = range(found.outputs.shape[1])
     margins = np.column_stack([objective.margins(found, s) for s in stages])
@@ -136,9 +138,11 @@ def tune_stages(
     }
     if data.n_classes > 1:
         answers = np.column_stack([objective.answers(found.outputs[:, s]) for s in stages])
-        probability, expected = _calibrated(found, data, weights), None
+        probability = _calibrated(found, data, weights)
+        expected = expected_errors(probability, margins, answers, weights, objective.error_costs)
         if not objective.is_money:
-            expected = brier_scores(found.outputs, probability)
+            briers = brier_scores(found.outputs, probability)
+            expected = briers if is_lopsided(data.y, weights) else briers + expected
         results = StageResults(
             labels=answers,
             probability=probability,
