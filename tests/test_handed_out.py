@@ -7,7 +7,7 @@ from paths import FOREST, HEART, PATH
 
 import thriftwood as tw
 from thriftwood.adapters import read_forest, write_model
-from thriftwood.errors import UnfittedModelError, UnsupportedModelError
+from thriftwood.errors import InputError, UnfittedModelError, UnsupportedModelError
 from thriftwood.formats.models import read_model, write_model_file
 
 X, Y, PRICES = HEART.X, HEART.y, HEART.costs
@@ -33,15 +33,23 @@ def test_bills(handed_out):
     np.testing.assert_array_equal(bills, tw.feature_bill(model, X, PRICES).per_sample)
 
 
-def test_an_estimator_knows_its_prices_and_a_point_does_not(estimator):
+def test_what_was_pruned_knows_its_prices_and_the_model_inside_does_not(handed_out):
     """A model that knows none counts features."""
-    dear = tw.feature_bill(estimator, X, PRICES)
-    assert tw.feature_bill(estimator, X).mean == dear.mean
-    lazy = tw.LazyPredictor(estimator, acquire=lambda i, k: X[i, k])
-    assert lazy.predict(range(9)).bill.mean == pytest.approx(dear.per_sample[:9].mean())
-    point = PATH.at(budget=150.0)
-    counted = tw.feature_bill(point, X, np.ones(len(PRICES)))
-    assert tw.feature_bill(point, X).mean == counted.mean
+    around, model = handed_out
+    bill = tw.feature_bill(around, X, PRICES)
+    assert tw.feature_bill(around, X).mean == bill.mean
+    lazy = tw.LazyPredictor(around, acquire=lambda i, k: X[i, k])
+    assert lazy.predict(range(9)).bill.mean == pytest.approx(bill.per_sample[:9].mean())
+    counted = tw.feature_bill(model, X, np.ones(len(PRICES)))
+    assert tw.feature_bill(model, X).mean == counted.mean < bill.mean
+
+
+def test_prices_that_belong_to_samples_are_asked_for_again():
+    costs = tw.Costs(per_sample=np.tile(PRICES, (len(X), 1)))
+    pruned = tw.prune(FOREST, X, Y, costs=costs, tradeoff=0.001)
+    with pytest.raises(InputError, match="belong to the samples"):
+        tw.feature_bill(pruned, X)
+    assert tw.feature_bill(pruned, X, costs).mean == pytest.approx(pruned.cost)
 
 
 def test_lazy_predictions(handed_out):

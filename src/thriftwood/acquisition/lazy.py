@@ -66,8 +66,8 @@ class LazyPredictor:
         fails, it is made again for each half of the requests, down to single ones. May be a
         coroutine function.
     costs : array-like, mapping from feature name to price, Costs, or None
-        As in `prune`. None means the prices that a cascade or a pruned ensemble was made with; any
-        other model, a `Pruned` too, knows none: 1 each, so that bills count features.
+        As in `prune`. None means the prices that a `Pruned`, a cascade or a pruned ensemble was
+        made with; any other model knows none: 1 each, so that bills count features.
     error_costs : float, mapping from class to cost, or matrix, optional
         What wrong answers cost, as in `pruning_problem`: labels are then those of least expected
         cost. None means those of a cascade or an estimator that has some; any other model, a

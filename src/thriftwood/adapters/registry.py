@@ -160,8 +160,8 @@ def check_names(model: Any, names: Iterable[str]) -> None:
 
 
 def own_prices(model: object) -> PriceList | None:
-    """Return the prices that a cascade, or a pruned ensemble, was made with; else None."""
-    for one in (unwrapped(model), getattr(model, "path_", None)):
+    """Return the prices that what we hand out was made with; None for models of others."""
+    for one in (model, unwrapped(model), getattr(model, "path_", None)):
         prices = getattr(one, "prices", None)
         if isinstance(prices, PriceList):
             return prices

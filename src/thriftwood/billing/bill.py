@@ -187,8 +187,8 @@ def feature_bill(
         ensemble, a cascade; or one of scikit-learn's threshold classifiers around it.
     X : array-like or data frame, shape (n_samples, n_features)
     costs : array-like, mapping from feature name to price, Costs, or None
-        As in `prune`. None means the prices that a cascade or a pruned ensemble was made with; any
-        other model, a `Pruned` too, knows none: 1 each, so that the bill counts features.
+        As in `prune`. None means the prices that a `Pruned`, a cascade or a pruned ensemble was
+        made with; any other model knows none: 1 each, so that the bill counts features.
     qid : array-like, shape (n_samples,), optional
         The query of each sample, where samples are documents that queries found: the bill then has
         those of queries, too. Prices per query need it.

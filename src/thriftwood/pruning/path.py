@@ -637,6 +637,7 @@ class PruningPath(Summarised):
             original=self.original,
             loss_name=self.loss_name,
             proof=proof,
+            prices=self.prices,
             tradeoff=at,
             budget=budget,
             index=index,
@@ -651,6 +652,7 @@ class PruningPath(Summarised):
             original=was,
             loss_name=self.loss_name,
             proof=self.proof.of_point(0, 0.0, max(was.loss - float(self.losses[0]), 0.0)),
+            prices=self.prices,
         )
 
     def _read_index(self, index: Any) -> int:

@@ -153,6 +153,7 @@ def _at_tradeoff(problem: PruningProblem, tradeoff: float, solve: Solver) -> Pru
         original=original,
         loss_name=problem.loss.name,
         proof=proof,
+        prices=problem.prices.without_samples(),
         tradeoff=tradeoff,
     )
 

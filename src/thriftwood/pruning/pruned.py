@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from numpy.typing import ArrayLike
 
 from thriftwood.adapters import compact_model, read_forest, required_columns
+from thriftwood.costs import PriceList
 from thriftwood.evaluation import Choice
 from thriftwood.problem import RECORDED_GAIN, Figures
 from thriftwood.pruning.proof import Baseline, Bounded, Certified, Descended, Estimated, Proof
@@ -33,6 +34,8 @@ class Pruned(Summarised, Figures):
         boosted model recorded, given up with the splits that are gone.
     proof : Certified, Bounded, Estimated, Descended or Baseline
         How good the pruning is known to be.
+    prices : PriceList
+        What it was pruned for; bills and lazy predictions of it are by these.
     tradeoff : float, optional
         The paper's lambda at which it was taken; for "cost_complexity" the price of a leaf.
     budget : float, optional
@@ -49,6 +52,7 @@ class Pruned(Summarised, Figures):
     original: Figures
     loss_name: str
     proof: Proof
+    prices: PriceList = field(compare=False)
     tradeoff: float | None = None
     budget: float | None = None
     index: int | None = None
