@@ -75,6 +75,35 @@ def test_kernels_compile_where_there_is_no_place_to_keep_them(monkeypatch, name)
     assert from_python(double)(np.arange(3)) == 2
 
 
+NO_VERSION = """
+import numba
+numba.version_info = numba.version_info._replace(short=(9, 9))
+"""
+PATH = """
+import thriftwood as tw
+from sklearn.tree import DecisionTreeClassifier
+heart = tw.datasets.load_heart()
+tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(heart.X, heart.y)
+path = tw.prune_path(tree, heart.X, heart.y, costs=heart.prices)
+print(path.costs.tolist())
+"""
+
+
+@pytest.mark.slow
+def test_a_version_of_numba_that_nobody_tried_compiles_as_it_does_by_itself(tmp_path):
+    untried, tried = (
+        subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / name)},
+            check=True,
+        ).stdout
+        for name, code in (("untried", NO_VERSION + PATH), ("tried", PATH))
+    )
+    assert untried == tried
+
+
 def test_a_kernel_for_kernels_refuses_to_be_called_by_anybody_else():
     small = compiling.small_kernel(lambda values: values[1] * 2)
     with pytest.raises(TypeError, match="by kernels alone"):

@@ -28,7 +28,7 @@ from numba.core.caching import (
 from numba.core.codegen import JITCPUCodegen
 from numba.core.registry import CPUDispatcher
 
-from thriftwood.support.late_code import KernelFlags, LateCodegen
+from thriftwood.support.late_code import KernelFlags, LateCodegen, is_tried
 from thriftwood.support.parallel import aside
 from thriftwood.support.progress import Line, new_line
 
@@ -171,8 +171,9 @@ class Announcer(event.Listener):
         if self._depth == 1 and function.__module__.startswith("thriftwood."):
             self._collects = gc.isenabled()
             gc.disable()
-            self._codegen = begun.data["dispatcher"].targetctx.codegen()
-            self._codegen.__class__ = LateCodegen
+            if is_tried():
+                self._codegen = begun.data["dispatcher"].targetctx.codegen()
+                self._codegen.__class__ = LateCodegen
             self._show = new_line()
             if self._show is not None:
                 self._show(f"Compiling {function.__name__}, once on this machine ...")
@@ -243,5 +244,6 @@ def small_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 def _compiled(function: Callable[..., Any], **options: Any) -> Any:
     # Nobody calls kernels from C.
     compiled: Any = njit(**{"nogil": True, "no_cfunc_wrapper": True, **options})(function)
-    compiled._compiler._customize_flags = KernelFlags
+    if is_tried():
+        compiled._compiler._customize_flags = KernelFlags
     return compiled
