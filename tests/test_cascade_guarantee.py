@@ -115,7 +115,8 @@ def test_the_cheapest_rule_before_the_first_that_fails_is_taken(limit):
         if p_value(*counts, limit) > 1 - 0.9:
             break
         last = rule if len(set(answers)) > 1 else last
-    np.testing.assert_array_equal(chosen.stages.thresholds, last)
+    # Rules may be so near to each other that no sample lies between.
+    np.testing.assert_allclose(chosen.stages.thresholds, last, rtol=1e-6)
     assert chosen.bill(X_TEST).mean < replaced(chosen, whole_model(cascade)).bill(X_TEST).mean
 
 

@@ -116,6 +116,14 @@ def test_single_stages_are_among_the_rules(seed):
         assert rules.losses[rules.within(cost)] <= loss + 1e-12
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_there_is_a_rule_near_every_budget(seed):
+    """However far the bills of stages are apart, and however little a stage tells for its price."""
+    bills = np.tile([1.0, 21.0, 44.0, 1877.0], (2000, 1))
+    costs = tune_rules(trial(2000, 4, seed)._replace(bills=bills)).costs
+    assert (np.diff(costs) < np.maximum(0.4 * costs[1:], 1.5)).all()
+
+
 def test_without_a_budget_the_cheapest_as_good_as_the_best_is_taken():
     own = trial(n_samples=500, least_noise=1.7)
     rules = tune_rules(own)

@@ -19,8 +19,9 @@ from thriftwood.support.arrays import BoolArray, FloatArray, IndexArray, IntArra
 # Parts of the dearest error that are worth the whole bill of the last stage; from dear to cheap.
 TRADEOFFS = np.geomspace(4.0, 4e-4, 60)
 MOST_SWEEPS = 6
-# Between two rules there are others, about this part of the last stage's bill apart.
-BILL_STEP = 1 / 200
+# Between two rules there are others, about this part of the last stage's bill apart, and no farther
+# than this part of their own.
+BILL_STEP, OWN_STEP = 1 / 200, 1 / 20
 # Sums and quotients that should be equal may differ by this.
 ROUNDING = 1e-12
 
@@ -195,13 +196,20 @@ def _threshold(own: FloatArray, n_stop: int) -> float:
 
 
 def _between(results: StageResults, rules: StoppingRules) -> Iterator[FloatArray]:
-    """Yield rules between neighbours: as many samples as between theirs pass each threshold."""
+    """Yield rules between neighbours: as many samples as between theirs pass each threshold.
+
+    Thresholds of the cheaper one that no sample gets to are those of the dearer one.
+    """
     falling = -np.sort(-results.margins, axis=0)
     n_above = [(results.margins >= rule).sum(axis=0) for rule in rules.thresholds]
     step = BILL_STEP * float(results.weights @ results.bills[:, -1])
     for number, (cheap, dear) in enumerate(pairwise(n_above)):
-        gap = rules.costs[number + 1] - rules.costs[number]
-        n_steps = int(min(np.ceil(gap / step - ROUNDING), 1 / BILL_STEP)) if step > 0 else 0
+        all_stopped = np.arange(len(cheap)) > (rules.thresholds[number] == 0).argmax()
+        cheap = np.where(all_stopped, dear, cheap)
+        cost = rules.costs[number + 1]
+        apart = min(step, OWN_STEP * cost)
+        gap = cost - rules.costs[number]
+        n_steps = int(min(np.ceil(gap / apart - ROUNDING), 1 / BILL_STEP)) if apart > 0 else 0
         for share in np.arange(1, n_steps) / max(n_steps, 1):
             wanted = np.rint(cheap + share * (dear - cheap)).astype(np.int64)
             rule = [_threshold(falling[:, s], n_stop) for s, n_stop in enumerate(wanted)]
