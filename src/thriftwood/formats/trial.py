@@ -28,7 +28,7 @@ READY = b"ready\n"
 # What the process may take for a file without content, and more for each of its bytes.
 SECONDS = 120.0, 5e-6
 MEMORY = 4 * 2**30, 50
-# How often a file is read, if that takes no longer than so many seconds.
+# How often a file is read, if that takes no longer than so many seconds of the processor.
 OFTEN = 20, 0.5
 _passed: set[bytes] = set()  # digests of files that were read well
 
@@ -123,10 +123,10 @@ def _limit_memory(size: int) -> None:
 def _use_often(read: Read, content: Content) -> None:
     """Read and use a file again and again: what leads beyond its memory finds different things."""
     times, seconds = OFTEN
-    end = time.monotonic() + seconds
+    end = time.process_time() + seconds
     first = _use(read(content))
     for _ in range(times - 1):
-        if time.monotonic() > end:
+        if time.process_time() > end:
             return
         if _use(read(content)) != first:
             raise ValueError(
