@@ -168,56 +168,23 @@ class Learner:
         ]
 
 
-class LightBooster:
-    """LightGBM's booster as its wrapper for scikit-learn trains it.
-
-    Around a small booster the wrapper takes a third as long again.
-    """
-
-    def __init__(self, n_trees: int, objective: str, **parameters: Any) -> None:
-        self.n_trees = n_trees
-        self.parameters = {"objective": objective, "verbosity": -1, "num_threads": 1, **parameters}
-
-    def fit(
-        self, X: FloatArray, y: NDArray[Any], sample_weight: FloatArray | None = None
-    ) -> LightBooster:
-        import lightgbm
-
-        parameters = dict(self.parameters)
-        if parameters["objective"] == "classes":  # a fold may lack some
-            self.classes_, y = np.unique(y, return_inverse=True)
-            several = {"objective": "multiclass", "num_class": len(self.classes_)}
-            parameters |= {"objective": "binary"} if len(self.classes_) == 2 else several
-        samples = lightgbm.Dataset(X, y, weight=sample_weight, params=parameters)
-        self.booster = lightgbm.Booster(parameters, samples)
-        for _ in range(self.n_trees):
-            self.booster.update()
-        return self
-
-    def predict(self, X: FloatArray, num_iteration: int | None = None) -> FloatArray:
-        return np.asarray(self.booster.predict(X, num_iteration=num_iteration))
-
-    def predict_proba(self, X: FloatArray, num_iteration: int | None = None) -> FloatArray:
-        found = self.predict(X, num_iteration)
-        return np.column_stack([1.0 - found, found]) if found.ndim == 1 else found
-
-
 def lightgbm_booster(leaves: int, rate: float = RATE) -> Callable[[TrainingJob], Any]:
     """Return what makes boosters of LightGBM: the same model whatever the number of threads."""
     import lightgbm
 
     def make(job: TrainingJob) -> Any:
-        options: dict[str, Any] = {
-            "learning_rate": rate,
-            "num_leaves": leaves,
-            "min_child_samples": job.least_leaf,
-            "random_state": job.seed,
-            "deterministic": True,
-            "force_col_wise": True,
-        }
-        if job.is_ranking:
-            return lightgbm.LGBMRanker(n_estimators=job.rounds, n_jobs=1, verbose=-1, **options)
-        return LightBooster(job.rounds, "classes" if job.n_classes else "regression", **options)
+        kind = lightgbm.LGBMClassifier if job.n_classes else lightgbm.LGBMRegressor
+        return (lightgbm.LGBMRanker if job.is_ranking else kind)(
+            n_estimators=job.rounds,
+            learning_rate=rate,
+            num_leaves=leaves,
+            min_child_samples=job.least_leaf,
+            random_state=job.seed,
+            n_jobs=1,
+            verbose=-1,
+            deterministic=True,
+            force_col_wise=True,
+        )
 
     return make
 
@@ -301,7 +268,7 @@ def as_member(model: Any, data: LabelledData, features: list[int]) -> Any:
     """Return the trees of a model that was trained on some columns, as trees of all columns."""
     n_features = data.X.shape[1]
     try:
-        forest = _trees_of(model)
+        forest = read_forest(model)
     except UnsupportedModelError:
         return ColumnModel(model, tuple(features), n_features, data.n_classes)
     column = np.append(features, -1)[forest.feature]
@@ -344,16 +311,12 @@ def spread_within(values: FloatArray, query: IndexArray) -> float:
 
 def feature_gains(model: Any, n_columns: int) -> FloatArray:
     """Return by how much each column lowered the loss of a booster that was just trained."""
-    forest = _trees_of(model)
+    forest = read_forest(model)
     split = np.flatnonzero(forest.is_split)
     gains = np.zeros(n_columns)
     if forest.gains is not None:
         np.add.at(gains, forest.feature[split], forest.gains[split])
     return gains
-
-
-def _trees_of(model: Any) -> Forest:
-    return read_forest(model.booster if isinstance(model, LightBooster) else model)
 
 
 def _outputs(model: Any, X: FloatArray, n_classes: int, **options: Any) -> FloatArray:
