@@ -76,7 +76,7 @@ def train(
     console: Console,
     output: OutputFolder = Path("trained"),
 ) -> None:
-    """Train a model that buys features as long as a sample needs them, or a ranker in stages.
+    """Train a model, or a ranker, that buys features in stages.
 
     Takes all columns but the target as features, save those to --drop; they must be numbers. A
     quarter of the samples is held out to measure on, unless --validation is given. The folder gets
