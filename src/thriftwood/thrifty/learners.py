@@ -173,6 +173,7 @@ def lightgbm_booster(leaves: int, rate: float = RATE) -> Callable[[TrainingJob],
     import lightgbm
 
     def make(job: TrainingJob) -> Any:
+        # Not `lightgbm.Booster` by itself: several threads of it at once ended the process.
         kind = lightgbm.LGBMClassifier if job.n_classes else lightgbm.LGBMRegressor
         return (lightgbm.LGBMRanker if job.is_ranking else kind)(
             n_estimators=job.rounds,
